@@ -142,11 +142,12 @@ def answers(
     claim, against = _claim_of(name, cluster, folder), cluster_of(name, cluster, folder)
     workload = folder / "workload.yaml"
     workload.write_text(_WORKLOAD, encoding="utf-8")
+    on = ("--topology", str(REAL / name), "--nodes", "2") if cluster == "topology" else (against,)
     moved = claim if claim == REAL / name else workload
     arguments = {
         "topology": (str(REAL / name),),
-        "plan": (against, "--claim", str(claim), "--time-limit", "20"),
-        "check": (against, str(claim), "--time-limit", "20"),
-        "migrate": (against, str(moved), "--output", str(folder / "migrated")),
+        "plan": (*on, "--claim", str(claim), "--time-limit", "20"),
+        "check": (*on, str(claim), "--time-limit", "20"),
+        "migrate": (*on, str(moved), "--dir", str(folder / "migrated")),
     }
     return {command: run(command, *arguments[command], *more) for command in commands}

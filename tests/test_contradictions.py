@@ -71,7 +71,7 @@ def said(capsys, *command: str) -> tuple[str, list[str]]:
     main([*command, *(["-v"] if command[0] == "plan" else [])])
     shown = capsys.readouterr()
     text = f"{shown.out}\n{shown.err}"
-    status = main([*command, "--format", "json"])
+    status = main([*command, "-o", "json"])
     out = capsys.readouterr().out
     value = json.loads(out) if out else {}
     return text, [*of_text(text), *of_value(value), *of_status(value, status)]
@@ -101,7 +101,7 @@ def test_random_claims(capsys, tmp_path, sample):
         text, found = said(capsys, "check", f"sample:{sample}", str(folder))
         assert not found, f"{claim.read_text()}\n{text}"
         for form in ("markdown", "junit", "sarif"):
-            main(["check", f"sample:{sample}", str(folder), "--format", form])
+            main(["check", f"sample:{sample}", str(folder), "-o", form])
             shown = capsys.readouterr().out
             assert not of_text(unescape(shown)), f"{claim.read_text()}\n{shown}"
 
@@ -120,7 +120,7 @@ def test_what_a_notebook_shows(cluster, drawing):
 def test_a_page(capsys, tmp_path, cluster, drawing):
     """The page that `draw` writes, its messages and its exit status agree with each other."""
     page = tmp_path / "page.html"
-    status = main(["draw", cluster, "--claim", drawing, "--output", str(page)])
+    status = main(["draw", cluster, "--claim", drawing, "--file", str(page)])
     said = capsys.readouterr().err
     assert not of_page(f"<p>{escape(said)}</p>{page.read_text()}")
     assert (status == 0) == bool(re.search(r"Fits on [1-9]", page.read_text()))

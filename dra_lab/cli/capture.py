@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import sys
+import shlex
 import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dra_lab.cli.options import add_cluster, cluster_of
+from dra_lab.cli.output import add_output, print_findings, print_json, print_parts
 from dra_lab.cli.status import FITS
 from dra_lab.errors import InputError
 
@@ -30,6 +32,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--mapping", type=Path, metavar="FILE", help="with --anonymise: write who is who to a file that you keep"
     )
+    add_output(parser)
     parser.set_defaults(run=run)
 
 
@@ -43,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
         return _anonymous(cluster, options)
     snapshot = make_snapshot(cluster)
     write_snapshot(snapshot, options.out)
-    _tell(snapshot, cluster.findings, options.out)
+    _tell(options, snapshot, cluster.findings)
     return FITS
 
 
@@ -62,8 +65,7 @@ def _anonymous(cluster: Cluster, options: argparse.Namespace) -> int:
     write_snapshot(snapshot, options.out)
     if options.mapping:
         write_whole(options.mapping, mapping_text(hidden), private=True)
-        print(f"who is who: {options.mapping} (keep it to yourself)", file=sys.stderr)
-    _tell(snapshot, (*cluster.findings, *changed), options.out)
+    _tell(options, snapshot, (*cluster.findings, *changed))
     return FITS
 
 
@@ -96,14 +98,25 @@ def _check(options: argparse.Namespace) -> None:
         )
 
 
-def _tell(snapshot: Snapshot, findings: tuple[Finding, ...], out: Path) -> None:
-    for finding in findings:
-        print(finding, file=sys.stderr)
-    info = snapshot.info
-    told = {"captured": info.counts, "left out": info.left_out, "replaced": info.replaced}
-    for word, counts in told.items():
-        if any(counts.values()):
-            print(
-                f"{word}: " + ", ".join(f"{count:,} {what}" for what, count in counts.items() if count), file=sys.stderr
-            )
-    print(out)
+def _tell(options: argparse.Namespace, snapshot: Snapshot, findings: Sequence[Finding]) -> None:
+    """Print what was captured and where it is, or all of it as JSON."""
+    from dra_lab.words.answer_json import answer_json
+    from dra_lab.words.document import Lines, Sentence, Words
+
+    info, mapping = snapshot.info, str(options.mapping or "")
+    if options.format == "json":
+        counts: dict[str, Any] = {"counts": info.counts, "leftOut": info.left_out, "replaced": info.replaced}
+        print_json(answer_json("Snapshot", "fits", findings, path=str(options.out), mapping=mapping, **counts))
+        return
+    print_findings(options, findings)
+    first = Sentence(f"Captured {_counted(info.counts)} to {options.out}.")
+    told = {"Left out": info.left_out, "Replaced": info.replaced}
+    lines = [f"{word}: {_counted(counts)}" for word, counts in told.items() if any(counts.values())]
+    if mapping:
+        lines.append(f"Who is who: {mapping} (keep it to yourself)")
+    more = Words(f"Plan on it: dra-lab plan {shlex.quote(str(options.out))} --claim FILE")
+    print_parts([first] if options.detail == "answer" else [first, Lines("What changed", lines), more])
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {what}" for what, count in counts.items() if count) or "nothing"

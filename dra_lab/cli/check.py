@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 
 from dra_lab.cli.options import add_cluster, add_release, cluster_of, release_of, seconds
+from dra_lab.cli.output import add_output, print_json, print_parts
 from dra_lab.cli.status import FITS, NOT, UNANSWERED
 
 
@@ -17,7 +17,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", metavar="PATH", nargs="+", help="files, folders, or - for what kustomize prints")
     add_release(parser)
     parser.add_argument("--now", action="store_true", help="count the devices that are in use")
-    parser.add_argument("-o", "--format", choices=("text", "json", "sarif", "junit", "markdown"), default="text")
+    add_output(parser, "sarif", "junit", "markdown", all_of_it="print every object and every finding")
     parser.add_argument(
         "--allow-unchecked", action="store_true", help="exit status 0 also if some objects are not checked"
     )
@@ -32,12 +32,11 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 _DESCRIPTION = (
-    "Is each object valid for the API server, does every selector match something, does every workload fit, how many "
-    "times, with what alignment? Nothing counts as in use unless --now is given. Each object that asks for devices has "
-    "one of three outcomes, which the last line counts: it is valid and fits, it does not, or it is not checked. A pod "
-    "is not checked if a claim or template that it names is neither in the files nor in the cluster, or if a device "
-    "plugin serves its devices. Exit status 0: valid, and everything fits; 1: something does not; 2: something is not "
-    "checked."
+    "Checks that each object is valid for the API server, that its selectors match devices, and that its workload "
+    "fits: how often, and how well aligned. Devices in use count with --now only. An object is valid and fits, "
+    "does not, or is not checked, which the first line counts. A pod is not checked if a claim or template that "
+    "it names is neither in the files nor in the cluster, or if a device plugin serves its devices. Exit status "
+    "0: valid, and everything fits; 1: something does not; 2: something is not checked."
 )
 
 
@@ -47,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     from dra_lab.gitops.folder import read_manifests
     from dra_lab.gitops.report_json import review_json, review_junit, review_sarif
     from dra_lab.gitops.report_markdown import review_markdown
-    from dra_lab.gitops.report_text import review_text
+    from dra_lab.gitops.report_text import review_parts
     from dra_lab.version import __version__
 
     if options.fix:
@@ -60,12 +59,12 @@ def run(options: argparse.Namespace) -> int:
         allow_worse=options.allow_worse,
         time_limit=options.time_limit,
     )
-    written = {"text": review_text, "junit": review_junit, "markdown": review_markdown}.get(options.format)
-    if written is not None:
-        sys.stdout.write(written(review))
+    if options.format == "text":
+        print_parts(review_parts(review, options.detail))
+    elif options.format in ("json", "sarif"):
+        print_json(review_json(review) if options.format == "json" else review_sarif(review, __version__))
     else:
-        value = review_json(review) if options.format == "json" else review_sarif(review, __version__)
-        print(json.dumps(value, indent=2, ensure_ascii=False))
+        sys.stdout.write(review_junit(review) if options.format == "junit" else review_markdown(review))
     if review.outcome.is_open:
         return FITS if options.allow_unchecked else UNANSWERED
     return FITS if review.valid else NOT

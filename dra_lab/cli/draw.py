@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from dra_lab.cli.options import (
@@ -15,10 +16,11 @@ from dra_lab.cli.options import (
     findings_of,
     session_of,
     status_of,
-    tell_misfit,
 )
+from dra_lab.cli.output import add_output, print_findings, print_json, print_parts
 from dra_lab.cli.pods import plan_pod
 from dra_lab.cli.status import FITS
+from dra_lab.findings import Finding
 from dra_lab.model.plan import Plan
 
 
@@ -28,37 +30,44 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--claim", metavar="FILE", help=CLAIM_HELP)
     parser.add_argument("--pod", default="", metavar="NAME", help=POD_HELP)
     add_planning(parser)
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="FILE.svg or FILE.html")
+    parser.add_argument("--file", type=Path, required=True, metavar="FILE", help="the file to write: .svg or .html")
+    add_output(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Draw the node, with the plan of a claim where one is given."""
+    """Draw the node, with the plan of a claim where one is given; print the answer and the name of the file."""
     from dra_lab.exports.starts import searched
     from dra_lab.session.outputs import manifest, picture_page
 
     if not options.claim:
-        picture_page(cluster_of(options), None, options.node, options.output)
-        print(f"wrote {options.output}", file=sys.stderr)
-        return FITS
+        picture_page(cluster_of(options), None, options.node, options.file)
+        return _drawn(options, None, ())
     pod = plan_pod(options)
     if pod is not None:
-        picture_page(pod.cluster, pod.plan, options.node, options.output, pod.manifests)
-        for finding in pod.pod.findings:
-            print(finding, file=sys.stderr)
-        return _drawn(options, pod.plan)
+        picture_page(pod.cluster, pod.plan, options.node, options.file, pod.manifests)
+        return _drawn(options, pod.plan, pod.findings)
     session = session_of(options)
     plan: Plan = session.plan()
     session.wait()
-    plan, _ = searched(plan, findings_of(options, session))
-    picture_page(session.cluster, plan, options.node, options.output, manifest(session).text)
-    return _drawn(options, plan)
+    plan, findings = searched(plan, findings_of(options, session))
+    picture_page(session.cluster, plan, options.node, options.file, manifest(session).text)
+    return _drawn(options, plan, findings)
 
 
-def _drawn(options: argparse.Namespace, plan: Plan) -> int:
-    """Say what was written, and why no pod starts if none does; return the exit status."""
-    status = status_of(plan)
-    if status:
-        tell_misfit(plan)
-    print(f"wrote {options.output}", file=sys.stderr)
-    return status
+def _drawn(options: argparse.Namespace, plan: Plan | None, findings: Sequence[Finding]) -> int:
+    """Print the answer and what was written; return the exit status."""
+    from dra_lab.words.answer_json import answer_json
+    from dra_lab.words.document import Part, Sentence, Words
+    from dra_lab.words.plan_document import answer_sentence
+    from dra_lab.words.plan_json import plan_json
+
+    file = str(options.file)
+    if options.format == "json":
+        drawn = answer_json("Picture", "fits") if plan is None else plan_json(replace(plan, findings=tuple(findings)))
+        print_json({**drawn, "kind": "Picture", "file": file})
+    else:
+        parts: list[Part] = [] if plan is None else [Sentence(answer_sentence(plan))]
+        print_parts([*parts, Words(f"Picture: {file}")])
+    print_findings(options, findings)
+    return FITS if plan is None else status_of(plan)

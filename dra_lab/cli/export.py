@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dra_lab.cli.options import add_cluster, add_planning, cluster_of, release_of, session_of, setting_of, tell_misfit
+from dra_lab.cli.options import add_cluster, add_planning, cluster_of, release_of, session_of, setting_of
+from dra_lab.cli.output import add_output, add_write, print_findings, print_json, print_parts, print_yaml, refuse_write
 from dra_lab.cli.pods import pod_of
 from dra_lab.cli.workloads import MOST_REPLICAS, add_workloads, is_fleet, workloads_of
 from dra_lab.errors import InputError
-from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.findings import Finding
+from dra_lab.model.plan import Plan
 
 if TYPE_CHECKING:
     from dra_lab.exports.bundle import Bundle, Wanted
@@ -23,13 +27,12 @@ _EXAMPLES = ("pod", "deployment", "statefulset", "job", "none")
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    add_cluster(parser, short=False)
+    add_cluster(parser)
     add_planning(parser)
     add_workloads(parser)
-    parser.add_argument("--dir", type=Path, required=True, metavar="DIR", help="the folder to write")
+    add_write(parser)
     text = "exit 0 also if a replica is not allocated as planned, or a must-link is not kept"
     parser.add_argument("--allow-worse", action="store_true", help=text)
-    parser.add_argument("--overwrite", action="store_true", help="also over files that a person changed")
     target = parser.add_argument_group("what it is written for")
     target.add_argument("--api-version", choices=_API_VERSIONS, default="v1", help="of resource.k8s.io")
     target.add_argument(
@@ -38,7 +41,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         default="template",
         help="template: each pod gets devices of its own; claim: all pods that name it share the same devices",
     )
-    target.add_argument("-n", "--namespace", default="", help="of the claim and of who uses it")
+    target.add_argument("--namespace", default="", help="of the claim and of who uses it")
     target.add_argument("--pin", action="store_true", help="add the pins that make kube-scheduler allocate the plan")
     text = "with --pin and replicas: several templates for a claim where one cannot serve every planned node"
     target.add_argument("--split", action="store_true", help=text)
@@ -59,6 +62,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     more = parser.add_argument_group("what else is written")
     more.add_argument("--report", action="store_true", help="README.md and the picture of the plan")
     more.add_argument("--annotate", action="store_true", help="version and digests in the claim too")
+    add_output(parser, "yaml")
     parser.set_defaults(run=run)
 
 
@@ -76,7 +80,11 @@ def run(options: argparse.Namespace) -> int:
     from dra_lab.exports.targets import Target
     from dra_lab.exports.workload_file import read_workload
     from dra_lab.session.outputs import bundle
+    from dra_lab.words.plan_document import answer_sentence
 
+    refuse_write(options)
+    if options.patch and options.format == "yaml":
+        raise InputError("-o yaml prints manifests, and --patch writes a kustomize component; give --dir in its place")
     if options.patch and options.workload is None:
         raise InputError("--patch needs --workload FILE, the workload that the patch is for")
     if options.workload and options.example not in (None, "none"):
@@ -110,23 +118,29 @@ def run(options: argparse.Namespace) -> int:
     session.wait()
     target = Target(session.release, options.api_version, options.kind, options.namespace)
     made = bundle(session, target, wanted, tighten=options.pin)
-    if not plan.fits:
-        tell_misfit(plan)
     # the session searched the manifest without pins: what is written was searched again
     others = (finding for finding in session.findings if not finding.rule.startswith("manifest-"))
-    for finding in dict.fromkeys((*made.findings, *others)):
-        print(finding, file=sys.stderr)
-    return _write(options, made)
+    return _write(options, made, answer_sentence(plan, session.cluster), (*made.findings, *others))
 
 
-def _write(options: argparse.Namespace, made: Bundle) -> int:
-    """Write an export, print its paths, return the exit status of its answer."""
+def _write(options: argparse.Namespace, made: Bundle, sentence: str, findings: Iterable[Finding]) -> int:
+    """Write or print an export, print its answer and findings, return the exit status of the answer."""
     from dra_lab.exports.bundle import write_bundle
     from dra_lab.exports.outcome import exit_status
+    from dra_lab.words.answer_json import answer_json
 
-    for path in write_bundle(options.dir, made, overwrite=options.overwrite):
-        print(path)
-    answer = made.record["answer"]
+    yaml = options.format == "yaml"
+    files = [] if yaml else [*map(str, write_bundle(options.dir, made, overwrite=options.overwrite))]
+    answer, plan, findings = made.record["answer"], made.record["plan"], tuple(findings)
+    if yaml:
+        print_yaml(made.texts)
+    elif options.format == "json":
+        given = {key: plan[key] for key in ("node", "devices", "replicas") if key in plan}
+        more = {"asPlanned": answer["asPlanned"], "reasons": answer["reasons"], "files": files}
+        print_json(answer_json("Export", answer["outcome"], findings, plan["goals"], **given, **more))
+    else:
+        _print_text(options, answer, sentence, files)
+    print_findings(options, findings)
     status = exit_status(answer, allow_worse=options.allow_worse)
     if status and not exit_status(answer, allow_worse=True):
         known = "not known to get" if answer["asPlanned"] is None else "not given"
@@ -136,6 +150,18 @@ def _write(options: argparse.Namespace, made: Bundle) -> int:
             file=sys.stderr,
         )
     return status
+
+
+def _print_text(options: argparse.Namespace, answer: Mapping[str, Any], sentence: str, files: Sequence[str]) -> None:
+    """Print the answer, whether kube-scheduler does as planned, the files, and the command that applies them."""
+    from dra_lab.words.document import Lines, Sentence, Words
+
+    how = {True: "allocates every replica as planned", False: "does not allocate every replica as planned"}
+    said = f"kube-scheduler {how.get(answer['asPlanned'], 'may allocate other devices than planned')}."
+    first = Sentence(f"{sentence} {said}" if answer["outcome"] == "fits" else sentence)
+    apply = "-k" if "kustomization.yaml" in {Path(file).name for file in files} else "-f"
+    more = Words(f"Apply them: kubectl apply {apply} {shlex.quote(str(options.dir))}")
+    print_parts([first] if options.detail == "answer" else [first, Lines("Files", files), more])
 
 
 def _like(pod: AskedPod) -> str:
@@ -161,9 +187,5 @@ def _run_fleet(options: argparse.Namespace, wanted: Wanted) -> int:
     plan = plan_fleet(
         cluster, asked.workloads, release=target.release, goals=goals, objective=options.objective, first_fit=False
     )
-    if plan.status is PlanStatus.NOT_CHECKED:
-        print(f"warning: {fleet_sentence(plan)}", file=sys.stderr)
     made = fleet_bundle(cluster, plan, target, wanted, tighten=options.pin, split=options.split)
-    for finding in dict.fromkeys((*asked.findings, *made.findings)):
-        print(finding, file=sys.stderr)
-    return _write(options, made)
+    return _write(options, made, fleet_sentence(plan), (*asked.findings, *made.findings))

@@ -13,10 +13,13 @@ CLUSTER names the cluster that a command reads:
   context:NAME       a running cluster; context: alone is kubectl's current one
   FILE or FOLDER     kubectl's JSON or YAML, or a .tar.gz of dra-lab capture
   -                  the same from standard input
-  topo:FILE,FILE*8   8 nodes made of the topology files of one server
-  topo:FILE*8@DRIVER,DRIVER
-                     the same nodes as these drivers would publish them
-  CLUSTER+topo:FILE  a topology file laid over the slices of a cluster
+
+Options in place of CLUSTER, and beside it:
+
+  --topology FILE --nodes 8 --driver D
+                     8 nodes made from the topology file of one server (nvidia-smi
+                     topo -m, lstopo or NCCL), as driver D would publish them
+  --overlay FILE     adds what a topology file knows to the slices of CLUSTER
 
 To save a running cluster:
   kubectl get resourceslices,deviceclasses,resourceclaims,nodes -A -o json

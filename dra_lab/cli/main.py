@@ -107,6 +107,9 @@ def _close_output() -> None:
 class _Parser(argparse.ArgumentParser):
     """A parser that refuses an unknown option before it looks for missing ones, and names the nearest option."""
 
+    words: Sequence[str] = ()
+    """The command line: with `--topology` a command has no CLUSTER."""
+
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Return what argparse returns. An option has one spelling, so that a shortened one is unknown."""
         for word in args:
@@ -144,6 +147,7 @@ def _parser(arguments: list[str]) -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=text)
         if name == asked:
             # Another command's options are not needed, and importing them takes most of the start.
+            command.words = arguments
             import_module(f"dra_lab.cli.{name}").add(command)
     return parser
 

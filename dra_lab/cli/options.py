@@ -34,33 +34,62 @@ class AskedClaim(NamedTuple):
     pod: str = ""
 
 
-def add_cluster(parser: argparse.ArgumentParser, *, short: bool = True) -> None:
-    """Declare CLUSTER and --read-namespace; `short` calls it --namespace too (where that is no other option's name)."""
-    parser.add_argument("cluster", metavar="CLUSTER", help=CLUSTER_HELP)
-    parser.add_argument(
-        "--read-namespace",
-        *(("--namespace",) if short else ()),
-        action="append",
-        default=[],
-        dest="read_namespaces",
-        metavar="NAME",
-        help="of context:NAME, read the claims and pods of this namespace only; may be given several times",
+def add_cluster(parser: argparse.ArgumentParser) -> None:
+    """Declare CLUSTER, which --topology replaces, and the options of reading it."""
+    words = getattr(parser, "words", ())
+    if any(word.partition("=")[0] == "--topology" for word in words):
+        parser.set_defaults(cluster="")
+    else:
+        parser.add_argument("cluster", metavar="CLUSTER", help=CLUSTER_HELP)
+    group = parser.add_argument_group("the cluster")
+    text = "with context:NAME, read claims and pods of this namespace only (repeatable)"
+    group.add_argument(
+        "--read-namespace", action="append", default=[], dest="read_namespaces", metavar="NAME", help=text
     )
+    text = "in place of CLUSTER: nodes made from a topology file (repeatable, for files about one server)"
+    group.add_argument("--topology", action="append", default=[], metavar="FILE", help=text)
+    group.add_argument("--nodes", type=whole, metavar="N", help="with --topology: the number of nodes (default: 1)")
+    text = "with --topology: a driver that publishes these devices (repeatable; default: the vendors' drivers)"
+    group.add_argument("--driver", action="append", default=[], metavar="DRIVER", help=text)
+    text = "add what a topology file knows to the slices of CLUSTER (repeatable, for files about one server)"
+    group.add_argument("--overlay", action="append", default=[], metavar="FILE", help=text)
 
 
 def cluster_of(options: argparse.Namespace) -> Cluster:
     """Return a command's cluster, read once: a running one takes seconds, and standard input is there only once.
 
-    Raises what `load_cluster` raises, InputError for namespaces of a file.
+    Raises what `load_cluster` raises, and InputError for options that do not belong to this CLUSTER.
     """
+    if "read" not in options:
+        options.read = _read(options)
+    read: Cluster = options.read
+    return read
+
+
+def _read(options: argparse.Namespace) -> Cluster:
+    """Return the cluster of CLUSTER or --topology, with what --overlay adds."""
     from dra_lab.sources import load_cluster
 
     if options.read_namespaces and not options.cluster.startswith("context:"):
-        raise InputError(f"--read-namespace is for context:NAME; of {options.cluster} everything is read, leave it out")
-    if "read" not in options:
-        options.read = load_cluster(options.cluster, namespaces=tuple(options.read_namespaces))
-    read: Cluster = options.read
-    return read
+        raise InputError(
+            f"--read-namespace is for context:NAME; of {options.cluster or '--topology'} everything is read, "
+            "leave it out"
+        )
+    if (options.nodes is not None or options.driver) and not options.topology:
+        raise InputError("--nodes and --driver need --topology FILE, the file that the nodes are made from")
+    if options.cluster.startswith("topo:") or "+topo:" in options.cluster:
+        raise InputError("CLUSTER does not name topology files; give --topology FILE --nodes 8, or --overlay FILE")
+    if options.topology:
+        from dra_lab.sources.foreign.loading import topology_cluster
+
+        cluster = topology_cluster(options.topology, 1 if options.nodes is None else options.nodes, options.driver)
+    else:
+        cluster = load_cluster(options.cluster, namespaces=tuple(options.read_namespaces))
+    if options.overlay:
+        from dra_lab.sources.foreign.loading import overlaid
+
+        cluster = overlaid(cluster, options.overlay)
+    return cluster
 
 
 def add_planning(parser: argparse.ArgumentParser) -> None:
@@ -74,15 +103,6 @@ def add_planning(parser: argparse.ArgumentParser) -> None:
         help=f"goals that come first, after {' and '.join(FIXED_GOALS)}; the others in their usual order: {named}",
     )
     add_release(parser)
-
-
-def add_detail(parser: argparse.ArgumentParser) -> None:
-    """Declare -q and -v: how much of the answer is printed as text."""
-    group = parser.add_mutually_exclusive_group()
-    text = "print the answer's sentences only"
-    group.add_argument("-q", "--quiet", action="store_const", const="answer", default="short", dest="detail", help=text)
-    text = "print all of the answer: goals with proof, bandwidth with sources, nodes, every reason"
-    group.add_argument("-v", "--verbose", action="store_const", const="all", dest="detail", help=text)
 
 
 def add_release(parser: argparse.ArgumentParser) -> None:
@@ -224,13 +244,6 @@ def findings_of(options: argparse.Namespace, session: Any) -> tuple[Finding, ...
         return findings
     found = start_findings([sketch], cluster, release, sketch.name, written=True)
     return sort_findings((*(f for f in findings if not f.rule.startswith("manifest-")), *found))
-
-
-def tell_misfit(plan: Plan) -> None:
-    """Say on standard error why there is no allocation, or that no pod starts with it."""
-    from dra_lab.words.plan_document import answer_sentence
-
-    print(f"warning: {answer_sentence(plan)}", file=sys.stderr)
 
 
 def status_of(plan: Plan) -> int:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from dra_lab.cli.options import cluster_of, refuse_pod, release_of, setting_of
-from dra_lab.errors import InputError
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
@@ -90,12 +89,6 @@ def plan_pod(options: argparse.Namespace) -> PodAnswer | None:
     told = (*pod.findings, *read.findings, *check_cluster(read), *plan.findings, *found)
     plan, findings = searched(plan, sort_findings(dict.fromkeys(told)))
     return PodAnswer(pod, plan, release, findings)
-
-
-def refuse_output(options: argparse.Namespace) -> None:
-    """Raise InputError where a folder is asked for: manifests of a pod with its claims are another command's."""
-    if options.output:
-        raise InputError("--output is for one claim; dra-lab export writes the manifests of a pod with its claims")
 
 
 def _may_be_pod(claim: str) -> bool:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
@@ -25,6 +24,7 @@ from dra_lab.cli.options import (
     setting_of,
     whole,
 )
+from dra_lab.cli.output import print_findings, print_json, print_parts
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
@@ -125,18 +125,16 @@ def _what_to_try(cluster: str) -> str:
 def run_fleet(options: argparse.Namespace) -> int:
     """Place the replicas, print the answer and what fits after it; return the exit status (`fleet_status`).
 
-    Raises InputError for --node and --output, which are for one claim.
+    Raises InputError for --node, which is for one claim.
     """
     from dra_lab.authoring.free_words import unread_words
     from dra_lab.checks.cluster import check_cluster
     from dra_lab.findings import sort_findings
     from dra_lab.planner.fleet import plan_fleet
     from dra_lab.planner.waiting import WaitingBar
-    from dra_lab.words.fleet_document import fleet_text
 
-    if options.node or options.output:
-        advice = "leave it out: replicas go where there is room" if options.node else "dra-lab export writes manifests"
-        raise InputError(f"{'--node' if options.node else '--output'} is for one claim without --replicas; {advice}")
+    if options.node:
+        raise InputError("--node is for one claim without --replicas; leave it out: replicas go to any node with room")
     cluster = cluster_of(options)
     release = release_of(options)
     asked = workloads_of(options.asked, cluster, release)
@@ -154,20 +152,21 @@ def run_fleet(options: argparse.Namespace) -> int:
             cancel=cancel,
         )
         plan = _started(asked, plan, release, options.time_limit, cancel)
-        rooms, jobs, lost = _after(cluster, workloads, release, plan, options.time_limit, waiting.tell, cancel)
-    plan = plan.held_against(rooms)
+        everything = options.format == "json" or options.detail == "all"
+        limit = options.time_limit
+        after = _after(cluster, workloads, release, plan, limit, waiting.tell, cancel, everything=everything)
+    plan = plan.held_against(after.rooms)
+    told = (*asked.findings, *cluster.findings, *check_cluster(cluster), *plan.findings)
+    findings = sort_findings(dict.fromkeys(told))
     if options.format == "json":
-        print(json.dumps(_json(plan, rooms, jobs, lost), indent=2, ensure_ascii=False))
+        print_json(_json(replace(plan, findings=findings), after))
     else:
         # findings go to standard error, as those of one claim do
         explained = options.detail != "answer" and not plan.replicas and plan.status is PlanStatus.INFEASIBLE
         causes = [_reasons(cluster, workloads, release)] if explained else []
-        shown, unread = replace(plan, findings=()), unread_words(cluster)
-        print(fleet_text(shown, rooms, lost, jobs, unread, causes=causes, detail=options.detail), end="")
-    for finding in sort_findings(
-        dict.fromkeys((*asked.findings, *cluster.findings, *check_cluster(cluster), *plan.findings))
-    ):
-        print(finding, file=sys.stderr)
+        unread = unread_words(cluster)
+        print_parts(_shown(options.detail, replace(plan, findings=()), after, unread, causes))
+    print_findings(options, findings)
     return fleet_status(plan)
 
 
@@ -278,6 +277,14 @@ def fleet_status(plan: FleetPlan) -> int:
     return exit_status({"outcome": pod_outcome(plan), "asPlanned": True})
 
 
+class _After(NamedTuple):
+    """What fits after a plan: how many more replicas, and unless left out the largest jobs and what is stranded."""
+
+    rooms: Sequence[Room] = ()
+    jobs: Sequence[LargestJob] = ()
+    lost: Stranded | None = None
+
+
 def _after(
     cluster: Cluster,
     workloads: Sequence[Workload],
@@ -286,32 +293,50 @@ def _after(
     time_limit: float | None,
     tell: Any,
     cancel: threading.Event,
-) -> tuple[list[Room], list[LargestJob], Stranded | None]:
+    *,
+    everything: bool,
+) -> _After:
     """Return what fits after the plan, each question within the time limit, or 30 s without one.
 
-    Nothing once cancelled; a question that is cancelled while it is looked at has its bounds.
+    Nothing once cancelled; a question that is cancelled while it is looked at has its bounds. Unless `everything`, how
+    many more replicas fit and nothing else.
     """
     from dra_lab.planner.fleet import how_many_more, largest_job, stranded
 
     if plan.status in (PlanStatus.STOPPED, PlanStatus.NOT_CHECKED, PlanStatus.EMPTY) or cancel.is_set():
-        return [], [], None
+        return _After()
     common: dict[str, Any] = {"release": release, "after": plan, "progress": tell, "cancel": cancel}
     common["time_limit"] = _AFTER_SECONDS if time_limit is None else time_limit
     rooms = [how_many_more(cluster, workload, **common) for workload in workloads]
+    if not everything:
+        return _After(rooms)
     claims = [workload.claims[0] for workload in workloads]
     jobs = [largest_job(cluster, claim, **common) for claim in claims]
-    return rooms, jobs, stranded(cluster, claims, **common)
+    return _After(rooms, jobs, stranded(cluster, claims, **common))
 
 
-def _json(plan: FleetPlan, rooms: Sequence[Room], jobs: Sequence[LargestJob], lost: Stranded | None) -> dict[str, Any]:
+def _shown(detail: str, plan: FleetPlan, after: _After, unread: str, causes: Sequence[Part]) -> Iterator[Part]:
+    from dra_lab.words.document import Sentence
+    from dra_lab.words.fleet_document import fleet_parts, fleet_sentence, short_fleet_parts
+
+    if detail == "answer":
+        yield Sentence(fleet_sentence(plan))
+    elif detail == "short":
+        yield from short_fleet_parts(plan, after.rooms, unread, causes)
+    else:
+        yield from fleet_parts(plan, after.rooms, after.lost, after.jobs, unread)
+        yield from causes
+
+
+def _json(plan: FleetPlan, after: _After) -> dict[str, Any]:
     from dra_lab.words.fleet_json import fleet_json, job_json, room_json, stranded_json
 
-    after = {
-        "more": [room_json(room) for room in rooms],
-        "largestJobs": [job_json(job) for job in jobs],
-        "stranded": None if lost is None else stranded_json(lost),
+    more = {
+        "more": [room_json(room) for room in after.rooms],
+        "largestJobs": [job_json(job) for job in after.jobs],
+        "stranded": None if after.lost is None else stranded_json(after.lost),
     }
-    return {**fleet_json(plan), "after": after}
+    return {**fleet_json(plan), "after": more}
 
 
 def _reasons(cluster: Cluster, workloads: Sequence[Workload], release: KubernetesRelease) -> Part:

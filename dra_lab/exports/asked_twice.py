@@ -45,7 +45,7 @@ def _of_container(container: Any, name: str, origin: Origin, classes: frozenset[
         message = f"container {name} still asks for {resource}: {amount}, beside the devices of its claim"
         message += f": {known.device_class} twice, once from a device plugin" if twice else ""
         advice = (
-            "Take the resource out where the claim takes its place; dra-lab migrate CLUSTER FILE --output DIR writes "
+            "Take the resource out where the claim takes its place; dra-lab migrate CLUSTER FILE --dir DIR writes "
             "the claim from what the workload asks, and takes it out."
         )
         severity = Severity.WARNING if twice else Severity.NOTE

@@ -37,6 +37,7 @@ def keep_names(
     """
     findings: list[Finding] = []
     texts: dict[str, str] = {}
+    workloads: list[str] = []
     served = {c.spec.extended_resource_name for c in cluster.classes}
     for document in manifests.documents:
         for pod in pod_templates(document):
@@ -48,8 +49,10 @@ def keep_names(
                 made = _class(resource, cluster, findings)
                 texts[f"deviceclass-{made.name}.yaml"] = dump_yaml(encode(made))
             if asked:
+                workloads.append(pod.subject)
                 findings += what_changes_by_name(pod, [request for request, _ in asked], release)
-    return Migration(texts, sort_findings((*manifests.findings, *told_once(findings))))
+    told = sort_findings((*manifests.findings, *told_once(findings)))
+    return Migration(texts, told, tuple(dict.fromkeys(workloads)))
 
 
 def _class(resource: PluginResource, cluster: Cluster, findings: list[Finding]) -> DeviceClass:

@@ -47,10 +47,19 @@ _AMOUNT = re.compile(r"""^[ ]*["']?([a-z0-9.-]+/[A-Za-z0-9._-]+)["']?:[ ]*["']?\
 
 @dataclass(frozen=True)
 class Migration:
-    """The result of a migration: `texts` by file name; `findings` tell what changes and what was left as it was."""
+    """The result of a migration: `texts` by file name, and the workloads that they migrate.
+
+    The findings tell what changes and what was left as it was.
+    """
 
     texts: Mapping[str, str]
     findings: tuple[Finding, ...] = ()
+    workloads: tuple[str, ...] = ()
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """Return the workloads that are left as they are, wholly or in part."""
+        return tuple(dict.fromkeys(f.subject for f in self.findings if f.rule == NOT_MIGRATED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +91,7 @@ def migrate(
     becomes a share of the driver in `cluster` that has such shares; without such a driver the workload stays as it is.
     Files keep their comments; files without such a workload are not in the answer. Findings tell what stays as it is.
     """
+    workloads: list[str] = []
     work, target = _Work(), Target(device_classes or {}, cluster, release)
     files: dict[str, YamlFile] = {}
     names = Names()
@@ -91,6 +101,7 @@ def migrate(
             asked = known_requests(pod, target, work.findings)
             if not asked:
                 continue
+            workloads.append(pod.subject)
             source = document.origin.source
             if source not in files:
                 files[source] = YamlFile(manifests.texts[source], source)
@@ -101,7 +112,8 @@ def migrate(
         path = Path(source if source != STANDARD_INPUT else "workloads.yaml")
         taken = path.name in work.texts
         work.texts[f"{path.parent.name}-{path.name}" if taken else path.name] = file.text()
-    return Migration(work.texts, sort_findings((*manifests.findings, *told_once(work.findings))))
+    findings = sort_findings((*manifests.findings, *told_once(work.findings)))
+    return Migration(work.texts, findings, tuple(dict.fromkeys(workloads)))
 
 
 Asked = list[tuple[PluginRequest, PluginResource]]

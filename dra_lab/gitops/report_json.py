@@ -8,21 +8,18 @@ from xml.etree import ElementTree as ET
 
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.gitops.review import Checked, Fit, Review
+from dra_lab.words.answer_json import answer_json
 from dra_lab.words.document import printable
 from dra_lab.words.facts import counted
 from dra_lab.words.plan_json import plan_json
 
-JSON_VERSION = "dra-lab/v1"
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
 
 
 def review_json(review: Review) -> dict[str, Any]:
     """Return the review as plain values with fixed names and order."""
-    return {
-        "apiVersion": JSON_VERSION,
-        "kind": "Check",
-        "outcome": review.outcome.value,
+    more: dict[str, Any] = {
         "valid": review.valid,
         "cluster": review.cluster,
         "readAt": review.read_at,
@@ -62,19 +59,8 @@ def review_json(review: Review) -> dict[str, Any]:
             "wanted": {w.name: w.replicas for w in review.together.workloads},
             "proven": review.together.proven,
         },
-        "findings": [
-            {
-                "rule": f.rule,
-                "severity": f.severity.value,
-                "subject": f.subject,
-                "message": f.message,
-                "advice": f.advice,
-                "origin": str(f.origin or ""),
-                **_place(f.origin),
-            }
-            for f in review.findings
-        ],
     }
+    return answer_json("Check", review.outcome.value, review.findings, **more)
 
 
 def review_sarif(review: Review, version: str) -> dict[str, Any]:

@@ -4,40 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dra_lab.findings import Severity
 from dra_lab.gitops.fits import short_of
 from dra_lab.gitops.review import OUTCOME_WORDS, Fit, Review
-from dra_lab.words.document import printable
+from dra_lab.words.document import Detail, Lines, Part, Sentence, Words, as_text
 from dra_lab.words.facts import counted, sentence
+from dra_lab.words.plan_document import NAMES
 
 
-def review_text(review: Review) -> str:
-    """Return the review as text: what was checked, each workload, the findings, the objects per outcome."""
-    return "\n".join(printable(line) for line in _lines(review)) + "\n"
+def review_text(review: Review, detail: Detail = "all") -> str:
+    """Return the review as plain text; see `review_parts`."""
+    return as_text(review_parts(review, detail)) + "\n"
 
 
-def _lines(review: Review) -> Iterator[str]:
-    yield heading(review)
-    short = short_of(review.together)
+def review_parts(review: Review, detail: Detail = "all") -> Iterator[Part]:
+    """Yield the number of objects per outcome, what was checked, the workloads and objects, and the findings.
+
+    The short form has the first workloads that fit, and leaves out the notes.
+    """
+    yield Sentence(last_line(review))
+    if detail == "answer":
+        return
+    yield Words(heading(review))
+    short, everything = short_of(review.together), detail == "all"
+    fitting = [item for item in review.reviewed if item.fit is Fit.FITS and item.subject not in short]
+    left = [] if everything else fitting[NAMES:]
     for item in review.reviewed:
-        alone = " alone" if item.fit is Fit.FITS and item.subject in short else ""
-        yield ""
-        yield f"{item.subject}: {OUTCOME_WORDS[item.fit]}{alone}"
-        yield f"  {item.sentence}"
-    answered = {item.origin.object for item in review.reviewed if item.fit.is_open}
+        if item not in left:
+            alone = " alone" if item.fit is Fit.FITS and item.subject in short else ""
+            yield Lines(f"{item.subject}: {OUTCOME_WORDS[item.fit]}{alone}", [item.sentence])
+    if left:
+        yield Words(f"And {counted(len(left), 'workload')} more that fit.")
+    answered = {item.origin.object for item in review.reviewed} | {item.sentence for item in review.reviewed}
     for checked in review.objects:
-        if checked.outcome.is_open and checked.object not in answered:
-            yield ""
-            yield f"{checked.object}: {OUTCOME_WORDS[checked.outcome]}"
-            yield f"  {sentence(checked.reason[:1].upper() + checked.reason[1:])}"
-    if review.together is not None:
-        yield ""
-        yield together_line(review)
-    if review.findings:
-        yield ""
-        for finding in review.findings:
-            yield str(finding)
-    yield ""
-    yield last_line(review)
+        if checked.outcome is not Fit.FITS and not {checked.object, checked.reason} & answered:
+            reason = sentence(checked.reason[:1].upper() + checked.reason[1:])
+            yield Lines(f"{checked.object}: {OUTCOME_WORDS[checked.outcome]}", [reason])
+    yield Words(together_line(review))
+    findings = [f for f in review.findings if everything or f.severity is not Severity.NOTE]
+    yield Lines("Findings", [str(finding) for finding in findings])
+    if left or len(findings) < len(review.findings):
+        yield Words("-v shows every workload and the notes.")
 
 
 def heading(review: Review) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dra_lab.model.fleet import FLEET_GOALS, UNPLACED, FleetPlan, LargestJob, Room, RoomOnNodes, Stranded, StrandedKind
 from dra_lab.model.plan import GoalValue, PlanStatus, Start
 from dra_lab.planner.scenarios import ScenarioAnswer
-from dra_lab.words.document import Column, Detail, Lines, Part, Sentence, Table, Words, as_text, printable
+from dra_lab.words.document import Column, Lines, Part, Sentence, Table, Words, as_text, printable
 from dra_lab.words.facts import COUNTING_ENDS, KINDS, counted, goal_proof, sentence
 from dra_lab.words.plan_document import NAMES, answer_sentence
 from dra_lab.words.reason_words import finding_lines, regret_parts, shortfall_item
@@ -89,19 +89,9 @@ def fleet_text(
     lost: Stranded | None = None,
     jobs: Sequence[LargestJob] = (),
     unread: str = "",
-    *,
-    causes: Sequence[Part] = (),
-    detail: Detail = "all",
 ) -> str:
-    """Return the answer as plain text.
-
-    See `fleet_parts` for all of it, `short_fleet_parts` for the short form. `causes` say why one replica does not fit.
-    """
-    if detail == "answer":
-        return fleet_sentence(plan) + "\n"
-    if detail == "short":
-        return as_text(short_fleet_parts(plan, rooms, unread, causes)) + "\n"
-    return as_text([*fleet_parts(plan, rooms, lost, jobs, unread), *causes]) + "\n"
+    """Return the answer as plain text; see `fleet_parts`."""
+    return as_text(fleet_parts(plan, rooms, lost, jobs, unread)) + "\n"
 
 
 def short_fleet_parts(

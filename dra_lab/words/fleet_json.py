@@ -8,9 +8,8 @@ import msgspec
 
 from dra_lab.model.fleet import FleetPlan, LargestJob, Replica, Room, Stranded, StrandedKind, Workload
 from dra_lab.model.plan import PlanStatus
+from dra_lab.words.answer_json import answer_json
 from dra_lab.words.plan_json import (
-    JSON_VERSION,
-    finding_value,
     goal_value,
     placement_value,
     regret_json,
@@ -21,25 +20,21 @@ from dra_lab.words.plan_outcome import pod_outcome
 
 def fleet_json(plan: FleetPlan) -> dict[str, Any]:
     """Return a fleet plan as plain values, names and order fixed; no times, so that equal plans give equal text."""
-    return {
-        "apiVersion": JSON_VERSION,
-        "kind": "FleetPlan",
-        "outcome": pod_outcome(plan),
+    more = {
         "status": plan.status.value,
         "proven": plan.proven,
         "objective": plan.objective,
         "cluster": plan.cluster,
         "release": plan.release,
         "workloads": [_workload(plan, workload) for workload in plan.workloads],
-        "goals": [goal_value(goal) for goal in plan.goals],
         "nodes": list(plan.nodes),
         "replicas": [_replica(replica) for replica in plan.replicas],
         "firstFit": _first_fit(plan),
         "regrets": [regret_json(regret) for regret in plan.regrets],
         "states": plan.states,
         "shortfalls": [shortfall_value(shortfall) for shortfall in plan.shortfalls],
-        "findings": [finding_value(finding) for finding in plan.findings],
     }
+    return answer_json("FleetPlan", pod_outcome(plan), plan.findings, map(goal_value, plan.goals), **more)
 
 
 def _workload(plan: FleetPlan, workload: Workload) -> dict[str, Any]:
@@ -56,7 +51,7 @@ def _replica(replica: Replica) -> dict[str, Any]:
         "workload": replica.workload,
         "number": replica.number,
         "node": replica.node,
-        "placements": [placement_value(placement) for placement in replica.placements],
+        "devices": [placement_value(placement) for placement in replica.placements],
         "goals": {goal.goal: goal.value for goal in replica.goals},
     }
 

@@ -56,10 +56,20 @@ class Figure(Struct, frozen=True):
 
 
 def plan_text(plan: Plan, cluster: Cluster | None = None, *, names: int | None = None, detail: Detail = "all") -> str:
-    """Return the answer as plain text; see `plan_parts` for all of it, `short_parts` for the short form."""
-    if detail == "answer":
-        return answer_sentence(plan, cluster) + "\n"
-    return as_text(short_parts(plan, cluster) if detail == "short" else plan_parts(plan, cluster, names=names)) + "\n"
+    """Return the answer as plain text; see `detailed_parts`."""
+    return as_text(detailed_parts(plan, cluster, names=names, detail=detail)) + "\n"
+
+
+def detailed_parts(
+    plan: Plan, cluster: Cluster | None = None, *, names: int | None = None, detail: Detail
+) -> Iterator[Part]:
+    """Yield as much of the answer as is wanted; see `plan_parts` for all of it, `short_parts` for the short form."""
+    if detail == "all":
+        yield from plan_parts(plan, cluster, names=names)
+    elif detail == "short":
+        yield from short_parts(plan, cluster)
+    else:
+        yield Sentence(answer_sentence(plan, cluster))
 
 
 def short_parts(plan: Plan, cluster: Cluster | None = None) -> Iterator[Part]:

@@ -6,15 +6,13 @@ from typing import Any
 
 import msgspec
 
-from dra_lab.findings import Finding
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import FirstFit, FirstFitStatus, GoalValue, Placement, Plan, Shortfall
 from dra_lab.model.reasons import Conflict, Funnel, Reasons, Relaxation, SelectorFailure
 from dra_lab.model.regret import PathShare, Regret
+from dra_lab.words.answer_json import answer_json
 from dra_lab.words.facts import regret
 from dra_lab.words.plan_outcome import FITS, pod_outcome
-
-JSON_VERSION = "dra-lab/v1"
 
 
 def plan_json(plan: Plan) -> dict[str, Any]:
@@ -24,18 +22,14 @@ def plan_json(plan: Plan) -> dict[str, Any]:
     worse than the plan (0 left out).
     """
     outcome = pod_outcome(plan)
-    return {
-        "apiVersion": JSON_VERSION,
-        "kind": "Plan",
+    more = {
         "status": plan.status.value,
-        "outcome": outcome,
         "fits": outcome == FITS,
         "proven": plan.proven,
         "cluster": plan.cluster,
         "release": plan.release,
         "node": plan.node,
-        "placements": [placement_value(placement) for placement in plan.placements],
-        "goals": [goal_value(goal) for goal in plan.goals],
+        "devices": [placement_value(placement) for placement in plan.placements],
         "firstFit": _first_fit(plan, plan.first_fit),
         "firstFitPlain": _first_fit(plan, plan.first_fit_plain),
         "nodes": {
@@ -63,9 +57,9 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         ],
         "reasons": reasons_json(plan.reasons),
         "regrets": [regret_json(cost) for cost in plan.regrets],
-        "findings": [finding_value(finding) for finding in plan.findings],
         "sketch": msgspec.to_builtins(plan.sketch, builtin_types=()),
     }
+    return answer_json("Plan", outcome, plan.findings, map(goal_value, plan.goals), **more)
 
 
 def _device(device: DeviceID) -> dict[str, str]:
@@ -103,7 +97,7 @@ def _first_fit(plan: Plan, found: FirstFit | None) -> dict[str, Any] | None:
         "message": found.message,
         "steps": found.steps,
         "recorded": found.recorded,
-        "placements": [placement_value(placement) for placement in found.placements],
+        "devices": [placement_value(placement) for placement in found.placements],
         "goals": [goal_value(goal) for goal in found.goals],
         "regret": regret(plan, found) if found.status is FirstFitStatus.ALLOCATED else {},
     }
@@ -119,18 +113,6 @@ def shortfall_value(s: Shortfall) -> dict[str, Any]:
         "available": s.available,
         "message": s.message,
         "advice": s.advice,
-    }
-
-
-def finding_value(finding: Finding) -> dict[str, Any]:
-    """Return a finding as plain values."""
-    return {
-        "rule": finding.rule,
-        "severity": finding.severity.value,
-        "subject": finding.subject,
-        "message": finding.message,
-        "advice": finding.advice,
-        "origin": str(finding.origin or ""),
     }
 
 

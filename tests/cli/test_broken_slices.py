@@ -43,7 +43,7 @@ ASKED = {
     "plan": ("plan", "CLUSTER", "--claim", "CLAIM"),
     "fleet": ("plan", "CLUSTER", "--claim", "CLAIM", "--replicas", "1"),
     "pod": ("plan", "CLUSTER", "--claim", "POD"),
-    "json": ("plan", "CLUSTER", "--claim", "CLAIM", "--format", "json"),
+    "json": ("plan", "CLUSTER", "--claim", "CLAIM", "-o", "json"),
 }
 
 

@@ -20,9 +20,9 @@ COMMANDS = {
     "cluster": ["plan", "FILE", "--claim", PAIRS],
     "claim": ["plan", EKS, "--claim", "FILE"],
     "topology": ["topology", "FILE"],
-    "overlay": ["plan", f"{EKS}+topo:FILE", "--claim", PAIRS],
+    "overlay": ["plan", EKS, "--overlay", "FILE", "--claim", PAIRS],
     "replay": ["replay", "FILE"],
-    "draw": ["draw", EKS, "--claim", "FILE", "-o", "OUT"],
+    "draw": ["draw", EKS, "--claim", "FILE", "--file", "OUT"],
     "export": ["export", EKS, "--claim", PAIRS, "--workload", "FILE", "--dir", "OUT"],
     "capture": ["capture", "FILE", "OUT"],
 }

@@ -44,7 +44,7 @@ def test_plan_does_not_fit_if_the_pod_is_given_up_on_another_node(files, capsys,
     assert main(command) == 1
     text = "\n".join(capsys.readouterr())
     assert text.startswith("An allocation exists on 1 of 2 nodes, but no pod starts with this manifest.")
-    assert main([*command, "--format", "json"]) == 1
+    assert main([*command, "-o", "json"]) == 1
     value = json.loads(capsys.readouterr().out)
     assert (value["outcome"], value["fits"], value["firstFit"]["status"]) == ("does-not-fit", False, "error")
     assert not [*of_text(text), *of_value(value), *of_status(value, 1)]
@@ -57,7 +57,7 @@ def test_replicas_do_not_fit_if_their_pod_is_given_up_on_another_node(files, cap
     assert main(command) == 1
     text = "\n".join(capsys.readouterr())
     assert text.startswith("An allocation exists for 1 of 1 replicas, but not every pod starts with its manifest.")
-    assert main([*command, "--format", "json"]) == 1
+    assert main([*command, "-o", "json"]) == 1
     value = json.loads(capsys.readouterr().out)
     assert value["outcome"] == "does-not-fit"
     assert not [*of_text(text), *of_value(value), *of_status(value, 1)]
@@ -76,18 +76,18 @@ def test_an_export_that_never_starts_does_not_fit(files, capsys, allowed):
 
 @pytest.mark.parametrize("asked", ["claim", "pod"])
 def test_draw_says_that_no_pod_starts(files, capsys, asked):
-    """The page, the warning and the exit status of `draw` are those of `plan`."""
+    """The page, the sentence and the exit status of `draw` are those of `plan`."""
     page = files / "page.html"
-    command = ["draw", str(files / "cluster.yaml"), "--claim", str(files / f"{asked}.yaml"), "--output", str(page)]
+    command = ["draw", str(files / "cluster.yaml"), "--claim", str(files / f"{asked}.yaml"), "--file", str(page)]
     assert main(command) == 1
     said = "no pod starts with this manifest"
-    assert said in capsys.readouterr().err
+    assert said in capsys.readouterr().out
     assert said in page.read_text()
 
 
 def test_check_says_of_its_plan_what_it_says_of_the_workload(files, capsys):
     """The plan inside the JSON of `check` has the outcome of its workload."""
-    assert main(["check", str(files / "cluster.yaml"), str(files / "pod.yaml"), "--format", "json"]) == 1
+    assert main(["check", str(files / "cluster.yaml"), str(files / "pod.yaml"), "-o", "json"]) == 1
     (workload,) = json.loads(capsys.readouterr().out)["workloads"]
     assert (workload["outcome"], workload["plan"]["outcome"]) == ("does-not-fit", "does-not-fit")
     assert workload["plan"]["firstFit"]["message"] == "on b"
@@ -108,6 +108,6 @@ def test_a_device_that_the_search_does_not_meet_is_a_warning_that_says_so(files,
     assert main([name, str(files / "same.yaml"), *option, str(files / "pod.yaml")]) == 0
     shown = capsys.readouterr()
     told = "\n".join(shown).splitlines()
-    (line,) = (line for line in told if "a selector fails on" in line)
+    (line,) = (line.removeprefix("  - ") for line in told if "a selector fails on" in line)
     assert line.startswith("warning: ")
     assert "On the nodes as they are, the search ends before it meets one" in line

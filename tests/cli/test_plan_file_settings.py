@@ -31,8 +31,8 @@ def plan_file(folder, **settings):
 
 
 def answer(capsys, *words):
-    """Return what `plan --format json` says, without what differs from run to run."""
-    main(["plan", *words, "--format", "json"])
+    """Return what `plan -o json` says, without what differs from run to run."""
+    main(["plan", *words, "-o", "json"])
     return json.loads(capsys.readouterr().out)
 
 

@@ -40,8 +40,8 @@ def file(tmp_path):
 
 
 def devices(capsys, *words):
-    assert main(["plan", CLUSTER, *words, "--format", "json"]) == 0
-    return len(json.loads(capsys.readouterr().out)["placements"])
+    assert main(["plan", CLUSTER, *words, "-o", "json"]) == 0
+    return len(json.loads(capsys.readouterr().out)["devices"])
 
 
 @pytest.mark.parametrize(("name", "count"), [("one", 1), ("two", 2), ("Pod/two", 2)])
@@ -54,7 +54,7 @@ def test_the_option_selects_the_pod(name, count, file, capsys):
 @pytest.mark.parametrize("words", [[], ["--pod", "three"]], ids=["none", "unknown"])
 def test_several_pods_are_listed_with_the_option(command, words, file, capsys, tmp_path):
     """Without the option, or with a name that is not there, the message lists the pods and names the option."""
-    more = {"draw": ["--output", str(tmp_path / "out.svg")], "export": ["--dir", str(tmp_path)]}.get(command, [])
+    more = {"draw": ["--file", str(tmp_path / "out.svg")], "export": ["--dir", str(tmp_path)]}.get(command, [])
     assert main([command, CLUSTER, "--claim", file, *words, *more]) == 2
     said = capsys.readouterr().err
     assert [part for part in (file, "one", "two", "--pod NAME") if part not in said] == []
@@ -73,9 +73,9 @@ def test_one_name_of_two_kinds_needs_the_kind(file, capsys):
 def test_each_claim_has_its_own_pod(file, capsys):
     """Two pods of one file are planned together; the option follows the claim that it is for."""
     words = ["--claim", file, "--pod", "one", "--replicas", "2", "--claim", file, "--pod", "two"]
-    assert main(["plan", CLUSTER, *words, "--format", "json"]) == 0
+    assert main(["plan", CLUSTER, *words, "-o", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert sorted(len(replica["placements"]) for replica in found["replicas"]) == [1, 1, 2]
+    assert sorted(len(replica["devices"]) for replica in found["replicas"]) == [1, 1, 2]
 
 
 def test_export_writes_the_named_pod(file, tmp_path):

@@ -34,7 +34,7 @@ def test_a_plan_has_its_devices_and_the_option_for_more(capsys):
 
 def test_verbose_prints_goals_bandwidth_and_nodes(capsys):
     """With -v the proof of every goal, the bandwidth and the nodes are printed as well."""
-    told = [heading.split()[0] for heading in headings(printed(capsys, *FITS, "--verbose"))]
+    told = [heading.split()[0] for heading in headings(printed(capsys, *FITS, "-v"))]
     assert told == ["Devices", "Goals,", "Bandwidth", "Sources", "Nodes"]
 
 
@@ -61,7 +61,7 @@ def test_replicas_have_workloads_nodes_and_how_many_more_fit(capsys):
 @pytest.mark.parametrize("command", [FITS, MISFIT, [*REPLICAS, "3"]], ids=["fits", "misfit", "replicas"])
 def test_json_is_the_same_with_every_option(command, option, capsys):
     """How much text is wanted does not change JSON."""
-    plain, other = (json.loads(printed(capsys, *command, "--format", "json", *more)) for more in ([], [option]))
+    plain, other = (json.loads(printed(capsys, *command, "-o", "json", *more)) for more in ([], [option]))
     assert without_times(plain) == without_times(other)
 
 

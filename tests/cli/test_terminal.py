@@ -36,9 +36,9 @@ def cluster(tmp_path):
     "words",
     [
         ["plan", "CLUSTER", "--claim", CLAIM],
-        ["plan", "CLUSTER", "--claim", CLAIM, "--format", "json"],
+        ["plan", "CLUSTER", "--claim", CLAIM, "-o", "json"],
         ["check", "CLUSTER", "CLUSTER"],
-        ["check", "CLUSTER", "CLUSTER", "--format", "junit"],
+        ["check", "CLUSTER", "CLUSTER", "-o", "junit"],
         ["plan", f"/nowhere/{EVIL.replace(chr(0), '')}", "--claim", CLAIM],
         ["plan", "CLUSTER", "--claim", EVIL],
     ],

@@ -80,12 +80,12 @@ PARTLY = Finding("claims-some-namespaces", Severity.WARNING, "resourceclaims", "
     ],
 )
 def test_what_was_not_read_of_claims_is_said_where_devices_in_use_count(tmp_path, read, said):
-    """With `now` the first line says it; without, nothing counts as in use, and what was read does not matter."""
+    """With `now` the second sentence says it; without, nothing counts as in use, and what was read does not matter."""
     cluster = replace(CLUSTER, **read)
     now = review_text(check(tmp_path, cluster, now=True, claim=TEMPLATE, work=DEPLOYMENT))
     idle = review_text(check(tmp_path, cluster, claim=TEMPLATE, work=DEPLOYMENT))
-    assert now.splitlines()[0].endswith(said)
-    assert idle.splitlines()[0].endswith("nothing in use")
+    assert now.splitlines()[2].endswith(said)
+    assert idle.splitlines()[2].endswith("nothing in use")
     assert "claims were read" not in idle
 
 

@@ -28,7 +28,7 @@ DEEP = f"a: {'[' * 100}{']' * 100}\n"
 def test_migrate_changes_the_pod_after_them(tmp_path, before, status):
     """The documents before the pod are empty or cannot be read; the pod is migrated."""
     (tmp_path / "a.yaml").write_text(before + POD)
-    assert main(["migrate", "sample:eks-p4d", str(tmp_path / "a.yaml"), "--output", str(tmp_path / "out")]) == status
+    assert main(["migrate", "sample:eks-p4d", str(tmp_path / "a.yaml"), "--dir", str(tmp_path / "out")]) == status
     assert "resourceClaimTemplateName: p-devices" in (tmp_path / "out" / "a.yaml").read_text()
 
 

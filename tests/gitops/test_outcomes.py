@@ -95,7 +95,7 @@ CASES = [
 def test_the_worst_outcome_decides(tmp_path, capsys, texts, outcome, status):
     """What does not fit comes before what is not checked, and that before what fits; no device is nothing to check."""
     folder = write(tmp_path, **texts)
-    assert main(["check", "sample:eks-p4d", str(folder), "--format", "json"]) == status
+    assert main(["check", "sample:eks-p4d", str(folder), "-o", "json"]) == status
     assert json.loads(capsys.readouterr().out)["outcome"] == outcome
 
 
@@ -107,11 +107,11 @@ def test_not_checked_can_be_allowed_and_nothing_else(tmp_path, capsys, texts, ou
     assert capsys.readouterr().out
 
 
-def test_the_last_line_counts_the_objects_of_each_outcome(tmp_path):
+def test_the_first_line_counts_the_objects_of_each_outcome(tmp_path):
     """Objects without devices are counted apart."""
     none = DEPLOYMENT.replace("resourceClaimTemplateName: pair", "resourceClaimTemplateName: none")
     review = reviewed(tmp_path, a=TEMPLATE, b=MANY, c=none.replace("name: train", "name: c"), d=CONFIG, e=WEB)
-    assert review_text(review).splitlines()[-1] == (
+    assert review_text(review).splitlines()[0] == (
         "3 objects: 1 valid and fitting, 1 not valid or not fitting, 1 not checked; 2 objects ask for no devices."
     )
 
@@ -119,7 +119,7 @@ def test_the_last_line_counts_the_objects_of_each_outcome(tmp_path):
 def test_fits_is_not_said_of_what_was_not_looked_at(tmp_path):
     """A workload whose template is in another file is named with the reason."""
     text = review_text(reviewed(tmp_path, work=DEPLOYMENT))
-    assert "Deployment/train: not checked\n  ResourceClaimTemplate 'pair' is not in the files" in text
+    assert "Deployment/train: not checked\n  - ResourceClaimTemplate 'pair' is not in the files" in text
     assert "everything fits" not in text
 
 
@@ -164,7 +164,7 @@ def test_a_pod_that_kube_scheduler_gives_up_does_not_fit(tmp_path):
     review = reviewed(tmp_path, small(one, two), claim=ALL_AT_ONE_ROOT, work=DEPLOYMENT.replace("replicas: 3", ""))
     text = review_text(review)
     assert review.outcome is Fit.DOES_NOT_FIT
-    assert "Deployment/train: does not fit\n  Does not start: on b kube-scheduler would give up the pod" in text
+    assert "Deployment/train: does not fit\n  - Does not start: on b kube-scheduler would give up the pod" in text
     assert ": fits" not in text
 
 

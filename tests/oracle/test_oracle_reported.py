@@ -60,7 +60,7 @@ def test_reported_files_place_all_eight_pairs(file, capsys):
     if not (SHARED / file).exists():
         pytest.skip(f"{file} is not there")
     claim = SHARED / "real-files/repro-pair-root.yaml"
-    status = main(["plan", f"topo:{SHARED / file}*1", "--claim", str(claim), "--replicas", "8"])
+    status = main(["plan", "--topology", str(SHARED / file), "--claim", str(claim), "--replicas", "8"])
     said = capsys.readouterr().out
     assert "8 of 8 replicas placed" in said
     assert "more, proven" not in said.replace("0 more, proven", "")

@@ -150,6 +150,6 @@ def test_the_cpu_drivers_examples_fit_its_slices(name, release):
 
 
 def test_json_names_the_release_with_its_gates(files, capsys):
-    """`plan --format json` gives version and gates as the text does."""
-    main(words("plan", files, "--format", "json"))
+    """`plan -o json` gives version and gates as the text does."""
+    main(words("plan", files, "-o", "json"))
     assert json.loads(capsys.readouterr().out)["release"] == f"1.36 ({LISTS}=true)"

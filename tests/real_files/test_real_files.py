@@ -99,7 +99,7 @@ def test_the_other_real_files(name, tmp_path):
 @pytest.mark.parametrize("name", sorted(rows()), ids=str)
 def test_json_says_what_the_text_says(name, tmp_path):
     """`plan` and `check` end with the same status as JSON and as text, and the JSON does not contradict itself."""
-    found = answers(name, rows()[name]["cluster"], tmp_path, ("plan", "check"), more=("--format", "json"))
+    found = answers(name, rows()[name]["cluster"], tmp_path, ("plan", "check"), more=("-o", "json"))
     assert {command: answer.word for command, answer in found.items()} == {
         command: rows()[name][command] for command in ("plan", "check")
     }
@@ -130,7 +130,7 @@ def test_the_commands_answer_a_file_of_our_own(device_class, plan, check, tmp_pa
         "topology": run("topology", str(path)),
         "plan": run("plan", "sample:eks-p4d", "--claim", str(path)),
         "check": run("check", "sample:eks-p4d", str(path)),
-        "migrate": run("migrate", "sample:eks-p4d", str(path), "--output", str(tmp_path / "migrated")),
+        "migrate": run("migrate", "sample:eks-p4d", str(path), "--dir", str(tmp_path / "migrated")),
     }
     words = {command: answer.word for command, answer in found.items()}
     assert words == {"topology": "2 refused", "plan": plan, "check": check, "migrate": "0 migrated"}
@@ -141,5 +141,5 @@ def test_a_template_is_refused_by_migrate(tmp_path):
     """`migrate` refuses a file that is a template alone: it has read nothing of it."""
     path = tmp_path / "pod.yaml"
     path.write_text("kind: Pod\nmetadata: {name: {{ .Values.name }}}\n", encoding="utf-8")
-    answer = run("migrate", "sample:eks-p4d", str(path), "--output", str(tmp_path / "migrated"))
+    answer = run("migrate", "sample:eks-p4d", str(path), "--dir", str(tmp_path / "migrated"))
     assert (answer.word, "helm template" in answer.err) == ("2 refused", True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import msgspec
 import pytest
 from small_nodes import a_slice, gpu, nic
@@ -12,6 +14,7 @@ from dra_lab.errors import InputError, SourceError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.sources import load_cluster, load_texts
 from dra_lab.sources.foreign import inventory_frame, read_inventory
+from dra_lab.sources.foreign.loading import topology_cluster
 
 BUS = "resource.kubernetes.io/pciBusID"
 
@@ -105,7 +108,39 @@ def test_every_value_has_a_row_with_its_place(files):
     assert frame["origin"].str.contains(r"dgx\.xml:\d+").all()
 
 
-def test_a_mistyped_number_of_nodes_is_told_as_one(tmp_path, capsys):
+def test_a_mistyped_number_of_nodes_is_told_as_one(tmp_path):
     """The star in the name that was not found is explained."""
-    assert main(["plan", f"topo:{tmp_path / 'topo.txt'}*x", "--claim", "sample:eks-p4d/gpu-nic-pairs"]) == 2
-    assert "behind * stands the number of nodes" in capsys.readouterr().err
+    with pytest.raises(SourceError, match=r"behind \* stands the number of nodes"):
+        load_cluster(f"topo:{tmp_path / 'topo.txt'}*x")
+
+
+def test_options_name_the_same_nodes_as_the_name_of_the_cluster(files):
+    """`--topology FILE --nodes 2 --driver D` makes the cluster that is read again by its name."""
+    made = topology_cluster([str(files / "dgx.xml")], 2, ["dra.net", "dra.cpu"])
+    again = load_cluster(made.name)
+    assert (made.name, made.slices) == (f"topo:{files / 'dgx.xml'}*2@dra.net,dra.cpu", again.slices)
+
+
+PAIRS = "sample:eks-p4d/gpu-nic-pairs"
+REFUSED = {
+    "a name": (["topo:FILE*2"], "give --topology FILE --nodes 8"),
+    "an overlaid name": (["sample:eks-p4d+topo:FILE"], "give --topology FILE --nodes 8"),
+    "nodes of nothing": (["sample:eks-p4d", "--nodes", "2"], "need --topology FILE"),
+    "a driver of nothing": (["sample:eks-p4d", "--driver", "dra.net"], "need --topology FILE"),
+}
+
+
+@pytest.mark.parametrize(("words", "said"), REFUSED.values(), ids=REFUSED)
+def test_topology_files_are_named_by_options_alone(words, said, capsys):
+    """A command line has one spelling for the files, and the message has it."""
+    assert main(["plan", *words, "--claim", PAIRS]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_commands_plan_on_nodes_made_of_a_file_and_on_overlaid_slices(files, capsys):
+    """`--topology` takes the place of CLUSTER, and `--overlay` comes with it."""
+    file = str(files / "dgx.xml")
+    assert main(["check", "--topology", file, "--nodes", "2", str(files / "cluster.json"), "-o", "json"]) == 0
+    name = json.loads(capsys.readouterr().out)["cluster"]
+    assert main(["capture", str(files / "cluster.json"), "--overlay", file, str(files / "out")]) == 0
+    assert (name, (files / "out" / "topologies.json").exists()) == (f"topo:{file}*2", True), capsys.readouterr().err

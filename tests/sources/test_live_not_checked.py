@@ -21,10 +21,10 @@ GPU = request("gpu", "gpu.nvidia.com")
 LACKS = ("resourceslices", "deviceclasses", "dra")
 COMMANDS = {
     "plan": ("plan", "context:test", "--claim", "claim.yaml"),
-    "json": ("plan", "context:test", "--claim", "claim.yaml", "--format", "json"),
+    "json": ("plan", "context:test", "--claim", "claim.yaml", "-o", "json"),
     "pod": ("plan", "context:test", "--claim", "pod.yaml"),
     "replicas": ("plan", "context:test", "--claim", "claim.yaml", "--replicas", "2"),
-    "fleet-json": ("plan", "context:test", "--claim", "claim.yaml", "--replicas", "2", "--format", "json"),
+    "fleet-json": ("plan", "context:test", "--claim", "claim.yaml", "--replicas", "2", "-o", "json"),
     "check": ("check", "context:test", "claim.yaml"),
     "check-pod": ("check", "context:test", "pod.yaml"),
     "export": ("export", "context:test", "--claim", "claim.yaml", "--dir", "out"),
@@ -141,5 +141,5 @@ def test_a_snapshot_remembers_what_was_not_read(take, capsys, more):
 def test_the_page_of_a_plan_that_is_not_checked_has_no_best(take, tmp_path):
     """No allocation was looked for, so that none is the best so far."""
     take("resourceslices")
-    main(["draw", "context:test", "--claim", "claim.yaml", "--output", "page.html"])
+    main(["draw", "context:test", "--claim", "claim.yaml", "--file", "page.html"])
     assert "best so far" not in (tmp_path / "page.html").read_text()

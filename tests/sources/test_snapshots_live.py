@@ -51,9 +51,9 @@ def test_neither_credentials_nor_server_are_in_a_snapshot(server, tmp_path):
     assert not [name for name in names if name in hidden]
 
 
-@pytest.mark.parametrize("option", ["--namespace", "--read-namespace"])
-def test_claims_of_named_namespaces_alone_are_asked_for(server, tmp_path, capsys, option):
+def test_claims_of_named_namespaces_alone_are_asked_for(server, tmp_path, capsys):
     """The server is asked for nothing of other namespaces, and what that means is told."""
+    option = "--read-namespace"
     assert main(["capture", "context:test", str(tmp_path / "out"), option, "team-a", option, "team-b"]) == 0
     claims = {path.partition("?")[0] for path in server.asked("/resourceclaims?")}
     assert claims == {f"/apis/resource.k8s.io/v1/namespaces/{name}/resourceclaims" for name in ("team-a", "team-b")}

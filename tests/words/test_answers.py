@@ -152,7 +152,7 @@ def test_plain_values_are_the_same_on_every_run_and_carry_the_regret():
     text = json.dumps(plan_json(plan))
     assert text == json.dumps(plan_json(replace(plan, seconds=2.0)))
     assert json.loads(text)["firstFitPlain"]["regret"] == {"unpaired": 1}
-    assert json.loads(text)["placements"][0]["device"] == "gpu-0"
+    assert json.loads(text)["devices"][0]["device"] == "gpu-0"
 
 
 def test_every_device_of_every_node_has_a_row_with_its_state():

@@ -28,7 +28,15 @@ from dra_lab.planner.fleet import plan_fleet
 from dra_lab.planner.scenarios import ScenarioAnswer
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
-from dra_lab.words.fleet_document import fleet_sentence, fleet_text, job_sentence, room_sentence, stranded_sentence
+from dra_lab.words.document import as_text
+from dra_lab.words.fleet_document import (
+    fleet_sentence,
+    fleet_text,
+    job_sentence,
+    room_sentence,
+    short_fleet_parts,
+    stranded_sentence,
+)
 from dra_lab.words.fleet_frames import (
     fleet_frame,
     replicas_frame,
@@ -150,7 +158,8 @@ def test_text_holds_every_node_and_what_fits_after():
 def test_the_short_form_names_eight_nodes_and_counts_the_others():
     """A long list of nodes is for -v and JSON."""
     replicas = tuple(on(f"node-{number:02}") for number in range(11))
-    text = fleet_text(FleetPlan(PlanStatus.OPTIMAL, (Workload("w", (), 11),), replicas=replicas), detail="short")
+    plan = FleetPlan(PlanStatus.OPTIMAL, (Workload("w", (), 11),), replicas=replicas)
+    text = as_text(short_fleet_parts(plan))
     assert (text.count("node-"), "and 3 more" in text) == (8, True)
 
 
@@ -171,7 +180,7 @@ def test_scenarios_are_rows_with_their_errors(plan):
 def test_the_command_line_takes_claims_each_with_its_replicas(capsys):
     """`--claim A --replicas 8 --claim B --replicas 1`: all of them in one plan, as JSON."""
     arguments = ["plan", "sample:eks-p4d", "--claim", PAIRS, "--replicas", "8", "--claim", PAIRS, "--replicas", "1"]
-    assert main([*arguments, "--format", "json"]) == 1
+    assert main([*arguments, "-o", "json"]) == 1
     made = json.loads(capsys.readouterr().out)
     assert [(w["name"], w["replicas"]) for w in made["workloads"]] == [("gpu-nic-pairs", 8), ("gpu-nic-pairs-2", 1)]
     assert made["after"]["stranded"]["proven"]
@@ -193,5 +202,5 @@ def test_replicas_stand_behind_their_claim(words, capsys):
 
 def test_one_claim_without_replicas_is_the_plan_of_that_claim(capsys):
     """The older form of the command answers as before."""
-    assert main(["plan", "sample:eks-p4d", "--claim", PAIRS, "--format", "json"]) == 0
+    assert main(["plan", "sample:eks-p4d", "--claim", PAIRS, "-o", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["kind"] == "Plan"

@@ -147,7 +147,7 @@ def test_check_reports_a_cap_too(tmp_path, capsys):
     words = ["check", str(tmp_path / "slice.yaml"), str(tmp_path / "claim.yaml")]
     main(words)
     assert "Fits at least 10,000 times (counting ends at 10,000 on a node)" in capsys.readouterr().out
-    main([*words, "--format", "json"])
+    main([*words, "-o", "json"])
     [item] = json.loads(capsys.readouterr().out)["workloads"]
     assert (item["times"], item["proven"], item["capped"]) == (10_000, False, True)
 
@@ -157,7 +157,7 @@ def test_more_replicas_than_are_counted_are_not_decided(tmp_path, capsys, replic
     """A workload of more replicas than the cap is open, and says that the number is a cap."""
     (tmp_path / "slice.yaml").write_text(SLICE % ("", ""))
     (tmp_path / "claim.yaml").write_text(f"{CLAIM}---\n{DEPLOYMENT.replace('COUNT', str(replicas))}")
-    main(["check", str(tmp_path / "slice.yaml"), str(tmp_path / "claim.yaml"), "--format", "json"])
+    main(["check", str(tmp_path / "slice.yaml"), str(tmp_path / "claim.yaml"), "-o", "json"])
     [item] = json.loads(capsys.readouterr().out)["workloads"]
     assert (item["outcome"], item["capped"]) == (outcome, True)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from dra_lab.errors import SourceError
@@ -54,6 +54,22 @@ def laid_over(source: str, load: Callable[[str], Cluster]) -> Cluster:
     """
     below, _, files = source.rpartition(OVER)
     return dataclasses.replace(with_overlay(load(below), _of_paths(files, source)), name=source)
+
+
+def topology_cluster(files: Sequence[str], count: int = 1, drivers: Sequence[str] = ()) -> Cluster:
+    """Return `count` identical nodes made from the topology files of one server, with the slices of `drivers`.
+
+    Without `drivers`, the slices are those of the vendors' drivers. The cluster has the name by which `load_cluster`
+    reads it again. Raises like `cluster_of_files`.
+    """
+    name = f"{TOPOLOGY}{','.join(files)}*{count}" + (f"@{','.join(drivers)}" if drivers else "")
+    return dataclasses.replace(make_cluster(read_inventory(*files), count=count, drivers=drivers), name=name)
+
+
+def overlaid(cluster: Cluster, files: Sequence[str]) -> Cluster:
+    """Return a cluster with topology files laid over it, under the name by which it is read again. Raises like it."""
+    name = f"{cluster.name}{OVER}{','.join(files)}"
+    return dataclasses.replace(with_overlay(cluster, read_inventory(*files)), name=name)
 
 
 def _of_paths(files: str, text: str) -> Inventory:

@@ -41,33 +41,26 @@ def _rows(inventory: Inventory) -> Iterator[tuple[str, str, str, object, str]]:
                 yield "cpu", f"NUMA node {node.numa_node}", name, value, str(node.origin)
 
 
-def inventory_text(inventory: Inventory) -> str:
-    """Return an inventory for a terminal: a line for each GPU, NIC and NUMA node, columns aligned."""
-    head = ("device", "kind", "model", "address", "PCIe root", "switch", "NUMA node", "from")
-    rows: list[tuple[str, ...]] = [head]
+INVENTORY_HEAD = ("device", "kind", "model", "address", "PCIe root", "switch", "NUMA node", "from")
+
+
+def inventory_rows(inventory: Inventory) -> Iterator[tuple[str, ...]]:
+    """Yield a row under INVENTORY_HEAD for each GPU, NIC and NUMA node; text comes from the files."""
     for device in (*inventory.of("gpu"), *inventory.of("nic")):
         root = device.text("pcieRoot") or (f"({device.text('rootGroup')})" if device.text("rootGroup") else "")
         ids = f"{device.text('vendor')}:{device.text('device')}".strip(":")
         places = (root, device.text("switch"), device.text("numaNode"))
-        rows.append(
-            (
-                device.name,
-                device.kind,
-                device.text("model") or ids,
-                device.text("address"),
-                *places,
-                str(device.origin).partition(",")[0],
-            )
-        )
+        where = str(device.origin).partition(",")[0]
+        yield device.name, device.kind, device.text("model") or ids, device.text("address"), *places, where
     for node in inventory.cpu_nodes:
         cpus = "? CPUs" if node.cpus is None else f"{len(node.cpus)} CPUs"
         where = str(node.origin).partition(",")[0]
-        rows.append((f"NUMA node {node.numa_node}", "cpu", cpus, "", "", "", str(node.numa_node), where))
-    widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
-    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
-    return "\n".join(_plain(line) for line in lines)
+        yield f"NUMA node {node.numa_node}", "cpu", cpus, "", "", "", str(node.numa_node), where
 
 
-def _plain(line: str) -> str:
-    """Take out what a terminal would obey."""
-    return "".join(character if character.isprintable() else "?" for character in line)
+def inventory_values(inventory: Inventory) -> dict[str, dict[str, object]]:
+    """Return the values of an inventory by the name of the device and of the fact."""
+    found: dict[str, dict[str, object]] = {}
+    for kind, name, fact, value, origin in _rows(inventory):
+        found.setdefault(name, {"kind": kind})[fact] = {"value": value, "origin": origin}
+    return found

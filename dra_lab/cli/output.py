@@ -1,0 +1,74 @@
+"""The options -o, -q and -v, and how an answer, its files and its findings are printed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dra_lab.errors import InputError
+from dra_lab.findings import Finding, Severity
+
+if TYPE_CHECKING:
+    from dra_lab.words.document import Part
+
+
+def add_output(parser: argparse.ArgumentParser, *more: str, all_of_it: str = "print all of the answer") -> None:
+    """Declare -o with text, json and `more`, and -q and -v, which say how much of the text is printed."""
+    formats = ("text", "json", *more)
+    group = parser.add_argument_group("output")
+    group.add_argument(
+        "-o",
+        choices=formats,
+        default="text",
+        dest="format",
+        metavar="FORMAT",
+        help=f"{', '.join(formats)} (default: text)",
+    )
+    detail = group.add_mutually_exclusive_group()
+    text = "print the answer's sentences only, and no notes on standard error"
+    detail.add_argument("-q", action="store_const", const="answer", default="short", dest="detail", help=text)
+    detail.add_argument("-v", action="store_const", const="all", dest="detail", help=all_of_it)
+
+
+def add_write(parser: argparse.ArgumentParser) -> None:
+    """Declare --dir and --overwrite, for a command that writes manifests."""
+    text = "the folder to write; required unless -o yaml prints the manifests"
+    parser.add_argument("--dir", type=Path, metavar="DIR", help=text)
+    parser.add_argument("--overwrite", action="store_true", help="overwrite files you edited by hand")
+
+
+def refuse_write(options: argparse.Namespace) -> None:
+    """Raise InputError if there is no folder to write to, or one that -o yaml does not write to."""
+    if options.format == "yaml" and options.dir:
+        raise InputError("-o yaml prints the manifests and writes no file; leave out --dir, or -o yaml")
+    if options.format != "yaml" and not options.dir:
+        raise InputError("--dir is missing; give the folder to write, or -o yaml to print the manifests")
+
+
+def print_yaml(texts: Mapping[str, str]) -> None:
+    """Print the manifests among the files of a folder as one stream of YAML documents."""
+    names = [name for name in texts if name.endswith((".yaml", ".yml", ".json")) and name != "kustomization.yaml"]
+    print("---\n".join(texts[name].removeprefix("---\n").rstrip("\n") + "\n" for name in names), end="")
+
+
+def print_parts(parts: Iterable[Part]) -> None:
+    """Print an answer on standard output: fitted to a terminal, else plain text in which no line is wrapped."""
+    from dra_lab.words.document import as_text
+
+    print(as_text(parts))
+
+
+def print_json(value: Any) -> None:
+    """Print an answer as one JSON object."""
+    print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def print_findings(options: argparse.Namespace, findings: Iterable[Finding]) -> None:
+    """Print each finding once on standard error; -q leaves out the notes."""
+    for finding in dict.fromkeys(findings):
+        if options.detail != "answer" or finding.severity is not Severity.NOTE:
+            print(finding, file=sys.stderr)

@@ -1,0 +1,128 @@
+"""What `-o json` of every command has: `kind`, `outcome`, `goals`, `findings`, and the fields of its kind."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from topology_texts import TOPO
+
+from dra_lab.cli import main
+
+EKS = "sample:eks-p4d"
+PAIRS = f"{EKS}/gpu-nic-pairs"
+HGX = "sample:dgx-h100"
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: train}
+spec:
+  containers:
+  - {name: train, image: train, resources: {limits: {LIMIT: 1}}}
+"""
+
+COMMANDS = {
+    "plan": (["plan", EKS, "--claim", PAIRS], "Plan", {"node", "devices"}),
+    "misfit": (["plan", EKS, "--claim", f"{EKS}/five-pairs"], "Plan", {"node", "devices"}),
+    "replicas": (["plan", HGX, "--claim", f"{HGX}/gpu-nic-cpu", "--replicas", "2"], "FleetPlan", {"replicas"}),
+    "draw": (["draw", EKS, "--claim", PAIRS, "--file", "a.svg"], "Picture", {"node", "devices", "file"}),
+    "draw a node": (["draw", EKS, "--file", "a.svg"], "Picture", {"file"}),
+    "export": (["export", EKS, "--claim", PAIRS, "--dir", "out", "--pin"], "Export", {"node", "devices", "files"}),
+    "export replicas": (
+        ["export", HGX, "--claim", f"{HGX}/gpu-nic-cpu", "--replicas", "2", "--dir", "out", "--pin"],
+        "Export",
+        {"replicas", "files"},
+    ),
+    "check": (["check", EKS, "pod.yaml"], "Check", {"objects"}),
+    "migrate": (["migrate", EKS, "pod.yaml", "--dir", "out"], "Migration", {"objects", "files"}),
+    "migrate nothing": (["migrate", EKS, "other.yaml", "--dir", "out"], "Migration", {"objects", "files"}),
+    "capture": (["capture", EKS, "out"], "Snapshot", {"path", "counts"}),
+    "topology": (["topology", "topo.txt"], "Topology", {"devices"}),
+    "samples": (["samples"], "Samples", {"samples"}),
+}
+STATUS = {"fits": 0, "does-not-fit": 1, "not-checked": 2, "stopped": 2}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A working folder with the files that the commands name."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pod.yaml").write_text(POD.replace("LIMIT", "nvidia.com/gpu"))
+    (tmp_path / "other.yaml").write_text(POD.replace("LIMIT", "example.com/npu"))
+    (tmp_path / "topo.txt").write_text(TOPO)
+    return tmp_path
+
+
+@pytest.mark.parametrize(("words", "kind", "own"), COMMANDS.values(), ids=COMMANDS)
+def test_json_has_the_fields_of_its_kind(words, kind, own, folder, capsys):
+    """The first fields are the same in every answer, in this order."""
+    main([*words, "-o", "json"])
+    value = json.loads(capsys.readouterr().out)
+    assert (list(value)[:5], value["kind"]) == (["apiVersion", "kind", "outcome", "goals", "findings"], kind)
+    assert own - value.keys() == set()
+
+
+@pytest.mark.parametrize(("words", "kind", "own"), COMMANDS.values(), ids=COMMANDS)
+def test_the_exit_status_is_that_of_the_outcome(words, kind, own, folder, capsys):
+    """0 fits or is valid, 1 does not, 2 is not decided or not checked."""
+    status = main([*words, "-o", "json"])
+    assert status == STATUS[json.loads(capsys.readouterr().out)["outcome"]]
+
+
+@pytest.mark.parametrize(("words", "kind", "own"), COMMANDS.values(), ids=COMMANDS)
+def test_goals_and_findings_have_the_fields_of_the_contract(words, kind, own, folder, capsys):
+    """Programs read a goal and a finding of every command in the same way."""
+    main([*words, "-o", "json"])
+    value = json.loads(capsys.readouterr().out)
+    goal = {"goal", "value", "bound", "proven"}
+    finding = {"rule", "severity", "subject", "message", "advice", "origin"}
+    assert [one for one in value["goals"] if goal - one.keys()] == []
+    assert [one for one in value["findings"] if finding - one.keys()] == []
+
+
+@pytest.mark.parametrize(("words", "kind", "own"), COMMANDS.values(), ids=COMMANDS)
+def test_the_findings_of_json_are_those_of_standard_error(words, kind, own, folder, capsys):
+    """JSON leaves out nothing that a person is told."""
+    main([*words, "-o", "json"])
+    told = capsys.readouterr()
+    messages = [finding["message"] for finding in json.loads(told.out)["findings"]]
+    lines = [line for line in told.err.splitlines() if line.startswith(("note: ", "warning: ", "error: "))]
+    assert [line for line in lines if not any(message in line for message in messages)] == []
+
+
+@pytest.mark.parametrize(("words", "kind", "own"), COMMANDS.values(), ids=COMMANDS)
+def test_quiet_prints_less_than_the_short_form(words, kind, own, folder, capsys):
+    """With -q a command prints its sentence, or one name in a line."""
+    main([*words, "-q"])
+    quiet = capsys.readouterr().out
+    (folder / "again").mkdir()
+    main([word if word != "out" else "again" for word in words])
+    assert 0 < len(quiet) < len(capsys.readouterr().out) + 1
+
+
+@pytest.mark.parametrize("option", ["--format", "--output", "--quiet", "--verbose", "--namespace"])
+def test_former_spellings_are_refused(option, capsys):
+    """An option has one spelling and no alias."""
+    with pytest.raises(SystemExit) as ended:
+        main(["plan", EKS, "--claim", PAIRS, option, "json"])
+    assert (ended.value.code, f"unknown option '{option}'" in capsys.readouterr().err) == (2, True)
+
+
+@pytest.mark.parametrize("command", [["export", EKS, "--claim", PAIRS, "--pin"], ["migrate", EKS, "pod.yaml"]])
+def test_yaml_on_standard_output_is_what_a_folder_would_hold(command, folder, capsys):
+    """`-o yaml` prints the manifests as one stream and writes no file."""
+    main([*command, "--dir", "out"])
+    capsys.readouterr()
+    main([*command, "-o", "yaml"])
+    printed = capsys.readouterr().out.split("---\n")
+    files = [path.read_text() for path in (folder / "out").glob("*.yaml") if path.name != "kustomization.yaml"]
+    assert sorted(printed) == sorted(files)
+
+
+@pytest.mark.parametrize("words", [[], ["--dir", "out", "-o", "yaml"]], ids=["no folder", "folder and yaml"])
+@pytest.mark.parametrize("command", [["export", EKS, "--claim", PAIRS], ["migrate", EKS, "pod.yaml"]])
+def test_manifests_go_to_a_folder_or_to_standard_output(command, words, folder, capsys):
+    """One of both is needed, and the message names them."""
+    assert main([*command, *words]) == 2
+    told = capsys.readouterr().err
+    assert ("--dir" in told, "-o yaml" in told) == (True, True)
