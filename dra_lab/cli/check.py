@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
         time_limit=options.time_limit,
     )
     if options.format == "text":
-        print_parts(review_parts(review, options.detail))
+        print_parts(review_parts(review, options.detail), review.outcome.value)
     elif options.format in ("json", "sarif"):
         print_json(review_json(review) if options.format == "json" else review_sarif(review, __version__))
     else:

@@ -61,6 +61,7 @@ def _drawn(options: argparse.Namespace, plan: Plan | None, findings: Sequence[Fi
     from dra_lab.words.document import Part, Sentence, Words
     from dra_lab.words.plan_document import answer_sentence
     from dra_lab.words.plan_json import plan_json
+    from dra_lab.words.plan_outcome import pod_outcome
 
     file = str(options.file)
     if options.format == "json":
@@ -68,6 +69,6 @@ def _drawn(options: argparse.Namespace, plan: Plan | None, findings: Sequence[Fi
         print_json({**drawn, "kind": "Picture", "file": file})
     else:
         parts: list[Part] = [] if plan is None else [Sentence(answer_sentence(plan))]
-        print_parts([*parts, Words(f"Picture: {file}")])
+        print_parts([*parts, Words(f"Picture: {file}")], "" if plan is None else pod_outcome(plan))
     print_findings(options, findings)
     return FITS if plan is None else status_of(plan)

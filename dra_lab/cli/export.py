@@ -161,7 +161,7 @@ def _print_text(options: argparse.Namespace, answer: Mapping[str, Any], sentence
     first = Sentence(f"{sentence} {said}" if answer["outcome"] == "fits" else sentence)
     apply = "-k" if "kustomization.yaml" in {Path(file).name for file in files} else "-f"
     more = Words(f"Apply them: kubectl apply {apply} {shlex.quote(str(options.dir))}")
-    print_parts([first] if options.detail == "answer" else [first, Lines("Files", files), more])
+    print_parts([first] if options.detail == "answer" else [first, Lines("Files", files), more], answer["outcome"])
 
 
 def _like(pod: AskedPod) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dra_lab.cli.terminal import underlying
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
 
@@ -55,8 +56,17 @@ def print_yaml(texts: Mapping[str, str]) -> None:
     print("---\n".join(texts[name].removeprefix("---\n").rstrip("\n") + "\n" for name in names), end="")
 
 
-def print_parts(parts: Iterable[Part]) -> None:
-    """Print an answer on standard output: fitted to a terminal, else plain text in which no line is wrapped."""
+def print_parts(parts: Iterable[Part], outcome: str = "") -> None:
+    """Print an answer on standard output: fitted to a terminal, else plain text in which no line is wrapped.
+
+    `outcome` colours the first sentence on a terminal.
+    """
+    if sys.stdout.isatty():
+        # the import takes 30 ms, which piped output need not pay
+        from dra_lab.words.terminal import print_terminal
+
+        print_terminal(parts, underlying(sys.stdout), outcome)
+        return
     from dra_lab.words.document import as_text
 
     print(as_text(parts))
@@ -69,6 +79,12 @@ def print_json(value: Any) -> None:
 
 def print_findings(options: argparse.Namespace, findings: Iterable[Finding]) -> None:
     """Print each finding once on standard error; -q leaves out the notes."""
-    for finding in dict.fromkeys(findings):
-        if options.detail != "answer" or finding.severity is not Severity.NOTE:
-            print(finding, file=sys.stderr)
+    quiet = options.detail == "answer"
+    told = [f for f in dict.fromkeys(findings) if not (quiet and f.severity is Severity.NOTE)]
+    if told and sys.stderr.isatty():
+        from dra_lab.words import terminal
+
+        terminal.print_findings(told, underlying(sys.stderr))
+        return
+    for finding in told:
+        print(finding, file=sys.stderr)

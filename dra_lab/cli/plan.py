@@ -68,7 +68,10 @@ def _tell(options: argparse.Namespace, plan: Plan, cluster: Cluster, findings: S
         print_json(plan_json(replace(plan, findings=tuple(findings))))
     else:
         from dra_lab.words.plan_document import NAMES, detailed_parts
+        from dra_lab.words.plan_outcome import pod_outcome
 
         # those of the plan are among the findings that go to standard error
-        print_parts(detailed_parts(replace(plan, findings=()), cluster, names=NAMES, detail=options.detail))
+        print_parts(
+            detailed_parts(replace(plan, findings=()), cluster, names=NAMES, detail=options.detail), pod_outcome(plan)
+        )
     print_findings(options, findings)

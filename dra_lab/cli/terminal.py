@@ -30,6 +30,11 @@ class _Plain:
         return getattr(self._stream, name)
 
 
+def underlying(stream: TextIO) -> TextIO:
+    """Return the stream below `plain_output`, for a writer that makes its text printable itself and adds colour."""
+    return stream._stream if isinstance(stream, _Plain) else stream  # noqa: SLF001  one module, one secret
+
+
 @contextmanager
 def plain_output() -> Iterator[None]:
     """Let everything that is printed meanwhile be text, whatever stands in the names that it shows."""

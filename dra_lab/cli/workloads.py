@@ -132,6 +132,7 @@ def run_fleet(options: argparse.Namespace) -> int:
     from dra_lab.findings import sort_findings
     from dra_lab.planner.fleet import plan_fleet
     from dra_lab.planner.waiting import WaitingBar
+    from dra_lab.words.plan_outcome import pod_outcome
 
     if options.node:
         raise InputError("--node is for one claim without --replicas; leave it out: replicas go to any node with room")
@@ -165,7 +166,7 @@ def run_fleet(options: argparse.Namespace) -> int:
         explained = options.detail != "answer" and not plan.replicas and plan.status is PlanStatus.INFEASIBLE
         causes = [_reasons(cluster, workloads, release)] if explained else []
         unread = unread_words(cluster)
-        print_parts(_shown(options.detail, replace(plan, findings=()), after, unread, causes))
+        print_parts(_shown(options.detail, replace(plan, findings=()), after, unread, causes), pod_outcome(plan))
     print_findings(options, findings)
     return fleet_status(plan)
 

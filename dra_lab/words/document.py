@@ -181,6 +181,13 @@ def _shown(table: Table) -> tuple[list[str], list[list[object]]]:
     return [heads[at] for at in used], [[row[at] for at in used] for row in table.rows]
 
 
+def table_words(table: Table) -> tuple[list[str], list[list[str]], list[bool]]:
+    """Return the heads and cells that people see, in one line each, and which columns are numbers only."""
+    heads, rows = _shown(table)
+    words = [[printable(cell_words(cell)) for cell in row] for row in rows]
+    return [*map(printable, heads)], words, _numbers(words, len(heads))
+
+
 # ---------------------------------------------------------------- HTML
 
 
