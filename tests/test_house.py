@@ -15,7 +15,18 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-HEAVY = ("anywidget", "cel_expr_python", "highspy", "kubernetes", "networkx", "numpy", "pandas", "pulp", "pyvis")
+HEAVY = (
+    "anywidget",
+    "cel_expr_python",
+    "highspy",
+    "kubernetes",
+    "networkx",
+    "numpy",
+    "pandas",
+    "pulp",
+    "pyvis",
+    "rich",
+)
 
 
 def fresh_python(code: str) -> str:
@@ -72,6 +83,7 @@ def test_the_smallest_plan_imports_only_what_it_needs():
         "kubernetes",
         "networkx",
         "pandas",
+        "rich",
         "tarfile",
     )
     loaded = after_smallest_plan(f"print('loaded:', *(name for name in {others!r} if name in sys.modules))")

@@ -9,7 +9,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dra_lab.cli.options import add_cluster, add_planning, cluster_of, release_of, session_of, setting_of
+from dra_lab.cli.options import (
+    add_cluster,
+    add_planning,
+    add_what_if,
+    cluster_of,
+    layers_json,
+    layers_said,
+    release_of,
+    session_of,
+    setting_of,
+)
 from dra_lab.cli.output import add_output, add_write, print_findings, print_json, print_parts, print_yaml, refuse_write
 from dra_lab.cli.pods import pod_of
 from dra_lab.cli.workloads import MOST_REPLICAS, add_workloads, is_fleet, workloads_of
@@ -30,6 +40,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_cluster(parser)
     add_planning(parser)
     add_workloads(parser)
+    add_what_if(parser)
     add_write(parser)
     text = "exit 0 also if a replica is not allocated as planned, or a must-link is not kept"
     parser.add_argument("--allow-worse", action="store_true", help=text)
@@ -136,7 +147,7 @@ def _write(options: argparse.Namespace, made: Bundle, sentence: str, findings: I
         print_yaml(made.texts)
     elif options.format == "json":
         given = {key: plan[key] for key in ("node", "devices", "replicas") if key in plan}
-        more = {"asPlanned": answer["asPlanned"], "reasons": answer["reasons"], "files": files}
+        more = {"asPlanned": answer["asPlanned"], "reasons": answer["reasons"], "files": files, **layers_json(options)}
         print_json(answer_json("Export", answer["outcome"], findings, plan["goals"], **given, **more))
     else:
         _print_text(options, answer, sentence, files)
@@ -154,14 +165,15 @@ def _write(options: argparse.Namespace, made: Bundle, sentence: str, findings: I
 
 def _print_text(options: argparse.Namespace, answer: Mapping[str, Any], sentence: str, files: Sequence[str]) -> None:
     """Print the answer, whether kube-scheduler does as planned, the files, and the command that applies them."""
-    from dra_lab.words.document import Lines, Sentence, Words
+    from dra_lab.words.document import Lines, Part, Sentence, Words
 
     how = {True: "allocates every replica as planned", False: "does not allocate every replica as planned"}
     said = f"kube-scheduler {how.get(answer['asPlanned'], 'may allocate other devices than planned')}."
     first = Sentence(f"{sentence} {said}" if answer["outcome"] == "fits" else sentence)
     apply = "-k" if "kustomization.yaml" in {Path(file).name for file in files} else "-f"
     more = Words(f"Apply them: kubectl apply {apply} {shlex.quote(str(options.dir))}")
-    print_parts([first] if options.detail == "answer" else [first, Lines("Files", files), more], answer["outcome"])
+    parts: list[Part] = [first] if options.detail == "answer" else [first, Lines("Files", files), more]
+    print_parts(layers_said(options, parts), answer["outcome"])
 
 
 def _like(pod: AskedPod) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dra_lab.errors import InputError, SketchError
 from dra_lab.findings import Finding, Origin
@@ -16,6 +16,9 @@ from dra_lab.model.plan import FIXED_GOALS, GOALS, Plan
 from dra_lab.model.release import RELEASES, KubernetesRelease, read_gates
 from dra_lab.model.sketch import Drawing
 from dra_lab.planner.waiting import SAID
+
+if TYPE_CHECKING:
+    from dra_lab.words.document import Part
 
 CLUSTER_HELP = "sample:NAME, context:NAME, a file or folder, or - (see dra-lab help clusters)"
 CLAIM_HELP = (
@@ -55,6 +58,48 @@ def add_cluster(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--overlay", action="append", default=[], metavar="FILE", help=text)
 
 
+class _AddLayer(argparse.Action):
+    """Keep a what-if change, in the order in which the options are given."""
+
+    def __call__(
+        self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: str | None = None
+    ) -> None:
+        del parser
+        from dra_lab.model.layers import read_layer
+
+        layer = read_layer((option_string or "").removeprefix("--"), values or "")
+        namespace.layers = (*namespace.layers, layer)
+
+
+def add_what_if(parser: argparse.ArgumentParser) -> None:
+    """Declare the options that change the cluster before the planning: --add, --drain, --without and --idle."""
+    group = parser.add_argument_group("what if (repeatable, applied in the order given)")
+    parser.set_defaults(layers=())
+    options = {
+        "--add": ("N=NODE", "with N more nodes like NODE"),
+        "--drain": ("NODE", "without NODE"),
+        "--without": ("DEVICE", "without a device: driver/pool/device"),
+    }
+    for name, (metavar, text) in options.items():
+        group.add_argument(name, action=_AddLayer, default=(), dest="layers", metavar=metavar, help=text)
+    group.add_argument("--idle", action=_AddLayer, default=(), dest="layers", nargs=0, help="with nothing in use")
+
+
+def layers_said(options: argparse.Namespace, parts: Iterable[Part]) -> Iterator[Part]:
+    """Yield an answer with the what-if changes of the command after its first sentences."""
+    from dra_lab.words.document import Words
+
+    for number, part in enumerate(parts):
+        yield part
+        if not number and options.layers:
+            yield Words(f"What if: {'; '.join(layer.words for layer in options.layers)}.")
+
+
+def layers_json(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the field of an answer with the what-if changes of the command."""
+    return {"layers": [{"option": str(layer), "words": layer.words} for layer in options.layers]}
+
+
 def cluster_of(options: argparse.Namespace) -> Cluster:
     """Return a command's cluster, read once: a running one takes seconds, and standard input is there only once.
 
@@ -67,7 +112,7 @@ def cluster_of(options: argparse.Namespace) -> Cluster:
 
 
 def _read(options: argparse.Namespace) -> Cluster:
-    """Return the cluster of CLUSTER or --topology, with what --overlay adds."""
+    """Return the cluster of CLUSTER or --topology, with what --overlay adds and the what-if options change."""
     from dra_lab.sources import load_cluster
 
     if options.read_namespaces and not options.cluster.startswith("context:"):
@@ -89,6 +134,10 @@ def _read(options: argparse.Namespace) -> Cluster:
         from dra_lab.sources.foreign.loading import overlaid
 
         cluster = overlaid(cluster, options.overlay)
+    if getattr(options, "layers", ()):
+        from dra_lab.model.layers import with_layers
+
+        cluster = with_layers(cluster, options.layers)
     return cluster
 
 

@@ -7,7 +7,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dra_lab.cli.options import add_cluster, add_planning, findings_of, plan_with_bar, seconds, session_of, status_of
+from dra_lab.cli.options import (
+    add_cluster,
+    add_planning,
+    add_what_if,
+    findings_of,
+    layers_json,
+    layers_said,
+    plan_with_bar,
+    seconds,
+    session_of,
+    status_of,
+)
 from dra_lab.cli.output import add_output, print_findings, print_json, print_parts
 from dra_lab.cli.pods import plan_pod
 from dra_lab.cli.workloads import add_workloads, is_fleet, run_fleet
@@ -24,6 +35,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_cluster(parser)
     add_planning(parser)
     add_workloads(parser)
+    add_what_if(parser)
     parser.add_argument("--time-limit", type=seconds, metavar="S", help="seconds after which the best so far is given")
     add_output(parser, all_of_it="print all of the answer: goals with proof, bandwidth with sources, nodes, reasons")
     parser.set_defaults(run=run)
@@ -65,13 +77,12 @@ def _tell(options: argparse.Namespace, plan: Plan, cluster: Cluster, findings: S
     if options.format == "json":
         from dra_lab.words.plan_json import plan_json
 
-        print_json(plan_json(replace(plan, findings=tuple(findings))))
+        print_json(plan_json(replace(plan, findings=tuple(findings))) | layers_json(options))
     else:
         from dra_lab.words.plan_document import NAMES, detailed_parts
         from dra_lab.words.plan_outcome import pod_outcome
 
         # those of the plan are among the findings that go to standard error
-        print_parts(
-            detailed_parts(replace(plan, findings=()), cluster, names=NAMES, detail=options.detail), pod_outcome(plan)
-        )
+        parts = detailed_parts(replace(plan, findings=()), cluster, names=NAMES, detail=options.detail)
+        print_parts(layers_said(options, parts), pod_outcome(plan))
     print_findings(options, findings)

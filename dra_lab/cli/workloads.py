@@ -18,6 +18,8 @@ from dra_lab.cli.options import (
     POD_HELP,
     AskedClaim,
     cluster_of,
+    layers_json,
+    layers_said,
     refuse_node,
     refuse_pod,
     release_of,
@@ -160,13 +162,14 @@ def run_fleet(options: argparse.Namespace) -> int:
     told = (*asked.findings, *cluster.findings, *check_cluster(cluster), *plan.findings)
     findings = sort_findings(dict.fromkeys(told))
     if options.format == "json":
-        print_json(_json(replace(plan, findings=findings), after))
+        print_json(_json(replace(plan, findings=findings), after) | layers_json(options))
     else:
         # findings go to standard error, as those of one claim do
         explained = options.detail != "answer" and not plan.replicas and plan.status is PlanStatus.INFEASIBLE
         causes = [_reasons(cluster, workloads, release)] if explained else []
         unread = unread_words(cluster)
-        print_parts(_shown(options.detail, replace(plan, findings=()), after, unread, causes), pod_outcome(plan))
+        parts = _shown(options.detail, replace(plan, findings=()), after, unread, causes)
+        print_parts(layers_said(options, parts), pod_outcome(plan))
     print_findings(options, findings)
     return fleet_status(plan)
 
