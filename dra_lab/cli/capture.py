@@ -24,6 +24,13 @@ _OTHER_FILES = frozenset((".zip", ".tar", ".gz", ".bz2", ".xz", ".zst", ".7z", "
 """Endings of files; a folder of such a name is not what was meant. `.tgz` and `.tar.gz` are written."""
 
 
+EXAMPLES = (
+    "dra-lab capture sample:eks-p4d cluster.tar.gz",
+    "dra-lab capture cluster/ shared.tar.gz --anonymise",
+    "dra-lab capture cluster/ shared/ --anonymise --mapping names.json",
+)
+
+
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_cluster(parser)

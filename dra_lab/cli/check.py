@@ -9,6 +9,12 @@ from dra_lab.cli.options import add_cluster, add_release, cluster_of, release_of
 from dra_lab.cli.output import add_output, print_json, print_parts
 from dra_lab.cli.status import FITS, NOT, UNANSWERED
 
+EXAMPLES = (
+    "dra-lab check cluster/ manifests/",
+    "dra-lab check cluster/ manifests/ -o sarif > dra-lab.sarif",
+    "dra-lab check cluster/ manifests/ --baseline main -o markdown > summary.md",
+)
+
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""

@@ -23,6 +23,12 @@ from dra_lab.cli.status import FITS
 from dra_lab.findings import Finding
 from dra_lab.model.plan import Plan
 
+EXAMPLES = (
+    "dra-lab draw sample:eks-p4d --claim sample:eks-p4d/gpu-nic-pairs --file plan.html",
+    "dra-lab draw cluster/ --claim claim.yaml --file plan.svg",
+    "dra-lab draw cluster/ --file node.svg",
+)
+
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""

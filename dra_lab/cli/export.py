@@ -35,6 +35,13 @@ _API_VERSIONS = ("v1", "v1beta2", "v1beta1")
 _EXAMPLES = ("pod", "deployment", "statefulset", "job", "none")
 
 
+EXAMPLES = (
+    "dra-lab export sample:eks-p4d --claim sample:eks-p4d/gpu-nic-pairs --pin --dir out/",
+    "dra-lab export cluster/ --claim claim.yaml --workload deployment.yaml --pin --dir patched/",
+    "dra-lab export cluster/ --claim claim.yaml --pin -o yaml > claim-pinned.yaml",
+)
+
+
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_cluster(parser)

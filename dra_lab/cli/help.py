@@ -29,6 +29,13 @@ Without -A, the claims of other namespaces are missing and their devices look fr
 TOPICS = {"clusters": _CLUSTERS}
 
 
+EXAMPLES = (
+    "dra-lab help clusters",
+    "dra-lab help plan-files",
+    "dra-lab help selector-matches-nothing",
+)
+
+
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("topic", choices=TOPICS, help="clusters: what CLUSTER can be")

@@ -21,15 +21,16 @@ from dra_lab.version import __version__
 
 COMMANDS = {
     "samples": "list the shipped sample clusters",
-    "topology": "show what nvidia-smi topo -m, hwloc or NCCL files about one server say, joined by PCI address",
-    "plan": "find the best allocation of a claim, or of many replicas, on a cluster, or the reason why not",
-    "draw": "draw the hardware of a node, with a claim's plan on it",
-    "export": "write the manifests of a claim, or of many replicas, as a folder for Git",
-    "check": "check manifests in files and folders against a cluster, for CI",
+    "plan": "find the best allocation of a claim or of many replicas, or the reason why it does not fit",
+    "draw": "draw the hardware of a node, with the plan of a claim",
+    "export": "write the manifests that make kube-scheduler choose the plan",
+    "check": "check manifests against a cluster, for CI",
+    "migrate": "turn workloads that request nvidia.com/gpu: 8 into workloads with claims",
+    "topology": "show what nvidia-smi topo -m, hwloc or NCCL files about one server contain",
     "capture": "write what planning needs of a cluster to a folder or .tar.gz",
-    "migrate": "turn workloads that ask for nvidia.com/gpu: 8 and the like into workloads with claims",
-    "replay": "answer recorded cases of Kubernetes, so that anybody can check our claims",
-    "help": "explain what CLUSTER can be: dra-lab help clusters",
+    "replay": "answer recorded cases of Kubernetes, so that anyone can check our claims",
+    "help": "explain CLUSTER, plan files, output or the rule of a finding",
+    "completion": "print the completion script of bash, zsh or fish",
 }
 """The modules of this package that are commands, in the order in which help lists them, and what help says."""
 
@@ -104,11 +105,23 @@ def _close_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-class _Parser(argparse.ArgumentParser):
+class _Formatter(argparse.HelpFormatter):
+    """Help whose description is wrapped to the terminal, and whose examples are not."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return text if text.startswith("examples:") else super()._fill_text(text, width, indent)
+
+
+class Parser(argparse.ArgumentParser):
     """A parser that refuses an unknown option before it looks for missing ones, and names the nearest option."""
 
     words: Sequence[str] = ()
     """The command line: with `--topology` a command has no CLUSTER."""
+
+    @property
+    def declared(self) -> Sequence[argparse.Action]:
+        """Return the options and arguments, in the order of their declaration."""
+        return self._actions
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Return what argparse returns. An option has one spelling, so that a shortened one is unknown."""
@@ -131,7 +144,7 @@ def _unknown(what: str, word: str, known: Iterable[str]) -> str:
 
 def _parser(arguments: list[str]) -> argparse.ArgumentParser:
     """Return the parser, with the options of the command that is asked for."""
-    parser = _Parser(
+    parser = Parser(
         prog="dra-lab",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description=_DESCRIPTION,
@@ -144,12 +157,21 @@ def _parser(arguments: list[str]) -> argparse.ArgumentParser:
     if asked and asked not in ("lab", *COMMANDS):
         parser.error(_unknown("command", asked, COMMANDS))
     for name, text in COMMANDS.items():
-        command = commands.add_parser(name, help=text)
+        command = commands.add_parser(
+            name, help=text, description=f"{text[0].upper()}{text[1:]}.", formatter_class=_Formatter
+        )
         if name == asked:
             # Another command's options are not needed, and importing them takes most of the start.
-            command.words = arguments
-            import_module(f"dra_lab.cli.{name}").add(command)
+            declare(command, name, arguments)
     return parser
+
+
+def declare(parser: Parser, name: str, words: Sequence[str] = ()) -> None:
+    """Declare the options of a command, and its examples."""
+    module = import_module(f"dra_lab.cli.{name}")
+    parser.words = words
+    module.add(parser)
+    parser.epilog = "\n  ".join(("examples:", *module.EXAMPLES))
 
 
 def _lab(arguments: list[str]) -> int:

@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from dra_lab.gitops.migrate import Migration
 
 
+EXAMPLES = (
+    "dra-lab migrate cluster/ old.yaml --dir dra/",
+    "dra-lab migrate cluster/ old.yaml --keep-resource-name --dir classes/",
+    "dra-lab migrate cluster/ old.yaml -o yaml > new.yaml",
+)
+
+
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_cluster(parser)

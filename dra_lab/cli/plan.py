@@ -30,6 +30,13 @@ if TYPE_CHECKING:
     from dra_lab.gitops.asked import AskedPod
 
 
+EXAMPLES = (
+    "dra-lab plan sample:eks-p4d --claim sample:eks-p4d/gpu-nic-pairs",
+    "dra-lab plan cluster/ --claim claim.yaml --replicas 8 -v",
+    "dra-lab plan --topology topo.txt --nodes 8 --claim claim.yaml --idle -o json",
+)
+
+
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_cluster(parser)

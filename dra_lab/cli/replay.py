@@ -9,6 +9,12 @@ from pathlib import Path
 
 from dra_lab.cli.status import FITS
 
+EXAMPLES = (
+    "dra-lab replay cases.ndjson",
+    "dra-lab replay cases.ndjson.gz",
+    "dra-lab replay cases.ndjson --allocator ilp",
+)
+
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""

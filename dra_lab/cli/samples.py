@@ -7,6 +7,12 @@ import argparse
 from dra_lab.cli.output import add_output, print_json, print_parts
 from dra_lab.cli.status import FITS
 
+EXAMPLES = (
+    "dra-lab samples",
+    "dra-lab samples -q",
+    "dra-lab samples -o json",
+)
+
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""

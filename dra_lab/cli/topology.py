@@ -9,6 +9,12 @@ from collections import Counter
 from dra_lab.cli.output import add_output, print_findings, print_json, print_parts
 from dra_lab.cli.status import FITS
 
+EXAMPLES = (
+    "dra-lab topology topo.txt",
+    "dra-lab topology topo.txt lstopo.xml",
+    "dra-lab topology topo.txt -o json",
+)
+
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
