@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dra_lab.cli.options import add_cluster, add_release, cluster_of, release_of, seconds
 from dra_lab.cli.output import add_output, print_json, print_parts
 from dra_lab.cli.status import FITS, NOT, UNANSWERED
+from dra_lab.errors import InputError
+
+if TYPE_CHECKING:
+    from dra_lab.gitops.compare import Comparison
+    from dra_lab.gitops.folder import Manifests
+    from dra_lab.gitops.review import Fit, Review
 
 EXAMPLES = (
     "dra-lab check cluster/ manifests/",
@@ -32,7 +40,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="accept an exported folder whose replicas kube-scheduler does not allocate as planned",
     )
-    parser.add_argument("--time-limit", type=seconds, default=60.0, metavar="S", help="for all planning (default: 60)")
+    parser.add_argument(
+        "--time-limit", type=seconds, default=60.0, metavar="S", help="for the planning of each review (default: 60)"
+    )
+    text = "report only what is new since this git revision, and what became of each claim"
+    parser.add_argument("--baseline", metavar="REF", help=text)
+    text = "with --baseline and -o markdown: also write summary.md and pictures of what changed to this folder"
+    parser.add_argument("--dir", type=Path, metavar="DIR", help=text)
     parser.add_argument("--fix", action="store_true", help="first correct in the files what has one sensible reading")
     parser.set_defaults(run=run)
 
@@ -47,38 +61,83 @@ _DESCRIPTION = (
 
 
 def run(options: argparse.Namespace) -> int:
-    """Check, print the report, return the exit status."""
-    from dra_lab.gitops.check import check_manifests
+    """Check, print the report, return the exit status. Raises InputError for --dir without what it is for."""
     from dra_lab.gitops.folder import read_manifests
-    from dra_lab.gitops.report_json import review_json, review_junit, review_sarif
-    from dra_lab.gitops.report_markdown import review_markdown
-    from dra_lab.gitops.report_text import review_parts
-    from dra_lab.version import __version__
 
+    if options.dir and not (options.baseline and options.format == "markdown"):
+        raise InputError("--dir needs --baseline REF and -o markdown, the summary that is written there")
     if options.fix:
         _fix(options)
-    review = check_manifests(
+    manifests = read_manifests(options.paths)
+    if options.baseline:
+        from dra_lab.gitops.baseline import read_baseline
+        from dra_lab.gitops.compare import compare_reviews
+
+        # the revision is read first: an unknown one need not wait for the planning
+        baseline = read_baseline(options.baseline, options.paths)
+        after, before = _review(options, manifests), _review(options, baseline.manifests)
+        comparison = compare_reviews(before, after, baseline.words)
+        _print_changes(options, comparison)
+        return _status(options, comparison.outcome)
+    review = _review(options, manifests)
+    _print_review(options, review)
+    return _status(options, review.outcome)
+
+
+def _review(options: argparse.Namespace, manifests: Manifests) -> Review:
+    from dra_lab.gitops.check import check_manifests
+
+    return check_manifests(
         cluster_of(options),
-        read_manifests(options.paths),
+        manifests,
         release=release_of(options),
         now=options.now,
         allow_worse=options.allow_worse,
         time_limit=options.time_limit,
     )
+
+
+def _status(options: argparse.Namespace, outcome: Fit) -> int:
+    if outcome.is_open:
+        return FITS if options.allow_unchecked else UNANSWERED
+    return FITS if outcome.value == "fits" else NOT
+
+
+def _print_review(options: argparse.Namespace, review: Review) -> None:
+    from dra_lab.gitops.report_json import review_json, review_junit, review_sarif
+    from dra_lab.gitops.report_markdown import review_markdown
+    from dra_lab.gitops.report_text import review_parts
+    from dra_lab.version import __version__
+
     if options.format == "text":
         print_parts(review_parts(review, options.detail), review.outcome.value)
     elif options.format in ("json", "sarif"):
         print_json(review_json(review) if options.format == "json" else review_sarif(review, __version__))
     else:
         sys.stdout.write(review_junit(review) if options.format == "junit" else review_markdown(review))
-    if review.outcome.is_open:
-        return FITS if options.allow_unchecked else UNANSWERED
-    return FITS if review.valid else NOT
+
+
+def _print_changes(options: argparse.Namespace, comparison: Comparison) -> None:
+    """Print what changed since a revision, and write the summary with its pictures where a folder is given."""
+    from dra_lab.gitops.report_changes import changes_json, changes_markdown, changes_parts, changes_pictures
+    from dra_lab.sources import write_whole
+
+    if options.format == "text":
+        print_parts(changes_parts(comparison, options.detail), comparison.outcome.value)
+    elif options.format == "json":
+        print_json(changes_json(comparison))
+    elif options.format != "markdown":
+        _print_review(options, comparison.new_only)
+    else:
+        if options.dir:
+            texts, names = changes_pictures(comparison, cluster_of(options))
+            for name, text in {**texts, "summary.md": changes_markdown(comparison, names)}.items():
+                write_whole(options.dir / name, text)
+        sys.stdout.write(changes_markdown(comparison))
 
 
 def _fix(options: argparse.Namespace) -> None:
     """Correct the files and list each change on standard error."""
-    from dra_lab.errors import InputError
     from dra_lab.gitops.corrections import correct_files
     from dra_lab.gitops.folder import read_manifests
     from dra_lab.gitops.given_classes import with_classes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from msgspec import Struct
@@ -80,10 +80,15 @@ def read_manifests(paths: Iterable[str | Path]) -> Manifests:
     Hidden files and folders and drawings are left out. A file or document that cannot be used becomes a Finding and the
     others are read. Raises SourceError when there is nothing at a path, or when there are more than MAX_FILES files.
     """
+    findings: list[Finding] = []
+    return manifests_of(_texts(paths, findings), findings)
+
+
+def manifests_of(named: Iterable[tuple[str, str]], findings: list[Finding]) -> Manifests:
+    """Return the objects in texts by the names of their files; what cannot be read is added to `findings`."""
     documents: list[Document] = []
     texts: dict[str, str] = {}
-    findings: list[Finding] = []
-    for name, text in _texts(paths, findings):
+    for name, text in named:
         if name in texts:
             continue
         texts[name] = text
@@ -148,6 +153,11 @@ def _texts(paths: Iterable[str | Path], findings: list[Finding]) -> Iterator[tup
                 findings.append(Finding("file-broken", Severity.ERROR, file.name, error.message, advice, place))
 
 
+def is_manifest_file(name: PurePath) -> bool:
+    """Say whether a file below a folder is read: JSON or YAML, and neither hidden nor in a hidden folder."""
+    return name.suffix.lower() in SUFFIXES and not any(part.startswith(".") for part in name.parts)
+
+
 def _files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
@@ -155,13 +165,7 @@ def _files(path: Path) -> list[Path]:
         raise SourceError(f"{str(path)!r} is a pipe or device, and manifests are read more than once; give a file")
     if not path.is_dir():
         raise SourceError(f"there is nothing at {str(path)!r}; give files, folders, or - for standard input")
-    files = sorted(
-        file
-        for file in path.rglob("*")
-        if file.suffix.lower() in SUFFIXES
-        and file.is_file()
-        and not any(part.startswith(".") for part in file.relative_to(path).parts)
-    )
+    files = sorted(file for file in path.rglob("*") if is_manifest_file(file.relative_to(path)) and file.is_file())
     if not files:
         raise SourceError(f"the folder {str(path)!r} holds no .json, .yaml or .yml file")
     if len(files) > MAX_FILES:
