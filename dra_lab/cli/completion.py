@@ -102,7 +102,13 @@ def _possible(words: Sequence[str]) -> Iterator[str]:
 
 def _values(action: argparse.Action) -> Iterator[str]:
     """Yield the known values of an option or argument; files are left to the shell."""
-    if action.choices is not None:
+    if action.dest == "topic":
+        from dra_lab.cli.help import TOPICS
+        from dra_lab.words.finding_rules import RULES
+
+        yield from TOPICS
+        yield from (rule for rule in RULES if not rule.endswith("*"))
+    elif action.choices is not None:
         yield from map(str, action.choices)
     elif action.dest == "cluster":
         yield from (f"sample:{sample.name}" for sample in _samples())

@@ -84,7 +84,12 @@ def print_findings(options: argparse.Namespace, findings: Iterable[Finding]) -> 
     if told and sys.stderr.isatty():
         from dra_lab.words import terminal
 
-        terminal.print_findings(told, underlying(sys.stderr))
+        terminal.print_findings([finding_line(finding, options.detail) for finding in told], underlying(sys.stderr))
         return
     for finding in told:
-        print(finding, file=sys.stderr)
+        print(finding_line(finding, options.detail), file=sys.stderr)
+
+
+def finding_line(finding: Finding, detail: str) -> str:
+    """Return a finding as a line; -v adds its rule, which `dra-lab help RULE` explains."""
+    return f"{finding} [{finding.rule}]" if detail == "all" else str(finding)

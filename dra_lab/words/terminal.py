@@ -11,7 +11,6 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
-from dra_lab.findings import Finding
 from dra_lab.words.document import Item, Lines, Part, Picture, Sentence, Table, Words, printable, table_words
 
 OUTCOME_STYLES = {
@@ -38,11 +37,11 @@ def print_terminal(parts: Iterable[Part], file: IO[str], outcome: str = "") -> N
             console.print(line, soft_wrap=isinstance(line, Text) and bool(line.no_wrap))
 
 
-def print_findings(findings: Iterable[Finding], file: IO[str]) -> None:
+def print_findings(findings: Iterable[str], file: IO[str]) -> None:
     """Print each finding as a paragraph that begins with its severity."""
     console = _console(file)
     for finding in findings:
-        mark, _, rest = printable(str(finding)).partition(": ")
+        mark, _, rest = printable(finding).partition(": ")
         console.print(Text.assemble((mark, MARK_STYLES.get(mark, "")), ": ", rest), overflow="fold")
 
 

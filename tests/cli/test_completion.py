@@ -20,7 +20,7 @@ COMPLETED = {
     "dra-lab plan sample:eks-p4d --release 1.3": ["1.34", "1.35", "1.36", "1.37"],
     "dra-lab check cluster/ manifests/ -o s": ["sarif"],
     "dra-lab plan --idle sample:tw": ["sample:two-sockets"],
-    "dra-lab help cl": ["clusters"],
+    "dra-lab help selector-m": ["selector-matches-nothing"],
     "dra-lab completion f": ["fish"],
     "dra-lab plan sample:eks-p4d --claim claim.y": [],
     "dra-lab frobnicate ": [],

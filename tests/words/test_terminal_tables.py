@@ -94,5 +94,5 @@ def test_a_name_cannot_steer_the_terminal():
 def test_a_finding_begins_with_its_severity():
     """The word is coloured, and the text is that of a plain line."""
     stream, finding = Terminal(), Finding("rule", Severity.WARNING, "gpu", "is [tainted]", "Do this.")
-    print_findings([finding], stream)
+    print_findings([str(finding)], stream)
     assert ESCAPE.sub("", stream.getvalue()) == f"{finding}\n"

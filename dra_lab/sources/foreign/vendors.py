@@ -81,6 +81,6 @@ def vendor_findings(inventory: Inventory, found: Vendors) -> Iterator[Finding]:
         gpus = "1 GPU" if count == 1 else f"{count} GPUs"
         message = f"the file does not name the vendor of {gpus}; dra-lab assumes {vendor_title(vendor)}: {why}"
         other = next(driver for known in (AMD, NVIDIA) if known != vendor for driver in drivers_of(known))
-        advice = f"If that is wrong, name the drivers: topo:FILE*8@{other},dra.net (make_cluster(..., drivers=))."
+        advice = f"If that is wrong, name the drivers: --driver {other} --driver dra.net (make_cluster(..., drivers=))."
         severity = Severity.NOTE if found.chosen else Severity.WARNING
         yield Finding("made-vendor", severity, inventory.source, message, advice)

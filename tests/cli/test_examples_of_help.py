@@ -1,0 +1,99 @@
+"""`dra-lab COMMAND --help`: three examples, each of which runs as it is written."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shlex
+import subprocess
+from contextlib import redirect_stdout
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from topology_texts import SERVER, TOPO
+
+from dra_lab.cli import main
+from dra_lab.cli.main import COMMANDS
+
+EXAMPLES = {name: import_module(f"dra_lab.cli.{name}").EXAMPLES for name in COMMANDS}
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: old}
+spec:
+  containers:
+  - {name: old, image: old, resources: {limits: {nvidia.com/gpu: 2}}}
+"""
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: train}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: train}}
+  template:
+    metadata: {labels: {app: train}}
+    spec:
+      containers: [{name: train, image: train}]
+"""
+CLAIM = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: one-gpu}
+spec:
+  spec:
+    devices:
+      requests:
+      - {name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, capsys):
+    """A repository with the files that the examples name: a cluster, a claim, manifests, topology files, cases."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert main(["capture", "sample:eks-p4d", "cluster"]) == 0
+    case = json.dumps({"expression": "device.driver == 'a'", "device": {"driver": "a"}}).encode() + b"\n"
+    files = {
+        "claim.yaml": CLAIM,
+        "manifests/claim.yaml": CLAIM,
+        "old.yaml": POD,
+        "deployment.yaml": DEPLOYMENT,
+        "topo.txt": TOPO,
+    }
+    for name, text in files.items():
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(text)
+    Path("lstopo.xml").write_bytes(SERVER)
+    Path("cases.ndjson").write_bytes(case)
+    Path("cases.ndjson.gz").write_bytes(gzip.compress(case))
+    for words in (["init", "-q", "-b", "main"], ["add", "manifests"], ["commit", "-q", "-m", "first"]):
+        subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@example.org", *words], check=True)
+    capsys.readouterr()
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_three_examples(command, capsys):
+    """They are the end of its help, each in a line of its own."""
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    told = capsys.readouterr().out
+    assert told.endswith("\n".join(["examples:", *(f"  {example}" for example in EXAMPLES[command])]) + "\n")
+    assert len(EXAMPLES[command]) == 3
+
+
+@pytest.mark.parametrize("example", [example for examples in EXAMPLES.values() for example in examples])
+def test_an_example_runs(example, folder, capsys):
+    """It ends with status 0, also where it writes to a file."""
+    words, _, file = example.partition(" > ")
+    if not file:
+        assert main(shlex.split(words)[1:]) == 0, capsys.readouterr()
+        return
+    path = Path(file).expanduser()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as out, redirect_stdout(out):
+        status = main(shlex.split(words)[1:])
+    assert (status, path.stat().st_size > 0) == (0, True), capsys.readouterr()
