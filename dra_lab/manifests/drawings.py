@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from dra_lab.errors import InputError, ManifestError, SketchError
+from dra_lab.errors import InputError, ManifestError, SketchError, did_you_mean
 from dra_lab.findings import Origin
 from dra_lab.manifests.typed import convert
 from dra_lab.manifests.yaml_text import dump_yaml, load_yaml
+from dra_lab.model.layers import check_layer
 from dra_lab.model.plan import goal_order
 from dra_lab.model.release import DEFAULT_RELEASE, KubernetesRelease
-from dra_lab.model.sketch import DRAWING_VERSION, Drawing, check_sketch
+from dra_lab.model.sketch import DRAWING_VERSION, ClaimSketch, Drawing, Kept, check_pods, check_sketch
 
+FIRST_VERSION = "dra-lab/v1"
+"""The version of files with one drawing."""
+
+_ADDED = ("workloads", "editing", "layers", "kept", "view")
+_SETTINGS = ("release", "goals")
 _HEADER = "# A drawing of dra_lab: requests, links, layout. Edit it here or on the canvas.\n"
 
 
@@ -44,39 +52,84 @@ def drawing_of(value: Any, source: str, line: Any = None) -> Drawing:
     origin = Origin(source, line=line() if line else 0)
     if not is_drawing(value):
         raise SketchError("this is no drawing (kind: Drawing)", origin=origin)
-    if value.get("apiVersion") != DRAWING_VERSION:
-        version = value.get("apiVersion")
-        message = f"apiVersion {version!r} of the drawing is not known; this dra_lab reads {DRAWING_VERSION}"
-        raise SketchError(message, origin=origin)
+    _check_version(value, source, line)
     try:
-        drawing = convert(value, Drawing, origin)
+        drawing = convert({**value, "apiVersion": DRAWING_VERSION}, Drawing, origin)
     except ManifestError as error:
         place = error.origin or origin
         where = Origin(source, path=place.path, line=line(place.path) if line else 0)
         raise SketchError(error.message, origin=where) from None
-    try:
-        check_sketch(drawing.sketch)
-    except SketchError as error:
-        raise SketchError(error.message, origin=Origin(source, path="sketch")) from None
-    _check_settings(drawing, source, line)
-    return drawing
-
-
-def _check_settings(drawing: Drawing, source: str, line: Any) -> None:
-    """Raise SketchError at the field for a release or goal that is not known."""
-    checks: dict[str, Callable[[], object]] = {
-        "release": lambda: KubernetesRelease(drawing.release or DEFAULT_RELEASE),
-        "goals": lambda: goal_order(drawing.goals),
-    }
-    for path, check in checks.items():
+    for path, check in _checks(drawing).items():
         try:
             check()
         except InputError as error:
             place = Origin(source, path=path, line=line(path) if line else 0)
-            raise SketchError(f"{error.message}; correct it, or remove the line", origin=place) from None
+            advice = "; correct it, or remove the line" if path in _SETTINGS else ""
+            raise SketchError(f"{error.message}{advice}", origin=place) from None
+    return with_edited(drawing)
+
+
+def with_edited(drawing: Drawing) -> Drawing:
+    """Return the drawing with the claim of the workload that is edited as its sketch."""
+    sketch = next((pod.claims[0] for pod in drawing.workloads if pod.pod == drawing.editing), drawing.sketch)
+    return replace(drawing, sketch=sketch)
+
+
+def _check_version(value: dict[str, Any], source: str, line: Any) -> None:
+    """Raise SketchError for a version that is not read, and for fields that the version of the file does not have."""
+    version = value.get("apiVersion")
+    if version == FIRST_VERSION:
+        for name in (name for name in _ADDED if name in value):
+            place = Origin(source, path=name, line=line(name) if line else 0)
+            raise SketchError(f"{FIRST_VERSION} has no field {name!r}; write {DRAWING_VERSION}", origin=place)
+    elif version != DRAWING_VERSION:
+        known = f"{DRAWING_VERSION} and {FIRST_VERSION}"
+        message = f"apiVersion {version!r} of the drawing is not known; this dra_lab reads {known}"
+        raise SketchError(message, origin=Origin(source, line=line() if line else 0))
+
+
+def _checks(drawing: Drawing) -> Mapping[str, Callable[[], object]]:
+    """Return what must hold, by the path of the field that is wrong if it does not."""
+    checks: dict[str, Callable[[], object]] = {
+        "sketch": partial(check_sketch, drawing.sketch),
+        "release": partial(KubernetesRelease, drawing.release or DEFAULT_RELEASE),
+        "goals": partial(goal_order, drawing.goals),
+    }
+    checks |= {
+        f"workloads[{number}]": partial(check_pods, drawing.workloads[: number + 1])
+        for number in range(len(drawing.workloads))
+    }
+    checks["editing"] = partial(_check_editing, drawing)
+    checks |= {f"layers[{number}]": partial(check_layer, layer) for number, layer in enumerate(drawing.layers)}
+    for number, kept in enumerate(drawing.kept):
+        checks[f"kept[{number}]"] = partial(_check_kept, kept, drawing.kept[:number])
+    return checks
+
+
+def _check_editing(drawing: Drawing) -> None:
+    found = [pod for pod in drawing.workloads if pod.pod == drawing.editing]
+    if drawing.editing and not found:
+        names = [pod.pod for pod in drawing.workloads]
+        raise SketchError(f"there is no workload {drawing.editing!r}{did_you_mean(drawing.editing, names)}")
+    if found and len(found[0].claims) != 1:
+        raise SketchError(f"the pod {drawing.editing!r} has {len(found[0].claims)} claims; the canvas shows one")
+
+
+def _check_kept(kept: Kept, before: Sequence[Kept]) -> None:
+    if not kept.name or any(kept.name == other.name for other in before):
+        raise SketchError(f"there are two kept plans {kept.name!r}" if kept.name else "a kept plan needs a name")
+    check_sketch(kept.sketch)
+    check_pods(kept.workloads)
+    for layer in kept.layers:
+        check_layer(layer)
 
 
 def encode_drawing(drawing: Drawing) -> str:
-    """Return the text of a drawing's file; the same drawing gives the same text."""
+    """Return the text of a drawing's file; the same drawing gives the same text.
+
+    The claim of the workload that is edited is written once, with its workload.
+    """
+    if drawing.editing:
+        drawing = replace(drawing, sketch=ClaimSketch())
     plain: dict[str, Any] = msgspec.to_builtins(drawing)
     return _HEADER + dump_yaml({"apiVersion": DRAWING_VERSION, "kind": "Drawing", **plain})

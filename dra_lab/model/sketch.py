@@ -20,14 +20,18 @@ from dra_lab.model.claims import (
     expressions,
 )
 from dra_lab.model.device import Value
+from dra_lab.model.layers import Layer
 from dra_lab.model.names import is_label, split_request
 from dra_lab.model.quantity import QuantityText
 
 LEVELS = ("switch", "pcieRoot", "numaNode", "socket")
 """Levels of a node at which a link can hold, nearest first; everything else in `Link.where` is an attribute."""
 
-DRAWING_VERSION = "dra-lab/v1"
-"""`apiVersion` of a drawing's file."""
+DRAWING_VERSION = "dra-lab/v2"
+"""`apiVersion` of a drawing's file, as it is written; `dra-lab/v1` has one drawing and no workloads, and is read."""
+
+MOST_PODS = 1_000_000
+"""Most pods of one workload."""
 
 MAX_DEVICES = 32
 """Most devices a claim can be allocated (`status.allocation.devices.results`, docs/semantics.md 2.2)."""
@@ -134,12 +138,60 @@ class ClaimSketch(Value, frozen=True):
         raise SketchError(f"there is no request {name!r} in the drawing; requests: {names}")
 
 
+class PodDrawing(Value, frozen=True):
+    """A workload of a fleet: pods with the same claims.
+
+    `pod` is its name, unique in the file; `replicas` is how many pods are wanted; `pins` says how many of them must run
+    on a node.
+    """
+
+    pod: str
+    claims: tuple[ClaimSketch, ...] = ()
+    replicas: int = 1
+    pins: dict[str, int] = {}
+
+
+class Figure(Value, frozen=True):
+    """One number of a kept answer; `bound` is the best value that could exist, None if no bound is known."""
+
+    value: int
+    bound: int | None = None
+
+    @property
+    def proven(self) -> bool:
+        """Say whether no better value exists."""
+        return self.value == self.bound
+
+
+class Kept(Value, frozen=True):
+    """A plan that a person kept, for comparing: what was asked on which cluster, and the answer.
+
+    `mode` is "plan" (one claim, `sketch`) or "fleet" (`workloads`); `layers` are the what-if changes. `sentence` is the
+    answer in words; `figures` are its numbers by name: those of a fleet are `placed`, `wanted`, `nodes`, `more/POD`
+    (pods of a workload that fit as well), `stranded/KIND`, and the names of the goals. `yaml` is the manifest, if kept.
+    """
+
+    name: str
+    mode: str = "fleet"
+    cluster: str = ""
+    release: str = ""
+    node: str = ""
+    sketch: ClaimSketch = ClaimSketch()
+    workloads: tuple[PodDrawing, ...] = ()
+    layers: tuple[Layer, ...] = ()
+    sentence: str = ""
+    figures: dict[str, Figure] = {}
+    yaml: str = ""
+
+
 class Drawing(Value, frozen=True):
-    """The content of a drawing's file: the sketch, where its boxes stand, and what it was planned for.
+    """The content of a drawing's file: the sketch, where its boxes stand, what it was planned for, and its fleet.
 
     `layout` maps a request or link name to its (x, y) in canvas pixels; `cluster` is the name of the cluster; `release`
     is "" for the cluster's default; `node` is "" unless a person pinned one; `goals` is the order of goals 4 to 8 if
-    a person changed it.
+    a person changed it. `workloads` are the pods of the fleet; `editing` names the one whose only claim is the sketch,
+    "" if the sketch is none of them. `layers` are what-if changes of the cluster, in their order; `kept` are plans for
+    comparing; `view` is what the screen shows, by setting.
     """
 
     sketch: ClaimSketch = ClaimSketch()
@@ -148,6 +200,11 @@ class Drawing(Value, frozen=True):
     release: str = ""
     node: str = ""
     goals: tuple[str, ...] = ()
+    workloads: tuple[PodDrawing, ...] = ()
+    editing: str = ""
+    layers: tuple[Layer, ...] = ()
+    kept: tuple[Kept, ...] = ()
+    view: dict[str, str] = {}
     api_version: str = DRAWING_VERSION
     kind: str = "Drawing"
 
@@ -255,3 +312,27 @@ def _check_link(link: Link, known: set[str]) -> None:
         )
     if len(link.requests) < link.kind.least_ends:
         raise SketchError(f"link {link.name!r} is {link.how} and ties one request; tie a second one, or use together")
+
+
+def check_pods(pods: tuple[PodDrawing, ...]) -> None:
+    """Raise SketchError, naming the pod, for a workload that cannot be planned or a name that is there twice."""
+    names = [pod.pod for pod in pods]
+    for pod in pods:
+        _check_pod(pod, names)
+
+
+def _check_pod(pod: PodDrawing, names: list[str]) -> None:
+    _check_names("pod", [pod.pod])
+    if names.count(pod.pod) > 1:
+        raise SketchError(f"there are two workloads {pod.pod!r}; give each its own name")
+    if not pod.claims:
+        raise SketchError(f"the pod {pod.pod!r} has no claim; add one, or remove the workload")
+    for claim in pod.claims:
+        try:
+            check_sketch(claim)
+        except SketchError as error:
+            raise SketchError(f"pod {pod.pod!r}: {error.message}") from None
+    if not 0 <= pod.replicas <= MOST_PODS:
+        raise SketchError(f"the pod {pod.pod!r} has {pod.replicas:,} replicas; give 0 to {MOST_PODS:,}")
+    if any(count < 1 for count in pod.pins.values()) or sum(pod.pins.values()) > pod.replicas:
+        raise SketchError(f"the pins of {pod.pod!r} are for 1 pod or more each, and {pod.replicas:,} in all")

@@ -1,0 +1,121 @@
+"""Plan files of version 2: workloads, what-if layers, kept plans and the view, beside the drawing."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dra_lab.errors import SketchError
+from dra_lab.manifests.drawings import decode_drawing, encode_drawing
+from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
+from dra_lab.model.layers import Layer, read_layer
+from dra_lab.model.sketch import ClaimSketch, Drawing, Figure, Kept, PodDrawing
+
+names = st.from_regex(r"[a-z]([a-z0-9-]{0,10}[a-z0-9])?", fullmatch=True)
+texts = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20)
+LAYERS = (read_layer("add", "4=node-1"), read_layer("drain", "n"), read_layer("idle"), read_layer("release", "1.37"))
+
+
+def sketch(name: str = "claim", count: int = 1) -> ClaimSketch:
+    """Return a drawing of some GPUs."""
+    gpu = DeviceRequest(name="gpu", exactly=ExactDeviceRequest(device_class_name="gpu.nvidia.com", count=count))
+    return ClaimSketch(name=name, requests=(gpu,))
+
+
+@st.composite
+def pods(draw):
+    """Return workloads with names of their own, some with pins."""
+    found = draw(st.lists(names, unique=True, max_size=3))
+    return tuple(
+        PodDrawing(
+            pod=name,
+            claims=tuple(sketch(claim) for claim in draw(st.lists(names, min_size=1, max_size=2))),
+            replicas=draw(st.integers(3, 1_000_000)),
+            pins=draw(st.dictionaries(texts, st.just(1), max_size=3)),
+        )
+        for name in found
+    )
+
+
+@st.composite
+def plan_files(draw):
+    """Return plan files with text that YAML would like to misread."""
+    workloads = draw(pods())
+    layers = draw(st.lists(st.sampled_from(LAYERS), max_size=3))
+    kept = tuple(
+        Kept(
+            name=name,
+            cluster=draw(texts),
+            workloads=workloads,
+            layers=tuple(layers),
+            sentence=draw(texts),
+            figures={"placed": Figure(value=draw(st.integers(0, 99)), bound=draw(st.none() | st.integers(0, 99)))},
+        )
+        for name in draw(st.lists(texts, unique=True, max_size=2))
+    )
+    view = draw(st.dictionaries(names, texts, max_size=2))
+    return Drawing(sketch=sketch(), workloads=workloads, layers=tuple(layers), kept=kept, view=view)
+
+
+@given(plan_files())
+def test_a_plan_file_reads_back_as_it_was_written(drawing):
+    """Nothing of workloads, layers, kept plans and view is lost."""
+    assert decode_drawing(encode_drawing(drawing)) == drawing
+
+
+def test_the_claim_of_an_edited_workload_is_written_once():
+    """The drawing is the workload that is edited, so the file cannot say two things about it."""
+    drawing = Drawing(sketch=sketch("large", 4), workloads=(PodDrawing(pod="large", claims=(sketch("large", 4),)),))
+    edited = Drawing(sketch=drawing.sketch, workloads=drawing.workloads, editing="large")
+    assert encode_drawing(edited).count("gpu.nvidia.com") == 1
+    assert decode_drawing(encode_drawing(edited)) == edited
+
+
+def test_a_first_version_is_read_and_written_as_the_second():
+    """A file of an earlier dra_lab opens, and the next change writes the present version."""
+    drawing = decode_drawing(encode_drawing(Drawing(sketch=sketch())).replace("dra-lab/v2", "dra-lab/v1"))
+    assert drawing.sketch == sketch()
+    assert "apiVersion: dra-lab/v2" in encode_drawing(drawing)
+
+
+HEAD = "apiVersion: dra-lab/v2\nkind: Drawing\n"
+POD = "- pod: a\n  claims:\n  - name: c\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("apiVersion: dra-lab/v1\nkind: Drawing\nlayers: []\n", r"p\.yaml:3, layers: dra-lab/v1 has no field 'layers'"),
+        (f"{HEAD}workloads: 3\n", r"p\.yaml:3, workloads"),
+        (f"{HEAD}workloads:\n- pod: a\n", r"p\.yaml:4, workloads\[0\].*has no claim"),
+        (f"{HEAD}workloads:\n{POD}{POD}", r"workloads\[1\].*two workloads 'a'"),
+        (f"{HEAD}workloads:\n{POD}  replicas: -1\n", "give 0 to 1,000,000"),
+        (f"{HEAD}workloads:\n{POD}  replicas: many\n", r"p\.yaml:7, workloads\[0\]\.replicas"),
+        (f"{HEAD}workloads:\n{POD}  pins:\n    n: 2\n", "the pins of 'a'"),
+        (f"{HEAD}workloads:\n{POD}  gang: true\n", "unknown field 'gang'"),
+        (f"{HEAD}workloads:\n{POD}editing: b\n", r"p\.yaml:7, editing: there is no workload 'b'"),
+        (f"{HEAD}layers:\n- change: drian\n  subject: n\n", r"p\.yaml:4, layers\[0\].*did you mean 'drain'"),
+        (f"{HEAD}layers:\n- change: add\n  subject: n\n  count: 99999999\n", "give 1 to 10,000"),
+        (f"{HEAD}layers:\n- change: release\n  subject: '9.9'\n", r"layers\[0\].*use one of"),
+        (f"{HEAD}kept:\n- name: a\n- name: a\n", r"p\.yaml:5, kept\[1\].*two kept plans 'a'"),
+        (f"{HEAD}kept:\n- name: ''\n", "needs a name"),
+        (f"{HEAD}kept:\n- name: a\n  layers:\n  - change: nope\n", r"kept\[0\]: there is no change 'nope'"),
+        (f"{HEAD}view: [1]\n", r"p\.yaml:3, view"),
+        (f"{HEAD}release: '1.99'\n", "correct it, or remove the line"),
+    ],
+)
+def test_what_is_wrong_with_a_plan_file_is_told_with_its_place(text, words):
+    """Broken or hostile content raises SketchError with file, line and path."""
+    with pytest.raises(SketchError, match=words):
+        decode_drawing(text, "p.yaml")
+
+
+def test_a_figure_is_proven_if_its_bound_is_reached():
+    """Without a bound nothing is proven."""
+    assert Figure(value=2, bound=2).proven
+    assert not Figure(value=2).proven
+
+
+def test_a_layer_travels_as_its_change():
+    """The file says what a layer does in the words of the command line."""
+    text = encode_drawing(Drawing(layers=(Layer(change="add", subject="node-1", count=4),)))
+    assert "- change: add\n  subject: node-1\n  count: 4\n" in text
