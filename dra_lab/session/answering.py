@@ -10,6 +10,7 @@ from typing import Any
 from dra_lab.errors import Cancelled, DraLabError
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.layers import layered_release
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease, has_gate
 from dra_lab.model.sketch import ClaimSketch, Drawing
@@ -71,7 +72,7 @@ class Answering:
         return self._release_for(self.cluster, self.drawing)
 
     def _release_for(self, cluster: Cluster, drawing: Drawing) -> KubernetesRelease:
-        version = drawing.release or cluster.default_release
+        version = layered_release(drawing.layers) or drawing.release or cluster.default_release
         # Another release than the first may not have a gate that was given.
         gates = {gate: on for gate, on in self.feature_gates.items() if has_gate(version, gate)}
         return cluster.target_release(KubernetesRelease(version, gates))

@@ -21,10 +21,12 @@ EVENTS = (
     "highlight",
     "following",
     "mode",
+    "fleet",
+    "fleet-progress",
 )
 """What a session tells: the cluster or drawing changed, matches were counted, a solve began, went on, or ended,
 the manifest was searched, something went wrong, the person is asked, something is lit up, the running cluster is
-followed, lost or no longer followed, another mode is shown."""
+followed, lost or no longer followed, another mode is shown, the fleet or its answer changed, its solve went on."""
 
 
 class Events:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from dra_lab.errors import DraLabError, InputError
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.layers import with_possible_layers
 from dra_lab.model.plan import goal_order, named_goals
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Drawing, check_sketch
@@ -78,10 +79,11 @@ def first_cluster(given: Given, drawing: Drawing, node: str) -> tuple[Cluster, D
         except DraLabError as error:
             problem = f"The drawing was made for {drawing.cluster}, which cannot be read: {error}"
             cluster = Cluster(name=drawing.cluster)
-    check_node(cluster, node)
+    layered = with_possible_layers(cluster, drawing.layers).cluster
+    check_node(layered, node)
     if drawing.node and not problem:
         try:
-            check_node(cluster, drawing.node)
+            check_node(layered, drawing.node)
         except InputError as error:
             # the node stays in the drawing, so that no answer is given for other nodes
             problem = f"The plan file pins a node: {error.message}. Choose a node, or all nodes"

@@ -13,11 +13,14 @@ import msgspec
 
 from dra_lab.errors import DraLabError, InputError
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.layers import with_possible_layers
 from dra_lab.model.plan import FIXED_GOALS, goal_order
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Drawing, check_sketch
 from dra_lab.session.answering import Answering
+from dra_lab.session.content import Content, content_of, on_other_cluster
 from dra_lab.session.drawing_file import DrawingFile
+from dra_lab.session.fleet import Fleet
 from dra_lab.session.history import History
 from dra_lab.session.live import LiveCluster
 from dra_lab.session.opening import first_cluster, first_drawing
@@ -34,7 +37,7 @@ if TYPE_CHECKING:
     from dra_lab.sources.live import Following
 
 
-MODES: Mapping[str, str] = {"plan": "Plan"}
+MODES: Mapping[str, str] = {"plan": "Plan", "fleet": "Fleet"}
 """What the planner screen shows at a time, by the name of the mode, with its label."""
 
 
@@ -75,8 +78,11 @@ class Session(Answering):
         version = release.version if isinstance(release, KubernetesRelease) else release
         drawing, self.example = first_drawing(kept, cluster, sketch, version, node, goals, examples=self.file is None)
         own = release.gates if isinstance(release, KubernetesRelease) else {}
-        self.history: History[ClaimSketch] = History(drawing.sketch)
-        self.cluster, self.drawing, self.problem = first_cluster(cluster, drawing, node)
+        self.history: History[Content] = History(content_of(drawing))
+        self.snapshot, self.drawing, self.problem = first_cluster(cluster, drawing, node)
+        self._layers = drawing.layers
+        self.cluster, self.refused_layers = with_possible_layers(self.snapshot, drawing.layers)
+        self.fleet = Fleet(self)
         gates = {**own, **(feature_gates or {})}
         self.feature_gates = KubernetesRelease(drawing.release or self.cluster.default_release, gates).gates
         self._answer_anew()
@@ -86,7 +92,7 @@ class Session(Answering):
     @property
     def sketch(self) -> ClaimSketch:
         """Return the drawing's requests and links."""
-        return self.history.present
+        return self.history.present.sketch
 
     @property
     def is_prepared(self) -> bool:
@@ -103,16 +109,19 @@ class Session(Answering):
     def edit(self, sketch: ClaimSketch) -> None:
         """Replace the drawing: one undo step. Raises SketchError, keeping everything, when it is inconsistent."""
         check_sketch(sketch)
-        if self.history.push(sketch):
-            self._drawing_changed("sketch", "history")
+        self.change(self.history.present.with_sketch(sketch))
+
+    def change(self, content: Content) -> None:
+        """Replace drawing, workloads, layers and kept plans: one undo step, nothing if they are the present ones."""
+        self._step(lambda: self.history.push(content))
 
     def undo(self) -> bool:
         """Take back the latest edit; returns False when there is none."""
-        return self._step(moved=self.history.undo())
+        return self._step(self.history.undo)
 
     def redo(self) -> bool:
         """Make the latest undone edit again; returns False when there is none."""
-        return self._step(moved=self.history.redo())
+        return self._step(self.history.redo)
 
     def clear(self) -> None:
         """Begin with an empty drawing; can be undone."""
@@ -137,7 +146,7 @@ class Session(Answering):
 
         Raises InputError when the cluster is none of `context:NAME`.
         """
-        self._live.begin(self.cluster)
+        self._live.begin(self.snapshot)
 
     def unfollow(self) -> None:
         """Keep the cluster as it is now; returns when nothing is connected any more."""
@@ -153,7 +162,11 @@ class Session(Answering):
         if version:
             KubernetesRelease(version)
         self.drawing = msgspec.structs.replace(self.drawing, release=version)
-        self._drawing_changed("cluster")
+        rest = tuple(layer for layer in self.drawing.layers if layer.change != "release")
+        if rest != self.drawing.layers:
+            self.change(msgspec.structs.replace(self.history.present, layers=rest))
+        else:
+            self._drawing_changed("cluster")
 
     def pin(self, node: str) -> None:
         """Plan on this node only; "" for the best node. Raises InputError when the cluster has no such node."""
@@ -181,6 +194,7 @@ class Session(Answering):
             raise InputError(f"there is no mode {mode!r}; modes: {', '.join(MODES)}")
         if mode != self.mode:
             self.mode = mode
+            self.fleet.ask()
             self.events.emit("mode")
 
     def choose(self, option: str) -> None:
@@ -189,10 +203,10 @@ class Session(Answering):
             return
         self.ask = {}
         if option == "reload":
-            drawing = self.file.read() or Drawing()
-            self.drawing = drawing
-            self.history.push(drawing.sketch)
-            self._drawing_changed("sketch", "layout", "history", save=False)
+            self.drawing = self.file.read() or Drawing()
+            self.history.push(content_of(self.drawing))
+            self._layer(self.snapshot)
+            self._drawing_changed("cluster", "sketch", "layout", "fleet", "history", save=False)
         else:
             self.file.overwrite(self.drawing)
         self.events.emit("ask")
@@ -200,6 +214,7 @@ class Session(Answering):
     def close(self) -> None:
         """Stop following and solving, and end the threads."""
         self._live.end()
+        self.fleet.close()
         self._worker.close()
 
     def on(self, event: str, callback: Callable[[], None]) -> Callable[[], None]:
@@ -207,14 +222,15 @@ class Session(Answering):
         return self.events.on(event, callback)
 
     def _is_busy(self) -> bool:
-        return self.stale or self.checking
+        return self.stale or self.checking or (self.mode == "fleet" and self.fleet.stale)
 
-    def _take_live(self, cluster: Cluster) -> None:
+    def _take_live(self, snapshot: Cluster) -> None:
+        cluster = with_possible_layers(snapshot, self.drawing.layers).cluster
         prepare(cluster, self._release_for(cluster, self.drawing))
         # it is checked after the answer, which a person waits for; until then what was said a moment before stays
         with self._lock:
             self._said_before = checked_findings(self.cluster, self._said_before)
-            self.cluster = cluster
+            self._layer(snapshot)
             if self.drawing.node and self.drawing.node not in cluster.node_by_name:
                 self.problem = f"The node {self.drawing.node}, on which was planned, is gone; planning on all nodes"
                 self.drawing = msgspec.structs.replace(self.drawing, node="")
@@ -222,25 +238,52 @@ class Session(Answering):
         self.events.emit("cluster")
         self._answer_anew()
 
+    def _layer(self, snapshot: Cluster) -> None:
+        """Plan on a snapshot with the layers that apply to it."""
+        layers = self.history.present.layers
+        if snapshot is not self.snapshot or layers != self._layers:
+            self.cluster, self.refused_layers = with_possible_layers(snapshot, layers)
+        self.snapshot, self._layers = snapshot, layers
+
     def _take(self, cluster: Cluster) -> None:
         self._live.end()
-        self.cluster, self._said_before = cluster, ()
+        self._said_before = ()
+        self.history.replace_present(on_other_cluster(self.history.present, cluster))
+        self._layer(cluster)
         self.drawing = msgspec.structs.replace(self.drawing, cluster=cluster.name, node="")
         self.problem = ""
-        self._drawing_changed("cluster", "problem")
+        self._drawing_changed("cluster", "fleet", "problem")
 
-    def _step(self, *, moved: bool) -> bool:
-        if moved:
-            self._drawing_changed("sketch", "history")
-        return moved
+    def _step(self, move: Callable[[], bool]) -> bool:
+        before = self.history.present
+        if not move():
+            return False
+        now = self.history.present
+        events = ["sketch"] if now.sketch != before.sketch else []
+        if now.layers != before.layers:
+            self._said_before = checked_findings(self.cluster, self._said_before)
+            self._layer(self.snapshot)
+            events.append("cluster")
+        is_asked = bool(events)  # of the claim alone: workloads and kept plans are no part of that question
+        if msgspec.structs.replace(now, sketch=before.sketch) != before:
+            events.append("fleet")
+        self._drawing_changed(*events, "history", asks=is_asked)
+        return True
 
-    def _drawing_changed(self, *events: str, save: bool = True) -> None:
+    def _drawing_changed(self, *events: str, save: bool = True, asks: bool = True) -> None:
         self.example = False
-        self.drawing = msgspec.structs.replace(self.drawing, sketch=self.sketch)
+        self.drawing = self.history.present.into(self.drawing)
         if save:
             self._save()
         self.events.emit(*events)
-        self._answer_anew()
+        if asks:
+            self._answer_anew()
+        else:
+            self.fleet.ask()
+
+    def _answer_anew(self) -> None:
+        super()._answer_anew()
+        self.fleet.ask()
 
     def _save(self) -> None:
         if self.file is None:

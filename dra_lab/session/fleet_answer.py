@@ -1,0 +1,152 @@
+"""The answer to a fleet: the plan, how many more pods fit, what is stranded, and the amounts of every node."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import UNPLACED, FleetPlan, Room, Stranded, Workload
+from dra_lab.model.plan import PlanStatus
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import Figure, PodDrawing
+
+if TYPE_CHECKING:
+    from dra_lab.pictures.charts.amounts import Amounts
+
+FIRST_SECONDS = 0.7
+"""Seconds until the first plan; a plan that is not proven by then is improved."""
+
+AFTER_SECONDS = 10.0
+"""Seconds for each question after the plan: how many more pods fit, and what is stranded."""
+
+_WITHOUT = (PlanStatus.STOPPED, PlanStatus.NOT_CHECKED, PlanStatus.EMPTY)
+
+
+class FleetQuestion(Struct, frozen=True):
+    """What is asked of a fleet: the cluster with its layers, the workloads and the settings."""
+
+    cluster: Cluster
+    pods: tuple[PodDrawing, ...]
+    release: KubernetesRelease
+    goals: tuple[str, ...] = ()
+
+    @property
+    def workloads(self) -> tuple[Workload, ...]:
+        """Return the workloads as the planner takes them; one without a request takes no part."""
+        return tuple(
+            Workload(pod.pod, pod.claims, pod.replicas)
+            for pod in self.pods
+            if any(claim.requests for claim in pod.claims)
+        )
+
+    @property
+    def pins(self) -> Mapping[str, Mapping[str, int]]:
+        """Return how many pods of a workload must run on a node."""
+        return {pod.pod: pod.pins for pod in self.pods if pod.pins}
+
+    def is_same(self, other: FleetQuestion | None) -> bool:
+        """Say whether another question is this one; clusters are compared by identity, as they are large."""
+        if other is None or other.cluster is not self.cluster:
+            return False
+        return (self.pods, self.release, self.goals) == (other.pods, other.release, other.goals)
+
+
+class FleetAnswer(Struct, frozen=True):
+    """What is known so far: `rooms` and `stranded` come after the plan, and `complete` says that all is there.
+
+    `amounts` are those of every node and kind of device, with the plan's pods.
+    """
+
+    question: FleetQuestion
+    plan: FleetPlan
+    rooms: tuple[Room, ...] = ()
+    stranded: Stranded | None = None
+    amounts: tuple[Amounts, ...] = ()
+    complete: bool = False
+
+    @property
+    def figures(self) -> Mapping[str, Figure]:
+        """Return the numbers of the answer by name, as a kept plan has them (`model.sketch.Kept`)."""
+        wanted = sum(workload.replicas for workload in self.question.workloads)
+        least = self.plan.goal(UNPLACED)
+        bound = wanted - least.bound if least is not None and least.bound is not None else None
+        found = {"placed": Figure(value=len(self.plan.replicas), bound=bound), "wanted": Figure(value=wanted)}
+        found["nodes"] = Figure(value=len(self.plan.nodes))
+        found |= {f"more/{room.workload}": Figure(value=room.count, bound=room.bound) for room in self.rooms}
+        for kind in self.stranded.kinds if self.stranded is not None else ():
+            sure = kind.stranded if kind.proven else None
+            found[f"stranded/{kind.kind}"] = Figure(value=kind.stranded, bound=sure)
+        return found | {
+            goal.goal: Figure(value=goal.value, bound=goal.bound) for goal in self.plan.goals if goal.goal not in found
+        }
+
+
+def fleet_answers(
+    question: FleetQuestion,
+    stop: threading.Event,
+    progress: Callable[[Any], None],
+    time_limit: float | None,
+) -> Iterator[FleetAnswer]:
+    """Yield the answer as it grows: a first plan, a better one, how many more pods fit, what is stranded.
+
+    Raises as `plan_fleet` does.
+    """
+    from dra_lab.planner.fleet import how_many_more, stranded
+    from dra_lab.planner.fleet.pinned import plan_pinned
+
+    def planned(seconds: float | None) -> FleetPlan:
+        return plan_pinned(
+            question.cluster,
+            question.workloads,
+            question.pins,
+            release=question.release,
+            goals=question.goals,
+            time_limit=seconds,
+            progress=progress,
+            cancel=stop,
+        )
+
+    began = time.monotonic()
+    plan = planned(FIRST_SECONDS)
+    answer = _with_amounts(FleetAnswer(question, plan))
+    yield answer
+    if not plan.proven and plan.status not in (PlanStatus.EMPTY, PlanStatus.NOT_CHECKED) and not stop.is_set():
+        left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - began))
+        plan = better(plan, planned(left))
+        answer = _with_amounts(FleetAnswer(question, plan))
+        yield answer
+    if plan.status not in _WITHOUT and not stop.is_set():
+        common: dict[str, Any] = {"release": question.release, "time_limit": AFTER_SECONDS, "cancel": stop}
+        common |= {"after": plan, "progress": progress}
+        rooms = tuple(how_many_more(question.cluster, workload, **common) for workload in question.workloads)
+        plan = plan.held_against(rooms)
+        answer = replace(answer, plan=plan, rooms=rooms)
+        yield answer
+        claims = [claim for workload in question.workloads for claim in workload.claims]
+        lost = stranded(question.cluster, claims, **common)
+        answer = _with_amounts(replace(answer, stranded=lost))
+    yield replace(answer, complete=not stop.is_set())
+
+
+def better(before: FleetPlan, now: FleetPlan) -> FleetPlan:
+    """Return the better of two plans of one question: the later one, unless its goals are worse."""
+    if not now.replicas and before.replicas:
+        return before
+    values = [{goal.goal: goal.value for goal in plan.goals} for plan in (before, now)]
+    order = [goal.goal for goal in now.goals]
+    if not before.replicas or any(name not in values[0] for name in order):
+        return now
+    return before if [values[0][name] for name in order] < [values[1][name] for name in order] else now
+
+
+def _with_amounts(answer: FleetAnswer) -> FleetAnswer:
+    from dra_lab.pictures.charts.amounts import node_amounts
+
+    amounts = node_amounts(answer.question.cluster, answer.plan, answer.stranded)
+    return replace(answer, amounts=amounts)

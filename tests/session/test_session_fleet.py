@@ -1,0 +1,242 @@
+"""The fleet of a session: workloads, replicas, pins, layers and kept plans, with undo and in the plan file."""
+
+import pytest
+
+from dra_lab.errors import InputError, SketchError
+from dra_lab.model.plan import PlanStatus
+from dra_lab.session import Session, read_sketch
+from dra_lab.sources import read_drawing
+
+PAIRS = "sample:eks-p4d/gpu-nic-pairs"
+
+
+@pytest.fixture
+def session():
+    """Give a session of the shipped cluster with its example."""
+    made = Session("sample:eks-p4d", sketch=read_sketch(PAIRS))
+    yield made
+    made.close()
+
+
+def names(session) -> list[str]:
+    """Return the names of the workloads."""
+    return [pod.pod for pod in session.fleet.workloads]
+
+
+def test_the_drawing_is_the_fleet_until_there_is_another_workload(session):
+    """A fleet is never empty while something is drawn."""
+    assert names(session) == ["gpu-nic-pairs"]
+    assert len(session.fleet.plan().replicas) == 1
+
+
+def test_the_answer_has_what_more_fits_and_what_is_stranded(session):
+    """4 pods fit in all, so 3 more after the first; only the kinds that are asked for are stranded."""
+    session.fleet.plan()
+    answer = session.fleet.answer
+    assert [(room.count, room.bound) for room in answer.rooms] == [(3, 3)]
+    assert {kind.kind for kind in answer.stranded.kinds} == {"gpu", "nic"}
+    assert answer.complete
+
+
+def test_more_replicas_are_planned(session):
+    """The stepper changes the question."""
+    session.fleet.set_replicas("gpu-nic-pairs", 6)
+    assert len(session.fleet.plan().replicas) == 4
+
+
+def test_each_change_is_one_undo_step(session):
+    """Undo takes the latest change back, redo makes it again."""
+    session.fleet.set_replicas("gpu-nic-pairs", 3)
+    session.fleet.add_drawing()
+    session.fleet.what_if("idle")
+    states = []
+    while session.undo():
+        states.append((names(session), len(session.fleet.layers)))
+    assert states == [
+        (["gpu-nic-pairs", "gpu-nic-pairs-2"], 0),
+        (["gpu-nic-pairs"], 0),
+        (["gpu-nic-pairs"], 0),
+    ]
+    assert session.redo()
+    assert session.fleet.workload("gpu-nic-pairs").replicas == 3
+
+
+def test_undo_of_a_layer_gives_the_snapshot_back(session):
+    """The cluster without layers is the one that was read."""
+    snapshot = session.cluster
+    session.fleet.what_if(f"drain {snapshot.node_names[0]}")
+    assert len(session.cluster.node_names) == 3
+    session.undo()
+    assert session.cluster is snapshot
+
+
+def test_layers_change_the_plan_of_the_drawing_too(session):
+    """Plan and Fleet plan on the same cluster."""
+    node = session.plan().node
+    session.fleet.what_if(f"drain {node}")
+    assert session.plan().node not in ("", node)
+
+
+def test_a_release_layer_is_the_target(session):
+    """Choosing a release in the bar removes the layer again."""
+    session.fleet.what_if("release 1.37")
+    assert session.release.version == "1.37"
+    session.set_release("1.35")
+    assert session.release.version == "1.35"
+    assert session.fleet.layers == ()
+
+
+def test_a_layer_that_names_nothing_is_refused(session):
+    """The message has the nearest name, and nothing changed."""
+    name = session.cluster.node_names[0]
+    with pytest.raises(InputError, match="did you mean"):
+        session.fleet.what_if(f"drain {name}x")
+    assert not session.history.can_undo
+
+
+def test_a_pinned_pod_runs_where_it_is_pinned(session):
+    """The pod moves to the node, and another layer that removes the node says so."""
+    session.fleet.set_replicas("gpu-nic-pairs", 2)
+    plan = session.fleet.plan()
+    node = next(node for node in session.cluster.node_names[1:] if node not in plan.nodes)
+    session.fleet.move("gpu-nic-pairs", plan.nodes[0], node)
+    moved = session.fleet.plan()
+    assert (node in moved.nodes) or "pinned to" in moved.shortfalls[0].message
+
+
+def test_moving_a_pod_back_removes_its_pin_from_the_other_node(session):
+    """Pins never exceed the replicas."""
+    session.fleet.set_replicas("gpu-nic-pairs", 2)
+    first, second = session.cluster.node_names[:2]
+    session.fleet.pin("gpu-nic-pairs", first, 2)
+    session.fleet.plan()
+    session.fleet.move("gpu-nic-pairs", first, second)
+    assert session.fleet.workload("gpu-nic-pairs").pins == {first: 1, second: 1}
+    session.fleet.set_replicas("gpu-nic-pairs", 1)
+    assert sum(session.fleet.workload("gpu-nic-pairs").pins.values()) == 1
+
+
+def test_more_pins_than_pods_are_refused(session):
+    """The message says how many there are."""
+    with pytest.raises(InputError, match="has 1 pods, and 2 would be pinned"):
+        session.fleet.pin("gpu-nic-pairs", session.cluster.node_names[0], 2)
+
+
+def test_what_is_drawn_changes_the_workload_that_is_edited(session):
+    """The drawing is the workload that is edited, and no other one."""
+    session.fleet.add(read_sketch("sample:eks-p4d/five-pairs"))
+    session.fleet.open("five-pairs")
+    session.edit(read_sketch("sample:eks-p4d/four-pairs"))
+    assert session.fleet.workload("five-pairs").claims == (session.sketch,)
+    assert session.fleet.workload("gpu-nic-pairs").claims == (read_sketch(PAIRS),)
+
+
+def test_a_removed_workload_leaves_the_drawing(session):
+    """What is on the canvas stays there."""
+    session.fleet.add(read_sketch("sample:eks-p4d/five-pairs"))
+    session.fleet.remove("gpu-nic-pairs")
+    assert names(session) == ["five-pairs"]
+    assert session.sketch == read_sketch(PAIRS)
+
+
+def test_an_answer_can_be_kept_and_asked_again(session):
+    """A kept plan has its figures, and restoring it gives the workloads and layers back."""
+    session.fleet.set_replicas("gpu-nic-pairs", 4)
+    session.fleet.plan()
+    name = session.fleet.keep()
+    session.fleet.what_if(f"drain {session.fleet.answer.plan.nodes[0]}")
+    assert len(session.fleet.plan().replicas) < 4
+    drained = session.fleet.keep()
+    session.fleet.restore(name)
+    assert (name, session.fleet.layers) == ("As it is", ())
+    placed = [kept.figures["placed"].value for kept in session.fleet.kept]
+    assert placed[0] == 4 > placed[1]
+    assert drained.startswith("Drain ")
+
+
+def test_the_plan_without_layers_stays_beside_the_changed_one(session):
+    """A person sees before and after without keeping anything."""
+    session.fleet.plan()
+    session.fleet.what_if("idle")
+    session.fleet.plan()
+    assert len(session.fleet.unchanged.plan.replicas) == 1
+    session.fleet.set_replicas("gpu-nic-pairs", 2)
+    session.fleet.plan()
+    assert session.fleet.unchanged is None
+
+
+def test_everything_of_a_fleet_is_in_the_plan_file(tmp_path):
+    """A reopened plan file has workloads, pins, layers and kept plans."""
+    path = tmp_path / "plan.dralab.yaml"
+    session = Session("sample:eks-p4d", sketch=read_sketch(PAIRS), file=path)
+    node = session.cluster.node_names[0]
+    session.fleet.pin("gpu-nic-pairs", node)
+    session.fleet.what_if("add 2=" + node)
+    session.fleet.plan()
+    session.fleet.keep("more")
+    session.close()
+    again = Session(file=path)
+    found = (again.fleet.workload("gpu-nic-pairs").pins, again.fleet.layers, [kept.name for kept in again.fleet.kept])
+    again.close()
+    assert found == ({node: 1}, session.fleet.layers, ["more"])
+    assert len(again.cluster.node_names) == 6
+    assert read_drawing(path).cluster == "sample:eks-p4d"
+
+
+def test_another_cluster_drops_what_names_its_nodes(session):
+    """Layers and pins of nodes that are not there go; the others stay."""
+    session.fleet.pin("gpu-nic-pairs", session.cluster.node_names[0])
+    session.fleet.what_if(f"drain {session.cluster.node_names[1]}", "idle")
+    session.load("sample:dgx-h100")
+    assert [str(layer) for layer in session.fleet.layers] == ["--idle"]
+    assert session.fleet.workload("gpu-nic-pairs").pins == {}
+
+
+def test_a_deployment_is_added_with_its_replicas(session, tmp_path):
+    """A file with a workload gives its claims and its number of pods."""
+    template = """apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: gpus}
+spec:
+  spec:
+    devices:
+      requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}]
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: serve}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: serve}}
+  template:
+    metadata: {labels: {app: serve}}
+    spec:
+      containers: [{name: c, image: i}]
+      resourceClaims: [{name: gpus, resourceClaimTemplateName: gpus}]
+"""
+    (tmp_path / "serve.yaml").write_text(template)
+    session.fleet.add_file(str(tmp_path / "serve.yaml"))
+    assert session.fleet.workload("serve").replicas == 3
+    assert session.fleet.plan().status is PlanStatus.OPTIMAL
+
+
+def test_unknown_names_are_refused(session):
+    """Workloads and kept plans are looked up by name."""
+    with pytest.raises(InputError, match="did you mean 'gpu-nic-pairs'"):
+        session.fleet.set_replicas("gpu-nic-pair", 2)
+    with pytest.raises(InputError, match="no kept plan"):
+        session.fleet.restore("x")
+    with pytest.raises(InputError, match="enter 0 to"):
+        session.fleet.set_replicas("gpu-nic-pairs", -1)
+    with pytest.raises(SketchError, match="has no claim"):
+        session.fleet.add(())
+
+
+def test_a_stopped_fleet_keeps_its_plan(session):
+    """Stop ends the work; the next change is planned again."""
+    session.fleet.plan()
+    session.fleet.set_replicas("gpu-nic-pairs", 3)
+    session.fleet.cancel()
+    assert session.fleet.wait(30)
+    assert not session.fleet.stale
+    assert len(session.fleet.plan().replicas) == 3
