@@ -28,7 +28,6 @@ from dra_lab.scheduler.candidates import held_devices, view_node
 from dra_lab.scheduler.first_fit import search_node
 from dra_lab.scheduler.limits import Limits
 from dra_lab.scheduler.node_state import NodeStates
-from dra_lab.scheduler.trace import Trace
 from dra_lab.scheduler.unsupported import check_supported
 from dra_lab.topology.locality import localities
 
@@ -151,7 +150,7 @@ class Arrivals:
         view = view_node(self.cluster, node, pools_of(self.cluster, node, self._gates), held, self._gates)
         check_supported(view, pod.claims, self.release)
         limits = Limits(replay.MOST_STEPS, min(replay.OWN_LIMIT, left), self._cancel, replay.LONGEST)
-        verdict = search_node(view, pod.claims, self._gates, limits, Trace(0), recorded=self.recorded)
+        verdict = search_node(view, pod.claims, self._gates, limits, recorded=self.recorded)
         self.searches += 1
         self.most_steps = max(self.most_steps, verdict.steps)
         self.longest = max(self.longest, verdict.seconds)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -17,6 +18,7 @@ from dra_lab.model.reasons import Reasons
 from dra_lab.model.regret import Regret
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.told import told
+from dra_lab.model.trace import Trace
 
 GOALS: Mapping[str, str] = {name: words.meaning for name, words in GOAL_WORDS.items()}
 """The goals for one claim on one node, most important first, with what their values count."""
@@ -195,6 +197,14 @@ class Suggestion(Struct, frozen=True):
     sketch: ClaimSketch | None = None
 
 
+class Tracer(Protocol):
+    """What makes the traces of a plan."""
+
+    def trace(self, node: str, *, links: bool) -> Trace[FirstFit]:
+        """Return the trace on a node, "" for the plan's."""
+        ...
+
+
 @dataclass(frozen=True)
 class Plan:
     """The answer: where the claim fits, the best allocation with its proof, what first fit takes, or the reasons.
@@ -203,6 +213,7 @@ class Plan:
     the compiled manifest, `first_fit_plain` with counts and selectors only, both on `node`; None where not asked.
     Where the pod has several claims, `claims` holds the drawing of each by name and `sketch` all of them as one, each
     request as `claim:request`; `allocated_claims` are those of its claims that hold devices already.
+    `tracer` makes the traces of kube-scheduler's search.
     `admitted` are the nodes on which the pod may run, None for all; `start` whether it starts with its manifest.
     `node_classes` covers every node once. `reasons` is there for a claim that fits nowhere: counts, conflicts and
     relaxations behind the sentences of `shortfalls`. `regrets` compare with the two first fits, where these allocated;
@@ -229,6 +240,7 @@ class Plan:
     allocated_claims: tuple[ResourceClaim, ...] = ()
     admitted: frozenset[str] | None = None
     start: Start = Start.NOT_SEARCHED
+    tracer: Tracer | None = field(default=None, compare=False, repr=False)
 
     @property
     def fits(self) -> bool:
@@ -254,6 +266,16 @@ class Plan:
     def goal(self, name: str) -> int | None:
         """Return the value of a goal, or None where the plan has none."""
         return next((g.value for g in self.goals if g.goal == name), None)
+
+    def trace(self, node: str = "", *, links: bool = True) -> Trace[FirstFit]:
+        """Return kube-scheduler's search for this claim on a node, step by step; "" is the plan's node.
+
+        It searches with the manifest that would be written; without `links`, with counts and selectors only.
+        Raises NodeError for a node that the cluster does not have, InputError for a plan without a claim.
+        """
+        if self.tracer is None:
+            raise InputError("there is nothing to trace: the plan has no request, or its cluster was not read")
+        return self.tracer.trace(node, links=links)
 
     def __str__(self) -> str:
         """Return the answer as a terminal shows it: sentence, devices, goals beside kube-scheduler's, reasons."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -10,20 +9,18 @@ from msgspec import Struct
 from msgspec.structs import replace as changed
 
 from dra_lab.authoring.expand import Expansion
-from dra_lab.errors import Cancelled, SolverError, UnsupportedFeature
+from dra_lab.errors import SolverError
 from dra_lab.findings import Finding, sort_findings
-from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
-from dra_lab.model.nodes import ObjectMeta
-from dra_lab.model.plan import DAMAGE, FirstFit, FirstFitStatus, GoalValue, Placement, Plan, PlanStatus, Suggestion
+from dra_lab.model.plan import DAMAGE, FirstFit, GoalValue, Placement, Plan, PlanStatus, Suggestion
 from dra_lab.model.quantity import format_quantity, parse_quantity
 from dra_lab.model.regret import Regret
-from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.choose import Choice
 from dra_lab.planner.eligible import eligibility
+from dra_lab.planner.kube_scheduler import compare_first_fit
 from dra_lab.planner.placement_values import Scale, broken_links, value_placements
 from dra_lab.planner.plan_findings import (
     binding_findings,
@@ -36,7 +33,6 @@ from dra_lab.planner.pod_claims import CompiledPod, compile_pod, in_claim
 from dra_lab.planner.regret_of import regret_of
 from dra_lab.planner.replicas import Others, has_damage
 from dra_lab.planner.scan import Scan
-from dra_lab.scheduler.first_fit import first_fit
 from dra_lab.topology.locality import Locality, localities
 
 
@@ -93,48 +89,6 @@ def once(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     for finding in findings:
         first.setdefault((finding.rule, finding.subject, finding.origin), finding)
     return sort_findings(first.values())
-
-
-def compare_first_fit(
-    cluster: Cluster,
-    node_name: str,
-    compiled: CompiledPod,
-    release: KubernetesRelease,
-    scale: Scale,
-    order: Sequence[str],
-    *,
-    time_limit: float = 10.0,
-    cancel: threading.Event | None = None,
-) -> FirstFit | None:
-    """Return what first fit takes for the claims of a pod on one node, with the goals' values of it.
-
-    A search that was cut off, that meets a rule it does not know, or that would give up the pod, is reported as such
-    and has no placements; None comes back once `cancel` is set.
-    """
-    claims = [
-        ResourceClaim(metadata=ObjectMeta(name=name or "plan"), spec=one.spec) for name, one in compiled.claims.items()
-    ]
-    try:
-        verdict = first_fit(cluster, node_name, claims, release, time_limit=time_limit, cancel=cancel)
-    except Cancelled:
-        return None
-    except UnsupportedFeature as error:
-        # The planner looks at the devices that match, the scheduler at all: what it cannot know there is not known.
-        return FirstFit(FirstFitStatus.STOPPED, (), (), str(error), 0, recorded=False)
-    if verdict.status is not FirstFitStatus.ALLOCATED or not verdict.allocations:
-        return FirstFit(verdict.status, (), (), verdict.message, verdict.steps, verdict.recorded)
-    placements = tuple(
-        Placement(
-            compiled.reference(name, result.request),
-            result.id,
-            result.request,
-            {key: str(amount) for key, amount in result.consumed_capacity.items()},
-        )
-        for name, allocation in zip(compiled.claims, verdict.allocations, strict=True)
-        for result in allocation.devices.results
-    )
-    goals = value_placements(scale, placements, order)
-    return FirstFit(verdict.status, placements, goals, verdict.message, verdict.steps, verdict.recorded)
 
 
 def plan_of_fit(work: Work) -> Plan:

@@ -82,6 +82,7 @@ def make_plan(
     # The solver takes half a second to import; only who plans waits for it, and only a misfit for its reasons.
     from dra_lab.planner.answer import Work, plan_of_fit
     from dra_lab.planner.choose import choose_node
+    from dra_lab.planner.kube_scheduler import PlanTracer
 
     choice = choose_node(scan, order, budget, solver=solver, pinned=node)
     work = Work(cluster, plan, scan, expansion, order, budget, solver, choice, exact=bool(pod.exact))
@@ -91,7 +92,9 @@ def make_plan(
         from dra_lab.planner.misfit import plan_of_misfit
 
         plan = plan_of_misfit(work, node, early)
-    return replace(plan, seconds=time.monotonic() - began)
+    where = plan.node or node or next((reason.node for reason in plan.shortfalls if reason.node), rules.nodes[0])
+    tracer = PlanTracer(complete, rules.sketch, release, order, expansion.origin, rules.lists, scan.paired, where)
+    return replace(plan, seconds=time.monotonic() - began, tracer=tracer)
 
 
 def _elsewhere(plan: Plan, cluster: Cluster, node: str) -> Plan:

@@ -17,7 +17,7 @@ from dra_lab.model.claims import DeviceConstraint, ResourceClaim, ResourceClaimS
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import Workload
 from dra_lab.model.names import MARK, part_of
-from dra_lab.model.nodes import node_matches
+from dra_lab.model.nodes import ObjectMeta, node_matches
 from dra_lab.model.plan import Placement
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link, check_sketch, constrained
@@ -217,6 +217,12 @@ class CompiledPod(Struct, frozen=True):
     def findings(self) -> tuple[Finding, ...]:
         """Return what could not be written, of all claims."""
         return tuple(finding for compiled in self.claims.values() for finding in compiled.findings)
+
+    @property
+    def resource_claims(self) -> tuple[ResourceClaim, ...]:
+        """Return the claims as kube-scheduler sees them, in the pod's order."""
+        named = ((name or "plan", one.spec) for name, one in self.claims.items())
+        return tuple(ResourceClaim(metadata=ObjectMeta(name=name), spec=spec) for name, spec in named)
 
     def reference(self, claim: str, request: str) -> str:
         """Return a request of a claim's manifest as a reference of the pod's drawing."""

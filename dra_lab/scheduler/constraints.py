@@ -67,6 +67,18 @@ def covers_request(constraint: DeviceConstraint, request: str, subrequest: str) 
     return not names or request in names or (bool(subrequest) and f"{request}/{subrequest}" in names)
 
 
+def constraint_values(constraint: Constraint, device: int) -> tuple[str, str, str]:
+    """Return the attribute of a constraint, the value that it expects now, and the device's own, "" for none."""
+    own, held = constraint.keys[device], ", ".join(sorted(map(_text, constraint.held())))
+    expected = f"other than {held}" if isinstance(constraint, _Distinct) and held else held
+    return constraint.attribute, expected, "" if own is None else _text(own)
+
+
+def _text(key: object) -> str:
+    values = key[1] if isinstance(key, tuple) else ()
+    return ", ".join(sorted(str(value).lower() if isinstance(value, bool) else str(value) for value in values))
+
+
 def attribute_keys(attribute: str, lookup: Lookup, devices: int) -> list[Key | None]:
     """Return type and values of an attribute of so many devices by position, None where a device has none."""
     known: dict[Key, Key] = {}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from dra_lab.index.pools import Pool
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
-from dra_lab.model.quantity import nano
+from dra_lab.model.quantity import NANO, format_quantity, nano
 from dra_lab.scheduler.candidates import Candidate, NodeView
 
 _Counter = tuple[str, str]
@@ -46,6 +48,16 @@ class Counters:
             return True
         self.give_back(candidate)
         return False
+
+    def short_of(self, candidate: Candidate) -> tuple[str, str, str]:
+        """Return a counter of which too little is left, what the device needs and what is left; "" if another is."""
+        left = self._books(candidate)
+        for (counter_set, name), amount in self._consumption(candidate):
+            rest = left.get((counter_set, name), 0)
+            if rest < amount:
+                needed, free = (format_quantity(Fraction(value, NANO)) for value in (amount, rest))
+                return f"{counter_set}/{name}", needed, free
+        return "", "", ""
 
     def give_back(self, candidate: Candidate) -> None:
         """Take back what `book` booked."""

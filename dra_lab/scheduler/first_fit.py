@@ -21,11 +21,12 @@ from dra_lab.scheduler.judging import Judge, prepare
 from dra_lab.scheduler.limits import AttemptAborted, Limits, SearchStopped
 from dra_lab.scheduler.memory import Memory
 from dra_lab.scheduler.placing import Books
+from dra_lab.scheduler.recorded_search import RecordedSearch
+from dra_lab.scheduler.recorder import Recorder
 from dra_lab.scheduler.requests import check_size, claim_needs
 from dra_lab.scheduler.result import allocation_result
 from dra_lab.scheduler.search import Search
 from dra_lab.scheduler.search_cost import SELECTOR
-from dra_lab.scheduler.trace import Rejection, Trace
 from dra_lab.scheduler.unsupported import check_supported
 
 
@@ -36,8 +37,7 @@ class Verdict(Struct, frozen=True):
     says why a node has none, why the whole attempt of the pod would be given up (ERROR), or where the search stopped.
     `steps` counts the candidates that were tried, `seconds` is the time that kube-scheduler needs for them at most, as
     `search_cost` estimates it. `recorded` is False for releases whose verdicts come from
-    documentation. `trace` holds the first rejections in search order, when asked for. `invalid_pools` is True when
-    nothing was found and the node sees an invalid pool.
+    documentation. `invalid_pools` is True when nothing was found and the node sees an invalid pool.
     """
 
     status: FirstFitStatus
@@ -45,7 +45,6 @@ class Verdict(Struct, frozen=True):
     message: str = ""
     steps: int = 0
     recorded: bool = True
-    trace: tuple[Rejection, ...] = ()
     invalid_pools: bool = False
     seconds: float = 0.0
 
@@ -60,15 +59,15 @@ def first_fit(
     time_limit: float = 10.0,
     search_limit: float = math.inf,
     ignore_allocated: bool = False,
-    trace: int = 0,
     cancel: threading.Event | None = None,
+    recorder: Recorder | None = None,
 ) -> Verdict:
     """Return what kube-scheduler takes for the unallocated claims of one pod on a node, in the claims' order.
 
     The search is the structured allocator's: pools by (driver, name), slices by name, devices in list order, lazy CEL,
     full backtracking (docs/semantics.md 3). `time_limit` is in seconds of our own time, `search_limit` in seconds that
     kube-scheduler needs (`Verdict.seconds`); at a limit the verdict is STOPPED, never NONE.
-    `ignore_allocated` asks what would be taken if nothing were in use. `trace` is the number of rejections to keep.
+    `ignore_allocated` asks what would be taken if nothing were in use. `recorder` records the steps (`node_trace`).
     Raises InputError for an unknown node, QuantityError for a broken amount, UnsupportedFeature for rules of alpha
     gates, Cancelled once `cancel` is set.
     """
@@ -79,7 +78,7 @@ def first_fit(
     check_supported(view, claims, release)
     limits = Limits(step_limit, time_limit, cancel, search_limit)
     recorded = release.version == RECORDED_RELEASE
-    return search_node(view, claims, gates, limits, Trace(trace), recorded=recorded)
+    return search_node(view, claims, gates, limits, recorder, recorded=recorded)
 
 
 def check_node(cluster: Cluster, node_name: str) -> None:
@@ -88,13 +87,19 @@ def check_node(cluster: Cluster, node_name: str) -> None:
 
 
 def search_node(
-    view: NodeView, claims: Sequence[ResourceClaim], gates: Gates, limits: Limits, trace: Trace, *, recorded: bool
+    view: NodeView,
+    claims: Sequence[ResourceClaim],
+    gates: Gates,
+    limits: Limits,
+    recorder: Recorder | None = None,
+    *,
+    recorded: bool,
 ) -> Verdict:
     """Run set-up and search on a node and return the verdict; every way to give up becomes one."""
     status, message = FirstFitStatus.NONE, ""
     allocations: tuple[AllocationResult, ...] | None = None
     try:
-        allocations = _allocate(view, claims, gates, limits, trace)
+        allocations = _allocate(view, claims, gates, limits, recorder)
     except (AttemptAborted, CelCompileError) as error:
         status, message = FirstFitStatus.ERROR, str(error)
     except SearchStopped as stop:
@@ -104,24 +109,27 @@ def search_node(
         status = FirstFitStatus.ALLOCATED
     elif status is FirstFitStatus.NONE:
         message = _why_none(view)
-    rejections = tuple(trace.rejections)
-    return Verdict(status, allocations, message, limits.steps, recorded, rejections, invalid, limits.cost / 1e9)
+    if recorder is not None:
+        recorder.end(message)
+    return Verdict(status, allocations, message, limits.steps, recorded, invalid, limits.cost / 1e9)
 
 
 def _allocate(
-    view: NodeView, claims: Sequence[ResourceClaim], gates: Gates, limits: Limits, trace: Trace
+    view: NodeView, claims: Sequence[ResourceClaim], gates: Gates, limits: Limits, recorder: Recorder | None
 ) -> tuple[AllocationResult, ...] | None:
-    judge = Judge(view, gates, trace)
+    judge = Judge(view, gates, recorder)
     needs = [claim_needs(index, claim, view, gates) for index, claim in enumerate(claims)]
     for claim in needs:
         prepare(claim, judge)
         check_size(claim)
     evaluated = sum(len(need.selectors) for claim in needs for request in claim.requests for need in request)
     limits.scan(SELECTOR * evaluated * len(view.candidates))
-    books = Books(view, gates, trace, len(claims))
-    # what is not run again is not traced
-    memory = None if trace.size else Memory(needs, books, judge)
-    search = Search(needs, len(view.candidates), judge, books, limits, memory)
+    books = Books(view, gates, len(claims), recorder)
+    size = len(view.candidates)
+    if recorder is None:
+        search = Search(needs, size, judge, books, limits, Memory(needs, books, judge))
+    else:
+        search = RecordedSearch(needs, size, judge, books, limits, recorder)
     if not search.run():
         return None
     chosen = search.chosen

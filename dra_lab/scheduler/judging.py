@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from dra_lab.errors import CelError
 from dra_lab.model.gates import Gates
+from dra_lab.model.trace import Check, Reason
 from dra_lab.scheduler.candidates import Candidate, NodeView
 from dra_lab.scheduler.capacity import capacity_left, capacity_use
 from dra_lab.scheduler.limits import AttemptAborted
+from dra_lab.scheduler.recorder import Recorder
 from dra_lab.scheduler.requests import ClaimNeeds, Need
 from dra_lab.scheduler.taints import untolerated
-from dra_lab.scheduler.trace import Check, Rejection, Trace
 
 REJECTED = 1
 FULL = 2
@@ -28,13 +29,13 @@ class Judge:
     Rules: docs/semantics.md 3.5.17, 3.5.18.
     """
 
-    def __init__(self, view: NodeView, gates: Gates, trace: Trace) -> None:
+    def __init__(self, view: NodeView, gates: Gates, recorder: Recorder | None = None) -> None:
         """Judge the candidates of one node."""
         self._candidates = view.candidates
         self._lists = view.cluster.publishes_lists
         self._pools = view.pools
         self._gates = gates
-        self._trace = trace
+        self._recorder = recorder
 
     def judge(self, need: Need, index: int) -> int:
         """Return the verdict on a candidate. Raises AttemptAborted when a selector fails on it.
@@ -65,9 +66,9 @@ class Judge:
 
     def _judge(self, need: Need, candidate: Candidate) -> int:
         if candidate.blocked and not need.admin_access and not need.everything:
-            return self._reject(need, candidate, Check.IN_USE, f"held by {candidate.blocked}")
+            return self._reject(need, candidate, Check.IN_USE, f"claim {candidate.blocked}")
         if candidate.hidden:
-            return self._reject(need, candidate, Check.GATE, f"the gate {candidate.hidden} is off")
+            return self._reject(need, candidate, Check.GATE, candidate.hidden)
         for of_class, selector in need.selectors:
             try:
                 matches = (selector.matches if self._lists else selector.decide)(candidate.driver, candidate.device)
@@ -76,7 +77,7 @@ class Judge:
                     f"claim {need.claim_name}, request {need.reference}, device {candidate.id}: {error}"
                 ) from error
             if not matches:
-                return self._reject(need, candidate, Check.CLASS if of_class else Check.SELECTOR)
+                return self._reject(need, candidate, Check.CLASS if of_class else Check.SELECTOR, selector.expression)
         if not candidate.on_node:
             return self._reject(need, candidate, Check.NODE)
         return self._judge_state(need, candidate)
@@ -104,8 +105,8 @@ class Judge:
         return SIMPLE
 
     def _reject(self, need: Need, candidate: Candidate, check: Check, detail: str = "") -> int:
-        if self._trace.size:
-            self._trace.add(Rejection(need.claim_name, need.reference, candidate.id, check, detail))
+        if self._recorder is not None:
+            self._recorder.judged(need, candidate.index, Reason(check, detail))
         return REJECTED
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -59,19 +60,19 @@ class Memory:
         """Say whether remembering saves more than it costs, as far as is known."""
         return self._asked < _TRIAL or self._answered > _WORTH * self._asked
 
-    def find(self, key: Hashable) -> tuple[int, int, int] | None:
+    def find(self, key: tuple[Any, ...]) -> tuple[int, int, int] | None:
         """Return (steps, cost, signal) of a part that began like this, or None."""
         self._asked += 1
         found = self._known.get(key)
         self._answered += found is not None
         return found
 
-    def keep(self, key: Hashable, now: Hashable, found: tuple[int, int, int]) -> None:
+    def keep(self, key: tuple[Any, ...], now: tuple[Any, ...], found: tuple[int, int, int]) -> None:
         """Remember a part that failed, unless it left something behind, as defects of 1.36 do: then `now` differs."""
         if key == now and len(self._known) < MOST_REMEMBERED:
             self._known[key] = found
 
-    def key(self, claim: int, request: int) -> Hashable:
+    def key(self, claim: int, request: int) -> tuple[Any, ...]:
         """Return all that the search from a request on depends on."""
         rest = self._rests.get((claim, request))
         if rest is None:

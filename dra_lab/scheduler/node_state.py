@@ -108,7 +108,6 @@ class NodeStates:
         *,
         step_limit: int = 5_000_000,
         time_limit: float = 10.0,
-        trace: int = 0,
         cancel: threading.Event | None = None,
     ) -> tuple[tuple[tuple[str, ...], Verdict], ...]:
         """Return every group of equal nodes with the verdict on its first node; limits hold for each search.
@@ -125,7 +124,6 @@ class NodeStates:
                 step_limit=step_limit,
                 time_limit=time_limit,
                 ignore_allocated=self._ignore_allocated,
-                trace=trace,
                 cancel=cancel,
             )
             found.append((nodes, verdict))

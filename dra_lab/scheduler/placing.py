@@ -9,14 +9,16 @@ from collections import defaultdict
 from typing import NamedTuple
 
 from dra_lab.model.gates import Gates
+from dra_lab.model.trace import Check, Reason
 from dra_lab.scheduler.candidates import Candidate, NodeView
 from dra_lab.scheduler.capacity import Amounts, capacity_left
+from dra_lab.scheduler.constraints import constraint_values
 from dra_lab.scheduler.counters import Counters
 from dra_lab.scheduler.judging import COMPLEX
 from dra_lab.scheduler.limits import AttemptAborted
+from dra_lab.scheduler.recorder import Recorder
 from dra_lab.scheduler.requests import Need
 from dra_lab.scheduler.taints import untolerated
-from dra_lab.scheduler.trace import Check, Rejection, Trace
 
 _NOTHING: Amounts = {}
 
@@ -36,12 +38,12 @@ class Books:
     the candidates that left something behind although they were not taken (defects up to 1.36).
     """
 
-    def __init__(self, view: NodeView, gates: Gates, trace: Trace, claims: int) -> None:
+    def __init__(self, view: NodeView, gates: Gates, claims: int, recorder: Recorder | None = None) -> None:
         """Start with nothing taken."""
         self.candidates = view.candidates
         self.left_behind = 0
         self._gates = gates
-        self._trace = trace
+        self._recorder = recorder
         self._counters = Counters(view, defects=gates.defects)
         self.taken_by = [0] * len(view.candidates)
         self._amounts: dict[int, dict[str, int]] = defaultdict(lambda: defaultdict(int))
@@ -59,8 +61,8 @@ class Books:
         candidate = self.candidates[index]
         if not (self.taken_by[index] or candidate.blocked):
             return False
-        by = f"held by {candidate.blocked}" if candidate.blocked else "taken in this attempt"
-        self._reject(need, candidate, Check.IN_USE, by)
+        if candidate.blocked:
+            self._reject(candidate, Check.IN_USE, f"claim {candidate.blocked}")
         return True
 
     def place(self, need: Need, index: int, verdict: int) -> bool:
@@ -123,21 +125,22 @@ class Books:
         use = need.uses.get(candidate.index, _NOTHING)
         if capacity_left(candidate.device, use, candidate.consumed, self._amounts[candidate.index]):
             return True
-        return self._reject(need, candidate, Check.CAPACITY, "too little is left")
+        return self._reject(candidate, Check.CAPACITY, "too little is left")
 
     def _place_complex(self, need: Need, candidate: Candidate) -> bool:
         if candidate.shareable and not need.everything and not self._has_capacity(need, candidate):
             return False
         if candidate.counted:
             if not self._gates.partitionable_devices:
-                return self._reject(need, candidate, Check.COUNTERS, "the gate DRAPartitionableDevices is off")
+                return self._reject(candidate, Check.GATE, "DRAPartitionableDevices")
             if self._pays(candidate) and not self._counters.book(candidate):
-                return self._reject(need, candidate, Check.COUNTERS, "a shared counter of its pool is used up")
+                short = ("",) if self._recorder is None else self._counters.short_of(candidate)
+                return self._reject(candidate, Check.COUNTERS, *short)
         taint = untolerated(candidate.taints, need.tolerations)
         if taint is None:
             return True
         self._undo_counters(candidate)
-        return self._reject(need, candidate, Check.TAINT, str(taint))
+        return self._reject(candidate, Check.TAINT, str(taint))
 
     def _refuse_constraint(self, need: Need, candidate: Candidate, position: int) -> None:
         attribute = need.constraints[position].attribute
@@ -147,7 +150,8 @@ class Books:
                 f"does not satisfy the constraint on {attribute}; kube-scheduler gives up the pod"
             )
         self._remove_constraints(need, candidate, position)
-        self._reject(need, candidate, Check.CONSTRAINT, attribute)
+        if self._recorder is not None:
+            self._reject(candidate, Check.CONSTRAINT, *constraint_values(need.constraints[position], candidate.index))
 
     def _remove_constraints(self, need: Need, candidate: Candidate, number: int) -> None:
         for constraint in need.constraints[:number]:
@@ -166,7 +170,7 @@ class Books:
         else:
             self._counters.give_back(candidate)
 
-    def _reject(self, need: Need, candidate: Candidate, check: Check, detail: str = "") -> bool:
-        if self._trace.size:
-            self._trace.add(Rejection(need.claim_name, need.reference, candidate.id, check, detail))
+    def _reject(self, candidate: Candidate, check: Check, detail: str, expected: str = "", found: str = "") -> bool:
+        if self._recorder is not None:
+            self._recorder.refused(candidate.index, Reason(check, detail, expected, found))
         return False

@@ -20,7 +20,6 @@ from dra_lab.model.slices import ResourceSlice
 from dra_lab.scheduler.candidates import held_devices, view_node
 from dra_lab.scheduler.first_fit import search_node
 from dra_lab.scheduler.limits import Limits
-from dra_lab.scheduler.trace import Trace
 
 STEP_LIMIT = 5_000_000
 TIME_LIMIT = 10.0
@@ -77,7 +76,7 @@ def _answer(
 ) -> dict[str, Any]:
     pools = pools_of(cluster, node_name, gates)
     view = view_node(cluster, node_name, pools, held_devices(cluster, gates), gates)
-    verdict = search_node(view, claims, gates, limits, Trace(0), recorded=True)
+    verdict = search_node(view, claims, gates, limits, recorded=True)
     given_up = verdict.status in (FirstFitStatus.ERROR, FirstFitStatus.STOPPED) or verdict.invalid_pools
     allocation = None if verdict.allocations is None else list(map(msgspec.to_builtins, verdict.allocations))
     return {"allocation": allocation, "error": verdict.message if given_up else ""}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from msgspec import Struct
 
@@ -15,7 +16,7 @@ from dra_lab.scheduler.placing import Books
 from dra_lab.scheduler.requests import ClaimNeeds, Need
 from dra_lab.scheduler.search_cost import CANDIDATE, CONSTRAINT, COUNTED, SCANNED
 
-_DESCEND, _FAILED, _OVERFLOW, _DONE = range(4)
+_DESCEND, _FAILED, OVERFLOW, _DONE = range(4)
 
 REMEMBER_AFTER = 2_000
 """Steps after which the search remembers its parts: most searches are over before, and pay nothing for it."""
@@ -28,7 +29,7 @@ class _ClaimFrame(Struct, eq=False):
     """
 
 
-class _ChoiceFrame(Struct, eq=False):
+class ChoiceFrame(Struct, eq=False):
     """Stands at an alternative of a request; `failed` once one failed for another reason than the limit of 32."""
 
     claim: int
@@ -37,7 +38,7 @@ class _ChoiceFrame(Struct, eq=False):
     failed: bool = False
 
 
-class _DeviceFrame(Struct, eq=False):
+class DeviceFrame(Struct, eq=False):
     """Looks for the k-th device of a request from `position` on; `placed` is the one taken, or -1."""
 
     need: Need
@@ -52,7 +53,7 @@ class _PartFrame(Struct, eq=False):
 
     claim: int
     request: int
-    key: Hashable
+    key: tuple[Any, ...]
     steps: int
     cost: int
 
@@ -80,7 +81,7 @@ class Search:
         self._limits = limits
         self._memory = memory
         self._costs = [CANDIDATE + CONSTRAINT * len(one.claim.spec.devices.constraints) for one in claims]
-        self._stack: list[_ClaimFrame | _ChoiceFrame | _DeviceFrame | _PartFrame] = []
+        self._stack: list[_ClaimFrame | ChoiceFrame | DeviceFrame | _PartFrame] = []
 
     def run(self) -> bool:
         """Search; say whether everything was placed. The result is in the books.
@@ -92,9 +93,9 @@ class Search:
             if not self._stack:
                 return False
             frame = self._stack[-1]
-            if isinstance(frame, _DeviceFrame):
+            if isinstance(frame, DeviceFrame):
                 signal = self._resume_device(frame, signal)
-            elif isinstance(frame, _ChoiceFrame):
+            elif isinstance(frame, ChoiceFrame):
                 signal = self._resume_choice(frame, signal)
             else:
                 self._stack.pop()
@@ -104,7 +105,7 @@ class Search:
     @property
     def chosen(self) -> dict[tuple[int, int], int]:
         """Return the alternative taken by (claim, request), for requests that have alternatives."""
-        choices = (frame for frame in self._stack if isinstance(frame, _ChoiceFrame))
+        choices = (frame for frame in self._stack if isinstance(frame, ChoiceFrame))
         return {(frame.claim, frame.request): frame.alternative for frame in choices}
 
     def _enter_request(self, claim: int, request: int) -> int:
@@ -121,7 +122,7 @@ class Search:
             return known
         needs = requests[request]
         if needs[0].subrequest:
-            self._stack.append(_ChoiceFrame(claim, request))
+            self._stack.append(ChoiceFrame(claim, request))
             return _DESCEND
         return self._enter_device(needs[0], request, 0, 0)
 
@@ -151,34 +152,34 @@ class Search:
         if k >= need.count:
             return self._enter_request(need.claim, request + 1)
         if len(self._books.results[need.claim]) + need.count - k > MAX_DEVICES:
-            return _OVERFLOW
-        self._stack.append(_DeviceFrame(need, request, k, position))
+            return OVERFLOW
+        self._stack.append(DeviceFrame(need, request, k, position))
         return _DESCEND
 
-    def _resume_choice(self, frame: _ChoiceFrame, signal: int) -> int:
+    def _resume_choice(self, frame: ChoiceFrame, signal: int) -> int:
         needs = self._claims[frame.claim].requests[frame.request]
         frame.failed |= signal == _FAILED
         frame.alternative += 1
         if frame.alternative >= len(needs):
             self._stack.pop()
-            return _FAILED if frame.failed else _OVERFLOW
+            return _FAILED if frame.failed else OVERFLOW
         return self._enter_device(needs[frame.alternative], frame.request, 0, 0)
 
-    def _resume_device(self, frame: _DeviceFrame, signal: int) -> int:
+    def _resume_device(self, frame: DeviceFrame, signal: int) -> int:
         need = frame.need
         if frame.placed >= 0:
             self._books.take_back(need, frame.placed)
             frame.placed = -1
-            if signal == _OVERFLOW or need.everything:
+            if signal == OVERFLOW or need.everything:
                 self._stack.pop()
-                return _OVERFLOW if signal == _OVERFLOW else _FAILED
+                return OVERFLOW if signal == OVERFLOW else _FAILED
         placed = self._place_listed(frame) if need.everything else self._place_next(frame)
         if not placed:
             self._stack.pop()
             return _FAILED
         return self._enter_device(need, frame.request, frame.k + 1, frame.position)
 
-    def _place_listed(self, frame: _DeviceFrame) -> bool:
+    def _place_listed(self, frame: DeviceFrame) -> bool:
         need = frame.need
         index = need.all_devices[frame.k]
         if self._books.in_use(need, index):
@@ -190,7 +191,7 @@ class Search:
         frame.placed = index
         return True
 
-    def _place_next(self, frame: _DeviceFrame) -> bool:
+    def _place_next(self, frame: DeviceFrame) -> bool:
         need, taken, verdicts = frame.need, self._books.taken_by, frame.need.verdicts
         mine = 1 << need.claim if need.admin_access else -1
         limits, begin, cost = self._limits, frame.position, self._costs[need.claim]

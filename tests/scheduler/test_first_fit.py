@@ -281,14 +281,6 @@ def test_a_cancelled_search_ends():
         run(slices, claim, cancel=cancel)
 
 
-def test_the_trace_is_bounded_and_names_the_check():
-    """The first rejections are kept, with the check that turned each candidate down."""
-    slices = [gpus("a", "b", "c"), a_slice("dra.net", nic("nic-0", "d"))]
-    verdict = run(slices, a_claim(request("g"), request("n", "nic"), constraints=[match()]), trace=5)
-    assert len(verdict.trace) == 5
-    assert {rejection.check for rejection in verdict.trace} == {"class", "constraint"}
-
-
 def test_an_unknown_node_is_refused_with_what_there_is():
     """The message names nodes that exist."""
     with pytest.raises(InputError, match="n1"):

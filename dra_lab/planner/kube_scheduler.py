@@ -1,0 +1,104 @@
+"""kube-scheduler beside a plan: what its first fit takes on a node, and its search step by step."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from dra_lab.errors import Cancelled, UnsupportedFeature
+from dra_lab.index.node_index import node_index
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.plan import FirstFit, FirstFitStatus, Placement
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch, asks
+from dra_lab.model.trace import Trace
+from dra_lab.planner.placement_values import Scale, value_placements
+from dra_lab.planner.pod_claims import CompiledPod, compile_pod
+from dra_lab.scheduler.first_fit import Verdict, first_fit
+from dra_lab.scheduler.node_trace import trace_claims
+from dra_lab.topology.locality import localities
+
+
+def compare_first_fit(
+    cluster: Cluster,
+    node_name: str,
+    compiled: CompiledPod,
+    release: KubernetesRelease,
+    scale: Scale,
+    order: Sequence[str],
+    *,
+    time_limit: float = 10.0,
+    cancel: threading.Event | None = None,
+) -> FirstFit | None:
+    """Return what first fit takes for the claims of a pod on one node, with the goals' values of it.
+
+    A search that was cut off, that meets a rule it does not know, or that would give up the pod, is reported as such
+    and has no placements; None comes back once `cancel` is set.
+    """
+    claims = compiled.resource_claims
+    try:
+        verdict = first_fit(cluster, node_name, claims, release, time_limit=time_limit, cancel=cancel)
+    except Cancelled:
+        return None
+    except UnsupportedFeature as error:
+        # The planner looks at the devices that match, the scheduler at all: what it cannot know there is not known.
+        return FirstFit(FirstFitStatus.STOPPED, (), (), str(error), 0, recorded=False)
+    return _valued(verdict, compiled, scale, order)
+
+
+def _valued(verdict: Verdict, compiled: CompiledPod, scale: Scale, order: Sequence[str]) -> FirstFit:
+    """Return a verdict with the goals' values of its devices, which are named by the requests of the drawing."""
+    if verdict.status is not FirstFitStatus.ALLOCATED or not verdict.allocations:
+        return FirstFit(verdict.status, (), (), verdict.message, verdict.steps, verdict.recorded)
+    placements = tuple(
+        Placement(
+            compiled.reference(name, result.request),
+            result.id,
+            result.request,
+            {key: str(amount) for key, amount in result.consumed_capacity.items()},
+        )
+        for name, allocation in zip(compiled.claims, verdict.allocations, strict=True)
+        for result in allocation.devices.results
+    )
+    goals = value_placements(scale, placements, order)
+    return FirstFit(verdict.status, placements, goals, verdict.message, verdict.steps, verdict.recorded)
+
+
+class PlanTracer(Struct, frozen=True):
+    """Makes the traces of a plan. `sketch` is the drawing as it was planned, `origin` maps its requests to the drawn.
+
+    `paired` says whether the claim asks for both GPUs and NICs, `node` is where a trace is made that names no node.
+    """
+
+    cluster: Cluster
+    sketch: ClaimSketch
+    release: KubernetesRelease
+    order: tuple[str, ...]
+    origin: Mapping[str, str]
+    lists: bool
+    paired: bool
+    node: str
+
+    def trace(self, node: str, *, links: bool, cancel: threading.Event | None = None) -> Trace[FirstFit]:
+        """Return the trace on a node, "" for the plan's; without `links` of counts and selectors only.
+
+        Raises NodeError for an unknown node, UnsupportedFeature for a rule of an alpha gate, Cancelled.
+        """
+        name = node or self.node
+        compiled = compile_pod(self.sketch, self.cluster, self.release, links=links)
+        trace = trace_claims(self.cluster, name, compiled.resource_claims, self.release, cancel=cancel)
+        devices = {item.id: item.device for item in node_index(self.cluster, self.release).view(name).devices}
+        scale = Scale(self.sketch, localities(self.cluster, name), devices, self.paired, self.lists)
+        end, origin = _valued(trace.end, compiled, scale, self.order), self._origin(compiled)
+        return Trace(name, trace.release, end, trace.counts, trace.rows, trace.look, links, origin)
+
+    def _origin(self, compiled: CompiledPod) -> dict[tuple[str, str], str]:
+        found = {}
+        for (name, one), claim in zip(compiled.claims.items(), compiled.resource_claims, strict=True):
+            for reference in (ask.reference for request in one.spec.devices.requests for ask in asks(request)):
+                request, slash, alternative = compiled.reference(name, reference).partition("/")
+                drawn = f"{self.origin.get(request, request)}{slash}{alternative}"
+                found[claim.metadata.name, reference] = drawn
+        return found

@@ -1,0 +1,167 @@
+"""The trace of a search: every step is true by itself, none is lost by folding, and the end is the verdict."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from pathlib import Path
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+from random_searches import random_claim, random_node
+from separate_tests import SeparateTests
+
+from dra_lab.index.pools import pools_of
+from dra_lab.model.allocation import AllocationResult
+from dra_lab.model.gates import RECORDED_RELEASE, gates_of
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.trace import Check, StepKind
+from dra_lab.scheduler import search
+from dra_lab.scheduler.candidates import held_devices, view_node
+from dra_lab.scheduler.first_fit import first_fit, search_node
+from dra_lab.scheduler.limits import Limits
+from dra_lab.scheduler.node_trace import trace_claims
+from dra_lab.scheduler.recorder import Recorder
+from dra_lab.scheduler.replay import read_case
+
+CONFORMANCE = Path(__file__).parents[1] / "conformance"
+EVERY = 16
+MOST_STEPS = 3_000
+R136, R137 = KubernetesRelease("1.36"), KubernetesRelease("1.37")
+
+
+def recorded():
+    """Yield every k-th recorded case with its gates."""
+    with gzip.open(CONFORMANCE / "allocation.ndjson.gz") as lines:
+        for number, line in enumerate(lines):
+            if number % EVERY == 0:
+                document = json.loads(line)
+                case = read_case(document)
+                release = KubernetesRelease(RECORDED_RELEASE, case.features)
+                gates = gates_of(release, list_attributes=release.enabled("DRAListTypeAttributes"))
+                yield document, case, gates
+
+
+def traced(cluster, node, claims, gates):
+    """Return the steps of a search one by one, its verdict, and the recorder."""
+    recorder = Recorder(folded=False)
+    view = view_node(cluster, node, pools_of(cluster, node, gates), held_devices(cluster, gates), gates)
+    verdict = search_node(view, claims, gates, Limits(MOST_STEPS, 60.0), recorder, recorded=True)
+    return recorder.rows, verdict, recorder
+
+
+def wrong_steps(cluster, node, claims, gates):
+    """Return the rejected steps that pass the named test and the allocated ones that fail some test, and all tests."""
+    tests, wrong, seen = SeparateTests(cluster, node, claims, gates), [], set()
+    steps, _, _ = traced(cluster, node, claims, gates)
+    for step in steps:
+        if step.kind is StepKind.REJECTED:
+            seen.add(step.reason.check)
+            wrong += [] if tests.fails(step.reason.check, step) else [step]
+        elif step.kind is StepKind.ALLOCATED:
+            wrong += [(step, check) for check in Check if tests.fails(check, step)]
+        tests.follow(step)
+    return wrong, seen
+
+
+def test_each_step_of_a_recorded_search_is_true_by_itself():
+    """Each rejected device fails the named test and each allocated one passes all, without the defects of 1.36."""
+    wrong, seen = [], set()
+    for _, case, gates in recorded():
+        for node in case.nodes:
+            found, checks = wrong_steps(case.cluster, node.name, case.claims, replace(gates, defects=False))
+            wrong += [(case.id, node.name, *found[:1])] if found else []
+            seen |= checks
+    assert not wrong
+    assert seen >= set(Check) - {Check.GATE, Check.NODE}
+
+
+def test_the_last_state_of_a_trace_is_the_recorded_verdict():
+    """The devices that are held after the last step are those of the recorded allocation, in their order."""
+    differing = []
+    for document, case, gates in recorded():
+        for node, expected in document["expect"].items():
+            steps, verdict, recorder = traced(case.cluster, node, case.claims, gates)
+            assert steps[-1].kind is StepKind.END
+            if expected["error"] or verdict.status == "stopped":
+                continue
+            held = [(held.claim, held.request, held.device) for held in recorder.held]
+            named = zip(case.claims, expected["allocation"] or [], strict=False)
+            results = ((c, r) for c, one in named for r in msgspec.convert(one, AllocationResult).devices.results)
+            if held != [(claim.metadata.name, result.request, result.id) for claim, result in results]:
+                differing.append((case.id, node))
+    assert not differing
+
+
+def random_searches(seeds=50):
+    for seed in range(seeds):
+        rng = random.Random(seed)
+        yield seed, random_node(rng), [random_claim(rng, number) for number in range(rng.choice((1, 1, 1, 2)))]
+
+
+@pytest.mark.parametrize("release", [R136, R137], ids=str)
+def test_recording_changes_no_verdict(release):
+    """A search that records takes the same devices in the same number of steps."""
+    for seed, node, claims in random_searches():
+        plain = first_fit(node, "n1", claims, release, step_limit=20_000, time_limit=60)
+        found = first_fit(node, "n1", claims, release, step_limit=20_000, time_limit=60, recorder=Recorder())
+        assert found == plain, seed
+
+
+def test_each_step_of_a_random_search_is_true_by_itself():
+    """On random nodes with counters, shares, taints and lists each rejected device fails the named test."""
+    for seed, node, claims in random_searches(40):
+        wrong, _ = wrong_steps(node, "n1", claims, gates_of(R137))
+        assert not wrong, seed
+
+
+@pytest.mark.parametrize("release", [R136, R137], ids=str)
+def test_parts_that_are_not_run_again_are_counted_exactly(monkeypatch, release):
+    """The counts of a search with memory from the first step on are those of a search without."""
+    for seed, node, claims in random_searches():
+        counts = []
+        for after in (10**9, 0):
+            monkeypatch.setattr(search, "REMEMBER_AFTER", after)
+            recorder = Recorder()
+            verdict = first_fit(node, "n1", claims, release, step_limit=20_000, time_limit=60, recorder=recorder)
+            counts.append(recorder.counts)
+        assert verdict.status == "stopped" or counts[0] == counts[1], seed
+
+
+def unfolded(trace, row):
+    """Return the steps of a row, from the rows inside it and theirs."""
+    inside = trace.inside(row)
+    if inside == (row,):
+        return list(trace.steps(row.first, row.last))
+    return [step for one in inside for step in unfolded(trace, one)]
+
+
+@pytest.mark.parametrize("after", [0, 2000])
+def test_folding_loses_no_step(monkeypatch, after):
+    """The rows follow each other without a gap, their counts add up, and what is inside them are all the steps."""
+    monkeypatch.setattr(search, "REMEMBER_AFTER", after)
+    compared = 0
+    for seed, node, claims in random_searches():
+        trace = trace_claims(node, "n1", claims, R137, step_limit=1_000)
+        if trace.end.status == "stopped" or trace.counts.steps > 500:
+            continue
+        compared += sum(row.kind is StepKind.GIVEN_BACK for row in trace.rows)
+        assert [row.first for row in trace.rows] == [1, *(row.last + 1 for row in trace.rows[:-1])], seed
+        assert tuple(map(sum, zip(*(row.counts for row in trace.rows), strict=True))) == trace.counts, seed
+        steps = [step for row in trace.rows for step in unfolded(trace, row)]
+        assert steps == list(trace.steps(1, trace.counts.steps)), seed
+    assert compared > 20
+
+
+def test_the_devices_held_after_a_step_are_those_that_the_steps_give():
+    """`held` agrees with the steps followed one by one, at each step."""
+    for seed, node, claims in random_searches(12):
+        trace = trace_claims(node, "n1", claims, R137, step_limit=300)
+        held = []
+        for step in trace.steps(1, min(200, trace.counts.steps)):
+            held += [step.devices[0]] if step.kind is StepKind.ALLOCATED else []
+            del held[len(held) - (step.kind is StepKind.GIVEN_BACK) :]
+            if trace.end.status != "stopped":
+                assert [one.device for one in trace.held(step.first)] == held, (seed, step.first)
