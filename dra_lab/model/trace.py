@@ -111,6 +111,14 @@ class Held(NamedTuple):
     step: int
 
 
+class DeviceTest(NamedTuple):
+    """What one request says of a device while the search holds nothing: the first test that it fails, None for none."""
+
+    claim: str
+    request: str
+    reason: Reason | None
+
+
 Look = Callable[[int, int, bool], tuple[tuple[Step, ...], tuple[Held, ...]]]
 """Returns the rows of a window of steps, folded or one by one, and what the search holds after it."""
 
@@ -130,6 +138,7 @@ class Trace(Struct, Generic[E], frozen=True, eq=False):
     counts: Counts
     rows: tuple[Step, ...]
     look: Look
+    test: Callable[[DeviceID], tuple[DeviceTest, ...]]
     links: bool = True
     origin: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
@@ -147,6 +156,13 @@ class Trace(Struct, Generic[E], frozen=True, eq=False):
     def held(self, step: int) -> tuple[Held, ...]:
         """Return the devices that the search holds after a step; none before the first."""
         return self.look(step, step, False)[1] if step > 0 else ()
+
+    def tests(self, device: DeviceID) -> tuple[DeviceTest, ...]:
+        """Return, for each request, the first test that a device fails while the search holds nothing.
+
+        Raises InputError for a device that the node does not have.
+        """
+        return self.test(device)
 
     def drawn(self, claim: str, request: str) -> str:
         """Return a request of the manifest as the drawing calls it."""

@@ -92,7 +92,7 @@ class PlanTracer(Struct, frozen=True):
         devices = {item.id: item.device for item in node_index(self.cluster, self.release).view(name).devices}
         scale = Scale(self.sketch, localities(self.cluster, name), devices, self.paired, self.lists)
         end, origin = _valued(trace.end, compiled, scale, self.order), self._origin(compiled)
-        return Trace(name, trace.release, end, trace.counts, trace.rows, trace.look, links, origin)
+        return Trace(name, trace.release, end, trace.counts, trace.rows, trace.look, trace.test, links, origin)
 
     def _origin(self, compiled: CompiledPod) -> dict[tuple[str, str], str]:
         found = {}

@@ -160,7 +160,7 @@ class Recorder:
 
     def _runs(self, need: Need, k: int, positions: Sequence[int], first: int) -> Iterator[Step]:
         """Yield the rows of rejected candidates: folded by test, or one by one as far as they are in the window."""
-        reasons = [self._reason(need, index) for index in positions]
+        reasons = [self.reason(need, index) for index in positions]
         if self._folded:
             runs = [[at for at, _ in run] for _, run in groupby(enumerate(reasons), key=lambda found: found[1].check)]
         else:
@@ -184,7 +184,8 @@ class Recorder:
                 counts=counts,
             )
 
-    def _reason(self, need: Need, index: int) -> Reason:
+    def reason(self, need: Need, index: int) -> Reason:
+        """Return why a request rejected a candidate the last time."""
         found = self._now.get(index)
         if found is not None:
             return found

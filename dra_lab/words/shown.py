@@ -26,6 +26,7 @@ SHOWN = (
     "dra_lab.model.reasons.Relaxation",
     "dra_lab.model.regret.Regret",
     "dra_lab.model.sketch.ClaimSketch",
+    "dra_lab.model.trace.Trace",
     "dra_lab.planner.scenarios.ScenarioAnswer",
 )
 """The types of which `parts_of` returns a document."""
@@ -111,6 +112,7 @@ def _other(value: object) -> Iterable[Part]:
     from dra_lab.model.fleet import FleetPlan, LargestJob, Room, Stranded
     from dra_lab.model.reasons import Reasons, Relaxation
     from dra_lab.model.regret import Regret
+    from dra_lab.model.trace import Trace
     from dra_lab.planner.scenarios import ScenarioAnswer
     from dra_lab.words import fleet_document
     from dra_lab.words.reason_words import one_regret_parts, reasons_parts, relaxation_words
@@ -132,6 +134,10 @@ def _other(value: object) -> Iterable[Part]:
             return [Words(relaxation_words(value))]
         case Regret():
             return one_regret_parts(value)
+        case Trace():
+            from dra_lab.words.trace_document import trace_parts
+
+            return trace_parts(value)
     raise TypeError(f"{type(value).__name__} is not a result of dra_lab")
 
 

@@ -1,0 +1,125 @@
+"""`dra-lab explain`: why a claim fits on a node or not, and kube-scheduler's search there step by step."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable
+
+from dra_lab.cli.options import (
+    CLAIM_HELP,
+    POD_HELP,
+    add_cluster,
+    add_detail,
+    add_planning,
+    cluster_of,
+    findings_of,
+    plan_with_bar,
+    session_of,
+    status_of,
+)
+from dra_lab.cli.pods import plan_pod
+from dra_lab.errors import InputError, UnsupportedFeature
+from dra_lab.findings import Finding
+from dra_lab.index.pools import pools_of
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.gates import gates_of
+from dra_lab.model.names import DeviceID
+from dra_lab.model.plan import FirstFit, Plan
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.trace import Trace
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_cluster(parser)
+    parser.add_argument("--claim", metavar="FILE", help=f"required: {CLAIM_HELP}")
+    parser.add_argument("--pod", default="", metavar="NAME", help=POD_HELP)
+    parser.add_argument("--device", default="", metavar="ID", help="why this device: driver/pool/device, or its name")
+    parser.add_argument("--step", action="store_true", help="show kube-scheduler's search on the node step by step")
+    text = "trace counts and selectors only, as if the claim had no links"
+    parser.add_argument("--no-links", action="store_true", help=text)
+    add_planning(parser)
+    parser.add_argument("-o", choices=("text", "json"), default="text", dest="format", help="the form of the answer")
+    add_detail(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Plan on the node, trace kube-scheduler's search there, and print what is asked for."""
+    if not options.claim:
+        raise InputError("--claim is missing; --claim FILE names the claim to explain, for example sample:NAME/EXAMPLE")
+    if options.node:
+        cluster_of(options).node_named(options.node)
+    plan, cluster, findings = _planned(options)
+    trace = _trace(plan, options)
+    device = _device(trace, cluster, options.device) if options.device else None
+    if options.format == "json":
+        print(json.dumps(_json(plan, trace, device), indent=2, ensure_ascii=False))
+    else:
+        from dra_lab.words.document import as_text
+        from dra_lab.words.explain_document import device_parts, node_parts, steps_parts
+
+        if device is not None and trace is not None:
+            parts = device_parts(plan, trace, device, options.detail)
+        elif options.step and trace is not None:
+            parts = steps_parts(trace, options.detail)
+        else:
+            parts = node_parts(plan, trace, options.detail)
+        print(as_text(parts))
+    for finding in findings:
+        print(finding, file=sys.stderr)
+    return status_of(plan)
+
+
+def _planned(options: argparse.Namespace) -> tuple[Plan, Cluster, Iterable[Finding]]:
+    from dra_lab.exports.starts import searched
+
+    pod = plan_pod(options)
+    if pod is not None:
+        return pod.plan, pod.cluster, pod.findings
+    session = session_of(options)
+    plan = plan_with_bar(session)
+    session.wait()
+    plan, findings = searched(plan, findings_of(options, session))
+    return plan, session.cluster, findings
+
+
+def _trace(plan: Plan, options: argparse.Namespace) -> Trace[FirstFit] | None:
+    """Return kube-scheduler's search, None where the claim or the cluster gives none. Raises InputError if needed."""
+    try:
+        return plan.trace(options.node, links=not options.no_links)
+    except (InputError, UnsupportedFeature):
+        if options.step or options.device:
+            raise
+        return None
+
+
+def _device(trace: Trace[FirstFit] | None, cluster: Cluster, text: str) -> DeviceID:
+    """Return the device of an id, or of a name that one device of the node has. Raises InputError for others."""
+    node = trace.node if trace is not None else ""
+    gates = gates_of(KubernetesRelease(trace.release if trace is not None else cluster.default_release))
+    there = [place.id for pool in pools_of(cluster, node, gates) for place in pool.devices]
+    found = [device for device in there if text in (str(device), device.device)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise InputError(f"{len(found)} devices of {node} are called {text}: {', '.join(map(str, found[:4]))}")
+    from difflib import get_close_matches
+
+    near = get_close_matches(text, [*map(str, there), *(device.device for device in there)], n=1)
+    hint = f"; did you mean {near[0]}?" if near else f"; it has {len(there)} devices, which dra-lab draw shows"
+    raise InputError(f"there is no device {text!r} on {node}{hint}")
+
+
+def _json(plan: Plan, trace: Trace[FirstFit] | None, device: DeviceID | None) -> dict[str, object]:
+    from dra_lab.words.explain_document import device_json, trace_json
+    from dra_lab.words.plan_json import plan_json
+
+    found = {**plan_json(plan), "kind": "Explanation"}
+    if trace is not None:
+        found["scheduler"] = trace_json(trace)
+        if device is not None:
+            found["device"] = device_json(trace, device)
+    return found

@@ -1,0 +1,141 @@
+"""Why a claim fits on a node or not, and why kube-scheduler takes a device or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dra_lab.model.names import DeviceID
+from dra_lab.model.plan import FirstFit, Plan
+from dra_lab.model.trace import Counts, Step, StepKind, Trace
+from dra_lab.words.document import Detail, Lines, Part, Sentence, Table, Words
+from dra_lab.words.facts import sentence
+from dra_lab.words.plan_document import answer_sentence
+from dra_lab.words.reason_words import blocking_lines, reasons_parts, shortfall_item
+from dra_lab.words.trace_document import step_range, steps_table
+from dra_lab.words.trace_words import counts_words, end_sentence, reason_words, result_words, why_words
+
+_MOST_STEPS = 4
+"""Steps about one device that a text names."""
+
+_ALL_ROWS = 100_000
+
+
+def node_parts(plan: Plan, trace: Trace[FirstFit] | None, detail: Detail) -> Iterator[Part]:
+    """Yield why a claim fits on the plan's node or not: the answer, what stops it, and kube-scheduler's end."""
+    yield Sentence(answer_sentence(plan))
+    if detail == "answer":
+        return
+    if not plan.fits:
+        causes = [sentence(line) for line in blocking_lines(plan.reasons)] if plan.reasons else []
+        yield Lines("What is in the way", causes if detail == "all" else causes[:3])
+        if detail == "all":
+            yield Lines("Reasons", [shortfall_item(shortfall) for shortfall in plan.shortfalls])
+            yield from reasons_parts(plan.reasons)
+    if trace is not None:
+        yield Words(f"{end_sentence(trace)} {counts_words(trace.counts)}")
+        yield Words("--step shows the search step by step, --device ID what becomes of one device.")
+
+
+def steps_parts(trace: Trace[FirstFit], detail: Detail) -> Iterator[Part]:
+    """Yield kube-scheduler's search on a node step by step, folded; every row with "all"."""
+    yield Sentence(end_sentence(trace))
+    yield Words(counts_words(trace.counts))
+    if detail == "answer":
+        return
+    table = steps_table(trace.rows, _ALL_ROWS) if detail == "all" else steps_table(trace.rows)
+    yield table
+    if len(table.rows) < len(trace.rows):
+        yield Words("-v shows each row of the steps.")
+
+
+def device_parts(plan: Plan, trace: Trace[FirstFit], device: DeviceID, detail: Detail) -> Iterator[Part]:
+    """Yield what becomes of a device: in the plan, in kube-scheduler's search, and which test stops it."""
+    yield Sentence(device_sentence(plan, trace, device))
+    if detail == "answer":
+        return
+    rows = [
+        (trace.drawn(test.claim, test.request), test.request, reason_words(test.reason) if test.reason else "passes")
+        for test in trace.tests(device)
+    ]
+    yield Table(("drawn as", "request", "tests of kube-scheduler"), rows, "Each request by itself")
+    steps = steps_of(trace, device)
+    shown = steps if detail == "all" else steps[:_MOST_STEPS]
+    cells = [(step_range(s.first, s.last), s.request, result_words(s), why_words(s)) for s in shown]
+    yield Table(("steps", "request", "result", "why"), cells, "In the search")
+    if len(shown) < len(steps):
+        yield Words(f"-v shows all {len(steps)} rows of the steps with this device.")
+
+
+def device_sentence(plan: Plan, trace: Trace[FirstFit], device: DeviceID) -> str:
+    """Return what becomes of a device, in one or two sentences."""
+    chosen = plan.chosen().get(device) if plan.node == trace.node else None
+    ours = f"The plan uses {device} for {chosen}." if chosen else f"The plan does not use {device}."
+    taken = next((p.manifest_request or p.request for p in trace.end.placements if p.device == device), "")
+    if taken:
+        return f"{ours} kube-scheduler allocates it to {taken}."
+    tests = trace.tests(device)
+    if not any(test.reason is None for test in tests):
+        words = dict.fromkeys(reason_words(test.reason) for test in tests if test.reason is not None)
+        return f"{ours} kube-scheduler cannot allocate it: {'; '.join(words)}."
+    if any(row.kind is StepKind.GIVEN_BACK for row in steps_of(trace, device)):
+        return f"{ours} kube-scheduler allocates it first and gives it back."
+    return f"{ours} It passes the tests of a request, but kube-scheduler finds all devices before it."
+
+
+def steps_of(trace: Trace[FirstFit], device: DeviceID) -> tuple[Step, ...]:
+    """Return the rows of a trace that are about a device; those inside an attempt that was given back are left out."""
+    return tuple(row for row in trace.rows if device in row.devices)
+
+
+def trace_json(trace: Trace[FirstFit]) -> dict[str, Any]:
+    """Return a trace as JSON has it: the end, the counts, the rows."""
+    return {
+        "node": trace.node,
+        "release": trace.release,
+        "links": trace.links,
+        "end": {"status": trace.end.status.value, "message": trace.end.message, "recorded": trace.end.recorded},
+        "counts": _counts(trace.counts),
+        "steps": [_row(row) for row in trace.rows],
+    }
+
+
+def device_json(trace: Trace[FirstFit], device: DeviceID) -> dict[str, Any]:
+    """Return what becomes of a device as JSON has it."""
+    taken = next((p.manifest_request or p.request for p in trace.end.placements if p.device == device), "")
+    tests = [
+        {
+            "claim": test.claim,
+            "request": test.request,
+            "passes": test.reason is None,
+            "test": test.reason.check.value if test.reason else "",
+            "reason": reason_words(test.reason) if test.reason else "",
+        }
+        for test in trace.tests(device)
+    ]
+    return {
+        "device": str(device),
+        "allocatedTo": taken,
+        "tests": tests,
+        "steps": list(map(_row, steps_of(trace, device))),
+    }
+
+
+def _counts(counts: Counts) -> dict[str, int]:
+    back = counts.given_back
+    return {"steps": counts.steps, "tried": counts.tried, "rejected": counts.rejected, "givenBack": back}
+
+
+def _row(row: Step) -> dict[str, Any]:
+    return {
+        "first": row.first,
+        "last": row.last,
+        "claim": row.claim,
+        "request": row.request,
+        "number": row.number,
+        "devices": list(map(str, row.devices)),
+        "result": row.kind.value,
+        "test": row.reason.check.value if row.reason else "",
+        "why": why_words(row),
+        "counts": _counts(row.counts),
+    }

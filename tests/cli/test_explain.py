@@ -1,0 +1,85 @@
+"""`dra-lab explain`: why a node or a device, and kube-scheduler's search step by step."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dra_lab.cli import main
+
+EKS = "sample:eks-p4d"
+FITS = ["explain", EKS, "--claim", f"{EKS}/gpu-nic-pairs"]
+MISFIT = ["explain", EKS, "--claim", f"{EKS}/five-pairs"]
+FULL = "ip-192-168-158-9.ec2.internal"
+
+
+def printed(capsys, *arguments: str) -> str:
+    """Return the standard output of a command."""
+    main(list(arguments))
+    return capsys.readouterr().out
+
+
+def refusal(capsys, *arguments: str) -> str:
+    """Return the error of a command that ends with status 2."""
+    assert main(list(arguments)) == 2
+    return capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [(FITS, 0), ([*FITS, "--node", FULL], 1), (MISFIT, 1), ([*FITS, "--device", "gpu-3"], 0)],
+    ids=["fits", "full node", "misfit", "device"],
+)
+def test_the_exit_status_says_whether_the_claim_fits(arguments, status):
+    """Status 0 is for a claim that fits, 1 for one that does not."""
+    assert main(arguments) == status
+
+
+def test_a_full_node_is_explained_by_its_own_devices(capsys):
+    """With --node the reason is that of this node."""
+    assert "0 of them are free (node ip-192-168-158-9.ec2.internal)" in printed(capsys, *FITS, "--node", FULL)
+
+
+@pytest.mark.parametrize(
+    ("device", "words"),
+    [
+        ("gpu-0", "kube-scheduler cannot allocate it: in use by training/llm-7b-0-devices-wslqm."),
+        ("gpu-3", "kube-scheduler allocates it first and gives it back."),
+        ("gpu-4", "kube-scheduler allocates it to gpu-0."),
+        ("gpu-7", "kube-scheduler finds all devices before it."),
+    ],
+)
+def test_a_device_is_explained_in_the_first_line(device, words, capsys):
+    """The first line says what becomes of the device."""
+    assert printed(capsys, *FITS, "--device", device, "-q").strip().endswith(words)
+
+
+def test_a_mistyped_device_gets_the_nearest_name(capsys):
+    """The refusal names the most similar device of the node."""
+    assert "did you mean gpu-3?" in refusal(capsys, *FITS, "--device", "gpu-33")
+
+
+def test_a_mistyped_node_gets_the_nodes_that_there_are(capsys):
+    """The refusal names nodes of the cluster."""
+    assert FULL in refusal(capsys, *FITS, "--node", "158")
+
+
+def test_a_missing_claim_says_what_to_give(capsys):
+    """Without --claim the message names the option."""
+    assert "--claim FILE" in refusal(capsys, "explain", EKS)
+
+
+def test_steps_are_short_by_default_and_whole_with_verbose(capsys):
+    """A search that tries many devices prints one row for each device, with -v one for each test."""
+    short, whole = (printed(capsys, *FITS, "--step", *more).count("\n") for more in ((), ("-v",)))
+    assert short < whole < 200
+
+
+def test_json_has_the_end_the_counts_and_the_steps(capsys):
+    """The rows follow each other up to the number of steps that is counted."""
+    found = json.loads(printed(capsys, *FITS, "--step", "-o", "json"))
+    trace = found["scheduler"]
+    assert (found["kind"], found["outcome"], trace["end"]["status"]) == ("Explanation", "fits", "allocated")
+    assert [row["first"] for row in trace["steps"]] == [1, *(row["last"] + 1 for row in trace["steps"][:-1])]
+    assert trace["steps"][-1]["last"] == trace["counts"]["steps"]
