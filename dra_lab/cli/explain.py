@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from collections.abc import Iterable
 
 from dra_lab.cli.options import (
     CLAIM_HELP,
     POD_HELP,
     add_cluster,
-    add_detail,
     add_planning,
+    add_what_if,
     cluster_of,
     findings_of,
+    layers_json,
+    layers_said,
     plan_with_bar,
     session_of,
     status_of,
 )
+from dra_lab.cli.output import add_output, print_findings, print_json, print_parts
 from dra_lab.cli.pods import plan_pod
 from dra_lab.errors import InputError, UnsupportedFeature
 from dra_lab.findings import Finding
@@ -29,6 +30,12 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import FirstFit, Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.trace import Trace
+
+EXAMPLES = (
+    "dra-lab explain sample:eks-p4d --claim sample:eks-p4d/gpu-nic-pairs --node ip-192-168-158-9.ec2.internal",
+    "dra-lab explain sample:dgx-h100 --claim sample:dgx-h100/gpu-nic-cpu --step",
+    "dra-lab explain cluster/ --claim claim.yaml --device gpu-0 -o json",
+)
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -41,8 +48,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     text = "trace counts and selectors only, as if the claim had no links"
     parser.add_argument("--no-links", action="store_true", help=text)
     add_planning(parser)
-    parser.add_argument("-o", choices=("text", "json"), default="text", dest="format", help="the form of the answer")
-    add_detail(parser)
+    add_what_if(parser)
+    add_output(parser, all_of_it="print all of the answer: every request's devices, and every step of the search")
     parser.set_defaults(run=run)
 
 
@@ -56,10 +63,10 @@ def run(options: argparse.Namespace) -> int:
     trace = _trace(plan, options)
     device = _device(trace, cluster, options.device) if options.device else None
     if options.format == "json":
-        print(json.dumps(_json(plan, trace, device), indent=2, ensure_ascii=False))
+        print_json(_json(plan, trace, device) | layers_json(options))
     else:
-        from dra_lab.words.document import as_text
         from dra_lab.words.explain_document import device_parts, node_parts, steps_parts
+        from dra_lab.words.plan_outcome import pod_outcome
 
         if device is not None and trace is not None:
             parts = device_parts(plan, trace, device, options.detail)
@@ -67,9 +74,8 @@ def run(options: argparse.Namespace) -> int:
             parts = steps_parts(trace, options.detail)
         else:
             parts = node_parts(plan, trace, options.detail)
-        print(as_text(parts))
-    for finding in findings:
-        print(finding, file=sys.stderr)
+        print_parts(layers_said(options, parts), pod_outcome(plan))
+    print_findings(options, findings)
     return status_of(plan)
 
 
