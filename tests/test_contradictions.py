@@ -131,10 +131,11 @@ def test_a_page(capsys, tmp_path, cluster, drawing):
 def test_an_export(capsys, tmp_path, cluster, drawing, more):
     """Both streams of `export`, README.md, plan.json and the exit status agree with each other."""
     out, err, status = exported(capsys, tmp_path / "worse", cluster, drawing, *more)
-    record = json.loads((tmp_path / "worse" / "plan.json").read_text())
-    text = f"{out}\n{err}\n{(tmp_path / 'worse' / 'README.md').read_text()}"
+    folder = tmp_path / "allowed"
+    _, _, allowed = exported(capsys, folder, cluster, drawing, *more, "--allow-worse")
+    record = json.loads((folder / "plan.json").read_text())
+    text = f"{out}\n{err}\n{(folder / 'README.md').read_text()}"
     assert not [*of_text(text), *of_record(record, status), *of_command("export", status, out, err)], text
-    _, _, allowed = exported(capsys, tmp_path / "allowed", cluster, drawing, *more, "--allow-worse")
     assert not of_record(record, allowed, allow_worse=True)
 
 

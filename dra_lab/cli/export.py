@@ -49,7 +49,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_workloads(parser)
     add_what_if(parser)
     add_write(parser)
-    text = "exit 0 also if a replica is not allocated as planned, or a must-link is not kept"
+    text = "write the manifests also if kube-scheduler does not allocate the plan with them"
     parser.add_argument("--allow-worse", action="store_true", help=text)
     target = parser.add_argument_group("what it is written for")
     target.add_argument("--api-version", choices=_API_VERSIONS, default="v1", help="of resource.k8s.io")
@@ -97,7 +97,7 @@ def run(options: argparse.Namespace) -> int:
     from dra_lab.exports.bundle import Wanted
     from dra_lab.exports.targets import Target
     from dra_lab.exports.workload_file import read_workload
-    from dra_lab.session.outputs import bundle
+    from dra_lab.session.outputs import bundle, drawn_of
     from dra_lab.words.plan_document import answer_sentence
 
     refuse_write(options)
@@ -135,39 +135,38 @@ def run(options: argparse.Namespace) -> int:
     plan: Plan = session.plan()
     session.wait()
     target = Target(session.release, options.api_version, options.kind, options.namespace)
-    made = bundle(session, target, wanted, tighten=options.pin)
+    made = bundle(drawn_of(session), target, wanted, pin=options.pin)
     # the session searched the manifest without pins: what is written was searched again
     others = (finding for finding in session.findings if not finding.rule.startswith("manifest-"))
     return _write(options, made, answer_sentence(plan, session.cluster), (*made.findings, *others))
 
 
 def _write(options: argparse.Namespace, made: Bundle, sentence: str, findings: Iterable[Finding]) -> int:
-    """Write or print an export, print its answer and findings, return the exit status of the answer."""
+    """Write or print an export and its answer, or say why nothing is written; return the exit status of its answer."""
     from dra_lab.exports.bundle import write_bundle
     from dra_lab.exports.outcome import exit_status
     from dra_lab.words.answer_json import answer_json
 
+    refused = made.is_worse and not options.allow_worse
     yaml = options.format == "yaml"
-    files = [] if yaml else [*map(str, write_bundle(options.dir, made, overwrite=options.overwrite))]
+    writes = not (yaml or refused)
+    files = [*map(str, write_bundle(options.dir, made, overwrite=options.overwrite))] if writes else []
     answer, plan, findings = made.record["answer"], made.record["plan"], tuple(findings)
-    if yaml:
+    if yaml and not refused:
         print_yaml(made.texts)
     elif options.format == "json":
         given = {key: plan[key] for key in ("node", "devices", "replicas") if key in plan}
         more = {"asPlanned": answer["asPlanned"], "reasons": answer["reasons"], "files": files, **layers_json(options)}
         print_json(answer_json("Export", answer["outcome"], findings, plan["goals"], **given, **more))
-    else:
+    elif not yaml:
         _print_text(options, answer, sentence, files)
     print_findings(options, findings)
-    status = exit_status(answer, allow_worse=options.allow_worse)
-    if status and not exit_status(answer, allow_worse=True):
-        known = "not known to get" if answer["asPlanned"] is None else "not given"
-        how = "" if options.pin else "--pin adds pins that may change this; "
-        print(
-            f"warning: a replica is {known} devices as planned; {how}--allow-worse accepts this with exit status 0",
-            file=sys.stderr,
-        )
-    return status
+    if refused:
+        print(f"error: {made.refusal('--pin', '--allow-worse')}", file=sys.stderr)
+        return exit_status(answer)
+    if made.is_worse:
+        print(f"warning: {made.simulation.sentence}", file=sys.stderr)
+    return exit_status(answer, allow_worse=options.allow_worse)
 
 
 def _print_text(options: argparse.Namespace, answer: Mapping[str, Any], sentence: str, files: Sequence[str]) -> None:
@@ -179,7 +178,7 @@ def _print_text(options: argparse.Namespace, answer: Mapping[str, Any], sentence
     first = Sentence(f"{sentence} {said}" if answer["outcome"] == "fits" else sentence)
     apply = "-k" if "kustomization.yaml" in {Path(file).name for file in files} else "-f"
     more = Words(f"Apply them: kubectl apply {apply} {shlex.quote(str(options.dir))}")
-    parts: list[Part] = [first] if options.detail == "answer" else [first, Lines("Files", files), more]
+    parts: list[Part] = [first] if options.detail == "answer" or not files else [first, Lines("Files", files), more]
     print_parts(layers_said(options, parts), answer["outcome"])
 
 
@@ -206,5 +205,5 @@ def _run_fleet(options: argparse.Namespace, wanted: Wanted) -> int:
     plan = plan_fleet(
         cluster, asked.workloads, release=target.release, goals=goals, objective=options.objective, first_fit=False
     )
-    made = fleet_bundle(cluster, plan, target, wanted, tighten=options.pin, split=options.split)
+    made = fleet_bundle(cluster, plan, target, wanted, pin=options.pin, split=options.split)
     return _write(options, made, fleet_sentence(plan), (*asked.findings, *made.findings))

@@ -21,6 +21,7 @@ from dra_lab.exports.manifests import ManifestFiles, manifest_files
 from dra_lab.exports.objects import Affinity
 from dra_lab.exports.outcome import export_answer
 from dra_lab.exports.readme import readme_text
+from dra_lab.exports.simulation import UNKNOWN, Simulation, simulation_of
 from dra_lab.exports.step_guard import Guarded
 from dra_lab.exports.targets import KINDS, Target
 from dra_lab.exports.tightening import Tightened
@@ -62,11 +63,30 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Bundle:
-    """The files of an export by name, what `plan.json` records, and what a person must know."""
+    """The files of an export by name, what `plan.json` records, and what a person must know.
+
+    `simulation` is what kube-scheduler does with them, `tightened` the pins that were found, None if none were looked
+    for.
+    """
 
     texts: Mapping[str, str]
     record: Mapping[str, Any] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
+    simulation: Simulation = UNKNOWN
+    tightened: Tightened | None = None
+
+    @property
+    def is_worse(self) -> bool:
+        """Say whether it does less than the plan, or may do: then it is written only if a person accepts that."""
+        return not self.record.get("answer", {}).get("asPlanned")
+
+    def refusal(self, pin: str, accept: str) -> str:
+        """Return why it is not written, with the words for looking for pins and for accepting it; "" if it is."""
+        if not self.is_worse:
+            return ""
+        fits = self.record.get("answer", {}).get("outcome") == FITS
+        ways = f"{pin} to pin the plan, or {accept}" if fits and self.tightened is None else accept
+        return f"nothing is written. {self.simulation.sentence} Use {ways} to write the manifests as they are"
 
 
 def make_bundle(
@@ -119,13 +139,14 @@ def make_bundle(
         outcome = plan_outcome(plan)  # of the plan alone: pins may change what its manifest comes to
         record["plan"] = plan_json(plan) | {"outcome": outcome, "fits": outcome == FITS}
         record["answer"] = export_answer(plan, loop)
+    simulation = simulation_of(plan, loop)
     if tightened is not None:
         record["pins"] = tightened.as_json()
     if wanted.report:
         if plan is not None and plan.node in cluster.node_by_name:
             texts["picture.svg"] = hardware_svg(cluster, plan.node, plan=plan)
         texts["README.md"] = readme_text(drawn, cluster, target, list(texts), plan=plan, loop=loop, tightened=tightened)
-    return Bundle(texts, record, sort_findings(dict.fromkeys(findings)))
+    return Bundle(texts, record, sort_findings(dict.fromkeys(findings)), simulation, tightened)
 
 
 def write_bundle(folder: str | Path, bundle: Bundle, *, overwrite: bool = False) -> tuple[Path, ...]:

@@ -13,6 +13,7 @@ from dra_lab.exports.manifests import ManifestFiles, manifest_files
 from dra_lab.exports.objects import Affinity, example
 from dra_lab.exports.outcome import export_answer
 from dra_lab.exports.readme import fleet_readme
+from dra_lab.exports.simulation import simulation_of
 from dra_lab.exports.step_guard import Guarded
 from dra_lab.exports.targets import Target
 from dra_lab.exports.tightening import Tightened
@@ -74,7 +75,7 @@ def make_fleet_bundle(
     record = _record(plan, cluster, target, loop, tightened)
     if wanted.report:
         texts["README.md"] = fleet_readme(plan, target, list(texts), loop=loop, tightened=tightened)
-    return Bundle(texts, record, sort_findings(dict.fromkeys(findings)))
+    return Bundle(texts, record, sort_findings(dict.fromkeys(findings)), simulation_of(plan, loop), tightened)
 
 
 def _of_one(
@@ -93,7 +94,8 @@ def _of_one(
     guard = guarded[0] if guarded else None
     made = make_bundle(sketch, cluster, target, wanted, loop=loop, tightened=tightened, guarded=guard)
     record = {**made.record, **_record(plan, cluster, target, loop, tightened)}
-    return Bundle(made.texts, record, sort_findings(dict.fromkeys((*plan.findings, *made.findings))))
+    findings = sort_findings(dict.fromkeys((*plan.findings, *made.findings)))
+    return Bundle(made.texts, record, findings, simulation_of(plan, loop), tightened)
 
 
 def _drawn(

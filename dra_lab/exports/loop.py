@@ -15,7 +15,7 @@ from dra_lab.exports.loop_result import Expected, Loop, Miss
 from dra_lab.exports.objects import Affinity
 from dra_lab.exports.pod_kinds import Parts, PodKind, pod_kind
 from dra_lab.exports.runs import Served, run_pods
-from dra_lab.exports.shortcomings import shortcoming
+from dra_lab.exports.shortcomings import missed
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.plan import FirstFitStatus, Plan
@@ -212,7 +212,7 @@ def _compare(arrivals: Arrivals, expected: Sequence[Expected], served: Served) -
         # of more pods than planned the last in order have no place in the plan
         for values, (replica, node, taken) in zip(wanted, ranked, strict=False):
             if not node or taken.values > values:
-                misses.append(Miss(pod.name, replica.number, node, shortcoming(pod, values, node, taken)))
+                misses.append(missed(pod, replica.number, values, node, taken))
     misses.sort(key=lambda miss: (miss.workload, miss.number))
     return sum(map(len, plans.values())) - len(misses), tuple(misses)
 

@@ -23,12 +23,19 @@ class Expected(Struct, frozen=True):
 
 
 class Miss(Struct, frozen=True):
-    """A replica that was not served as well as planned in the worst run: where, and what is worse."""
+    """A replica that was not served as well as planned in the worst run: where, and what is worse.
+
+    `ours` and `theirs` are the first goal that is worse, as planned and as served, and `because` why; None and "" where
+    no devices were found, or a must-link is broken.
+    """
 
     workload: str
     number: int
     node: str
     why: str
+    ours: GoalValue | None = None
+    theirs: GoalValue | None = None
+    because: str = ""
 
 
 class Loop(Struct, frozen=True):

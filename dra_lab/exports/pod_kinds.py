@@ -18,7 +18,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.planner.pod_claims import join_sketches
 
-COUNTED = tuple(name for name, words in GOAL_WORDS.items() if words.worse)
+COUNTED = tuple(name for name, words in GOAL_WORDS.items() if words.why)
 """The goals of the devices that are taken; `damage` is about other replicas."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dra_lab.exports.loop_result import Loop
+from dra_lab.exports.simulation import simulation_of
 from dra_lab.exports.targets import ADMIN_LABEL, KINDS, MEANING, Target
 from dra_lab.exports.tightening import Tightened
 from dra_lab.model.cluster import Cluster
@@ -42,8 +43,7 @@ def fleet_readme(
     """Return the README of several workloads as Markdown; the same plan gives the same text."""
     parts = [f"# {marked_up(', '.join(workload.name for workload in plan.workloads))}"]
     parts.append(as_markdown([workloads_table(plan), fleet_goals_table(plan)]))
-    if loop is not None:
-        parts.append(f"Run on a copy of kube-scheduler's first fit: {marked_up(loop.sentence)}")
+    parts += _simulated(plan, loop)
     parts += _pins(tightened)
     parts += _use([sketch for workload in plan.workloads for sketch in workload.claims], target)
     return "\n\n".join([*parts, *_files(files)]) + "\n"
@@ -62,6 +62,12 @@ def _answer(cluster: Cluster, plan: Plan | None, loop: Loop | None) -> Iterator[
             yield f"![The plan on {marked_up(plan.node)}](picture.svg)"
         if plan.goals:
             yield as_markdown([goals_table(plan)])
+    yield from _simulated(plan, loop)
+
+
+def _simulated(plan: Plan | FleetPlan | None, loop: Loop | None) -> Iterator[str]:
+    found = simulation_of(plan, loop)
+    yield marked_up(f"{found.sentence} {found.detail}".rstrip())
     if loop is not None:
         yield f"Run on a copy of kube-scheduler's first fit: {marked_up(loop.sentence)}"
 

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from dra_lab.exports.arrivals import Taken
+from dra_lab.exports.loop_result import Miss
 from dra_lab.exports.pod_kinds import PodKind
 from dra_lab.model.goals import GOAL_WORDS
+from dra_lab.words.facts import goal_words
 
 
-def shortcoming(pod: PodKind, planned: Sequence[int], node: str, taken: Taken) -> str:
-    """Return what is worse than planned, on which node, and why; `node` is "" where nothing was found."""
+def missed(pod: PodKind, number: int, planned: Sequence[int], node: str, taken: Taken) -> Miss:
+    """Return what is worse than planned in a replica, on which node, and why; `node` is "" where nothing was found."""
     if not node:
-        return f"finds no place: {taken.message or 'no node has what it asks for'}"
+        return Miss(pod.name, number, node, f"finds no place: {taken.message or 'no node has what it asks for'}")
     if taken.broken:
         links = ", ".join(taken.broken)
-        return f"does not keep the link {links} on a node like {node}: kube-scheduler cannot be told it"
-    goals = zip(pod.order, planned[1:], taken.values[1:], strict=True)
-    goal, want, have = next((goal, want, have) for goal, want, have in goals if have != want)
-    words = GOAL_WORDS[goal]
+        why = f"does not keep the link {links} on a node like {node}: kube-scheduler cannot be told it"
+        return Miss(pod.name, number, node, why)
+    goals = zip(taken.goals, planned[1:], taken.values[1:], strict=True)
+    theirs, want = next((goal, want) for goal, want, have in goals if have != want)
+    ours = replace(theirs, value=want, bound=None, unknown=0)
     devices = ", ".join(placement.device.device for placement in taken.placements[:8])
     more = f" and {len(taken.placements) - 8} more" if len(taken.placements) > 8 else ""
-    return (
-        f"{words.worse.format(have, want)} on a node like {node}, because first fit takes {devices}{more}: {words.why}"
-    )
+    because = f"first fit takes {devices}{more}: {GOAL_WORDS[theirs.goal].why}"
+    why = f"gets {goal_words(theirs)} instead of {goal_words(ours)} on a node like {node}, because {because}"
+    return Miss(pod.name, number, node, why, ours, theirs, because)

@@ -43,6 +43,7 @@ class Tightened:
     `pins` are what was added, none where first fit does what was planned anyway. `findings` list each with its price,
     and say where not every replica could be had. `parts` are those of `Draft`. `split` says whether groups of replicas
     were tried as well (`split.tighten_in_groups`), None where there is one replica only, which cannot be split.
+    `price` is that of all pins of one workload together, "" without pins or for several workloads.
     """
 
     sketches: tuple[tuple[ClaimSketch, ...], ...]
@@ -52,6 +53,7 @@ class Tightened:
     loop: Loop
     parts: tuple[Parts, ...] = ()
     split: bool | None = None
+    price: str = ""
 
     @property
     def sketch(self) -> ClaimSketch:
@@ -119,4 +121,5 @@ def tighten(
         # pins that may cost a pod, or of which it is not known, are never written
         chosen, draft, loop = (), base, before
     pins = tuple(Pin(piece.text, piece.reason, search.price(base, piece), piece.workload) for piece in chosen)
-    return Tightened(draft.sketches, draft.affinity, pins, before, loop, draft.parts, split)
+    price = search.price_of(base, draft) if pins and len(pods) == 1 else ""
+    return Tightened(draft.sketches, draft.affinity, pins, before, loop, draft.parts, split, price)

@@ -192,7 +192,11 @@ class Search:
 
     def price(self, base: Draft, piece: Piece) -> str:
         """Return what a piece costs: the nodes that could serve the claim with nothing in use, and no longer can."""
-        before, after = (self._fitting(draft, piece.workload) for draft in (base, piece.add_to(base)))
+        return self.price_of(base, piece.add_to(base), piece.workload)
+
+    def price_of(self, base: Draft, draft: Draft, workload: int = 0) -> str:
+        """Return what a draft costs a workload; see `price`."""
+        before, after = (self._fitting(each, workload) for each in (base, draft))
         lost = sorted(before - after)
         if not lost:
             return f"it still fits on all {len(before)} nodes that could serve it"

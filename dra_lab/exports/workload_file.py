@@ -47,20 +47,18 @@ def read_workload(path: Path, templates: Sequence[str] = ()) -> WorkloadFile:
     if the file cannot be read, InputError if it has no such object, several, or templates of which it is not clear
     which get the claim, and ManifestError for broken text.
     """
-    try:
-        data = read_bytes(expanded(path), MAX_FILE_BYTES)
-    except SourceError as error:
-        raise ExportError(error.message) from None
-    text = utf8_text(data, str(path))
-    # our own reader first: it has limits against what is hostile
-    documents = list(load_yaml(text, str(path)))
-    at, value, fields = _object(path, documents)
+    text, (at, value, fields) = _read(path)
     chosen = _named(path, value, fields, templates) if templates else _clear(path, value, fields)
     pods = sum(0 if field.per_node else field.pods for field in chosen) or 1
     metadata = metadata_of(value)
     name = str(metadata.get("name") or metadata.get("generateName") or "")
     namespace = str(metadata.get("namespace") or "")
     return WorkloadFile(path.name, text, str(value.get("kind") or ""), name, namespace, at, chosen, pods)
+
+
+def pod_templates(path: Path) -> tuple[PodField, ...]:
+    """Return the pod templates of a workload's file, whichever get the claim. Raises as `read_workload`."""
+    return _read(path)[1][2]
 
 
 def metadata_of(value: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -70,6 +68,17 @@ def metadata_of(value: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 Fields = tuple[PodField, ...]
+
+
+def _read(path: Path) -> tuple[str, tuple[int, Mapping[str, Any], Fields]]:
+    """Return the text of a file, and its object with pod templates."""
+    try:
+        data = read_bytes(expanded(path), MAX_FILE_BYTES)
+    except SourceError as error:
+        raise ExportError(error.message) from None
+    text = utf8_text(data, str(path))
+    # our own reader first: it has limits against what is hostile
+    return text, _object(path, list(load_yaml(text, str(path))))
 
 
 def _object(path: Path, documents: Sequence[YamlDocument]) -> tuple[int, Mapping[str, Any], Fields]:

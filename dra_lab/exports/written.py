@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
@@ -38,15 +39,17 @@ def what_is_written(
     whole: P | None = None,
     loop_seconds: float,
     guard_seconds: float,
+    cancel: threading.Event | None = None,
 ) -> Written[P]:
     """Return the manifests of a plan with pins, or those without if they place more pods or alone may be written.
 
     Both are compared as they would be written: preferred links that make a search too long are left out of each, and
     pods are kept off nodes (`guard_steps`). `whole` is the plan without groups of replicas, if `plan` has groups.
     `loop_seconds` bound each run, `guard_seconds` the search for long searches of each workload.
-    Raises ExportError where neither may be written, UnsupportedFeature as `close_loop` does.
+    Raises ExportError where neither may be written, Cancelled when `cancel` is set, UnsupportedFeature as `close_loop`
+    does.
     """
-    seconds = loop_seconds, guard_seconds
+    seconds = loop_seconds, guard_seconds, cancel
     if tightened is None:
         return _run(cluster, plan, release, None, None, *seconds)
     if not tightened.pins:
@@ -79,11 +82,12 @@ def _run(
     known: Loop | None,
     loop_seconds: float,
     guard_seconds: float,
+    cancel: threading.Event | None,
 ) -> Written[P]:
     drawn = tightened.sketches if tightened else sketches_of(plan)
     affinities = tightened.affinities if tightened else tuple(() for _ in drawn)
     guarded = tuple(
-        guard_steps(sketches, cluster, release, affinity=affinity, time_limit=guard_seconds)
+        guard_steps(sketches, cluster, release, affinity=affinity, time_limit=guard_seconds, cancel=cancel)
         for sketches, affinity in zip(drawn, affinities, strict=True)
     )
     loop = known if not any(guard.changed for guard in guarded) else None
@@ -96,5 +100,6 @@ def _run(
             parts=tightened.parts if tightened else (),
             affinity=[guard.affinity for guard in guarded],
             time_limit=loop_seconds,
+            cancel=cancel,
         )
     return Written(plan, None if tightened is None else replace(tightened, loop=loop), guarded, loop)

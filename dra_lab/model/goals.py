@@ -12,8 +12,7 @@ class GoalWords(Struct, frozen=True):
 
     `meaning` says what its value counts, `of_fleet` what the sum over the replicas of a fleet counts ("": a fleet does
     not have it). `one` and `many` stand behind a number. `fixed` goals keep their place whatever a person prefers.
-    `worse` and `why` say that an export does worse than the plan, with both values, and what lets kube-scheduler do so
-    ("": the goal is not about the devices that are taken).
+    `why` says what lets kube-scheduler do worse than the plan ("": the goal is not about the devices that are taken).
     """
 
     meaning: str
@@ -21,7 +20,6 @@ class GoalWords(Struct, frozen=True):
     one: str
     many: str
     fixed: bool = False
-    worse: str = ""
     why: str = ""
 
     def counted(self, value: int) -> str:
@@ -36,7 +34,6 @@ GOAL_WORDS: Mapping[str, GoalWords] = {
         "step down the list of alternatives",
         "steps down the list of alternatives",
         fixed=True,
-        worse="takes alternatives of rank {} (sum) instead of {}",
         why="the better alternatives of an earlier request are taken first",
     ),
     "preferences": GoalWords(
@@ -45,7 +42,6 @@ GOAL_WORDS: Mapping[str, GoalWords] = {
         "preferred link broken",
         "preferred links broken",
         fixed=True,
-        worse="breaks {} preferred links instead of {}",
         why="alternatives of a later request are exhausted before devices of an earlier one are looked at again",
     ),
     "numa": GoalWords(
@@ -53,7 +49,6 @@ GOAL_WORDS: Mapping[str, GoalWords] = {
         "NUMA nodes spanned (sum over replicas)",
         "NUMA node",
         "NUMA nodes",
-        worse="spans {} NUMA nodes instead of {}",
         why="no constraint of the claim keeps its devices on one NUMA node",
     ),
     "unpaired": GoalWords(
@@ -61,7 +56,6 @@ GOAL_WORDS: Mapping[str, GoalWords] = {
         "GPUs without their own NIC on the same PCIe root",
         "GPU unpaired",
         "GPUs unpaired",
-        worse="has {} GPUs without their own NIC on the same PCIe root instead of {}",
         why="nothing in the claim pairs them",
     ),
     "roots": GoalWords(
@@ -69,7 +63,6 @@ GOAL_WORDS: Mapping[str, GoalWords] = {
         "PCIe roots spanned by GPUs and NICs (sum over replicas)",
         "PCIe root",
         "PCIe roots",
-        worse="spans {} PCIe roots instead of {}",
         why="no constraint of the claim keeps its devices on fewer PCIe roots",
     ),
     "damage": GoalWords(

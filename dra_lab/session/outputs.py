@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from dra_lab.errors import ExportError, UnsupportedFeature
+from dra_lab.authoring.names import object_name
+from dra_lab.errors import Cancelled, ExportError, UnsupportedFeature
 from dra_lab.exports.bundle import Bundle, Wanted, make_bundle, write_bundle
+from dra_lab.exports.fleet_bundle import make_fleet_bundle
 from dra_lab.exports.manifests import ManifestText, manifest_yaml
 from dra_lab.exports.targets import Target
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.fleet import FleetPlan, Workload
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
 from dra_lab.sources import write_whole
 
 if TYPE_CHECKING:
+    from dra_lab.exports.loop_result import Loop
     from dra_lab.exports.step_guard import Guarded
-    from dra_lab.session.session import Session
+    from dra_lab.exports.tightening import Tightened
+    from dra_lab.session.answering import Answering
 
 LOOP_SECONDS = 10.0
 """How long first fit is run on an export; what was not run by then is said."""
@@ -32,65 +38,141 @@ FLEET_SECONDS = 30.0
 PICTURES = (".svg", ".html")
 
 
-def manifest(session: Session) -> ManifestText:
+def manifest(session: Answering) -> ManifestText:
     """Return the manifests of the present drawing as YAML text, with the lines of each request and the findings."""
     plan = session.answer if session.is_answered else None
     return manifest_yaml(session.sketch, session.cluster, session.release, plan=plan)
 
 
+class Drawn(NamedTuple):
+    """A drawing, its cluster and its answer, None if there is none yet; the pinned node and the goals in front."""
+
+    sketch: ClaimSketch
+    cluster: Cluster
+    plan: Plan | None
+    node: str = ""
+    goals: tuple[str, ...] = ()
+
+
+class Run(NamedTuple):
+    """What was planned, the pins, the drawings that no search is too long for, and their run on kube-scheduler."""
+
+    plan: Plan | FleetPlan | None
+    tightened: Tightened | None = None
+    guarded: tuple[Guarded, ...] = ()
+    loop: Loop | None = None
+
+
+Runs = dict[object, Run]
+"""Runs by what they depend on."""
+
+
+def drawn_of(session: Answering) -> Drawn:
+    """Return what an export of a session is made of, as it is now."""
+    plan = None if session.stale else session.answer
+    return Drawn(session.sketch, session.cluster, plan, session.drawing.node, session.drawing.goals)
+
+
 def export(
-    session: Session,
+    session: Answering,
     folder: str | Path,
     *,
+    pin: bool = False,
+    allow_worse: bool = False,
     overwrite: bool = False,
     api_version: str = "v1",
     kind: str = "template",
     namespace: str = "",
     wanted: Wanted | None = None,
-    tighten: bool = False,
     gates: Mapping[str, bool] | None = None,
 ) -> tuple[Path, ...]:
     """Write the manifests of the present drawing to a folder; returns the files, `plan.json` last.
 
-    Where there is an answer to the drawing, first fit is run on the manifests and `plan.json` says what came of it;
-    `tighten` adds the pins that make it take what was planned. `api_version` and `kind` (`template`: each pod its own
-    devices, `claim`: pods share them) are those of `exports.targets.Target`; `wanted` what else the folder holds;
-    `gates` are feature gates that a person allows (`{"DRADerivedAttributes": True}`, alpha in 1.37).
-    Raises ExportError when a file cannot be written, or was changed by a person and `overwrite` is not given, and
-    InputError for a target or workload that cannot be written.
+    kube-scheduler is simulated on the manifests, and `plan.json` says what came of it. If it does not allocate the
+    plan, nothing is written unless `allow_worse` accepts that; `pin` adds the pins with which it does. `api_version`
+    and `kind` (`template`: each pod its own devices, `claim`: pods share them) are those of `exports.targets.Target`;
+    `wanted` what else the folder holds; `gates` are feature gates that a person allows
+    (`{"DRADerivedAttributes": True}`, alpha in 1.37).
+    Raises ExportError when kube-scheduler does something else, when a file cannot be written, or was changed by a
+    person and `overwrite` is not given, and InputError for a target or workload that cannot be written.
     """
     release = KubernetesRelease(session.release.version, {**session.release.gates, **(gates or {})})
     target = Target(release, api_version, kind, namespace)
-    return write_bundle(folder, bundle(session, target, wanted, tighten=tighten), overwrite=overwrite)
+    made = bundle(drawn_of(session), target, wanted, pin=pin)
+    if made.is_worse and not allow_worse:
+        raise ExportError(made.refusal("pin=True", "allow_worse=True"))
+    return write_bundle(folder, made, overwrite=overwrite)
 
 
-def bundle(session: Session, target: Target, wanted: Wanted | None = None, *, tighten: bool = False) -> Bundle:
-    """Return the files of an export, with what running first fit on them gave; see `export`."""
+def bundle(
+    drawn: Drawn,
+    target: Target,
+    wanted: Wanted | None = None,
+    *,
+    pin: bool = False,
+    cancel: threading.Event | None = None,
+    runs: Runs | None = None,
+) -> Bundle:
+    """Return the files of an export, with what running first fit on them gave; see `export`.
+
+    The replicas of a workload's file are planned together. `runs` keeps runs from one export of a drawing to the next.
+    Raises Cancelled when `cancel` is set, and InputError for what cannot be written.
+    """
+    workload = wanted.workload if wanted else None
+    replicas = workload.pods if workload and target.kind == "template" and not drawn.node else 1
+    key = (target.release, replicas, pin)
+    run = runs.get(key) if runs is not None else None
+    if run is None:
+        if replicas > 1:
+            run = _fleet_run(drawn.cluster, _replicas(drawn, target.release, replicas), target.release, pin, cancel)
+        else:
+            run = _run(drawn, target.release, pin, cancel)
+        if cancel is not None and cancel.is_set():
+            raise Cancelled("the export was cancelled")
+        if runs is not None:
+            runs[key] = run
+    if isinstance(run.plan, FleetPlan):
+        return make_fleet_bundle(
+            run.plan, drawn.cluster, target, wanted, loop=run.loop, tightened=run.tightened, guarded=run.guarded
+        )
+    guarded = run.guarded[0] if run.guarded else None
+    return make_bundle(
+        drawn.sketch,
+        drawn.cluster,
+        target,
+        wanted,
+        plan=drawn.plan,
+        loop=run.loop,
+        tightened=run.tightened,
+        guarded=guarded,
+    )
+
+
+def _run(drawn: Drawn, release: KubernetesRelease, pin: bool, cancel: threading.Event | None) -> Run:  # noqa: FBT001
     from dra_lab.exports.loop_result import Loop
     from dra_lab.exports.step_guard import guard_steps
-    from dra_lab.exports.tightening import tighten as tighten_plan
+    from dra_lab.exports.tightening import tighten
     from dra_lab.exports.written import what_is_written
 
-    cluster, release = session.cluster, target.release
-    plan = None if session.stale else session.answer
-    if plan is not None and not plan.fits:
-        plan = None
-    loop, tightened, guarded = None, None, None
+    plan = drawn.plan if drawn.plan is not None and drawn.plan.fits else None
     try:
         if plan is None:
-            guarded = guard_steps([session.sketch], cluster, release, time_limit=GUARD_SECONDS)
-        else:
-            pins = tighten_plan(cluster, plan, release, time_limit=LOOP_SECONDS) if tighten else None
-            written = what_is_written(
-                cluster, plan, release, pins, loop_seconds=LOOP_SECONDS, guard_seconds=GUARD_SECONDS
-            )
-            loop, tightened, guarded = written.loop, written.tightened, written.guarded[0]
+            guard = guard_steps([drawn.sketch], drawn.cluster, release, time_limit=GUARD_SECONDS, cancel=cancel)
+            return Run(None, guarded=(guard,))
+        pins = tighten(drawn.cluster, plan, release, time_limit=LOOP_SECONDS, cancel=cancel) if pin else None
+        written = what_is_written(
+            drawn.cluster, plan, release, pins, loop_seconds=LOOP_SECONDS, guard_seconds=GUARD_SECONDS, cancel=cancel
+        )
     except UnsupportedFeature as error:
-        loop = Loop(1, 0, not_run=str(error)) if plan else None
-    known = session.answer if not session.stale else None
-    return make_bundle(
-        session.sketch, cluster, target, wanted, plan=known, loop=loop, tightened=tightened, guarded=guarded
-    )
+        return Run(plan, loop=Loop(1, 0, not_run=str(error)) if plan else None)
+    return Run(plan, written.tightened, written.guarded, written.loop)
+
+
+def _replicas(drawn: Drawn, release: KubernetesRelease, replicas: int) -> FleetPlan:
+    from dra_lab.planner.fleet import plan_fleet
+
+    workloads = [Workload(object_name(drawn.sketch.name), (drawn.sketch,), replicas)]
+    return plan_fleet(drawn.cluster, workloads, release=release, goals=drawn.goals, first_fit=False)
 
 
 def fleet_bundle(
@@ -99,36 +181,56 @@ def fleet_bundle(
     target: Target,
     wanted: Wanted | None = None,
     *,
-    tighten: bool = False,
+    pin: bool = False,
     split: bool = False,
 ) -> Bundle:
     """Return the files of several workloads of a plan, with what running first fit on them gave; see `export`.
 
-    `split` (with `tighten`) lets a workload become several where one template cannot serve every replica as planned.
+    `split` (with `pin`) lets a workload become several where one template cannot serve every replica as planned.
     Raises InputError for what cannot be written.
     """
-    from dra_lab.exports.fleet_bundle import make_fleet_bundle
+    run = _fleet_run(cluster, plan, target.release, pin, None, split=split)
+    if not isinstance(run.plan, FleetPlan):
+        raise TypeError("a fleet is planned as a fleet")
+    return make_fleet_bundle(
+        run.plan, cluster, target, wanted, loop=run.loop, tightened=run.tightened, guarded=run.guarded
+    )
+
+
+def _fleet_run(
+    cluster: Cluster,
+    plan: FleetPlan,
+    release: KubernetesRelease,
+    pin: bool,  # noqa: FBT001
+    cancel: threading.Event | None,
+    *,
+    split: bool = False,
+) -> Run:
     from dra_lab.exports.loop_result import Loop
     from dra_lab.exports.split import tighten_in_groups
-    from dra_lab.exports.tightening import tighten as tighten_plan
+    from dra_lab.exports.tightening import tighten
     from dra_lab.exports.written import what_is_written
 
-    release, pins, tightened, whole = target.release, None, None, plan
-    guarded: list[Guarded] = []
+    pins, whole = None, plan
     try:
-        if tighten and split and plan.replicas:
+        if pin and split and plan.replicas:
             groups = tighten_in_groups(cluster, plan, release, time_limit=FLEET_SECONDS)
             plan, pins = groups.plan, groups.tightened
-        elif tighten and plan.replicas:
-            pins = tighten_plan(cluster, plan, release, time_limit=FLEET_SECONDS)
+        elif pin and plan.replicas:
+            pins = tighten(cluster, plan, release, time_limit=FLEET_SECONDS, cancel=cancel)
         written = what_is_written(
-            cluster, plan, release, pins, whole=whole, loop_seconds=FLEET_SECONDS, guard_seconds=GUARD_SECONDS
+            cluster,
+            plan,
+            release,
+            pins,
+            whole=whole,
+            loop_seconds=FLEET_SECONDS,
+            guard_seconds=GUARD_SECONDS,
+            cancel=cancel,
         )
-        plan, loop, tightened = written.plan, written.loop, written.tightened
-        guarded += written.guarded
     except UnsupportedFeature as error:
-        loop = Loop(len(plan.replicas), 0, not_run=str(error))
-    return make_fleet_bundle(plan, cluster, target, wanted, loop=loop, tightened=tightened, guarded=guarded)
+        return Run(plan, loop=Loop(len(plan.replicas), 0, not_run=str(error)))
+    return Run(written.plan, written.tightened, written.guarded, written.loop)
 
 
 def picture_page(cluster: Cluster, plan: Plan | None, node: str, path: Path, yaml_text: str = "") -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -154,11 +154,52 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         """Make the latest undone edit again; returns False when there is none."""
         return self.session.redo()
 
-    def export(self, folder: str | Path = "manifests", *, overwrite: bool = False) -> tuple[Path, ...]:
-        """Write the manifests to a folder and return the files. Raises ExportError, see `overwrite` there."""
+    def export(
+        self,
+        folder: str | Path = "manifests",
+        *,
+        pin: bool = False,
+        allow_worse: bool = False,
+        overwrite: bool = False,
+        api_version: str = "v1",
+        kind: str = "template",
+        namespace: str = "",
+        workload: str | Path = "",
+        templates: Sequence[str] = (),
+    ) -> tuple[Path, ...]:
+        """Write the manifests to a folder and return the files, as `dra-lab export` does.
+
+        Args:
+            folder: The folder, which is made if need be.
+            pin: Add the pins with which kube-scheduler allocates the plan.
+            allow_worse: Write the manifests also if kube-scheduler does not allocate the plan with them.
+            overwrite: Replace files that a person edited.
+            api_version: `v1`, `v1beta2` or `v1beta1` of resource.k8s.io.
+            kind: `template` (each pod gets its own devices) or `claim` (pods share them).
+            namespace: Namespace of the claim; "" leaves it out.
+            workload: File of a workload that gets the claim; "" writes an example pod.
+            templates: Paths of its pod templates that get the claim; none for those that clearly do.
+
+        Raises:
+            ExportError: kube-scheduler does something else than the plan, or a file cannot be written.
+            InputError: The target or the workload cannot be written.
+        """
+        from dra_lab.exports.bundle import Wanted
+        from dra_lab.exports.workload_file import read_workload
         from dra_lab.session.outputs import export
 
-        return export(self.session, folder, overwrite=overwrite)
+        self.plan()
+        return export(
+            self.session,
+            folder,
+            pin=pin,
+            allow_worse=allow_worse,
+            overwrite=overwrite,
+            api_version=api_version,
+            kind=kind,
+            namespace=namespace,
+            wanted=Wanted(workload=read_workload(Path(workload), templates) if workload else None),
+        )
 
     def draw(self, path: str | Path, *, node: str = "") -> Path:
         """Write the picture (`.svg`) or the whole answer (`.html`) to a file and return it. Raises ExportError."""

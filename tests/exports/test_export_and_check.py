@@ -15,10 +15,10 @@ SOME = DRAWINGS[::3]
 
 
 def statuses(tmp_path, capsys, claim, *options):
-    """Export, then check the folder, both without and with --allow-worse; return (exported, checked) of each."""
+    """Export, then check the folder, both with and without --allow-worse; return (exported, checked) of each."""
     cluster, folder = claim.partition("/")[0], tmp_path / "out"
     found = []
-    for allowed in ([], ["--allow-worse"]):
+    for allowed in (["--allow-worse"], []):
         exported = main(["export", cluster, "--claim", claim, "--dir", str(folder), *options, *allowed])
         found.append((exported, main(["check", cluster, str(folder), *allowed])))
     capsys.readouterr()

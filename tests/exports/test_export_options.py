@@ -44,13 +44,21 @@ def test_former_spellings_are_refused(former, tmp_path, capsys):
     assert (ended.value.code, former in capsys.readouterr().err) == (2, True)
 
 
-@pytest.mark.parametrize(("options", "status"), [([], 1), (["--allow-worse"], 0), (["--pin"], 0)])
-def test_a_replica_that_is_not_allocated_as_planned_sets_status_1(options, status, tmp_path, capsys):
+@pytest.mark.parametrize("option", ["--allow-worse", "--pin"])
+def test_what_is_written_is_accepted_or_pinned(option, tmp_path):
     """Without pins first fit spans two NUMA nodes; --allow-worse accepts that, and pins prevent it."""
-    assert main(["export", *CLAIM, "--dir", str(tmp_path), *options]) == status
+    assert main(["export", *CLAIM, "--dir", str(tmp_path), option]) == 0
     answer = json.loads((tmp_path / "plan.json").read_text())["answer"]
-    assert (answer["outcome"], answer["asPlanned"]) == ("fits", "--pin" in options)
-    assert ("--allow-worse accepts this" in capsys.readouterr().err) == (status == 1)
+    assert (answer["outcome"], answer["asPlanned"]) == ("fits", option == "--pin")
+
+
+def test_a_manifest_that_misses_the_plan_is_not_written(tmp_path, capsys):
+    """Status 1, no folder, and a sentence that names what kube-scheduler does and both ways on."""
+    assert main(["export", *CLAIM, "--dir", str(tmp_path / "out")]) == 1
+    assert not (tmp_path / "out").exists()
+    said = capsys.readouterr().err
+    assert "nothing is written. kube-scheduler allocates devices with 2 NUMA nodes on a node like" in said
+    assert "Use --pin to pin the plan, or --allow-worse" in said
 
 
 def test_a_must_link_that_is_not_kept_sets_status_1(tmp_path):

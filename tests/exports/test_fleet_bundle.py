@@ -64,7 +64,7 @@ def test_every_file_is_in_the_kustomization_and_classes_are_written_once():
 
 def test_the_record_holds_the_plan_and_the_run_of_all_workloads():
     plan = planned(Workload("a", (ONE,), 1), Workload("b", (WIRE,), 2))
-    record = fleet_bundle(nodes(), plan, TARGET, tighten=True).record
+    record = fleet_bundle(nodes(), plan, TARGET, pin=True).record
     assert [workload["name"] for workload in record["plan"]["workloads"]] == ["a", "b"]
     assert record["loop"]["wanted"] == 3
 

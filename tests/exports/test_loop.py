@@ -60,7 +60,7 @@ def test_a_manifest_that_says_too_little_is_not_called_as_planned():
     on = cluster(*crossed())
     loop = close_loop(on, make_plan(on, PAIR, release=R136), R136)
     assert (loop.kept, loop.wanted, loop.as_planned) == (0, 1, False)
-    assert "spans 2 NUMA nodes instead of 1" in loop.sentence
+    assert "gets 2 NUMA nodes instead of 1 NUMA node" in loop.sentence
     assert [finding.severity for finding in loop.findings] == ["warning"]
 
 

@@ -57,7 +57,7 @@ def holds(seed, drawn=random_export):
     cluster, plan = planned(seed, drawn)
     judge = Judge(cluster, R136)
     plain = exported(cluster, plan, judge, seed)
-    pinned = exported(cluster, plan, judge, seed, tighten=True, split=seed % 2 == 0)
+    pinned = exported(cluster, plan, judge, seed, pin=True, split=seed % 2 == 0)
     for files, as_planned, runs in filter(None, (plain, pinned)):
         assert max(run.longest for run in runs) <= LONGEST, seed
         for run in runs if as_planned else ():
@@ -103,7 +103,7 @@ def test_the_judge_sees_what_is_not_as_planned():
     judge = Judge(cluster, R136)
     found = []
     for tighten in (False, True):
-        _, as_planned, runs = exported(cluster, plan, judge, 13, tighten=tighten)
+        _, as_planned, runs = exported(cluster, plan, judge, 13, pin=tighten)
         worst, wanted = min(kept(judge, plan, run) for run in runs)
         found.append((as_planned, worst == wanted))
     assert found == [(False, False), (True, True)]

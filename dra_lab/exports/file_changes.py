@@ -1,0 +1,82 @@
+"""What writing an export would change in a folder: each file with its state and its lines, old and new."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from difflib import unified_diff
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from dra_lab.errors import ExportError
+from dra_lab.exports.files import digest, known_digests
+from dra_lab.manifests.files import expanded
+
+Change = Literal["new", "changed", "unchanged", "edited", "removed"]
+_MOST_LINES = 4000
+"""Lines of a file up to which all of it is shown beside its changes; of a longer one only those near a change."""
+
+
+class FileChange(Struct, frozen=True):
+    """One file of an export beside the file on disk.
+
+    `edited` is a file that differs and that a person wrote or changed: it is replaced only if they allow it. `removed`
+    is a file of an earlier export that this one has not. `lines` begin with "+", "-" or " ", as in a unified diff.
+    """
+
+    name: str
+    state: Change
+    added: int = 0
+    removed: int = 0
+    lines: tuple[str, ...] = ()
+
+
+def file_changes(folder: str | Path, texts: Mapping[str, str]) -> tuple[FileChange, ...]:
+    """Return what writing texts to a folder would change, in the order of the texts; removed files are last.
+
+    Nothing is written, and the folder need not exist. Raises ExportError where it cannot be read.
+    """
+    place = expanded(folder)
+    try:
+        if place.exists() and not place.is_dir():
+            raise ExportError(f"{str(folder)!r} is a file; give a folder")
+        known = known_digests(place) or {}
+        found = [_change(place, name, text, known.get(name, frozenset())) for name, text in texts.items()]
+        return (*found, *_removed(place, texts, known))
+    except OSError as error:
+        raise ExportError(f"{str(error.filename or place)!r} cannot be read: {error.strerror or error}") from None
+
+
+def _change(folder: Path, name: str, text: str, known: frozenset[str]) -> FileChange:
+    old = _read(folder / name)
+    if old is None:
+        lines = tuple(f"+{line}" for line in text.splitlines())
+        return FileChange(name, "new", len(lines), 0, lines)
+    if old == text:
+        return FileChange(name, "unchanged", lines=tuple(f" {line}" for line in text.splitlines()))
+    return _differing(name, "changed" if digest(old) in known else "edited", old, text)
+
+
+def _removed(folder: Path, texts: Mapping[str, str], known: Mapping[str, frozenset[str]]) -> Iterator[FileChange]:
+    for name, digests in known.items():
+        old = _read(folder / name) if name not in texts else None
+        if old is not None and digest(old) in digests:
+            yield _differing(name, "removed", old, "")
+
+
+def _differing(name: str, state: Change, old: str, new: str) -> FileChange:
+    before, after = old.splitlines(), new.splitlines()
+    longest = max(len(before), len(after))
+    around = longest if longest <= _MOST_LINES else 3
+    lines = tuple(unified_diff(before, after, lineterm="", n=around))[2:]
+    shown = tuple(line for line in lines if around == 3 or not line.startswith("@@"))
+    added, removed = (sum(line.startswith(sign) for line in shown) for sign in "+-")
+    return FileChange(name, state, added, removed, shown)
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_bytes().decode("utf-8", "replace")
+    except FileNotFoundError:
+        return None

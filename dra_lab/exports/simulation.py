@@ -1,0 +1,79 @@
+"""What kube-scheduler does with the manifests of an export, in one sentence, and why."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from dra_lab.exports.loop_result import Loop, Miss
+from dra_lab.exports.outcome import export_answer
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.plan import GoalValue, Plan, PlanStatus
+from dra_lab.words.facts import goal_words, sentence
+from dra_lab.words.plan_outcome import DOES_NOT_FIT, FITS
+
+_PAIRS = "unpaired"
+EVERY_NODE = "on every node it may choose"
+
+
+class Simulation(Struct, frozen=True):
+    """What our copy of kube-scheduler does with the manifests of an export.
+
+    `achieves` says whether it allocates every planned replica as planned, None if that is not known; `sentence` says it
+    in words, and `detail` why it does something else.
+    """
+
+    achieves: bool | None
+    sentence: str
+    detail: str = ""
+
+
+UNKNOWN = Simulation(None, "There is no answer yet, so kube-scheduler was not simulated.")
+
+
+def simulation_of(plan: Plan | FleetPlan | None, loop: Loop | None) -> Simulation:
+    """Return the simulation of an export: `loop` is its run on the copy of kube-scheduler, None without a run."""
+    if plan is None:
+        return UNKNOWN
+    if plan.status is PlanStatus.EMPTY:
+        return Simulation(None, "Nothing is drawn yet.")
+    answer = export_answer(plan, loop)
+    why = sentence("; ".join(answer["reasons"][:3]))
+    if loop is not None and loop.never_starts:
+        return Simulation(False, "kube-scheduler starts no pod with these manifests.", why)
+    if answer["outcome"] != FITS and not (isinstance(plan, FleetPlan) and plan.replicas):
+        return _without_place(answer["outcome"])
+    if loop is None or answer["asPlanned"] is None:
+        return Simulation(None, "Whether kube-scheduler allocates this plan is not known.", why)
+    if not answer["asPlanned"]:
+        return _missed(loop, why)
+    if loop.wanted > 1:
+        return Simulation(True, f"kube-scheduler allocates all {loop.wanted:,} replicas as planned {EVERY_NODE}.")
+    # an allocation that is better in an earlier goal may have fewer pairs: only a proven plan excludes that
+    goals = plan.goals if isinstance(plan, Plan) and plan.proven else ()
+    pairs = next((goal for goal in goals if goal.goal == _PAIRS and goal.of), None)
+    taken = f"{_pairs(pairs)} pairs" if pairs is not None else "devices as good as in the plan"
+    return Simulation(True, f"kube-scheduler allocates {taken} {EVERY_NODE}.")
+
+
+def _without_place(outcome: str) -> Simulation:
+    if outcome == DOES_NOT_FIT:
+        return Simulation(False, "This claim does not fit now: its pods wait until devices are free.")
+    return Simulation(None, "Whether this claim fits is not known, so kube-scheduler was not simulated.")
+
+
+def _missed(loop: Loop, why: str) -> Simulation:
+    if loop.wanted > 1:
+        return Simulation(False, f"kube-scheduler allocates {loop.kept:,} of {loop.wanted:,} replicas as planned.", why)
+    miss = loop.misses[0] if loop.misses else Miss("", 0, "", "")
+    if miss.ours is None or miss.theirs is None:
+        return Simulation(False, f"kube-scheduler does not allocate this plan: its pod {miss.why}.")
+    if miss.theirs.goal == _PAIRS and miss.theirs.of:
+        taken, ours = f"allocates {_pairs(miss.theirs)} pairs", f"{_pairs(miss.ours)}"
+    else:
+        taken, ours = f"allocates devices with {goal_words(miss.theirs)}", goal_words(miss.ours)
+    text = f"kube-scheduler {taken} on a node like {miss.node}; the plan has {ours}."
+    return Simulation(False, text, sentence(miss.because[:1].upper() + miss.because[1:]))
+
+
+def _pairs(goal: GoalValue) -> str:
+    return f"{goal.of - goal.value} of {goal.of}"
