@@ -6,6 +6,7 @@ How questions are answered stands in `answering`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,7 @@ from dra_lab.session.preparing import (
 from dra_lab.sources import load_cluster, load_texts
 
 if TYPE_CHECKING:
+    from dra_lab.session.exporting import Exporting
     from dra_lab.sources.live import Following
 
 
@@ -211,8 +213,17 @@ class Session(Answering):
             self.file.overwrite(self.drawing)
         self.events.emit("ask")
 
+    @cached_property
+    def exporting(self) -> Exporting:
+        """Return the export that a person looks at, closed at first."""
+        from dra_lab.session.exporting import Exporting
+
+        return Exporting(self)
+
     def close(self) -> None:
         """Stop following and solving, and end the threads."""
+        if "exporting" in vars(self):
+            self.exporting.end()
         self._live.end()
         self.fleet.close()
         self._worker.close()

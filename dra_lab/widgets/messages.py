@@ -113,11 +113,38 @@ class GiveAnswer(Message, frozen=True, tag="answer"):
 # ---------------------------------------------------------------- the plan
 
 
-class Write(Message, frozen=True):
-    """Write the manifests to a folder."""
+class ShowExport(Message, frozen=True):
+    """Show the Export sheet."""
 
-    folder: str
+
+class CloseExport(Message, frozen=True):
+    """Close the Export sheet."""
+
+
+class CancelExport(Message, frozen=True):
+    """Stop looking for pins."""
+
+
+class ChooseExport(Message, frozen=True):
+    """Choose something of the export; None leaves what was chosen."""
+
+    release: str | None = None
+    api_version: str | None = None
+    kind: str | None = None
+    namespace: str | None = None
+    example: str | None = None
+    workload: str | None = None
+    templates: tuple[str, ...] | None = None
+    folder: str | None = None
+    report: bool | None = None
+    pin: bool | None = None
+
+
+class WriteExport(Message, frozen=True):
+    """Write the files that the sheet shows; `overwrite` replaces edited files, `allow_worse` accepts its sentence."""
+
     overwrite: bool = False
+    allow_worse: bool = False
 
 
 class EditClaim(Message, frozen=True):

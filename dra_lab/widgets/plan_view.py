@@ -31,6 +31,7 @@ from dra_lab.widgets.bar_values import FindingRow
 from dra_lab.widgets.claim_values import ClaimAnswer, FixRow
 from dra_lab.widgets.cluster_rows import finding_rows
 from dra_lab.widgets.device_rows import MAX_DEVICES, chosen_devices, device_table
+from dra_lab.widgets.export_sheet import ExportSheet
 from dra_lab.widgets.following import STATIC, Actions, latest_plan
 from dra_lab.widgets.lit import LitWidget
 from dra_lab.widgets.plan_values import (
@@ -49,16 +50,15 @@ from dra_lab.widgets.wire import wire
 if TYPE_CHECKING:
     from dra_lab.gitops.corrections import Correction
 
-DEFAULT_FOLDER = "manifests"
 SEARCHING = "trying the manifest on every kind of node, as kube-scheduler would"
 
 
-class PlanView(LitWidget):
+class PlanView(ExportSheet, LitWidget):
     """The answer strip, and tabs with the manifests, goals, reasons, findings and devices behind it.
 
     All traits but `highlight` (a request's name or a device id, either side) are written by Python. `yaml_marks` maps a
     line's number from 1 to the letter of its request, `badges` a request to its letter and colours, `chosen` a device
-    id to its request. `written` are the files of the last export to `folder`. `goals_changed` says that a person has
+    id to its request.  `goals_changed` says that a person has
     put the goals in another order. `claim_text` is the claim's document alone, for its editor; `claim_number`
     is that of the edit that it shows, 0 where the drawing was changed elsewhere since; `claim_fixes` are its
     corrections. Once KYAML was typed or opened, the claim's document is KYAML.
@@ -86,8 +86,6 @@ class PlanView(LitWidget):
     findings: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[FindingRow])
     devices = traitlets.Dict().tag(sync=True, value=DeviceTable)
     chosen = traitlets.Dict().tag(sync=True, value=dict[str, str])
-    folder = traitlets.Unicode(DEFAULT_FOLDER).tag(sync=True)
-    written: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[str])
 
     def _follow(self, session: Session) -> None:
         self._shown: Cluster | None = None
@@ -103,6 +101,7 @@ class PlanView(LitWidget):
         self._when(session, self._soon(self._show_manifest), "sketch", "cluster", "plan")
         self._when(session, self._show_late_manifest, "status")
         self._when(session, self._show_devices, "cluster", "plan")
+        self._follow_export(session)
         self._follow_light(session)
 
     def _show_answer(self) -> None:
@@ -189,15 +188,6 @@ class PlanView(LitWidget):
         if self._session is not None:
             self._session.cancel()
 
-    def _write(self, message: messages.Write) -> None:
-        from dra_lab.session.outputs import export
-
-        if self._session is not None:
-            self.folder = message.folder.strip() or DEFAULT_FOLDER
-            self.written = []
-            files = export(self._session, self.folder, overwrite=message.overwrite)
-            self.written = [str(path) for path in files]
-
     def _edit_claim(self, message: messages.EditClaim) -> None:
         from dra_lab.session.claim_text import fixed_claim
 
@@ -244,8 +234,8 @@ class PlanView(LitWidget):
 
     actions: ClassVar[Actions] = {
         **LitWidget.actions,
+        **ExportSheet.actions,
         messages.Cancel: _cancel,
-        messages.Write: _write,
         messages.EditClaim: _edit_claim,
         messages.FixClaim: _fix_claim,
         messages.OrderGoals: _order_goals,

@@ -107,20 +107,6 @@ def test_a_line_of_the_yaml_lights_its_request_everywhere(planner):
     until(lambda: planner.lab.eval("lab.session.highlight") == "gpu", "the session knows")
 
 
-def test_manifests_are_written_and_a_changed_file_is_kept(planner, server):
-    """Write to folder names the files; what a person changed is refused by name."""
-    planner.button("Write to folder", planner.tabs).click()
-    planner.page.keyboard.press("Control+a")
-    planner.page.keyboard.type("written-out")
-    planner.page.keyboard.press("Enter")
-    planner.tabs.locator(".dra-written", has_text="resourceclaimtemplate.yaml").wait_for()
-    pod = server.root / "written-out" / "pod.yaml"
-    pod.write_text("mine: true\n")
-    planner.button("Write", planner.tabs.locator(".dra-write-panel")).click()
-    planner.tabs.locator(".dra-written", has_text="pod.yaml").locator(".dra-wrong").wait_for()
-    assert pod.read_text() == "mine: true\n"
-
-
 def test_copy_where_the_clipboard_is_barred_selects_the_text(planner):
     """No permission is asked for: the text is selected and the person told what to press."""
     planner.page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error('barred')); }")

@@ -266,3 +266,19 @@ test("what is open stands in the choice line by line", () => {
   const { el } = bar();
   expect(el.querySelector(".dra-details")!.textContent).toBe("Clustersample:a");
 });
+
+test("near the lower edge of the window a panel opens upwards, and elsewhere downwards", () => {
+  const { el } = bar();
+  const panel = el.querySelector<HTMLElement>("[popover]")!;
+  const open = el.querySelector<HTMLElement>(`[aria-controls="${panel.id}"]`)!;
+  const at = (top: number) => {
+    open.getBoundingClientRect = () => new DOMRect(0, top, 100, 28);
+    open.click();
+    const { top: from, bottom } = panel.style;
+    open.click();
+    return [from, bottom];
+  };
+  expect(at(100)).toEqual(["132px", "auto"]);
+  const low = window.innerHeight - 120;
+  expect(at(low)).toEqual(["auto", "124px"]);
+});

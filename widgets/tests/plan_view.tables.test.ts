@@ -94,7 +94,9 @@ test("text from a cluster stays text everywhere, and a colour can only be a colo
   model.set("suggestions", [{ title: HOSTILE, detail: HOSTILE, source: HOSTILE, id: "1" }]);
   model.set("findings", [{ severity: "error", message: HOSTILE }]);
   model.set("devices", { columns: [HOSTILE], ids: [HOSTILE], rows: [[HOSTILE]], caption: HOSTILE, total: 1 });
-  model.set("written", [HOSTILE]);
+  const plain = { verdict: "warn", sentence: HOSTILE, detail: HOSTILE };
+  const files = [{ name: HOSTILE, state: "new", added: 1, lines: [`+${HOSTILE}`] }];
+  model.set("export", { name: HOSTILE, cluster: HOSTILE, choice: { folder: HOSTILE }, plain, worse: HOSTILE, files });
   await drawn();
   expect(el.querySelector("img")).toBeNull();
   expect(el.innerHTML).not.toContain("url(");

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, vi } from "vitest";
-import type { PlanViewModel } from "../src/generated/models";
+import type { ExportRow, PlanViewModel } from "../src/generated/models";
 import * as widget from "../src/plan/plan_view";
 import { mount } from "./fake_model";
 
@@ -31,9 +31,9 @@ export const PLAN: PlanViewModel = {
     nic: { letter: "B", colour: "#d55e00", textColour: "#000000" },
   },
   chosen: { "d/p/g0": "gpu" },
+  export: {} as ExportRow,
   devices: { columns: ["device"], ids: ["d/p/g0", "d/p/n0"], rows: [["g0"], ["n0"]], total: 2 },
   findings: [],
-  folder: "manifests",
   goals: [],
   goals_changed: false,
   highlight: "",
@@ -43,7 +43,6 @@ export const PLAN: PlanViewModel = {
   regret: {},
   suggestions: [],
   why: {},
-  written: [],
   yaml: YAML,
   yaml_marks: { "3": "A", "4": "B" },
 };

@@ -48,6 +48,17 @@ export interface CapacityRequirements {
   requests?: Readonly<Record<string, string | number>>;
 }
 
+export interface ChoiceRow {
+  release?: string;
+  apiVersion?: string;
+  kind?: string;
+  namespace?: string;
+  example?: string;
+  workload?: string;
+  folder?: string;
+  report?: boolean;
+}
+
 export interface ClaimAnswer {
   number?: number;
   message?: string;
@@ -139,11 +150,40 @@ export interface ExampleRow {
   matching?: string;
 }
 
+export interface ExportRow {
+  name: string;
+  choice: ChoiceRow;
+  cluster?: string;
+  stage?: string;
+  problem?: string;
+  meaning?: string;
+  templates?: readonly TemplateRow[];
+  plain?: OutcomeRow | null;
+  pinned?: OutcomeRow | null;
+  pins?: readonly PinRow[];
+  pin?: boolean;
+  price?: string;
+  worse?: string;
+  files?: readonly FileRow[];
+  findings?: readonly FindingRow[];
+  written?: readonly string[];
+  releases?: readonly string[];
+}
+
 export interface FigureRow {
   value: string;
   label?: string;
   tone?: "error" | "ok" | "plain" | "warn";
   title?: string;
+}
+
+export interface FileRow {
+  name: string;
+  state: "changed" | "edited" | "new" | "removed" | "unchanged";
+  added?: number;
+  removed?: number;
+  lines?: readonly string[];
+  cut?: number;
 }
 
 export interface FileSize {
@@ -239,6 +279,12 @@ export interface OpaqueDeviceConfiguration {
   parameters?: Readonly<Record<string, unknown>>;
 }
 
+export interface OutcomeRow {
+  verdict: "ok" | "unknown" | "warn";
+  sentence: string;
+  detail?: string;
+}
+
 export interface PaletteRow {
   key: string;
   label: string;
@@ -252,6 +298,12 @@ export interface PaletteRow {
   inCluster?: boolean;
   driver?: string;
   note?: string;
+}
+
+export interface PinRow {
+  text: string;
+  reason: string;
+  price: string;
 }
 
 export interface ProgressRow {
@@ -297,6 +349,12 @@ export interface SuggestionRow {
   detail?: string;
   source?: string;
   id?: string;
+}
+
+export interface TemplateRow {
+  path: string;
+  words: string;
+  chosen?: boolean;
 }
 
 export interface WhyRow {
@@ -358,6 +416,19 @@ export type ClusterBarMessage =
   | { type: "start-empty" }
   | { type: "upload"; number: number; files: readonly FileSize[] };
 
+export interface ExportSheetModel {
+  export: ExportRow;
+  mode: string;
+  problem: string;
+}
+
+export type ExportSheetMessage =
+  | { type: "cancel-export" }
+  | { type: "choose-export"; release?: string | null; apiVersion?: string | null; kind?: string | null; namespace?: string | null; example?: string | null; workload?: string | null; templates?: readonly string[] | null; folder?: string | null; report?: boolean | null; pin?: boolean | null }
+  | { type: "close-export" }
+  | { type: "show-export" }
+  | { type: "write-export"; overwrite?: boolean; allowWorse?: boolean };
+
 export interface FollowingWidgetModel {
   mode: string;
   problem: string;
@@ -411,8 +482,8 @@ export interface PlanViewModel {
   claim_number: number;
   claim_text: string;
   devices: DeviceTable;
+  export: ExportRow;
   findings: readonly FindingRow[];
-  folder: string;
   goals: readonly GoalRow[];
   goals_changed: boolean;
   highlight: string;
@@ -422,7 +493,6 @@ export interface PlanViewModel {
   regret: RegretRow;
   suggestions: readonly SuggestionRow[];
   why: WhyRow;
-  written: readonly string[];
   yaml: string;
   yaml_marks: Readonly<Record<string, string>>;
 }
@@ -430,8 +500,12 @@ export interface PlanViewModel {
 export type PlanViewMessage =
   | { type: "apply-suggestion"; id: string }
   | { type: "cancel" }
+  | { type: "cancel-export" }
+  | { type: "choose-export"; release?: string | null; apiVersion?: string | null; kind?: string | null; namespace?: string | null; example?: string | null; workload?: string | null; templates?: readonly string[] | null; folder?: string | null; report?: boolean | null; pin?: boolean | null }
+  | { type: "close-export" }
   | { type: "dismiss-problem" }
   | { type: "edit-claim"; text: string; number: number }
   | { type: "fix-claim"; text?: string | null; number?: number }
   | { type: "order-goals"; goals: readonly string[] }
-  | { type: "write"; folder: string; overwrite?: boolean };
+  | { type: "show-export" }
+  | { type: "write-export"; overwrite?: boolean; allowWorse?: boolean };

@@ -1,6 +1,7 @@
 // PlanView: the answer strip, and tabs with the manifests, goals, reasons, findings and devices behind it.
 import "../plan_view.css";
 import { useRef, useState } from "react";
+import { ExportSheet } from "../export/sheet";
 import { selectAll } from "../view/copy";
 import { FindingsList } from "../view/findings_list";
 import type { Context } from "../view/late";
@@ -13,7 +14,7 @@ import { GoalsPanel } from "./goals_panel";
 import { useChannel, useTrait } from "./model";
 import { ReasonsPanel } from "./reasons_panel";
 import { Strip } from "./strip";
-import { useTools } from "./tools";
+import { Tools } from "./tools";
 import { YamlEditor } from "./yaml_editor";
 
 function PlanView() {
@@ -23,11 +24,11 @@ function PlanView() {
   const [findings, reasons, devices] = [useTrait("findings"), useTrait("reasons"), useTrait("devices")];
   const problem = useTrait("problem");
   const code = useRef<HTMLDivElement>(null);
-  const { tools, panel } = useTools(() => {
+  const select = () => {
     setChosen("yaml");
     // When its tab is shown: what is hidden cannot be selected.
     requestAnimationFrame(() => code.current && selectAll(code.current));
-  });
+  };
   const hasErrors = findings.some((row) => row.severity === "error");
   const tabs: Tab[] = [
     { key: "yaml", label: "YAML", panel: <YamlEditor light={light} code={code} /> },
@@ -49,10 +50,16 @@ function PlanView() {
   return (
     <>
       <Strip />
-      <Tabs label="Manifests and reasons" tabs={tabs} chosen={chosen} onChoose={setChosen} tools={tools}>
+      <Tabs
+        label="Manifests and reasons"
+        tabs={tabs}
+        chosen={chosen}
+        onChoose={setChosen}
+        tools={<Tools select={select} />}
+      >
         <PaneProblem text={problem} onHide={() => channel.send({ type: "dismiss-problem" })} />
-        {panel}
       </Tabs>
+      <ExportSheet />
     </>
   );
 }

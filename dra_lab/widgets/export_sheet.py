@@ -1,0 +1,141 @@
+"""The Export sheet of `PlanView`: what would be written, what kube-scheduler does with it, and the write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import msgspec
+import traitlets
+
+from dra_lab.exports.bundle import Bundle
+from dra_lab.exports.file_changes import FileChange
+from dra_lab.exports.simulation import Simulation
+from dra_lab.exports.targets import MEANING
+from dra_lab.model.release import RELEASES
+from dra_lab.session import Session
+from dra_lab.session.exporting import Exporting
+from dra_lab.widgets import messages
+from dra_lab.widgets.cluster_rows import finding_rows
+from dra_lab.widgets.export_values import ChoiceRow, ExportRow, FileRow, OutcomeRow, PinRow, TemplateRow, Verdict
+from dra_lab.widgets.following import Actions, FollowingWidget
+from dra_lab.words.facts import counted
+
+_MOST_LINES = 1500
+"""Lines of a file that are sent to the browser."""
+
+_VERDICTS: dict[bool | None, Verdict] = {True: "ok", False: "warn", None: "unknown"}
+
+
+class ExportSheet(FollowingWidget):
+    """The part of a view that shows the export of its session; `export` is {} while the sheet is closed."""
+
+    export = traitlets.Dict().tag(sync=True, value=ExportRow)
+
+    def _follow_export(self, session: Session) -> None:
+        """Show the export whenever the session tells of it."""
+        self._when(session, self._show_export, "export")
+
+    def _show_export(self) -> None:
+        session = self._session
+        open_ = session is not None and "exporting" in vars(session) and session.exporting.is_open
+        self._tell(export=export_row(session) if session is not None and open_ else {})
+
+    # ------------------------------------------------------------ what the person did
+
+    def _open(self, _message: messages.ShowExport) -> None:
+        if self._session is not None:
+            self._session.exporting.open()
+
+    def _close(self, _message: messages.CloseExport) -> None:
+        if self._session is not None:
+            self._session.exporting.close()
+
+    def _cancel_search(self, _message: messages.CancelExport) -> None:
+        if self._session is not None:
+            self._session.exporting.cancel()
+
+    def _choose(self, message: messages.ChooseExport) -> None:
+        if self._session is None:
+            return
+        given = {name: value for name in message.__struct_fields__ if (value := getattr(message, name)) is not None}
+        release = given.pop("release", None)
+        if release is not None and release != self._session.release.version:
+            self._session.set_release(release)
+        exporting = self._session.exporting
+        exporting.choose(msgspec.structs.replace(exporting.choice, **given))
+
+    def _write_export(self, message: messages.WriteExport) -> None:
+        if self._session is not None:
+            self._session.exporting.write(overwrite=message.overwrite, allow_worse=message.allow_worse)
+
+    actions: ClassVar[Actions] = {
+        messages.ShowExport: _open,
+        messages.CloseExport: _close,
+        messages.CancelExport: _cancel_search,
+        messages.ChooseExport: _choose,
+        messages.WriteExport: _write_export,
+    }
+
+
+def export_row(session: Session) -> ExportRow:
+    """Return what the sheet shows of a session's export."""
+    exporting, choice, release = session.exporting, session.exporting.choice, session.release
+    made = exporting.chosen
+    tightened = exporting.pinned.tightened if exporting.pinned is not None else None
+    pins = tightened.pins if tightened is not None else ()
+    return ExportRow(
+        name=session.sketch.name,
+        cluster=session.cluster.name,
+        choice=ChoiceRow(
+            release=release.version,
+            api_version=choice.api_version,
+            kind=choice.kind,
+            namespace=choice.namespace,
+            example=choice.example,
+            workload=choice.workload,
+            folder=choice.folder,
+            report=choice.report,
+        ),
+        releases=RELEASES,
+        stage=exporting.stage,
+        problem=exporting.problem,
+        meaning=MEANING[choice.kind],
+        templates=tuple(_templates(exporting)),
+        plain=_outcome(exporting.plain),
+        pinned=_outcome(exporting.pinned) if pins else None,
+        pins=tuple(PinRow(text=pin.text, reason=pin.reason, price=pin.price) for pin in pins),
+        pin=exporting.pins,
+        price=tightened.price if tightened is not None else "",
+        worse=made.simulation.sentence if made is not None and made.is_worse else "",
+        files=tuple(map(_file, exporting.changes)),
+        findings=finding_rows(made.findings) if made is not None else (),
+        written=tuple(str(path) for path in exporting.written),
+    )
+
+
+def _outcome(made: Bundle | None) -> OutcomeRow | None:
+    if made is None:
+        return None
+    found: Simulation = made.simulation
+    return OutcomeRow(verdict=_VERDICTS[found.achieves], sentence=found.sentence, detail=found.detail)
+
+
+def _templates(exporting: Exporting) -> Iterator[TemplateRow]:
+    chosen = exporting.choice.templates
+    for field in exporting.templates:
+        pods = "one pod per node" if field.per_node else counted(field.pods, "pod")
+        words = ", ".join(filter(None, (pods, field.helper)))
+        yield TemplateRow(path=field.template, words=words, chosen=field.template in chosen)
+
+
+def _file(change: FileChange) -> FileRow:
+    lines = () if change.name.endswith(".svg") else change.lines
+    return FileRow(
+        name=change.name,
+        state=change.state,
+        added=change.added,
+        removed=change.removed,
+        lines=lines[:_MOST_LINES],
+        cut=max(0, len(lines) - _MOST_LINES),
+    )

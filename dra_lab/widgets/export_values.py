@@ -1,0 +1,87 @@
+"""What the Export sheet is told."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from dra_lab.widgets.bar_values import FindingRow
+from dra_lab.widgets.canvas_values import Row
+
+Verdict = Literal["ok", "warn", "unknown"]
+
+
+class TemplateRow(Row, frozen=True):
+    """A pod template of the workload's file: its path, how many pods of what kind, and whether they get the claim."""
+
+    path: str
+    words: str
+    chosen: bool = False
+
+
+class FileRow(Row, frozen=True):
+    """A file of the export beside the file on disk; each line begins with "+", "-" or " ", none for a picture.
+
+    `cut` is the number of lines that are not sent.
+    """
+
+    name: str
+    state: Literal["new", "changed", "unchanged", "edited", "removed"]
+    added: int = 0
+    removed: int = 0
+    lines: tuple[str, ...] = ()
+    cut: int = 0
+
+
+class OutcomeRow(Row, frozen=True):
+    """What kube-scheduler does with manifests, in a sentence, and why."""
+
+    verdict: Verdict
+    sentence: str
+    detail: str = ""
+
+
+class PinRow(Row, frozen=True):
+    """One pin: what it says, why, and what it excludes."""
+
+    text: str
+    reason: str
+    price: str
+
+
+class ChoiceRow(Row, frozen=True):
+    """What a person chose for the export."""
+
+    release: str = ""
+    api_version: str = "v1"
+    kind: str = "template"
+    namespace: str = ""
+    example: str = "pod"
+    workload: str = ""
+    folder: str = ""
+    report: bool = False
+
+
+class ExportRow(Row, frozen=True):
+    """The Export sheet; {} while it is closed.
+
+    `plain` is the outcome without pins, `pinned` that with them, None where there are none to choose; `price` is what
+    all pins exclude. `worse` is the sentence that must stand beside the button, "" where the files achieve the plan.
+    """
+
+    name: str
+    choice: ChoiceRow
+    cluster: str = ""
+    stage: str = ""
+    problem: str = ""
+    meaning: str = ""
+    templates: tuple[TemplateRow, ...] = ()
+    plain: OutcomeRow | None = None
+    pinned: OutcomeRow | None = None
+    pins: tuple[PinRow, ...] = ()
+    pin: bool = False
+    price: str = ""
+    worse: str = ""
+    files: tuple[FileRow, ...] = ()
+    findings: tuple[FindingRow, ...] = ()
+    written: tuple[str, ...] = ()
+    releases: tuple[str, ...] = ()

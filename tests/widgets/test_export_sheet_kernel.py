@@ -1,0 +1,101 @@
+"""The Export sheet on the Python side: messages in, one trait out, and nothing written without its sentence."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+from widget_messages import say
+
+from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.session import Session
+from dra_lab.widgets.plan_view import PlanView
+
+SIX = ClaimSketch(
+    name="six",
+    requests=tuple(
+        DeviceRequest(name=name, exactly=ExactDeviceRequest(device_class_name=kind, count=6))
+        for name, kind in (("gpu", "gpu.nvidia.com"), ("nic", "dranet"))
+    ),
+)
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: train}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: train}}
+  template:
+    metadata: {labels: {app: train}}
+    spec:
+      containers: [{name: main, image: example/train:1}]
+"""
+
+
+@pytest.fixture
+def view(tmp_path):
+    """The view of six GPUs and six NICs of any kind on dgx-h100, with its sheet open and simulated."""
+    session = Session("sample:dgx-h100", sketch=SIX)
+    session.plan()
+    session.exporting.choice = replace(session.exporting.choice, folder=str(tmp_path / "out"))
+    made = PlanView(session)
+    say(made, type="show-export")
+    assert session.exporting.wait(60)
+    yield made
+    made.close()
+    session.close()
+
+
+def test_the_sheet_says_both_outcomes_and_pins_where_they_differ(view):
+    """5 of 6 without pins, 6 of 6 with them, and the pin is on until a person decides otherwise."""
+    row = view.export
+    assert "5 of 6 pairs" in row["plain"]["sentence"]
+    assert "6 of 6 pairs" in row["pinned"]["sentence"]
+    assert (row["pin"], row.get("worse", "")) == (True, "")
+    assert [file["state"] for file in row["files"]] == ["new"] * 5
+
+
+def test_nothing_worse_is_written_unless_it_is_accepted(view, tmp_path):
+    """Without the pin the write is refused with the sentence, and accepted with it."""
+    say(view, type="choose-export", pin=False)
+    assert view._session.exporting.wait(60)
+    say(view, type="write-export")
+    assert "nothing is written. kube-scheduler allocates 5 of 6 pairs" in view.problem
+    assert not (tmp_path / "out").exists()
+    say(view, type="write-export", allowWorse=True)
+    assert (view.problem, (tmp_path / "out" / "pod.yaml").exists()) == ("", True)
+    assert {file["state"] for file in view.export["files"]} == {"unchanged"}
+
+
+def test_a_choice_that_cannot_be_written_keeps_the_former_one(view):
+    """An unknown version is refused by name."""
+    say(view, type="choose-export", apiVersion="v9")
+    assert "resource.k8s.io/v9 is not written" in view.problem
+    assert "apiVersion" not in view.export["choice"]
+
+
+def test_a_workload_is_planned_with_its_own_replicas(view, tmp_path):
+    """The patched copy takes the example's place, and the sentence counts its replicas."""
+    (tmp_path / "work.yaml").write_text(DEPLOYMENT)
+    say(view, type="choose-export", workload=str(tmp_path / "work.yaml"))
+    assert view._session.exporting.wait(60)
+    assert "2 replicas" in view.export["plain"]["sentence"]
+    assert "work.yaml" in [file["name"] for file in view.export["files"]]
+    assert [row["path"] for row in view.export["templates"]] == ["spec.template"]
+
+
+def test_a_workload_that_is_not_there_is_a_problem_of_the_sheet(view):
+    """The sheet says so, has no files, and the kernel goes on."""
+    say(view, type="choose-export", workload="nowhere.yaml")
+    assert view._session.exporting.wait(60)
+    assert "nowhere.yaml" in view.export["problem"]
+    assert "files" not in view.export
+
+
+def test_a_closed_sheet_is_empty_and_keeps_what_was_chosen(view):
+    """Opened again it has the same namespace."""
+    say(view, type="choose-export", namespace="team-a")
+    say(view, type="close-export")
+    assert view.export == {}
+    say(view, type="show-export")
+    assert view.export["choice"]["namespace"] == "team-a"

@@ -1,0 +1,205 @@
+// For which release and workload the manifests are, and where they go.
+import { type ReactNode, useEffect, useId, useRef } from "react";
+import type { ExportRow } from "../generated/models";
+import { useChannel } from "../plan/model";
+import { onEnter } from "../view/keys";
+
+const API_VERSIONS = ["v1", "v1beta2", "v1beta1"];
+const KINDS = [
+  ["template", "ResourceClaimTemplate"],
+  ["claim", "ResourceClaim"],
+] as const;
+const EXAMPLES = [
+  ["pod", "an example Pod"],
+  ["deployment", "an example Deployment"],
+  ["statefulset", "an example StatefulSet"],
+  ["job", "an example Job"],
+  ["none", "nothing"],
+] as const;
+
+export function Settings({ row }: { row: ExportRow }) {
+  const channel = useChannel();
+  const name = useId();
+  const { choice, templates = [], pins = [] } = row;
+  return (
+    <>
+      <div className="dra-settings">
+        <Select
+          label="Release"
+          value={choice.release ?? ""}
+          options={(row.releases ?? []).map((one) => [one, `Kubernetes ${one}`])}
+          onChoose={(release) => channel.send({ type: "choose-export", release })}
+        />
+        <Select
+          label="API version"
+          value={choice.apiVersion ?? "v1"}
+          options={API_VERSIONS.map((one) => [one, `resource.k8s.io/${one}`])}
+          onChoose={(apiVersion) => channel.send({ type: "choose-export", apiVersion })}
+        />
+        <fieldset className="dra-setting">
+          <legend>Kind</legend>
+          <div>
+            <div className="dra-toggle">
+              {KINDS.map(([kind, label]) => (
+                <label key={kind}>
+                  <input
+                    type="radio"
+                    name={name}
+                    checked={(choice.kind ?? "template") === kind}
+                    onChange={() => channel.send({ type: "choose-export", kind })}
+                  />
+                  <span>{label}</span>
+                </label>
+              ))}
+            </div>
+            <p className="dra-hint">{row.meaning}</p>
+          </div>
+        </fieldset>
+        <Field
+          label="Namespace"
+          value={choice.namespace ?? ""}
+          placeholder="chosen by kubectl apply -n"
+          onSet={(namespace) => channel.send({ type: "choose-export", namespace })}
+        />
+        <Field
+          label="Workload"
+          value={choice.workload ?? ""}
+          placeholder="file of a Pod, Deployment, Job, JobSet …"
+          onSet={(workload) => channel.send({ type: "choose-export", workload })}
+        >
+          {templates.length > 0 ? <Templates row={row} /> : null}
+        </Field>
+        {!choice.workload && (
+          <Select
+            label="Without one"
+            value={choice.example ?? "pod"}
+            options={EXAMPLES}
+            onChoose={(example) => channel.send({ type: "choose-export", example })}
+          />
+        )}
+        <Field
+          label="Folder"
+          value={choice.folder ?? ""}
+          placeholder="manifests"
+          onSet={(folder) => channel.send({ type: "choose-export", folder })}
+        >
+          <p className="dra-hint">relative to this notebook</p>
+          <label className="dra-check">
+            <input
+              type="checkbox"
+              checked={choice.report ?? false}
+              onChange={(event) => channel.send({ type: "choose-export", report: event.currentTarget.checked })}
+            />
+            README and picture of the plan
+          </label>
+        </Field>
+      </div>
+      {pins.length > 0 && (
+        <section className="dra-sheet-card" aria-label="What the pin writes">
+          <h3>What the pin writes</h3>
+          <ul>
+            {pins.map((pin) => (
+              <li key={pin.text}>
+                <b>{pin.text}</b>: {pin.reason}. {pin.price[0]?.toUpperCase() + pin.price.slice(1)}.
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+    </>
+  );
+}
+
+/** Which pod templates of the workload get the claim. */
+function Templates({ row }: { row: ExportRow }) {
+  const channel = useChannel();
+  const templates = row.templates ?? [];
+  const chosen = templates.filter((one) => one.chosen).map((one) => one.path);
+  return (
+    <ul className="dra-templates" aria-label="Pod templates that get the claim">
+      {templates.map((one) => (
+        <li key={one.path}>
+          <label className="dra-check">
+            <input
+              type="checkbox"
+              checked={one.chosen ?? false}
+              onChange={(event) =>
+                channel.send({
+                  type: "choose-export",
+                  templates: event.currentTarget.checked
+                    ? [...chosen, one.path]
+                    : chosen.filter((path) => path !== one.path),
+                })
+              }
+            />
+            <code>{one.path}</code> <span className="dra-dim">{one.words}</span>
+          </label>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+interface SelectProps {
+  label: string;
+  value: string;
+  options: readonly (readonly [string, string])[];
+  onChoose(value: string): void;
+}
+
+function Select({ label, value, options, onChoose }: SelectProps) {
+  const id = useId();
+  return (
+    <div className="dra-setting">
+      <label htmlFor={id}>{label}</label>
+      <select id={id} className="dra-button" value={value} onChange={(event) => onChoose(event.currentTarget.value)}>
+        {options.map(([key, words]) => (
+          <option key={key} value={key}>
+            {words}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+interface FieldProps {
+  label: string;
+  value: string;
+  placeholder: string;
+  onSet(value: string): void;
+  children?: ReactNode;
+}
+
+/** A text that is sent when a person leaves the field or presses Enter. */
+function Field({ label, value, placeholder, onSet, children }: FieldProps) {
+  const id = useId();
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (field.current && field.current !== document.activeElement) field.current.value = value;
+  }, [value]);
+  const send = () => {
+    const text = field.current?.value.trim() ?? "";
+    if (text !== value) onSet(text);
+  };
+  return (
+    <div className="dra-setting">
+      <label htmlFor={id}>{label}</label>
+      <div>
+        <input
+          ref={field}
+          id={id}
+          className="dra-field"
+          type="text"
+          defaultValue={value}
+          placeholder={placeholder}
+          spellCheck={false}
+          autoComplete="off"
+          onBlur={send}
+          onKeyDown={onEnter(send)}
+        />
+        {children}
+      </div>
+    </div>
+  );
+}

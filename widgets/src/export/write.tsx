@@ -1,0 +1,69 @@
+// The foot of the Export sheet: what a person accepts, and the buttons that write and copy.
+import { useState } from "react";
+import type { ExportRow } from "../generated/models";
+import { useChannel, useTrait } from "../plan/model";
+import { copyText } from "../view/copy";
+import { Icon } from "../view/icon";
+import { textOf } from "./files";
+
+export function Write({ row }: { row: ExportRow }) {
+  const channel = useChannel();
+  const problem = useTrait("problem");
+  const [overwrite, setOverwrite] = useState(false);
+  const [told, setTold] = useState("");
+  const { files = [], written = [], worse = "" } = row;
+  const kept = files.filter((file) => file.state !== "removed");
+  const edited = files.filter((file) => file.state === "edited").length;
+  const isReady = kept.length > 0 && !row.problem;
+  const write = () => {
+    channel.send({
+      type: "write-export",
+      ...(overwrite ? { overwrite: true } : {}),
+      ...(worse ? { allowWorse: true } : {}),
+    });
+    // Accepted once: the next edit is found again.
+    setOverwrite(false);
+  };
+  const copyAll = async () => {
+    const texts = kept.filter((file) => /\.(ya?ml|json)$/.test(file.name) && file.name !== "kustomization.yaml");
+    setTold(await copyText(texts.map(textOf).join("---\n"), () => undefined));
+  };
+  return (
+    <footer className="dra-sheet-foot">
+      <div className="dra-sheet-words" role="status">
+        {problem ? (
+          <p className="dra-wrong">{problem}</p>
+        ) : written.length > 0 ? (
+          <p className="dra-good">
+            Written: {written.length} files, {written.at(-1)} is the record.
+          </p>
+        ) : (
+          !worse && (
+            <p className="dra-dim">Valid for {row.choice.release}. Nothing is written until you press Export.</p>
+          )
+        )}
+        {worse && (
+          <p className="dra-verdict-line" data-verdict="warn">
+            <Icon name="warning" />
+            <span>These manifests do not achieve the plan. {worse}</span>
+          </p>
+        )}
+      </div>
+      {edited > 0 && (
+        <label className="dra-check">
+          <input type="checkbox" checked={overwrite} onChange={(event) => setOverwrite(event.currentTarget.checked)} />
+          Overwrite my edits ({edited === 1 ? "1 file" : `${edited} files`})
+        </label>
+      )}
+      <span className="dra-told" role="status">
+        {told}
+      </span>
+      <button type="button" className="dra-button" disabled={!isReady} onClick={() => void copyAll()}>
+        Copy all
+      </button>
+      <button type="button" className="dra-button dra-primary" disabled={!isReady} onClick={write}>
+        {worse ? "Export anyway" : kept.length === 1 ? "Export 1 file" : `Export ${kept.length} files`}
+      </button>
+    </footer>
+  );
+}

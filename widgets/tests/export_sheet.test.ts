@@ -1,0 +1,79 @@
+import { afterEach, expect, test } from "vitest";
+import type { ExportRow } from "../src/generated/models";
+import { drawn, press } from "./fake_model";
+import { button, plan } from "./plan_view_model";
+
+afterEach(() => document.body.replaceChildren());
+
+const ROW: ExportRow = {
+  name: "six",
+  cluster: "dgx-h100",
+  choice: { release: "1.36", folder: "manifests", report: true },
+  plain: { verdict: "warn", sentence: "kube-scheduler allocates 5 of 6 pairs.", detail: "Nothing pairs them." },
+  pinned: { verdict: "ok", sentence: "kube-scheduler allocates 6 of 6 pairs." },
+  pins: [{ text: "gpu + nic", reason: "why", price: "it still fits on all 8 nodes" }],
+  pin: true,
+  price: "it still fits on all 8 nodes",
+  files: [
+    { name: "claim.yaml", state: "changed", added: 1, removed: 1, lines: [" kind: A", "-old: 1", "+new: 1"] },
+    { name: "pod.yaml", state: "edited", added: 1, removed: 0, lines: ["+x: 1"] },
+  ],
+  releases: ["1.36", "1.37"],
+};
+const sheet = (row: Partial<ExportRow> = {}) => plan({ export: { ...ROW, ...row } });
+const field = (el: Element, label: string) => {
+  const found = [...el.querySelectorAll("label")].find((one) => one.textContent?.startsWith(label))!;
+  return (found.control ?? found.querySelector("input")) as HTMLInputElement;
+};
+
+test("the button asks for the sheet, and Escape closes it", () => {
+  const { el, model } = plan();
+  button(el, "Export…").click();
+  expect(model.sent).toEqual([{ type: "show-export" }]);
+  const open = sheet();
+  press(open.el.querySelector<HTMLElement>('[role="dialog"]')!, "Escape");
+  expect(open.model.sent).toEqual([{ type: "close-export" }]);
+});
+
+test("what is chosen is sent when the field is left, each alone", () => {
+  const { el, model } = sheet();
+  const folder = field(el, "Folder");
+  folder.value = "out";
+  press(folder, "Enter");
+  field(el, "Pin so").click();
+  expect(model.sent).toEqual([
+    { type: "choose-export", folder: "out" },
+    { type: "choose-export", pin: false },
+  ]);
+});
+
+test("the diff shows both, and the whole file has the new lines only", async () => {
+  const { el } = sheet();
+  const text = () => [...el.querySelectorAll(".dra-diff-line")].map((line) => line.lastChild!.textContent);
+  expect(text()).toEqual(["kind: A", "old: 1", "new: 1"]);
+  field(el, "Whole file").click();
+  await drawn();
+  expect(text()).toEqual(["kind: A", "new: 1"]);
+});
+
+test("files that achieve the plan are written as they are; my edits only where that is ticked, and once", () => {
+  const { el, model } = sheet();
+  field(el, "Overwrite my edits").click();
+  button(el, "Export 2 files").click();
+  button(el, "Export 2 files").click();
+  expect(model.sent).toEqual([{ type: "write-export", overwrite: true }, { type: "write-export" }]);
+});
+
+test("files that miss the plan are written beside a sentence that says so", () => {
+  const { el, model } = sheet({ pin: false, worse: "kube-scheduler allocates 5 of 6 pairs." });
+  expect(el.querySelector(".dra-sheet-words")!.textContent).toContain("5 of 6 pairs");
+  button(el, "Export anyway").click();
+  expect(model.sent).toEqual([{ type: "write-export", allowWorse: true }]);
+});
+
+test("while kube-scheduler is simulated nothing can be written, and the search can be cancelled", () => {
+  const { el, model } = sheet({ stage: "Simulating kube-scheduler", plain: null, pinned: null, files: [] });
+  expect((button(el, "Export 0 files") as HTMLButtonElement).disabled).toBe(true);
+  button(el, "Cancel").click();
+  expect(model.sent).toEqual([{ type: "cancel-export" }]);
+});
