@@ -23,6 +23,7 @@ COMMANDS = {
     "samples": "list the shipped sample clusters",
     "plan": "find the best allocation of a claim or of many replicas, or the reason why it does not fit",
     "explain": "explain why a claim fits on a node or not, with kube-scheduler's search step by step",
+    "diff": "compare two plans: what each answers, and how their manifests differ",
     "draw": "draw the hardware of a node, with the plan of a claim",
     "export": "write the manifests that make kube-scheduler choose the plan",
     "check": "check manifests against a cluster, for CI",

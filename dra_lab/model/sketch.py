@@ -168,7 +168,8 @@ class Kept(Value, frozen=True):
 
     `mode` is "plan" (one claim, `sketch`) or "fleet" (`workloads`); `layers` are the what-if changes. `sentence` is the
     answer in words; `figures` are its numbers by name: those of a fleet are `placed`, `wanted`, `nodes`, `more/POD`
-    (pods of a workload that fit as well), `stranded/KIND`, and the names of the goals. `yaml` is the manifest, if kept.
+    (pods of a workload that fit as well), `stranded/KIND`, and the names of the goals; those of a claim are listed in
+    `words.kept_figures`. `yaml` is the manifest, if kept; `devices` maps each allocated device to its request.
     """
 
     name: str
@@ -182,6 +183,7 @@ class Kept(Value, frozen=True):
     sentence: str = ""
     figures: dict[str, Figure] = {}
     yaml: str = ""
+    devices: dict[str, str] = {}
 
 
 class Drawing(Value, frozen=True):

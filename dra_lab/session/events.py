@@ -24,11 +24,12 @@ EVENTS = (
     "fleet",
     "fleet-progress",
     "export",
+    "compare",
 )
 """What a session tells: the cluster or drawing changed, matches were counted, a solve began, went on, or ended,
 the manifest was searched, something went wrong, the person is asked, something is lit up, the running cluster is
 followed, lost or no longer followed, another mode is shown, the fleet or its answer changed, its solve went on, an
-export was opened, simulated, written or closed."""
+export was opened, simulated, written or closed, kept plans changed."""
 
 
 class Events:

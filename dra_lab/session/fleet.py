@@ -40,6 +40,9 @@ class Asking(Protocol):
     def change(self, content: Content) -> None:
         """Replace the content: one undo step."""
 
+    def complete(self, content: Content) -> None:
+        """Replace the content without an undo step."""
+
 
 MOST_KEPT = 12
 """Kept plans in a file; the oldest goes first."""

@@ -35,11 +35,12 @@ from dra_lab.session.preparing import (
 from dra_lab.sources import load_cluster, load_texts
 
 if TYPE_CHECKING:
+    from dra_lab.session.comparing import Comparing
     from dra_lab.session.exporting import Exporting
     from dra_lab.sources.live import Following
 
 
-MODES: Mapping[str, str] = {"plan": "Plan", "fleet": "Fleet"}
+MODES: Mapping[str, str] = {"plan": "Plan", "fleet": "Fleet", "compare": "Compare"}
 """What the planner screen shows at a time, by the name of the mode, with its label."""
 
 
@@ -116,6 +117,11 @@ class Session(Answering):
     def change(self, content: Content) -> None:
         """Replace drawing, workloads, layers and kept plans: one undo step, nothing if they are the present ones."""
         self._step(lambda: self.history.push(content))
+
+    def complete(self, content: Content) -> None:
+        """Replace the content without an undo step: what a person kept got numbers."""
+        self.history.replace_present(content)
+        self._drawing_changed("fleet", asks=False)
 
     def undo(self) -> bool:
         """Take back the latest edit; returns False when there is none."""
@@ -220,10 +226,20 @@ class Session(Answering):
 
         return Exporting(self)
 
+    @cached_property
+    def comparing(self) -> Comparing:
+        """Return the kept plans side by side."""
+        from dra_lab.session.comparing import Comparing
+        from dra_lab.session.outputs import manifest
+
+        return Comparing(self, lambda: manifest(self).text)
+
     def close(self) -> None:
         """Stop following and solving, and end the threads."""
         if "exporting" in vars(self):
             self.exporting.end()
+        if "comparing" in vars(self):
+            self.comparing.close()
         self._live.end()
         self.fleet.close()
         self._worker.close()

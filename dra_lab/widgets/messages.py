@@ -147,6 +147,31 @@ class WriteExport(Message, frozen=True):
     allow_worse: bool = False
 
 
+class KeepPlan(Message, frozen=True):
+    """Keep the present plan for comparing, under a name or "" for one made of the drawing."""
+
+    name: str = ""
+
+
+class RemoveKept(Message, frozen=True):
+    """Forget a kept plan."""
+
+    name: str
+
+
+class RenameKept(Message, frozen=True):
+    """Give a kept plan another name."""
+
+    name: str
+    to: str
+
+
+class RestoreKept(Message, frozen=True):
+    """Make a kept plan's drawing the present one."""
+
+    name: str
+
+
 class EditClaim(Message, frozen=True):
     """Make a typed text the drawing; `number` is repeated in the answer."""
 

@@ -30,6 +30,7 @@ from dra_lab.widgets.answer_rows import (
 from dra_lab.widgets.bar_values import FindingRow
 from dra_lab.widgets.claim_values import ClaimAnswer, FixRow
 from dra_lab.widgets.cluster_rows import finding_rows
+from dra_lab.widgets.compare_mode import CompareMode
 from dra_lab.widgets.device_rows import MAX_DEVICES, chosen_devices, device_table
 from dra_lab.widgets.export_sheet import ExportSheet
 from dra_lab.widgets.following import STATIC, Actions, latest_plan
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
 SEARCHING = "trying the manifest on every kind of node, as kube-scheduler would"
 
 
-class PlanView(ExportSheet, LitWidget):
+class PlanView(ExportSheet, CompareMode, LitWidget):
     """The answer strip, and tabs with the manifests, goals, reasons, findings and devices behind it.
 
     All traits but `highlight` (a request's name or a device id, either side) are written by Python. `yaml_marks` maps a
@@ -102,6 +103,7 @@ class PlanView(ExportSheet, LitWidget):
         self._when(session, self._show_late_manifest, "status")
         self._when(session, self._show_devices, "cluster", "plan")
         self._follow_export(session)
+        self._follow_compare(session)
         self._follow_light(session)
 
     def _show_answer(self) -> None:
@@ -235,6 +237,7 @@ class PlanView(ExportSheet, LitWidget):
     actions: ClassVar[Actions] = {
         **LitWidget.actions,
         **ExportSheet.actions,
+        **CompareMode.actions,
         messages.Cancel: _cancel,
         messages.EditClaim: _edit_claim,
         messages.FixClaim: _fix_claim,

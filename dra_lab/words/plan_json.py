@@ -86,6 +86,7 @@ def goal_value(goal: GoalValue) -> dict[str, Any]:
         "proven": goal.proven,
         "unknown": goal.unknown,
         **({"atMost": True} if goal.at_most else {}),
+        **({"of": goal.of} if goal.of else {}),
     }
 
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, vi } from "vitest";
-import type { ExportRow, PlanViewModel } from "../src/generated/models";
+import type { CompareRow, ExportRow, PlanViewModel } from "../src/generated/models";
 import * as widget from "../src/plan/plan_view";
 import { mount } from "./fake_model";
 
@@ -31,10 +31,12 @@ export const PLAN: PlanViewModel = {
     nic: { letter: "B", colour: "#d55e00", textColour: "#000000" },
   },
   chosen: { "d/p/g0": "gpu" },
+  compare: {} as CompareRow,
   export: {} as ExportRow,
   devices: { columns: ["device"], ids: ["d/p/g0", "d/p/n0"], rows: [["g0"], ["n0"]], total: 2 },
   findings: [],
   goals: [],
+  kept: 0,
   goals_changed: false,
   highlight: "",
   mode: "plan",

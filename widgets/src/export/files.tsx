@@ -3,6 +3,7 @@ import { useRef, useState } from "react";
 import type { ExportRow, FileRow } from "../generated/models";
 import { copyText, selectAll } from "../view/copy";
 import { keyed } from "../view/keyed";
+import { saveText } from "../view/save_text";
 
 const WORDS: Readonly<Record<FileRow["state"], string>> = {
   new: "new",
@@ -75,7 +76,12 @@ export function Files({ row }: { row: ExportRow }) {
         <button type="button" className="dra-button" disabled={!shown.lines?.length} onClick={() => void copy()}>
           Copy
         </button>
-        <button type="button" className="dra-button" disabled={!shown.lines?.length} onClick={() => download(shown)}>
+        <button
+          type="button"
+          className="dra-button"
+          disabled={!shown.lines?.length}
+          onClick={() => saveText(shown.name, textOf(shown))}
+        >
           Download
         </button>
       </div>
@@ -94,13 +100,4 @@ export function Files({ row }: { row: ExportRow }) {
       </div>
     </div>
   );
-}
-
-function download(file: FileRow): void {
-  const url = URL.createObjectURL(new Blob([textOf(file)], { type: "text/plain" }));
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = file.name;
-  link.click();
-  URL.revokeObjectURL(url);
 }

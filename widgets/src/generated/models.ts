@@ -48,6 +48,15 @@ export interface CapacityRequirements {
   requests?: Readonly<Record<string, string | number>>;
 }
 
+export interface ChipRow {
+  name: string;
+  kind: string;
+  state: string;
+  letter?: string;
+  colour?: string;
+  textColour?: string;
+}
+
 export interface ChoiceRow {
   release?: string;
   apiVersion?: string;
@@ -72,6 +81,37 @@ export interface ClaimSketch {
   requests?: readonly DeviceRequest[];
   links?: readonly Link[];
   config?: readonly DeviceClaimConfiguration[];
+}
+
+export interface CompareCell {
+  text: string;
+  best?: boolean;
+}
+
+export interface CompareLine {
+  key: string;
+  label: string;
+  cells: readonly CompareCell[];
+  differs?: boolean;
+}
+
+export interface CompareRow {
+  sentence: string;
+  stage?: string;
+  plans?: readonly ComparedPlan[];
+  lines?: readonly CompareLine[];
+  most?: number;
+  markdown?: string;
+  csv?: string;
+}
+
+export interface ComparedPlan {
+  name: string;
+  sentence: string;
+  node?: string;
+  drawn?: boolean;
+  places?: readonly PlaceRow[];
+  diff?: readonly string[];
 }
 
 export interface CountsRow {
@@ -306,6 +346,12 @@ export interface PinRow {
   price: string;
 }
 
+export interface PlaceRow {
+  numa: string;
+  root: string;
+  chips: readonly ChipRow[];
+}
+
 export interface ProgressRow {
   text: string;
   stage?: string;
@@ -416,6 +462,19 @@ export type ClusterBarMessage =
   | { type: "start-empty" }
   | { type: "upload"; number: number; files: readonly FileSize[] };
 
+export interface CompareModeModel {
+  compare: CompareRow;
+  kept: number;
+  mode: string;
+  problem: string;
+}
+
+export type CompareModeMessage =
+  | { type: "keep-plan"; name?: string }
+  | { type: "remove-kept"; name: string }
+  | { type: "rename-kept"; name: string; to: string }
+  | { type: "restore-kept"; name: string };
+
 export interface ExportSheetModel {
   export: ExportRow;
   mode: string;
@@ -481,12 +540,14 @@ export interface PlanViewModel {
   claim_fixes: readonly FixRow[];
   claim_number: number;
   claim_text: string;
+  compare: CompareRow;
   devices: DeviceTable;
   export: ExportRow;
   findings: readonly FindingRow[];
   goals: readonly GoalRow[];
   goals_changed: boolean;
   highlight: string;
+  kept: number;
   mode: string;
   problem: string;
   reasons: readonly ReasonRow[];
@@ -506,6 +567,10 @@ export type PlanViewMessage =
   | { type: "dismiss-problem" }
   | { type: "edit-claim"; text: string; number: number }
   | { type: "fix-claim"; text?: string | null; number?: number }
+  | { type: "keep-plan"; name?: string }
   | { type: "order-goals"; goals: readonly string[] }
+  | { type: "remove-kept"; name: string }
+  | { type: "rename-kept"; name: string; to: string }
+  | { type: "restore-kept"; name: string }
   | { type: "show-export" }
   | { type: "write-export"; overwrite?: boolean; allowWorse?: boolean };

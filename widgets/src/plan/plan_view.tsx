@@ -1,6 +1,7 @@
 // PlanView: the answer strip, and tabs with the manifests, goals, reasons, findings and devices behind it.
 import "../plan_view.css";
 import { useRef, useState } from "react";
+import { CompareMode } from "../compare/compare_mode";
 import { ExportSheet } from "../export/sheet";
 import { selectAll } from "../view/copy";
 import { FindingsList } from "../view/findings_list";
@@ -18,6 +19,16 @@ import { Tools } from "./tools";
 import { YamlEditor } from "./yaml_editor";
 
 function PlanView() {
+  const mode = useTrait("mode");
+  return (
+    <>
+      {mode === "compare" ? <CompareMode /> : <PlanMode />}
+      <ExportSheet />
+    </>
+  );
+}
+
+function PlanMode() {
   const channel = useChannel();
   const light = useLight(channel);
   const [chosen, setChosen] = useState("yaml");
@@ -59,7 +70,6 @@ function PlanView() {
       >
         <PaneProblem text={problem} onHide={() => channel.send({ type: "dismiss-problem" })} />
       </Tabs>
-      <ExportSheet />
     </>
   );
 }

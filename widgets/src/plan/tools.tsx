@@ -6,11 +6,14 @@ import { useChannel, useTrait } from "./model";
 
 /** How long a button says that it was done, in milliseconds. */
 const DONE = 2000;
+/** Plans that fit side by side. */
+const MOST_KEPT = 4;
 
 /** The buttons; `select` marks the text on the screen where the clipboard is barred. */
 export function Tools({ select }: { select(): void }) {
   const channel = useChannel();
-  const yaml = useTrait("yaml");
+  const [yaml, kept] = [useTrait("yaml"), useTrait("kept")];
+  const isFull = kept >= MOST_KEPT;
   const [told, setTold] = useState("");
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
@@ -27,6 +30,16 @@ export function Tools({ select }: { select(): void }) {
       <button type="button" className="dra-button" onClick={() => void copy()}>
         <Icon name="copy" />
         Copy
+      </button>
+      <button
+        type="button"
+        className="dra-button"
+        disabled={isFull}
+        title={isFull ? "Four plans are kept; remove one in Compare" : "Keep this plan for Compare"}
+        onClick={() => channel.send({ type: "keep-plan" })}
+      >
+        <Icon name="pin" />
+        {kept > 0 ? `Keep (${kept})` : "Keep"}
       </button>
       <button type="button" className="dra-button" onClick={() => channel.send({ type: "show-export" })}>
         <Icon name="folder" />

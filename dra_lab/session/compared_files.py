@@ -1,0 +1,109 @@
+"""Plans in files, as kept plans: the JSON of `dra-lab plan`, the folder of an export, a plan file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from dra_lab.errors import InputError, SourceError, did_you_mean
+from dra_lab.exports.files import RECORD
+from dra_lab.manifests.files import expanded, read_bytes, utf8_text
+from dra_lab.manifests.yaml_text import dump_yaml
+from dra_lab.model.decoding import from_builtins
+from dra_lab.model.sketch import ClaimSketch, Kept
+from dra_lab.session.drawings import PLAN_FILE, read_plan_file
+from dra_lab.words.kept_figures import plan_figures
+
+MAX_FILE_BYTES = 64 * 2**20
+_CLAIMS = ("resourceclaimtemplate.yaml", "resourceclaim.yaml")
+
+
+def read_kept(source: str) -> Kept:
+    """Return the plan of a file as a kept plan.
+
+    `source` is the JSON that `dra-lab plan` printed, a folder of `dra-lab export` or its `plan.json`, a plan file,
+    whose drawing is planned on its cluster, or `FILE#NAME`, a kept plan of a plan file. Raises SourceError if it cannot
+    be read, InputError if it has no plan, and what planning raises.
+    """
+    file, mark, name = source.partition("#")
+    if file.endswith(PLAN_FILE):
+        return _of_plan_file(file, name) if mark else _planned(file)
+    path = expanded(Path(source))
+    path = path / RECORD if path.is_dir() else path
+    value = _json(path)
+    plan = value.get("plan", value)
+    if not isinstance(plan, Mapping) or plan.get("kind") != "Plan":
+        kind = str(value.get("kind") or "no kind")
+        ways = "give the JSON of dra-lab plan, the folder of an export, or a plan file"
+        raise InputError(f"{source!r} has no plan of one claim ({kind}); {ways}")
+    try:
+        return _kept(path.parent.name if path.name == RECORD else path.stem, plan, _manifest(path))
+    except (KeyError, TypeError, ValueError, AttributeError, msgspec.ValidationError) as error:
+        raise InputError(f"{source!r} is not a plan that this dra_lab can compare: {error!r}") from None
+
+
+def _json(path: Path) -> Mapping[str, Any]:
+    text = utf8_text(read_bytes(path, MAX_FILE_BYTES), str(path))
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise SourceError(f"{str(path)!r} is not JSON: {error}") from None
+    if not isinstance(value, Mapping):
+        raise InputError(f"{str(path)!r} holds a list or a single value, not a plan")
+    return value
+
+
+def _kept(name: str, plan: Mapping[str, Any], manifest: str) -> Kept:
+    sketch = from_builtins(plan["sketch"], ClaimSketch)
+    return Kept(
+        name=name,
+        mode="plan",
+        cluster=str(plan["cluster"]),
+        release=str(plan["release"]),
+        node=str(plan["node"]),
+        sketch=sketch,
+        figures=plan_figures(plan),
+        yaml=manifest or dump_yaml(msgspec.to_builtins(sketch)),
+        devices={f"{p['driver']}/{p['pool']}/{p['device']}": str(p["request"]) for p in plan["placements"]},
+    )
+
+
+def _manifest(record: Path) -> str:
+    """Return the claim beside the record of an export, "" elsewhere."""
+    beside = (record.parent / name for name in _CLAIMS) if record.name == RECORD else ()
+    found = next((path for path in beside if path.is_file()), None)
+    return utf8_text(read_bytes(found, MAX_FILE_BYTES), str(found)) if found is not None else ""
+
+
+def _of_plan_file(file: str, name: str) -> Kept:
+    drawing = read_plan_file(file)
+    kept = drawing.kept if drawing is not None else ()
+    names = [one.name for one in kept]
+    if name not in names:
+        raise InputError(f"{file!r} has no kept plan {name!r}{did_you_mean(name, names)}")
+    return kept[names.index(name)]
+
+
+def _planned(file: str) -> Kept:
+    from dra_lab.session.session import Session
+
+    drawing = read_plan_file(file)
+    if drawing is None or not drawing.cluster:
+        raise InputError(f"{file!r} names no cluster, so its drawing cannot be planned; plan it and give the JSON")
+    session = Session(
+        drawing.cluster,
+        sketch=drawing.sketch,
+        release=drawing.release,
+        node=drawing.node,
+        goals=drawing.goals,
+        drawn=False,
+    )
+    try:
+        name = session.comparing.keep(session.plan(), Path(file).name.removesuffix(PLAN_FILE))
+        return session.comparing.kept(name)
+    finally:
+        session.close()

@@ -1,0 +1,192 @@
+"""Plans that a person keeps for comparing: the present plan with its answer, worked out in a worker thread."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from dra_lab.errors import Cancelled, DraLabError, InputError, did_you_mean
+from dra_lab.model.fleet import Workload
+from dra_lab.model.layers import with_layers
+from dra_lab.model.plan import Plan
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import Figure, Kept
+from dra_lab.session.worker import Worker
+from dra_lab.words.kept_figures import plan_figures
+from dra_lab.words.plan_document import answer_sentence
+from dra_lab.words.plan_json import plan_json
+
+if TYPE_CHECKING:
+    from dra_lab.model.cluster import Cluster
+    from dra_lab.session.content import Content
+    from dra_lab.session.fleet import Asking
+
+MOST_COMPARED = 4
+"""Plans side by side."""
+
+COPIES_SECONDS = 5.0
+"""How long the copies of a kept plan are counted; later its number is a range."""
+
+
+class Comparing:
+    """The kept plans of a session. Each change is one undo step and is stored in the plan file.
+
+    `stage` says what is worked out about a plan that is being kept, "" if nothing is.
+    """
+
+    def __init__(self, session: Asking, yaml: Callable[[], str]) -> None:
+        """Take a session and what returns its manifests; no thread is begun."""
+        self._session = session
+        self._yaml = yaml
+        self._worker = Worker("dra-lab-compare", owner=self)
+        self.stage = ""
+
+    @property
+    def plans(self) -> tuple[Kept, ...]:
+        """Return the plans side by side: the last four that were kept."""
+        return self._content.kept[-MOST_COMPARED:]
+
+    @property
+    def _content(self) -> Content:
+        return self._session.history.present
+
+    def keep(self, plan: Plan, name: str = "") -> str:
+        """Keep a plan of the present drawing and return its name; its copies are counted in the worker.
+
+        Raises InputError if four plans are kept, if the name is taken, or if the plan is of another drawing.
+        """
+        session, taken = self._session, [kept.name for kept in self._content.kept]
+        if plan.sketch != self._content.sketch or plan.cluster != session.cluster.name:
+            raise InputError("the drawing is still being planned; keep the plan when its answer is there")
+        if not plan.sketch.requests:
+            raise InputError("nothing is drawn yet; draw a request and keep its plan")
+        if len(self.plans) >= MOST_COMPARED:
+            raise InputError(f"{MOST_COMPARED} plans are kept, which is all that fit side by side; remove one first")
+        own = name.strip() or _free(_title(plan), taken)
+        if own in taken:
+            raise InputError(f"there is a kept plan {own!r} already; give another name")
+        made = Kept(
+            name=own,
+            mode="plan",
+            cluster=session.snapshot.name,
+            release=session.release.version,
+            node=plan.node,
+            sketch=plan.sketch,
+            layers=self._content.layers,
+            sentence=answer_sentence(plan, session.cluster),
+            figures=plan_figures(plan_json(plan)),
+            yaml=self._yaml(),
+            devices={str(placement.device): placement.request for placement in plan.placements},
+        )
+        self._change((*self._content.kept, made))
+        snapshot, every = session.snapshot, self._content.kept
+        self._worker.submit(lambda stop: self._count(snapshot, every, stop))
+        return own
+
+    def remove(self, name: str) -> None:
+        """Forget a kept plan. Raises InputError if there is none of that name."""
+        gone = self.kept(name)
+        self._change(tuple(kept for kept in self._content.kept if kept is not gone))
+
+    def rename(self, name: str, to: str) -> None:
+        """Give a kept plan another name. Raises InputError for a name that is taken or empty."""
+        old, new = self.kept(name), to.strip()
+        if not new or (new != name and any(kept.name == new for kept in self._content.kept)):
+            raise InputError(f"there is a kept plan {new!r} already; give another name" if new else "give a name")
+        self._change(tuple(replace(kept, name=new) if kept is old else kept for kept in self._content.kept))
+
+    def restore(self, name: str) -> None:
+        """Make a kept plan's drawing the present one, with its what-if changes: one undo step."""
+        kept, content = self.kept(name), self._content
+        if kept.mode == "plan":
+            content = replace(content.with_sketch(kept.sketch), layers=kept.layers)
+        else:
+            content = replace(content, workloads=kept.workloads, layers=kept.layers, editing="")
+        self._session.change(content)
+
+    def kept(self, name: str) -> Kept:
+        """Return a kept plan. Raises InputError if there is none of that name."""
+        names = [kept.name for kept in self._content.kept]
+        if name not in names:
+            raise InputError(f"there is no kept plan {name!r}{did_you_mean(name, names)}")
+        return self._content.kept[names.index(name)]
+
+    def is_drawn(self, kept: Kept) -> bool:
+        """Say whether a kept plan is that of the present drawing."""
+        content = self._content
+        if kept.mode == "plan":
+            return (kept.sketch, kept.layers) == (content.sketch, content.layers)
+        return (kept.workloads, kept.layers) == (content.workloads, content.layers)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until nothing is counted; returns False when the time (in seconds) is over before."""
+        return self._worker.wait(timeout)
+
+    def close(self) -> None:
+        """End the worker thread."""
+        self._worker.close()
+
+    def _count(self, snapshot: Cluster, kept: tuple[Kept, ...], stop: threading.Event) -> None:
+        """Count the copies of each kept plan that has no number of them, one after the other."""
+        for plan in kept:
+            if plan.mode != "plan" or plan.cluster != snapshot.name or "copies" in plan.figures:
+                continue
+            self._tell(f"Counting the copies of “{plan.name}”")
+            with suppress(DraLabError):
+                figures = more_figures(plan, with_layers(snapshot, plan.layers), stop)
+                self._session.events.post(partial(self._counted, plan, figures))
+        if not stop.is_set():
+            self._tell("")
+
+    def _counted(self, counted: Kept, figures: Mapping[str, Figure]) -> None:
+        content = self._content
+        kept = (replace(k, figures={**k.figures, **figures}) if _is_same(k, counted) else k for k in content.kept)
+        self._session.complete(replace(content, kept=tuple(kept)))
+        self._session.events.emit("compare")
+
+    def _tell(self, stage: str) -> None:
+        self.stage = stage
+        self._session.events.emit("compare")
+
+    def _change(self, kept: tuple[Kept, ...]) -> None:
+        self._session.change(replace(self._content, kept=kept))
+        self._session.events.emit("compare")
+
+
+def _is_same(kept: Kept, other: Kept) -> bool:
+    """Say whether two are the same plan, maybe under another name."""
+    return replace(kept, name="", figures={}) == replace(other, name="", figures={})
+
+
+def more_figures(kept: Kept, cluster: Cluster, stop: threading.Event) -> dict[str, Figure]:
+    """Return how many copies of a kept claim fit in all, and what is stranded beside them. Raises as `plan_fleet`."""
+    from dra_lab.planner.fleet import how_many_more, stranded
+
+    release = cluster.target_release(KubernetesRelease(kept.release))
+    workload = Workload(kept.sketch.name, (kept.sketch,))
+    room = how_many_more(cluster, workload, release=release, time_limit=COPIES_SECONDS, cancel=stop)
+    lost = stranded(cluster, (kept.sketch,), release=release, time_limit=COPIES_SECONDS, cancel=stop)
+    if stop.is_set():
+        raise Cancelled("the copies were not counted")
+    found = {"copies": Figure(value=room.count, bound=room.bound)}
+    for kind in lost.kinds:
+        found[f"stranded/{kind.kind}"] = Figure(value=kind.stranded, bound=kind.stranded if kind.proven else None)
+    return found
+
+
+def _title(plan: Plan) -> str:
+    """Return what a kept plan is called: the drawing's name and its links."""
+    links = len(plan.sketch.links)
+    return f"{plan.sketch.name}, {'no links' if not links else '1 link' if links == 1 else f'{links} links'}"
+
+
+def _free(name: str, taken: list[str]) -> str:
+    number, own = 2, name
+    while own in taken:
+        own, number = f"{name} {number}", number + 1
+    return own

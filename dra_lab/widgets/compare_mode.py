@@ -1,0 +1,149 @@
+"""Compare mode of `PlanView`: the kept plans as columns, and what a person does with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import traitlets
+
+from dra_lab.errors import InputError
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.layers import with_possible_layers
+from dra_lab.model.plan import Placement, Plan, PlanStatus
+from dra_lab.model.sketch import Kept
+from dra_lab.session import Session
+from dra_lab.session.comparing import MOST_COMPARED
+from dra_lab.topology.locality import Place, localities
+from dra_lab.widgets import messages
+from dra_lab.widgets.compare_values import ChipRow, CompareCell, ComparedPlan, CompareLine, CompareRow, PlaceRow
+from dra_lab.widgets.following import Actions, FollowingWidget, latest_plan
+from dra_lab.words.comparison import (
+    comparison_csv,
+    comparison_rows,
+    comparison_sentence,
+    comparison_table,
+    yaml_diff,
+)
+from dra_lab.words.document import as_markdown
+
+MODE = "compare"
+_SHOWN_KINDS = ("gpu", "nic")
+
+
+class CompareMode(FollowingWidget):
+    """The part of a view that shows kept plans side by side; `kept` counts them in every mode."""
+
+    compare = traitlets.Dict().tag(sync=True, value=CompareRow)
+    kept = traitlets.Int(0).tag(sync=True)
+
+    def _follow_compare(self, session: Session) -> None:
+        """Show the kept plans whenever they change, and their columns while the mode is shown."""
+        self._when(session, self._show_compare, "compare", "mode", "sketch", "cluster", "history")
+
+    def _show_compare(self) -> None:
+        session = self._session
+        if session is None:
+            return
+        self.kept = len(session.comparing.plans)
+        self._tell(compare=compare_row(session) if session.mode == MODE else {})
+
+    # ------------------------------------------------------------ what the person did
+
+    def _keep(self, message: messages.KeepPlan) -> None:
+        if self._session is not None:
+            plan = latest_plan(self._session)
+            if plan is None:
+                raise InputError("there is no answer yet; keep the plan when it is there")
+            self._session.comparing.keep(plan, message.name)
+
+    def _remove(self, message: messages.RemoveKept) -> None:
+        if self._session is not None:
+            self._session.comparing.remove(message.name)
+
+    def _rename(self, message: messages.RenameKept) -> None:
+        if self._session is not None:
+            self._session.comparing.rename(message.name, message.to)
+
+    def _restore(self, message: messages.RestoreKept) -> None:
+        if self._session is not None:
+            self._session.comparing.restore(message.name)
+
+    actions: ClassVar[Actions] = {
+        messages.KeepPlan: _keep,
+        messages.RemoveKept: _remove,
+        messages.RenameKept: _rename,
+        messages.RestoreKept: _restore,
+    }
+
+
+def compare_row(session: Session) -> CompareRow:
+    """Return what Compare mode shows of a session."""
+    comparing = session.comparing
+    plans = comparing.plans
+    lines = [
+        CompareLine(
+            key=row.key,
+            label=row.label,
+            differs=row.differs,
+            cells=tuple(CompareCell(text=cell.text, best=cell.best) for cell in row.cells),
+        )
+        for row in comparison_rows(plans)
+    ]
+    return CompareRow(
+        sentence=comparison_sentence(plans),
+        stage=comparing.stage,
+        plans=tuple(_column(session, kept, plans[0]) for kept in plans),
+        lines=tuple(lines),
+        most=MOST_COMPARED,
+        markdown=as_markdown([comparison_table(plans)]) if plans else "",
+        csv=comparison_csv(plans) if plans else "",
+    )
+
+
+def _column(session: Session, kept: Kept, first: Kept) -> ComparedPlan:
+    known = kept.cluster == session.snapshot.name
+    return ComparedPlan(
+        name=kept.name,
+        sentence=kept.sentence,
+        node=kept.node,
+        drawn=session.comparing.is_drawn(kept),
+        places=tuple(_places(session.snapshot, kept)) if known and kept.node else (),
+        diff=yaml_diff(first, kept) if kept is not first else (),
+    )
+
+
+def _places(snapshot: Cluster, kept: Kept) -> Iterator[PlaceRow]:
+    """Yield the PCIe roots of a kept plan's node that have GPUs or NICs, with the devices that it takes."""
+    from dra_lab.pictures.letters import colours, letters
+    from dra_lab.pictures.states import device_states, shown
+
+    cluster = with_possible_layers(snapshot, kept.layers).cluster
+    if kept.node not in cluster.node_by_name:
+        return
+    places = localities(cluster, kept.node)
+    taken = {str(device): kept.devices[str(device)] for device in places if str(device) in kept.devices}
+    placements = tuple(Placement(request, device) for device in places if (request := taken.get(str(device))))
+    plan = Plan(PlanStatus.FEASIBLE, kept.sketch, kept.cluster, kept.release, kept.node, placements)
+    states = device_states(cluster, kept.node, sketch=kept.sketch, on_top=shown(plan, kept.node, "best"))
+    letter, colour = letters(kept.sketch), colours(kept.sketch)
+    rows: dict[tuple[str, str], list[ChipRow]] = {}
+    for device, place in places.items():
+        if place.kind in _SHOWN_KINDS and device in states:
+            request = taken.get(str(device), "").partition("/")[0]
+            ink = colour.get(request)
+            chip = ChipRow(
+                name=device.device,
+                kind=place.kind,
+                state=states[device].state.value,
+                letter=letter.get(request, ""),
+                colour=ink.fill if ink else "",
+                text_colour=ink.text if ink else "",
+            )
+            rows.setdefault((_value(place.numa_node), _value(place.pcie_root)), []).append(chip)
+    for (numa, root), chips in sorted(rows.items()):
+        yield PlaceRow(numa=numa, root=root, chips=tuple(sorted(chips, key=lambda c: (c.kind, c.name))))
+
+
+def _value(place: Place | None) -> str:
+    return "" if place is None else str(place.value)

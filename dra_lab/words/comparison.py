@@ -1,0 +1,302 @@
+"""Kept plans side by side: one row per question, what differs, which is best, and the difference of the manifests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import unified_diff
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from dra_lab.model.goals import GOAL_WORDS
+from dra_lab.model.sketch import Figure, Kept
+from dra_lab.words.document import Column, Item, Lines, Part, Sentence, Table, as_frame
+from dra_lab.words.facts import KINDS, counted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_ALIGNMENT = ("alternatives", "preferences", "numa", "unpaired", "roots")
+_PER_CLAIM = ("paired", "numa", "roots")
+_UNKNOWN = "not known"
+
+
+class Cell(Struct, frozen=True):
+    """One value of the comparison; `best` if no other column is better and another one is worse."""
+
+    text: str
+    best: bool = False
+
+
+class Row(Struct, frozen=True):
+    """One row: its name, its label, a cell per plan, and whether the cells differ."""
+
+    key: str
+    label: str
+    cells: tuple[Cell, ...]
+    differs: bool
+
+
+def _of(name: str, whole: str) -> Callable[[Kept], str]:
+    def words(kept: Kept) -> str:
+        found = kept.figures.get(name)
+        total = kept.figures.get(whole)
+        return "" if found is None or total is None else f"{_number(found)} of {total.value:,}"
+
+    return words
+
+
+def _value(name: str) -> Callable[[Kept], str]:
+    return lambda kept: _number(kept.figures[name]) if name in kept.figures else ""
+
+
+def _number(figure: Figure) -> str:
+    if figure.bound is None or figure.bound == figure.value:
+        return f"{figure.value:,}"
+    low, high = sorted((figure.value, figure.bound))
+    return f"{low:,} to {high:,}"
+
+
+def _paired(kept: Kept) -> str:
+    gpus, unpaired = (kept.figures.get(name) for name in ("gpus", "unpaired"))
+    return "" if gpus is None or unpaired is None else f"{gpus.value - unpaired.value} of {gpus.value}"
+
+
+def _fits(kept: Kept) -> str:
+    found = _of("fitting", "fitting/of")(kept)
+    return f"{found} nodes" if found else ""
+
+
+def _bandwidth(prefix: str = "") -> Callable[[Kept], str]:
+    def words(kept: Kept) -> str:
+        low, high = (kept.figures.get(f"{prefix}bandwidth/{end}") for end in ("low", "high"))
+        if low is None or high is None:
+            return _UNKNOWN if "gpus" in kept.figures else ""
+        return f"{low.value} %" if low.value == high.value else f"{low.value} to {high.value} %"
+
+    return words
+
+
+def _copies(kept: Kept) -> str:
+    if "copies" in kept.figures:
+        return _value("copies")(kept)
+    more = {name.partition("/")[2]: figure for name, figure in kept.figures.items() if name.startswith("more/")}
+    return ", ".join(f"{_number(figure)} more of {name}" for name, figure in more.items())
+
+
+def _stranded(kept: Kept) -> str:
+    lost = {name.partition("/")[2]: figure for name, figure in kept.figures.items() if name.startswith("stranded/")}
+    words = [f"{figure.value:,} {KINDS.get(kind, kind)}" for kind, figure in lost.items() if figure.value]
+    return ", ".join(words) or ("nothing" if lost else "")
+
+
+def _scheduler(kept: Kept) -> str:
+    """Return whether kube-scheduler is as good on the plan's node, and if not in which goal it is worse."""
+    figures = kept.figures
+    if "scheduler" not in figures:
+        return _UNKNOWN if kept.mode == "plan" and figures.get("placed", Figure(value=0)).value else ""
+    if figures["scheduler"].value:
+        return "as good as the plan"
+    theirs = {goal: figures[f"scheduler/{goal}"].value for goal in _ALIGNMENT if f"scheduler/{goal}" in figures}
+    if not theirs:
+        return "allocates nothing"
+    gpus = figures.get("gpus")
+    if gpus is not None and theirs.get("unpaired") != figures["unpaired"].value:
+        return f"pairs {gpus.value - theirs['unpaired']} of {gpus.value} GPUs"
+    if "numa" in figures and theirs.get("numa") != figures["numa"].value:
+        return f"uses {counted(theirs['numa'], 'NUMA node')}"
+    return "less well aligned"
+
+
+def _yaml(kept: Kept) -> str:
+    return counted(len(kept.yaml.splitlines()), "line") if kept.yaml else ""
+
+
+def _devices(kept: Kept) -> str:
+    return ", ".join(sorted(device.rpartition("/")[2] for device in kept.devices))
+
+
+def _less(name: str) -> Callable[[Kept], float | None]:
+    return lambda kept: -float(kept.figures[name].value) if name in kept.figures else None
+
+
+def _more(name: str) -> Callable[[Kept], float | None]:
+    # a number that may be larger is compared with nothing
+    return lambda kept: float(kept.figures[name].value) if _is_exact(kept, name) else None
+
+
+def _is_exact(kept: Kept, name: str) -> bool:
+    found = kept.figures.get(name)
+    return found is not None and found.bound in (None, found.value)
+
+
+def _none(_kept: Kept) -> float | None:
+    return None
+
+
+ROWS: Mapping[str, tuple[str, Callable[[Kept], str], Callable[[Kept], float | None]]] = {
+    "cluster": ("Cluster", lambda kept: kept.cluster, _none),
+    "changes": ("What if", lambda kept: "; ".join(layer.words for layer in kept.layers), _none),
+    "release": ("Kubernetes", lambda kept: kept.release, _none),
+    "fits": ("Fits on", _fits, _more("fitting")),
+    "placed": ("Pods placed", _of("placed", "wanted"), _more("placed")),
+    "copies": ("Copies that fit, in all", _copies, _more("copies")),
+    "stranded": ("Stranded", _stranded, _none),
+    "node": ("Best node", lambda kept: kept.node, _none),
+    "paired": ("GPUs paired", _paired, _less("unpaired")),
+    "numa": ("NUMA nodes", _value("numa"), _less("numa")),
+    "roots": ("PCIe roots", _value("roots"), _less("roots")),
+    "bandwidth": ("Bandwidth kept", _bandwidth(), _more("bandwidth/low")),
+    "scheduler": ("kube-scheduler on that node", _scheduler, _more("scheduler")),
+    "scheduler-bandwidth": (
+        "Bandwidth with kube-scheduler",
+        _bandwidth("scheduler/"),
+        _more("scheduler/bandwidth/low"),
+    ),
+    "devices": ("Devices", _devices, _none),
+    "yaml": ("YAML", _yaml, _none),
+}
+"""The rows of a comparison in their order: label, words, and what is better as a number (more is better)."""
+
+
+def comparison_rows(plans: Sequence[Kept]) -> tuple[Row, ...]:
+    """Return the rows that say something about at least one of the plans."""
+    rows = []
+    comparable = _same_gpus(plans)
+    for key, (label, words, value) in ROWS.items():
+        texts = [words(kept) for kept in plans]
+        if any(texts):
+            differs = len(set(texts)) > 1 or (key == "yaml" and len({kept.yaml for kept in plans}) > 1)
+            values = [value(kept) if key not in _PER_CLAIM or comparable else None for kept in plans]
+            rows.append(Row(key, label, tuple(_cells(texts, values)), differs))
+    return tuple(rows)
+
+
+def _cells(texts: Sequence[str], values: Sequence[float | None]) -> Iterator[Cell]:
+    known = [value for value in values if value is not None]
+    for text, value in zip(texts, values, strict=True):
+        yield Cell(text or "–", value is not None and value == max(known) and value > min(known))
+
+
+def _same_gpus(plans: Sequence[Kept]) -> bool:
+    """Say whether the plans have as many GPUs: else fewer NUMA nodes are not better."""
+    return len({kept.figures["gpus"].value if "gpus" in kept.figures else 0 for kept in plans}) == 1
+
+
+def differ(plans: Sequence[Kept]) -> bool:
+    """Say whether the plans differ in anything but their names."""
+    asked = {(kept.sketch, kept.workloads) for kept in plans}
+    return len(asked) > 1 or any(row.differs for row in comparison_rows(plans))
+
+
+def comparison_sentence(plans: Sequence[Kept]) -> str:
+    """Return the comparison in one or two sentences: which is aligned best, which leaves most room, what differs."""
+    if len(plans) < 2:
+        return "Keep at least two plans to compare them." if not plans else f"Only “{plans[0].name}” is kept."
+    if not differ(plans):
+        return "These plans are the same."
+    said = [*_aligned(plans), *_roomiest(plans)]
+    if said:
+        return " ".join(said)
+    labels = [row.label for row in comparison_rows(plans) if row.differs]
+    return f"They differ in: {', '.join(labels)}." if labels else "They differ in what is drawn, not in the answer."
+
+
+def _aligned(plans: Sequence[Kept]) -> Iterator[str]:
+    values = [
+        tuple(kept.figures[goal].value for goal in _ALIGNMENT if goal in kept.figures)
+        for kept in plans
+        if "numa" in kept.figures
+    ]
+    comparable = len(values) == len(plans) and len({len(value) for value in values}) == 1
+    if comparable and _same_gpus(plans) and values.count(min(values)) == 1:
+        best = plans[values.index(min(values))]
+        words = [_goal(best, goal) for goal in _ALIGNMENT if len({kept.figures.get(goal) for kept in plans}) > 1]
+        yield f"“{best.name}” is aligned best: {', '.join(words)}."
+
+
+def _goal(kept: Kept, goal: str) -> str:
+    if goal == "unpaired" and _paired(kept):
+        return f"{_paired(kept)} GPUs paired"
+    return GOAL_WORDS[goal].counted(kept.figures[goal].value)
+
+
+def _roomiest(plans: Sequence[Kept]) -> Iterator[str]:
+    copies = [kept.figures["copies"].value for kept in plans if _is_exact(kept, "copies")]
+    if len(copies) == len(plans) and copies.count(max(copies)) == 1:
+        best, second = plans[copies.index(max(copies))], sorted(copies)[-2]
+        more = max(copies) - second
+        yield f"“{best.name}” leaves room for most copies: {max(copies):,}, {more:,} more than the next."
+
+
+def yaml_diff(before: Kept, after: Kept) -> tuple[str, ...]:
+    """Return the manifests of two plans as lines that begin with "+", "-" or " "; () if they are the same."""
+    old, new = before.yaml.splitlines(), after.yaml.splitlines()
+    around = max(len(old), len(new))
+    lines = unified_diff(old, new, lineterm="", n=around)
+    return tuple(line for line in lines if not line.startswith(("---", "+++", "@@")))
+
+
+def comparison_table(plans: Sequence[Kept]) -> Table:
+    """Return the comparison as a table; a row that differs has a mark, and so has a value that is best."""
+    columns = [Column("row", "row"), Column("differs", "differs"), *(Column(kept.name, kept.name) for kept in plans)]
+    rows = [
+        [row.label, "yes" if row.differs else "", *(f"{c.text} (best)" if c.best else c.text for c in row.cells)]
+        for row in comparison_rows(plans)
+    ]
+    return Table(columns, rows)
+
+
+def comparison_parts(plans: Sequence[Kept]) -> Iterator[Part]:
+    """Yield the comparison: its sentence, its table, and how each manifest differs from the first."""
+    yield Sentence(comparison_sentence(plans))
+    yield comparison_table(plans)
+    for kept in plans[1:]:
+        lines = [line for line in yaml_diff(plans[0], kept) if line[0] != " "]
+        items = [Item(f"{counted(len(lines), 'line')} added or removed", code=lines)] if lines else []
+        yield Lines(f"YAML of “{kept.name}” against “{plans[0].name}”", items)
+
+
+def comparison_json(plans: Sequence[Kept]) -> dict[str, object]:
+    """Return the comparison as plain values."""
+    return {
+        "apiVersion": "dra-lab/v1",
+        "kind": "Comparison",
+        "outcome": "different" if differ(plans) else "same",
+        "sentence": comparison_sentence(plans),
+        "plans": [kept.name for kept in plans],
+        "rows": [
+            {
+                "row": row.key,
+                "label": row.label,
+                "differs": row.differs,
+                "values": [cell.text for cell in row.cells],
+                "best": [cell.best for cell in row.cells],
+            }
+            for row in comparison_rows(plans)
+        ],
+        "yaml": [{"plan": kept.name, "lines": list(yaml_diff(plans[0], kept))} for kept in plans[1:]],
+    }
+
+
+def comparison_csv(plans: Sequence[Kept]) -> str:
+    """Return the table as CSV: a line per row, a column per plan."""
+    import csv
+    import io
+
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["row", *(_plain(kept.name) for kept in plans)])
+    for row in comparison_rows(plans):
+        writer.writerow([row.label, *(_plain(cell.text) for cell in row.cells)])
+    return out.getvalue()
+
+
+def _plain(text: str) -> str:
+    """Return a text that a spreadsheet shows and does not run as a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
+
+
+def comparison_frame(plans: Sequence[Kept]) -> pd.DataFrame:
+    """Return the comparison as a DataFrame: a row per question, a column per plan."""
+    return as_frame(comparison_table(plans))

@@ -1,0 +1,61 @@
+"""The figures of a claim's plan by name, from the plan's JSON, as a kept plan has them (`model.sketch.Kept`).
+
+- `fitting` of `fitting/of`: nodes on which the claim fits now
+- the names of the goals, and `gpus`: the GPUs that could be paired
+- `bandwidth/low` and `bandwidth/high`: percent of the bandwidth that the plan's worst GPU keeps, as a range
+- `scheduler`: 1 if kube-scheduler allocates devices as good on that node with this manifest, 0 if not;
+  `scheduler/GOAL` and `scheduler/bandwidth/...`: its values
+- `copies`: how many pods with this claim fit in all; `placed` of `wanted`; `stranded/KIND`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from dra_lab.model.sketch import Figure
+
+_ALLOCATED = "allocated"
+
+
+def plan_figures(plan: Mapping[str, Any]) -> dict[str, Figure]:
+    """Return the figures of a plan's JSON. Raises KeyError, TypeError or ValueError for another value."""
+    nodes = plan["nodes"]
+    fits = bool(plan["node"])
+    total = sum(len(kind["nodes"]) for kind in nodes["classes"])
+    found = {"fitting": _exact(len(nodes["fitting"])), "fitting/of": _exact(total)}
+    found |= {"placed": _exact(int(fits)), "wanted": _exact(1)}
+    for goal in plan["goals"] if fits else ():
+        found[str(goal["goal"])] = Figure(value=int(goal["value"]), bound=goal.get("bound"))
+        if goal.get("of"):
+            found["gpus"] = _exact(int(goal["of"]))
+    best = next((cost["best"] for cost in plan["regrets"]), ())
+    theirs = next((cost["theirs"] for cost in plan["regrets"] if cost["against"] == "manifest"), ())
+    found |= {**dict(_bandwidth("", best)), **dict(_bandwidth("scheduler/", theirs))}
+    return found | dict(_scheduler(plan.get("firstFit"), plan["goals"]))
+
+
+def _scheduler(found: Mapping[str, Any] | None, goals: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Figure]]:
+    if found is None or not goals:
+        return
+    allocated = found["status"] == _ALLOCATED
+    theirs = {str(goal["goal"]): int(goal["value"]) for goal in found["goals"]} if allocated else {}
+    ours = {str(goal["goal"]): int(goal["value"]) for goal in goals}
+    if found["status"] != "stopped":
+        yield "scheduler", _exact(int(allocated and all(ours.get(goal) == value for goal, value in theirs.items())))
+    for goal, value in theirs.items():
+        yield f"scheduler/{goal}", _exact(value)
+
+
+def _bandwidth(prefix: str, shares: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Figure]]:
+    """Yield the percentages of the worst GPU; nothing where one of them is not known."""
+    ends = [(share["low"], share["high"]) for share in shares]
+    if not ends or any(low is None or high is None for low, high in ends):
+        return
+    low, high = min(ends)
+    yield f"{prefix}bandwidth/low", _exact(round(100 * low))
+    yield f"{prefix}bandwidth/high", _exact(round(100 * high))
+
+
+def _exact(value: int) -> Figure:
+    return Figure(value=value, bound=value)

@@ -1,0 +1,71 @@
+"""`dra-lab diff`: two plans of every kind of file, the exit status, and what cannot be compared."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dra_lab.cli import main
+
+EKS = ["sample:eks-p4d", "--claim", "sample:eks-p4d/gpu-nic-pairs"]
+
+
+@pytest.fixture
+def one(tmp_path, capsys):
+    """The JSON of a plan."""
+    main(["plan", *EKS, "--format", "json"])
+    path = tmp_path / "one.json"
+    path.write_text(capsys.readouterr().out)
+    return path
+
+
+def test_a_plan_is_the_same_as_itself(one, capsys):
+    """Status 0 and a sentence that says so."""
+    assert main(["diff", str(one), str(one)]) == 0
+    assert capsys.readouterr().out.startswith("These plans are the same.")
+
+
+def test_another_claim_is_different(one, tmp_path, capsys):
+    """Status 1; the JSON marks the rows that differ."""
+    main(["plan", "sample:eks-p4d", "--claim", "sample:eks-p4d/five-pairs", "--format", "json"])
+    (tmp_path / "two.json").write_text(capsys.readouterr().out)
+    assert main(["diff", str(one), str(tmp_path / "two.json"), "-o", "json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert (found["kind"], found["outcome"], found["plans"]) == ("Comparison", "different", ["one", "two"])
+    assert "Fits on" in [row["label"] for row in found["rows"] if row["differs"]]
+
+
+def test_folders_of_exports_differ_by_their_manifests(tmp_path, capsys):
+    """The same plan, with pins and without: the claims differ."""
+    for option in ("--pin", "--allow-worse"):
+        assert main(["export", *EKS, "--dir", str(tmp_path / option[2:]), option]) == 0
+    capsys.readouterr()
+    assert main(["diff", str(tmp_path / "pin"), str(tmp_path / "allow-worse")]) == 1
+    assert "matchAttribute" in capsys.readouterr().out
+
+
+def test_a_plan_file_is_planned_on_its_cluster(one, tmp_path, capsys):
+    """Its drawing is the claim of the JSON, and so is its answer."""
+    from dra_lab.session import Session, read_sketch
+
+    file = tmp_path / "drawn.dralab.yaml"
+    session = Session("sample:eks-p4d", sketch=read_sketch(EKS[-1]), file=file)
+    session.comparing.keep(session.plan(), "first")
+    session.close()
+    assert main(["diff", str(file), f"{file}#first"]) == 0, capsys.readouterr().out
+
+
+@pytest.mark.parametrize("text", ["", "[1]", "{}", '{"kind": "Plan"}', '{"kind": "FleetPlan"}', "no json"])
+def test_what_is_no_plan_cannot_be_compared(one, tmp_path, text, capsys):
+    """Status 2 and one line that names the file."""
+    (tmp_path / "bad.json").write_text(text)
+    assert main(["diff", str(one), str(tmp_path / "bad.json")]) == 2
+    assert "bad.json" in capsys.readouterr().err
+
+
+def test_an_unknown_kept_plan_is_named(tmp_path, capsys):
+    (tmp_path / "x.dralab.yaml").write_text("apiVersion: dra-lab/v2\nkind: Drawing\n")
+    asked = f"{tmp_path / 'x.dralab.yaml'}#one"
+    assert main(["diff", asked, asked]) == 2
+    assert "no kept plan 'one'" in capsys.readouterr().err

@@ -1,0 +1,76 @@
+"""Plans that are kept for comparing: at most four, one undo step each, stored in the plan file."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from dra_lab.errors import InputError
+from dra_lab.session import Session, read_sketch
+
+
+@pytest.fixture
+def session(tmp_path):
+    """The shipped example with a plan file, answered."""
+    sketch = read_sketch("sample:eks-p4d/gpu-nic-pairs")
+    made = Session("sample:eks-p4d", sketch=sketch, file=tmp_path / "plan.dralab.yaml")
+    made.plan()
+    yield made
+    made.close()
+
+
+def test_a_kept_plan_has_its_answer_and_its_copies(session):
+    """The copies are counted afterwards, without an undo step of their own."""
+    name = session.comparing.keep(session.plan())
+    assert session.comparing.wait(60)
+    kept = session.comparing.kept(name)
+    assert (kept.figures["fitting"].value, kept.figures["copies"].value) == (3, 4)
+    assert len(kept.devices) == 4
+    session.undo()
+    assert session.comparing.plans == ()
+
+
+def test_kept_plans_are_in_the_file_of_the_drawing(session, tmp_path):
+    name = session.comparing.keep(session.plan(), "pairs")
+    session.comparing.wait(60)
+    again = Session(file=tmp_path / "plan.dralab.yaml")
+    assert again.comparing.kept(name) == session.comparing.kept(name)
+    again.close()
+
+
+def test_a_fifth_plan_is_refused(session):
+    """The message says what to do."""
+    for number in range(4):
+        session.comparing.keep(session.plan(), f"plan {number}")
+    with pytest.raises(InputError, match="remove one first"):
+        session.comparing.keep(session.plan())
+    session.comparing.remove("plan 0")
+    assert session.comparing.keep(session.plan()) == f"{session.sketch.name}, 1 link"
+
+
+def test_a_name_is_unique(session):
+    session.comparing.keep(session.plan(), "one")
+    session.comparing.keep(session.plan(), "two")
+    with pytest.raises(InputError, match="already"):
+        session.comparing.rename("two", "one")
+    session.comparing.rename("two", "three")
+    assert [kept.name for kept in session.comparing.plans] == ["one", "three"]
+
+
+def test_a_kept_plan_becomes_the_drawing_again(session):
+    """One undo step brings back what was drawn in between."""
+    sketch = session.sketch
+    session.comparing.keep(session.plan(), "linked")
+    session.edit(replace(sketch, links=()))
+    assert not session.comparing.is_drawn(session.comparing.kept("linked"))
+    session.comparing.restore("linked")
+    assert session.sketch == sketch
+    session.undo()
+    assert session.sketch.links == ()
+
+
+def test_a_plan_of_another_drawing_is_not_kept(session):
+    before = session.plan()
+    session.edit(replace(session.sketch, links=()))
+    with pytest.raises(InputError, match="still being planned"):
+        session.comparing.keep(before)

@@ -1,0 +1,72 @@
+"""Compare mode on the Python side: kept plans as columns, and every message of a person."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+from widget_messages import answered, say
+
+from dra_lab.widgets.plan_view import PlanView
+
+
+@pytest.fixture
+def view(session):
+    """The example kept with and without its link, in Compare mode."""
+    made = PlanView(session)
+    say(made, type="keep-plan", name="linked")
+    session.edit(replace(session.sketch, links=()))
+    answered(session)
+    say(made, type="keep-plan", name="plain")
+    assert session.comparing.wait(60)
+    session.show_mode("compare")
+    yield made
+    made.close()
+
+
+def test_the_columns_say_what_differs_and_which_is_best(view):
+    """kube-scheduler pairs both GPUs with the link only; the YAML of the second has a diff."""
+    row = view.compare
+    line = next(line for line in row["lines"] if line["key"] == "scheduler")
+    assert [cell["text"] for cell in line["cells"]] == ["as good as the plan", "pairs 1 of 2 GPUs"]
+    assert (line["differs"], line["cells"][0]["best"]) == (True, True)
+    assert [bool(plan.get("diff")) for plan in row["plans"]] == [False, True]
+
+
+def test_the_small_picture_has_the_devices_of_the_plan(view):
+    """Two GPUs and two NICs have their letters, on the PCIe roots of the best node."""
+    chips = [chip for place in view.compare["plans"][0]["places"] for chip in place["chips"]]
+    assert sorted(chip["letter"] for chip in chips if chip.get("letter")) == ["A", "A", "B", "B"]
+
+
+def test_the_present_drawing_is_marked_and_another_one_takes_its_place(view, session):
+    """Make this the drawing is one undo step."""
+    assert [plan.get("drawn", False) for plan in view.compare["plans"]] == [False, True]
+    say(view, type="restore-kept", name="linked")
+    assert [plan.get("drawn", False) for plan in view.compare["plans"]] == [True, False]
+    session.undo()
+    assert [plan.get("drawn", False) for plan in view.compare["plans"]] == [False, True]
+
+
+def test_plans_are_renamed_and_removed(view):
+    say(view, type="rename-kept", name="plain", to="without")
+    say(view, type="remove-kept", name="linked")
+    assert [plan["name"] for plan in view.compare["plans"]] == ["without"]
+    assert view.kept == 1
+
+
+def test_what_cannot_be_done_is_said(view):
+    """A name that is taken is refused in words, and nothing changes."""
+    say(view, type="rename-kept", name="plain", to="linked")
+    assert "already" in view.problem
+    assert [plan["name"] for plan in view.compare["plans"]] == ["linked", "plain"]
+
+
+def test_the_table_is_ready_to_be_copied(view):
+    assert view.compare["markdown"].startswith("| row | differs | linked | plain |")
+    assert view.compare["csv"].startswith("row,linked,plain\n")
+
+
+def test_nothing_travels_while_another_mode_is_shown(view, session):
+    """Columns and pictures are sent in Compare only."""
+    session.show_mode("plan")
+    assert (view.compare, view.kept) == ({}, 2)

@@ -1,0 +1,97 @@
+"""Kept plans side by side: rows, what is marked as best, what differs, and every form of the document."""
+
+from __future__ import annotations
+
+import csv
+
+from msgspec.structs import replace
+
+from dra_lab.model.sketch import Figure, Kept
+from dra_lab.words.comparison import (
+    comparison_csv,
+    comparison_frame,
+    comparison_json,
+    comparison_parts,
+    comparison_rows,
+    comparison_sentence,
+    differ,
+    yaml_diff,
+)
+from dra_lab.words.document import as_html, as_markdown
+
+
+def exact(**figures):
+    return {name.replace("__", "/"): Figure(value=value, bound=value) for name, value in figures.items()}
+
+
+ONE = Kept(
+    name="one",
+    mode="plan",
+    cluster="c",
+    node="n",
+    figures=exact(fitting=3, fitting__of=4, gpus=2, unpaired=0, numa=1, roots=2, copies=4, scheduler=1, placed=1),
+    yaml="a: 1\n",
+)
+TWO = replace(ONE, name="two", figures={**ONE.figures, **exact(unpaired=1, numa=2, copies=7, scheduler=0)})
+
+
+def row(plans, key):
+    return next(row for row in comparison_rows(plans) if row.key == key)
+
+
+def test_the_better_value_is_marked_and_the_row_differs():
+    """More copies and fewer NUMA nodes are better; what is equal is not marked."""
+    assert [cell.best for cell in row((ONE, TWO), "copies").cells] == [False, True]
+    assert [cell.best for cell in row((ONE, TWO), "numa").cells] == [True, False]
+    assert (row((ONE, TWO), "fits").differs, row((ONE, TWO), "fits").cells[0].best) == (False, False)
+
+
+def test_a_number_that_may_be_larger_is_not_compared():
+    """4 to 9 copies are neither more nor fewer than 7."""
+    open_ = replace(ONE, figures={**ONE.figures, "copies": Figure(value=4, bound=9)})
+    found = row((open_, TWO), "copies")
+    assert [(cell.text, cell.best) for cell in found.cells] == [("4 to 9", False), ("7", False)]
+    assert "most copies" not in comparison_sentence((open_, TWO))
+
+
+def test_claims_of_different_size_are_not_ranked_by_places():
+    """Six GPUs on two NUMA nodes are not worse aligned than two GPUs on one."""
+    six = replace(TWO, figures={**TWO.figures, **exact(gpus=6)})
+    assert not any(cell.best for cell in row((ONE, six), "numa").cells)
+    assert "aligned best" not in comparison_sentence((ONE, six))
+
+
+def test_the_sentence_names_the_best_aligned_and_the_roomiest():
+    said = comparison_sentence((ONE, TWO))
+    assert said == (
+        "“one” is aligned best: 1 NUMA node, 2 of 2 GPUs paired. "
+        "“two” leaves room for most copies: 7, 3 more than the next."
+    )
+
+
+def test_plans_that_differ_in_their_names_alone_are_the_same():
+    assert not differ((ONE, replace(ONE, name="other")))
+    assert differ((ONE, TWO))
+
+
+def test_another_manifest_is_a_difference_and_its_lines_have_signs():
+    other = replace(ONE, name="other", yaml="a: 2\n")
+    assert differ((ONE, other))
+    assert yaml_diff(ONE, other) == ("-a: 1", "+a: 2")
+
+
+def test_every_form_has_the_same_rows():
+    """JSON, CSV, Markdown, HTML and the DataFrame have the labels of all rows."""
+    plans = (ONE, TWO)
+    labels = [row.label for row in comparison_rows(plans)]
+    assert [row["label"] for row in comparison_json(plans)["rows"]] == labels
+    assert [line[0] for line in csv.reader(comparison_csv(plans).splitlines())][1:] == labels
+    assert list(comparison_frame(plans)["row"]) == labels
+    parts = list(comparison_parts(plans))
+    assert all(label in as_markdown(parts) and label in as_html(parts) for label in labels)
+
+
+def test_a_name_from_a_file_is_no_markup_and_no_formula():
+    hostile = replace(ONE, name="=1+<img src=x>")
+    assert "<img" not in as_html(comparison_parts((hostile, TWO)))
+    assert comparison_csv((hostile, TWO)).splitlines()[0].startswith("row,'=1+")

@@ -1,0 +1,196 @@
+// Compare mode: up to four kept plans as columns, what differs, a small picture of each, and the diff of their YAML.
+import { useId, useState } from "react";
+import type { ComparedPlan, CompareLine, CompareRow } from "../generated/models";
+import { useChannel, useTrait } from "../plan/model";
+import { Icon } from "../view/icon";
+import { keyed } from "../view/keyed";
+import { PaneProblem } from "../view/pane_problem";
+import { ColumnHead } from "./column_head";
+import { Places, PlacesLegend } from "./places";
+import { TableTools } from "./table_tools";
+
+/** Whether a row is said once above the columns: what was asked, if it is the same for all. */
+const isAbove = (line: CompareLine): boolean => ASKED.includes(line.key) && !line.differs;
+const ASKED = ["cluster", "release", "node"];
+
+export function CompareMode() {
+  const row = useTrait("compare");
+  const problem = useTrait("problem");
+  const channel = useChannel();
+  const plans = row.plans ?? [];
+  const isFull = plans.length >= (row.most ?? 4);
+  const asked = (row.lines ?? []).filter((line) => isAbove(line));
+  const keep = (
+    <button
+      type="button"
+      className="dra-button dra-primary"
+      data-key="keep"
+      disabled={isFull}
+      title={isFull ? "Remove a plan first" : undefined}
+      onClick={() => channel.send({ type: "keep-plan" })}
+    >
+      Keep this plan
+    </button>
+  );
+  return (
+    <section className="dra-mode-pane dra-compare" aria-label="Compare">
+      <header className="dra-compare-head">
+        <div>
+          <p className="dra-dim">
+            {plans.length > 1 && `${plans.length} kept plans. ≠ marks a row that differs, ★ the best value of a row.`}
+            {asked.map((line) => ` ${line.label}: ${line.cells[0]?.text}.`)}
+          </p>
+          <h2 role="status">{row.sentence}</h2>
+        </div>
+        {row.stage && (
+          <span className="dra-outcome-stage" role="status">
+            <span className="dra-spinner" aria-hidden="true" />
+            {row.stage} ...
+          </span>
+        )}
+        {plans.length > 0 && <TableTools markdown={row.markdown ?? ""} csv={row.csv ?? ""} />}
+        {keep}
+      </header>
+      <PaneProblem text={problem} onHide={() => channel.send({ type: "dismiss-problem" })} />
+      {plans.length > 0 ? (
+        <Columns row={row} plans={plans} />
+      ) : (
+        <p className="dra-compare-empty">
+          Draw a claim in Plan, keep its plan, change the drawing and keep it again. Up to {row.most ?? 4} plans stand
+          side by side.
+        </p>
+      )}
+    </section>
+  );
+}
+
+function Columns({ row, plans }: { row: CompareRow; plans: readonly ComparedPlan[] }) {
+  const channel = useChannel();
+  const [shown, setShown] = useState("");
+  const id = useId();
+  const diff = plans.find((plan) => plan.name === shown)?.diff ?? [];
+  return (
+    <div className="dra-compare-body" role="region" aria-label="Kept plans" tabIndex={0}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">
+              <span className="dra-sr">Question</span>
+            </th>
+            {plans.map((plan) => (
+              <ColumnHead key={plan.name} plan={plan} />
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {(row.lines ?? [])
+            .filter((line) => !isAbove(line))
+            .map((line) => (
+              <tr key={line.key} data-differs={line.differs ? "" : undefined}>
+                <th scope="row">
+                  <span className="dra-differs" aria-hidden="true">
+                    {line.differs ? "≠" : ""}
+                  </span>
+                  {line.label}
+                  {line.differs && <span className="dra-sr"> (differs)</span>}
+                </th>
+                <Cells line={line} plans={plans} shown={shown} panel={id} onDiff={setShown} />
+              </tr>
+            ))}
+          <tr className="dra-compare-pictures">
+            <th scope="row">
+              <span className="dra-differs" />
+              <span>Allocated devices</span>
+              <PlacesLegend />
+            </th>
+            {plans.map((plan) => (
+              <td key={plan.name}>
+                <Places plan={plan} />
+              </td>
+            ))}
+          </tr>
+          <tr>
+            <th scope="row">
+              <span className="dra-sr">Actions</span>
+            </th>
+            {plans.map((plan) => (
+              <td key={plan.name}>
+                {plan.drawn ? (
+                  <span className="dra-dim">This is the drawing.</span>
+                ) : (
+                  <button
+                    type="button"
+                    className="dra-button"
+                    onClick={() => channel.send({ type: "restore-kept", name: plan.name })}
+                  >
+                    Make this the drawing
+                  </button>
+                )}
+              </td>
+            ))}
+          </tr>
+        </tbody>
+      </table>
+      {diff.length > 0 && (
+        <section id={id} className="dra-compare-diff" aria-label={`YAML of ${shown} against ${plans[0]?.name ?? ""}`}>
+          <div className="dra-row">
+            <h3>
+              YAML of {shown} against {plans[0]?.name}
+            </h3>
+            <span className="dra-gap" />
+            <button type="button" className="dra-quiet" aria-label="Close the diff" onClick={() => setShown("")}>
+              <Icon name="cross" />
+            </button>
+          </div>
+          <div className="dra-diff">
+            {keyed(diff).map(([key, line]) => (
+              <div key={key} className="dra-diff-line" data-sign={line[0]}>
+                <span className="dra-diff-sign">{line[0]}</span>
+                {line.slice(1)}
+              </div>
+            ))}
+          </div>
+        </section>
+      )}
+    </div>
+  );
+}
+
+interface CellsProps {
+  line: CompareLine;
+  plans: readonly ComparedPlan[];
+  shown: string;
+  panel: string;
+  onDiff(name: string): void;
+}
+
+function Cells({ line, plans, shown, panel, onDiff }: CellsProps) {
+  return line.cells.map((cell, at) => {
+    const plan = plans[at];
+    if (!plan) return null;
+    const isOpen = shown === plan.name;
+    return (
+      <td key={plan.name} data-best={cell.best ? "" : undefined}>
+        {cell.best && (
+          <>
+            <span aria-hidden="true">★ </span>
+            <span className="dra-sr">best: </span>
+          </>
+        )}
+        {cell.text}
+        {line.key === "yaml" && (plan.diff ?? []).length > 0 && (
+          <button
+            type="button"
+            className="dra-link"
+            aria-expanded={isOpen}
+            aria-controls={isOpen ? panel : undefined}
+            aria-label={`Diff of ${plan.name}`}
+            onClick={() => onDiff(isOpen ? "" : plan.name)}
+          >
+            diff
+          </button>
+        )}
+      </td>
+    );
+  });
+}

@@ -1,0 +1,83 @@
+// A small picture of a kept plan's node: its PCIe roots with GPUs and NICs, and which of them the plan takes.
+import type { ChipRow, ComparedPlan, PlaceRow } from "../generated/models";
+import { keyed } from "../view/keyed";
+
+export function Places({ plan }: { plan: ComparedPlan }) {
+  const places = plan.places ?? [];
+  if (!places.length)
+    return <span className="dra-dim">{plan.node ? "This node is not loaded." : "Does not fit."}</span>;
+  const nodes = new Map<string, PlaceRow[]>();
+  for (const place of places) nodes.set(place.numa, [...(nodes.get(place.numa) ?? []), place]);
+  return (
+    <div className="dra-places" role="img" aria-label={inWords(plan)}>
+      {[...nodes].map(([numa, roots]) => (
+        <div key={numa} className="dra-place-numa">
+          <b>{numa ? `NUMA node ${numa}` : "NUMA node not known"}</b>
+          <div className="dra-place-roots">
+            {roots.map((place) => (
+              <div key={place.root} className="dra-place-root">
+                <span className="dra-dim">{place.root || "root not known"}</span>
+                <div className="dra-chips">
+                  {keyed(place.chips, (chip) => chip.name).map(([key, chip]) => (
+                    <Chip key={key} chip={chip} />
+                  ))}
+                </div>
+              </div>
+            ))}
+          </div>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+const COLOUR = /^#[0-9a-f]{3,8}$/i;
+
+function Chip({ chip }: { chip: ChipRow }) {
+  const { letter = "", colour = "", textColour = "" } = chip;
+  const isTaken = letter !== "" && COLOUR.test(colour) && COLOUR.test(textColour);
+  return (
+    <span
+      className="dra-chip"
+      data-kind={chip.kind}
+      data-state={isTaken ? "allocated" : chip.state}
+      style={isTaken ? { background: colour, color: textColour } : undefined}
+      title={`${chip.name}: ${isTaken ? `allocated for ${letter}` : chip.state}`}
+    >
+      {isTaken && <b>{letter} </b>}
+      {chip.name}
+    </span>
+  );
+}
+
+function inWords(plan: ComparedPlan): string {
+  const taken = (plan.places ?? []).flatMap((place) => place.chips.filter((chip) => chip.letter));
+  const words = taken.map((chip) => `${chip.letter} ${chip.name}`).join(", ");
+  return `Devices of ${plan.name} on ${plan.node ?? ""}: ${words || "none"}`;
+}
+
+/** What the chips mean: pattern and frame tell the states apart, not their colour alone. */
+export function PlacesLegend() {
+  return (
+    <ul className="dra-places-legend">
+      <li>
+        <span className="dra-chip" data-state="allocated">
+          <b>A</b>
+        </span>
+        allocated
+      </li>
+      <li>
+        <span className="dra-chip" data-state="free" />
+        free
+      </li>
+      <li>
+        <span className="dra-chip" data-state="in use" />
+        in use
+      </li>
+      <li>
+        <span className="dra-chip" data-state="not eligible" />
+        does not match
+      </li>
+    </ul>
+  );
+}
