@@ -22,6 +22,7 @@ from dra_lab.cli.options import (
 )
 from dra_lab.cli.output import add_output, add_write, print_findings, print_json, print_parts, print_yaml, refuse_write
 from dra_lab.cli.pods import pod_of
+from dra_lab.cli.status import FITS
 from dra_lab.cli.workloads import MOST_REPLICAS, add_workloads, is_fleet, workloads_of
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding
@@ -30,6 +31,7 @@ from dra_lab.model.plan import Plan
 if TYPE_CHECKING:
     from dra_lab.exports.bundle import Bundle, Wanted
     from dra_lab.gitops.asked import AskedPod
+    from dra_lab.session import Session
 
 _API_VERSIONS = ("v1", "v1beta2", "v1beta1")
 _EXAMPLES = ("pod", "deployment", "statefulset", "job", "none")
@@ -49,6 +51,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_workloads(parser)
     add_what_if(parser)
     add_write(parser)
+    text = "write two Jobs instead that measure what the link is worth (nccl-tests or ib_write_bw)"
+    parser.add_argument("--measure", action="store_true", help=text)
     text = "write the manifests also if kube-scheduler does not allocate the plan with them"
     parser.add_argument("--allow-worse", action="store_true", help=text)
     target = parser.add_argument_group("what it is written for")
@@ -134,11 +138,24 @@ def run(options: argparse.Namespace) -> int:
     session = session_of(options)
     plan: Plan = session.plan()
     session.wait()
+    if options.measure:
+        return _measure(options, session)
     target = Target(session.release, options.api_version, options.kind, options.namespace)
     made = bundle(drawn_of(session), target, wanted, pin=options.pin)
     # the session searched the manifest without pins: what is written was searched again
     others = (finding for finding in session.findings if not finding.rule.startswith("manifest-"))
     return _write(options, made, answer_sentence(plan, session.cluster), (*made.findings, *others))
+
+
+def _measure(options: argparse.Namespace, session: Session) -> int:
+    """Write the Jobs that measure the links, print their paths."""
+    from dra_lab.session.outputs import measure
+
+    if options.format == "yaml":
+        raise InputError("--measure writes a folder of Jobs; leave out -o yaml, and give --dir")
+    for path in measure(session, options.dir, namespace=options.namespace, overwrite=options.overwrite):
+        print(path)
+    return FITS
 
 
 def _write(options: argparse.Namespace, made: Bundle, sentence: str, findings: Iterable[Finding]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -44,8 +45,22 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_workloads(parser)
     add_what_if(parser)
     parser.add_argument("--time-limit", type=seconds, metavar="S", help="seconds after which the best so far is given")
+    text = "bandwidths that you measured with the link and without it; they replace the published range"
+    parser.add_argument("--measured", type=measured, metavar="WITH:WITHOUT", help=text)
     add_output(parser, all_of_it="print all of the answer: goals with proof, bandwidth with sources, nodes, reasons")
     parser.set_defaults(run=run)
+
+
+def measured(text: str) -> tuple[float, float]:
+    """Return two bandwidths. Raises argparse's error for anything but two numbers above 0."""
+    near, colon, far = text.partition(":")
+    try:
+        found = float(near), float(far)
+    except ValueError:
+        found = (0.0, 0.0)
+    if not colon or not all(0 < value < math.inf for value in found):
+        raise argparse.ArgumentTypeError(f"{text!r}: give two numbers above 0 as WITH:WITHOUT, for example 46.1:25.3")
+    return found
 
 
 def run(options: argparse.Namespace) -> int:
@@ -61,6 +76,10 @@ def run(options: argparse.Namespace) -> int:
     session = session_of(options)
     plan = plan_with_bar(session)
     session.wait()
+    if options.measured:
+        session.measured(*options.measured)
+        plan = session.plan()
+        session.wait()
     plan, findings = searched(plan, findings_of(options, session))
     _tell(options, plan, session.cluster, findings)
     return status_of(plan)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from msgspec import Struct
+from msgspec.structs import replace
 
 
 class GoalRegret(Struct, frozen=True):
@@ -23,7 +26,8 @@ class PathShare(Struct, frozen=True):
 
     `path` is a key of `topology.bandwidth.PATHS`, `words` says it; `low` and `high` are ratios to the bandwidth that
     a GPU and its NIC reach at one PCIe root, None where nothing is known; `kind` is `reference` (that path itself, of
-    which there are no `sources`), `measured` (published measurements), `derived` or `unknown`; `sources` say where;
+    which there are no `sources`), `measured` (published measurements), `yours` (by a person), `derived` or `unknown`;
+    `sources` say where;
     `against` names published measurements outside the range, and of what they are.
     """
 
@@ -55,3 +59,32 @@ class Regret(Struct, frozen=True):
     def paths_differ(self) -> bool:
         """Say whether the GPUs reach their NICs in other ways than in the plan."""
         return self.best != self.theirs
+
+
+REFERENCE, YOURS = "reference", "yours"
+"""Kinds of a `PathShare`: the path that others are compared with, and a ratio that a person measured."""
+
+
+def measured_path(regrets: Sequence[Regret]) -> str:
+    """Return the worst known path that kube-scheduler without links allocates, which a person can measure; "" if none.
+
+    Paths are in their order, the nearest first; the reference, and GPUs without a NIC, are not measured.
+    """
+    plain = next((regret.theirs for regret in regrets if regret.against == "plain"), ())
+    known = [share.path for share in plain if share.kind != REFERENCE and share.path not in ("none", "unknown")]
+    return known[-1] if known else ""
+
+
+def with_measured(regrets: Sequence[Regret], measured: Mapping[str, tuple[float, float]]) -> tuple[Regret, ...]:
+    """Return regrets with a person's own ratios for the paths of which they gave both numbers (with, without link)."""
+
+    def own(shares: tuple[PathShare, ...]) -> tuple[PathShare, ...]:
+        return tuple(_own(share, *measured[share.path]) if share.path in measured else share for share in shares)
+
+    return tuple(replace(regret, best=own(regret.best), theirs=own(regret.theirs)) for regret in regrets)
+
+
+def _own(share: PathShare, near: float, far: float) -> PathShare:
+    ratio = round(far / near, 2)
+    source = f"{far:g} without the link, {near:g} with it"
+    return replace(share, low=ratio, high=ratio, kind=YOURS, sources=(source,), against=(), note="")

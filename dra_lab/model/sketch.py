@@ -193,7 +193,8 @@ class Drawing(Value, frozen=True):
     is "" for the cluster's default; `node` is "" unless a person pinned one; `goals` is the order of goals 4 to 8 if
     a person changed it. `workloads` are the pods of the fleet; `editing` names the one whose only claim is the sketch,
     "" if the sketch is none of them. `layers` are what-if changes of the cluster, in their order; `kept` are plans for
-    comparing; `view` is what the screen shows, by setting.
+    comparing; `view` is what the screen shows, by setting. `measured` are bandwidths that a person measured with and
+    without the link, by the path between GPU and NIC without it (`topology.bandwidth.PATHS`).
     """
 
     sketch: ClaimSketch = ClaimSketch()
@@ -207,6 +208,7 @@ class Drawing(Value, frozen=True):
     layers: tuple[Layer, ...] = ()
     kept: tuple[Kept, ...] = ()
     view: dict[str, str] = {}
+    measured: dict[str, tuple[float, float]] = {}
     api_version: str = DRAWING_VERSION
     kind: str = "Drawing"
 

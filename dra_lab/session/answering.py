@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from dra_lab.errors import Cancelled, DraLabError
@@ -12,6 +13,7 @@ from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.layers import layered_release
 from dra_lab.model.plan import Plan
+from dra_lab.model.regret import with_measured
 from dra_lab.model.release import KubernetesRelease, has_gate
 from dra_lab.model.sketch import ClaimSketch, Drawing
 from dra_lab.planner.waiting import WaitingBar
@@ -225,6 +227,8 @@ class Answering:
             self.events.emit("progress")
 
     def _finish(self, number: int, plan: Plan | None, refusal: DraLabError | None) -> None:
+        if plan is not None and self.drawing.measured:
+            plan = replace(plan, regrets=with_measured(plan.regrets, self.drawing.measured))
         with self._lock:
             if number != self.number:
                 return

@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from dra_lab.authoring.names import object_name
-from dra_lab.errors import Cancelled, ExportError, UnsupportedFeature
+from dra_lab.errors import Cancelled, ExportError, InputError, UnsupportedFeature
 from dra_lab.exports.bundle import Bundle, Wanted, make_bundle, write_bundle
+from dra_lab.exports.files import write_files
 from dra_lab.exports.fleet_bundle import make_fleet_bundle
 from dra_lab.exports.manifests import ManifestText, manifest_yaml
+from dra_lab.exports.measure import measure_files
 from dra_lab.exports.targets import Target
+from dra_lab.manifests.files import expanded
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Workload
 from dra_lab.model.plan import Plan
@@ -102,6 +105,16 @@ def export(
     if made.is_worse and not allow_worse:
         raise ExportError(made.refusal("pin=True", "allow_worse=True"))
     return write_bundle(folder, made, overwrite=overwrite)
+
+
+def measure(
+    session: Answering, folder: str | Path, *, namespace: str = "", overwrite: bool = False
+) -> tuple[Path, ...]:
+    """Write the Jobs that measure what the drawn links are worth; returns the files. Raises InputError, ExportError."""
+    if session.answer is None or not session.is_answered:
+        raise InputError("there is no answer yet; measure when it is there")
+    texts = measure_files(session.cluster, session.answer, Target(session.release, namespace=namespace))
+    return write_files(expanded(folder), texts, {"name": session.sketch.name}, overwrite=overwrite)
 
 
 def bundle(

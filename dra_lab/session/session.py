@@ -5,6 +5,7 @@ How questions are answered stands in `answering`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +17,7 @@ from dra_lab.errors import DraLabError, InputError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.layers import with_possible_layers
 from dra_lab.model.plan import FIXED_GOALS, goal_order
+from dra_lab.model.regret import measured_path
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Drawing, check_sketch
 from dra_lab.session.answering import Answering
@@ -189,6 +191,21 @@ class Session(Answering):
         if named != self.drawing.goals:
             self.drawing = msgspec.structs.replace(self.drawing, goals=named)
             self._drawing_changed()
+
+    def measured(self, with_link: float, without_link: float) -> None:
+        """Use a person's own bandwidths in place of the published range: with the drawn links, and without them.
+
+        They are of the path that kube-scheduler allocates without links. Raises InputError for numbers that are not
+        above 0, and if the answer has no such path.
+        """
+        if not (0 < with_link < math.inf and 0 < without_link < math.inf):
+            raise InputError("give two bandwidths above 0, in the same unit: with the link, then without it")
+        path = measured_path(self.answer.regrets) if self.answer is not None and self.is_answered else ""
+        if not path:
+            raise InputError("without the link kube-scheduler allocates no GPU and NIC whose path can be measured")
+        own = {**self.drawing.measured, path: (float(with_link), float(without_link))}
+        self.drawing = msgspec.structs.replace(self.drawing, measured=own)
+        self._drawing_changed()
 
     def light(self, subject: str) -> None:
         """Light up a request or a device everywhere; "" for nothing."""

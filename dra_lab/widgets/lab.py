@@ -201,6 +201,17 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
             wanted=Wanted(workload=read_workload(Path(workload), templates) if workload else None),
         )
 
+    def measured(self, with_link: float, without_link: float) -> None:
+        """Replace the published range of bandwidth by your own two numbers; see `Session.measured`."""
+        self.session.measured(with_link, without_link)
+
+    def measure(self, folder: str | Path = "measure", *, overwrite: bool = False) -> tuple[Path, ...]:
+        """Write two Jobs that measure what the link is worth, with a README. Raises InputError and ExportError."""
+        from dra_lab.session.outputs import measure
+
+        self.plan()
+        return measure(self.session, folder, overwrite=overwrite)
+
     def draw(self, path: str | Path, *, node: str = "") -> Path:
         """Write the picture (`.svg`) or the whole answer (`.html`) to a file and return it. Raises ExportError."""
         from dra_lab.session.outputs import manifest, picture_page

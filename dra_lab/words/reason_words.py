@@ -8,12 +8,12 @@ from dra_lab.findings import Finding, shortened, sort_findings
 from dra_lab.model.fleet import FLEET_GOALS
 from dra_lab.model.plan import GOALS, Shortfall, Suggestion
 from dra_lab.model.reasons import Conflict, Element, Funnel, FunnelStep, Reasons, Relaxation
-from dra_lab.model.regret import PathShare, Regret
+from dra_lab.model.regret import YOURS, PathShare, Regret
 from dra_lab.words.document import Item, Lines, Part, Picture, Table, escaped
 from dra_lab.words.facts import FIRST_FITS, counted, sentence
 
 _TITLE = "Bandwidth from GPUs to NICs (large transfers), as a ratio to that on one PCIe root"
-_KINDS = {"measured": "published measurements", "derived": "derived, not measured"}
+_KINDS = {"measured": "published measurements", "derived": "derived, not measured", "yours": "measured by you"}
 _HEADS = {
     "published": "published",
     "gate": "not hidden",
@@ -211,14 +211,16 @@ def path_words(shares: Sequence[PathShare]) -> str:
 
 def _share_words(share: PathShare, shares: Sequence[PathShare]) -> str:
     gpus = sum(share.gpus for share in shares)
-    return f"{ratio_words(share)} on {share.gpus} of {counted(gpus, 'GPU')} ({share.words})"
+    by = ", measured by you" if share.kind == YOURS else ""
+    return f"{ratio_words(share)} on {share.gpus} of {counted(gpus, 'GPU')} ({share.words}{by})"
 
 
 def ratio_words(share: PathShare) -> str:
     """Return what a path leaves of the bandwidth: `1.0`, `0.45 to 0.64` or `not known`."""
     if share.low is None or share.high is None:
         return "not known"
-    return f"{share.low:.1f}" if share.low == share.high else f"{share.low:.2f} to {share.high:.2f}"
+    exact = f"{share.low:.2f}" if share.kind == YOURS else f"{share.low:.1f}"
+    return exact if share.low == share.high else f"{share.low:.2f} to {share.high:.2f}"
 
 
 def _bars(shares: Sequence[PathShare]) -> str:
