@@ -19,7 +19,9 @@ from dra_lab.widgets.canvas_rows import palette_rows, status_rows
 from dra_lab.widgets.canvas_values import CanvasHistory, CanvasStatus, PaletteRow
 from dra_lab.widgets.following import STATIC, Actions
 from dra_lab.widgets.lit import LitWidget
+from dra_lab.widgets.stored_output import drawing_parts
 from dra_lab.widgets.wire import wire
+from dra_lab.words.document import Part
 
 
 def read_sketch(value: object) -> ClaimSketch:
@@ -73,6 +75,10 @@ class ClaimCanvas(LitWidget):
     def draw(self, sketch: ClaimSketch) -> None:
         """Show another sketch, as one step that can be undone. Raises TraitError where it is inconsistent."""
         self.sketch = wire(sketch)
+
+    def stored_parts(self) -> list[Part]:
+        """Return the claim as its manifest says it, with the sentence of the answer."""
+        return drawing_parts(self._session) if self._session is not None else []
 
     def undo(self) -> None:
         """Go one step back in the one history of mouse, keyboard and Python; nothing happens where there is none."""

@@ -21,8 +21,10 @@ from dra_lab.widgets.bar_values import AskRow, CountsRow, DetailRow, FindingRow,
 from dra_lab.widgets.cluster_rows import counts, detail_rows, finding_rows, read_at, source_rows
 from dra_lab.widgets.following import STATIC, Actions, FollowingWidget
 from dra_lab.widgets.loading import Loading, Read, reading_of, reading_of_files
+from dra_lab.widgets.stored_output import source_parts
 from dra_lab.widgets.uploads import Upload
 from dra_lab.words.cluster_document import first_words, summary
+from dra_lab.words.document import Part
 
 
 class ClusterBar(FollowingWidget):
@@ -72,6 +74,10 @@ class ClusterBar(FollowingWidget):
         if self._session is not None:
             self.loading.cancel()
         super().close()
+
+    def stored_parts(self) -> list[Part]:
+        """Return what is in the cluster, in one line."""
+        return source_parts(self._session) if self._session is not None else []
 
     def _show_cluster(self) -> None:
         if (session := self._session) is None:

@@ -16,9 +16,11 @@ from dra_lab.errors import DraLabError, InputError
 from dra_lab.model.decoding import from_builtins
 from dra_lab.model.plan import Plan
 from dra_lab.session import Session
-from dra_lab.widgets.kernel_loop import LoopPoster, on_kernel_loop
+from dra_lab.widgets.kernel_loop import MOMENT, LoopPoster, on_kernel_loop
 from dra_lab.widgets.messages import DismissProblem, Message
+from dra_lab.widgets.stored_output import answer_parts, wait_for_answer, with_stored
 from dra_lab.widgets.wire import wire
+from dra_lab.words.document import Part, as_html
 
 Actions = Mapping[type[Message], Callable[[Any, Any], None]]
 """What a widget does with each message that it takes: called with the widget and the message."""
@@ -31,6 +33,9 @@ _ANYWIDGET_VERSION = anywidget.AnyWidget.class_traits()["_model_module_version"]
 _VERSIONS = f"{_ANYWIDGET_VERSION}||{EXTENSION_VERSION}"
 
 STATIC = Path(__file__).parent / "static"
+
+_SETTLED = 2.0
+"""Seconds after an answer in which the next edit may come: what the notebook stores does not follow each of them."""
 
 
 def latest_plan(session: Session | None) -> Plan | None:
@@ -49,12 +54,19 @@ class FollowingWidget(anywidget.AnyWidget):
     Values of the model and rows are turned into what travels. `actions` are the messages that the browser may send,
     and what is done with each; any other is refused. What goes wrong is told in `problem` until the same thing goes
     well; the other parts of the view, and the other views, stay usable. `mode` is what the planner screen shows.
+    `_stored` is the HTML that the notebook should store in place of the view, kept up to date while `_stores` is set,
+    which the browser does if it can write it into the notebook.
     """
+
+    is_part = False
+    """Whether another view of the same output speaks for it."""
 
     _model_module_version = traitlets.Unicode(_VERSIONS).tag(sync=True)
     _view_module_version = traitlets.Unicode(_VERSIONS).tag(sync=True)
     problem = traitlets.Unicode("").tag(sync=True)
     mode = traitlets.Unicode("plan").tag(sync=True)
+    _stores = traitlets.Bool(False).tag(sync=True)
+    _stored = traitlets.Unicode("").tag(sync=True)
 
     def __init__(self, session: Session | None = None, **traits: Any) -> None:
         """Show what the session knows, or the traits given by hand."""
@@ -69,6 +81,8 @@ class FollowingWidget(anywidget.AnyWidget):
             on_kernel_loop(session)
             self._when(session, self._show_mode, "mode")
             self._follow(session)
+            self._when(session, self._soon(self._store, _SETTLED), "plan", "cluster")
+            self.observe(lambda _change: self._store(), "_stores")
 
     def close(self) -> None:
         """Stop following the session and take the view away."""
@@ -79,6 +93,21 @@ class FollowingWidget(anywidget.AnyWidget):
 
     def _follow(self, session: Session) -> None:
         raise NotImplementedError
+
+    def stored_parts(self) -> list[Part]:
+        """Return the document that a notebook stores of the view; nothing for a view without a session."""
+        return answer_parts(self._session) if self._session is not None else []
+
+    def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        shown = super()._repr_mimebundle_(**options)
+        if shown is None or self._session is None:
+            return shown
+        wait_for_answer(self._session)
+        return with_stored(shown[0], self.stored_parts()), shown[1]
+
+    def _store(self) -> None:
+        if self._stores and not self.is_part and self._session is not None and not self._session.stale:
+            self._stored = as_html(self.stored_parts())
 
     def _show_mode(self) -> None:
         if self._session is not None:
@@ -93,7 +122,7 @@ class FollowingWidget(anywidget.AnyWidget):
         self._endings.extend(session.on(event, safely) for event in events)
         safely()
 
-    def _soon(self, show: Callable[[], None]) -> Callable[[], None]:
+    def _soon(self, show: Callable[[], None], seconds: float = MOMENT) -> Callable[[], None]:
         """Return what shows something a moment later, once for all that happens until then."""
 
         def safely() -> None:
@@ -102,7 +131,7 @@ class FollowingWidget(anywidget.AnyWidget):
         def soon() -> None:
             post = self._session.events.post if self._session is not None else None
             if isinstance(post, LoopPoster):
-                post.soon(safely)
+                post.soon(safely, seconds)
             else:
                 safely()
 

@@ -15,6 +15,8 @@ from dra_lab.widgets.example_values import ExampleRow, example_rows
 from dra_lab.widgets.fleet_values import Fleet
 from dra_lab.widgets.following import STATIC, Actions, latest_plan
 from dra_lab.widgets.lit import LitWidget
+from dra_lab.widgets.stored_output import picture_parts
+from dra_lab.words.document import Part
 
 SHOWN = ("best", "scheduler", "plain", "both")
 _NO_SLICES = "No ResourceSlices here: there is no hardware to show."
@@ -60,6 +62,10 @@ class HardwareView(LitWidget):
         self._when(session, self._show_stale, "plan")
         self._when(session, self._soon(self._show_stale), "solving")
         self._follow_light(session)
+
+    def stored_parts(self) -> list[Part]:
+        """Return the sentence of the answer with the picture of its node."""
+        return picture_parts(self._session) if self._session is not None else []
 
     def _show_fleet(self) -> None:
         if (session := self._session) is not None:

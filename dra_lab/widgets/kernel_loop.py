@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from dra_lab.session import Session
 
-_SOON = 0.1
+MOMENT = 0.1
 """Seconds in which a person takes no notice of a step."""
 
 
@@ -34,13 +34,13 @@ class LoopPoster:
         elif not self._loop.is_closed():
             self._loop.call_soon_threadsafe(call)
 
-    def soon(self, call: Callable[[], None]) -> None:
-        """Run a call, asked for on the loop's thread, a tenth of a second later: once for all times until then."""
+    def soon(self, call: Callable[[], None], seconds: float = MOMENT) -> None:
+        """Run a call, asked for on the loop's thread, some time later: once for all times until then."""
         if self._loop is None or self._loop.is_closed():
             call()
         elif call not in self._waiting:
             self._waiting.add(call)
-            self._loop.call_later(_SOON, self._now, call)
+            self._loop.call_later(seconds, self._now, call)
 
     def _now(self, call: Callable[[], None]) -> None:
         self._waiting.discard(call)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import ipywidgets
 
@@ -22,6 +22,7 @@ from dra_lab.widgets.following import FollowingWidget
 from dra_lab.widgets.hardware_view import HardwareView
 from dra_lab.widgets.kernel_loop import on_kernel_loop
 from dra_lab.widgets.plan_view import PlanView
+from dra_lab.widgets.stored_output import wait_for_answer, with_stored
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,6 +70,9 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         # The Tab key follows this order: the answer's tabs are at the bottom of the screen, so they come last.
         for view, name in zip(self._views, ("bar", "canvas", "hardware", "plan"), strict=True):
             view.add_class(f"dra-lab-{name}")
+        # One of them speaks for the cell that shows them all.
+        for view in (self.bar, self.canvas, self.hardware):
+            view.is_part = True
         # Two boxes: the outer one is the container whose width decides, the inner one the grid.
         self._grid = ipywidgets.Box(self._views)
         self._grid.add_class("dra-lab-grid")
@@ -77,6 +81,13 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         self.session.on("mode", self._show_mode)
         super().__init__([self._grid])
         self.add_class("dra-lab")
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any] | None:
+        shown: dict[str, Any] | None = super()._repr_mimebundle_(**options)
+        if shown is None or not self._views:
+            return shown
+        wait_for_answer(self.session)
+        return with_stored(shown, self.plan_view.stored_parts())
 
     def _show_mode(self) -> None:
         # The grid's class decides which views are seen, and where.

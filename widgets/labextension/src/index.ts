@@ -10,6 +10,7 @@ import { newPlan } from "./new_plan";
 import { listen, openInTab } from "./open_in_tab";
 import { isClusterFile } from "./planner_notebook";
 import { RunOnOpen } from "./run_on_open";
+import { StoredOutputs } from "./stored_output";
 import { wideAtFirst } from "./wide_first";
 import { registerWidgets } from "./widget_programs";
 
@@ -79,6 +80,7 @@ const plugin: JupyterFrontEndPlugin<void> = {
     if (shell) wideAtFirst(shell, Promise.all([app.restored, browser?.model.restored]));
     app.docRegistry.addWidgetExtension("Notebook", new RunOnOpen(app));
     app.docRegistry.addWidgetExtension("Notebook", new KernelGone(app));
+    app.docRegistry.addWidgetExtension("Notebook", new StoredOutputs());
     listen(app);
     listenForRunAgain(app);
     palette?.addItem({ command: NEW_PLAN, category: CATEGORY, args: { isPalette: true } });

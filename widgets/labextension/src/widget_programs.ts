@@ -1,4 +1,5 @@
 import { DOMWidgetModel, DOMWidgetView, type IJupyterWidgetRegistry } from "@jupyter-widgets/base";
+import { STORED } from "./stored_output";
 
 /** Where the widgets are registered; the same as in dra_lab/widgets/following.py, which says why. */
 export const MODULE = "anywidget";
@@ -41,6 +42,20 @@ class AnyView extends DOMWidgetView {
     const end = signal.aborted ? undefined : await program.default.render({ model: this.model, el: this.el, signal });
     if (signal.aborted) end?.();
     else signal.addEventListener("abort", () => end?.());
+    this.store();
+  }
+
+  /** Let the notebook store what Python wants it to, now and after each change (stored_output.ts). */
+  private store(): void {
+    const tell = (): void => {
+      const detail = { html: this.model.get("_stored") };
+      this.el.dispatchEvent(new CustomEvent(STORED, { bubbles: true, detail }));
+    };
+    this.listenTo(this.model, "change:_stored", tell);
+    tell();
+    if (this.model.get("_stores")) return;
+    this.model.set("_stores", true);
+    this.touch();
   }
 
   override remove(): this {

@@ -1,0 +1,61 @@
+"""What a notebook stores of a planner, and what is shown of it where its kernel is gone."""
+
+from __future__ import annotations
+
+import nbformat
+import pytest
+from lab_page import LabPage, write_notebook
+from lab_server import LabServer, until
+from playwright.sync_api import Browser
+
+pytestmark = pytest.mark.browser
+
+PLANNER = "from dra_lab import Lab\nlab = Lab(file=None)\nlab"
+OTHER = "from dra_lab.session import read_sketch; lab.sketch = read_sketch('sample:eks-p4d/four-pairs')"
+ALIKE = "window.jupyterapp.shell.currentWidget.content.widgets[0].model.toJSON().outputs[0].data['text/html']"
+
+
+def stored(server: LabServer, name: str) -> dict[str, str]:
+    """Return the only output of a saved notebook by MIME type."""
+    ((output,),) = [cell.outputs for cell in nbformat.read(server.root / name, as_version=4).cells]
+    return output.data
+
+
+@pytest.fixture
+def page(server: LabServer, chromium: Browser):
+    """A page of its own: its notebook is saved and opened again."""
+    made = LabPage(chromium.new_context(reduced_motion="reduce"), server)
+    yield made
+    made.check()
+    made.close()
+
+
+def test_a_saved_planner_is_read_without_its_kernel(server, page):
+    """What the notebook stored stands in for the widget, with the way back to the planner."""
+    write_notebook(server.root / "stored.ipynb", [PLANNER])
+    page.open("stored.ipynb").run_all()
+    page.page.locator(".dra-lab .dra-answer[data-state=fits]").first.wait_for(timeout=60_000)
+    page.command("docmanager:save")
+    page.release()
+    server.end_sessions("stored.ipynb")
+    page.open("stored.ipynb")
+    page.page.locator(".dra-result", has_text="Fits on 3 of 4 nodes").wait_for()
+    assert page.page.locator(".dra-result img").evaluate("image => image.naturalWidth") > 300
+    page.picture("stored-output")
+    page.page.get_by_role("button", name="Run the cell to plan").click()
+    page.page.locator(".dra-lab .dra-answer[data-state=fits]").first.wait_for(timeout=60_000)
+    server.end_sessions("stored.ipynb")
+
+
+def test_what_is_stored_follows_the_planner(server, page):
+    """Some seconds after an edit, and the view on the screen is the same as before."""
+    write_notebook(server.root / "follows.ipynb", [PLANNER])
+    page.open("follows.ipynb").run_all()
+    page.page.locator(".dra-lab .dra-answer[data-state=fits]").first.wait_for(timeout=60_000)
+    page.page.locator(".dra-lab").evaluate("element => { element.isTheFirst = true }")
+    page.run(OTHER)
+    until(lambda: "four-pairs" in page.page.evaluate(ALIKE), "the output follows")
+    assert page.page.locator(".dra-lab").evaluate("element => element.isTheFirst")
+    page.command("docmanager:save")
+    assert "4 of 4 GPUs paired" in "".join(stored(server, "follows.ipynb")["text/html"])
+    server.end_sessions("follows.ipynb")
