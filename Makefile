@@ -128,7 +128,7 @@ installed: front-end
 
 clean:
 	$(call say,removing what was built; $(PLANS)/ stays)
-	@rm -rf $(VENV) dist build dra_lab/widgets/static dra_lab/labextension widgets/node_modules \
+	@rm -rf $(VENV) dist build dra_lab/widgets/static dra_lab/pictures/static dra_lab/labextension widgets/node_modules \
 	  widgets/labextension/node_modules widgets/labextension/lib widgets/labextension/*.tsbuildinfo \
 	  .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -58,7 +58,7 @@ def test_the_wheel_holds_the_built_widgets(wheel_names):
     """Each widget has its bundle and its style sheet."""
     stems = ("claim_canvas", "cluster_bar", "plan_view", "hardware_view")
     wanted = {f"dra_lab/widgets/static/{stem}.{ending}" for stem in stems for ending in ("js", "css")}
-    assert wanted - set(wheel_names) == set()
+    assert wanted | {"dra_lab/pictures/static/plan_page.js"} <= set(wheel_names)
 
 
 def test_the_wheel_holds_the_extension_once(wheel_names):

@@ -1,5 +1,5 @@
 // Bundles each widget into one ES module and one style sheet beside the Python half:
-// ../dra_lab/widgets/static/<stem>.{js,css}.
+// ../dra_lab/widgets/static/<stem>.{js,css}, and the program of a plan's page into ../dra_lab/pictures/static.
 
 import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -30,13 +30,23 @@ const options = {
   logLevel: "warning",
 };
 
+/** The program of a plan's page is a script in the page itself and no module. */
+const page = {
+  ...options,
+  entryPoints: [join(here, "src", "plan_page.ts")],
+  outdir: join(here, "..", "dra_lab", "pictures", "static"),
+  format: "iife",
+};
+
 mkdirSync(outdir, { recursive: true });
 if (watch) {
   const context = await esbuild.context(options);
   await context.watch();
+  await (await esbuild.context(page)).watch();
   console.log("watching src/ ; Ctrl+C ends it");
 } else {
   await esbuild.build(options);
+  await esbuild.build(page);
   for (const file of readdirSync(outdir).filter((name) => /\.(js|css)$/.test(name))) {
     const bytes = readFileSync(join(outdir, file));
     console.log(

@@ -24,7 +24,8 @@ ROOT = HERE.parent
 STATIC = ROOT / "dra_lab" / "widgets" / "static"
 EXTENSION = ROOT / "dra_lab" / "labextension"
 STEMS = ("claim_canvas", "cluster_bar", "plan_view", "hardware_view")
-BUNDLES = tuple(STATIC / f"{stem}.{ending}" for stem in STEMS for ending in ("js", "css"))
+PAGE = ROOT / "dra_lab" / "pictures" / "static" / "plan_page.js"
+BUNDLES = (*(STATIC / f"{stem}.{ending}" for stem in STEMS for ending in ("js", "css")), PAGE)
 
 
 class FrontEndError(Exception):

@@ -1,4 +1,7 @@
-"""A plan as one self-contained HTML page to send to a colleague: no script, no request, light and dark, printable."""
+"""A plan as one self-contained HTML page to send to a colleague: no request, light and dark, printable.
+
+Without its program (a reader that blocks scripts, a print) the page has the same answer, and its pictures side by side.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +14,18 @@ from dra_lab.model.sketch import asks
 from dra_lab.pictures.fleet import fleet_svg
 from dra_lab.pictures.hardware import hardware_svg
 from dra_lab.pictures.letters import colours, letters
+from dra_lab.pictures.page_program import plan_data, policy, program
 from dra_lab.pictures.states import over_each_other
 from dra_lab.words.document import Part, Picture, Sentence, Table, as_html, escaped
 from dra_lab.words.facts import FIRST_FITS, first_fits, proof_words, search_end, taken_words
 from dra_lab.words.plan_document import NAMES, plan_parts
 from dra_lab.words.reason_words import finding_lines
 
-_CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 _STYLE = """
 :root { color-scheme: light dark; --paper: #ffffff; --ink: #1f2328; --dim: #57606a; --line: #d0d7de; --soft: #f6f8fa;
-  --error: #b42318; --warning: #8a5a00; --note: #57606a; }
+  --error: #b42318; --warning: #8a5a00; --note: #57606a; --focus: #0b62c4; }
 @media (prefers-color-scheme: dark) { :root { --paper: #16191d; --ink: #e8eaed; --dim: #a5adb6; --line: #3a414a;
-  --soft: #1e2227; --error: #ff8a80; --warning: #e3b341; --note: #a5adb6; } }
+  --soft: #1e2227; --error: #ff8a80; --warning: #e3b341; --note: #a5adb6; --focus: #6cb2ff; } }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--paper); color: var(--ink);
   font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
@@ -41,13 +44,25 @@ ul { list-style: none; margin: 0; padding: 0; } li { padding: 8px 0; border-bott
   overflow-wrap: anywhere; }
 .advice { color: var(--dim); } .error { color: var(--error); } .warning { color: var(--warning); }
 .note { color: var(--note); } .severity { font-weight: 700; }
+fieldset { border: 0; margin: 0 0 10px; padding: 0; display: flex; flex-wrap: wrap; gap: 4px 18px; }
+legend { float: left; padding: 0; margin-right: 18px; color: var(--dim); } label { cursor: pointer; }
+.card { background: var(--soft); border: 1px solid var(--line); border-radius: 8px; padding: 10px 14px; margin: 0;
+  overflow-wrap: anywhere; align-self: start; position: sticky; top: 12px; } .card strong { display: block; }
+.is-lit > * { background: var(--soft); } .is-lit > :first-child { box-shadow: inset 3px 0 0 var(--focus); }
+.heading { display: flex; align-items: baseline; gap: 16px; } [hidden] { display: none !important; }
+button { font: inherit; font-size: 13px; padding: 2px 12px; border: 1px solid var(--line); border-radius: 6px;
+  background: var(--soft); color: var(--ink); cursor: pointer; }
+:focus-visible { outline: 2px solid var(--focus); outline-offset: 2px; }
 .letter { display: inline-block; min-width: 22px; padding: 0 6px; border-radius: 5px; text-align: center;
   font-weight: 700; }
 pre { background: var(--soft); border: 1px solid var(--line); border-radius: 8px; padding: 14px 16px; overflow-x: auto;
   font: 13px/1.55 ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
-@media print { main { padding: 0; max-width: none; } pre { white-space: pre-wrap; } }
+@media print { fieldset, .card, button { display: none; } main { padding: 0; max-width: none; }
+  pre { white-space: pre-wrap; } }
 """
-_END = """<p class="facts">Made with dra-lab.</p></main></body></html>
+_YAML_HEADING = """<div class="heading"><h2>Manifests</h2><button type="button" id="copy" hidden>Copy</button></div>"""
+_MADE = """<p class="facts">Made with dra-lab. Drop this page on the planner to open its drawing.</p></main>"""
+_END = """</body></html>
 """
 
 
@@ -55,16 +70,20 @@ def report_page(cluster: Cluster, plan: Plan | None, yaml_text: str = "", *, nod
     """Return the page: answer, pictures, goals beside kube-scheduler's, bandwidth, reasons, findings, YAML.
 
     `node` is the one to draw, "" for the plan's, the nearest of a misfit, or the first. Without a plan the page shows
-    the node's hardware. All text is escaped, the page's own policy forbids scripts and requests, and the same plan
-    gives the same page. Raises NodeError for a node that the cluster does not have.
+    the node's hardware. All text is escaped, the page's own policy forbids requests and every script but its own, and
+    the same plan gives the same page. The drawing is in the page as data, which `drawing_in` reads. Raises NodeError
+    for a node that the cluster does not have.
     """
     drawn = node or node_to_draw(plan) or next(iter(cluster.node_names), "")
     if plan is None:
         title = f"{drawn} on {cluster.name}" if drawn else cluster.name
-        return "\n".join((_head(title), as_html(_bare(cluster, title, drawn), page=True), _END))
+        return "\n".join((_head(title), as_html(_bare(cluster, title, drawn), page=True), _MADE, _END))
     title = f"{plan.sketch.name} on {plan.cluster or cluster.name}"
-    manifests = f"<h2>Manifests</h2><pre>{_code(yaml_text)}</pre>" if yaml_text else ""
-    return "\n".join((_head(title), as_html(_answer(cluster, plan, title, drawn), page=True), manifests, _END))
+    manifests = f'{_YAML_HEADING}<pre id="yaml" tabindex="0">{_code(yaml_text)}</pre>' if yaml_text else ""
+    script = program()
+    run = f"<script>{script}</script>" if script else ""
+    answer = as_html(_answer(cluster, plan, title, drawn), page=True)
+    return "\n".join((_head(title, script), answer, manifests, _MADE, plan_data(cluster, plan), run, _END))
 
 
 def _answer(cluster: Cluster, plan: Plan, title: str, node: str) -> Iterator[Part]:
@@ -102,10 +121,10 @@ def _bare(cluster: Cluster, title: str, node: str) -> list[Part]:
     return [Sentence(title), Picture(picture), finding_lines(cluster.findings)]
 
 
-def _head(title: str) -> str:
+def _head(title: str, script: str = "") -> str:
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{_CSP}">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy(script)}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="referrer" content="no-referrer">'
         f"<title>{escaped(title)}</title><style>{_STYLE}</style></head>\n<body><main>"
@@ -128,39 +147,61 @@ def _requests(plan: Plan) -> Table:
     rows = []
     for request in plan.sketch.requests:
         colour, name = inks[request.name], escaped(request.name)
-        sign = f'<span class="letter" style="background:{colour.fill};color:{colour.text}">{signs[request.name]}</span>'
+        style = f'style="background:{colour.fill};color:{colour.text}"'
+        sign = f'<span class="letter" data-request="{name}" {style}>{signs[request.name]}</span>'
         ways = " or ".join(f"{'all' if a.all_devices else a.count} × {a.device_class_name}" for a in asks(request))
         rows.append((Picture(f"{sign} {name}", request.name), ways))
     return Table(("request", "asks for"), rows, "Requests")
 
 
 def _pictures(cluster: Cluster, plan: Plan, node: str) -> str:
-    parts = []
-    if node:
-        best = "best" if plan.fits and node == plan.node else "hardware"
-        parts.append(_figure(best, hardware_svg(cluster, node, plan=plan, prefix="best")))
-        if node == plan.node and (other := _compared_picture(cluster, plan)):
-            parts.append(other)
     strip = ""
     if plan.node_classes:
         words = "solid: fits as well as the best; hatched: less well; outline: does not fit; dotted: not decided"
         strip = _figure(words, fleet_svg(plan, width=960, prefix="fleet"))
-    return f'<h2>Where it fits</h2>{strip}<div class="columns">{"".join(parts)}</div>' if parts or strip else ""
+    pictures = [*_of_node(cluster, plan, node)] if node else []
+    if not strip and not pictures:
+        return ""
+    choice = ""
+    if len(pictures) > 1:
+        rows = "".join(_CHOICE.format(show=show, label=escaped(_SHOWN[show]), on=on) for show, _, on in pictures)
+        choice = f'<fieldset class="choice" hidden><legend>Show</legend>{rows}</fieldset>'
+    figures = "".join(figure for _, figure, _ in pictures)
+    card = '<p class="card" aria-live="polite" hidden>Point at a device to see all about it.</p>' if pictures else ""
+    return f'<h2>Where it fits</h2>{strip}{choice}<div class="columns">{figures}{card}</div>'
 
 
-def _compared_picture(cluster: Cluster, plan: Plan) -> str:
-    """Return the picture of what kube-scheduler takes: with the manifest where that differs, else without links."""
-    show, told = over_each_other(plan), plan.first_fit
-    if show == "both":
-        svg = hardware_svg(cluster, plan.node, plan=plan, show="both", prefix="both")
-        return _figure(f"best and {FIRST_FITS['manifest'].name}", svg)
-    if show == "both-plain":
-        svg = hardware_svg(cluster, plan.node, plan=plan, show="plain", prefix="plain")
-        same = "; with this manifest it takes the best" if told is not None and told.placements else ""
-        return _figure(f"{FIRST_FITS['plain'].name}{same}", svg)
-    return ""
+_SHOWN = {
+    "best": "Best",
+    "scheduler": "Scheduler",
+    "plain": "Scheduler, no links",
+    "both": "Difference",
+}
+_CHOICE = '<label><input type="radio" name="show" value="{show}"{on}> {label}</label>'
 
 
-def _figure(caption: str, svg: str) -> str:
+def _of_node(cluster: Cluster, plan: Plan, node: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the pictures of a node: what each shows, its figure, and what marks the one that is shown first.
+
+    Without the program the best and the difference are shown. The difference is to what kube-scheduler takes with the
+    manifest, or without links where the manifest makes it take the best.
+    """
+    own = plan.fits and node == plan.node
+    first = "best" if own else "hardware"
+    yield "best", _figure(first, hardware_svg(cluster, node, plan=plan, prefix="best"), "best"), " checked"
+    if not own:
+        return
+    for show, found in (("scheduler", plan.first_fit), ("plain", plan.first_fit_plain)):
+        if found is not None and found.placements:
+            svg = hardware_svg(cluster, node, plan=plan, show=show, prefix=show)
+            yield show, _figure(_SHOWN[show], svg, show, hidden=True), ""
+    if difference := over_each_other(plan):
+        told = FIRST_FITS["manifest" if difference == "both" else "plain"]
+        svg = hardware_svg(cluster, node, plan=plan, show=difference, prefix="both")
+        yield "both", _figure(f"best and {told.name}", svg, "both"), ""
+
+
+def _figure(caption: str, svg: str, show: str = "", *, hidden: bool = False) -> str:
     told = f"<figcaption>{escaped(caption)}</figcaption>" if caption else ""
-    return f"<figure>{told}{svg}</figure>"
+    named = f' data-show="{show}"' if show else ""
+    return f"<figure{named}{' hidden' if hidden else ''}>{told}{svg}</figure>"

@@ -15,7 +15,7 @@ from dra_lab.checks.documents import check_text
 from dra_lab.errors import DraLabError, ManifestError
 from dra_lab.findings import Origin, Severity
 from dra_lab.manifests.documents import decode_object, hub_document
-from dra_lab.manifests.drawings import drawing_of, is_drawing
+from dra_lab.manifests.drawings import decode_drawing, drawing_of, is_drawing
 from dra_lab.manifests.kyaml import is_kyaml
 from dra_lab.manifests.versions import written_path
 from dra_lab.manifests.yaml_text import YamlDocument, load_yaml
@@ -31,6 +31,7 @@ CLAIM_KINDS = {"ResourceClaimTemplate": ResourceClaimTemplate, "ResourceClaim": 
 DRAWING = "Drawing"
 MAX_CLAIM_CHARACTERS = 4 * 2**20
 _OF_CLUSTERS = ("ResourceSlice", "Node", "List")
+_SAMPLE = "sample:"
 _BETWEEN = re.compile(r"^---\n", re.MULTILINE)
 """What stands between documents; a selector may have such a line too, but further to the right."""
 
@@ -103,6 +104,25 @@ def open_text(session: Session, text: str, source: str = "") -> str:
     name, spec = _decoded(claims[0] if claims else _claim_of(text), source)
     _open(session, sketch_of(spec, name or "claim"), text)
     return _others(claims, source) if len(claims) > 1 else ""
+
+
+def open_page(session: Session, drawing: str, source: str = "") -> str:
+    """Open the plan file of a plan's page with the shipped cluster that it names; return what is missing, or "".
+
+    Another cluster than a shipped one is not read: a page may come from anybody. Raises SketchError or ManifestError;
+    the present drawing then stays.
+    """
+    plan = decode_drawing(drawing, source)
+    other = plan.cluster and plan.cluster != session.cluster.name
+    if other and plan.cluster.startswith(_SAMPLE):
+        session.load(plan.cluster)
+    _open(session, plan.sketch, drawing)
+    if not other or plan.cluster == session.cluster.name:
+        return ""
+    return (
+        f"{source or 'The page'} was planned on {plan.cluster}, which is not loaded. "
+        f"Its drawing is now planned on {session.cluster.name}. Load {plan.cluster} to see the same answer"
+    )
 
 
 def _open(session: Session, sketch: ClaimSketch, text: str) -> None:

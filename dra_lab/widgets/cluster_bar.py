@@ -150,17 +150,21 @@ class ClusterBar(FollowingWidget):
 
     def _opened(self, files: Mapping[str, str | bytes]) -> bool:
         """Open a single drawing or claim on the canvas; say whether that was what was dropped."""
-        from dra_lab.session.claim_text import is_drawn_text, open_text
+        from dra_lab.pictures.page_program import drawing_in
+        from dra_lab.session.claim_text import is_drawn_text, open_page, open_text
 
         if self._session is None or len(files) != 1:
             return False
         ((name, data),) = files.items()
         text = data if isinstance(data, str) else as_utf8(data).decode("utf-8", "replace")
-        if not is_drawn_text(text):
+        page = drawing_in(text)
+        if page is None and not is_drawn_text(text):
             return False
         self.refused = ""
         try:
-            self.refused = open_text(self._session, text, name)
+            self.refused = (
+                open_text(self._session, text, name) if page is None else open_page(self._session, page, name)
+            )
         except DraLabError as error:
             self.refused = str(error)
         return True

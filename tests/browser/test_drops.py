@@ -46,6 +46,17 @@ def test_a_dropped_claim_opens_on_the_canvas_and_is_spoken(planner):
     until(lambda: planner.lab.eval("lab.sketch.name") == "gpu-nic-pairs", "the drawing before")
 
 
+def test_a_dropped_page_of_a_plan_opens_as_that_plan(planner):
+    """Drawing and shipped cluster are those of the page."""
+    planner.lab.run("lab.load('sample:dgx-h100'); lab.draw('dropped.html')")
+    data = (planner.lab.server.root / "dropped.html").read_bytes()
+    planner.lab.run("lab.load('sample:eks-p4d'); lab.session.clear()")
+    drop(planner, "plan.html", data)
+    until(lambda: planner.lab.eval("len(lab.sketch.requests)") == 2, "the drawing of the page")
+    assert planner.lab.eval("lab.cluster.name") == "sample:dgx-h100"
+    planner.root.locator(".dra-answer[data-state=fits]").first.wait_for()
+
+
 def test_a_dropped_claim_that_is_wrong_is_told_with_its_line_and_changes_nothing(planner):
     """File, line and field stand in the choice; drawing and cluster stay."""
     drop(planner, "claim.yaml", CLAIM.replace("exactly", "exactl").encode())

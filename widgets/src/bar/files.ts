@@ -6,7 +6,7 @@ import type { BarChannel } from "./model";
 export const PIECE = 2 * 1024 * 1024;
 /** What is taken from the browser at once; the same as dra_lab.widgets.uploads.MAX_UPLOAD_BYTES. */
 export const MAX_BYTES = 256 * 1024 * 1024;
-const ENDINGS = /\.(json|ya?ml|tar\.gz|tgz|xml|txt)$/i;
+const ENDINGS = /\.(json|ya?ml|tar\.gz|tgz|xml|txt|html)$/i;
 
 export interface ChosenFiles {
   readonly files: readonly File[];
@@ -31,11 +31,14 @@ export function chooseFiles(list: Iterable<File>): ChosenFiles {
     };
   }
   if (!files.length)
-    return { files: [], problem: `${others.join(", ") || "Nothing"} is no .json, .yaml, .tar.gz, .xml or .txt file.` };
+    return {
+      files: [],
+      problem: `${others.join(", ") || "Nothing"} is no .json, .yaml, .tar.gz, .xml, .txt or .html file.`,
+    };
   return {
     files,
     problem: others.length
-      ? `Left out, since they are neither JSON, YAML, XML, text nor an archive: ${others.join(", ")}`
+      ? `Left out, since they are neither JSON, YAML, XML, HTML, text nor an archive: ${others.join(", ")}`
       : "",
   };
 }

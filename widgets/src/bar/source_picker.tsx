@@ -160,7 +160,7 @@ function FileChooser({ onTake }: { onTake(files: FileList): void }) {
         ref={files}
         type="file"
         multiple
-        accept=".json,.yaml,.yml,.gz,.tgz,.xml,.txt"
+        accept=".json,.yaml,.yml,.gz,.tgz,.xml,.txt,.html"
         hidden
         tabIndex={-1}
         aria-hidden="true"

@@ -1,0 +1,67 @@
+"""What a plan's page carries beside its words: the policy, the program and the plan as data, which dra-lab can read."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64encode
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from dra_lab.manifests.drawings import encode_drawing
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.plan import Plan
+from dra_lab.model.sketch import Drawing
+from dra_lab.words.plan_document import answer_sentence
+from dra_lab.words.plan_json import placement_value
+
+_PROGRAM = Path(__file__).parent / "static" / "plan_page.js"
+_CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+_KIND = "PlanPage"
+_OPEN, _CLOSE = '<script type="application/json" id="dra-lab-plan">', "</script>"
+
+
+def program() -> str:
+    """Return the program of the page, "" in a checkout whose front end was never built."""
+    return _PROGRAM.read_text(encoding="utf-8").rstrip() if _PROGRAM.is_file() else ""
+
+
+def policy(script: str) -> str:
+    """Return the page's policy: no request, and no script but this one."""
+    if not script:
+        return _CSP
+    return f"{_CSP}; script-src 'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'"
+
+
+def plan_data(cluster: Cluster, plan: Plan) -> str:
+    """Return the element that carries the drawing as a plan file, the cluster's name and the answer in short."""
+    drawing = Drawing(sketch=plan.sketch, cluster=plan.cluster or cluster.name, release=plan.release)
+    value = {
+        "kind": _KIND,
+        "cluster": drawing.cluster,
+        "release": plan.release,
+        "drawing": encode_drawing(drawing),
+        "answer": {
+            "sentence": answer_sentence(plan, cluster),
+            "node": plan.node,
+            "proven": plan.proven,
+            "placements": [placement_value(placement) for placement in plan.placements],
+        },
+    }
+    # As text of JSON these signs are the same; none of them can end the element.
+    text = re.sub(r"[<>&]", lambda sign: f"\\u{ord(sign[0]):04x}", json.dumps(value, sort_keys=True))
+    return f"{_OPEN}{text}{_CLOSE}"
+
+
+def drawing_in(page: str) -> str | None:
+    """Return the plan file in the text of a plan's page, None where the text is no such page."""
+    start = page.find(_OPEN)
+    if start < 0:
+        return None
+    try:
+        value: Any = json.loads(page[start + len(_OPEN) : page.find(_CLOSE, start)])
+    except (ValueError, RecursionError):
+        return None
+    drawing = value.get("drawing") if isinstance(value, dict) and value.get("kind") == _KIND else None
+    return drawing if isinstance(drawing, str) else None
