@@ -53,6 +53,17 @@ def test_launcher_card_opens_a_notebook_that_runs(doorway, server):
     assert code_of(server, "plan.ipynb") == ('from dra_lab import Lab\nlab = Lab(file="plan.dralab.yaml")\nlab')
 
 
+def test_a_new_plan_shows_the_planner_and_not_its_code(doorway):
+    """The code is one click away; nothing says that a folder was not found while the notebook is made."""
+    page = doorway()
+    page.page.locator(".jp-LauncherCard", has_text="DRA Lab: new plan").first.click()
+    opened(page)
+    shown = page.page.locator(".jp-Notebook:visible")
+    shown.locator(".jp-InputCollapser, .jp-Placeholder").first.wait_for()
+    assert shown.locator(".jp-CodeCell .jp-InputArea-editor:visible").count() == 0
+    assert page.page.locator(".jp-Dialog").count() == 0
+
+
 def test_palette_command_opens_a_notebook_that_runs(doorway):
     """The command palette finds the same command under its name."""
     page = doorway()

@@ -39,7 +39,8 @@ export function plannerNotebook(name: string, clusterFile: string | null): Noteb
       {
         cell_type: "code",
         id: "plan",
-        metadata: {},
+        // The planner is what counts; the code stays one click away.
+        metadata: { jupyter: { source_hidden: true } },
         outputs: [],
         execution_count: null,
         source: ["from dra_lab import Lab", `lab = Lab(${args})`, "lab"].join("\n"),
