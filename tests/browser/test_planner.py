@@ -159,7 +159,7 @@ def test_a_killed_kernel_loses_nothing(planner):
     shown.lab.kill_kernel()
     shown.lab.wait_for_new_kernel()
     shown.page.locator(".jp-Dialog").get_by_role("button", name="Ok").click()
-    shown.page.get_by_role("button", name="Run again up to here").click()
+    shown.page.get_by_role("button", name="Restart and run to here").click()
     shown.page.locator(".dra-lost").first.wait_for(state="detached")
     until(lambda: shown.page.locator(".dra-lab").count() >= 1, "the planner is back")
     until(lambda: shown.lab.eval("lab.sketch.requests[0].exactly.count") == 3, "three GPUs again", timeout=30)

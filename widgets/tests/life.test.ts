@@ -36,6 +36,20 @@ test.each(["comm_live_update", "comm:close", "destroy"])(
   },
 );
 
+test("in a planner only its bar says so", () => {
+  const [planner, bar, part] = ["dra-lab", "dra-lab-bar", "dra-lab-hardware"].map((name) => {
+    const node = document.createElement("div");
+    node.className = name;
+    return node;
+  });
+  const views = [hardware(), hardware()];
+  bar!.append(views[0]!.el);
+  part!.append(views[1]!.el);
+  planner!.append(bar!, part!);
+  gone(planner!);
+  expect(views.map(({ el }) => el.querySelectorAll(".dra-lost").length)).toEqual([1, 0]);
+});
+
 test("a kernel that is gone concerns the views of its notebook only", () => {
   const [here, there] = [hardware(), hardware()];
   gone(here.el);

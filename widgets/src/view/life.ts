@@ -53,7 +53,7 @@ export class Life {
   }
 }
 
-export const LOST = "The kernel behind this has ended or was restarted: what is shown here is no longer answered.";
+export const LOST = "The kernel has stopped. This is the last answer; run the cell to continue.";
 
 /** Ask for the cells of an element to be run; returns whether somebody does it. */
 export function runAgain(element: Element): boolean {

@@ -1,14 +1,20 @@
 // The line that says that the kernel is gone, with the way back: in JupyterLab a button, elsewhere what to press.
-import { useState } from "react";
+import { useCallback, useState } from "react";
 import { LOST, runAgain } from "./life";
 
+/** Shown once: by a view that stands alone, and by the bar for all views of a planner. */
 export function Lost({ className }: { className: string }) {
+  const [isPart, setPart] = useState(false);
   const [isTold, setTold] = useState(false);
+  const place = useCallback((line: HTMLElement | null) => {
+    if (line) setPart(line.closest(".dra-lab") !== null && line.closest(".dra-lab-bar") === null);
+  }, []);
+  if (isPart) return null;
   return (
-    <div className={className} role="alert">
+    <div ref={place} className={className} role="alert">
       <span>{LOST}</span>
       <button type="button" className="dra-button" onClick={(event) => setTold(!runAgain(event.currentTarget))}>
-        Run again up to here
+        Restart and run to here
       </button>
       <span>{isTold && "Run its cell again: Shift+Enter."}</span>
     </div>
