@@ -5,10 +5,12 @@ Without its program (a reader that blocks scripts, a print) the page has the sam
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from dra_lab.authoring.free_words import unread_words
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import Plan
 from dra_lab.model.sketch import asks
 from dra_lab.pictures.fleet import fleet_svg
@@ -49,6 +51,8 @@ legend { float: left; padding: 0; margin-right: 18px; color: var(--dim); } label
 .card { background: var(--soft); border: 1px solid var(--line); border-radius: 8px; padding: 10px 14px; margin: 0;
   overflow-wrap: anywhere; align-self: start; position: sticky; top: 12px; } .card strong { display: block; }
 .is-lit > * { background: var(--soft); } .is-lit > :first-child { box-shadow: inset 3px 0 0 var(--focus); }
+.stepper input { width: 100%; } .steps { max-height: 320px; overflow-y: auto; margin: 0; padding-left: 48px; }
+.steps .is-now { background: var(--soft); box-shadow: inset 3px 0 0 var(--focus); padding-left: 8px; }
 .heading { display: flex; align-items: baseline; gap: 16px; } [hidden] { display: none !important; }
 button { font: inherit; font-size: 13px; padding: 2px 12px; border: 1px solid var(--line); border-radius: 6px;
   background: var(--soft); color: var(--ink); cursor: pointer; }
@@ -57,8 +61,8 @@ button { font: inherit; font-size: 13px; padding: 2px 12px; border: 1px solid va
   font-weight: 700; }
 pre { background: var(--soft); border: 1px solid var(--line); border-radius: 8px; padding: 14px 16px; overflow-x: auto;
   font: 13px/1.55 ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
-@media print { fieldset, .card, button { display: none; } main { padding: 0; max-width: none; }
-  pre { white-space: pre-wrap; } }
+@media print { fieldset, .card, button, .stepper { display: none; } .steps { max-height: none; }
+  main { padding: 0; max-width: none; } pre { white-space: pre-wrap; } }
 """
 _YAML_HEADING = """<div class="heading"><h2>Manifests</h2><button type="button" id="copy" hidden>Copy</button></div>"""
 _MADE = """<p class="facts">Made with dra-lab. Drop this page on the planner to open its drawing.</p></main>"""
@@ -66,13 +70,22 @@ _END = """</body></html>
 """
 
 
-def report_page(cluster: Cluster, plan: Plan | None, yaml_text: str = "", *, node: str = "") -> str:
+class SearchStep(NamedTuple):
+    """A step of kube-scheduler's search in words, with the devices that it tries or allocates."""
+
+    words: str
+    devices: Sequence[DeviceID] = ()
+
+
+def report_page(
+    cluster: Cluster, plan: Plan | None, yaml_text: str = "", *, node: str = "", steps: Sequence[SearchStep] = ()
+) -> str:
     """Return the page: answer, pictures, goals beside kube-scheduler's, bandwidth, reasons, findings, YAML.
 
     `node` is the one to draw, "" for the plan's, the nearest of a misfit, or the first. Without a plan the page shows
-    the node's hardware. All text is escaped, the page's own policy forbids requests and every script but its own, and
-    the same plan gives the same page. The drawing is in the page as data, which `drawing_in` reads. Raises NodeError
-    for a node that the cluster does not have.
+    the node's hardware. `steps` are those of kube-scheduler's search on the node, folded. All text is escaped, the
+    page's own policy forbids requests and every script but its own, and the same plan gives the same page. The drawing
+    is in the page as data, which `drawing_in` reads. Raises NodeError for a node that the cluster does not have.
     """
     drawn = node or node_to_draw(plan) or next(iter(cluster.node_names), "")
     if plan is None:
@@ -83,7 +96,9 @@ def report_page(cluster: Cluster, plan: Plan | None, yaml_text: str = "", *, nod
     script = program()
     run = f"<script>{script}</script>" if script else ""
     answer = as_html(_answer(cluster, plan, title, drawn), page=True)
-    return "\n".join((_head(title, script), answer, manifests, _MADE, plan_data(cluster, plan), run, _END))
+    return "\n".join(
+        (_head(title, script), answer, _search(steps), manifests, _MADE, plan_data(cluster, plan), run, _END)
+    )
 
 
 def _answer(cluster: Cluster, plan: Plan, title: str, node: str) -> Iterator[Part]:
@@ -133,6 +148,20 @@ def _head(title: str, script: str = "") -> str:
 
 def _code(text: str) -> str:
     return "\n".join(map(escaped, text.split("\n")))
+
+
+def _search(steps: Sequence[SearchStep]) -> str:
+    """Return the steps as a list, which the program walks through with a slider."""
+    if not steps:
+        return ""
+    items = "".join(
+        f'<li data-devices="{escaped(" ".join(map(str, step.devices)))}">{escaped(step.words)}</li>' for step in steps
+    )
+    slider = f'<input type="range" id="step" min="1" max="{len(steps)}" value="1" aria-label="Step of the search">'
+    return (
+        "<h2>kube-scheduler&#x27;s search, step by step</h2>"
+        f'<div class="stepper" hidden>{slider}</div><ol class="steps" tabindex="0">{items}</ol>'
+    )
 
 
 def _facts(cluster: Cluster, plan: Plan) -> str:

@@ -9,7 +9,7 @@ import pytest
 from lab_page import AXE
 from playwright.sync_api import Browser, Page
 
-from dra_lab.pictures.report import report_page
+from dra_lab.pictures.report import SearchStep, report_page
 from dra_lab.planner import make_plan
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
@@ -25,7 +25,8 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     cluster = load_cluster("sample:eks-p4d")
     plan = make_plan(cluster, read_sketch("sample:eks-p4d/gpu-nic-pairs"))
     path = tmp_path_factory.mktemp("page") / "plan.html"
-    path.write_text(report_page(cluster, plan, YAML), encoding="utf-8")
+    steps = [SearchStep(f"gives {one.reference} {one.device.device}", [one.device]) for one in plan.placements]
+    path.write_text(report_page(cluster, plan, YAML, steps=steps), encoding="utf-8")
     return path
 
 
@@ -114,3 +115,14 @@ def test_a_reader_without_scripts_sees_best_and_difference(chromium: Browser, fi
     found = shown(opened)
     context.close()
     assert found == ["best", "both"]
+
+
+def test_the_slider_walks_through_the_search(page: Page):
+    """Each step is marked in the list, spoken, and its device lit in the picture."""
+    slider = page.get_by_role("slider", name="Step of the search")
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    now = page.locator(".steps .is-now")
+    assert now.count() == 1
+    assert slider.get_attribute("aria-valuetext") == now.text_content()
+    assert page.locator("figure:visible .dra-hw-lit").count() == 1

@@ -106,7 +106,7 @@ function stepThrough(page: Document): void {
   const show = (): void => {
     const at = Number(slider.value) - 1;
     for (const [number, step] of steps.entries()) step.classList.toggle("is-now", number === at);
-    const devices = new Set((steps[at]?.dataset.devices ?? "").split("\n"));
+    const devices = new Set((steps[at]?.dataset.devices ?? "").split(" "));
     for (const item of page.querySelectorAll("svg [data-id]"))
       item.classList.toggle("dra-hw-lit", devices.has(item.getAttribute("data-id") ?? ""));
     slider.setAttribute("aria-valuetext", steps[at]?.textContent ?? "");
