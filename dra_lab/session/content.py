@@ -8,11 +8,16 @@ from msgspec.structs import replace
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.layers import Layer, with_possible_layers
 from dra_lab.model.sketch import ClaimSketch, Drawing, Kept, PodDrawing
+from dra_lab.session.scene import Scene
 
 
 class Content(Struct, frozen=True):
-    """The parts of a `Drawing` that are steps of the undo history; `editing` names the workload on the canvas."""
+    """One step of the undo history: parts of a `Drawing`, and the scene that they stand in.
 
+    `editing` names the workload on the canvas. Two steps are equal if they show the same in the same scene.
+    """
+
+    scene: Scene
     sketch: ClaimSketch = ClaimSketch()
     workloads: tuple[PodDrawing, ...] = ()
     editing: str = ""
@@ -26,12 +31,15 @@ class Content(Struct, frozen=True):
 
     def into(self, drawing: Drawing) -> Drawing:
         """Return a drawing with this content."""
-        return replace(drawing, **{name: getattr(self, name) for name in self.__struct_fields__})
+        return replace(drawing, **{name: getattr(self, name) for name in _OF_DRAWING})
 
 
-def content_of(drawing: Drawing) -> Content:
-    """Return the content of a drawing."""
-    return Content(*(getattr(drawing, name) for name in Content.__struct_fields__))
+_OF_DRAWING = tuple(name for name in Content.__struct_fields__ if name != "scene")
+
+
+def content_of(drawing: Drawing, scene: Scene) -> Content:
+    """Return the content of a drawing in a scene."""
+    return Content(scene, *(getattr(drawing, name) for name in _OF_DRAWING))
 
 
 def on_other_cluster(content: Content, cluster: Cluster) -> Content:

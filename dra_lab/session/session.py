@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
+from msgspec.structs import replace
 
 from dra_lab.errors import DraLabError, InputError
 from dra_lab.model.cluster import Cluster
@@ -34,6 +34,7 @@ from dra_lab.session.preparing import (
     is_prepared,
     prepare,
 )
+from dra_lab.session.scene import Loaded, Scene
 from dra_lab.sources import load_cluster, load_texts
 
 if TYPE_CHECKING:
@@ -83,8 +84,8 @@ class Session(Answering):
         version = release.version if isinstance(release, KubernetesRelease) else release
         drawing, self.example = first_drawing(kept, cluster, sketch, version, node, goals, examples=self.file is None)
         own = release.gates if isinstance(release, KubernetesRelease) else {}
-        self.history: History[Content] = History(content_of(drawing))
         self.snapshot, self.drawing, self.problem = first_cluster(cluster, drawing, node)
+        self.history: History[Content] = History(content_of(drawing, Scene(Loaded(self.snapshot))))
         self._layers = drawing.layers
         self.cluster, self.refused_layers = with_possible_layers(self.snapshot, drawing.layers)
         self.fleet = Fleet(self)
@@ -126,26 +127,40 @@ class Session(Answering):
         self._drawing_changed("fleet", asks=False)
 
     def undo(self) -> bool:
-        """Take back the latest edit; returns False when there is none."""
+        """Undo the latest edit, load or opened file; returns False when there is none."""
         return self._step(self.history.undo)
 
     def redo(self) -> bool:
-        """Make the latest undone edit again; returns False when there is none."""
+        """Redo the latest undone step; returns False when there is none."""
         return self._step(self.history.redo)
 
     def clear(self) -> None:
         """Begin with an empty drawing; can be undone."""
-        self.edit(msgspec.structs.replace(self.sketch, requests=(), links=(), config=()))
+        self.edit(replace(self.sketch, requests=(), links=(), config=()))
 
     def move(self, layout: Mapping[str, tuple[float, float]]) -> None:
         """Keep where the boxes stand; no undo step, no new answer."""
-        self.drawing = msgspec.structs.replace(self.drawing, layout=dict(layout))
+        self.drawing = replace(self.drawing, layout=dict(layout))
         self._save()
         self.events.emit("layout")
 
     def load(self, source: str | Path | Cluster) -> None:
-        """Take another cluster and keep the drawing. Raises like `load_cluster`, keeping the present one."""
+        """Take another cluster and keep the drawing: one undo step.
+
+        Raises like `load_cluster`, keeping the present one.
+        """
         self._take(source if isinstance(source, Cluster) else load_cluster(source))
+
+    def open(self, drawing: Drawing, cluster: Cluster | None = None) -> None:
+        """Show another drawing with its places, and with `cluster` on that one: one undo step.
+
+        Raises SketchError, keeping everything, when the drawing is inconsistent.
+        """
+        check_sketch(drawing.sketch)
+        present = self.history.present
+        whole = drawing.workloads or drawing.layers or drawing.kept
+        content = content_of(drawing, present.scene) if whole else present.with_sketch(drawing.sketch)
+        self._enter(content, cluster, drawing.layout)
 
     def load_texts(self, texts: Mapping[str, str]) -> None:
         """Take the cluster of texts by file name (files dropped on the planner). Raises like `load_texts`."""
@@ -171,17 +186,17 @@ class Session(Answering):
         """Plan and write for another release ("" for the cluster's own). Raises InputError when it is unknown."""
         if version:
             KubernetesRelease(version)
-        self.drawing = msgspec.structs.replace(self.drawing, release=version)
+        self.drawing = replace(self.drawing, release=version)
         rest = tuple(layer for layer in self.drawing.layers if layer.change != "release")
         if rest != self.drawing.layers:
-            self.change(msgspec.structs.replace(self.history.present, layers=rest))
+            self.change(replace(self.history.present, layers=rest))
         else:
             self._drawing_changed("cluster")
 
     def pin(self, node: str) -> None:
         """Plan on this node only; "" for the best node. Raises InputError when the cluster has no such node."""
         check_node(self.cluster, node)
-        self.drawing = msgspec.structs.replace(self.drawing, node=node)
+        self.drawing = replace(self.drawing, node=node)
         self._drawing_changed()
 
     def order_goals(self, goals: Sequence[str] = ()) -> None:
@@ -189,7 +204,7 @@ class Session(Answering):
         order = goal_order(goals)
         named = () if order == goal_order(()) else order[len(FIXED_GOALS) :]
         if named != self.drawing.goals:
-            self.drawing = msgspec.structs.replace(self.drawing, goals=named)
+            self.drawing = replace(self.drawing, goals=named)
             self._drawing_changed()
 
     def measured(self, with_link: float, without_link: float) -> None:
@@ -204,7 +219,7 @@ class Session(Answering):
         if not path:
             raise InputError("without the link kube-scheduler allocates no GPU and NIC whose path can be measured")
         own = {**self.drawing.measured, path: (float(with_link), float(without_link))}
-        self.drawing = msgspec.structs.replace(self.drawing, measured=own)
+        self.drawing = replace(self.drawing, measured=own)
         self._drawing_changed()
 
     def light(self, subject: str) -> None:
@@ -229,7 +244,7 @@ class Session(Answering):
         self.ask = {}
         if option == "reload":
             self.drawing = self.file.read() or Drawing()
-            self.history.push(content_of(self.drawing))
+            self.history.push(content_of(self.drawing, self.history.present.scene))
             self._layer(self.snapshot)
             self._drawing_changed("cluster", "sketch", "layout", "fleet", "history", save=False)
         else:
@@ -275,9 +290,10 @@ class Session(Answering):
         with self._lock:
             self._said_before = checked_findings(self.cluster, self._said_before)
             self._layer(snapshot)
+            self.history.present.scene.loaded.cluster = snapshot
             if self.drawing.node and self.drawing.node not in cluster.node_by_name:
                 self.problem = f"The node {self.drawing.node}, on which was planned, is gone; planning on all nodes"
-                self.drawing = msgspec.structs.replace(self.drawing, node="")
+                self.drawing = replace(self.drawing, node="")
                 self.events.emit("problem")
         self.events.emit("cluster")
         self._answer_anew()
@@ -290,29 +306,47 @@ class Session(Answering):
         self.snapshot, self._layers = snapshot, layers
 
     def _take(self, cluster: Cluster) -> None:
-        self._live.end()
-        self._said_before = ()
-        self.history.replace_present(on_other_cluster(self.history.present, cluster))
-        self._layer(cluster)
-        self.drawing = msgspec.structs.replace(self.drawing, cluster=cluster.name, node="")
-        self.problem = ""
-        self._drawing_changed("cluster", "fleet", "problem")
+        self._enter(self.history.present, cluster, self.drawing.layout)
+
+    def _enter(self, content: Content, cluster: Cluster | None, layout: Mapping[str, tuple[float, float]]) -> None:
+        """Begin a scene, as one undo step; without a cluster on the present one."""
+        if cluster is None:
+            scene = Scene(self.history.present.scene.loaded, self.drawing.node, layout)
+        else:
+            content, scene = on_other_cluster(content, cluster), Scene(Loaded(cluster), layout=layout)
+        self._step(lambda: self.history.push(replace(content, scene=scene)))
 
     def _step(self, move: Callable[[], bool]) -> bool:
         before = self.history.present
+        before.scene.node, before.scene.layout = self.drawing.node, dict(self.drawing.layout)
         if not move():
             return False
         now = self.history.present
         events = ["sketch"] if now.sketch != before.sketch else []
-        if now.layers != before.layers:
+        if now.scene is not before.scene:
+            events += self._show_scene(before.scene)
+        elif now.layers != before.layers:
             self._said_before = checked_findings(self.cluster, self._said_before)
             self._layer(self.snapshot)
             events.append("cluster")
         is_asked = bool(events)  # of the claim alone: workloads and kept plans are no part of that question
-        if msgspec.structs.replace(now, sketch=before.sketch) != before:
+        if replace(now, sketch=before.sketch, scene=before.scene) != before:
             events.append("fleet")
         self._drawing_changed(*events, "history", asks=is_asked)
         return True
+
+    def _show_scene(self, before: Scene) -> list[str]:
+        """Take over what the history's present step stands on, which is another scene; return what has changed."""
+        scene = self.history.present.scene
+        name = scene.loaded.cluster.name
+        self.drawing = replace(self.drawing, cluster=name, node=scene.node, layout=dict(scene.layout))
+        if scene.loaded is before.loaded:
+            self._layer(self.snapshot)
+            return ["cluster", "layout"]
+        self._live.end()
+        self._said_before, self.problem = (), ""
+        self._layer(scene.loaded.cluster)
+        return ["cluster", "layout", "problem"]
 
     def _drawing_changed(self, *events: str, save: bool = True, asks: bool = True) -> None:
         self.example = False
