@@ -12,14 +12,18 @@ from dra_lab.errors import DraLabError
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import from_builtins
+from dra_lab.model.names import split_request
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link
 from dra_lab.session import Session
-from dra_lab.widgets.canvas_values import CanvasStatus, LinkOptionRow, LinkRow, PaletteRow, RequestRow
+from dra_lab.widgets.canvas_values import CanvasStatus, LinkOptionRow, LinkRow, PaletteRow, ProblemRow, RequestRow
+from dra_lab.widgets.part_rows import config_rows, missing_fields, part_rows
 from dra_lab.widgets.selector_words import without_text
 
 if TYPE_CHECKING:
+    from dra_lab.authoring.compile import CompiledClaim
     from dra_lab.authoring.palette import PaletteEntry
+    from dra_lab.authoring.status import RequestStatus
 
 MAX_MATCHING_IDS = 200
 """Devices of a request that the browser is told for lighting up; more would only make the message long."""
@@ -51,16 +55,44 @@ def status_rows(session: Session, before: Mapping[str, Any] | None = None) -> Ca
     Where the devices of a large cluster are still being counted for the drawing, links are as they were `before`.
     """
     cluster, sketch, release = session.cluster, session.sketch, session.release
+    config, gates, rows = config_rows(sketch), missing_fields(release), _request_rows(sketch, session.status)
     if not session.is_counted:
         known = from_builtins(before or {}, CanvasStatus)
         links = {link.name: known.links.get(link.name, LinkRow(label=link.where)) for link in sketch.links}
-        rows = _request_rows(sketch, session.status)
-        return CanvasStatus(requests=rows, links=links, pairs=known.pairs, counting=not session.is_prepared)
+        counting = not session.is_prepared
+        return CanvasStatus(
+            requests=rows, links=links, pairs=known.pairs, counting=counting, config=config, gates=gates
+        )
+    compiled = _compiled(cluster, sketch, release)
     return CanvasStatus(
-        requests=_request_rows(sketch, session.status),
-        links=_link_rows(cluster, sketch, release),
+        requests={
+            request.name: msgspec.structs.replace(
+                rows[request.name],
+                field=_field(compiled, request.name),
+                note=_notes(compiled, request.name),
+                parts=part_rows(cluster, request, release),
+            )
+            for request in sketch.requests
+        },
+        links=_link_rows(cluster, sketch, release, compiled),
         pairs=_pairs(cluster, sketch, release),
+        config=config,
+        gates=gates,
     )
+
+
+def problem_rows(session: Session) -> tuple[ProblemRow, ...]:
+    """Return the requests and links of the drawing that keep it from fitting, each with the cause in a sentence."""
+    from dra_lab.planner.causes import causes
+
+    plan = session.answer
+    if plan is None or plan.fits or plan.cluster != session.cluster.name:
+        return ()
+    found = causes(plan)
+    said = {name: short.message for short in reversed(plan.shortfalls) for name in short.subject.split(", ")}
+    first = plan.shortfalls[0].message if plan.shortfalls else ""
+    named = [*(("request", name) for name in found.requests), *(("link", name) for name in found.links)]
+    return tuple(ProblemRow(kind=kind, name=name, text=said.get(name, first)) for kind, name in named)
 
 
 def _request_rows(sketch: ClaimSketch, known: Mapping[str, Any]) -> dict[str, RequestRow]:
@@ -78,11 +110,15 @@ def _request_rows(sketch: ClaimSketch, known: Mapping[str, Any]) -> dict[str, Re
             kind=status.kind if status else "other",
             matching=len(status.matching) if status else 0,
             total=status.total if status else 0,
-            text=status.text if status else "",
+            text=_with_free(status) if status else "",
             error=without_text(status.error) if status else "",
             matching_ids=tuple(str(device) for device in status.matching[:MAX_MATCHING_IDS]) if status else (),
         )
     return rows
+
+
+def _with_free(status: RequestStatus) -> str:
+    return f"{status.text}, {status.free:,} free" if status.matching and not status.error else status.text
 
 
 def _options(
@@ -96,17 +132,20 @@ def _options(
     )
 
 
-def _link_rows(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelease) -> dict[str, LinkRow]:
-    findings = _findings(cluster, sketch, release)
+def _link_rows(
+    cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelease, compiled: CompiledClaim | None
+) -> dict[str, LinkRow]:
+    fields = _link_fields(cluster, sketch, release)
     rows = {}
     for link in sketch.links:
         options = _options(cluster, sketch, link, release)
         here = next((option for option in options if option.where == link.where), None)
-        told = [finding for finding in findings if finding.subject == link.name]
+        told = [finding for finding in compiled.findings if finding.subject == link.name] if compiled else []
         problems = [here.reason] if here and not here.enabled else []
         problems += [_sentence(finding) for finding in told if finding.severity is Severity.ERROR]
         rows[link.name] = LinkRow(
             label=here.label if here else link.where,
+            field=fields.get(link.name, ""),
             problem=" ".join(problems),
             note=" ".join(_sentence(finding) for finding in told if finding.severity is not Severity.ERROR),
             options=options,
@@ -114,14 +153,45 @@ def _link_rows(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelease
     return rows
 
 
-def _findings(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelease) -> tuple[Finding, ...]:
-    """Return what writing the claim down would tell; a drawing that cannot be written is the plan's to explain."""
+def _link_fields(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelease) -> dict[str, str]:
+    """Return what every link that can be written becomes in the claim."""
+    from dra_lab.authoring.compile_links import writable_links
+
+    fields = {}
+    for item in writable_links(sketch, cluster, release)[0]:
+        each = f", one per pair ({item.groups})" if item.link.kind.paired and item.groups > 1 else ""
+        text = f"{item.link.kind.constraint}: {item.attribute}{each}"
+        fields[item.link.name] = f"firstAvailable, the first with {text}" if item.soft else text
+    return fields
+
+
+def _compiled(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelease) -> CompiledClaim | None:
+    """Return the claim of the drawing; None for a drawing that cannot be written, which is the plan's to explain."""
     from dra_lab.authoring.compile import compile_claim
 
     try:
-        return tuple(compile_claim(sketch, cluster, release).findings)
+        return compile_claim(sketch, cluster, release)
     except DraLabError:
-        return ()
+        return None
+
+
+def _field(compiled: CompiledClaim | None, name: str) -> str:
+    """Return where a drawn request stands in the claim: as one request, or as several that are numbered."""
+    if compiled is None:
+        return ""
+    written = [request.name for request in compiled.spec.devices.requests]
+    at = [number for number, own in enumerate(written) if split_request(compiled.origin.get(own, own))[0] == name]
+    if not at:
+        return ""
+    if len(at) > 2 and at[-1] - at[0] == len(at) - 1:
+        return f"devices.requests[{at[0]}] to [{at[-1]}]"
+    return f"devices.requests{', '.join(f'[{number}]' for number in at)}"
+
+
+def _notes(compiled: CompiledClaim | None, name: str) -> str:
+    """Return what cannot be written of a request, or not for the release."""
+    told = compiled.findings if compiled else ()
+    return " ".join(_sentence(finding) for finding in told if split_request(finding.subject)[0] == name)
 
 
 def _sentence(finding: Finding) -> str:

@@ -45,11 +45,47 @@ class LinkOptionRow(Row, frozen=True):
     reason: str = ""
 
 
+class SelectorRow(Row, frozen=True):
+    """What one selector finds among the devices of its class ("16 of 28 match, 9 free"), or what is wrong with it."""
+
+    text: str = ""
+    error: str = ""
+
+
+class AmountRow(Row, frozen=True):
+    """What is known of an amount that is requested of each device.
+
+    `unit` is what it counts ("CPUs"), "bytes" for an amount that is written with a suffix such as Gi; `note` says what
+    the device's request policy makes of it; with `wrong`, why no device can serve it.
+    """
+
+    key: str
+    unit: str = ""
+    note: str = ""
+    wrong: bool = False
+
+
+class PartRow(Row, frozen=True):
+    """What is known of one way to serve a request: `exactly`, or one entry of `firstAvailable`.
+
+    `class_words` says which devices the class selects; `text` how many match, and how many of them are free; `keys` are
+    the further amounts that its devices have; `drivers` are the drivers of its devices.
+    """
+
+    class_words: str = ""
+    text: str = ""
+    selectors: tuple[SelectorRow, ...] = ()
+    amounts: tuple[AmountRow, ...] = ()
+    keys: tuple[str, ...] = ()
+    drivers: tuple[str, ...] = ()
+
+
 class RequestRow(Row, frozen=True):
     """What is known of a drawn request: its letter and colours in every picture, and which devices match it.
 
     `text` is the sentence under the name ("12 of 64 match; 3 lack the attribute"); `error` is the selector's message;
-    `matching_ids` are at most 200 device ids, printed `driver/pool/device`, for lighting up.
+    `matching_ids` are at most 200 device ids, printed `driver/pool/device`, for lighting up. `field` is where it stands
+    in the claim ("devices.requests[0]"), `note` what a release or the cluster cannot do of it.
     """
 
     letter: str = ""
@@ -62,15 +98,44 @@ class RequestRow(Row, frozen=True):
     text: str = ""
     error: str = ""
     matching_ids: tuple[str, ...] = ()
+    field: str = ""
+    note: str = ""
+    parts: tuple[PartRow, ...] = ()
 
 
 class LinkRow(Row, frozen=True):
-    """What is known of a drawn link: its words, what is wrong, what else is worth saying, where it could hold."""
+    """What is known of a drawn link: its words, what is wrong, what else is worth saying, where it could hold.
+
+    `field` is what it writes into the claim ("matchAttribute: resource.kubernetes.io/pcieRoot, one per pair").
+    """
 
     label: str = ""
+    field: str = ""
     problem: str = ""
     note: str = ""
     options: tuple[LinkOptionRow, ...] = ()
+
+
+class ConfigRow(Row, frozen=True):
+    """One entry of `config[]`: the driver, and its parameters as YAML; the requests it is for stand in the sketch."""
+
+    driver: str = ""
+    text: str = ""
+
+
+class ConfigAnswer(Row, frozen=True):
+    """What is wrong with the parameters that were typed last for the entry `index`; "" when they are drawn."""
+
+    index: int = 0
+    message: str = ""
+
+
+class ProblemRow(Row, frozen=True):
+    """A request or link (`kind`) that is part of the cause why the claim fits nowhere, and that cause in a sentence."""
+
+    kind: str
+    name: str
+    text: str
 
 
 class CanvasStatus(Row, frozen=True):
@@ -78,13 +143,16 @@ class CanvasStatus(Row, frozen=True):
 
     `pairs` is optional: the places at which two requests that are not linked yet could be, by their names sorted and
     joined with "|". A new link starts at the first enabled one. `counting`: the devices of a large cluster are still
-    being counted, so that an empty palette says nothing yet.
+    being counted, so that an empty palette says nothing yet. `config` are the entries of the sketch's `config`;
+    `gates` maps a field of the API that the target release does not have to the reason in words.
     """
 
     requests: dict[str, RequestRow] = {}
     links: dict[str, LinkRow] = {}
     pairs: dict[str, tuple[LinkOptionRow, ...]] = {}
     counting: bool = False
+    config: tuple[ConfigRow, ...] = ()
+    gates: dict[str, str] = {}
 
 
 class CanvasHistory(Row, frozen=True):

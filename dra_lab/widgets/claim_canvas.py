@@ -15,8 +15,9 @@ from dra_lab.model.sketch import ClaimSketch, check_sketch
 from dra_lab.session import Session
 from dra_lab.session.history import History
 from dra_lab.widgets import messages
-from dra_lab.widgets.canvas_rows import palette_rows, status_rows
-from dra_lab.widgets.canvas_values import CanvasHistory, CanvasStatus, PaletteRow
+from dra_lab.widgets.canvas_rows import palette_rows, problem_rows, status_rows
+from dra_lab.widgets.canvas_values import CanvasHistory, CanvasStatus, ConfigAnswer, PaletteRow, ProblemRow
+from dra_lab.widgets.configuration import with_config
 from dra_lab.widgets.following import STATIC, Actions
 from dra_lab.widgets.lit import LitWidget
 from dra_lab.widgets.stored_output import drawing_parts
@@ -43,8 +44,9 @@ class ClaimCanvas(LitWidget):
     `sketch` is replaced as a whole by either side (`draw` takes a `ClaimSketch`). A value that is no consistent sketch
     is refused: from Python with a TraitError, from the browser with `problem` and the old state sent back. `positions`
     holds {request or link name: [x, y]} in canvas pixels and is no step of the undo history (the name `layout` is
-    taken by ipywidgets). `palette`, `status` and `history` are written by Python only. `highlight` is a request's name
-    or a device id, written by either side. `height` is in pixels; 0 fills the container.
+    taken by ipywidgets). `palette`, `status`, `history`, `problems` (the requests and links that cause a misfit) and
+    `configured` are written by Python only. `highlight` is a request's name or a device id, written by either side.
+    `height` is in pixels; 0 fills the container.
     """
 
     _esm = STATIC / "claim_canvas.js"
@@ -55,6 +57,8 @@ class ClaimCanvas(LitWidget):
     palette: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[PaletteRow])
     status = traitlets.Dict().tag(sync=True, value=CanvasStatus)
     history = traitlets.Dict().tag(sync=True, value=CanvasHistory)
+    problems: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[ProblemRow])
+    configured = traitlets.Dict().tag(sync=True, value=ConfigAnswer)
     read_only = traitlets.Bool(False).tag(sync=True)
     height = traitlets.Int(460, min=0).tag(sync=True)
 
@@ -119,7 +123,18 @@ class ClaimCanvas(LitWidget):
         **LitWidget.actions,
         messages.Undo: lambda self, _message: self.undo(),
         messages.Redo: lambda self, _message: self.redo(),
+        messages.Configure: lambda self, message: self._configure(message),
     }
+
+    def _configure(self, message: messages.Configure) -> None:
+        drawn = self.drawn if self._session is None else self._session.sketch
+        try:
+            changed = with_config(drawn, message)
+        except DraLabError as error:
+            self._tell(configured=ConfigAnswer(index=message.index, message=str(error)))
+            return
+        self._tell(configured=ConfigAnswer(index=message.index))
+        self.draw(changed)
 
     # ------------------------------------------------------------ values
 
@@ -171,6 +186,7 @@ class ClaimCanvas(LitWidget):
         self._when(session, self._show_history, "history")
         self._when(session, self._show_palette, "cluster")
         self._when(session, self._show_status, "status", "sketch")
+        self._when(session, self._show_problems, "plan", "sketch")
         self._follow_light(session)
 
     def _show_palette(self) -> None:
@@ -180,6 +196,10 @@ class ClaimCanvas(LitWidget):
     def _show_status(self) -> None:
         if self._session is not None:
             self.status = wire(status_rows(self._session, self.status))
+
+    def _show_problems(self) -> None:
+        if self._session is not None:
+            self._tell(problems=problem_rows(self._session))
 
     def _show_sketch(self) -> None:
         # The browser's own change comes back here: setting an equal sketch again would only send it twice.

@@ -41,6 +41,18 @@ class Redo(Message, frozen=True):
     """Do one undone step again."""
 
 
+class Configure(Message, frozen=True):
+    """Make a typed text (YAML or JSON) the parameters for a driver of some requests; an empty text removes them.
+
+    `index` is the entry of the drawing's `config`, or one beyond the last for a new entry.
+    """
+
+    index: int
+    requests: tuple[str, ...]
+    driver: str
+    text: str
+
+
 # ---------------------------------------------------------------- the cluster's bar
 
 

@@ -25,7 +25,7 @@ def test_pictures_for_looking_at(draw):
         canvas.press("?")
         canvas.lab.picture(f"canvas-keys-{theme}", ".dra-canvas")
         canvas.press("?")
-        canvas.page.mouse.click(*[a + 150 for a in canvas.centre(canvas.root.locator(".dra-palette h3"))])
+        canvas.root.get_by_role("button", name="Close the card").click()
 
 
 def test_names_from_a_cluster_stay_text(draw):
@@ -103,10 +103,12 @@ def test_scrolled_out_and_back_the_canvas_is_the_same(draw):
 
 
 def test_a_small_drawing_after_a_wide_one_is_shown_large_again(draw):
-    """A drawing of many boxes has to be shown small; when they go, what is left is not."""
+    """A person may look at many boxes small; when they go, what is left is shown large."""
     many = [{**GPU, "name": f"gpu-{n}"} for n in range(14)]
     canvas = draw({"requests": many})
     zoom = "() => new DOMMatrix(getComputedStyle(document.querySelector('.react-flow__viewport')).transform).a"
+    assert canvas.page.evaluate(zoom) >= 0.85
+    canvas.root.get_by_role("button", name="Show the whole drawing").click()
     until(lambda: canvas.page.evaluate(zoom) < 0.7, "many boxes are small")
     canvas.lab.run("canvas.sketch = {**canvas.sketch, 'requests': canvas.sketch['requests'][:2]}")
     until(lambda: canvas.page.evaluate(zoom) > 0.95, "two boxes are large")

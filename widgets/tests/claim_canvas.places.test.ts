@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { endsOf } from "../src/canvas/end_edge";
 import { actionOf, neighbour } from "../src/canvas/keyboard";
-import { BOX, linkKey, placeAll } from "../src/canvas/layout";
+import { BOX, linkKey, placeAll, pushedApart } from "../src/canvas/layout";
 import { candidatesFrom } from "../src/canvas/linking";
 import type { ClaimSketch } from "../src/generated/models";
 
@@ -65,6 +65,25 @@ test("new boxes stand two in a row, the next row leaves room for the knots of th
   expect([a![0], b![0]]).toEqual([c![0], d![0]]);
   expect(k![1]).toBeGreaterThanOrEqual(a![1] + BOX.height);
   expect(k![1] + 30).toBeLessThanOrEqual(c![1]);
+});
+
+test("what a box is dropped on moves aside, and what that lies on as well", () => {
+  const three: ClaimSketch = { requests: [request("a"), request("b"), request("c")] };
+  const places = pushedApart(three, { a: [0, 0], b: [40, 10], c: [250, 10] }, ["a"]);
+  const clear = (one: readonly [number, number], other: readonly [number, number]) =>
+    Math.abs(one[0] - other[0]) >= BOX.width || Math.abs(one[1] - other[1]) >= BOX.height;
+  expect(places.a).toEqual([0, 0]);
+  expect([clear(places.a!, places.b!), clear(places.b!, places.c!), clear(places.a!, places.c!)]).toEqual([
+    true,
+    true,
+    true,
+  ]);
+});
+
+test("boxes without a link stand in rows that the board has room for", () => {
+  const names = ["a", "b", "c", "d", "e"];
+  const places = placeAll({ requests: names.map(request) }, {});
+  expect(new Set(names.map((name) => places[name]![0])).size).toBe(2);
 });
 
 test("a line leaves a knot below for a box under it and sideways for a box beside it", () => {

@@ -55,6 +55,8 @@ function mount(values: Partial<ClaimCanvasModel> = {}) {
     palette: [],
     positions: {},
     history: {},
+    problems: [],
+    configured: {},
     highlight: "",
     mode: "plan",
     problem: "",

@@ -8,6 +8,7 @@ import {
   changePart,
   freeName,
   linksOf,
+  moveAlternative,
   remove,
   removeAlternative,
   rename,
@@ -16,6 +17,7 @@ import {
   step,
   stepQuantity,
   tie,
+  withCount,
 } from "../src/canvas/sketch";
 import { describeChange } from "../src/canvas/wording";
 import type { CanvasStatus, ClaimSketch } from "../src/generated/models";
@@ -59,6 +61,46 @@ test("devices shared by amount are asked for by amount, and the stepper changes 
   const [request] = requestsOf(step(sketch, "cpu", 1));
   expect(request?.exactly?.capacity).toEqual({ requests: { "dra.cpu/cpu": "17" } });
   expect(request?.exactly?.count).toBe(1);
+});
+
+test("the counts of a one-to-one link move together and keep their ratio", () => {
+  const counts = (sketch: ClaimSketch) => requestsOf(sketch).map((request) => request.exactly?.count);
+  const linked = (gpu: number, nic: number): ClaimSketch => ({
+    requests: [
+      { name: "gpu", exactly: { deviceClassName: "g", count: gpu } },
+      { name: "nic", exactly: { deviceClassName: "n", count: nic } },
+    ],
+    links: [{ name: "k", requests: ["gpu", "nic"], how: "pairwise" }],
+  });
+  expect(counts(step(linked(2, 2), "gpu", 1))).toEqual([3, 3]);
+  expect(counts(step(linked(4, 2), "gpu", 1))).toEqual([6, 3]);
+  expect(counts(step(linked(1, 4), "gpu", 1))).toEqual([2, 8]);
+  expect(counts(step(linked(2, 2), "gpu", 1, true))).toEqual([3, 2]);
+  expect(counts(withCount(linked(2, 4), "nic", 12))).toEqual([6, 12]);
+});
+
+test("a typed count that cannot keep the ratio, and one group less than one, change that request alone", () => {
+  const two: ClaimSketch = {
+    requests: [
+      { name: "gpu", exactly: { deviceClassName: "g", count: 2 } },
+      { name: "nic", exactly: { deviceClassName: "n", count: 1 } },
+    ],
+    links: [{ name: "k", requests: ["gpu", "nic"], how: "pairwise" }],
+  };
+  const counts = (sketch: ClaimSketch) => requestsOf(sketch).map((request) => request.exactly?.count);
+  expect(counts(withCount(two, "gpu", 5))).toEqual([5, 1]);
+  expect(counts(step(two, "gpu", -1))).toEqual([1, 1]);
+});
+
+test("an alternative can be tried earlier or later", () => {
+  const ways = [
+    { name: "first", deviceClassName: "a" },
+    { name: "second", deviceClassName: "b" },
+  ];
+  const sketch: ClaimSketch = { requests: [{ name: "gpu", firstAvailable: ways }] };
+  const names = (of: ClaimSketch) => requestsOf(of)[0]?.firstAvailable?.map((way) => way.name);
+  expect(names(moveAlternative(sketch, "gpu", 1, -1))).toEqual(["second", "first"]);
+  expect(moveAlternative(sketch, "gpu", 1, 1)).toBe(sketch);
 });
 
 test("a count is never below one and a quantity keeps its suffix", () => {
@@ -152,10 +194,10 @@ test("joining a knot and a box ties the box once", () => {
 
 test("every change can be said in words", () => {
   expect(describeChange({}, PAIR)).toBe(
-    "added request gpu, count 2; added request nic, count 2; added link link-1: must, pairwise, PCIe root, ties gpu and nic",
+    "added request gpu, count 2; added request nic, count 2; added link gpu + nic: must, one to one, PCIe root",
   );
-  expect(describeChange(PAIR, step(PAIR, "gpu", 1))).toBe("count of gpu is 3");
-  expect(describeChange(PAIR, remove(PAIR, { links: ["link-1"] }))).toBe("removed link link-1");
+  expect(describeChange(PAIR, step(PAIR, "gpu", 1))).toBe("count of gpu is 3; count of nic is 3");
+  expect(describeChange(PAIR, remove(PAIR, { links: ["link-1"] }))).toBe("removed link gpu + nic");
   expect(describeChange(PAIR, { ...PAIR })).toBe("");
 });
 

@@ -14,19 +14,22 @@ import { type DragEvent, type FocusEvent, type ReactNode, useCallback, useId } f
 import type { PaletteRow } from "../generated/models";
 import { useCanvas } from "./editor";
 import { EndLine } from "./end_edge";
-import { type CanvasNode, type EndEdge, isRequestId, nameOf, placesOf } from "./flow";
-import { BOX } from "./layout";
+import { type CanvasNode, type EndEdge, isRequestId, nameOf, placeKey, placesOf, sizesOf } from "./flow";
+import { BOX, pushedApart } from "./layout";
 import { LinkKnot, RequestBox } from "./nodes";
 import { DRAGGED } from "./palette";
 import type { Flow } from "./use_flow";
+import { marginsOf } from "./use_view";
 
 const NODE_TYPES = { request: RequestBox, link: LinkKnot };
 const EDGE_TYPES = { end: EndLine };
 
 interface Props {
   flow: Flow;
+  /** Something of the board is dragged: the card gives way. */
+  setDragged(isDragged: boolean): void;
   onAdd(row: PaletteRow, at?: { x: number; y: number }): void;
-  onJoin(from: string, to: string): void;
+  onJoin(from: string, to: string): unknown;
   /** Whether the focus comes from the mouse: then React Flow decides what is selected. */
   byMouse: { current: boolean };
   children?: ReactNode;
@@ -39,7 +42,7 @@ function nodeUnder(event: MouseEvent | TouchEvent): string {
   return hit?.closest<HTMLElement>(".react-flow__node")?.dataset.id ?? "";
 }
 
-export function Board({ flow, onAdd, onJoin, byMouse, children }: Props) {
+export function Board({ flow, setDragged, onAdd, onJoin, byMouse, children }: Props) {
   const editor = useCanvas();
   const { screenToFlowPosition } = useReactFlow();
   const { palette, readOnly, light, place } = editor;
@@ -50,8 +53,20 @@ export function Board({ flow, onAdd, onJoin, byMouse, children }: Props) {
     if (!row) return;
     event.preventDefault();
     event.stopPropagation();
+    onAdd(row, withinSight(event));
+  };
+  /** Where a box goes that is dropped here: under the mouse, and wholly in sight, so that the view stays as it is. */
+  const withinSight = (event: DragEvent) => {
+    const board = event.currentTarget.getBoundingClientRect();
+    const { top, right, left, bottom } = marginsOf(event.currentTarget);
+    const from = screenToFlowPosition({ x: board.left + left, y: board.top + top });
+    const to = screenToFlowPosition({ x: board.right - right, y: board.bottom - bottom });
     const at = screenToFlowPosition({ x: event.clientX, y: event.clientY });
-    onAdd(row, { x: Math.round(at.x - BOX.width / 2), y: Math.round(at.y - BOX.height / 2) });
+    const kept = (value: number, low: number, high: number) => Math.round(Math.max(low, Math.min(value, high)));
+    return {
+      x: kept(at.x - BOX.width / 2, from.x, to.x - BOX.width),
+      y: kept(at.y - BOX.height / 2, from.y, to.y - BOX.height),
+    };
   };
   const onDragOver = (event: DragEvent) => {
     if (readOnly || !event.dataTransfer.types.includes(DRAGGED)) return;
@@ -60,21 +75,25 @@ export function Board({ flow, onAdd, onJoin, byMouse, children }: Props) {
   };
   const onDragStop: OnNodeDrag<CanvasNode> = useCallback(
     (_event, _node, moved) => {
+      setDragged(false);
       const at = new Map(moved.map((node) => [node.id, node]));
-      place({
+      const places = {
         ...editor.positions,
         ...placesOf(
           editor,
           flow.nodes.map((node) => at.get(node.id) ?? node),
         ),
-      });
+      };
+      const fixed = moved.map((node) => placeKey(editor.sketch, node.id));
+      place(pushedApart(editor.sketch, places, fixed, sizesOf(flow.nodes)));
     },
-    [editor, flow.nodes, place],
+    [editor, flow.nodes, place, setDragged],
   );
   const dots = useId();
   const onConnect = ({ source, target }: Connection) => onJoin(source, target);
   // A drag may end anywhere on a box, not only on one of its dots.
   const onConnectEnd = (event: MouseEvent | TouchEvent, state: FinalConnectionState) => {
+    setDragged(false);
     const [from, to] = [state.fromNode?.id ?? "", nodeUnder(event)];
     if (!state.isValid && from && to && from !== to) onJoin(from, to);
   };
@@ -108,6 +127,8 @@ export function Board({ flow, onAdd, onJoin, byMouse, children }: Props) {
         onSelectionDragStop={(event, nodes) => {
           if (nodes[0]) onDragStop(event as never, nodes[0], nodes);
         }}
+        onConnectStart={() => setDragged(true)}
+        onNodeDragStart={() => setDragged(true)}
         onConnect={onConnect}
         onConnectEnd={onConnectEnd}
         isValidConnection={({ source, target }) => source !== target}
@@ -143,7 +164,7 @@ export function Board({ flow, onAdd, onJoin, byMouse, children }: Props) {
         <p className="dra-empty">
           {palette.length ? (
             <>
-              Drag a device here, or press <kbd>N</kbd>
+              Drag a device here, click one above, or press <kbd>N</kbd>
             </>
           ) : (
             "Nothing to draw with yet"

@@ -1,14 +1,16 @@
 // The whole canvas: palette, board, form; one editor behind all of them.
 import { ReactFlowProvider } from "@xyflow/react";
 import { type CSSProperties, type KeyboardEvent, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { flushSync } from "react-dom";
 import type { PaletteRow } from "../generated/models";
 import { Icon } from "../view/icon";
 import { Lost } from "../view/lost";
 import { Board } from "./board";
 import { onCanvasKey } from "./canvas_keys";
 import { EditorProvider, useEditor } from "./editor";
-import { linkId, placesOf, requestId } from "./flow";
+import { linkId, placesOf, requestId, sizesOf } from "./flow";
 import { Inspector } from "./inspector";
+import { pushedApart } from "./layout";
 import { candidateWords, join as joined, type Linking } from "./linking";
 import { useTrait } from "./model";
 import { Palette } from "./palette";
@@ -32,9 +34,12 @@ function Desk() {
   const height = useTrait("height");
   const [linking, setLinking] = useState<Linking | null>(null);
   const [keysShown, setKeysShown] = useState(false);
+  // The box whose card is not shown: who has just added it adds the next one, and the card would lie over the board.
+  const [isDragged, setDragged] = useState(false);
+  const [quiet, setQuiet] = useState("");
   const flow = useFlow(editor, linking?.candidates[linking.index] ?? "", root);
   const arranged = Object.keys(placesOf(editor, flow.nodes)).some((name) => !editor.positions[name]);
-  const fit = useView(flow.nodes, arranged, root);
+  const fit = useView(flow.nodes, arranged, root, byMouse);
   // What can be tied may be gone: a link that is being made ends when the drawing changes.
   // biome-ignore lint/correctness/useExhaustiveDependencies: it runs when the drawing changes
   useEffect(() => setLinking(null), [editor.sketch]);
@@ -47,30 +52,61 @@ function Desk() {
       name = added.name;
       return added.sketch;
     };
-    const own = at && { [addRequest(editor.sketch, row).name]: [at.x, at.y] as const };
-    const places = own && { ...editor.positions, ...placesOf(editor, flow.nodes), ...own };
-    editor.edit(draw, places);
-    if (name) flow.focus(requestId(name));
+    const own = addRequest(editor.sketch, row);
+    const places = at && {
+      ...editor.positions,
+      ...placesOf(editor, flow.nodes),
+      [own.name]: [at.x, at.y] as const,
+    };
+    editor.edit(draw, places && pushedApart(own.sketch, places, [own.name], sizesOf(flow.nodes)));
+    if (!name) return;
+    setQuiet(requestId(name));
+    flow.focus(requestId(name));
   };
   const join = (from: string, to: string) => {
     const { link } = joined(editor.sketch, editor.status, from, to);
-    if (!link) return editor.say("A link ties requests: end the line at a box");
-    if (editor.edit((sketch) => joined(sketch, editor.status, from, to).sketch)) flow.focus(linkId(link));
-    else editor.say("They are tied already");
+    if (!link) editor.say("Drop the line on a request to link them");
+    else if (editor.edit((sketch) => joined(sketch, editor.status, from, to).sketch)) flow.focus(linkId(link));
+    else editor.say("Already linked");
+    return link;
+  };
+  // By keyboard the form of the new link is next: its place and kind.
+  const opening = useRef("");
+  useEffect(() => {
+    const [only] = flow.selected;
+    if (!opening.current || only?.id !== opening.current) return;
+    opening.current = "";
+    find(".dra-inspector input:checked");
+  }, [flow.selected, find]);
+  const joinByKey = (from: string, to: string) => {
+    const link = join(from, to);
+    opening.current = link ? linkId(link) : "";
   };
   const toBoard = () => (flow.active ? flow.focus(flow.active) : find(".dra-board"));
-  const clear = () => editor.edit((sketch) => ({ ...sketch, requests: [], links: [], config: [] }));
+  const clear = () => {
+    editor.edit((sketch) => ({ ...sketch, requests: [], links: [], config: [] }));
+    find(".dra-board");
+  };
+  const closeCard = () => {
+    setQuiet(flow.selected[0]?.id ?? "");
+    toBoard();
+  };
+  const editForm = () => {
+    flushSync(() => setQuiet(""));
+    find(".dra-inspector input:checked, .dra-inspector input, .dra-inspector select");
+  };
   const onKeyDown = (event: KeyboardEvent) => {
     const targets = {
       editor,
       flow,
       linking,
       setLinking,
-      join,
+      join: joinByKey,
       choosePalette: () => (editor.readOnly ? undefined : find(".dra-chips button[tabindex='0']")),
       toggleKeys: () => setKeysShown((shown) => !shown),
-      editForm: () => find(".dra-inspector input, .dra-inspector select"),
+      editForm,
       leaveForm: toBoard,
+      closeCard,
     };
     if (event.key === "Tab") setLinking(null);
     if (event.key === "Escape" && keysShown) setKeysShown(false);
@@ -83,14 +119,17 @@ function Desk() {
     <EditorProvider value={editor}>
       <section
         ref={root}
-        className="dra-canvas"
+        className={`dra-canvas${isDragged ? " is-dragged" : ""}`}
+        onDragStart={() => setDragged(true)}
+        onDragEnd={() => setDragged(false)}
         aria-label="Claim canvas"
         style={style}
         data-requests={requestsOf(editor.sketch).length}
         data-links={linksOf(editor.sketch).length}
         onKeyDown={onKeyDown}
-        onPointerDownCapture={() => {
+        onPointerDownCapture={(event) => {
           byMouse.current = true;
+          if ((event.target as Element).closest(".react-flow__node")) setQuiet("");
         }}
         onPointerUpCapture={() => {
           byMouse.current = false;
@@ -100,7 +139,7 @@ function Desk() {
         }}
       >
         <Palette onAdd={add} onLeave={toBoard} />
-        <Board flow={flow} onAdd={add} onJoin={join} byMouse={byMouse}>
+        <Board flow={flow} setDragged={setDragged} onAdd={add} onJoin={join} byMouse={byMouse}>
           <Toolbar
             onFit={fit}
             onTidy={() => editor.place({})}
@@ -108,7 +147,7 @@ function Desk() {
             onKeys={() => setKeysShown(!keysShown)}
             keysShown={keysShown}
           />
-          {linking && <p className="dra-banner">{candidateWords(linking)}</p>}
+          {linking && <p className="dra-banner">{candidateWords(editor.sketch, linking)}</p>}
           {editor.problem && <Problem text={editor.problem} onClose={editor.forget} />}
           {editor.isLost && <Lost className="dra-banner is-problem dra-lost" />}
           {keysShown && (
@@ -121,11 +160,12 @@ function Desk() {
           )}
         </Board>
         <Inspector
-          selected={flow.selected}
+          selected={flow.selected.length === 1 && flow.selected[0]?.id === quiet ? [] : flow.selected}
           ends={flow.selectedEnds.length}
           onSelect={(id) => flow.select([id])}
           onDelete={flow.deleteSelected}
           onLink={(name) => join(requestId(name), requestId(name))}
+          onClose={closeCard}
         />
         <div className="dra-sr" role="status" aria-live="polite">
           {editor.spoken}

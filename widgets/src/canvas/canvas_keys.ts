@@ -1,8 +1,9 @@
 // What the keys do on the board. While a link is being made the arrows choose its other end.
 import type { KeyboardEvent } from "react";
 import type { Editor } from "./editor";
-import { isRequestId, nameOf, placesOf } from "./flow";
+import { isRequestId, nameOf, placeKey, placesOf, sizesOf } from "./flow";
 import { type Action, actionOf, type Direction, neighbour, strideTo } from "./keyboard";
+import { pushedApart } from "./layout";
 import { candidatesFrom, candidateWords, type Linking } from "./linking";
 import { step } from "./sketch";
 import type { Flow } from "./use_flow";
@@ -12,11 +13,13 @@ export interface KeyTargets {
   flow: Flow;
   linking: Linking | null;
   setLinking(linking: Linking | null): void;
+  /** Link two ends by keyboard: the form of the link gets the focus. */
   join(from: string, to: string): void;
   choosePalette(): void;
   toggleKeys(): void;
   editForm(): void;
   leaveForm(): void;
+  closeCard(): void;
 }
 
 const FIELD = "textarea, select, input:not([type='radio'], [type='checkbox'])";
@@ -46,7 +49,7 @@ function chooseEnd(action: Action, { setLinking, editor, join }: KeyTargets, lin
     const by = action.to === "right" || action.to === "down" ? 1 : -1;
     const next = { ...linking, index: (linking.index + by + linking.candidates.length) % linking.candidates.length };
     setLinking(next);
-    editor.say(candidateWords(next));
+    editor.say(candidateWords(editor.sketch, next));
   } else if (action.do === "confirm" || action.do === "link") {
     setLinking(null);
     join(linking.from, linking.candidates[linking.index] ?? linking.from);
@@ -76,7 +79,7 @@ function act(action: Action, targets: KeyTargets): boolean {
       beginLink(targets);
       break;
     case "count":
-      changeCount(targets, action.by);
+      changeCount(targets, action.by, action.alone);
       break;
     case "delete":
       if (!editor.readOnly) flow.deleteSelected();
@@ -97,6 +100,7 @@ function act(action: Action, targets: KeyTargets): boolean {
       targets.editForm();
       break;
     case "cancel":
+      targets.closeCard();
       editor.say("");
       break;
   }
@@ -118,13 +122,13 @@ function beginLink({ editor, flow, setLinking }: KeyTargets): void {
   }
   const linking = { from, candidates, index: 0 };
   setLinking(linking);
-  editor.say(candidateWords(linking));
+  editor.say(candidateWords(editor.sketch, linking));
 }
 
-function changeCount({ editor, flow }: KeyTargets, by: 1 | -1): void {
+function changeCount({ editor, flow }: KeyTargets, by: 1 | -1, alone: boolean): void {
   const name = nameOf(flow.active);
   if (!isRequestId(flow.active)) return;
-  if (!editor.edit((sketch) => step(sketch, name, by))) editor.say(`The count of ${name} stays`);
+  if (!editor.edit((sketch) => step(sketch, name, by, alone))) editor.say(`The count of ${name} stays`);
 }
 
 function go({ flow }: KeyTargets, to: Direction): void {
@@ -147,6 +151,14 @@ function move({ editor, flow }: KeyTargets, to: Direction): void {
   const moved = flow.nodes.map((node) =>
     ids.has(node.id) ? { ...node, position: { x: node.position.x + dx, y: node.position.y + dy } } : node,
   );
-  editor.place({ ...editor.positions, ...placesOf(editor, moved) });
+  const places = { ...editor.positions, ...placesOf(editor, moved) };
+  editor.place(
+    pushedApart(
+      editor.sketch,
+      places,
+      [...ids].map((id) => placeKey(editor.sketch, id)),
+      sizesOf(flow.nodes),
+    ),
+  );
   editor.say(`Moved ${to}`);
 }

@@ -7,6 +7,7 @@ import type {
   ClaimCanvasModel,
   ClaimSketch,
   PaletteRow,
+  ProblemRow,
 } from "../generated/models";
 import type { Channel } from "../view/channel";
 import { useLight, useLit } from "../view/light";
@@ -21,6 +22,7 @@ export interface Editor {
   palette: readonly PaletteRow[];
   positions: Places;
   history: CanvasHistory;
+  problems: readonly ProblemRow[];
   problem: string;
   highlight: string;
   readOnly: boolean;
@@ -53,6 +55,7 @@ export function useEditor(): Editor {
   const channel = useChannel();
   const [sketch, status, palette] = [useTrait("sketch"), useTrait("status"), useTrait("palette")];
   const [positions, history, problem] = [useTrait("positions"), useTrait("history"), useTrait("problem")];
+  const problems = useTrait("problems");
   const isLost = useIsLost();
   const readOnly = useTrait("read_only") || isLost;
   const [spoken, say] = useSpeech();
@@ -96,7 +99,7 @@ export function useEditor(): Editor {
 
   const undo = useCallback(() => travel("undo"), [travel]);
   const redo = useCallback(() => travel("redo"), [travel]);
-  const shown = { sketch, status, palette, positions, history, problem, highlight, readOnly, isLost, spoken };
+  const shown = { sketch, status, palette, positions, history, problems, problem, highlight, readOnly, isLost, spoken };
   const editor: Editor = { ...shown, edit, place, say, light, forget, undo, redo };
   // biome-ignore lint/correctness/useExhaustiveDependencies: the same names in the same order, so their values decide
   return useMemo(() => editor, Object.values(editor));
@@ -126,7 +129,7 @@ function useSpokenChanges(
   useEffect(() => {
     if (before.current === sketch) return;
     const words = describeChange(before.current, sketch);
-    const lead = problem && origin.current === "python" ? "Taken back: " : LEAD[origin.current];
+    const lead = problem && origin.current === "python" ? "Not possible: " : LEAD[origin.current];
     before.current = sketch;
     origin.current = "python";
     if (words) say(lead ? lead + words : words.charAt(0).toUpperCase() + words.slice(1));

@@ -1,6 +1,6 @@
 // Fields of the form: what is typed is kept here until it is done (Enter, leaving the field, or a pause), then sent
 // once.
-import { type KeyboardEvent, type ReactNode, useCallback, useEffect, useId, useRef, useState } from "react";
+import { Fragment, type KeyboardEvent, type ReactNode, useCallback, useEffect, useId, useRef, useState } from "react";
 import { useCanvas } from "./editor";
 
 interface DraftProps {
@@ -66,47 +66,81 @@ function sendKeepingTheDraft({
   if (draft?.trim() && draft !== value && !check?.(draft)) onDone(draft);
 }
 
-export function Field({
-  label,
-  children,
-  wide = false,
-  note,
-}: {
+interface FieldProps {
   label: string;
   children: ReactNode;
-  wide?: boolean;
+  /** The field of the API that it writes. */
+  api?: string;
   note?: ReactNode;
-}) {
+}
+
+/** A row of a card: what it is, its control, and the field of the API that it writes. */
+export function Field({ label, children, api, note }: FieldProps) {
   return (
-    <div className={`dra-field${wide ? " is-wide" : ""}`}>
+    <div className="dra-field">
       <label>
-        <span>{label}</span>
-        {children}
+        <span className="dra-label">{label}</span>
+        <span className="dra-control">{children}</span>
       </label>
-      {note}
+      <Api field={api} />
+      {note && <div className="dra-note">{note}</div>}
     </div>
   );
 }
+
+/** A row of a card that holds several controls. */
+export function Group({ label, children, api, note, name = label }: FieldProps & { name?: string }) {
+  return (
+    <div className="dra-field" role="group" aria-label={name}>
+      <span className="dra-label" aria-hidden="true">
+        {label}
+      </span>
+      <div className="dra-control dra-row">{children}</div>
+      <Api field={api} />
+      {note && <div className="dra-note">{note}</div>}
+    </div>
+  );
+}
+
+const Api = ({ field }: { field?: string | undefined }) =>
+  field ? (
+    <code className="dra-api" title={`Writes ${field}`}>
+      {field.split(".").map((part, i) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a path never move
+        <Fragment key={i}>
+          {i > 0 && (
+            <>
+              .<wbr />
+            </>
+          )}
+          {part}
+        </Fragment>
+      ))}
+    </code>
+  ) : null;
 
 type TextProps = Omit<DraftProps, "value"> & {
   label: string;
   value: string;
   list?: readonly string[];
-  wide?: boolean;
   mono?: boolean;
+  api?: string;
+  note?: ReactNode;
+  placeholder?: string;
 };
 
-export function TextField({ label, value, onDone, check, list, wide = false, mono = false }: TextProps) {
+export function TextField({ label, value, onDone, check, list, mono = false, api, note, placeholder }: TextProps) {
   const { readOnly } = useCanvas();
   const id = useId();
   const { wrong, input } = useDraft({ value, onDone, check });
   return (
-    <Field label={label} wide={wide} note={wrong && <Wrong>{wrong}</Wrong>}>
+    <Field label={label} {...(api ? { api } : {})} note={wrong ? <Wrong>{wrong}</Wrong> : note}>
       <input
         type="text"
         className={mono ? "is-mono" : undefined}
         spellCheck={false}
         list={list ? id : undefined}
+        placeholder={placeholder}
         readOnly={readOnly}
         {...input}
       />
@@ -121,6 +155,24 @@ export function TextField({ label, value, onDone, check, list, wide = false, mon
   );
 }
 
+/** A text without a row of its own, beside other controls. */
+export function PlainText({ label, value, onDone, check, mono = false, placeholder }: TextProps) {
+  const { readOnly } = useCanvas();
+  const { wrong, input } = useDraft({ value, onDone, check });
+  return (
+    <input
+      type="text"
+      className={mono ? "is-mono" : undefined}
+      aria-label={label}
+      title={wrong || undefined}
+      spellCheck={false}
+      readOnly={readOnly}
+      placeholder={placeholder}
+      {...input}
+    />
+  );
+}
+
 export function Wrong({ children }: { children: ReactNode }) {
   return <span className="dra-wrong">{children}</span>;
 }
@@ -132,27 +184,27 @@ interface ChoiceProps<T extends string> {
   onChoose(value: T): void;
 }
 
-/** A few words side by side, one of them chosen. */
+/** A few words side by side, one of them chosen; what cannot be chosen is struck through, with the reason. */
 export function Choice<T extends string>({ label, value, options, onChoose }: ChoiceProps<T>) {
   const { readOnly } = useCanvas();
   const name = useId();
   return (
     <fieldset className="dra-choice" disabled={readOnly}>
-      <legend>{label}</legend>
-      <span>
-        {options.map((option) => (
-          <label key={option.value} title={option.reason}>
-            <input
-              type="radio"
-              name={name}
-              checked={option.value === value}
-              disabled={option.disabled}
-              onChange={() => onChoose(option.value)}
-            />
-            <span>{option.label}</span>
-          </label>
-        ))}
-      </span>
+      <legend className="dra-sr">{label}</legend>
+      {options.map((option) => (
+        <label key={option.value} title={option.reason} className={option.disabled ? "is-impossible" : undefined}>
+          <input
+            type="radio"
+            name={name}
+            value={option.value}
+            checked={option.value === value}
+            disabled={option.disabled}
+            onChange={() => onChoose(option.value)}
+          />
+          <span>{option.label}</span>
+          {option.disabled && option.reason && <span className="dra-sr">, not possible: {option.reason}</span>}
+        </label>
+      ))}
     </fieldset>
   );
 }

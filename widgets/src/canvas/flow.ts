@@ -1,10 +1,10 @@
 // The drawing as nodes and edges of React Flow: a box for each request, a knot for each link, an edge for each end.
 import type { Edge, Node } from "@xyflow/react";
-import type { DeviceRequest, Link } from "../generated/models";
+import type { ClaimSketch, DeviceRequest, Link } from "../generated/models";
 import type { Editor } from "./editor";
-import { BOX, KNOT, linkKey, type Place, type Places, placeAll } from "./layout";
+import { BOX, KNOT, linkKey, type Place, type Places, placeAll, type Sizes } from "./layout";
 import { linksOf, mustOf, partsOf, requestOf, requestsOf, selectorsOf } from "./sketch";
-import { type Badge, badgeOf, describeLink, describeRequest } from "./wording";
+import { type Badge, badgeOf, describeLink, describeRequest, linkTitle } from "./wording";
 
 export interface BoxData extends Record<string, unknown> {
   request: DeviceRequest;
@@ -13,12 +13,15 @@ export interface BoxData extends Record<string, unknown> {
   title: string;
   text: string;
   error: string;
+  /** Why it keeps the claim from fitting; "" where it does not. */
+  cause: string;
   lit: boolean;
   candidate: boolean;
 }
 export interface KnotData extends Record<string, unknown> {
   link: Link;
   problem: string;
+  cause: string;
   candidate: boolean;
 }
 export interface EndData extends Record<string, unknown> {
@@ -44,7 +47,10 @@ export interface Shown {
   candidate: string;
 }
 
-type Known = Pick<Editor, "sketch" | "status" | "palette" | "positions" | "highlight" | "readOnly">;
+type Known = Pick<Editor, "sketch" | "status" | "palette" | "positions" | "problems" | "highlight" | "readOnly">;
+
+const causeOf = (editor: Known, kind: "request" | "link", name: string): string =>
+  editor.problems.find((problem) => problem.kind === kind && problem.name === name)?.text ?? "";
 
 export function toNodes(editor: Known, shown: Shown, old: readonly CanvasNode[]): CanvasNode[] {
   const before = new Map(old.map((node) => [node.id, node]));
@@ -70,20 +76,21 @@ export function toNodes(editor: Known, shown: Shown, old: readonly CanvasNode[])
       type: "request",
       initialWidth: BOX.width,
       initialHeight: BOX.height,
-      ariaLabel: describeRequest(editor.sketch, editor.status, request),
+      ariaLabel: describeRequest(editor.sketch, editor.status, request, causeOf(editor, "request", request.name)),
       data: boxData(editor, request, shown.candidate === id),
     };
   });
   const knots = linksOf(editor.sketch).map((link): KnotNode => {
     const id = linkId(link.name);
     const problem = editor.status.links?.[link.name]?.problem ?? "";
+    const cause = causeOf(editor, "link", link.name);
     return {
       ...common(id, places[linkKey(editor.sketch, link.name)] ?? [0, 0]),
       type: "link",
       initialWidth: KNOT.width,
       initialHeight: KNOT.height,
-      ariaLabel: describeLink(link, editor.status),
-      data: { link, problem, candidate: shown.candidate === id },
+      ariaLabel: describeLink(link, editor.status, cause),
+      data: { link, problem, cause, candidate: shown.candidate === id },
     };
   });
   return [...boxes, ...knots];
@@ -104,6 +111,7 @@ function boxData(editor: Known, request: DeviceRequest, candidate: boolean): Box
     title: told?.label || offer?.label || part?.deviceClassName || "",
     text: told?.text || (told?.total ? `${told.matching ?? 0} of ${told.total} match` : "counting \u2026"),
     error: told?.error ?? "",
+    cause: causeOf(editor, "request", request.name),
     lit: highlight !== "" && (highlight === request.name || (told?.matchingIds ?? []).includes(highlight)),
     candidate,
   };
@@ -121,22 +129,36 @@ export function toEdges(editor: Known, old: readonly EndEdge[]): EndEdge[] {
         target: requestId(requestOf(reference)),
         selected: selected.has(id),
         focusable: false,
-        ariaLabel: `Link ${link.name} ties ${reference}`,
+        ariaLabel: `${linkTitle(link)} connects ${reference}`,
         data: {
           must: mustOf(link),
           alternative: reference.split("/")[1] ?? "",
-          problem: Boolean(editor.status.links?.[link.name]?.problem),
+          problem: Boolean(editor.status.links?.[link.name]?.problem || causeOf(editor, "link", link.name)),
         },
       };
     }),
   );
 }
 
+/** The key of the place of a box or knot. */
+export const placeKey = (sketch: ClaimSketch, id: string): string =>
+  isRequestId(id) ? nameOf(id) : linkKey(sketch, nameOf(id));
+
+/** The sizes of boxes as they are drawn: a text of three lines makes one higher. */
+export const sizesOf = (nodes: readonly CanvasNode[]): Sizes =>
+  Object.fromEntries(
+    nodes.flatMap(({ id, measured }) =>
+      isRequestId(id) && measured?.width && measured.height
+        ? [[nameOf(id), { width: measured.width, height: measured.height }]]
+        : [],
+    ),
+  );
+
 /** Where all boxes stand now, to be kept: one moved box must not make the others jump. */
 export function placesOf(editor: Pick<Editor, "sketch">, nodes: readonly CanvasNode[]): Places {
   return Object.fromEntries(
     nodes.map(({ id, position }) => [
-      isRequestId(id) ? nameOf(id) : linkKey(editor.sketch, nameOf(id)),
+      placeKey(editor.sketch, id),
       [Math.round(position.x), Math.round(position.y)] as const,
     ]),
   );

@@ -1,13 +1,13 @@
-// The same drawing as a form: nothing needs a drag. With nothing selected it lists everything there is.
-
+// The card of what is selected, and of the whole claim: nothing needs a drag.
+import { useEffect, useState } from "react";
 import { Icon, Strength } from "../view/icon";
 import { useCanvas } from "./editor";
-import { TextField, Wrong } from "./fields";
+import { Group, TextField, Wrong } from "./fields";
 import { type CanvasNode, isRequestId, linkId, nameOf, requestId } from "./flow";
 import { LinkForm } from "./link_form";
 import { RequestForm, wrongName } from "./request_form";
 import { linkNamed, linksOf, mustOf, rename, requestNamed, requestsOf } from "./sketch";
-import { amountLabel, badgeOf, linkWords } from "./wording";
+import { amountLabel, badgeOf, linkTitle, linkWords } from "./wording";
 
 interface Props {
   selected: readonly CanvasNode[];
@@ -15,36 +15,83 @@ interface Props {
   onSelect(id: string): void;
   onDelete(): void;
   onLink(request: string): void;
+  /** Close the card: nothing is selected any more. */
+  onClose(): void;
 }
 
-export function Inspector({ selected, ends, onSelect, onDelete, onLink }: Props) {
-  const { readOnly } = useCanvas();
+/** The card of what is selected; with nothing selected a button that opens the card of the claim. */
+export function Inspector({ selected, ends, onSelect, onDelete, onLink, onClose }: Props) {
+  const { sketch, readOnly } = useCanvas();
+  const [isClaimShown, setClaimShown] = useState(false);
   const count = selected.length + ends;
+  useEffect(() => {
+    if (count) setClaimShown(false);
+  }, [count]);
+  if (count === 0 && !isClaimShown)
+    return (
+      <button
+        type="button"
+        className="dra-button dra-claim"
+        aria-label={`Claim ${sketch.name ?? "claim"}: name, requests and links`}
+        onClick={() => setClaimShown(true)}
+      >
+        Claim <b>{sketch.name ?? "claim"}</b>
+      </button>
+    );
+  const close = () => {
+    setClaimShown(false);
+    onClose();
+  };
+  const one = count === 1 ? selected[0] : undefined;
   return (
     <section className="dra-inspector" aria-label="What is selected">
-      {count === 0 && <Overview onSelect={onSelect} />}
-      {count === 1 && selected[0] && <One id={selected[0].id} onSelect={onSelect} onLink={onLink} />}
-      {count === 1 && ends === 1 && (
-        <header>
-          <h3>One end of a link</h3>
-        </header>
-      )}
-      {count > 1 && (
-        <header>
-          <h3>{count} things selected</h3>
-        </header>
-      )}
-      {count > 0 && !readOnly && (
-        <button type="button" className="dra-button dra-delete" onClick={onDelete}>
-          {ends === 1 && count === 1 ? "Untie" : "Delete"}
+      <header>
+        <Title one={one} count={count} ends={ends} />
+        <span className="dra-gap" />
+        {count > 0 && !readOnly && (
+          <button type="button" className="dra-button dra-delete" onClick={onDelete}>
+            {ends === 1 && count === 1 ? "Disconnect" : "Delete"}
+          </button>
+        )}
+        <button type="button" className="dra-tool" aria-label="Close the card" title="Close (Esc)" onClick={close}>
+          <Icon name="cross" />
         </button>
-      )}
+      </header>
+      {count === 0 && <Overview onSelect={onSelect} />}
+      {one && <One id={one.id} onSelect={onSelect} onLink={onLink} />}
     </section>
   );
 }
 
+function Title({ one, count, ends }: { one: CanvasNode | undefined; count: number; ends: number }) {
+  const { sketch, status, problems } = useCanvas();
+  if (!one) {
+    const words = count === 0 ? "This claim" : ends === 1 && count === 1 ? "One end of a link" : `${count} selected`;
+    return <h3>{words}</h3>;
+  }
+  const name = nameOf(one.id);
+  const kind = isRequestId(one.id) ? "request" : "link";
+  const link = kind === "link" ? linkNamed(sketch, name) : undefined;
+  const cause = problems.find((problem) => problem.kind === kind && problem.name === name)?.text;
+  const told = kind === "request" ? status.requests?.[name] : undefined;
+  return (
+    <>
+      {link ? <Strength must={mustOf(link)} /> : <Letter name={name} />}
+      <h3>{link ? `Link: ${linkTitle(link)}` : `Request ${name}`}</h3>
+      {told?.field && <code className="dra-api">{told.field}</code>}
+      {told?.error || cause ? (
+        <Wrong>
+          <Icon name={told?.error ? "warning" : "cross"} /> {told?.error || cause}
+        </Wrong>
+      ) : (
+        told?.text && <span className="dra-good">{told.text}</span>
+      )}
+    </>
+  );
+}
+
 function One({ id, onSelect, onLink }: { id: string; onSelect(id: string): void; onLink(request: string): void }) {
-  const { sketch, status, edit, positions } = useCanvas();
+  const { sketch, edit, positions } = useCanvas();
   const name = nameOf(id);
   const request = isRequestId(id) ? requestNamed(sketch, name) : undefined;
   const link = isRequestId(id) ? undefined : linkNamed(sketch, name);
@@ -53,42 +100,8 @@ function One({ id, onSelect, onLink }: { id: string; onSelect(id: string): void;
     edit((s) => rename(s, request ? "request" : "link", name, to), place ? { ...others, [to]: place } : undefined);
     onSelect(request ? requestId(to) : linkId(to));
   };
-  if (request)
-    return (
-      <>
-        <header>
-          <Letter name={name} />
-          <h3>{name}</h3>
-          <Verdict name={name} />
-        </header>
-        <RequestForm request={request} onRenamed={renamed} onLink={() => onLink(name)} />
-      </>
-    );
-  if (!link) return null;
-  const { how, where } = linkWords(link, status);
-  return (
-    <>
-      <header>
-        <Strength must={mustOf(link)} />
-        <h3>
-          {how} · {where}
-        </h3>
-      </header>
-      <LinkForm link={link} onRenamed={renamed} />
-    </>
-  );
-}
-
-/** Whether the selectors compile, and what they match: the words of Python. */
-function Verdict({ name }: { name: string }) {
-  const told = useCanvas().status.requests?.[name];
-  if (told?.error)
-    return (
-      <Wrong>
-        <Icon name="warning" /> {told.error}
-      </Wrong>
-    );
-  return told?.text ? <span className="dra-good">{told.text}</span> : null;
+  if (request) return <RequestForm key={id} request={request} onRenamed={renamed} onLink={() => onLink(name)} />;
+  return link ? <LinkForm key={id} link={link} onRenamed={renamed} /> : null;
 }
 
 function Letter({ name }: { name: string }) {
@@ -105,36 +118,32 @@ function Overview({ onSelect }: { onSelect(id: string): void }) {
   const { sketch, status, edit } = useCanvas();
   const [requests, links] = [requestsOf(sketch), linksOf(sketch)];
   return (
-    <>
-      <header>
-        <h3>This claim</h3>
-      </header>
-      <div className="dra-form">
-        <TextField
-          label="name"
-          value={sketch.name ?? "claim"}
-          check={(name) => wrongName(() => false, "", name)}
-          onDone={(name) => edit((s) => ({ ...s, name }))}
-        />
-        <div className="dra-field is-wide dra-row" role="group" aria-label="Requests and links">
-          {requests.map((request) => (
-            <button
-              key={request.name}
-              type="button"
-              className="dra-button"
-              onClick={() => onSelect(requestId(request.name))}
-            >
-              <Letter name={request.name} /> {request.name} <span className="dra-hint">× {amountLabel(request)}</span>
-            </button>
-          ))}
-          {links.map((link) => (
-            <button key={link.name} type="button" className="dra-button" onClick={() => onSelect(linkId(link.name))}>
-              <Strength must={mustOf(link)} /> {linkWords(link, status).how} · {linkWords(link, status).where}
-            </button>
-          ))}
-          {requests.length === 0 && <span className="dra-hint">Nothing drawn yet.</span>}
-        </div>
-      </div>
-    </>
+    <div className="dra-form">
+      <TextField
+        label="Name"
+        value={sketch.name ?? "claim"}
+        api="metadata.name"
+        check={(name) => wrongName(() => false, "", name)}
+        onDone={(name) => edit((s) => ({ ...s, name }))}
+      />
+      <Group label="Draws" name="Requests and links">
+        {requests.map((request) => (
+          <button
+            key={request.name}
+            type="button"
+            className="dra-button"
+            onClick={() => onSelect(requestId(request.name))}
+          >
+            <Letter name={request.name} /> {request.name} <span className="dra-hint">× {amountLabel(request)}</span>
+          </button>
+        ))}
+        {links.map((link) => (
+          <button key={link.name} type="button" className="dra-button" onClick={() => onSelect(linkId(link.name))}>
+            <Strength must={mustOf(link)} /> {linkTitle(link)}: {linkWords(link, status).how}
+          </button>
+        ))}
+        {requests.length === 0 && <span className="dra-hint">Nothing drawn yet.</span>}
+      </Group>
+    </div>
   );
 }

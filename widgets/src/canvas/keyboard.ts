@@ -3,7 +3,7 @@
 export type Direction = "left" | "right" | "up" | "down";
 export type Action =
   | { do: "undo" | "redo" | "add" | "link" | "delete" | "keys" | "cancel" | "confirm" | "first" | "last" }
-  | { do: "count"; by: 1 | -1 }
+  | { do: "count"; by: 1 | -1; alone: boolean }
   | { do: "go" | "move"; to: Direction };
 
 const ARROWS: Readonly<Record<string, Direction>> = {
@@ -19,9 +19,10 @@ export const KEYS: readonly (readonly [string, string])[] = [
   ["Arrows", "next box, along links first"],
   ["Shift + arrows", "move the box"],
   ["N", "add: arrows choose, Enter adds"],
-  ["L", "link: arrows choose, Enter ties"],
-  ["+ and −", "one more, one less"],
-  ["Enter", "edit in the form below"],
+  ["L", "link: arrows choose the partner, Enter opens place and kind"],
+  ["+ and −", "one more, one less, with what is linked one to one"],
+  ["Alt and + or −", "this request alone"],
+  ["Enter", "edit in the card below"],
   ["Delete", "remove what is selected"],
   ["Ctrl + Z", "undo"],
   ["Ctrl + Shift + Z", "redo"],
@@ -39,6 +40,8 @@ export function actionOf(event: Pressed): Action | null {
     if (key === "z") return { do: event.shiftKey ? "redo" : "undo" };
     return key === "y" ? { do: "redo" } : null;
   }
+  if (key === "+" || key === "=") return { do: "count", by: 1, alone: event.altKey };
+  if (key === "-" || key === "−") return { do: "count", by: -1, alone: event.altKey };
   if (event.altKey) return null;
   const arrow = ARROWS[event.key];
   if (arrow) return { do: event.shiftKey ? "move" : "go", to: arrow };
@@ -47,12 +50,6 @@ export function actionOf(event: Pressed): Action | null {
       return { do: "add" };
     case "l":
       return { do: "link" };
-    case "+":
-    case "=":
-      return { do: "count", by: 1 };
-    case "-":
-    case "−":
-      return { do: "count", by: -1 };
     case "Delete":
     case "Backspace":
       return { do: "delete" };

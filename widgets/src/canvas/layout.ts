@@ -1,8 +1,8 @@
 // Where boxes stand that have no place yet: a whole drawing by dagre, single new boxes beside what stands already.
 import dagre from "@dagrejs/dagre";
 import type { ClaimSketch, Link } from "../generated/models";
-import { howOf, linksOf, requestOf, requestsOf, whereOf } from "./sketch";
-import { placeLabel } from "./wording";
+import { howOf, linksOf, requestOf, requestsOf } from "./sketch";
+import { HOW_WORDS, sameWords } from "./wording";
 
 export type Place = readonly [number, number];
 export type Places = Readonly<Record<string, Place>>;
@@ -14,6 +14,8 @@ export const KNOT = { width: 190, height: 30 };
 const GAP = 62;
 const NEAR = 32;
 const BESIDE = 36;
+/** How many new boxes stand beside each other. */
+const IN_A_ROW = 2;
 const CLEAR = 8;
 /**
  * Ways from the middle of a link to look for a free place, nearest first; downwards and to the right before the others.
@@ -25,7 +27,7 @@ const STEPS: readonly Place[] = (() => {
 })();
 const knotSize = (link: Link) => ({
   ...KNOT,
-  width: Math.round(Math.min(310, 54 + 7.1 * `${howOf(link)} . ${placeLabel(whereOf(link))}`.length)),
+  width: Math.round(Math.min(310, 54 + 7.1 * `${HOW_WORDS[howOf(link)]}, ${sameWords(link)}`.length)),
 });
 
 /** The key of a link's place; a link that shares its name with a request has a key of its own. */
@@ -43,19 +45,35 @@ export function placeAll(sketch: ClaimSketch, known: Places): Places {
   return places;
 }
 
-/** What the board of a planner has room for in a window of 1280 pixels, clear of its buttons. */
-const BOARD = { width: 448, height: 168 };
+/** What the board of a planner has room for in a window of 1280 pixels, clear of its chips and buttons. */
+const BOARD = { width: 440, height: 330 };
+
+/** The size at which a drawing with its knots under its boxes is readable enough. */
+const LARGE = 0.9;
 
 /**
- * The drawing in the one of two forms that can be shown larger: boxes over their knots, or one after the other down.
+ * The drawing with its boxes over their knots, or one after the other down where that can be shown larger; boxes
+ * without a link come under it, in rows.
  */
 function arrange(sketch: ClaimSketch): Places {
-  const [rows, chain] = [arranged(sketch, false), arranged(sketch, true)];
-  return rows.zoom >= chain.zoom ? rows.places : chain.places;
+  const tied = new Set(linksOf(sketch).flatMap((link) => link.requests.map(requestOf)));
+  const linked = { ...sketch, requests: requestsOf(sketch).filter((request) => tied.has(request.name)) };
+  const loose = requestsOf(sketch).filter((request) => !tied.has(request.name));
+  const [rows, chain] = [arranged(linked, false), arranged(linked, true)];
+  const { places, height } = rows.zoom >= Math.min(LARGE, chain.zoom) ? rows : chain;
+  const top = linked.requests.length ? Math.round(height) + BESIDE : 0;
+  loose.forEach(({ name }, i) => {
+    const [column, row] = [i % IN_A_ROW, Math.floor(i / IN_A_ROW)];
+    places[name] = [column * (BOX.width + BESIDE), top + row * (BOX.height + BESIDE)];
+  });
+  return places;
 }
 
 /** Places by dagre; in a chain a knot stands between its boxes, else under all of them. */
-function arranged(sketch: ClaimSketch, chain: boolean): { places: Places; zoom: number } {
+function arranged(
+  sketch: ClaimSketch,
+  chain: boolean,
+): { places: Record<string, Place>; height: number; zoom: number } {
   const graph = new dagre.graphlib.Graph();
   graph.setGraph({ rankdir: "TB", nodesep: BESIDE, ranksep: 34 });
   graph.setDefaultEdgeLabel(() => ({}));
@@ -80,11 +98,8 @@ function arranged(sketch: ClaimSketch, chain: boolean): { places: Places; zoom: 
   };
   for (const { name } of requestsOf(sketch)) places[name] = corner(`r:${name}`, BOX);
   for (const link of linksOf(sketch)) places[linkKey(sketch, link.name)] = corner(`l:${link.name}`, knotSize(link));
-  return { places, zoom: Math.min(1, BOARD.width / Math.max(1, width), BOARD.height / Math.max(1, height)) };
+  return { places, height, zoom: Math.min(1, BOARD.width / Math.max(1, width), BOARD.height / Math.max(1, height)) };
 }
-
-/** How many new boxes stand beside each other: boards are wide and low. */
-const IN_A_ROW = 2;
 
 /** To the right of the lowest box, where its row is not full and nothing stands there. */
 function beside(places: Readonly<Record<string, Place>>, boxes: readonly string[], sketch: ClaimSketch): Place | null {
@@ -136,4 +151,51 @@ function isFree(
     const isBeside = left >= px + there.width + CLEAR || px >= left + size.width + CLEAR;
     return isBeside || top >= py + there.height + CLEAR || py >= top + size.height + CLEAR;
   });
+}
+
+export type Sizes = Readonly<Record<string, { readonly width: number; readonly height: number }>>;
+
+/** Moves that are tried at most; a drawing of 30 boxes needs some dozens. */
+const MOST_PUSHES = 400;
+
+/**
+ * Places in which nothing lies on anything else: what is `fixed` stays, what it lies on moves aside by the shorter way,
+ * and so on. `sizes` are those of the boxes as drawn.
+ */
+export function pushedApart(sketch: ClaimSketch, places: Places, fixed: readonly string[], sizes: Sizes = {}): Places {
+  const knots = new Map(linksOf(sketch).map((link) => [linkKey(sketch, link.name), link]));
+  const names = [...requestsOf(sketch).map((r) => r.name), ...knots.keys()].filter((name) => places[name]);
+  const sizeOf = (name: string) => {
+    const knot = knots.get(name);
+    return knot ? knotSize(knot) : (sizes[name] ?? BOX);
+  };
+  const next: Record<string, Place> = { ...places };
+  // What was pushed pushes what it lies on now, and is not pushed back.
+  const settled = new Set(fixed);
+  const queue = [...fixed];
+  for (let count = 0, name = queue.shift(); name !== undefined && count < MOST_PUSHES; name = queue.shift()) {
+    for (const other of names) {
+      if (settled.has(other)) continue;
+      const way = wayOut(next[name] ?? [0, 0], sizeOf(name), next[other] ?? [0, 0], sizeOf(other));
+      if (!way) continue;
+      count++;
+      next[other] = way;
+      settled.add(other);
+      queue.push(other);
+    }
+  }
+  return next;
+}
+
+/** Where the second thing goes so that it is clear of the first; null where it is clear already. */
+function wayOut([x, y]: Place, size: typeof BOX, [ox, oy]: Place, other: typeof BOX): Place | null {
+  const right = x + size.width + CLEAR - ox;
+  const left = ox + other.width + CLEAR - x;
+  const down = y + size.height + CLEAR - oy;
+  const up = oy + other.height + CLEAR - y;
+  if (Math.min(right, left, down, up) <= 0) return null;
+  const isRight = ox + other.width / 2 >= x + size.width / 2;
+  const isBelow = oy + other.height / 2 >= y + size.height / 2;
+  const [dx, dy] = [isRight ? right : -left, isBelow ? down : -up];
+  return Math.abs(dx) < Math.abs(dy) ? [ox + dx, oy] : [ox, oy + dy];
 }

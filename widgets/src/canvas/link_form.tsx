@@ -1,11 +1,12 @@
-// The form of a link: where, how, must or prefer, and which requests it ties.
+// The card of a link: where, how, must or prefer, and which requests it connects.
+import { useState } from "react";
 import { LINK_KINDS, type Link, type LinkOptionRow } from "../generated/models";
 import { Icon, Strength } from "../view/icon";
 import { useCanvas } from "./editor";
-import { Choice, Field, TextField } from "./fields";
+import { Choice, Group, TextField } from "./fields";
 import { wrongName } from "./request_form";
 import { changeLink, freeName, howOf, mustOf, remove, requestOf, requestsOf, tie, whereOf } from "./sketch";
-import { LEVELS, placeLabel } from "./wording";
+import { HOW_WORDS, LEVELS, placeLabel } from "./wording";
 
 function placesFor(link: Link, told: readonly LinkOptionRow[] | undefined): readonly LinkOptionRow[] {
   const options = told?.length ? told : Object.entries(LEVELS).map(([where, label]) => ({ where, label }));
@@ -16,83 +17,95 @@ function placesFor(link: Link, told: readonly LinkOptionRow[] | undefined): read
 }
 
 export function LinkForm({ link, onRenamed }: { link: Link; onRenamed(to: string): void }) {
-  const { edit, status, sketch, readOnly } = useCanvas();
+  const { edit, status, sketch } = useCanvas();
   const told = status.links?.[link.name];
-  const options = placesFor(link, told?.options);
-  const greyed = options.filter((option) => option.enabled === false && option.reason);
   const change = (next: Partial<Link>) => edit((s) => changeLink(s, link.name, next));
   const taken = (name: string) => freeName(sketch, name) !== name;
   return (
     <div className="dra-form">
-      <Field label="where">
-        <select value={whereOf(link)} disabled={readOnly} onChange={(event) => change({ where: event.target.value })}>
-          {options.map((option) => (
-            <option key={option.where} value={option.where} disabled={option.enabled === false} title={option.reason}>
-              {option.label || option.where}
-              {option.enabled === false ? ` \u2013 ${option.reason || "not possible"}` : ""}
-            </option>
-          ))}
-        </select>
-      </Field>
-      <Choice
-        label="strength"
-        value={mustOf(link) ? "must" : "prefer"}
-        onChoose={(word) => change({ must: word === "must" })}
-        options={[
-          {
-            value: "must",
-            label: (
-              <>
-                <Strength must /> must
-              </>
-            ),
-            reason: "A node without it does not fit.",
-          },
-          {
-            value: "prefer",
-            label: (
-              <>
-                <Strength must={false} /> prefer
-              </>
-            ),
-            reason: "Taken where it can be had; never makes a claim impossible.",
-          },
-        ]}
-      />
-      <Choice
-        label="how"
-        value={howOf(link)}
-        onChoose={(how) => change({ how })}
-        options={LINK_KINDS.map(({ value, meaning, leastEnds }) => ({
-          value,
-          label: value,
-          reason: meaning,
-          disabled: link.requests.length < leastEnds,
-        }))}
-      />
+      {told?.field && (
+        <p className="dra-writes">
+          writes <code>{told.field}</code>
+        </p>
+      )}
+      <Places link={link} options={placesFor(link, told?.options)} onChoose={(where) => change({ where })} />
+      <Group label="How">
+        <Choice
+          label="how"
+          value={howOf(link)}
+          onChoose={(how) => change({ how })}
+          options={LINK_KINDS.map(({ value, meaning, leastEnds }) => ({
+            value,
+            label: HOW_WORDS[value],
+            reason: link.requests.length < leastEnds ? "it needs two requests" : meaning,
+            disabled: link.requests.length < leastEnds,
+          }))}
+        />
+        <Choice
+          label="strength"
+          value={mustOf(link) ? "must" : "prefer"}
+          onChoose={(word) => change({ must: word === "must" })}
+          options={[
+            { value: "must", label: <Strong must />, reason: "A node without it does not fit." },
+            { value: "prefer", label: <Strong must={false} />, reason: "Used if possible. It never rules a node out." },
+          ]}
+        />
+      </Group>
       <Ends link={link} />
       {told?.problem && (
-        <p className="dra-field is-wide dra-wrong">
+        <p className="dra-wrong">
           <Icon name="warning" /> {told.problem}
         </p>
       )}
-      {told?.note && <p className="dra-field is-wide dra-hint">{told.note}</p>}
-      {greyed.length > 0 && (
-        <ul className="dra-field is-wide dra-hint dra-reasons" aria-label="Places that are not possible">
-          {greyed.map((option) => (
-            <li key={option.where}>
-              <b>{option.label}</b>: {option.reason}
-            </li>
-          ))}
-        </ul>
-      )}
+      {told?.note && <p className="dra-hint">{told.note}</p>}
       <TextField
-        label="name"
+        label="Name"
         value={link.name}
         check={(name) => wrongName(taken, link.name, name)}
         onDone={onRenamed}
+        note="Used in the plan file only."
       />
     </div>
+  );
+}
+
+const Strong = ({ must }: { must: boolean }) => (
+  <>
+    <Strength must={must} /> {must ? "must" : "prefer"}
+  </>
+);
+
+interface PlacesProps {
+  link: Link;
+  options: readonly LinkOptionRow[];
+  onChoose(where: string): void;
+}
+
+/** The levels of a node; attributes and what else there is come on demand. */
+function Places({ link, options, onChoose }: PlacesProps) {
+  const [isWhole, setWhole] = useState(false);
+  const here = whereOf(link);
+  const near = options.filter((option) => LEVELS[option.where] || option.where === here);
+  const far = options.length - near.length;
+  return (
+    <Group label="Where">
+      <Choice
+        label="where"
+        value={here}
+        onChoose={onChoose}
+        options={(isWhole ? options : near).map((option) => ({
+          value: option.where,
+          label: option.label || option.where,
+          disabled: option.enabled === false && option.where !== here,
+          ...(option.reason ? { reason: option.reason } : {}),
+        }))}
+      />
+      {far > 0 && (
+        <button type="button" className="dra-button" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
+          {isWhole ? "Levels only" : `${far} attribute${far === 1 ? "" : "s"} \u2026`}
+        </button>
+      )}
+    </Group>
   );
 }
 
@@ -102,15 +115,14 @@ function Ends({ link }: { link: Link }) {
     (request) => !link.requests.some((reference) => requestOf(reference) === request.name),
   );
   return (
-    <div className="dra-field is-wide dra-row" role="group" aria-label="Ties">
-      <span className="dra-label">ties</span>
+    <Group label="Connects">
       {link.requests.map((reference) => (
         <span key={reference} className="dra-tag">
           {reference}
           {!readOnly && (
             <button
               type="button"
-              aria-label={`Untie ${reference}`}
+              aria-label={`Disconnect ${reference}`}
               onClick={() => edit((s) => remove(s, { ends: [{ link: link.name, reference }] }))}
             >
               <Icon name="cross" />
@@ -120,12 +132,12 @@ function Ends({ link }: { link: Link }) {
       ))}
       {!readOnly && free.length > 0 && (
         <select
-          aria-label="Tie a further request"
+          aria-label="Add another request to this link"
           value=""
           onChange={(event) => edit((s) => tie(s, link.name, event.target.value))}
         >
           <option value="" disabled>
-            tie {"\u2026"}
+            Connect {"\u2026"}
           </option>
           {free.map((request) => (
             <option key={request.name} value={request.name}>
@@ -134,6 +146,6 @@ function Ends({ link }: { link: Link }) {
           ))}
         </select>
       )}
-    </div>
+    </Group>
   );
 }

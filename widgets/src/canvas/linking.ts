@@ -3,6 +3,7 @@ import type { CanvasStatus, ClaimSketch } from "../generated/models";
 import { isRequestId, linkId, nameOf, requestId } from "./flow";
 import { startLink } from "./new_link";
 import { addLink, linkNamed, linksOf, requestOf, requestsOf, tie } from "./sketch";
+import { linkTitle } from "./wording";
 
 /** A link being made by keyboard: from a box or knot, to one of the candidates. */
 export interface Linking {
@@ -27,17 +28,23 @@ export function candidatesFrom(sketch: ClaimSketch, from: string): readonly stri
   ];
 }
 
-export function candidateWords(linking: Linking): string {
+/** A request by its name, a link by what it connects. */
+function shown(sketch: ClaimSketch, id: string): string {
+  const link = isRequestId(id) ? undefined : linkNamed(sketch, nameOf(id));
+  return link ? linkTitle(link) : nameOf(id);
+}
+
+export function candidateWords(sketch: ClaimSketch, linking: Linking): string {
   const to = linking.candidates[linking.index] ?? "";
-  const [from, name] = [nameOf(linking.from), nameOf(to)];
+  const [from, name] = [shown(sketch, linking.from), shown(sketch, to)];
   const what =
     to === linking.from
       ? `the devices of ${from} with each other`
       : isRequestId(to)
         ? `${from} with ${name}`
-        : `${from} into ${name}`;
+        : `${from} into the link ${name}`;
   const place = `${linking.index + 1} of ${linking.candidates.length}`;
-  return `Link ${what} (${place}). Enter ties, arrow keys choose, Esc cancels.`;
+  return `Link ${what} (${place}). Enter links, arrow keys choose, Esc cancels.`;
 }
 
 export interface Joined {

@@ -4,7 +4,7 @@ import type { CSSProperties } from "react";
 import { Icon, KindIcon, Strength } from "../view/icon";
 import { useCanvas } from "./editor";
 import type { BoxNode, KnotNode } from "./flow";
-import { amountOf, isAll, mustOf, partsOf, step } from "./sketch";
+import { amountOf, isAll, mustOf, partnersOf, partsOf, step } from "./sketch";
 import { amountLabel, linkWords } from "./wording";
 
 const SIDES = [Position.Top, Position.Right, Position.Bottom, Position.Left] as const;
@@ -14,16 +14,17 @@ function Handles({ sides }: { sides: readonly Position[] }) {
 }
 
 export function RequestBox({ data, selected }: NodeProps<BoxNode>) {
-  const { badge, request, error, text, title, kind } = data;
+  const { badge, request, error, cause, text, title, kind } = data;
   const marks = [
     selected && "is-selected",
     data.lit && "is-lit",
     data.candidate && "is-candidate",
     error && "is-wrong",
+    cause && "is-cause",
   ];
   const colours = { "--dra-badge": badge.colour, "--dra-on-badge": badge.textColour } as CSSProperties;
   return (
-    <div className={["dra-box", ...marks.filter(Boolean)].join(" ")} style={colours}>
+    <div className={["dra-box", ...marks.filter(Boolean)].join(" ")} style={colours} title={cause || undefined}>
       <Handles sides={SIDES} />
       <div className="dra-box-head">
         <span className="dra-letter" aria-hidden="true">
@@ -38,10 +39,10 @@ export function RequestBox({ data, selected }: NodeProps<BoxNode>) {
         <KindIcon kind={kind} />
         <span>{title}</span>
       </div>
-      <div className="dra-box-text" title={error}>
-        {error ? (
+      <div className="dra-box-text" title={error || cause || undefined}>
+        {error || cause ? (
           <>
-            <Icon name="warning" /> {error}
+            <Icon name={error ? "warning" : "cross"} /> {error || cause}
           </>
         ) : (
           text
@@ -64,6 +65,7 @@ function Stepper({ name }: { name: string }) {
       : isAll(part)
         ? "all"
         : (amount?.amount ?? amountLabel(request));
+  const partners = amount ? "" : partnersOf(sketch, name).join(", ");
   const button = (by: 1 | -1) => (
     <button
       type="button"
@@ -71,9 +73,10 @@ function Stepper({ name }: { name: string }) {
       tabIndex={-1}
       disabled={step(sketch, name, by) === sketch}
       aria-label={`${by > 0 ? "More" : "Less"} ${name}`}
+      title={partners ? `With ${partners}. Alt: ${name} alone` : undefined}
       onClick={(event) => {
         event.stopPropagation();
-        edit((s) => step(s, name, by));
+        edit((s) => step(s, name, by, event.altKey));
       }}
     >
       {by > 0 ? "+" : "\u2212"}
@@ -90,7 +93,7 @@ function Stepper({ name }: { name: string }) {
 
 export function LinkKnot({ data, selected }: NodeProps<KnotNode>) {
   const { status } = useCanvas();
-  const { link, problem } = data;
+  const { link, problem, cause } = data;
   const { how, where } = linkWords(link, status);
   const must = mustOf(link);
   const marks = [
@@ -98,13 +101,15 @@ export function LinkKnot({ data, selected }: NodeProps<KnotNode>) {
     selected && "is-selected",
     data.candidate && "is-candidate",
     problem && "is-wrong",
+    cause && "is-cause",
   ];
   return (
-    <div className={["dra-knot", ...marks.filter(Boolean)].join(" ")} title={problem || undefined}>
+    <div className={["dra-knot", ...marks.filter(Boolean)].join(" ")} title={problem || cause || undefined}>
       <Handles sides={[Position.Left, Position.Right]} />
-      {problem ? <Icon name="warning" /> : <Strength must={must} />}
+      {problem ? <Icon name="warning" /> : cause ? <Icon name="cross" /> : <Strength must={must} />}
       <span className="dra-knot-words">
-        {how} <i aria-hidden="true">·</i> {where}
+        {how}
+        <i>, {where}</i>
       </span>
     </div>
   );

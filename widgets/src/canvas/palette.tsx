@@ -6,6 +6,9 @@ import { useCanvas } from "./editor";
 
 export const DRAGGED = "application/x-dra-lab-palette";
 
+/** Chips that are shown at first; the others are one click away. */
+const SHOWN = 6;
+
 interface Props {
   onAdd(row: PaletteRow): void;
   onLeave(): void;
@@ -15,7 +18,11 @@ export function Palette({ onAdd, onLeave }: Props) {
   const { palette, readOnly, status } = useCanvas();
   const list = useRef<HTMLDivElement>(null);
   const [current, setCurrent] = useState(0);
-  const at = Math.min(current, Math.max(0, palette.length - 1));
+  const [isWhole, setWhole] = useState(false);
+  const shown = isWhole ? palette : palette.slice(0, SHOWN);
+  const more = palette.length - shown.length;
+  const last = Math.max(0, shown.length - (more ? 0 : 1));
+  const at = Math.min(current, last);
   const onKeyDown = (event: KeyboardEvent) => {
     const moves: Record<string, number> = {
       ArrowDown: at + 1,
@@ -23,12 +30,12 @@ export function Palette({ onAdd, onLeave }: Props) {
       ArrowRight: at + 1,
       ArrowLeft: at - 1,
       Home: 0,
-      End: palette.length - 1,
+      End: last,
     };
     const to = moves[event.key];
     if (event.key === "Escape") onLeave();
     else if (to !== undefined) {
-      const next = Math.min(Math.max(to, 0), palette.length - 1);
+      const next = Math.min(Math.max(to, 0), last);
       setCurrent(next);
       list.current?.querySelectorAll<HTMLElement>("button")[next]?.focus();
     } else return;
@@ -37,21 +44,13 @@ export function Palette({ onAdd, onLeave }: Props) {
   };
   return (
     <aside className="dra-palette" aria-label="Devices">
-      <h3 id="dra-palette-title">Devices</h3>
       {palette.length === 0 && (
         <p className="dra-hint">
           {status.counting ? "Counting the devices …" : "No devices here: load a cluster, or try a sample."}
         </p>
       )}
-      <div
-        ref={list}
-        className="dra-chips"
-        role="toolbar"
-        aria-orientation="vertical"
-        aria-label="Devices to add"
-        onKeyDown={onKeyDown}
-      >
-        {palette.map((row, index) => (
+      <div ref={list} className="dra-chips" role="toolbar" aria-label="Devices to add" onKeyDown={onKeyDown}>
+        {shown.map((row, index) => (
           <button
             key={row.key}
             type="button"
@@ -60,7 +59,7 @@ export function Palette({ onAdd, onLeave }: Props) {
             tabIndex={index === at ? 0 : -1}
             disabled={readOnly}
             draggable={!readOnly}
-            title={[row.deviceClass, row.note].filter(Boolean).join("\n")}
+            title={[row.label, row.use, row.deviceClass, row.note, "Click or drag to add"].filter(Boolean).join("\n")}
             onFocus={() => setCurrent(index)}
             onClick={() => onAdd(row)}
             onDragStart={(event) => {
@@ -68,13 +67,28 @@ export function Palette({ onAdd, onLeave }: Props) {
               event.dataTransfer.effectAllowed = "copy";
             }}
           >
+            <span aria-hidden="true">+</span>
             <KindIcon kind={row.kind ?? "other"} />
-            <span>
-              <b>{row.label}</b>
-              <small>{row.use}</small>
-            </span>
+            <b>{row.label}</b>
+            <small>{row.use}</small>
           </button>
         ))}
+        {more > 0 && (
+          <button
+            type="button"
+            className="dra-chip is-more"
+            tabIndex={at === shown.length ? 0 : -1}
+            onFocus={() => setCurrent(shown.length)}
+            onClick={() => setWhole(true)}
+          >
+            {more} more …
+          </button>
+        )}
+        {isWhole && palette.length > SHOWN && (
+          <button type="button" className="dra-chip is-more" tabIndex={-1} onClick={() => setWhole(false)}>
+            Fewer
+          </button>
+        )}
       </div>
     </aside>
   );

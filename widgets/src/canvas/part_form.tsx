@@ -1,9 +1,23 @@
-// The form of one way to serve a request: class, count or amount, selectors, tolerations.
+// One way to serve a request: class, count, amounts, selectors, tolerations, and what can be added to it.
 import { type ReactNode, useState } from "react";
-import type { DeviceRequest } from "../generated/models";
+import type { DeviceRequest, SelectorRow } from "../generated/models";
+import { Icon } from "../view/icon";
+import { Amounts } from "./amounts";
 import { useCanvas } from "./editor";
-import { Field, TextField, useDraft } from "./fields";
-import { ALL, changePart, countOf, isAll, type Part, selectorsFrom, selectorsOf } from "./sketch";
+import { Field, Group, PlainText, TextField, useDraft, Wrong } from "./fields";
+import { Adding } from "./request_form";
+import {
+  ALL,
+  changePart,
+  countOf,
+  isAll,
+  type Part,
+  partnersOf,
+  selectorsFrom,
+  selectorsOf,
+  step,
+  withCount,
+} from "./sketch";
 import { Tolerations } from "./tolerations";
 
 interface PartProps {
@@ -15,130 +29,202 @@ interface PartProps {
 }
 
 export function PartForm({ request, part, index, children }: PartProps) {
-  const { edit, palette, readOnly } = useCanvas();
+  const { edit, palette, status, readOnly } = useCanvas();
   const [more, setMore] = useState(false);
   const change = (next: Parameters<typeof changePart>[3]) => edit((s) => changePart(s, request.name, index, next));
   const classes = [...new Set(palette.map((row) => row.deviceClass))].sort();
-  const all = isAll(part);
-  const whole = (text: string) => (/^[1-9]\d*$/.test(text.trim()) ? "" : "Give a whole number from 1.");
+  const told = status.requests?.[request.name]?.parts?.[index];
+  const gates = status.gates ?? {};
+  const root = request.exactly ? "exactly" : `firstAvailable[${index}]`;
+  const key = told?.keys?.[0];
   return (
     <>
       <TextField
-        label="class"
+        label="Class"
         mono
         value={part.deviceClassName ?? ""}
         list={classes}
+        api={`${root}.deviceClassName`}
+        note={told?.classWords}
         check={(t) => (t.trim() ? "" : "Name a device class.")}
         onDone={(t) => change({ deviceClassName: t.trim() })}
       />
-      <div className="dra-field dra-count-field">
-        {all ? (
-          <span className="dra-all">all that match</span>
-        ) : (
-          <TextField
-            label="count"
-            value={String(countOf(part))}
-            check={whole}
-            onDone={(t) => change({ count: Number(t) })}
-          />
-        )}
-        <label className="dra-check">
-          <input
-            type="checkbox"
-            checked={all}
-            disabled={readOnly}
-            onChange={() => change(all ? { allocationMode: "", count: 1 } : { allocationMode: ALL, count: undefined })}
-          />{" "}
-          all
-        </label>
-      </div>
-      {Object.entries(part.capacity?.requests ?? {}).map(([key, amount]) => (
-        <TextField
-          key={key}
-          label={key}
-          value={String(amount)}
-          check={(t) => (t.trim() ? "" : "Give an amount like 16 or 40Gi.")}
-          onDone={(t) => change({ capacity: { requests: { ...part.capacity?.requests, [key]: t.trim() } } })}
-        />
-      ))}
+      <Count
+        request={request}
+        part={part}
+        api={isAll(part) ? `${root}.allocationMode` : `${root}.count`}
+        index={index}
+      />
+      <Amounts part={part} rows={told?.amounts ?? []} root={root} gap={gates.capacity} onChange={change} />
       <Selectors
         texts={selectorsOf(part)}
+        rows={told?.selectors ?? []}
+        api={`${root}.selectors`}
         more={more}
         onChange={(texts) => {
           setMore(false);
           change({ selectors: selectorsFrom(texts) });
         }}
       />
-      <Tolerations part={part} onChange={(tolerations) => change({ tolerations })} />
+      <Tolerations
+        part={part}
+        api={`${root}.tolerations`}
+        gap={gates.tolerations}
+        onChange={(tolerations) => change({ tolerations })}
+      />
+      {request.exactly?.adminAccess && (
+        <Group
+          label="Admin access"
+          api="exactly.adminAccess"
+          note={gates.adminAccess ? <Wrong>{gates.adminAccess}</Wrong> : "The namespace needs the label for it."}
+        >
+          <Check label="also devices in use" checked onChange={() => change({ adminAccess: false })} />
+        </Group>
+      )}
       {!readOnly && (
-        <div className="dra-field is-wide dra-row">
-          <button
-            type="button"
-            className="dra-button"
-            disabled={more || !part.selectors?.length}
-            onClick={() => setMore(true)}
-          >
-            Add a selector
-          </button>
-          <button
-            type="button"
-            className="dra-button"
+        <div className="dra-row dra-adding" role="group" aria-label="Add to this request">
+          {!more && part.selectors?.length ? <Adding label="Selector" onClick={() => setMore(true)} /> : null}
+          {key && (
+            <Adding
+              label="Amount"
+              gap={gates.capacity}
+              onClick={() => change({ capacity: { requests: { ...part.capacity?.requests, [key]: "1" } } })}
+            />
+          )}
+          <Adding
+            label="Tolerate a taint"
+            gap={gates.tolerations}
             onClick={() => change({ tolerations: [...(part.tolerations ?? []), { operator: "Exists" }] })}
-          >
-            Tolerate a taint
-          </button>
+          />
+          {request.exactly && !request.exactly.adminAccess && (
+            <Adding label="Admin access" gap={gates.adminAccess} onClick={() => change({ adminAccess: true })} />
+          )}
           {children}
         </div>
-      )}
-      {request.exactly && (
-        <label
-          className="dra-check dra-field"
-          title="Devices may be handed out that are in use; the namespace needs the admin-access label."
-        >
-          <input
-            type="checkbox"
-            checked={request.exactly.adminAccess ?? false}
-            disabled={readOnly}
-            onChange={(e) => change({ adminAccess: e.target.checked })}
-          />{" "}
-          admin access
-        </label>
       )}
     </>
   );
 }
 
-function Selectors({
-  texts,
-  more,
-  onChange,
-}: {
-  texts: readonly string[];
-  more: boolean;
-  onChange(texts: readonly string[]): void;
-}) {
-  const shown = texts.length === 0 || more ? [...texts, ""] : texts;
+interface CountProps {
+  request: DeviceRequest;
+  part: Part;
+  index: number;
+  api: string;
+}
+
+function Count({ request, part, index, api }: CountProps) {
+  const { sketch, edit, readOnly } = useCanvas();
+  const [all, count] = [isAll(part), countOf(part)];
+  const whole = (text: string) => (/^[1-9]\d*$/.test(text.trim()) ? "" : "Give a whole number from 1.");
+  const partners = request.exactly && !all ? partnersOf(sketch, request.name) : [];
+  const change = (next: Parameters<typeof changePart>[3]) => edit((s) => changePart(s, request.name, index, next));
+  const set = (to: number) => {
+    if (request.exactly) edit((s) => withCount(s, request.name, to));
+    else change({ count: to });
+  };
+  const by = (sign: 1 | -1, alone: boolean) => {
+    if (request.exactly && !part.capacity) edit((s) => step(s, request.name, sign, alone));
+    else set(count + sign);
+  };
+  const button = (sign: 1 | -1) => (
+    <button
+      type="button"
+      className="dra-button"
+      aria-label={sign > 0 ? "One more" : "One less"}
+      disabled={readOnly || (sign < 0 && count < 2)}
+      onClick={(event) => by(sign, event.altKey)}
+    >
+      {sign > 0 ? "+" : "\u2212"}
+    </button>
+  );
   return (
-    <div className="dra-field is-wide dra-selectors">
-      {shown.map((text, i) => (
-        <SelectorField
-          // biome-ignore lint/suspicious/noArrayIndexKey: selectors have no name, and two may be equal
-          key={i}
-          label={shown.length > 1 ? `selector ${i + 1}` : "selector"}
-          value={text}
-          onDone={(now) => onChange(shown.map((old, j) => (j === i ? now : old)))}
-        />
-      ))}
-    </div>
+    <Group
+      label="Count"
+      api={api}
+      note={partners.length ? `Moves together with ${partners.join(", ")} (Alt: ${request.name} alone).` : undefined}
+    >
+      {!all && (
+        <span className="dra-number">
+          {button(-1)}
+          <PlainText label="count" value={String(count)} check={whole} onDone={(t) => set(Number(t))} />
+          {button(1)}
+        </span>
+      )}
+      <Check
+        label="all that match"
+        checked={all}
+        onChange={() => change(all ? { allocationMode: "", count: 1 } : { allocationMode: ALL, count: undefined })}
+      />
+    </Group>
   );
 }
 
-function SelectorField({ label, value, onDone }: { label: string; value: string; onDone(text: string): void }) {
+function Check({ label, checked, onChange }: { label: string; checked: boolean; onChange(): void }) {
+  const { readOnly } = useCanvas();
+  return (
+    <label className="dra-check">
+      <input type="checkbox" checked={checked} disabled={readOnly} onChange={onChange} /> {label}
+    </label>
+  );
+}
+
+interface SelectorsProps {
+  texts: readonly string[];
+  rows: readonly SelectorRow[];
+  api: string;
+  more: boolean;
+  onChange(texts: readonly string[]): void;
+}
+
+function Selectors({ texts, rows, api, more, onChange }: SelectorsProps) {
+  const { readOnly } = useCanvas();
+  const shown = texts.length === 0 || more ? [...texts, ""] : texts;
+  return shown.map((text, i) => (
+    <SelectorField
+      // biome-ignore lint/suspicious/noArrayIndexKey: selectors have no name, and two may be equal
+      key={i}
+      label={shown.length > 1 ? `Selector ${i + 1}` : "Selector"}
+      value={text}
+      row={rows[i]}
+      api={`${api}[${i}].cel.expression`}
+      onDone={(now) => onChange(shown.map((old, j) => (j === i ? now : old)))}
+      onRemove={text && !readOnly ? () => onChange(shown.filter((_, j) => j !== i)) : undefined}
+    />
+  ));
+}
+
+interface SelectorProps {
+  label: string;
+  value: string;
+  row: SelectorRow | undefined;
+  api: string;
+  onDone(text: string): void;
+  onRemove: (() => void) | undefined;
+}
+
+function SelectorField({ label, value, row, api, onDone, onRemove }: SelectorProps) {
   const { readOnly } = useCanvas();
   const { input } = useDraft({ value, onDone, pause: 400 });
   const rows = Math.min(6, Math.max(1, input.value.split("\n").length));
+  const note = value && (row?.error || row?.text || onRemove) && (
+    <span className="dra-row">
+      {row?.error ? (
+        <Wrong>
+          <Icon name="warning" /> {row.error}
+        </Wrong>
+      ) : (
+        row?.text && <span className="dra-good">{row.text}</span>
+      )}
+      {onRemove && (
+        <button type="button" className="dra-link" onClick={onRemove}>
+          Remove
+        </button>
+      )}
+    </span>
+  );
   return (
-    <Field label={label}>
+    <Field label={label} api={api} note={note || undefined}>
       <textarea
         className="is-mono"
         rows={rows}

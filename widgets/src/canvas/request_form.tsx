@@ -1,10 +1,12 @@
-// The form of a request: its ways to be served, and its name.
-import { useState } from "react";
+// The card of a request: its alternatives, its device configuration, and its name.
+import { type ReactNode, useState } from "react";
 import type { DeviceRequest } from "../generated/models";
+import { Configuration } from "./configuration";
 import { useCanvas } from "./editor";
-import { TextField } from "./fields";
+import { Group, TextField, Wrong } from "./fields";
 import { PartForm } from "./part_form";
-import { addAlternative, freeName, partsOf, removeAlternative } from "./sketch";
+import { addAlternative, freeName, isAll, moveAlternative, type Part, partsOf, removeAlternative } from "./sketch";
+import { partLabel } from "./wording";
 
 const LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
@@ -14,78 +16,109 @@ export function wrongName(taken: (name: string) => boolean, own: string, name: s
   return name !== own && taken(name) ? `There is another ${name}.` : "";
 }
 
-export function RequestForm({
-  request,
-  onRenamed,
-  onLink,
-}: {
+interface Props {
   request: DeviceRequest;
   onRenamed(to: string): void;
   onLink(): void;
-}) {
-  const { sketch, edit } = useCanvas();
+}
+
+export function RequestForm({ request, onRenamed, onLink }: Props) {
+  const { sketch, status, edit, readOnly } = useCanvas();
   const [way, setWay] = useState(0);
+  const [isConfiguring, setConfiguring] = useState(false);
   const parts = partsOf(request);
   const index = Math.min(way, parts.length - 1);
   const part = parts[index];
   if (!part) return null;
   const taken = (name: string) => freeName(sketch, name) !== name;
+  const told = status.requests?.[request.name];
+  const gap = status.gates?.firstAvailable;
   return (
     <div className="dra-form">
+      {told?.note && <Wrong>{told.note}</Wrong>}
       {parts.length > 1 && <Ways request={request} index={index} onPick={setWay} />}
       <PartForm key={`${request.name}/${index}`} request={request} part={part} index={index}>
-        <button
-          type="button"
-          className="dra-button"
+        <Adding label="Configure the driver" onClick={() => setConfiguring(true)} />
+        <Adding
+          label="Add an alternative"
+          gap={gap}
           onClick={() => {
             edit((s) => addAlternative(s, request.name));
             setWay(parts.length);
           }}
-        >
-          Add an alternative
-        </button>
-        <button type="button" className="dra-button" onClick={onLink}>
-          Link its devices
-        </button>
+        />
+        {!isSingle(part) && <Adding label="Link its devices" onClick={onLink} />}
       </PartForm>
+      <Configuration
+        request={request}
+        drivers={told?.parts?.[index]?.drivers ?? []}
+        isAdding={isConfiguring}
+        onAdded={() => setConfiguring(false)}
+      />
       <TextField
-        label="name"
+        label="Name"
         value={request.name}
+        api="name"
         check={(name) => wrongName(taken, request.name, name)}
         onDone={onRenamed}
       />
+      {readOnly && <p className="dra-hint">This drawing cannot be changed here.</p>}
     </div>
+  );
+}
+
+const isSingle = (part: Part): boolean => !isAll(part) && (part.count ?? 1) <= 1;
+
+/** A button that adds something to a request, greyed with the reason where the release has no such field. */
+export function Adding({ label, gap, onClick }: { label: string; gap?: string | undefined; onClick(): void }) {
+  return (
+    <button type="button" className="dra-button" disabled={Boolean(gap)} title={gap} onClick={onClick}>
+      + {label}
+    </button>
   );
 }
 
 function Ways({ request, index, onPick }: { request: DeviceRequest; index: number; onPick(index: number): void }) {
   const { edit, readOnly } = useCanvas();
   const ways = request.firstAvailable ?? [];
+  const move = (by: -1 | 1) => {
+    edit((s) => moveAlternative(s, request.name, index, by));
+    onPick(index + by);
+  };
+  const drop = () => {
+    edit((s) => removeAlternative(s, request.name, index));
+    onPick(0);
+  };
+  const act = (label: string, words: ReactNode, disabled: boolean, onClick: () => void) => (
+    <button type="button" className="dra-button" aria-label={label} title={label} disabled={disabled} onClick={onClick}>
+      {words}
+    </button>
+  );
   return (
-    <div className="dra-field is-wide dra-row" role="group" aria-label="Alternatives, tried in this order">
+    <Group
+      label="Alternatives"
+      name="Alternatives, tried in this order"
+      api={ways.map((_, i) => (i ? `[${i}]` : "firstAvailable[0]")).join(", ")}
+    >
       {ways.map((way, i) => (
         <button
           key={way.name}
           type="button"
           className="dra-button"
           aria-pressed={i === index}
+          title={way.name}
           onClick={() => onPick(i)}
         >
-          {i + 1}. {way.name}
+          {i + 1}. {partLabel(way)}
         </button>
       ))}
       {!readOnly && (
-        <button
-          type="button"
-          className="dra-button"
-          onClick={() => {
-            edit((s) => removeAlternative(s, request.name, index));
-            onPick(0);
-          }}
-        >
-          Remove {ways[index]?.name}
-        </button>
+        <>
+          {act("Try this alternative earlier", "\u2190", index === 0, () => move(-1))}
+          {act("Try this alternative later", "\u2192", index === ways.length - 1, () => move(1))}
+          {act("Remove this alternative", "Remove", false, drop)}
+        </>
       )}
-    </div>
+    </Group>
   );
 }

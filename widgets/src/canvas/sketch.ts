@@ -109,6 +109,15 @@ function withoutAdmin({ adminAccess: _dropped, ...rest }: ExactDeviceRequest): O
   return rest;
 }
 
+/** Try a way earlier (-1) or later (1) than now. */
+export function moveAlternative(sketch: ClaimSketch, name: string, index: number, by: -1 | 1): ClaimSketch {
+  const ways = [...(requestNamed(sketch, name)?.firstAvailable ?? [])];
+  const [one, other] = [ways[index], ways[index + by]];
+  if (!one || !other) return sketch;
+  [ways[index], ways[index + by]] = [other, one];
+  return { ...sketch, requests: requestsOf(sketch).map((r) => (r.name === name ? { ...r, firstAvailable: ways } : r)) };
+}
+
 /** Drop one way; with one left the request asks exactly for that. Links to the dropped way are untied. */
 export function removeAlternative(sketch: ClaimSketch, name: string, index: number): ClaimSketch {
   const gone: string[] = [];
@@ -198,15 +207,58 @@ export function tie(sketch: ClaimSketch, name: string, reference: string): Claim
   return changeLink(sketch, name, { requests: [...link.requests, reference] });
 }
 
-/** One more or one less: of the devices, or of the amount where the devices are shared by amount. */
-export function step(sketch: ClaimSketch, name: string, by: number): ClaimSketch {
+/** The number of devices that a request asks for in one way; null for alternatives and for all that match. */
+function countIn(sketch: ClaimSketch, name: string): number | null {
+  const request = requestNamed(sketch, name);
+  const [part, ...others] = request ? partsOf(request) : [];
+  return part && !others.length && !isAll(part) ? countOf(part) : null;
+}
+
+/** The requests whose counts move together with one: linked one to one with it, directly or through others. */
+export function partnersOf(sketch: ClaimSketch, name: string): readonly string[] {
+  const found = new Set([name]);
+  for (const one of found)
+    for (const link of linksOf(sketch)) {
+      const ends = link.requests.map(requestOf);
+      if (howOf(link) === "pairwise" && ends.includes(one)) for (const end of ends) found.add(end);
+    }
+  found.delete(name);
+  return [...found].filter((one) => countIn(sketch, one) !== null);
+}
+
+const divisor = (a: number, b: number): number => (b === 0 ? a : divisor(b, a % b));
+
+/** How many devices of a request belong to one group of its one-to-one links: 2 where two GPUs share a NIC. */
+function shareOf(sketch: ClaimSketch, name: string): number {
+  const own = countIn(sketch, name) ?? 1;
+  return own / partnersOf(sketch, name).reduce((all, one) => divisor(all, countIn(sketch, one) ?? 1), own);
+}
+
+/**
+ * Ask for another number of devices. The other ends of one-to-one links keep their ratio, unless the change is `alone`
+ * or the ratio cannot be kept.
+ */
+export function withCount(sketch: ClaimSketch, name: string, count: number, alone = false): ClaimSketch {
+  const share = shareOf(sketch, name);
+  const own = countIn(sketch, name);
+  if (own === null || count < 1) return sketch;
+  const others = alone || count % share ? [] : partnersOf(sketch, name);
+  return others.reduce(
+    (next, other) => changePart(next, other, 0, { count: ((countIn(sketch, other) ?? 1) * count) / own }),
+    changePart(sketch, name, 0, { count }),
+  );
+}
+
+/** One group more or one less: of the devices, or one unit of the amount where the devices are shared by amount. */
+export function step(sketch: ClaimSketch, name: string, by: number, alone = false): ClaimSketch {
   const request = requestNamed(sketch, name);
   const part = request && partsOf(request)[0];
   if (!part || (request?.firstAvailable?.length ?? 0) > 1 || isAll(part)) return sketch;
   const amount = amountOf(part);
   if (!amount) {
-    const count = countOf(part) + by;
-    return count < 1 ? sketch : changePart(sketch, name, 0, { count });
+    const share = alone ? 1 : shareOf(sketch, name);
+    const group = countOf(part) + by * share;
+    return group > 0 ? withCount(sketch, name, group, alone) : withCount(sketch, name, countOf(part) + by, true);
   }
   const stepped = stepQuantity(amount.amount, by);
   return stepped === null ? sketch : changePart(sketch, name, 0, { capacity: { requests: { [amount.key]: stepped } } });

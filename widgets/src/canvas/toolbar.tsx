@@ -40,7 +40,7 @@ export function Toolbar({ onFit, onTidy, onClear, onKeys, keysShown }: Props) {
   const { history, undo, redo, sketch, readOnly } = useCanvas();
   const empty = !sketch.requests?.length && !sketch.links?.length;
   return (
-    <div className="dra-tools" role="toolbar" aria-label="Drawing">
+    <div className="dra-tools" role="toolbar" aria-label="Drawing" aria-orientation="vertical" data-home=".dra-board">
       {!readOnly && (
         <>
           <Tool label="Undo (Ctrl+Z)" onClick={undo} disabled={!history.canUndo}>

@@ -31,11 +31,11 @@ export function useFlow(editor: Editor, candidate: string, root: RefObject<HTMLE
     () => (nodes.some((node) => node.id === wanted) ? wanted : (nodes[0]?.id ?? "")),
     [nodes, wanted],
   );
-  const { sketch, status, palette, positions, highlight, readOnly } = editor;
+  const { sketch, status, palette, positions, problems, highlight, readOnly } = editor;
   const renamed = useRef("");
 
   useLayoutEffect(() => {
-    const known = { sketch, status, palette, positions, highlight, readOnly };
+    const known = { sketch, status, palette, positions, problems, highlight, readOnly };
     setNodes((old) => {
       const next = toNodes(known, { active, candidate }, old);
       const due = renamed.current;
@@ -44,7 +44,7 @@ export function useFlow(editor: Editor, candidate: string, root: RefObject<HTMLE
       return next.map((node) => ({ ...node, selected: node.id === due }));
     });
     setEdges((old) => toEdges(known, old));
-  }, [sketch, status, palette, positions, highlight, readOnly, active, candidate]);
+  }, [sketch, status, palette, positions, problems, highlight, readOnly, active, candidate]);
 
   const onNodesChange = useCallback((changes: NodeChange<CanvasNode>[]) => {
     setNodes((now) => applyNodeChanges(changes.filter(isNotRemoval), now));

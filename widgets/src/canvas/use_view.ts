@@ -1,33 +1,48 @@
-// What part of the drawing is seen: the whole of it when the board first has a size, when boxes were arranged by us,
-// when
-// something new lies outside, when boxes went and the rest is far too small, and when the board gets another size (a
-// sidebar
-// opened, the planner got its grid) and the person has not moved the view, or it became too small for what was in
-// sight.
-// A box that a person dropped stays under the mouse.
+// What part of the drawing is seen. It is chosen when the board first has a size, when boxes were arranged by us, when
+// something new lies outside, when boxes went and the rest is far too small, and when the board gets another size and
+// the person has not moved the view. It is never smaller than LEAST by itself. A box that a person dropped stays under
+// the mouse; what is selected is not left under its card.
 import { useReactFlow } from "@xyflow/react";
 import { type RefObject, useCallback, useEffect, useRef } from "react";
 import type { CanvasNode } from "./flow";
 import { BOX } from "./layout";
 
-const MARGIN = 16;
-/** Pixels that the buttons in the corner take. */
-const TOOLS = { width: 190, height: 52 };
-
+const MARGIN = 14;
+/** The smallest size at which a drawing is shown by itself: texts stay readable. */
+const LEAST = 0.85;
 /** How much smaller than needed a drawing may be shown, after boxes went, before it is shown whole again. */
 const TOO_SMALL = 0.75;
 
 type Size = { width: number; height: number };
+type Bounds = Size & { x: number; y: number };
+type View = { x: number; y: number; zoom: number };
+type Margins = { top: number; right: number; bottom: number; left: number };
 
-function zoomFor(drawing: Size, size: Size, top: number, right: number): number {
-  return Math.min(1, (size.width - MARGIN - right) / drawing.width, (size.height - MARGIN - top) / drawing.height);
+/** Pixels at the edges of the board that chips and buttons lie over. */
+export function marginsOf(board: Element): Margins {
+  const canvas = board.closest(".dra-canvas");
+  const height = (selector: string) => canvas?.querySelector<HTMLElement>(selector)?.offsetHeight ?? 0;
+  const tools = canvas?.querySelector<HTMLElement>(".dra-tools")?.offsetWidth ?? 0;
+  return { top: height(".dra-palette") + MARGIN, right: tools + MARGIN, bottom: MARGIN, left: MARGIN };
 }
 
-/** Keep clear of the buttons, below them or beside them: whichever shows the drawing larger. */
-function paddingFor(drawing: Size, size: Size = new DOMRect()) {
-  const beside = zoomFor(drawing, size, MARGIN, TOOLS.width) > zoomFor(drawing, size, TOOLS.height, MARGIN);
-  const [top, right] = beside ? [MARGIN, TOOLS.width] : [TOOLS.height, MARGIN];
-  return { left: `${MARGIN}px`, bottom: `${MARGIN}px`, top: `${top}px`, right: `${right}px` } as const;
+const zoomFor = (drawing: Size, size: Size, edge: Margins): number =>
+  Math.min(
+    1,
+    (size.width - edge.left - edge.right) / Math.max(1, drawing.width),
+    (size.height - edge.top - edge.bottom) / Math.max(1, drawing.height),
+  );
+
+/** The whole drawing, in the middle and near the top; where it has no room, from its left upper corner on. */
+function viewOf(drawing: Bounds, size: Size, edge: Margins, least: number): View {
+  const zoom = Math.max(least, zoomFor(drawing, size, edge));
+  const spare = (size.width - edge.left - edge.right - drawing.width * zoom) / 2;
+  const below = size.height - edge.top - edge.bottom - drawing.height * zoom;
+  return {
+    zoom,
+    x: edge.left + Math.max(0, spare) - drawing.x * zoom,
+    y: edge.top + Math.max(0, Math.min(below / 2, 24)) - drawing.y * zoom,
+  };
 }
 
 /** Returns the function that shows the whole drawing; `arranged` says that some place is ours and not a person's. */
@@ -35,48 +50,60 @@ export function useView(
   nodes: readonly CanvasNode[],
   arranged: boolean,
   root: RefObject<HTMLElement | null>,
-): () => Promise<boolean> {
+  isPressed: { current: boolean },
+): () => void {
   const flow = useReactFlow();
   const seen = useRef({ names: "", arranged: false });
-  const board = useCallback(() => root.current?.querySelector(".react-flow")?.getBoundingClientRect(), [root]);
+  const board = useCallback(() => root.current?.querySelector(".react-flow"), [root]);
+  const room = useCallback(() => board()?.getBoundingClientRect(), [board]);
   // What is seen as it was last chosen here: as long as the person has not moved it, it follows the size of the board.
   const chosen = useRef("");
-  const fit = useCallback(async () => {
-    const bounds = flow.getNodesBounds(flow.getNodes());
-    const done = await flow.fitView({ maxZoom: 1, duration: 0, padding: paddingFor(bounds, board()) });
-    chosen.current = JSON.stringify(flow.getViewport());
-    return done;
-  }, [flow, board]);
+  const look = useCallback(
+    (view: View) => {
+      void flow.setViewport(view);
+      chosen.current = JSON.stringify(flow.getViewport());
+    },
+    [flow],
+  );
+  const show = useCallback(
+    (least: number) => {
+      const [pane, size] = [board(), room()];
+      if (!pane || !size?.width || !size.height) return;
+      look(viewOf(flow.getNodesBounds(flow.getNodes()), size, marginsOf(pane), least));
+    },
+    [flow, board, room, look],
+  );
+  const fit = useCallback(() => show(LEAST), [show]);
 
   const showAll = useCallback(() => {
-    const size = board();
-    if (!size?.width || !size.height || nodes.some((node) => !node.measured?.width)) return;
+    const [pane, size] = [board(), room()];
+    if (!pane || !size?.width || !size.height || nodes.some((node) => !node.measured?.width)) return;
     const last = seen.current;
     const names = ["nodes", ...nodes.map((node) => node.id)].join("\n");
     seen.current = { names, arranged };
     // The first box of a new drawing is drawn in its own size, wherever the one before it had been looked at.
-    if (!nodes.length && flow.getZoom() !== 1) void flow.setViewport({ x: 0, y: 0, zoom: 1 });
+    if (!nodes.length && flow.getZoom() !== 1) look({ x: 0, y: 0, zoom: 1 });
     const isNew = names !== last.names;
     const whole = arranged && (isNew || !last.arranged);
     const lost = isNew && (last.names === "" || nodes.some((node) => isOutside(node, flow.getViewport(), size)));
     // After a wide drawing a smaller one would stay as small as that one had to be.
-    const best = isNew && nodes.length ? zoomFor(flow.getNodesBounds(flow.getNodes()), size, TOOLS.height, MARGIN) : 0;
+    const best = isNew && nodes.length ? zoomFor(flow.getNodesBounds(flow.getNodes()), size, marginsOf(pane)) : 0;
     const tiny = flow.getZoom() < TOO_SMALL * best && nodes.length < last.names.split("\n").length - 1;
-    if (nodes.length && (whole || lost || tiny)) void fit();
-  }, [nodes, arranged, flow, fit, board]);
+    if (nodes.length && (whole || lost || tiny)) fit();
+  }, [nodes, arranged, flow, fit, look, board, room]);
 
-  const room = useRef<DOMRect | undefined>(undefined);
+  const size = useRef<DOMRect | undefined>(undefined);
   const onResize = useCallback(() => {
-    const [before, now] = [room.current, board()];
-    room.current = now;
+    const [before, now] = [size.current, room()];
+    size.current = now;
     showAll();
     // It is called when the nodes change as well, and a box that is dragged must not move under the mouse.
     if (!before?.width || !now?.width || (before.width === now.width && before.height === now.height)) return;
     const view = flow.getViewport();
     const wasInSight = nodes.every((node) => !isOutside(node, view, before));
     const tooSmall = wasInSight && nodes.some((node) => isOutside(node, view, now));
-    if (nodes.length && (tooSmall || chosen.current === JSON.stringify(view))) void fit();
-  }, [nodes, flow, fit, showAll, board]);
+    if (nodes.length && (tooSmall || chosen.current === JSON.stringify(view))) fit();
+  }, [nodes, flow, fit, showAll, room]);
 
   useEffect(showAll, [showAll]);
   useEffect(() => {
@@ -85,10 +112,40 @@ export function useView(
     watch.observe(root.current);
     return () => watch.disconnect();
   }, [root, onResize]);
-  return fit;
+  useClearOfCard(nodes, root, isPressed, look);
+  return useCallback(() => show(0), [show]);
 }
 
-function isOutside(node: CanvasNode, view: { x: number; y: number; zoom: number }, board: DOMRect): boolean {
+/** Move the view up when the card of the one thing that is selected would cover it, once the mouse is released. */
+function useClearOfCard(
+  nodes: readonly CanvasNode[],
+  root: RefObject<HTMLElement | null>,
+  isPressed: { current: boolean },
+  look: (view: View) => void,
+): void {
+  const flow = useReactFlow();
+  const selected = nodes.filter((node) => node.selected);
+  const only = selected.length === 1 ? (selected[0]?.id ?? "") : "";
+  useEffect(() => {
+    if (!only) return;
+    const clear = () => {
+      // What was dragged stays under the mouse.
+      if (root.current?.classList.contains("is-dragged")) return;
+      const find = (selector: string) => root.current?.querySelector(selector)?.getBoundingClientRect();
+      const [card, node] = [find(".dra-inspector"), find(`.react-flow__node[data-id="${CSS.escape(only)}"]`)];
+      const top = find(".dra-palette")?.bottom ?? 0;
+      const under = card && node ? node.bottom + MARGIN - card.top : 0;
+      if (under <= 0 || !node) return;
+      const view = flow.getViewport();
+      look({ ...view, y: view.y - Math.min(under, Math.max(0, node.top - top - MARGIN)) });
+    };
+    if (!isPressed.current) return clear();
+    window.addEventListener("pointerup", clear, { once: true });
+    return () => window.removeEventListener("pointerup", clear);
+  }, [only, root, flow, look, isPressed]);
+}
+
+function isOutside(node: CanvasNode, view: View, board: DOMRect): boolean {
   const [x, y] = [node.position.x * view.zoom + view.x, node.position.y * view.zoom + view.y];
   const width = (node.measured?.width ?? BOX.width) * view.zoom;
   const height = (node.measured?.height ?? BOX.height) * view.zoom;

@@ -1,7 +1,20 @@
 // The words of the canvas: what is written on it, and what is spoken when it changes.
 import type { CanvasStatus, ClaimSketch, DeviceRequest, Link } from "../generated/models";
 import { isEqual } from "../view/equal";
-import { amountOf, countOf, howOf, isAll, linksOf, mustOf, partsOf, requestOf, requestsOf, whereOf } from "./sketch";
+import {
+  amountOf,
+  countOf,
+  type How,
+  howOf,
+  isAll,
+  linksOf,
+  mustOf,
+  type Part,
+  partsOf,
+  requestOf,
+  requestsOf,
+  whereOf,
+} from "./sketch";
 
 /** The levels of a node, nearest first, in words; every other place is an attribute's full name. */
 export const LEVELS: Readonly<Record<string, string>> = {
@@ -9,6 +22,13 @@ export const LEVELS: Readonly<Record<string, string>> = {
   pcieRoot: "PCIe root",
   numaNode: "NUMA node",
   socket: "socket",
+};
+
+/** How a link connects, in words. */
+export const HOW_WORDS: Readonly<Record<How, string>> = {
+  together: "all together",
+  pairwise: "one to one",
+  apart: "all apart",
 };
 
 export const placeLabel = (where: string): string => LEVELS[where] ?? where;
@@ -22,6 +42,13 @@ export function amountLabel(request: DeviceRequest): string {
   if (isAll(part)) return "all";
   const amount = amountOf(part);
   return amount ? `${amount.amount} ${amount.key}` : String(countOf(part));
+}
+
+/** One way to serve a request in a few words: "16 dra.cpu/cpu", "2 gpu.nvidia.com". */
+export function partLabel(part: Part): string {
+  const amount = amountOf(part);
+  const what = amount ? `${amount.amount} ${amount.key}` : `${isAll(part) ? "all" : countOf(part)}`;
+  return `${what} ${amount ? "" : (part.deviceClassName ?? "")}`.trim();
 }
 
 const FALLBACK_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -56,12 +83,28 @@ export function badgeOf(sketch: ClaimSketch, status: CanvasStatus, name: string)
   };
 }
 
+/** How a link connects, and where: "one to one", "same PCIe root". */
 export function linkWords(link: Link, status: CanvasStatus): { how: string; where: string } {
   const told = status.links?.[link.name]?.options?.find((option) => option.where === whereOf(link));
-  return { how: howOf(link), where: told?.label || placeLabel(whereOf(link)) };
+  return { how: HOW_WORDS[howOf(link)], where: sameWords(link, told?.label) };
 }
 
-export function describeRequest(sketch: ClaimSketch, status: CanvasStatus, request: DeviceRequest): string {
+/** "same PCIe root", or for a link that keeps devices apart "different PCIe roots". */
+export function sameWords(link: Link, label?: string): string {
+  const where = label || placeLabel(whereOf(link));
+  if (howOf(link) !== "apart") return `same ${where}`;
+  return `different ${LEVELS[whereOf(link)] ? (where.endsWith("ch") ? `${where}es` : `${where}s`) : where}`;
+}
+
+/** A link by what it connects, as every message names it: "gpu + nic". */
+export const linkTitle = (link: Link): string => link.requests.join(" + ");
+
+export function describeRequest(
+  sketch: ClaimSketch,
+  status: CanvasStatus,
+  request: DeviceRequest,
+  cause: string,
+): string {
   const told = status.requests?.[request.name];
   const ties = linksOf(sketch).filter((link) => link.requests.some((r) => requestOf(r) === request.name)).length;
   return [
@@ -69,18 +112,19 @@ export function describeRequest(sketch: ClaimSketch, status: CanvasStatus, reque
     told?.label ?? partsOf(request)[0]?.deviceClassName ?? "",
     `count ${amountLabel(request)}`,
     told?.error ? `error: ${told.error}` : (told?.text ?? ""),
+    cause && `does not fit: ${cause}`,
     ties ? `${ties} ${ties === 1 ? "link" : "links"}` : "no links",
   ]
     .filter(Boolean)
     .join(", ");
 }
 
-export function describeLink(link: Link, status: CanvasStatus): string {
+export function describeLink(link: Link, status: CanvasStatus, cause: string): string {
   const { how, where } = linkWords(link, status);
   const problem = status.links?.[link.name]?.problem;
   const strength = mustOf(link) ? "must" : "prefer";
-  const words = `Link ${link.name}: ${strength} be ${how}, ${where}; ties ${link.requests.join(", ")}`;
-  return problem ? `${words}; problem: ${problem}` : words;
+  const words = `Link ${linkTitle(link)}: ${strength} be ${how}, ${where}`;
+  return [words, problem && `problem: ${problem}`, cause && `does not fit: ${cause}`].filter(Boolean).join("; ");
 }
 
 const byName = <T extends { name: string }>(items: readonly T[]) => new Map(items.map((item) => [item.name, item]));
@@ -99,11 +143,11 @@ export function describeChange(before: ClaimSketch, after: ClaimSketch): string 
   for (const [name, link] of newLinks) {
     const old = oldLinks.get(name);
     const strength = mustOf(link) ? "must" : "prefer";
-    const words = `${strength}, ${howOf(link)}, ${placeLabel(whereOf(link))}, ties ${link.requests.join(" and ")}`;
-    if (!old) said.push(`added link ${name}: ${words}`);
-    else if (!isEqual(old, link)) said.push(`link ${name}: ${words}`);
+    const words = `${strength}, ${HOW_WORDS[howOf(link)]}, ${placeLabel(whereOf(link))}`;
+    if (!old) said.push(`added link ${linkTitle(link)}: ${words}`);
+    else if (!isEqual(old, link)) said.push(`link ${linkTitle(link)}: ${words}`);
   }
-  for (const name of oldLinks.keys()) if (!newLinks.has(name)) said.push(`removed link ${name}`);
+  for (const [name, link] of oldLinks) if (!newLinks.has(name)) said.push(`removed link ${linkTitle(link)}`);
   if (!said.length && (before.name ?? "claim") !== (after.name ?? "claim"))
     said.push(`claim is now named ${after.name ?? "claim"}`);
   return said.join("; ");

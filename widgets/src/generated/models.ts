@@ -6,6 +6,13 @@ export const LINK_KINDS = [
   { value: "apart", meaning: "No two devices share the place.", leastEnds: 1 },
 ] as const;
 
+export interface AmountRow {
+  key: string;
+  unit?: string;
+  note?: string;
+  wrong?: boolean;
+}
+
 export interface AnswerRow {
   state?: "empty" | "error" | "fits" | "misfit" | "solving" | "stopped";
   sentence?: string;
@@ -42,6 +49,8 @@ export interface CanvasStatus {
   links?: Readonly<Record<string, LinkRow>>;
   pairs?: Readonly<Record<string, readonly LinkOptionRow[]>>;
   counting?: boolean;
+  config?: readonly ConfigRow[];
+  gates?: Readonly<Record<string, string>>;
 }
 
 export interface CapacityRequirements {
@@ -112,6 +121,16 @@ export interface ComparedPlan {
   drawn?: boolean;
   places?: readonly PlaceRow[];
   diff?: readonly string[];
+}
+
+export interface ConfigAnswer {
+  index?: number;
+  message?: string;
+}
+
+export interface ConfigRow {
+  driver?: string;
+  text?: string;
 }
 
 export interface CountsRow {
@@ -304,6 +323,7 @@ export interface LinkOptionRow {
 
 export interface LinkRow {
   label?: string;
+  field?: string;
   problem?: string;
   note?: string;
   options?: readonly LinkOptionRow[];
@@ -340,6 +360,15 @@ export interface PaletteRow {
   note?: string;
 }
 
+export interface PartRow {
+  classWords?: string;
+  text?: string;
+  selectors?: readonly SelectorRow[];
+  amounts?: readonly AmountRow[];
+  keys?: readonly string[];
+  drivers?: readonly string[];
+}
+
 export interface PinRow {
   text: string;
   reason: string;
@@ -350,6 +379,12 @@ export interface PlaceRow {
   numa: string;
   root: string;
   chips: readonly ChipRow[];
+}
+
+export interface ProblemRow {
+  kind: string;
+  name: string;
+  text: string;
 }
 
 export interface ProgressRow {
@@ -381,6 +416,14 @@ export interface RequestRow {
   text?: string;
   error?: string;
   matchingIds?: readonly string[];
+  field?: string;
+  note?: string;
+  parts?: readonly PartRow[];
+}
+
+export interface SelectorRow {
+  text?: string;
+  error?: string;
 }
 
 export interface SourceRow {
@@ -410,6 +453,7 @@ export interface WhyRow {
 }
 
 export interface ClaimCanvasModel {
+  configured: ConfigAnswer;
   height: number;
   highlight: string;
   history: CanvasHistory;
@@ -417,12 +461,14 @@ export interface ClaimCanvasModel {
   palette: readonly PaletteRow[];
   positions: Readonly<Record<string, [number, number]>>;
   problem: string;
+  problems: readonly ProblemRow[];
   read_only: boolean;
   sketch: ClaimSketch;
   status: CanvasStatus;
 }
 
 export type ClaimCanvasMessage =
+  | { type: "configure"; index: number; requests: readonly string[]; driver: string; text: string }
   | { type: "dismiss-problem" }
   | { type: "redo" }
   | { type: "undo" };
