@@ -108,10 +108,7 @@ def _text(ways: tuple[Ask, ...], whole: Candidates) -> str:
     matching, in_class = whole.devices, whole.in_class
     if not in_class:
         return "no device of this class"
-    if len(matching) == len(in_class):
-        head = f"all {len(in_class):,} match" if len(in_class) > 1 else "1 of 1 matches"
-    else:
-        head = f"{len(matching):,} of {len(in_class):,} match" + ("" if len(matching) != 1 else "es")
+    head = f"{len(matching):,} of {len(in_class):,} match" + ("" if len(matching) != 1 else "es")
     others = [item for item in in_class if item.id not in whole.ids] if len(matching) < len(in_class) else []
     lacking = _lacking(ways, others)
     kinds = {shape.kind for shape in whole.shapes}

@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import replace as with_fields
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from dra_lab.authoring.edited_claim import taken_over
-from dra_lab.authoring.read_back import sketch_of
 from dra_lab.checks.documents import check_text
 from dra_lab.errors import DraLabError, ManifestError
 from dra_lab.findings import Origin, Severity
-from dra_lab.manifests.documents import decode_object, hub_document
-from dra_lab.manifests.drawings import decode_drawing, drawing_of, is_drawing
-from dra_lab.manifests.kyaml import is_kyaml
-from dra_lab.manifests.versions import written_path
+from dra_lab.manifests.drawings import decode_drawing
 from dra_lab.manifests.yaml_text import YamlDocument, load_yaml
-from dra_lab.model.claims import ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate
-from dra_lab.model.sketch import ClaimSketch
+from dra_lab.session.drawables import CLAIM_KINDS, Drawable, Drawables, decoded_claim, drawables
 from dra_lab.session.outputs import manifest
+from dra_lab.sources import load_cluster
 
 if TYPE_CHECKING:
     from dra_lab.gitops.corrections import Correction
     from dra_lab.session.session import Session
 
-CLAIM_KINDS = {"ResourceClaimTemplate": ResourceClaimTemplate, "ResourceClaim": ResourceClaim}
-DRAWING = "Drawing"
-MAX_CLAIM_CHARACTERS = 4 * 2**20
-_OF_CLUSTERS = ("ResourceSlice", "Node", "List")
 _SAMPLE = "sample:"
 _BETWEEN = re.compile(r"^---\n", re.MULTILINE)
 """What stands between documents; a selector may have such a line too, but further to the right."""
@@ -60,7 +50,7 @@ def edit_claim(session: Session, text: str) -> bool:
     for finding in check_text(text, "", session.release):
         if finding.severity is Severity.ERROR:
             raise ManifestError(f"{finding.message}", origin=finding.origin)
-    name, spec = _decoded(document)
+    name, spec = decoded_claim(document)
     sketch = taken_over(session.sketch, spec, session.cluster, session.release)
     if name and name != _written_name(session):
         sketch = replace(sketch, name=name)
@@ -79,13 +69,11 @@ def fixed_claim(session: Session, text: str) -> tuple[str, tuple[Correction, ...
 
 def is_drawn_text(text: str) -> bool:
     """Say whether a text is a drawing, a ResourceClaim or a ResourceClaimTemplate alone, to be opened on the canvas."""
-    if len(text) > MAX_CLAIM_CHARACTERS:
-        return False
     try:
-        kinds = [d.value.get("kind") if isinstance(d.value, dict) else "" for d in load_yaml(text)]
-    except ManifestError:
-        return False
-    return any(kind in (*CLAIM_KINDS, DRAWING) for kind in kinds) and not any(kind in _OF_CLUSTERS for kind in kinds)
+        found = drawables({"": text})
+    except DraLabError:
+        return True  # one that is wrong: opening it says where
+    return found is not None
 
 
 def open_text(session: Session, text: str, source: str = "") -> str:
@@ -95,15 +83,18 @@ def open_text(session: Session, text: str, source: str = "") -> str:
     YAML. The first of several claims is shown; the others stay in their file, which is not written. Raises
     ManifestError or SketchError with file and line; the present drawing then stays.
     """
-    documents = list(load_yaml(text, source))
-    for document in documents:
-        if is_drawing(document.value):
-            _open(session, drawing_of(document.value, source, document.line).sketch, text)
-            return ""
-    claims = [d for d in documents if isinstance(d.value, dict) and d.value.get("kind") in CLAIM_KINDS]
-    name, spec = _decoded(claims[0] if claims else _claim_of(text), source)
-    _open(session, sketch_of(spec, name or "claim"), text)
-    return _others(claims, source) if len(claims) > 1 else ""
+    found = drawables({source: text})
+    if found is None or not found.found:
+        _claim_of(text)
+        raise ManifestError("there is no ResourceClaimTemplate or ResourceClaim in the text", origin=Origin(source))
+    open_drawable(session, found.found[0])
+    return _others(found, source)
+
+
+def open_drawable(session: Session, found: Drawable) -> None:
+    """Show a drawing that was found in a text, as one undo step. Raises SketchError; the present drawing then stays."""
+    session.open(found.drawing)
+    session.in_kyaml = found.in_kyaml
 
 
 def open_page(session: Session, drawing: str, source: str = "") -> str:
@@ -114,10 +105,9 @@ def open_page(session: Session, drawing: str, source: str = "") -> str:
     """
     plan = decode_drawing(drawing, source)
     other = plan.cluster and plan.cluster != session.cluster.name
-    if other and plan.cluster.startswith(_SAMPLE):
-        session.load(plan.cluster)
-    _open(session, plan.sketch, drawing)
-    if not other or plan.cluster == session.cluster.name:
+    cluster = load_cluster(plan.cluster) if other and plan.cluster.startswith(_SAMPLE) else None
+    session.open(plan, cluster)
+    if not other or cluster is not None:
         return ""
     return (
         f"{source or 'The page'} was planned on {plan.cluster}, which is not loaded. "
@@ -125,36 +115,15 @@ def open_page(session: Session, drawing: str, source: str = "") -> str:
     )
 
 
-def _open(session: Session, sketch: ClaimSketch, text: str) -> None:
-    before, session.in_kyaml = session.in_kyaml, is_kyaml(text)
-    try:
-        session.edit(sketch)
-    except DraLabError:
-        session.in_kyaml = before
-        raise
-
-
-def _others(claims: Sequence[YamlDocument], source: str) -> str:
-    metadata = [d.value.get("metadata") for d in claims]
-    names = [str(found.get("name", "claim")) if isinstance(found, dict) else "claim" for found in metadata]
+def _others(found: Drawables, source: str) -> str:
+    names = [one.drawing.sketch.name for one in found.found]
+    if len(names) == 1:
+        return " ".join(found.notes)
     where = source or "The text"
     return (
-        f"{where} holds {len(claims)} claims, and the canvas shows one at a time: {names[0]}. Left as they are in the "
+        f"{where} holds {len(names)} claims, and the canvas shows one at a time: {names[0]}. Left as they are in the "
         f"file: {', '.join(names[1:])}. All claims of a pod together: dra-lab plan CLUSTER --claim FILE"
     )
-
-
-def _decoded(document: YamlDocument, source: str = "") -> tuple[str, ResourceClaimSpec]:
-    """Return (name, spec) of a claim's document. Raises ManifestError with its line."""
-    kind = document.value["kind"]
-    origin = Origin(source, document.number, kind, line=document.line())
-    try:
-        claim = decode_object(hub_document(document.value, kind), CLAIM_KINDS[kind], origin)
-    except ManifestError as error:
-        path = written_path(document.value, error.origin.path if error.origin else "")
-        place = with_fields(error.origin or origin, path=path, line=document.line(path))
-        raise ManifestError(error.message, origin=place) from None
-    return claim.metadata.name, claim.spec if kind == "ResourceClaim" else claim.spec.spec
 
 
 def _written_name(session: Session) -> str:

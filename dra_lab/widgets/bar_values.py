@@ -6,12 +6,30 @@ from dra_lab.widgets.canvas_values import Row
 
 
 class SourceRow(Row, frozen=True):
-    """A cluster that can be picked: `value` for `load_cluster`, its label, its heading, one line more."""
+    """A cluster that can be picked: `value` for `load_cluster`, its label, its heading, one line more.
+
+    With `example` it is a drawing of the sample above it, which opens with that cluster.
+    """
 
     value: str
     label: str
     group: str = ""
     detail: str = ""
+    example: bool = False
+
+
+class DrawableRow(Row, frozen=True):
+    """A drawing that a file holds: what it is called, and what it comes from."""
+
+    label: str
+    detail: str = ""
+
+
+class OfferRow(Row, frozen=True):
+    """What the files that were given hold to be opened as a drawing, with a sentence about them; "" for no offer."""
+
+    text: str = ""
+    options: tuple[DrawableRow, ...] = ()
 
 
 class FindingRow(Row, frozen=True):

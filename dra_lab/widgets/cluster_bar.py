@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import traitlets
 
@@ -15,9 +15,21 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import RELEASES
 from dra_lab.session import MODES, Session
 from dra_lab.session.preparing import is_checked
+from dra_lab.sources import PREFIX as SAMPLE
+from dra_lab.sources.files import is_archive
 from dra_lab.sources.live import PREFIX, Context, contexts
 from dra_lab.widgets import messages
-from dra_lab.widgets.bar_values import AskRow, CountsRow, DetailRow, FindingRow, FollowRow, ModeRow, SourceRow
+from dra_lab.widgets.bar_values import (
+    AskRow,
+    CountsRow,
+    DetailRow,
+    DrawableRow,
+    FindingRow,
+    FollowRow,
+    ModeRow,
+    OfferRow,
+    SourceRow,
+)
 from dra_lab.widgets.cluster_rows import counts, detail_rows, finding_rows, read_at, source_rows
 from dra_lab.widgets.following import STATIC, Actions, FollowingWidget
 from dra_lab.widgets.loading import Loading, Read, reading_of, reading_of_files
@@ -26,13 +38,18 @@ from dra_lab.widgets.uploads import Upload
 from dra_lab.words.cluster_document import first_words, summary
 from dra_lab.words.document import Part
 
+if TYPE_CHECKING:
+    from dra_lab.model.sketch import Drawing
+    from dra_lab.session.drawables import Drawable
+
 
 class ClusterBar(FollowingWidget):
     """The line over a plan: cluster, its contents in a few words, target release, findings, a tab of its own.
 
     All traits are written by Python.
     `example` shows the line about the example, `ask` a question with a button for each answer, `busy` what is being
-    read, `refused` why the latest cluster could not be read, `uploaded` how many bytes of a drop are here, `details`
+    read, `refused` why the latest cluster could not be read, `offer` what a file holds to be drawn, `uploaded` how many
+    bytes of a drop are here, `details`
     what was read, `follow` whether the running cluster is followed, `modes` the modes of the planner (a bar alone has
     none). Clusters are read in a thread (`loading`).
     """
@@ -55,11 +72,14 @@ class ClusterBar(FollowingWidget):
     ask = traitlets.Dict().tag(sync=True, value=AskRow)
     busy = traitlets.Unicode("").tag(sync=True)
     refused = traitlets.Unicode("").tag(sync=True)
+    offer = traitlets.Dict().tag(sync=True, value=OfferRow)
     uploaded = traitlets.Int(0).tag(sync=True)
 
     def _follow(self, session: Session) -> None:
         self._contexts: tuple[Context, ...] = ()
         self._upload: Upload | None = None
+        self._offered: tuple[Drawable, ...] = ()
+        self._example: Drawing | None = None
         self._tell(modes=[ModeRow(name=name, label=label) for name, label in MODES.items()])
         self.loading = Loading(session.events.post, self._tell_busy, self._take, self._refuse)
         self._when(session, self._show_cluster, "cluster")
@@ -123,12 +143,75 @@ class ClusterBar(FollowingWidget):
     # ------------------------------------------------------------ what the person did
 
     def _load(self, message: messages.Load) -> None:
+        from dra_lab.session.drawables import texts_at
+
         source = message.source.strip()
-        if source:
+        if not source or self._session is None:
+            return
+        self._withdraw()
+        if source.startswith(SAMPLE) and "/" in source:
+            self._open_example(source, self._session)
+        elif not self._offers(texts_at(source), source):
             self._read(f"Reading {source} ...", reading_of(source))
 
+    def _open_example(self, source: str, session: Session) -> None:
+        """Open a sample's example with its cluster, as one undo step."""
+        from dra_lab.session.drawings import read_plan_file
+
+        cluster = source.partition("/")[0]
+        try:
+            drawing = read_plan_file(source)
+        except DraLabError as error:
+            self.refused = str(error)
+            return
+        if drawing is not None and session.cluster.name == cluster:
+            session.open(drawing)
+        else:
+            self._read(f"Reading {cluster} ...", reading_of(cluster), drawing)
+
+    def _offers(self, texts: Mapping[str, str], source: str, *, dropped: bool = False) -> bool:
+        """Offer what texts hold to be drawn; say whether they do. A single drawing that was dropped is opened."""
+        from dra_lab.session.claim_text import open_drawable
+        from dra_lab.session.drawables import drawables
+
+        if self._session is None or not texts:
+            return False
+        try:
+            found = drawables(texts)
+            if found is None:
+                return False
+            if dropped and len(found.found) == 1:
+                open_drawable(self._session, found.found[0])
+                self.refused = " ".join(found.notes)
+                return True
+        except DraLabError as error:
+            self.refused = str(error)
+            return True
+        if not found.found:
+            self.refused = " ".join((*found.notes, "Give the files of the pod and of its claims together."))
+            return True
+        self._offered = found.found
+        rows = tuple(DrawableRow(label=one.label, detail=one.detail) for one in found.found)
+        what = "1 drawing" if len(rows) == 1 else f"{len(rows)} drawings; the canvas shows one at a time"
+        words = f"{source} holds no cluster. It holds {what}."
+        self._tell(offer=OfferRow(text=" ".join((words, *found.notes)), options=rows))
+        return True
+
+    def _open_offered(self, message: messages.OpenDrawing) -> None:
+        from dra_lab.session.claim_text import open_drawable
+
+        if self._session is not None and 0 <= message.number < len(self._offered):
+            open_drawable(self._session, self._offered[message.number])
+        self._withdraw()
+
+    def _withdraw(self) -> None:
+        """Take the offer back, and what was said about the latest reading."""
+        self._offered, self.refused = (), ""
+        self._tell(offer=OfferRow())
+
     def _announce(self, message: messages.AnnounceFiles) -> None:
-        self._upload, self.refused, self.uploaded = None, "", 0
+        self._withdraw()
+        self._upload, self.uploaded = None, 0
         try:
             self._upload = Upload(message.number, message.files)
         except SourceError as error:
@@ -144,27 +227,23 @@ class ClusterBar(FollowingWidget):
         if upload.is_whole:
             self._upload = None
             files = upload.files()
-            if self._opened(files):
-                return
-            self._read(f"Reading {', '.join(files)} ...", reading_of_files(files))
+            texts = _plain(files)
+            if not self._opened_page(texts) and not self._offers(texts, ", ".join(files), dropped=True):
+                self._read(f"Reading {', '.join(files)} ...", reading_of_files(files))
 
-    def _opened(self, files: Mapping[str, str | bytes]) -> bool:
-        """Open a single drawing or claim on the canvas; say whether that was what was dropped."""
+    def _opened_page(self, texts: Mapping[str, str]) -> bool:
+        """Open a plan's page on the canvas; say whether that was what was dropped."""
         from dra_lab.pictures.page_program import drawing_in
-        from dra_lab.session.claim_text import is_drawn_text, open_page, open_text
+        from dra_lab.session.claim_text import open_page
 
-        if self._session is None or len(files) != 1:
+        if self._session is None or len(texts) != 1:
             return False
-        ((name, data),) = files.items()
-        text = data if isinstance(data, str) else as_utf8(data).decode("utf-8", "replace")
+        ((name, text),) = texts.items()
         page = drawing_in(text)
-        if page is None and not is_drawn_text(text):
+        if page is None:
             return False
-        self.refused = ""
         try:
-            self.refused = (
-                open_text(self._session, text, name) if page is None else open_page(self._session, page, name)
-            )
+            self.refused = open_page(self._session, page, name)
         except DraLabError as error:
             self.refused = str(error)
         return True
@@ -189,9 +268,9 @@ class ClusterBar(FollowingWidget):
             # Ending waits for the connections to close, which must not hold up the kernel.
             threading.Thread(target=session.unfollow, name="dra-lab unfollow", daemon=True).start()
 
-    def _read(self, words: str, read: Read) -> None:
+    def _read(self, words: str, read: Read, example: Drawing | None = None) -> None:
         if self._session is not None:
-            self.refused = ""
+            self.refused, self._example = "", example
             self.loading.begin(words, read)
 
     def _tell_busy(self, words: str) -> None:
@@ -199,13 +278,16 @@ class ClusterBar(FollowingWidget):
 
     def _take(self, cluster: Cluster) -> None:
         if self._session is not None:
-            self._session.load(cluster)
+            if self._example is None:
+                self._session.load(cluster)
+            else:
+                self._session.open(self._example, cluster)
 
     def _refuse(self, problem: str) -> None:
         self.refused = problem
 
     def _dismiss_problems(self, message: messages.DismissProblem) -> None:
-        self.refused = ""
+        self._withdraw()
         self._dismiss_problem(message)
 
     def _show_other_mode(self, message: messages.ShowMode) -> None:
@@ -235,6 +317,7 @@ class ClusterBar(FollowingWidget):
     actions: ClassVar[Actions] = {
         messages.DismissProblem: _dismiss_problems,
         messages.Load: _load,
+        messages.OpenDrawing: _open_offered,
         messages.AnnounceFiles: _announce,
         messages.FilePiece: _receive,
         messages.Sources: _list_sources,
@@ -245,6 +328,16 @@ class ClusterBar(FollowingWidget):
         messages.DismissExample: _dismiss_example,
         messages.Release: _set_release,
         messages.GiveAnswer: _answer,
+    }
+
+
+def _plain(files: Mapping[str, str | bytes]) -> dict[str, str]:
+    """Return files as texts; none where one of them is an archive."""
+    if any(is_archive(name) for name in files):
+        return {}
+    return {
+        name: data if isinstance(data, str) else as_utf8(data).decode("utf-8", "replace")
+        for name, data in files.items()
     }
 
 

@@ -20,10 +20,13 @@ def source_rows(cluster: Cluster, known: Sequence[Context] = ()) -> tuple[Source
         SourceRow(value=context.source, label=context.name, group="Running clusters", detail=_context_detail(context))
         for context in known
     ]
-    rows += [
-        SourceRow(value=f"{PREFIX}{sample.name}", label=sample.title, group="Samples", detail=sample.teaches)
-        for sample in samples()
-    ]
+    for sample in samples():
+        value = f"{PREFIX}{sample.name}"
+        rows.append(SourceRow(value=value, label=sample.title, group="Samples", detail=sample.teaches))
+        rows += [
+            SourceRow(value=f"{value}/{example}", label=example, group="Samples", example=True)
+            for example in sample.examples
+        ]
     if cluster.name and cluster.name not in {row.value for row in rows}:
         rows.insert(0, SourceRow(value=cluster.name, label=cluster.name, group="Open now"))
     return tuple(rows)

@@ -62,6 +62,12 @@ class Load(Message, frozen=True):
     source: str
 
 
+class OpenDrawing(Message, frozen=True):
+    """Open one of the offered drawings, by its place in the offer."""
+
+    number: int
+
+
 class FileSize(Struct, frozen=True, forbid_unknown_fields=True):
     """The name and the bytes of a file that is about to be sent."""
 

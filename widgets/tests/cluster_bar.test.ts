@@ -8,6 +8,7 @@ afterEach(() => document.body.replaceChildren());
 
 const BAR: ClusterBarModel = {
   ask: {},
+  offer: {},
   busy: "",
   counts: {},
   details: [{ label: "Cluster", value: "sample:a" }],
@@ -33,6 +34,10 @@ const BAR: ClusterBarModel = {
   uploaded: 0,
 };
 const bar = (values: Partial<ClusterBarModel> = {}) => mount(widget, { ...BAR, ...values });
+function ask(el: Element, source: string) {
+  el.querySelector<HTMLInputElement>(".dra-sources input")!.value = source;
+  button(el.querySelector(".dra-sources")!, "Load").click();
+}
 const button = (el: Element, name: string) =>
   [...el.querySelectorAll("button")].find((one) =>
     (one.getAttribute("aria-label") ?? one.textContent ?? "").includes(name),
@@ -208,6 +213,8 @@ test("a table in a message keeps its columns", () => {
 
 test("what could not be read is told in the choice, beside the way to another try", async () => {
   const { el, model } = bar();
+  ask(el, "./x.json");
+  model.sent.length = 0;
   model.set("busy", "Reading ./x.json ...");
   await drawn();
   expect(el.querySelector(".dra-loading .dra-busy")!.textContent).toContain("Reading ./x.json");
@@ -219,6 +226,29 @@ test("what could not be read is told in the choice, beside the way to another tr
   expect(el.querySelector<HTMLElement>(".dra-sources")!.hidden).toBe(false);
   button(el.querySelector(".dra-loading")!, "Hide this message").click();
   expect(model.sent).toEqual([{ type: "dismiss-problem" }]);
+});
+
+test("a view that did not ask leaves its choice closed: the message is in the view that asked", async () => {
+  const { el, model } = bar({ busy: "Reading ./x.json ..." });
+  model.set("refused", "there is nothing at ./x.json");
+  model.set("busy", "");
+  await drawn();
+  expect(el.querySelector<HTMLElement>(".dra-sources")!.hidden).toBe(true);
+});
+
+test("a source that is meant can be loaded from the message", async () => {
+  const { el, model } = bar({ refused: "there is no sample 'ekp4d'; did you mean 'sample:eks-p4d'?" });
+  button(el.querySelector(".dra-loading")!, "Load sample:eks-p4d").click();
+  expect(model.sent).toContainEqual({ type: "load", source: "sample:eks-p4d" });
+});
+
+test("what a file holds to be drawn is offered, and each drawing can be opened", async () => {
+  const options = [{ label: "Pod p: claim gpus", detail: "2 requests" }, { label: "Pod p: claim nics" }];
+  const { el, model } = bar({ offer: { text: "pod.yaml holds no cluster.", options } });
+  const buttons = [...el.querySelectorAll<HTMLElement>(".dra-offer button")];
+  expect(el.querySelector(".dra-offer")!.textContent).toContain("Pod p: claim gpus");
+  buttons[1]!.click();
+  expect(model.sent).toContainEqual({ type: "open-drawing", number: 1 });
 });
 
 test("the choice closes once what was asked for is open", async () => {

@@ -15,8 +15,9 @@ const OPEN_IN_TAB = "dra-lab:open-in-tab";
 
 function ClusterBar() {
   const bar = useRef<HTMLDivElement>(null);
-  const drop = useDrop(bar);
-  const sources = useSourcePicker(drop);
+  const asked = useRef("");
+  const drop = useDrop(bar, asked);
+  const sources = useSourcePicker(drop, asked);
   const findings = useFindings();
   return (
     <>

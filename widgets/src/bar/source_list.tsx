@@ -58,7 +58,7 @@ interface OptionProps {
 function Option({ source, now, isTabStop, onTake }: OptionProps) {
   return (
     <li
-      className="dra-option"
+      className={`dra-option${source.example ? " is-example" : ""}`}
       role="option"
       tabIndex={isTabStop ? 0 : -1}
       aria-selected={source.value === now}
@@ -66,8 +66,8 @@ function Option({ source, now, isTabStop, onTake }: OptionProps) {
       data-key={source.value}
       onClick={() => onTake(source.value)}
     >
-      <b>{source.label}</b>
-      <code>{source.value === source.label || isLong(source) ? "" : source.value}</code>
+      <b>{source.example ? `Example: ${source.label}` : source.label}</b>
+      <code>{source.value === source.label || source.example || isLong(source) ? "" : source.value}</code>
       {source.detail && <small>{source.detail}</small>}
     </li>
   );

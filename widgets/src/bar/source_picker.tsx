@@ -13,8 +13,16 @@ import type { Drop } from "./use_drop";
 /** The command that writes everything into one file; the same as dra_lab.sources.KUBECTL. */
 export const KUBECTL = "kubectl get resourceslices,deviceclasses,resourceclaims,nodes -A -o json";
 
-/** Returns the button, its panel, and what opens it at the path. */
-export function useSourcePicker(drop: Drop): { button: ReactNode; panel: ReactNode; open(): void } {
+/**
+ * Returns the button, its panel, and what opens it at the path.
+ *
+ * `asked` is what this view asked for, and waits for: another view of the planner neither opens nor closes its panel
+ * for that.
+ */
+export function useSourcePicker(
+  drop: Drop,
+  asked: { current: string },
+): { button: ReactNode; panel: ReactNode; open(): void } {
   const channel = useChannel();
   const source = useTrait("source");
   const list = useRef<HTMLUListElement>(null);
@@ -28,7 +36,6 @@ export function useSourcePicker(drop: Drop): { button: ReactNode; panel: ReactNo
     channel.send({ type: "sources" });
   };
   const over = usePopover({ first, onOpen });
-  const asked = useRef("");
   const { forget } = drop;
   const load = useCallback(
     (value: string) => {
@@ -37,7 +44,7 @@ export function useSourcePicker(drop: Drop): { button: ReactNode; panel: ReactNo
       forget();
       channel.send({ type: "load", source: asked.current });
     },
-    [channel, forget],
+    [channel, forget, asked],
   );
   const toPath = () => path.current?.focus();
   const onGiveUp = () => {
@@ -54,7 +61,12 @@ export function useSourcePicker(drop: Drop): { button: ReactNode; panel: ReactNo
   const onSettled = (isFine: boolean) => {
     // What was asked for is open now: the panel has done its work.
     if (asked.current && isFine) over.close();
+    if (asked.current && !isFine) over.open();
     asked.current = "";
+  };
+  const draw = (number: number) => {
+    channel.send({ type: "open-drawing", number });
+    over.close();
   };
   const button = (
     <button {...over.button} className="dra-button" data-key="source" title={source}>
@@ -64,7 +76,8 @@ export function useSourcePicker(drop: Drop): { button: ReactNode; panel: ReactNo
   );
   const panel = (
     <div {...over.panel} role="dialog" className="dra-popover dra-sources" aria-label="Choose a cluster">
-      <Loading drop={drop} onGiveUp={onGiveUp} onHide={onHide} onSettled={onSettled} onProblem={over.open} />
+      <Loading drop={drop} onGiveUp={onGiveUp} onHide={onHide} onSettled={onSettled} onLoad={load} />
+      <Offer onDraw={draw} />
       <SourceList list={list} onTake={load} />
       <h3>Your cluster</h3>
       <div className="dra-row">
@@ -83,9 +96,10 @@ export function useSourcePicker(drop: Drop): { button: ReactNode; panel: ReactNo
         </button>
       </div>
       <FileChooser onTake={drop.take} />
-      <p className="dra-hint">Save one with:</p>
+      <p className="dra-hint">A claim, a template, a Pod or a Deployment opens as a drawing.</p>
+      <p className="dra-hint">Save a cluster with:</p>
       <Command key={opened} />
-      <p className="dra-hint">Of a server without DRA drivers: what nvidia-smi topo -m, lstopo or NCCL wrote.</p>
+      <p className="dra-hint">No DRA drivers yet? Load the output of nvidia-smi topo -m, lstopo or NCCL.</p>
       <h3>Open now</h3>
       <Details />
     </div>
@@ -102,12 +116,12 @@ interface LoadingProps {
   onGiveUp(): void;
   onHide(): void;
   onSettled(isFine: boolean): void;
-  onProblem(): void;
+  onLoad(source: string): void;
 }
 
 /** What is being read, with Cancel, and why the latest reading failed. */
-function Loading({ drop, onGiveUp, onHide, onSettled, onProblem }: LoadingProps) {
-  const [reading, refused] = [useTrait("busy"), useTrait("refused")];
+function Loading({ drop, onGiveUp, onHide, onSettled, onLoad }: LoadingProps) {
+  const [reading, refused, offer] = [useTrait("busy"), useTrait("refused"), useTrait("offer")];
   const root = useRef<HTMLDivElement>(null);
   const wasBusy = useRef(false);
   const busy = drop.sending || reading;
@@ -115,12 +129,12 @@ function Loading({ drop, onGiveUp, onHide, onSettled, onProblem }: LoadingProps)
   const isBusy = Boolean(busy);
   // biome-ignore lint/correctness/useExhaustiveDependencies: it runs when a reading begins, ends or fails
   useEffect(() => {
-    if (wasBusy.current && !isBusy) onSettled(!problem);
+    const isWaiting = problem || offer.text;
+    if (isWaiting || (wasBusy.current && !isBusy)) onSettled(!isWaiting);
     wasBusy.current = isBusy;
-    if (!problem) return;
-    onProblem();
-    root.current?.scrollIntoView?.({ block: "nearest" });
-  }, [isBusy, problem]);
+    if (isWaiting) root.current?.scrollIntoView?.({ block: "nearest" });
+  }, [isBusy, problem, offer]);
+  const meant = /did you mean '([^']+)'\?/.exec(problem)?.[1];
   return (
     <div ref={root} className="dra-loading" role="status">
       {busy && (
@@ -136,12 +150,39 @@ function Loading({ drop, onGiveUp, onHide, onSettled, onProblem }: LoadingProps)
         <div className="dra-line dra-problem">
           <Icon name="error" />
           <MessageText text={problem} />
+          {meant && (
+            <button type="button" className="dra-button" onClick={() => onLoad(meant)}>
+              Load {meant}
+            </button>
+          )}
           <button type="button" className="dra-quiet" aria-label="Hide this message" onClick={onHide}>
             <Icon name="cross" />
           </button>
         </div>
       )}
     </div>
+  );
+}
+
+/** What a file holds that is no cluster: its drawings, each with a button. */
+function Offer({ onDraw }: { onDraw(number: number): void }) {
+  const { text, options = [] } = useTrait("offer");
+  if (!text) return null;
+  return (
+    <section className="dra-offer" role="status" aria-label="What the files hold">
+      <p>{text}</p>
+      {options.map((option, i) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: an offer never changes, and two may have one name
+        <div key={i} className="dra-row">
+          <span className="dra-offered">
+            <b>{option.label}</b> <small>{option.detail}</small>
+          </span>
+          <button type="button" className="dra-button" onClick={() => onDraw(i)}>
+            Open as a drawing
+          </button>
+        </div>
+      ))}
+    </section>
   );
 }
 

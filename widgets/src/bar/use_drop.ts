@@ -11,7 +11,8 @@ export interface Drop {
   forget(): void;
 }
 
-export function useDrop(root: { current: Element | null }): Drop {
+/** `asked` is what the view waits for: its own files, and not those of another view. */
+export function useDrop(root: { current: Element | null }, asked: { current: string }): Drop {
   const channel = useChannel();
   const [sending, setSending] = useState("");
   const [problem, setProblem] = useState("");
@@ -19,11 +20,12 @@ export function useDrop(root: { current: Element | null }): Drop {
   const take = useCallback(
     (list: FileList) => {
       stop.current();
+      asked.current = "files";
       const chosen = chooseFiles(list);
       setProblem(chosen.problem);
       if (chosen.files.length) stop.current = sendFiles(channel, chosen.files, setSending, setProblem);
     },
-    [channel],
+    [channel, asked],
   );
   const forget = useCallback(() => {
     stop.current();

@@ -192,6 +192,11 @@ export interface DeviceToleration {
   tolerationSeconds?: number | null;
 }
 
+export interface DrawableRow {
+  label: string;
+  detail?: string;
+}
+
 export interface ExactDeviceRequest {
   deviceClassName?: string;
   selectors?: readonly DeviceSelector[];
@@ -334,6 +339,11 @@ export interface ModeRow {
   label: string;
 }
 
+export interface OfferRow {
+  text?: string;
+  options?: readonly DrawableRow[];
+}
+
 export interface OpaqueDeviceConfiguration {
   driver?: string;
   parameters?: Readonly<Record<string, unknown>>;
@@ -431,6 +441,7 @@ export interface SourceRow {
   label: string;
   group?: string;
   detail?: string;
+  example?: boolean;
 }
 
 export interface SuggestionRow {
@@ -483,6 +494,7 @@ export interface ClusterBarModel {
   follow: FollowRow;
   mode: string;
   modes: readonly ModeRow[];
+  offer: OfferRow;
   problem: string;
   read_at: string;
   refused: string;
@@ -502,6 +514,7 @@ export type ClusterBarMessage =
   | { type: "follow"; on: boolean }
   | { type: "load"; source: string }
   | { type: "mode"; name: string }
+  | { type: "open-drawing"; number: number }
   | { type: "piece"; number: number }
   | { type: "release"; value: string }
   | { type: "sources" }

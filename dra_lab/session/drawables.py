@@ -1,0 +1,192 @@
+"""What texts hold that can be opened as a drawing: plan files, claims, templates, and the claims of pods."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace as with_fields
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from dra_lab.authoring.read_back import sketch_of
+from dra_lab.errors import DraLabError, ManifestError
+from dra_lab.findings import Origin
+from dra_lab.manifests.documents import decode_object, hub_document
+from dra_lab.manifests.drawings import drawing_of, is_drawing
+from dra_lab.manifests.files import expanded
+from dra_lab.manifests.kyaml import is_kyaml
+from dra_lab.manifests.pod_templates import pod_fields
+from dra_lab.manifests.versions import written_path
+from dra_lab.manifests.yaml_text import YamlDocument, load_yaml
+from dra_lab.model.claims import ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate
+from dra_lab.model.sketch import Drawing
+
+CLAIM_KINDS = {"ResourceClaimTemplate": ResourceClaimTemplate, "ResourceClaim": ResourceClaim}
+MAX_CHARACTERS = 4 * 2**20
+"""Characters of a file that is looked at; a longer one is a cluster."""
+MAX_FILES = 100
+"""Files of a folder that are looked at."""
+
+_OF_CLUSTERS = ("ResourceSlice", "Node", "List")
+_SLICES = re.compile(r"""kind["']?:\s*["']?ResourceSlice""")
+"""What a cluster has; a large one is not read twice to find that out."""
+_ENDINGS = (".yaml", ".yml", ".json")
+
+
+class Drawable(Struct, frozen=True):
+    """A drawing that a text holds: what it is called, where it comes from, and whether its text is KYAML."""
+
+    label: str
+    drawing: Drawing
+    detail: str = ""
+    in_kyaml: bool = False
+
+
+class Drawables(Struct, frozen=True):
+    """The drawings of some texts, and what in them cannot be opened, in sentences."""
+
+    found: tuple[Drawable, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class _Claim(Struct, frozen=True):
+    document: YamlDocument
+    source: str
+    in_kyaml: bool
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return str(self.document.value["kind"]), _name(self.document.value)
+
+
+def drawables(texts: Mapping[str, str]) -> Drawables | None:
+    """Return what can be opened of texts by file name; None where they are a cluster, or nothing of it is in them.
+
+    A pod (or what makes pods, such as a Deployment) offers each claim that it names, with the claim's requests from the
+    same texts. A claim that no pod names is offered by itself. Raises ManifestError or SketchError with file and line
+    for a drawing or claim that is wrong.
+    """
+    if any(_SLICES.search(text) for text in texts.values()):
+        return None
+    read = [(name, text, document) for name, text in texts.items() for document in _documents(text, name)]
+    values = [document.value for _, _, document in read if isinstance(document.value, dict)]
+    if any(value.get("kind") in _OF_CLUSTERS for value in values):
+        return None
+    claims: dict[tuple[str, str], _Claim] = {}
+    found: list[Drawable] = []
+    for name, text, document in read:
+        if is_drawing(document.value):
+            drawing = drawing_of(document.value, name, document.line)
+            found.append(Drawable(drawing.sketch.name, drawing, f"plan file {name}"))
+        elif isinstance(document.value, dict) and document.value.get("kind") in CLAIM_KINDS:
+            claim = _Claim(document, name, is_kyaml(text))
+            claims.setdefault(claim.key, claim)
+    pods = [(value, entries) for value in values if (entries := list(_claims_of(value)))]
+    if not found and not claims and not pods:
+        return None
+    notes: list[str] = []
+    named: set[tuple[str, str]] = set()
+    for value, entries in pods:
+        for entry, key in entries:
+            claim_found = claims.get(key)
+            pod = f"{value.get('kind')} {_name(value)}"
+            if claim_found is None:
+                notes.append(f"{pod} uses the {key[0]} {key[1]}, which is not in {_where(texts)}.")
+                continue
+            named.add(key)
+            found.append(_drawable(claim_found, f"{pod}: claim {entry}"))
+    found += [_drawable(claim, claim.key[1]) for key, claim in claims.items() if key not in named]
+    return Drawables(tuple(found), tuple(dict.fromkeys(notes)))
+
+
+def texts_at(source: str) -> dict[str, str]:
+    """Return the YAML and JSON texts of a file, or of a folder, by name; none for another source or unreadable files.
+
+    Of a file with a pod in it the other files of its folder are read as well, for the claims that the pod names.
+    """
+    path = expanded(Path(source))
+    try:
+        if path.is_dir():
+            return dict(_read(path))
+        if not path.is_file() or path.suffix.lower() not in _ENDINGS:
+            return {}
+        own = {path.name: _text(path)}
+        if any(any(True for _ in _claims_of(doc.value)) for doc in _documents(own[path.name], path.name)):
+            return {**own, **{name: text for name, text in _read(path.parent) if _has_claims(text)}}
+    except (OSError, UnicodeDecodeError, DraLabError):
+        return {}
+    return own
+
+
+def _read(folder: Path) -> Iterator[tuple[str, str]]:
+    files = sorted(path for path in folder.iterdir() if path.suffix.lower() in _ENDINGS and path.is_file())
+    for path in files[:MAX_FILES]:
+        if path.stat().st_size <= MAX_CHARACTERS:
+            yield path.name, _text(path)
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8-sig") if path.stat().st_size <= MAX_CHARACTERS else ""
+
+
+def _has_claims(text: str) -> bool:
+    return any(kind in text for kind in CLAIM_KINDS) and not any(f"kind: {kind}" in text for kind in _OF_CLUSTERS)
+
+
+def _documents(text: str, source: str) -> Iterator[YamlDocument]:
+    """Yield the documents of a text that may hold a drawing; none of what is too long or no YAML."""
+    if len(text) > MAX_CHARACTERS:
+        return
+    try:
+        yield from load_yaml(text, source)
+    except ManifestError:
+        return
+
+
+def _claims_of(value: Any) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Yield (name in the pod, kind and name of the object) for the claims of the pods that an object makes."""
+    if not isinstance(value, dict) or value.get("kind") in CLAIM_KINDS:
+        return
+    for field in pod_fields(value):
+        entries = field.spec.get("resourceClaims") if isinstance(field.spec, dict) else None
+        for entry in entries if isinstance(entries, list) else ():
+            if not isinstance(entry, dict):
+                continue
+            template, claim = entry.get("resourceClaimTemplateName"), entry.get("resourceClaimName")
+            if template or claim:
+                kind = "ResourceClaimTemplate" if template else "ResourceClaim"
+                yield str(entry.get("name", "")), (kind, str(template or claim))
+
+
+def _drawable(claim: _Claim, label: str) -> Drawable:
+    name, spec = decoded_claim(claim.document, claim.source)
+    sketch = sketch_of(spec, name or "claim")
+    counts = [(len(sketch.requests), "request"), (len(sketch.links), "link")]
+    detail = ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts if count)
+    where = f"{claim.key[0]} {claim.key[1]}, {detail}"
+    return Drawable(label, Drawing(sketch=sketch), where, claim.in_kyaml)
+
+
+def decoded_claim(document: YamlDocument, source: str = "") -> tuple[str, ResourceClaimSpec]:
+    """Return (name, spec) of a claim's or template's document. Raises ManifestError with its line."""
+    kind = document.value["kind"]
+    origin = Origin(source, document.number, kind, line=document.line())
+    try:
+        claim = decode_object(hub_document(document.value, kind), CLAIM_KINDS[kind], origin)
+    except ManifestError as error:
+        path = written_path(document.value, error.origin.path if error.origin else "")
+        place = with_fields(error.origin or origin, path=path, line=document.line(path))
+        raise ManifestError(error.message, origin=place) from None
+    return claim.metadata.name, claim.spec if kind == "ResourceClaim" else claim.spec.spec
+
+
+def _name(value: Mapping[str, Any]) -> str:
+    metadata = value.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    return str(name or "claim")
+
+
+def _where(texts: Mapping[str, str]) -> str:
+    return next(iter(texts)) or "the text" if len(texts) == 1 else "these files"
