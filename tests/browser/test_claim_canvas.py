@@ -152,7 +152,7 @@ def test_places_that_are_not_possible_are_greyed_with_their_reason(draw):
     greyed = where.locator("label.is-impossible", has_text="NUMA node")
     assert greyed.get_attribute("title") == "gpu publishes no NUMA node"
     assert greyed.locator("span").first.evaluate("n => getComputedStyle(n).textDecorationLine") == "line-through"
-    canvas.root.get_by_role("button", name="1 attribute").click()
+    canvas.root.get_by_role("button", name="1 more").click()
     where.get_by_role("radio", name="resource.kubernetes.io/pciBusID").check()
     until(lambda: canvas.links()[0]["where"] == "resource.kubernetes.io/pciBusID", "another place")
     canvas.root.get_by_role("radio", name="prefer").check()

@@ -135,7 +135,7 @@ test("renaming a request takes its links and configuration along, alternatives i
     links: [{ name: "l", requests: ["gpu/big", "nic"] }],
     config: [{ requests: ["gpu"] }],
   };
-  const after = rename(before, "request", "gpu", "accelerator");
+  const after = rename(before, "gpu", "accelerator");
   expect(linksOf(after)[0]?.requests).toEqual(["accelerator/big", "nic"]);
   expect(after.config?.[0]?.requests).toEqual(["accelerator"]);
 });

@@ -129,7 +129,10 @@ function Desk() {
         onKeyDown={onKeyDown}
         onPointerDownCapture={(event) => {
           byMouse.current = true;
-          if ((event.target as Element).closest(".react-flow__node")) setQuiet("");
+          const target = event.target as Element;
+          const id = target.closest<HTMLElement>(".react-flow__node")?.dataset.id;
+          // Who counts up on a box goes on counting, or to the next box.
+          if (id) setQuiet(target.closest(".dra-stepper") ? id : "");
         }}
         onPointerUpCapture={() => {
           byMouse.current = false;

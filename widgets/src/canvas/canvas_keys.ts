@@ -38,7 +38,7 @@ export function onCanvasKey(event: KeyboardEvent, targets: KeyTargets): boolean 
     targets.leaveForm();
     return true;
   }
-  const onBoard = target.closest(".dra-board") !== null && !target.closest("button");
+  const onBoard = target.closest(".dra-board") !== null && (action.do === "cancel" || !target.closest("button"));
   const anywhere = action.do === "undo" || action.do === "redo" || action.do === "keys";
   if (!anywhere && !onBoard) return false;
   return targets.linking && onBoard ? chooseEnd(action, targets, targets.linking) : act(action, targets);

@@ -97,11 +97,11 @@ function One({ id, onSelect, onLink }: { id: string; onSelect(id: string): void;
   const link = isRequestId(id) ? undefined : linkNamed(sketch, name);
   const renamed = (to: string) => {
     const { [name]: place, ...others } = positions;
-    edit((s) => rename(s, request ? "request" : "link", name, to), place ? { ...others, [to]: place } : undefined);
-    onSelect(request ? requestId(to) : linkId(to));
+    edit((s) => rename(s, name, to), place ? { ...others, [to]: place } : undefined);
+    onSelect(requestId(to));
   };
   if (request) return <RequestForm key={id} request={request} onRenamed={renamed} onLink={() => onLink(name)} />;
-  return link ? <LinkForm key={id} link={link} onRenamed={renamed} /> : null;
+  return link ? <LinkForm key={id} link={link} /> : null;
 }
 
 function Letter({ name }: { name: string }) {

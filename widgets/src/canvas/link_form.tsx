@@ -3,9 +3,8 @@ import { useState } from "react";
 import { LINK_KINDS, type Link, type LinkOptionRow } from "../generated/models";
 import { Icon, Strength } from "../view/icon";
 import { useCanvas } from "./editor";
-import { Choice, Group, TextField } from "./fields";
-import { wrongName } from "./request_form";
-import { changeLink, freeName, howOf, mustOf, remove, requestOf, requestsOf, tie, whereOf } from "./sketch";
+import { Choice, Group } from "./fields";
+import { changeLink, howOf, mustOf, remove, requestOf, requestsOf, tie, whereOf } from "./sketch";
 import { HOW_WORDS, LEVELS, placeLabel } from "./wording";
 
 function placesFor(link: Link, told: readonly LinkOptionRow[] | undefined): readonly LinkOptionRow[] {
@@ -16,11 +15,10 @@ function placesFor(link: Link, told: readonly LinkOptionRow[] | undefined): read
     : [...options, { where: here, label: placeLabel(here) }];
 }
 
-export function LinkForm({ link, onRenamed }: { link: Link; onRenamed(to: string): void }) {
-  const { edit, status, sketch } = useCanvas();
+export function LinkForm({ link }: { link: Link }) {
+  const { edit, status } = useCanvas();
   const told = status.links?.[link.name];
   const change = (next: Partial<Link>) => edit((s) => changeLink(s, link.name, next));
-  const taken = (name: string) => freeName(sketch, name) !== name;
   return (
     <div className="dra-form">
       {told?.field && (
@@ -58,13 +56,6 @@ export function LinkForm({ link, onRenamed }: { link: Link; onRenamed(to: string
         </p>
       )}
       {told?.note && <p className="dra-hint">{told.note}</p>}
-      <TextField
-        label="Name"
-        value={link.name}
-        check={(name) => wrongName(taken, link.name, name)}
-        onDone={onRenamed}
-        note="Used in the plan file only."
-      />
     </div>
   );
 }
@@ -101,8 +92,14 @@ function Places({ link, options, onChoose }: PlacesProps) {
         }))}
       />
       {far > 0 && (
-        <button type="button" className="dra-button" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
-          {isWhole ? "Levels only" : `${far} attribute${far === 1 ? "" : "s"} \u2026`}
+        <button
+          type="button"
+          className="dra-button"
+          aria-expanded={isWhole}
+          title="Attributes that devices publish"
+          onClick={() => setWhole(!isWhole)}
+        >
+          {isWhole ? "Fewer" : `${far} more \u2026`}
         </button>
       )}
     </Group>

@@ -173,9 +173,8 @@ export function remove(sketch: ClaimSketch, { requests = [], links = [], ends = 
   return next;
 }
 
-export function rename(sketch: ClaimSketch, what: "request" | "link", from: string, to: string): ClaimSketch {
-  if (what === "link")
-    return { ...sketch, links: linksOf(sketch).map((l) => (l.name === from ? { ...l, name: to } : l)) };
+/** Give a request another name, in its links and configuration as well. */
+export function rename(sketch: ClaimSketch, from: string, to: string): ClaimSketch {
   const moved = (reference: string) => (requestOf(reference) === from ? to + reference.slice(from.length) : reference);
   return {
     ...sketch,

@@ -126,6 +126,8 @@ function useClearOfCard(
   const flow = useReactFlow();
   const selected = nodes.filter((node) => node.selected);
   const only = selected.length === 1 ? (selected[0]?.id ?? "") : "";
+  const at = selected[0]?.dragging ? "" : JSON.stringify(selected[0]?.position);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it runs as well when the boxes were arranged
   useEffect(() => {
     if (!only) return;
     const clear = () => {
@@ -139,10 +141,18 @@ function useClearOfCard(
       const view = flow.getViewport();
       look({ ...view, y: view.y - Math.min(under, Math.max(0, node.top - top - MARGIN)) });
     };
-    if (!isPressed.current) return clear();
-    window.addEventListener("pointerup", clear, { once: true });
-    return () => window.removeEventListener("pointerup", clear);
-  }, [only, root, flow, look, isPressed]);
+    // In the next frame the card is drawn, and the view that was chosen for new boxes.
+    let frame = 0;
+    const soon = () => {
+      frame = requestAnimationFrame(clear);
+    };
+    if (isPressed.current) window.addEventListener("pointerup", soon, { once: true });
+    else soon();
+    return () => {
+      cancelAnimationFrame(frame);
+      window.removeEventListener("pointerup", soon);
+    };
+  }, [only, at, root, flow, look, isPressed]);
 }
 
 function isOutside(node: CanvasNode, view: View, board: DOMRect): boolean {

@@ -365,6 +365,7 @@ export interface PaletteRow {
   defaultCount?: number;
   defaultCapacity?: string;
   use?: string;
+  free?: number;
   inCluster?: boolean;
   driver?: string;
   note?: string;
