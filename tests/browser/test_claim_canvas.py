@@ -63,6 +63,46 @@ def test_moving_a_box_keeps_the_drawing_and_every_place(draw):
     assert canvas.lab.eval("canvas.history") == {}
 
 
+def test_a_dropped_box_stays_where_it_is_dropped_and_pushes_the_others_aside(draw):
+    """The first drop does not move the view; a box that is dropped on another one makes that one give way."""
+    canvas = draw()
+    board = canvas.root.locator(".dra-board .react-flow__pane")
+    canvas.chip("gpu").drag_to(board, target_position={"x": 300, "y": 200})
+    until(lambda: canvas.names() == ["gpu"], "the first drop")
+    canvas.settle()
+    pane, first = board.bounding_box(), canvas.centre(canvas.box("gpu"))
+    assert first == pytest.approx((pane["x"] + 300, pane["y"] + 200), abs=2)
+    canvas.chip("rdma").drag_to(board, target_position={"x": 330, "y": 190})
+    until(lambda: canvas.names() == ["gpu", "nic"], "the second drop")
+    canvas.settle()
+    gpu, nic = canvas.box("gpu").bounding_box(), canvas.box("nic").bounding_box()
+    assert abs(gpu["x"] - nic["x"]) >= nic["width"] or abs(gpu["y"] - nic["y"]) >= nic["height"]
+
+
+def test_one_to_one_counts_move_together_and_with_alt_alone(draw):
+    """One click is one step of the history, whatever moves with it."""
+    canvas = draw(LINKED)
+    counts = "[r.exactly.count for r in canvas.drawn.requests]"
+    more = canvas.box("gpu").get_by_role("button", name="More gpu")
+    more.click()
+    until(lambda: canvas.lab.eval(counts) == [3, 3], "both ends")
+    more.click(modifiers=["Alt"])
+    until(lambda: canvas.lab.eval(counts) == [4, 3], "one end alone")
+    canvas.root.get_by_role("button", name="Undo").click(click_count=2)
+    until(lambda: canvas.lab.eval(counts) == [2, 2], "two steps")
+
+
+def test_what_keeps_a_claim_from_fitting_is_marked_with_its_cause(draw):
+    """A cross and words, not a colour alone."""
+    why = "No PCIe root has a GPU and two NICs."
+    causes = [{"kind": kind, "name": name, "text": why} for kind, name in (("request", "nic"), ("link", "link-1"))]
+    canvas = draw(LINKED, problems=causes)
+    assert canvas.box("nic").locator(".dra-box.is-cause").get_attribute("title") == why
+    assert why in canvas.box("nic").inner_text()
+    assert canvas.knot("link-1").locator(".dra-knot.is-cause").get_attribute("title") == why
+    assert canvas.box("gpu").locator(".is-cause").count() == 0
+
+
 def test_the_stepper_and_the_form_change_the_same_count(draw):
     canvas = draw(TWO)
     canvas.box("gpu").get_by_role("button", name="More gpu").click()

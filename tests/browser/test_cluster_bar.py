@@ -85,6 +85,38 @@ def test_a_wrong_path_is_told_where_it_was_typed(open_notebook):
     planner.bar.locator(".dra-sources").wait_for(state="hidden")
 
 
+def test_a_wrong_path_is_told_in_the_view_that_asked(open_notebook):
+    """The planner in the notebook, hidden behind the tab, must not close the message of the tab."""
+    planner = Planner(open_notebook)
+    planner.button("Open in a tab", planner.bar).click()
+    tab = planner.page.locator(".jp-LinkedOutputView .dra-cluster-bar")
+    tab.get_by_role("button", name="Load your cluster").click()
+    planner.page.keyboard.type("./nowhere.json")
+    planner.page.keyboard.press("Enter")
+    problem = tab.locator(".dra-sources .dra-problem")
+    problem.wait_for()
+    planner.lab.run("lab.bar.problem")
+    assert problem.is_visible()
+    assert "nowhere.json" in (problem.text_content() or "")
+
+
+def test_a_claim_at_a_path_is_offered_and_opens_as_a_drawing(open_notebook, tmp_path):
+    """What is no cluster is not refused: the choice offers it, and one undo step takes it back."""
+    (tmp_path / "claim.yaml").write_text(
+        "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: mine}\n"
+        "spec: {devices: {requests: [{name: one, exactly: {deviceClassName: gpu.nvidia.com, count: 1}}]}}\n"
+    )
+    planner = Planner(open_notebook)
+    planner.button("Load your cluster", planner.bar).click()
+    planner.page.keyboard.type(str(tmp_path / "claim.yaml"))
+    planner.page.keyboard.press("Enter")
+    planner.bar.get_by_role("button", name="Open as a drawing").click()
+    until(lambda: planner.lab.eval("lab.sketch.name") == "mine", "the drawing of the claim")
+    planner.bar.locator(".dra-sources").wait_for(state="hidden")
+    planner.lab.eval("lab.undo()")
+    until(lambda: planner.lab.eval("lab.sketch.name") == "gpu-nic-pairs", "the drawing before")
+
+
 def test_a_large_file_is_sent_in_pieces(planner):
     """More than one message of Jupyter can carry arrives whole."""
     objects = {"apiVersion": "v1", "kind": "List", "items": [node("n1"), device_slice("n1", "gpu-0", "large")]}

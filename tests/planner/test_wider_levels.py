@@ -23,7 +23,10 @@ def test_relaxing_to_the_socket_helps_where_relaxing_to_the_numa_node_does():
     """What is on one NUMA node is in one socket, also where no driver publishes sockets."""
     plan = make_plan(load_cluster("sample:oke-gb200"), read_sketch("sample:oke-gb200/one-pair"), release=RELEASE)
     tried = {change.title: change.fitting for change in plan.reasons.relaxations if "Relax" in change.title}
-    assert tried == {"Relax the PCIe root link of gpu and nic to the NUMA node": 4, "Relax the PCIe root link of gpu and nic to the socket (no manifest can say it)": 4}
+    assert tried == {
+        "Relax the PCIe root link of gpu and nic to the NUMA node": 4,
+        "Relax the PCIe root link of gpu and nic to the socket (no manifest can say it)": 4,
+    }
 
 
 @pytest.mark.parametrize("how", [How.TOGETHER, How.PAIRWISE])

@@ -3,7 +3,7 @@
 // the person has not moved the view. It is never smaller than LEAST by itself. A box that a person dropped stays under
 // the mouse; what is selected is not left under its card.
 import { useReactFlow } from "@xyflow/react";
-import { type RefObject, useCallback, useEffect, useRef } from "react";
+import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
 import type { CanvasNode } from "./flow";
 import { BOX } from "./layout";
 
@@ -73,7 +73,11 @@ export function useView(
     },
     [flow, board, room, look],
   );
-  const fit = useCallback(() => show(LEAST), [show]);
+  const [count, setCount] = useState(0);
+  const fit = useCallback(() => {
+    show(LEAST);
+    setCount((now) => now + 1);
+  }, [show]);
 
   const showAll = useCallback(() => {
     const [pane, size] = [board(), room()];
@@ -112,27 +116,28 @@ export function useView(
     watch.observe(root.current);
     return () => watch.disconnect();
   }, [root, onResize]);
-  useClearOfCard(nodes, root, isPressed, look);
+  useClearOfCard(nodes, root, isPressed, look, count);
   return useCallback(() => show(0), [show]);
 }
 
-/** Move the view up when the card of the one thing that is selected would cover it, once the mouse is released. */
+/**
+ * Move the view up when the card of the one thing that is selected would cover it, once the mouse is released; `chosen`
+ * counts how often another view was chosen.
+ */
 function useClearOfCard(
   nodes: readonly CanvasNode[],
   root: RefObject<HTMLElement | null>,
   isPressed: { current: boolean },
   look: (view: View) => void,
+  chosen: number,
 ): void {
   const flow = useReactFlow();
   const selected = nodes.filter((node) => node.selected);
   const only = selected.length === 1 ? (selected[0]?.id ?? "") : "";
-  const at = selected[0]?.dragging ? "" : JSON.stringify(selected[0]?.position);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it runs as well when the boxes were arranged
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it runs as well when another view was chosen
   useEffect(() => {
     if (!only) return;
     const clear = () => {
-      // What was dragged stays under the mouse.
-      if (root.current?.classList.contains("is-dragged")) return;
       const find = (selector: string) => root.current?.querySelector(selector)?.getBoundingClientRect();
       const [card, node] = [find(".dra-inspector"), find(`.react-flow__node[data-id="${CSS.escape(only)}"]`)];
       const top = find(".dra-palette")?.bottom ?? 0;
@@ -144,7 +149,8 @@ function useClearOfCard(
     // In the next frame the card is drawn, and the view that was chosen for new boxes.
     let frame = 0;
     const soon = () => {
-      frame = requestAnimationFrame(clear);
+      // What was dragged stays under the mouse.
+      if (!root.current?.classList.contains("is-dragged")) frame = requestAnimationFrame(clear);
     };
     if (isPressed.current) window.addEventListener("pointerup", soon, { once: true });
     else soon();
@@ -152,7 +158,7 @@ function useClearOfCard(
       cancelAnimationFrame(frame);
       window.removeEventListener("pointerup", soon);
     };
-  }, [only, at, root, flow, look, isPressed]);
+  }, [only, chosen, root, flow, look, isPressed]);
 }
 
 function isOutside(node: CanvasNode, view: View, board: DOMRect): boolean {
