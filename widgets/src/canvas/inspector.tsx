@@ -78,13 +78,17 @@ function Title({ one, count, ends }: { one: CanvasNode | undefined; count: numbe
     <>
       {link ? <Strength must={mustOf(link)} /> : <Letter name={name} />}
       <h3>{link ? `Link: ${linkTitle(link)}` : `Request ${name}`}</h3>
-      {told?.field && <code className="dra-api">{told.field}</code>}
-      {told?.error || cause ? (
-        <Wrong>
-          <Icon name={told?.error ? "warning" : "cross"} /> {told?.error || cause}
-        </Wrong>
-      ) : (
-        told?.text && <span className="dra-good">{told.text}</span>
+      {(told || cause) && (
+        <div className="dra-subtitle">
+          {told?.field && <code className="dra-api">{told.field}</code>}
+          {told?.error || cause ? (
+            <Wrong>
+              <Icon name={told?.error ? "warning" : "cross"} /> {told?.error || cause}
+            </Wrong>
+          ) : (
+            told?.text && <span className="dra-good">{told.text}</span>
+          )}
+        </div>
       )}
     </>
   );
