@@ -88,7 +88,7 @@ function Desk() {
     find(".dra-board");
   };
   const closeCard = () => {
-    setQuiet(flow.selected[0]?.id ?? "");
+    setQuiet(flow.active);
     toBoard();
   };
   const editForm = () => {
