@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
@@ -13,6 +14,9 @@ from dra_lab.words.document import clean
 KIND_NAMES = {"gpu": "GPU", "nic": "NIC", "cpu": "CPU", "memory": "memory", "other": "device"}
 _PLURALS = {"gpu": "GPUs", "nic": "NICs", "cpu": "CPUs", "memory": "memory", "other": "other devices"}
 _LEVEL_NAMES = {"socket": "socket", "numaNode": "NUMA node", "pcieRoot": "PCIe root", "switch": "PCIe switch"}
+PLACED = {"slices": "a GPU in partitions", "counters": "a device in partitions"}
+"""The boxes of partitioned devices, which are no places of the tree, and what each is."""
+
 _NARROW = frozenset("fijlrtI.,:;|'!()[]-/ ")
 _WIDE = frozenset("mwMW@%—…")
 
@@ -42,6 +46,32 @@ def shorten(text: str, size: float, width: float) -> str:
     return "…"
 
 
+_BREAKS = re.compile(r"(?<=[-_./:+])(?=.)|(?<= )")
+
+
+def wrap(text: str, size: float, width: float) -> tuple[str, ...]:
+    """Return a text in lines that fit a width: broken at spaces, else after signs such as "-", else between letters."""
+    lines: list[str] = []
+    line = ""
+    for piece in (part for word in _BREAKS.split(text) for part in _pieces(word, size, width)):
+        if line and text_width((line + piece).rstrip(), size) > width:
+            lines.append(line.rstrip())
+            line = piece
+        else:
+            line += piece
+    return (*lines, line.rstrip())
+
+
+def _pieces(word: str, size: float, width: float) -> list[str]:
+    """Return a word whole, or in pieces if it alone is too wide."""
+    pieces = [""]
+    for sign in word:
+        if pieces[-1] and text_width((pieces[-1] + sign).rstrip(), size) > width:
+            pieces.append("")
+        pieces[-1] += sign
+    return pieces
+
+
 def short_name(locality: Locality) -> str:
     """Return what to write on a device: what people know it by, else its own name."""
     return clean(locality.short or locality.device.device)
@@ -53,8 +83,8 @@ def heading(branch: Branch, node_title: str = "") -> tuple[str, str]:
     if branch.level == "node":
         return value, clean(node_title)
     if branch.level == UNKNOWN:
-        return "locality not published", ""
-    if branch.level not in ("numaNode", "socket"):
+        return "Location unknown", ""
+    if branch.level in PLACED:
         return value, ""
     return f"{_LEVEL_NAMES[branch.level]} {value}", _source(branch) if branch.level == "numaNode" else ""
 
@@ -75,14 +105,14 @@ def _source(branch: Branch) -> str:
         return ""
     told = " and ".join(dict.fromkeys(sources))
     without = [kind for kind in dict.fromkeys(derived) if kind not in published]
-    return f"{told}; the {_kinds(without)} publish none" if without else f"partly {told}"
+    return f"{told} (the {_kinds(without)} report none)" if without else f"partly {told}"
 
 
 def _in_short(source: str) -> str:
     """Shorten "from the NICs at the same PCIe root (...)", "overlay: FILE:LINE", or "derived: " and a fact."""
     if source.startswith("overlay: "):
         return "from a topology file"
-    return source.split(" at the same", 1)[0] if " at the same" in source else "derived"
+    return f"inferred {source.split(' at the same', 1)[0]}" if " at the same" in source else "inferred"
 
 
 def _kinds(kinds: Iterable[str]) -> str:
@@ -93,11 +123,12 @@ def _kinds(kinds: Iterable[str]) -> str:
 def place_words(branch: Branch) -> str:
     """Return a place in full words for tooltips and screen readers."""
     if branch.level == UNKNOWN:
-        return "locality not published: it is not known where these devices sit"
+        return "Location unknown: the driver does not say where these devices sit"
     name = heading(branch)[0]
+    if branch.level in PLACED:
+        return f"{name}, {PLACED[branch.level]}"
     source = _source(branch)
-    name = f"{_LEVEL_NAMES[branch.level]} {name}" if branch.level in ("pcieRoot", "switch") else name
-    return f"{name} ({source})" if source else name
+    return f"{name}, {source}" if source else name
 
 
 def device_words(locality: Locality) -> str:

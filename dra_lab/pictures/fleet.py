@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TypedDict
 
 from dra_lab.model.plan import NodeClass, NodeFit, Plan
+from dra_lab.pictures.boxes import SIZE
 from dra_lab.pictures.captions import shorten, text_width
 from dra_lab.pictures.shapes import Element, backing, element, patterns, text, title, to_text
 from dra_lab.pictures.style import style_sheet
@@ -94,9 +95,9 @@ def fleet_svg(plan: Plan, *, width: float = 460.0, prefix: str = "fleet") -> str
     x, y = 2.0, 2.0
     for tile in tiles:
         words = clean(tile["label"]) + (f" ×{tile['count']}" if tile["count"] > 1 else "")
-        words = shorten(words, 10.0, width - 24)
+        words = shorten(words, SIZE, width - 24)
         # room on both sides for the hatch of a worse fit, which the ground of the text must not hide
-        room = max(text_width(words, 10.0) + (28 if tile["fit"] == NodeFit.WORSE else 12), 30.0)
+        room = max(text_width(words, SIZE) + (28 if tile["fit"] == NodeFit.WORSE else 12), 30.0)
         if x + room > width - 2:
             x, y = 2.0, y + 28
         _draw(root, tile, words, (x, y, room), prefix)
@@ -117,9 +118,9 @@ def _draw(root: Element, tile: FleetTile, words: str, place: tuple[float, float,
     if fit is NodeFit.WORSE:
         pattern = f"url(#{prefix}-hatch)"
         element(item, "rect", x=x, y=y, width=room, height=22.0, rx=4.0, class_="dra-hw-pattern", fill=pattern)
-        backing(item, words, x + room / 2, y + 11, 10.0)
+        backing(item, words, x + room / 2, y + 11, SIZE)
     if fit is NodeFit.UNKNOWN:
         made.set("style", "stroke-dasharray:1.5 2.5")
     if tile["selected"]:
         made.set("style", "stroke:var(--dra-hw-ink);stroke-width:3")
-    text(item, words, x + room / 2, y + 11.5, "dra-hw-on-fit" if fit is NodeFit.BEST else "dra-hw-under")
+    text(item, words, x + room / 2, y + 11.5, "dra-hw-on-fit" if fit is NodeFit.BEST else "")

@@ -139,7 +139,7 @@ def _vertex(
     made: dict[str, Any] = {"x": place[0], "y": place[1], "shape": "box", "physics": False}
     if data["level"] != "device":
         words = tree_words[vertex]
-        short = words.removeprefix("PCIe root ").removeprefix("PCIe switch ").split(" (", 1)[0].split(": ", 1)[0]
+        short = words.removeprefix("PCIe root ").removeprefix("PCIe switch ").split(", ", 1)[0].split(": ", 1)[0]
         fill = {"background": _LEVEL_FILLS.get(data["level"], "#ffffff"), "border": "#57606a"}
         made |= {"label": short, "title": _harmless(words), "color": fill}
         return made | ({"shapeProperties": {"borderDashes": [2, 4]}} if data["level"] == "unknown" else {})

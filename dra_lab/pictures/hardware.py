@@ -3,48 +3,30 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from dra_lab.authoring.free_words import unread_words
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.names import DeviceID, split_request
+from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import Plan
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.pictures.captions import device_words, locality_words, place_words, shorten
+from dra_lab.pictures.boxes import COUNTERS, LINE, SIZE, WIDTH, Frame
+from dra_lab.pictures.captions import place_words, wrap
 from dra_lab.pictures.legend import add_legend
-from dra_lab.pictures.letters import PALETTE, Colour, colours, letters
-from dra_lab.pictures.scene import WIDTH, Frame, Mark, node_scene
-from dra_lab.pictures.shapes import Element, backing, element, outline, patterns, say, text, title, to_text
-from dra_lab.pictures.states import DeviceState, State, device_states, shown
+from dra_lab.pictures.letters import colours, letters
+from dra_lab.pictures.marks import Ink, add_cells, add_mark
+from dra_lab.pictures.nvlink import nvlink_words
+from dra_lab.pictures.partitions import left_words
+from dra_lab.pictures.scene import node_scene, node_title
+from dra_lab.pictures.shapes import Element, element, patterns, say, text, title, to_text
+from dra_lab.pictures.states import DeviceState, device_states, shown
 from dra_lab.pictures.style import style_sheet
+from dra_lab.topology.locality import localities
+from dra_lab.words.document import clean
 from dra_lab.words.facts import counted
 
-_PATTERN = {State.IN_USE: "hatch", State.SHARED: "dots", State.TAINTED: "cross"}
-_CLASS = {
-    State.FREE: "free",
-    State.SHARED: "shared",
-    State.IN_USE: "in-use",
-    State.TAINTED: "tainted",
-    State.INELIGIBLE: "ineligible",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class _Ink:
-    """What drawing a device needs to know besides its place."""
-
-    prefix: str
-    states: Mapping[DeviceID, DeviceState]
-    letters: Mapping[str, str]
-    colours: Mapping[str, Colour]
-    compared: bool
-
-    def letter(self, reference: str) -> str:
-        return self.letters.get(split_request(reference)[0], "?") if reference else ""
-
-    def colour(self, reference: str) -> Colour:
-        return self.colours.get(split_request(reference)[0], PALETTE[0])
+_HOLDERS = 4
 
 
 def hardware_svg(
@@ -64,9 +46,11 @@ def hardware_svg(
     selectors only), "both" (best and scheduler over each other: where they differ the border is dashed, and what
     only kube-scheduler takes says K) or "both-plain" (best and plain over each other). `sketch` (else the plan's)
     decides which devices are eligible; with `request` only that request counts. `prefix` must differ between pictures
-    on one page; "" makes one from the content.
-    Devices carry `data-id` (driver/pool/device) and `data-request`; they are the items of a tree with roving tabindex
-    (the first has 0), places are its groups; `data-legend` on the root is where the legend begins.
+    on one page; "" makes one from the content. `width` is in pixels: the boxes are laid out for it, the text has
+    always the same size.
+    Devices carry `data-id` (driver/pool/device) and `data-request`, a block of like devices `data-ids`; they are the
+    items of a tree with roving tabindex (the first has 0), places are its groups. `data-top` on the root is where the
+    hardware begins below the node's name, `data-legend` where the legend begins.
     Raises NodeError for an unknown node and ValueError for an unknown `show`.
     """
     on_top = shown(plan, node_name, show)
@@ -75,7 +59,7 @@ def hardware_svg(
     states = device_states(cluster, node_name, sketch=drawn, request=request, on_top=on_top, release=release)
     name = drawn or ClaimSketch()
     prefix = prefix or _prefix(cluster.name, node_name, show)
-    ink = _Ink(prefix, states, letters(name), colours(name), on_top.compared)
+    ink = Ink(prefix, states, letters(name), colours(name), localities(cluster, node_name), on_top.compared)
     scene = node_scene(cluster, node_name, width - 2)
     root = element(None, "svg", xmlns="http://www.w3.org/2000/svg", class_="dra-hw", role="group")
     unread = unread_words(cluster)
@@ -83,19 +67,21 @@ def hardware_svg(
     element(root, "style").text = style_sheet()
     patterns(root, prefix)
     ground = element(root, "rect", class_="dra-hw-ground", width=width, rx=6.0)
-    marks = next(scene.all_marks(), None)
-    tree = element(root, "g", role="tree" if marks else "group", transform="translate(1 1)")
+    domain = nvlink_words(cluster, node_name)
+    top = _title(root, cluster, node_name, width)
+    tree = element(root, "g", role="tree" if states else "group", transform=f"translate(1 {top:g})")
     say(tree, aria_label=f"devices of {node_name}")
-    _frame(tree, scene, ink, level=1)
+    below = _place(tree, cluster, scene, ink, 1, domain=domain)
     for item in tree.iterfind(".//g[@tabindex]"):
         item.set("tabindex", "0")
         break
-    unhealthy = any(state.unhealthy for state in states.values())
-    signs = {"compared": on_top.compared, "without_links": on_top.without_links, "unhealthy": unhealthy}
-    bottom = add_legend(root, prefix, width, scene.height + 14, unread=unread, **signs)
+    legend = top + scene.height + below
+    notes = [*([f"{unread[0].upper()}{unread[1:]}."] if unread else []), *_in_use_by(states)]
+    bottom = add_legend(root, prefix, width, legend + 14, states=ink, domain=bool(domain), notes=notes, shown=on_top)
     ground.set("height", f"{bottom:g}")
     # Where the legend begins: a view that scrolls the picture keeps the legend in sight.
-    root.set("data-legend", f"{scene.height + 8:g}")
+    root.set("data-top", f"{top - 1:g}")
+    root.set("data-legend", f"{legend + 8:g}")
     root.set("viewBox", f"0 0 {width:g} {bottom:g}")
     root.set("width", f"{width:g}")
     root.set("height", f"{bottom:g}")
@@ -106,112 +92,58 @@ def _prefix(*parts: str) -> str:
     return "hw" + hashlib.sha256("\n".join(parts).encode()).hexdigest()[:8]
 
 
-def _frame(parent: Element, frame: Frame, ink: _Ink, level: int) -> None:
+def _title(root: Element, cluster: Cluster, node_name: str, width: float) -> float:
+    """Add the node's name and machine type, and return where the hardware begins below them."""
+    kind = node_title(cluster, node_name)
+    lines = wrap(clean(f"{node_name} · {kind}" if kind else node_name), SIZE * 1.12, width - 4)
+    for at, line in enumerate(lines):
+        text(root, line, 2.0, 14 + at * LINE, "dra-hw-heading dra-hw-strong")
+    return 6 + LINE * len(lines)
+
+
+def _in_use_by(states: Mapping[DeviceID, DeviceState]) -> list[str]:
+    """Return the line that names who uses devices: `In use by training/llm-70b (8), team/other (1).`; [] for none."""
+    held = Counter(holder for state in states.values() for holder in state.holders)
+    if not held:
+        return []
+    first = [f"{holder} ({counted(count, 'device')})" for holder, count in held.most_common(_HOLDERS)]
+    more = len(held) - len(first)
+    return [f"In use by {', '.join(first)}" + (f" and {counted(more, 'further claim')}" if more else "") + "."]
+
+
+def _place(parent: Element, cluster: Cluster, frame: Frame, ink: Ink, level: int, *, domain: str = "") -> float:
+    """Add a place with all that is in it; return by how much it became higher for the words about `domain`."""
     # Places are groups and only devices are items: an item's name would have to hold all the text inside it.
     item = element(parent, "g", role="group", class_="dra-hw-place")
     say(item, data_level=frame.branch.level, data_value=str(frame.branch.value))
     words = ", ".join(place_words(branch) for branch in (frame.outer, frame.branch) if branch is not None)
+    words += f", {domain}" if domain else ""
     say(item, aria_label=f"{words}: {_count(frame)}")
     title(item, words)
     kind = {"node": " dra-hw-frame-node", "unknown": " dra-hw-frame-unknown"}.get(frame.branch.level, "")
-    element(
-        item,
-        "rect",
-        x=frame.x,
-        y=frame.y,
-        width=frame.width,
-        height=frame.height,
-        rx=6.0 if level < 3 else 4.0,
-        class_="dra-hw-frame" + kind,
-    )
-    strong = " dra-hw-strong" if level == 1 else ""
-    text(item, frame.caption, frame.x + 7, frame.y + 13.5, "dra-hw-heading" + strong)
-    if frame.source:
-        text(item, frame.source, frame.x + 7, frame.y + 25.5, "dra-hw-heading dra-hw-under")
+    kind += " dra-hw-frame-nvlink" if domain else ""
+    lines = wrap(clean(domain), SIZE, frame.width - 16) if domain else ()
+    below = LINE * len(lines) + 2 if lines else 0.0
+    radius = 6.0 if level < 3 else 4.0
+    place = {"x": frame.x, "y": frame.y, "width": frame.width, "height": frame.height + below}
+    element(item, "rect", **place, rx=radius, class_="dra-hw-frame" + kind)
+    headings = [(line, " dra-hw-strong" if frame.branch.level != "pcieRoot" else "") for line in frame.lines]
+    headings += [(line, "") for line in frame.source]
+    if frame.branch.level == COUNTERS and frame.card is not None and (left := left_words(cluster, frame.card)):
+        headings.append((f"{left} left", ""))
+    for at, (line, strong) in enumerate(headings):
+        text(item, line, frame.x + 8, frame.y + 16 + at * LINE, "dra-hw-heading" + strong)
+    for at, line in enumerate(lines):
+        text(item, line, frame.x + 8, frame.y + frame.height + 11 + at * LINE, "dra-hw-heading dra-hw-strong")
     for inner in frame.frames:
-        _frame(item, inner, ink, level + 1)
+        _place(item, cluster, inner, ink, level + 1)
+    for one in frame.words:
+        text(item, one.text, one.x, one.y, "dra-hw-heading" + (" dra-hw-middle" if one.middle else ""))
     for mark in frame.marks:
-        _device(item, mark, ink, level)
+        add_mark(item, mark, ink, level)
+    add_cells(item, frame, ink)
+    return below
 
 
 def _count(frame: Frame) -> str:
-    return counted(sum(1 for _ in frame.all_marks()), "device")
-
-
-def _device(parent: Element, mark: Mark, ink: _Ink, level: int) -> None:
-    state = ink.states[mark.locality.device]
-    lines = _caption(mark, _over(state, ink))
-    words = f"{' '.join(line[0] for line in lines)}, {_words(mark, state, ink)}"
-    reference = state.chosen or state.scheduler
-    item = element(parent, "g", role="treeitem", aria_level=str(level), tabindex="-1")
-    item.set("class", " ".join(["dra-hw-device", *_classes(state, compared=ink.compared)]))
-    say(item, data_id=str(mark.locality.device), data_kind=mark.locality.kind, data_state=state.state.value)
-    if reference:
-        say(item, data_request=split_request(reference)[0])
-    say(item, aria_label=words)
-    title(item, words)
-    place = (mark.shape, mark.x, mark.y, mark.width, mark.height)
-    outline(item, *place, class_="dra-hw-shape")
-    if state.chosen:
-        colour = ink.colour(state.chosen)
-        # custom properties, because a plain style would also win over forced colours
-        item.set("style", f"--dra-hw-fill:{colour.fill};--dra-hw-on:{colour.text}")
-    elif state.state in _PATTERN:
-        outline(item, *place, class_="dra-hw-pattern", fill=f"url(#{ink.prefix}-{_PATTERN[state.state]})")
-    x, middle = mark.x + mark.width / 2, mark.y + mark.height / 2
-    for line, shift, size, class_ in lines:
-        if not state.chosen and state.state in _PATTERN:
-            backing(item, line, x, middle + shift, size)
-        text(item, line, x, middle + shift, class_)
-
-
-def _classes(state: DeviceState, *, compared: bool) -> list[str]:
-    if state.chosen:
-        same = not compared or state.scheduler
-        return ["dra-hw-chosen"] if same else ["dra-hw-chosen", "dra-hw-only-best"]
-    classes = [f"dra-hw-{_CLASS[state.state]}"]
-    return [*classes, "dra-hw-only-k"] if state.scheduler else classes
-
-
-def _over(state: DeviceState, ink: _Ink) -> str:
-    """Return the sign over a device's name: the letter, "K" where only kube-scheduler takes it, "!" for a taint.
-
-    "×" marks a device that is reported unhealthy and carries no letter.
-    """
-    if state.chosen:
-        return ink.letter(state.chosen)
-    if state.scheduler:
-        return f"K {ink.letter(state.scheduler)}"
-    return ("!" if state.state is State.TAINTED else "") + ("×" if state.unhealthy else "")
-
-
-def _caption(mark: Mark, over: str) -> list[tuple[str, float, float, str]]:
-    """Return the lines on a device: words, shift from its middle, size, class."""
-    names = mark.caption.split("\n")
-    if mark.small:
-        return [(over.partition(" ")[0] or mark.caption, 0.0, 9.0, "dra-hw-small" + (" dra-hw-strong" if over else ""))]
-    if over:
-        name = shorten(" ".join(names), 9.5, mark.width - 8)
-        return [(over, -6.5, 13.0, "dra-hw-letter"), (name, 7.5, 9.5, "dra-hw-under")]
-    if len(names) > 1 or mark.shape == "circle":
-        return [(name, (at - (len(names) - 1) / 2) * 12, 9.5, "dra-hw-under") for at, name in enumerate(names)]
-    return [(mark.caption, 0.0, 11.0, "")]
-
-
-def _words(mark: Mark, state: DeviceState, ink: _Ink) -> str:
-    """Return everything about a device in words: what it is, its state, where it sits and who says so."""
-    parts = []
-    if state.chosen:
-        parts.append(f"chosen for request {state.chosen} ({ink.letter(state.chosen)})")
-    if ink.compared and state.chosen and not state.scheduler:
-        parts.append("not taken by kube-scheduler")
-    if state.chosen and split_request(state.scheduler)[0] not in ("", split_request(state.chosen)[0]):
-        parts.append(f"taken by kube-scheduler for request {state.scheduler} ({ink.letter(state.scheduler)})")
-    if state.scheduler and not state.chosen:
-        parts.append(f"taken by kube-scheduler for request {state.scheduler} ({ink.letter(state.scheduler)})")
-    parts.extend(state.why or ([] if state.chosen else [state.state.value]))
-    device = mark.locality.device
-    return (
-        f"{device_words(mark.locality)}: {'; '.join(parts)}. {locality_words(mark.locality)}. "
-        f"Driver {device.driver}, pool {device.pool}"
-    )
+    return counted(sum(len(mark.localities) for mark in frame.all_marks()), "device")

@@ -1,22 +1,33 @@
-"""The legend under the hardware picture: what shapes, patterns and letters mean. Always there."""
+"""The legend under the hardware picture: what the shapes, patterns and letters that occur in it mean."""
 
 from __future__ import annotations
 
-from dra_lab.pictures.captions import text_width
-from dra_lab.pictures.letters import PALETTE
-from dra_lab.pictures.shapes import Element, element, outline, text
+from collections.abc import Sequence
 
-_STATES = (
-    ("free", "free", ""),
-    ("in-use", "in use", "hatch"),
-    ("shared", "partly in use", "dots"),
-    ("tainted", "tainted", "cross"),
-    ("ineligible", "not eligible", ""),
-    ("chosen", "chosen", ""),
-)
-_KINDS = (("square", 14.0, "GPU"), ("pill", 22.0, "NIC"), ("circle", 14.0, "CPU"), ("hexagon", 18.0, "other"))
-_ROW = 20.0
-_ICON = 18.0
+from dra_lab.pictures.boxes import LINE, SIZE
+from dra_lab.pictures.captions import text_width, wrap
+from dra_lab.pictures.letters import PALETTE
+from dra_lab.pictures.marks import CLASSES, Ink
+from dra_lab.pictures.shapes import Element, element, outline, text
+from dra_lab.pictures.states import Shown, State
+
+_WORDS = {
+    State.FREE: "free",
+    State.IN_USE: "in use",
+    State.SHARED: "partly in use",
+    State.BLOCKED: "blocked by another partition",
+    State.TAINTED: "tainted",
+    State.UNHEALTHY: "unhealthy",
+    State.INELIGIBLE: "does not match",
+    State.SKIPPED: "skipped: kube-scheduler does not use this pool",
+    State.UNKNOWN: "use unknown",
+}
+_PATTERN = {State.IN_USE: "hatch", State.TAINTED: "cross"}
+_KINDS = {"gpu": ("square", 14.0, "GPU"), "nic": ("pill", 22.0, "NIC"), "cpu": ("circle", 14.0, "CPU")}
+_OTHER = ("hexagon", 18.0, "other device")
+_ROW = 21.0
+_ICON = 20.0
+_HIGH = 14.0
 
 
 def add_legend(
@@ -25,51 +36,70 @@ def add_legend(
     width: float,
     top: float,
     *,
-    compared: bool,
-    unread: str = "",
-    unhealthy: bool = False,
-    without_links: bool = False,
+    states: Ink,
+    domain: bool,
+    notes: Sequence[str],
+    shown: Shown,
 ) -> float:
     """Add the legend below `top` and return where it ends.
 
-    `compared` adds the signs of the comparison with kube-scheduler, with `without_links` of what it takes by counts and
-    selectors only; `unread` says what is not known of devices in use (`free_words.unread_words`); `unhealthy` adds that
-    sign. Screen readers get the same from the labels of the picture and its devices.
+    Only what occurs on the picture is in it. `domain` adds the line around an NVLink domain, `shown` the signs of a
+    comparison with kube-scheduler; `notes` are sentences below. Screen readers get the same from the labels of the
+    picture and its devices.
     """
     group = element(root, "g", class_="dra-hw-legend", aria_hidden="true")
+    found = states.states.values()
+    entries: list[tuple[str, str, str, float, str]] = []
+    if any(state.chosen for state in found):
+        entries.append(("chosen", "chosen", "", _ICON, "square"))
+    if shown.compared:
+        theirs = "only kube-scheduler without links" if shown.without_links else "only kube-scheduler"
+        if any(state.chosen and not state.scheduler for state in found):
+            entries.append(("chosen dra-hw-only-best", "only best", "", _ICON, "square"))
+        if any(state.scheduler and not state.chosen for state in found):
+            entries.append(("free dra-hw-only-k", theirs, "", _ICON, "square"))
+    there = {state.state for state in found if not state.chosen}
+    there |= {State.UNHEALTHY} if any(state.unhealthy for state in found) else set()
+    entries += [
+        (CLASSES[state], words, _PATTERN.get(state, ""), _ICON, "square")
+        for state, words in _WORDS.items()
+        if state in there
+    ]
+    if domain:
+        entries.append(("nvlink", "NVLink domain", "", _ICON, "square"))
+    kinds = {locality.kind for locality in states.localities.values()}
+    shapes = [shape for kind, shape in _KINDS.items() if kind in kinds] + ([_OTHER] if kinds - _KINDS.keys() else [])
+    if len(shapes) > 1:
+        entries += [("free", words, "", icon, shape) for shape, icon, words in shapes]
     x, y = 2.0, top
-    entries = [(*entry, _ICON, "square") for entry in _STATES]
-    if unhealthy:
-        entries += [("in-use dra-hw-unhealthy", "reported unhealthy", "", _ICON, "square")]
-    if compared:
-        entries += [("chosen dra-hw-only-best", "only best", "", _ICON, "square")]
-        theirs = "only kube-scheduler without links" if without_links else "only kube-scheduler"
-        entries += [("free dra-hw-only-k", theirs, "", _ICON, "square")]
-    kinds = [("free", words, "", icon, shape) for shape, icon, words in _KINDS]
-    for class_, words, pattern, icon, shape in (*entries, *kinds):
-        room = icon + 5 + text_width(words, 11) + 12
-        if x + room > width:
+    for class_, words, pattern, icon, shape in entries:
+        room = icon + 6 + text_width(words, SIZE) + 12
+        if x > 2.0 and x + room > width + 12:
             x, y = 2.0, y + _ROW
         _entry(group, (class_, words, pattern, icon, shape), prefix, x, y)
         x += room
-    if unread:
-        y += _ROW
-        text(group, f"{unread[0].upper()}{unread[1:]}.", 2.0, y + 11, "dra-hw-heading")
-    return y + _ROW
+    y += _ROW if entries else 0.0
+    for line in (line for note in notes for line in wrap(note, SIZE, width - 4)):
+        text(group, line, 2.0, y + 12, "dra-hw-heading")
+        y += LINE
+    return y + 4
 
 
 def _entry(group: Element, entry: tuple[str, str, str, float, str], prefix: str, x: float, y: float) -> None:
     class_, words, pattern, icon, shape = entry
     item = element(group, "g", class_=f"dra-hw-{class_}")
-    outline(item, shape, x, y, icon, 14.0, class_="dra-hw-shape")
+    outline(item, shape, x, y, icon, _HIGH, class_="dra-hw-frame-nvlink" if class_ == "nvlink" else "dra-hw-shape")
     if "chosen" in class_:
         item.set("style", f"--dra-hw-fill:{PALETTE[0].fill};--dra-hw-on:{PALETTE[0].text}")
-        text(item, "A", x + icon / 2, y + 7.5, "dra-hw-small dra-hw-strong")
-    if "unhealthy" in class_:
-        text(item, "×", x + icon / 2, y + 7.5, "dra-hw-small dra-hw-strong")
-    if "only-k" in class_:
-        text(item, "K", x + icon / 2, y + 7.5, "dra-hw-small dra-hw-strong")
+        text(item, "A", x + icon / 2, y + 7.5, "dra-hw-strong")
+    sign = "K" if "only-k" in class_ else "×" if class_ == "blocked" else ""
+    if sign:
+        text(item, sign, x + icon / 2, y + 7.5, "dra-hw-strong")
+    if class_ == "unhealthy":
+        element(item, "line", x1=x, y1=y, x2=x + icon, y2=y + _HIGH, class_="dra-hw-sick")
+    if class_ == "shared":
+        element(item, "rect", x=x + 3, y=y + 8, width=icon / 2 - 3, height=4.0, class_="dra-hw-bar-used")
     if pattern:
-        outline(item, shape, x, y, icon, 14.0, class_="dra-hw-pattern", fill=f"url(#{prefix}-{pattern})")
+        outline(item, shape, x, y, icon, _HIGH, class_="dra-hw-pattern", fill=f"url(#{prefix}-{pattern})")
     # outside the item, so that the text is not dimmed or coloured with the sign
-    text(group, words, x + icon + 5, y + 11, "dra-hw-heading")
+    text(group, words, x + icon + 6, y + 12, "dra-hw-heading")

@@ -65,6 +65,9 @@ pre { background: var(--soft); border: 1px solid var(--line); border-radius: 8px
   main { padding: 0; max-width: none; } pre { white-space: pre-wrap; } }
 """
 _YAML_HEADING = """<div class="heading"><h2>Manifests</h2><button type="button" id="copy" hidden>Copy</button></div>"""
+_WIDTH = 500.0
+"""The width of a picture that stands beside another."""
+
 _MADE = """<p class="facts">Made with dra-lab. Drop this page on the planner to open its drawing.</p></main>"""
 _END = """</body></html>
 """
@@ -217,16 +220,20 @@ def _of_node(cluster: Cluster, plan: Plan, node: str) -> Iterator[tuple[str, str
     """
     own = plan.fits and node == plan.node
     first = "best" if own else "hardware"
-    yield "best", _figure(first, hardware_svg(cluster, node, plan=plan, prefix="best"), "best"), " checked"
+    yield (
+        "best",
+        _figure(first, hardware_svg(cluster, node, plan=plan, prefix="best", width=_WIDTH), "best"),
+        " checked",
+    )
     if not own:
         return
     for show, found in (("scheduler", plan.first_fit), ("plain", plan.first_fit_plain)):
         if found is not None and found.placements:
-            svg = hardware_svg(cluster, node, plan=plan, show=show, prefix=show)
+            svg = hardware_svg(cluster, node, plan=plan, show=show, prefix=show, width=_WIDTH)
             yield show, _figure(_SHOWN[show], svg, show, hidden=True), ""
     if difference := over_each_other(plan):
         told = FIRST_FITS["manifest" if difference == "both" else "plain"]
-        svg = hardware_svg(cluster, node, plan=plan, show=difference, prefix="both")
+        svg = hardware_svg(cluster, node, plan=plan, show=difference, prefix="both", width=_WIDTH)
         yield "both", _figure(f"best and {told.name}", svg, "both"), ""
 
 

@@ -1,88 +1,52 @@
 """The scene of a node: nested boxes and devices with their places in pixels; what a picture draws, without how.
 
-The places depend on the node's devices only, never on a plan or a drawing, so that a device is at the same place every
-time. The arrangement with the least height is taken; devices wrap, so that hundreds of them fit the same width.
+The places depend on the node's devices and the width only, never on a plan or a drawing, so that a device is at the
+same place every time. All text has one size; it wraps, and is neither scaled nor cut.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
+from dra_lab.authoring.kind_counts import KIND_PLURALS
+from dra_lab.index.in_use import Amount
+from dra_lab.index.pools import devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
-from dra_lab.pictures.captions import heading, short_name, shorten, text_width
+from dra_lab.model.device import Device
+from dra_lab.model.names import DeviceID
+from dra_lab.model.quantity import parse_quantity
+from dra_lab.pictures.boxes import COUNTERS, GAP, LINE, MANY, PAD, SIZE, WIDTH, Frame, Mark, bottom_of, in_rows
+from dra_lab.pictures.captions import heading, short_name, text_width, wrap
+from dra_lab.pictures.partitions import Card, Part, amount_words, partitions
+from dra_lab.pictures.slice_map import narrowest_map, slice_map
 from dra_lab.topology.locality import Locality
 from dra_lab.topology.tree import UNKNOWN, Branch, node_tree
+from dra_lab.words.document import clean
 
-WIDTH = 460.0
-"""The width of a picture at 1:1, in pixels."""
-
-_PAD = 7.0
-_GAP = 7.0
-_HEAD = 19.0
-_SUB = 12.0
-_HEAD_SIZE = 11.0
-_NAME_SIZE = 11.0
-_SMALL_SIZE = 9.0
-_SUB_SIZE = 9.5
-_MANY = 12
-_NARROWEST = {"socket": 200.0, "numaNode": 200.0, "pcieRoot": 96.0, "switch": 84.0, UNKNOWN: 300.0}
+_NARROWEST = {"socket": 200.0, "numaNode": 200.0, "pcieRoot": 110.0, "switch": 96.0, UNKNOWN: 200.0, COUNTERS: 200.0}
+_BLOCK = (190.0, 320.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
-    """A device: `shape` is "square", "pill", "circle" or "hexagon"; `small` ones have room for one line only.
+class _Facts:
+    """What the layout needs to know of devices besides where they sit."""
 
-    `caption` is the device's short name, in two lines where it has a line break.
-    """
-
-    locality: Locality
-    shape: str
-    x: float
-    y: float
-    width: float
-    height: float
-    caption: str
-    small: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """A place: a box with a heading, further boxes and devices; places of unknown locality are dotted.
-
-    `caption` is the heading as it fits, `source` a second line that says where a derived place comes from, or "".
-    A socket with one NUMA node is one box; `outer` is then the socket.
-    """
-
-    branch: Branch
-    x: float
-    y: float
-    width: float
-    height: float
-    caption: str
-    source: str = ""
-    frames: tuple[Frame, ...] = ()
-    marks: tuple[Mark, ...] = ()
-    outer: Branch | None = None
-
-    @property
-    def dotted(self) -> bool:
-        """Say whether it is the box of the devices of unknown locality."""
-        return self.branch.level == UNKNOWN
-
-    def all_marks(self) -> Iterator[Mark]:
-        """Yield the devices of the box in the order in which they are read."""
-        for frame in self.frames:
-            yield from frame.all_marks()
-        yield from self.marks
+    parts: Mapping[DeviceID, Part]
+    amounts: Mapping[DeviceID, float]
+    """How wide the words about what is left of a shareable device may be."""
 
 
 def node_scene(cluster: Cluster, node_name: str, width: float = WIDTH) -> Frame:
     """Return the outermost box of a node. Raises NodeError for a node that the cluster does not have."""
-    return _lay(node_tree(cluster, node_name), width, node_title(cluster, node_name))
+    devices = {found.id: found.device for found in devices_on(gather_pools(cluster, node_name))}
+    amounts = {name: room for name, device in devices.items() if (room := _amount_width(device))}
+    facts = _Facts(partitions(cluster, node_name), amounts)
+    return _Layout(facts).lay(node_tree(cluster, node_name), width)
 
 
 def node_title(cluster: Cluster, node_name: str) -> str:
@@ -91,44 +55,180 @@ def node_title(cluster: Cluster, node_name: str) -> str:
     return labels.get("node.kubernetes.io/instance-type") or labels.get("beta.kubernetes.io/instance-type") or ""
 
 
-def _lay(branch: Branch, width: float, title: str = "", columns: int = 0) -> Frame:
-    """Lay out a place at the origin; `columns` is how many boxes go side by side in it, 0 for as many as are best."""
-    outer = None if _inner(branch) is branch else branch
-    branch = _inner(branch)
-    inner = width - 2 * _PAD
-    # the node's own heading is bold, which is a little wider
-    caption, source = _heading(branch, inner / 1.12 if branch.level == "node" else inner, title, outer)
-    top = _HEAD + (_SUB if source else 0.0)
-    bottom = top
-    frames: list[Frame] = []
-    for level in dict.fromkeys(child.level for child in branch.branches):
-        group = [child for child in branch.branches if child.level == level]
-        placed = _grid(group, inner, bottom, columns)
-        frames += placed
-        bottom = max(frame.y + frame.height for frame in placed) + _GAP
-    marks = _flow(branch.devices, inner, bottom)
-    if marks:
-        bottom = max(mark.y + mark.height for mark in marks) + _GAP
-    height = bottom - _GAP + _PAD if bottom > top else bottom
-    return Frame(branch, 0.0, 0.0, width, height, caption, source, tuple(frames), tuple(marks), outer)
+def _amount_width(device: Device) -> float:
+    if not device.allow_multiple_allocations:
+        return 0.0
+    totals = (parse_quantity(capacity.value) for capacity in device.capacity.values())
+    words = (amount_words(Amount(total, Fraction())) for total in totals if total > 0)
+    # what is left may have two decimals
+    return max((text_width(f"{found}.00 free", SIZE) for found in words), default=0.0)
 
 
-def _heading(branch: Branch, room: float, title: str, outer: Branch | None) -> tuple[str, str]:
-    """Return heading and second line of a box: one line if it fits, else the source below, else its short form."""
-    name, source = heading(branch, title)
+class _Layout:
+    """Lays out the places of one node."""
+
+    def __init__(self, facts: _Facts) -> None:
+        self._facts = facts
+
+    def lay(self, branch: Branch, width: float, columns: int = 0) -> Frame:
+        """Lay out a place at the origin; `columns` is how many boxes go side by side, 0 for as many as are best."""
+        outer = None if _inner(branch) is branch else branch
+        branch = _inner(branch)
+        inner = width - 2 * PAD
+        lines, source = _heading(branch, inner, outer)
+        top = bottom = 5 + LINE * (len(lines) + len(source)) if lines else PAD
+        frames: list[Frame] = []
+        for level in dict.fromkeys(child.level for child in branch.branches):
+            group = [child for child in branch.branches if child.level == level]
+            placed = self._grid(group, inner, bottom, columns)
+            frames += placed
+            bottom = bottom_of(placed) + GAP
+        cards, devices = self._cards(branch)
+        if cards:
+            placed = self._card_grid(cards, inner, bottom)
+            frames += placed
+            bottom = bottom_of(placed) + GAP
+        marks = self._flow(devices, inner, bottom)
+        if marks:
+            bottom = max(mark.y + mark.height for mark in marks) + GAP
+        height = bottom - GAP + PAD if bottom > top else bottom + 3
+        return Frame(branch, 0.0, 0.0, width, height, lines, source, tuple(frames), tuple(marks), outer=outer)
+
+    def _cards(self, branch: Branch) -> tuple[Mapping[Card, list[Locality]], list[Locality]]:
+        """Return the partitions of a place by their card, and its other devices."""
+        cards: dict[Card, list[Locality]] = defaultdict(list)
+        others = []
+        for locality in branch.devices:
+            part = self._facts.parts.get(locality.device)
+            if part is None:
+                others.append(locality)
+            else:
+                cards[part.card].append(locality)
+        return cards, others
+
+    def _card_grid(self, cards: Mapping[Card, list[Locality]], inner: float, top: float) -> list[Frame]:
+        widest = max(_narrowest_card(card, devices) for card, devices in cards.items())
+        columns = max(1, min(len(cards), int((inner + GAP) // (widest + GAP))))
+        width = (inner - (columns - 1) * GAP) / columns
+        return in_rows([self._card(card, devices, width) for card, devices in cards.items()], columns, width, top)
+
+    def _card(self, card: Card, devices: Sequence[Locality], width: float) -> Frame:
+        if card.slices:
+            return slice_map(card, devices, self._facts.parts, width)
+        branch = Branch(COUNTERS, card.name, devices=tuple(devices))
+        lines = wrap(card.name, SIZE, width - 2 * PAD)
+        # one line more is for what is left of the counters
+        marks = self._flow(devices, width - 2 * PAD, 5 + LINE * (len(lines) + 1))
+        bottom = max(mark.y + mark.height for mark in marks) + PAD
+        return Frame(branch, 0.0, 0.0, width, bottom, lines, marks=tuple(marks), card=card)
+
+    def _grid(self, group: Sequence[Branch], inner: float, top: float, wanted: int = 0) -> list[Frame]:
+        """Put boxes of one level into the equal columns that give the least height, the boxes in them alike."""
+        most = max(len(_inner(branch).branches) for branch in group)
+        best: list[Frame] = []
+        for columns in (wanted,) if wanted else range(1, len(group) + 1):
+            width = (inner - (columns - 1) * GAP) / columns
+            if columns > 1 and width < self._narrowest(group):
+                break
+            for deeper in range(min(1, most), most + 1):
+                room = (width - 2 * PAD - (deeper - 1) * GAP) / max(deeper, 1)
+                if deeper > 1 and room < max(self._narrowest(_inner(branch).branches) for branch in group):
+                    break
+                placed = in_rows([self.lay(branch, width, columns=deeper) for branch in group], columns, width, top)
+                if not best or bottom_of(placed) < bottom_of(best) - 1:
+                    best = placed
+        return best
+
+    def _narrowest(self, group: Sequence[Branch]) -> float:
+        """Return how narrow the boxes of one level may be: wide enough for every device in them."""
+        needed = [_NARROWEST[branch.level] for branch in group]
+        for branch in group:
+            cards, devices = self._all(branch)
+            needed += [_narrowest_card(card, of) + 4 * PAD for card, of in cards.items()]
+            needed += [self._mark((locality,), WIDTH).width + 4 * PAD for locality in devices]
+        return max(needed, default=0.0)
+
+    def _all(self, branch: Branch) -> tuple[Mapping[Card, list[Locality]], list[Locality]]:
+        cards, devices = self._cards(branch)
+        found, others = dict(cards), list(devices)
+        for deeper in branch.branches:
+            more, rest = self._all(deeper)
+            found |= more
+            others += rest
+        return found, others
+
+    def _flow(self, devices: Sequence[Locality], inner: float, top: float) -> list[Mark]:
+        """Put devices into rows from left to right; more than MANY like devices are one block."""
+        like: dict[tuple[str, str, str], list[Locality]] = defaultdict(list)
+        for locality in devices:
+            like[_likeness(locality)].append(locality)
+        marks: list[Mark] = []
+        x, row_height = 0.0, 0.0
+        for group in like.values():
+            for members in [tuple(group)] if len(group) > MANY else [(one,) for one in group]:
+                mark = self._mark(members, inner)
+                if x and x + mark.width > inner:
+                    top, x, row_height = top + row_height + GAP, 0.0, 0.0
+                marks.append(dataclasses.replace(mark, x=PAD + x, y=top))
+                x += mark.width + GAP
+                row_height = max(row_height, mark.height)
+        return _centred(marks)
+
+    def _mark(self, members: tuple[Locality, ...], room: float) -> Mark:
+        locality = members[0]
+        if len(members) > 1:
+            width = min(max(_BLOCK[0], room), _BLOCK[1])
+            lines = wrap(_block_name(members), SIZE, width - 16)
+            # the bar, and two lines of counts
+            return Mark(members, "block", 0.0, 0.0, width, LINE * (len(lines) + 2) + 24, lines)
+        name, amount = short_name(locality), self._facts.amounts.get(locality.device, 0.0)
+        shape, margin, least, most = {
+            "gpu": ("square", 12.0, 70.0, 150.0),
+            "nic": ("pill", 22.0, 84.0, 150.0),
+            "cpu": ("pill" if amount else "circle", 16.0, 62.0, 150.0),
+        }.get(locality.kind, ("hexagon", 30.0, 104.0, 160.0))
+        if amount:
+            least = most = max(least, amount + margin)
+        most = min(most, room)
+        least = min(least, most)
+        lines = wrap(name, SIZE, most - margin)
+        width = min(max(math.ceil(max(text_width(line, SIZE) for line in lines) + margin), least), most)
+        height = LINE * (len(lines) + 1) + 10 + (LINE + 10 if amount else 0)
+        if shape == "circle":
+            width = height = max(width, height, 62.0)
+        return Mark(members, shape, 0.0, 0.0, width, height, lines)
+
+
+def _narrowest_card(card: Card, devices: Sequence[Locality]) -> float:
+    return narrowest_map(card, devices) if card.slices else _NARROWEST[COUNTERS]
+
+
+def _likeness(locality: Locality) -> tuple[str, str, str]:
+    return (locality.kind, locality.label, locality.device.driver)
+
+
+def _block_name(members: Sequence[Locality]) -> str:
+    first = members[0]
+    if first.kind == "cpu":
+        return f"{len(members)} CPUs"
+    plural = "devices" if first.kind == "other" else KIND_PLURALS[first.kind]
+    return f"{len(members)} {plural}, {first.label}"
+
+
+def _heading(branch: Branch, room: float, outer: Branch | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the lines of a heading and of the source below it; the source stands beside the name if that fits."""
+    if branch.level == "node":
+        return (), ()
+    name, source = heading(branch)
     if outer is not None:
         name = f"{heading(outer)[0]} · {name}"
-    if not source:
-        return (name if text_width(name, _HEAD_SIZE) <= room else shorten(name, _HEAD_SIZE, room)), ""
-    whole = f"{name} ({source})" if branch.level != "node" else f"{name} · {source}"
-    if text_width(whole, _HEAD_SIZE) <= room:
-        return whole, ""
-    if branch.level != "node":
-        # the second half is the part that matters to who writes a manifest: who publishes none
-        for told in (source, source.split("; ")[-1]):
-            if text_width(told, _SUB_SIZE) <= room:
-                return shorten(name, _HEAD_SIZE, room), told
-    return shorten(name if branch.level == "node" else f"{name} (derived)", _HEAD_SIZE, room), ""
+    whole = f"{name} · {source}" if source else name
+    if text_width(whole, SIZE) <= room:
+        return (whole,), ()
+    value = str(branch.value)
+    if branch.level in ("pcieRoot", "switch") and text_width(value, SIZE) <= room:
+        return (clean(value),), ()
+    return wrap(name, SIZE, room), wrap(source, SIZE, room) if source else ()
 
 
 def _inner(branch: Branch) -> Branch:
@@ -137,100 +237,8 @@ def _inner(branch: Branch) -> Branch:
     return branch.branches[0] if alone else branch
 
 
-def _grid(group: Sequence[Branch], inner: float, top: float, wanted: int = 0) -> list[Frame]:
-    """Put boxes of one level into the equal columns that give the least height, the boxes in them alike."""
-    most = max(len(_inner(branch).branches) for branch in group)
-    best: list[Frame] = []
-    for columns in (wanted,) if wanted else range(1, len(group) + 1):
-        width = (inner - (columns - 1) * _GAP) / columns
-        if columns > 1 and width < _narrowest(group):
-            break
-        for deeper in range(min(1, most), most + 1):
-            room = (width - 2 * _PAD - (deeper - 1) * _GAP) / max(deeper, 1)
-            if deeper > 1 and room < max(_narrowest(_inner(branch).branches) for branch in group):
-                break
-            placed = _rows([_lay(branch, width, columns=deeper) for branch in group], columns, width, top)
-            if not best or _bottom(placed) < _bottom(best) - 1:
-                best = placed
-    return best
-
-
-def _narrowest(group: Sequence[Branch]) -> float:
-    """Return how narrow the boxes of one level may be: wide enough for every device in them."""
-    devices = (locality for branch in group for locality in branch.all_devices())
-    widest = max((_mark(locality, small=False, room=WIDTH).width for locality in devices), default=0.0)
-    return max((widest + 2 * _PAD, *(_NARROWEST[branch.level] for branch in group)))
-
-
-def _bottom(frames: Sequence[Frame]) -> float:
-    return frames[-1].y + frames[-1].height
-
-
-def _rows(frames: Sequence[Frame], columns: int, width: float, top: float) -> list[Frame]:
-    placed = []
-    for start in range(0, len(frames), columns):
-        row = frames[start : start + columns]
-        height = max(frame.height for frame in row)
-        for column, frame in enumerate(row):
-            moved = _move(frame, _PAD + column * (width + _GAP), top)
-            placed.append(dataclasses.replace(moved, height=height))
-        top += height + _GAP
-    return placed
-
-
-def _move(frame: Frame, dx: float, dy: float) -> Frame:
-    return dataclasses.replace(
-        frame,
-        x=frame.x + dx,
-        y=frame.y + dy,
-        frames=tuple(_move(inner, dx, dy) for inner in frame.frames),
-        marks=tuple(dataclasses.replace(mark, x=mark.x + dx, y=mark.y + dy) for mark in frame.marks),
-    )
-
-
-def _flow(devices: Sequence[Locality], inner: float, top: float) -> list[Mark]:
-    """Put devices into rows from left to right."""
-    many = {kind for kind, count in Counter(locality.kind for locality in devices).items() if count > _MANY}
-    marks: list[Mark] = []
-    x, row_height = 0.0, 0.0
-    for locality in devices:
-        mark = _mark(locality, small=locality.kind in many, room=inner)
-        gap = 4.0 if mark.small else _GAP
-        if x and x + mark.width > inner:
-            top, x, row_height = top + row_height + gap, 0.0, 0.0
-        marks.append(dataclasses.replace(mark, x=_PAD + x, y=top))
-        x += mark.width + gap
-        row_height = max(row_height, mark.height)
-    return _centred(marks)
-
-
 def _centred(marks: Sequence[Mark]) -> list[Mark]:
     heights: dict[float, float] = {}
     for mark in marks:
         heights[mark.y] = max(heights.get(mark.y, 0.0), mark.height)
     return [dataclasses.replace(mark, y=mark.y + (heights[mark.y] - mark.height) / 2) for mark in marks]
-
-
-def _mark(locality: Locality, *, small: bool, room: float) -> Mark:
-    short = short_name(locality)
-    lines = [short] if small or len(short) < (5 if locality.kind == "cpu" else 8) else _lines(short)
-    if locality.kind == "cpu":
-        side = 26.0 if small else 42.0
-        caption = "\n".join(shorten(line, _SMALL_SIZE, side - 4) for line in lines)
-        return Mark(locality, "circle", 0.0, 0.0, side, side, caption, small=small)
-    shape, margin, least, most, height = {
-        "gpu": ("square", 10.0, 42.0, 78.0, 40.0),
-        "nic": ("pill", 22.0, 58.0, 124.0, 34.0),
-    }.get(locality.kind, ("hexagon", 30.0, 58.0, 124.0, 34.0))
-    if small:
-        margin, least, most, height = margin / 2 + 2, 28.0, 64.0, 24.0
-    size = _SMALL_SIZE if small else _SUB_SIZE if len(lines) > 1 else _NAME_SIZE
-    widest = max(text_width(line, size) for line in lines)
-    width = min(max(math.ceil(widest + margin), least), most, room)
-    caption = "\n".join(shorten(line, size, width - margin) for line in lines)
-    return Mark(locality, shape, 0.0, 0.0, width, height, caption, small=small)
-
-
-def _lines(name: str) -> list[str]:
-    """Return the one or two lines of a name: `112 CPUs` and `ens3f0np0 vf0` are two."""
-    return [line for line in name.split(" ", 1) if line]

@@ -47,7 +47,7 @@ def title(parent: Element, words: str) -> None:
 
 
 def outline(parent: Element, shape: str, x: float, y: float, width: float, height: float, **more: str) -> Element:
-    """Add the outline of a kind of device: "square", "pill", "circle" or "hexagon"."""
+    """Add the outline of a kind of device: "square", "slice", "pill", "circle" or "hexagon"."""
     if shape == "circle":
         return element(parent, "circle", cx=x + width / 2, cy=y + height / 2, r=width / 2, **more)
     if shape == "hexagon":
@@ -82,11 +82,9 @@ def backing(parent: Element, words: str, x: float, y: float, size: float) -> Non
 
 
 def patterns(parent: Element, prefix: str) -> None:
-    """Add the patterns of the states: `<prefix>-hatch` (in use), `-dots` (partly in use), `-cross` (tainted)."""
+    """Add the patterns of the states: `<prefix>-hatch` (in use) and `-cross` (tainted)."""
     made = element(parent, "defs")
-    _lines(made, f"{prefix}-hatch", 5.0, "dra-hw-line", both_ways=False)
-    dots = element(made, "pattern", id=f"{prefix}-dots", width=5.0, height=5.0, patternUnits="userSpaceOnUse")
-    element(dots, "circle", cx=2.5, cy=2.5, r=0.9, class_="dra-hw-dot")
+    _lines(made, f"{prefix}-hatch", 6.0, "dra-hw-line", both_ways=False)
     _lines(made, f"{prefix}-cross", 6.0, "dra-hw-warn-line", both_ways=True)
 
 

@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from fractions import Fraction
 
 from dra_lab.authoring.device_use import is_used_up, keeps_away
 from dra_lab.authoring.free_words import doubt_words
 from dra_lab.index.counters_left import without_counters
 from dra_lab.index.device_health import UNHEALTHY, device_health
-from dra_lab.index.in_use import in_use_of
+from dra_lab.index.in_use import Amount, in_use_of
 from dra_lab.index.pools import devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID, split_request
 from dra_lab.model.plan import FirstFit, Placement, Plan
-from dra_lab.model.quantity import format_quantity
+from dra_lab.model.quantity import format_quantity, parse_quantity
 from dra_lab.model.release import KubernetesRelease, release_of_text
 from dra_lab.model.sketch import ClaimSketch, asks
+from dra_lab.pictures.partitions import amount_words, blockers
 from dra_lab.topology.locality import skipped_devices
 
 SHOWN = ("best", "scheduler", "plain", "both", "both-plain")
@@ -32,15 +34,21 @@ class State(StrEnum):
     FREE = "free"
     SHARED = "partly in use"
     IN_USE = "in use"
+    BLOCKED = "blocked"
     TAINTED = "tainted"
-    INELIGIBLE = "not eligible"
+    UNHEALTHY = "unhealthy"
+    INELIGIBLE = "does not match"
+    SKIPPED = "skipped"
+    UNKNOWN = "use unknown"
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceState:
     """A device's state; `chosen` and `scheduler` are requests of the drawing (`gpu`, `gpu/aligned`) or "".
 
-    `why` says more in words: who holds it, which taint, why it is not eligible; `unhealthy` is what kubelet reports.
+    `why` says more in words: who holds it, which taint, why it is not eligible. `unhealthy` is what kubelet or the
+    driver reports. `holders` are the claims that use it, and `blockers` the partitions that leave too little of its
+    counters. `amount` is what is left of a shareable device (`24 of 40 Gi`) and `used` the used part of it, 0 to 1.
     """
 
     state: State = State.FREE
@@ -48,6 +56,10 @@ class DeviceState:
     scheduler: str = ""
     why: tuple[str, ...] = ()
     unhealthy: bool = False
+    holders: tuple[str, ...] = ()
+    blockers: tuple[DeviceID, ...] = ()
+    amount: str = ""
+    used: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,48 +129,103 @@ def device_states(
     target = cluster.target_release(release_of_text(release) if release else None)
     seen = [(found.id, found.device) for found in devices_on(gather_pools(cluster, node_name))]
     unfit = _ineligible(cluster, seen, sketch, request, target) if sketch is not None else {}
-    unfit |= {skipped.id: skipped.reason for skipped in skipped_devices(cluster, node_name)}
-    seen += [(skipped.id, skipped.device) for skipped in skipped_devices(cluster, node_name)]
-    rules, doubt = target.enabled("DRADeviceTaintRules"), doubt_words(cluster)
-    states = {}
-    for device_id, device in seen:
-        state, why = _basic(cluster, device_id, device, unfit, rules=rules)
-        if doubt and state is State.FREE:
-            why = (*why, doubt)
-        chosen, scheduler = on_top.filled.get(device_id, ""), on_top.scheduler.get(device_id, "")
-        unhealthy = device_health(cluster).get(device_id) == UNHEALTHY
-        states[device_id] = DeviceState(state, chosen, scheduler, why, unhealthy)
-    return states
+    skipped = {skipped.id: skipped for skipped in skipped_devices(cluster, node_name)}
+    seen += [(device_id, one.device) for device_id, one in skipped.items()]
+    rules = target.enabled("DRADeviceTaintRules")
+    published = dict(seen)
+    blocked = blockers(cluster, published, on_top.filled.keys())
+    return {
+        device_id: _state(
+            cluster,
+            device_id,
+            device,
+            unfit.get(device_id, ""),
+            blocked.get(device_id, ()),
+            skipped=skipped[device_id].reason if device_id in skipped else "",
+            chosen=on_top.filled.get(device_id, ""),
+            scheduler=on_top.scheduler.get(device_id, ""),
+            rules=rules,
+        )
+        for device_id, device in seen
+    }
 
 
-def _basic(
-    cluster: Cluster, device_id: DeviceID, device: Device, unfit: Mapping[DeviceID, str], *, rules: bool
-) -> tuple[State, tuple[str, ...]]:
-    holder = cluster.allocated.exclusive.get(device_id)
-    sharers = cluster.allocated.shares.get(device_id, ())
-    taints = [taint for taint in cluster.taints_of(device_id, device, rules=rules) if keeps_away(taint)]
+def _state(
+    cluster: Cluster,
+    device_id: DeviceID,
+    device: Device,
+    unfit: str,
+    blocking: tuple[DeviceID, ...],
+    *,
+    skipped: str,
+    chosen: str,
+    scheduler: str,
+    rules: bool,
+) -> DeviceState:
+    holders = tuple(dict.fromkeys(cluster.allocated.holders(device_id)))
+    shared = device_id in cluster.allocated.shares
     lacks = without_counters(cluster).get(device_id, "")
+    full = bool(holders) and is_used_up(cluster, device_id, device)
+    taints = [taint for taint in cluster.taints_of(device_id, device, rules=rules) if keeps_away(taint)]
+    unhealthy = is_unhealthy(cluster, device_id, device)
+    amount, used = _amount(cluster, device_id, device)
     why = []
-    if lacks:
-        why.append(f"partitions in use leave too little of {lacks}")
-    if holder is not None:
-        why.append(f"in use by {holder}")
-    elif sharers:
-        partly = "" if is_used_up(cluster, device_id, device) else "partly "
-        why.append(f"{partly}in use by {', '.join(dict.fromkeys(sharers))}{_left(cluster, device_id)}")
-    if device_health(cluster).get(device_id) == UNHEALTHY:
+    if blocking or lacks:
+        names = ", ".join(_name(cluster, blocker) for blocker in blocking) or "partitions in use"
+        why.append(f"blocked by {names}" + (f"; {lacks}" if lacks else ""))
+    if holders:
+        why.append(f"{'' if full else 'partly '}in use by {', '.join(holders)}{_left(cluster, device_id)}")
+    if unhealthy:
         why.append("reported unhealthy")
     if taints:
         why.append(f"tainted {', '.join(str(taint) for taint in taints)}")
-    if device_id in unfit:
-        why.append(unfit[device_id])
-    if taints:
-        return State.TAINTED, tuple(why)
-    if is_used_up(cluster, device_id, device):
-        return State.IN_USE, tuple(why)
-    if device_id in unfit:
-        return State.INELIGIBLE, tuple(why)
-    return (State.SHARED if sharers else State.FREE), tuple(why)
+    why += [reason for reason in (skipped, unfit) if reason]
+    states = (
+        (bool(taints), State.TAINTED),
+        (full, State.IN_USE),
+        (bool(blocking or lacks), State.BLOCKED),
+        (unhealthy, State.UNHEALTHY),
+        (bool(skipped), State.SKIPPED),
+        (bool(unfit), State.INELIGIBLE),
+        (shared, State.SHARED),
+        (not cluster.claims_known, State.UNKNOWN),
+    )
+    state = next((state for holds, state in states if holds), State.FREE)
+    if state in (State.FREE, State.UNKNOWN) and (doubt := doubt_words(cluster)):
+        why.append(doubt)
+    return DeviceState(state, chosen, scheduler, tuple(why), unhealthy, holders, blocking, amount, used)
+
+
+def is_unhealthy(cluster: Cluster, device_id: DeviceID, device: Device) -> bool:
+    """Say whether kubelet (KEP-4680) or the driver's attributes `health` or `healthy` report a device as unhealthy."""
+    if device_health(cluster).get(device_id) == UNHEALTHY:
+        return True
+    health = device.lookup(f"{device_id.driver}/health", device_id.driver)
+    healthy = device.lookup(f"{device_id.driver}/healthy", device_id.driver)
+    return (health is not None and health.value == UNHEALTHY) or (healthy is not None and healthy.value is False)
+
+
+def _name(cluster: Cluster, device: DeviceID) -> str:
+    """Return a blocking partition with who uses it: `gpu-0-mig-2g10gb-14-0 (in use by class/jupyter)`."""
+    holders = cluster.allocated.holders(device)
+    return f"{device.device} (in use by {', '.join(holders)})" if holders else f"{device.device} (chosen)"
+
+
+def _amount(cluster: Cluster, device_id: DeviceID, device: Device) -> tuple[str, float]:
+    """Return what is left of a shareable device and the used part of it: of memory, else of what is used most."""
+    if not device.allow_multiple_allocations or not device.capacity:
+        return "", 0.0
+    consumed = cluster.allocated.consumed.get(device_id, {})
+    amounts = {
+        key: Amount(total, consumed.get(key, Fraction()))
+        for key, capacity in device.capacity.items()
+        if (total := parse_quantity(capacity.value)) > 0
+    }
+    if not amounts:
+        return "", 0.0
+    first = max(amounts, key=lambda key: (key.rpartition("/")[2] == "memory", amounts[key].used / amounts[key].total))
+    amount = amounts[first]
+    return amount_words(amount), min(1.0, float(amount.used / amount.total))
 
 
 def _left(cluster: Cluster, device_id: DeviceID) -> str:
@@ -196,7 +263,7 @@ def _ineligible(
                 _reason(ask.reference, match.stage, match.expression, match.error, read=bool(cluster.classes))
             )
         else:
-            found[device_id] = reasons[0] if len(wanted) == 1 and reasons else "not eligible for any request"
+            found[device_id] = reasons[0] if len(wanted) == 1 and reasons else "does not match any request"
     return found
 
 
@@ -207,4 +274,4 @@ def _reason(reference: str, stage: str, expression: str, error: str, *, read: bo
         "error": f"its selector fails: {error}",
         "no-class": "its device class is not in this cluster" if read else "no DeviceClasses were read",
     }
-    return f"not eligible for {reference}: {words.get(stage, stage)}"
+    return f"does not match {reference}: {words.get(stage, stage)}"

@@ -6,8 +6,10 @@ import pytest
 from small_nodes import NUMA, a_slice, cluster, device, real_cluster
 from small_plans import busy_cluster
 
-from dra_lab.pictures.captions import text_width
-from dra_lab.pictures.scene import Frame, node_scene
+from dra_lab.pictures.boxes import SIZE, Frame
+from dra_lab.pictures.captions import short_name, text_width
+from dra_lab.pictures.scene import node_scene
+from dra_lab.sources import load_cluster
 from dra_lab.topology import localities
 
 
@@ -24,19 +26,29 @@ def many_cpus():
     return cluster(a_slice("dra.cpu", *cpus))
 
 
-WORLDS = {"busy": busy_cluster, "many": many_cpus, "p4d": lambda: real_cluster("eks-p4d")}
+WORLDS = {
+    "busy": busy_cluster,
+    "many": many_cpus,
+    "p4d": lambda: real_cluster("eks-p4d"),
+    "mig": lambda: load_cluster("sample:mig"),
+    "h100": lambda: load_cluster("sample:dgx-h100"),
+    "shared": lambda: load_cluster("sample:shared-gpu"),
+    "vfs": lambda: load_cluster("sample:inference-l40s"),
+}
+WIDTHS = (440, 640, 840)
 
 
-@pytest.fixture(params=sorted(WORLDS))
+@pytest.fixture(params=[(world, width) for world in sorted(WORLDS) for width in WIDTHS], ids=str)
 def scene(request):
-    """The scene of the first node of each world, with the world."""
-    world = WORLDS[request.param]()
-    return node_scene(world, world.node_names[0]), world
+    """The scene of the first node of each world in the narrowest pane and in wider ones, with the world."""
+    name, width = request.param
+    world = WORLDS[name]()
+    return node_scene(world, world.node_names[0], width), world
 
 
 def test_every_device_is_drawn_once(scene):
     """No device is lost, none is there twice, however many there are."""
-    drawn = [mark.locality.device for mark in scene[0].all_marks()]
+    drawn = [locality.device for mark in scene[0].all_marks() for locality in mark.localities]
     assert sorted(drawn) == sorted(localities(scene[1], scene[1].node_names[0]))
 
 
@@ -46,7 +58,7 @@ def test_everything_lies_inside_its_box(scene):
         for item in inner:
             assert frame.x <= item.x
             assert item.x + item.width <= frame.x + frame.width + 0.01
-            assert frame.y + 15 <= item.y
+            assert frame.y + (15 if frame.lines else 0) <= item.y
             assert item.y + item.height <= frame.y + frame.height + 0.01
 
 
@@ -63,11 +75,16 @@ def test_nothing_overlaps(scene):
 def test_headings_and_names_fit_their_boxes(scene):
     """No text is wider than what it stands in."""
     for frame, _ in boxes(scene[0]):
-        assert text_width(frame.caption, 11) <= frame.width - 14
-        assert text_width(frame.source, 9.5) <= frame.width - 14
+        assert all(text_width(line, SIZE) <= frame.width - 14 for line in (*frame.lines, *frame.source))
+    for mark in (mark for mark in scene[0].all_marks() if mark.shape != "slice"):
+        assert all(text_width(line, SIZE) <= mark.width for line in mark.lines)
+
+
+def test_no_name_is_cut(scene):
+    """Names wrap; the lines of a device together are its whole name."""
     for mark in scene[0].all_marks():
-        size = 9 if mark.small else 9.5 if "\n" in mark.caption else 11
-        assert all(text_width(line, size) <= mark.width for line in mark.caption.split("\n"))
+        if len(mark.localities) == 1:
+            assert "".join(mark.lines).replace(" ", "") == short_name(mark.locality).replace(" ", "")
 
 
 def test_every_device_is_large_enough_to_hit(scene):
@@ -77,18 +94,26 @@ def test_every_device_is_large_enough_to_hit(scene):
 
 def test_the_same_node_gives_the_same_scene(scene):
     """The same place every time."""
-    assert node_scene(scene[1], scene[1].node_names[0]) == scene[0]
+    assert node_scene(scene[1], scene[1].node_names[0], scene[0].width) == scene[0]
 
 
 def test_the_source_of_a_derived_numa_node_is_told():
     """Where only the NICs publish a NUMA node, the heading says so."""
     frames = [frame for frame, _ in boxes(node_scene(busy_cluster(), "n1")) if frame.branch.level == "numaNode"]
-    told = " ".join(f"{frame.caption} {frame.source}" for frame in frames)
-    assert "from the NICs; the GPUs publish none" in told
+    told = " ".join(line for frame in frames for line in (*frame.lines, *frame.source))
+    assert "inferred from the NICs (the GPUs report none)" in told
 
 
 def test_devices_without_locality_are_in_a_dotted_box():
     """Unknown locality is shown as unknown, at the end."""
     last = node_scene(busy_cluster(), "n1").frames[-1]
-    assert (last.dotted, last.caption) == (True, "locality not published")
+    assert (last.dotted, last.lines) == (True, ("Location unknown",))
     assert {mark.locality.device.device for mark in last.marks} == {"gpu-4", "x"}
+
+
+def test_more_than_twelve_like_devices_are_one_block():
+    """96 CPUs of a NUMA node are one block; twelve are drawn one by one."""
+    world = many_cpus()
+    assert [len(mark.localities) for mark in node_scene(world, world.node_names[0]).all_marks()] == [96, 96]
+    few = cluster(a_slice("dra.cpu", *(device(f"cpudev{n}", {NUMA: 0, "cpuID": n}) for n in range(12))))
+    assert [len(mark.localities) for mark in node_scene(few, few.node_names[0]).all_marks()] == [1] * 12

@@ -1,0 +1,261 @@
+"""Devices as SVG: the outline of one, a block of like ones, a partition on its slice map; and all of it in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dra_lab.model.names import DeviceID, split_request
+from dra_lab.pictures.boxes import LINE, SIZE, Frame, Mark
+from dra_lab.pictures.captions import device_words, locality_words, short_name, text_width, wrap
+from dra_lab.pictures.letters import PALETTE, Colour
+from dra_lab.pictures.shapes import Element, backing, element, outline, say, text, title
+from dra_lab.pictures.states import DeviceState, State
+from dra_lab.topology.locality import Locality
+
+CLASSES: Mapping[State, str] = {
+    State.FREE: "free",
+    State.SHARED: "shared",
+    State.IN_USE: "in-use",
+    State.BLOCKED: "blocked",
+    State.TAINTED: "tainted",
+    State.UNHEALTHY: "unhealthy",
+    State.INELIGIBLE: "ineligible",
+    State.SKIPPED: "skipped",
+    State.UNKNOWN: "unknown",
+}
+"""The class of an outline by the state of its device; shown as pattern or line, and said in a word."""
+
+_PATTERN = {State.IN_USE: "hatch", State.TAINTED: "cross"}
+_WORDS = {
+    State.TAINTED: "tainted",
+    State.BLOCKED: "blocked",
+    State.UNHEALTHY: "unhealthy",
+    State.SKIPPED: "skipped",
+    State.UNKNOWN: "unknown",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ink:
+    """What drawing a device needs to know besides its place."""
+
+    prefix: str
+    states: Mapping[DeviceID, DeviceState]
+    letters: Mapping[str, str]
+    colours: Mapping[str, Colour]
+    localities: Mapping[DeviceID, Locality]
+    compared: bool
+
+    def letter(self, reference: str) -> str:
+        """Return the letter of a request of the drawing, "" for none."""
+        return self.letters.get(split_request(reference)[0], "?") if reference else ""
+
+    def colour(self, reference: str) -> Colour:
+        """Return the colour of a request of the drawing."""
+        return self.colours.get(split_request(reference)[0], PALETTE[0])
+
+
+def add_mark(parent: Element, mark: Mark, ink: Ink, level: int) -> None:
+    """Add a device or a block of devices as an item of the tree."""
+    if len(mark.localities) > 1:
+        _block(parent, mark, ink, level)
+        return
+    state = ink.states[mark.locality.device]
+    words = _words(mark.locality, state, ink)
+    sign = ink.letter(state.chosen) or (f"K {ink.letter(state.scheduler)}" if state.scheduler else "")
+    name = f"{sign} {short_name(mark.locality)}, {words}".lstrip()
+    item = _item(parent, level, ["dra-hw-device", *_classes(state, compared=ink.compared)], name)
+    say(item, data_id=str(mark.locality.device), data_kind=mark.locality.kind, data_state=state.state.value)
+    if reference := state.chosen or state.scheduler:
+        say(item, data_request=split_request(reference)[0])
+    _outline(item, mark, state, ink)
+    if mark.shape == "slice":
+        _slice_words(item, mark, state, ink)
+    else:
+        _device_words(item, mark, state, sign)
+
+
+def _item(parent: Element, level: int, classes: Sequence[str], words: str) -> Element:
+    item = element(parent, "g", role="treeitem", aria_level=str(level), tabindex="-1")
+    item.set("class", " ".join(classes))
+    say(item, aria_label=words)
+    title(item, words)
+    return item
+
+
+def _outline(item: Element, mark: Mark, state: DeviceState, ink: Ink) -> None:
+    place = (mark.shape, mark.x, mark.y, mark.width, mark.height)
+    outline(item, *place, class_="dra-hw-shape")
+    if state.chosen:
+        colour = ink.colour(state.chosen)
+        # custom properties, because a plain style would also win over forced colours
+        item.set("style", f"--dra-hw-fill:{colour.fill};--dra-hw-on:{colour.text}")
+    elif state.state in _PATTERN:
+        outline(item, *place, class_="dra-hw-pattern", fill=f"url(#{ink.prefix}-{_PATTERN[state.state]})")
+    if state.unhealthy:
+        right, bottom = mark.x + mark.width, mark.y + mark.height
+        for x1, y1, x2, y2 in ((mark.x, mark.y, mark.x + 12, mark.y + 12), (right - 12, bottom - 12, right, bottom)):
+            element(item, "line", x1=x1, y1=y1, x2=x2, y2=y2, class_="dra-hw-sick")
+
+
+def _classes(state: DeviceState, *, compared: bool) -> list[str]:
+    sick = ["dra-hw-unhealthy"] if state.unhealthy else []
+    if state.chosen:
+        same = not compared or state.scheduler
+        return ["dra-hw-chosen", *sick] if same else ["dra-hw-chosen", "dra-hw-only-best", *sick]
+    found = [f"dra-hw-{CLASSES[state.state]}", *sick]
+    return list(dict.fromkeys([*found, "dra-hw-only-k"] if state.scheduler else found))
+
+
+def _device_words(item: Element, mark: Mark, state: DeviceState, sign: str) -> None:
+    """Write letter or state, name, and what is left of a shareable device, around the middle."""
+    lines = [(line, "") for line in mark.lines]
+    if sign:
+        lines.insert(0, (sign, "dra-hw-letter"))
+    word = "unhealthy" if state.unhealthy else _WORDS.get(state.state, "")
+    if word and not sign and text_width(word, SIZE) <= mark.width - 4:
+        lines.append((word, ""))
+    if state.amount:
+        lines.append((f"{state.amount} free", ""))
+    bar = 10.0 if state.amount else 0.0
+    x, y = mark.x + mark.width / 2, mark.y + (mark.height - bar) / 2 - (len(lines) - 1) * LINE / 2
+    for at, (line, class_) in enumerate(lines):
+        if not state.chosen and (state.state in _PATTERN or state.unhealthy):
+            backing(item, line, x, y + at * LINE, SIZE)
+        text(item, line, x, y + at * LINE, class_)
+    if state.amount:
+        edge = mark.height / 4 if mark.shape == "pill" else 8.0
+        _bar(item, mark.x + edge, mark.y + mark.height - 13, mark.width - 2 * edge, 7.0, [("used", state.used, "")])
+
+
+def _bar(item: Element, x: float, y: float, width: float, height: float, parts: list[tuple[str, float, str]]) -> None:
+    """Add a bar: a part of its width each, with a class and a style; what is left over is free."""
+    at = x
+    element(item, "rect", x=x, y=y, width=width, height=height, rx=2.0, class_="dra-hw-bar")
+    for class_, share, style in parts:
+        if share > 0:
+            made = element(item, "rect", x=at, y=y, width=share * width, height=height, class_=f"dra-hw-bar-{class_}")
+            if style:
+                made.set("style" if style.startswith("--") else "fill", style)
+            at += share * width
+    element(item, "rect", x=x, y=y, width=width, height=height, rx=2.0, class_="dra-hw-bar-edge")
+
+
+def _slice_words(item: Element, mark: Mark, state: DeviceState, ink: Ink) -> None:
+    """Write on a partition what fits: its letter, who uses it, or what blocks it."""
+    options: tuple[str, ...] = ()
+    if state.chosen or state.scheduler:
+        options = (ink.letter(state.chosen) or f"K {ink.letter(state.scheduler)}", ink.letter(state.scheduler))
+    elif state.state is State.IN_USE:
+        holder = state.holders[0].rpartition("/")[2] if state.holders else ""
+        options = (f"in use by {holder}", "in use") if holder else ("in use",)
+    elif state.state is State.BLOCKED:
+        by = _short_blocker(state, ink)
+        options = (f"blocked by {by}", "blocked", "×") if by else ("blocked", "×")
+    elif state.state in _WORDS:
+        options = (_WORDS[state.state], "!")
+    line = next((line for line in options if text_width(line, SIZE) <= mark.width - 4), "")
+    if not line:
+        return
+    x, y = mark.x + mark.width / 2, mark.y + mark.height / 2
+    if not state.chosen and state.state in _PATTERN:
+        backing(item, line, x, y, SIZE)
+    text(item, line, x, y, "dra-hw-letter" if state.chosen or state.scheduler else "")
+
+
+def _short_blocker(state: DeviceState, ink: Ink) -> str:
+    """Return the letter of the chosen partition that blocks, else the profile of the one in use."""
+    for blocker in state.blockers:
+        if (other := ink.states.get(blocker)) is not None and other.chosen:
+            return ink.letter(other.chosen)
+    found = ink.localities.get(state.blockers[0]) if state.blockers else None
+    return short_name(found) if found is not None else ""
+
+
+def add_cells(parent: Element, frame: Frame, ink: Ink) -> None:
+    """Add the compute slices of a card: the chosen ones, those in use, and the free ones, from left to right."""
+    owners: list[tuple[str, str, str]] = []
+    for chosen in (True, False):
+        for mark in sorted(frame.marks, key=lambda mark: mark.x):
+            state, part = ink.states[mark.locality.device], mark.part
+            if part is not None and bool(state.chosen) is chosen and (state.chosen or state.holders):
+                style = f"--dra-hw-fill:{ink.colour(state.chosen).fill};--dra-hw-on:{ink.colour(state.chosen).text}"
+                owner = ("chosen", ink.letter(state.chosen), style) if chosen else ("in-use", "", "")
+                owners += [owner] * part.compute
+    for (x, y, width), (class_, letter, style) in zip(
+        frame.cells, [*owners, *[("free", "", "")] * len(frame.cells)], strict=False
+    ):
+        cell = element(parent, "g", class_=f"dra-hw-{class_}", aria_hidden="true")
+        outline(cell, "square", x, y, width, 18.0, class_="dra-hw-shape")
+        if style:
+            cell.set("style", style)
+        if class_ == "in-use":
+            outline(cell, "square", x, y, width, 18.0, class_="dra-hw-pattern", fill=f"url(#{ink.prefix}-hatch)")
+        if letter:
+            text(cell, letter, x + width / 2, y + 9, "dra-hw-letter")
+
+
+# ------------------------------------------------------------ blocks
+
+
+def _block(parent: Element, mark: Mark, ink: Ink, level: int) -> None:
+    """Add a block of like devices: its name, a bar, and how many are chosen, in use, not available and free."""
+    states = [ink.states[locality.device] for locality in mark.localities]
+    taken = Counter(split_request(state.chosen or state.scheduler)[0] for state in states)
+    taken.pop("", None)
+    rest = Counter(state.state for state in states if not (state.chosen or state.scheduler))
+    counts = [(f"{ink.letter(request)} {count}", count) for request, count in taken.items()]
+    counts += [(f"{rest[state]} {state.value}", rest[state]) for state in State if rest[state] and state != State.FREE]
+    counts.append((f"{rest[State.FREE]} free", rest[State.FREE]))
+    words = " · ".join(line for line, _ in counts)
+    lines = wrap(words, SIZE, mark.width - 16)
+    if len(lines) > 2:
+        others = sum(rest.values()) - rest[State.FREE] - rest[State.IN_USE]
+        shown = [*counts[: len(taken)], (f"{rest[State.IN_USE]} in use", 1), (f"{others} not available", 1), counts[-1]]
+        lines = wrap(" · ".join(line for line, _ in shown), SIZE, mark.width - 16)
+    chosen = [one.device.device for one in mark.localities if ink.states[one.device].chosen]
+    name = " ".join(mark.lines) + f": {words}" + (f"; chosen: {', '.join(chosen)}" if chosen else "")
+    held = dict.fromkeys(holder for state in states for holder in state.holders)
+    name += f"; in use by {', '.join(held)}" if held else ""
+    item = _item(parent, level, ["dra-hw-device", "dra-hw-block"], f"{name}. {locality_words(mark.locality)}")
+    say(item, data_ids=" ".join(str(one.device) for one in mark.localities), data_kind=mark.locality.kind)
+    if taken:
+        say(item, data_request=" ".join(taken))
+    outline(item, "square", mark.x, mark.y, mark.width, mark.height, class_="dra-hw-shape")
+    total, y = len(states), mark.y + 15
+    for line in mark.lines:
+        text(item, line, mark.x + 8, y, "dra-hw-start dra-hw-strong")
+        y += LINE
+    parts = [("chosen", n / total, f"--dra-hw-fill:{ink.colour(request).fill}") for request, n in taken.items()]
+    parts.append(("taken", rest[State.IN_USE] / total, f"url(#{ink.prefix}-hatch)"))
+    others = sum(rest.values()) - rest[State.FREE] - rest[State.IN_USE]
+    parts.append(("other", others / total, f"url(#{ink.prefix}-cross)"))
+    _bar(item, mark.x + 8, y - 7, mark.width - 16, 10.0, parts)
+    for at, line in enumerate(lines):
+        text(item, line, mark.x + 8, y + 16 + at * LINE, "dra-hw-start")
+
+
+# ------------------------------------------------------------ words
+
+
+def _words(locality: Locality, state: DeviceState, ink: Ink) -> str:
+    """Return everything about a device in words: what it is, its state, where it sits and who says so."""
+    parts = []
+    if state.chosen:
+        parts.append(f"chosen for request {state.chosen} ({ink.letter(state.chosen)})")
+    if ink.compared and state.chosen and not state.scheduler:
+        parts.append("not taken by kube-scheduler")
+    if state.chosen and split_request(state.scheduler)[0] not in ("", split_request(state.chosen)[0]):
+        parts.append(f"taken by kube-scheduler for request {state.scheduler} ({ink.letter(state.scheduler)})")
+    if state.scheduler and not state.chosen:
+        parts.append(f"taken by kube-scheduler for request {state.scheduler} ({ink.letter(state.scheduler)})")
+    parts.extend(state.why or ([] if state.chosen else [state.state.value]))
+    if state.amount and not state.holders:
+        parts.append(f"{state.amount} free")
+    device = locality.device
+    return (
+        f"{device_words(locality)}: {'; '.join(parts)}. {locality_words(locality)}. "
+        f"Driver {device.driver}, pool {device.pool}"
+    )

@@ -1,0 +1,90 @@
+"""States of devices on the picture: each has a line or pattern of its own and a word; the legend has what occurs."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree as ET
+
+from small_nodes import NUMA, a_slice, cluster, device, gpu
+from small_plans import a_plan, busy_cluster, held
+
+from dra_lab.model.names import DeviceID
+from dra_lab.model.plan import Placement
+from dra_lab.pictures.hardware import hardware_svg
+from dra_lab.sources import load_cluster
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def legend(svg: str) -> list[str]:
+    """Return the words of the legend."""
+    group = next(e for e in ET.fromstring(svg).iter() if e.get("class") == "dra-hw-legend")
+    return [e.text for e in group.iter(f"{SVG}text") if e.get("class") == "dra-hw-heading"]
+
+
+def words_on(svg: str, name: str) -> list[str]:
+    """Return the texts on a device."""
+    item = next(e for e in ET.fromstring(svg).iter() if (e.get("data-id") or "").endswith(f"/{name}"))
+    return [e.text for e in item.iter(f"{SVG}text")]
+
+
+def test_no_text_is_smaller_than_thirteen_pixels():
+    """One size for all text of a picture; nothing in the style makes any of it smaller."""
+    svg = hardware_svg(busy_cluster(), "n1", plan=a_plan(), show="both")
+    sizes = [float(size) for size in re.findall(r"font-size: ([0-9.]+)px", svg)]
+    assert sizes
+    assert min(sizes) >= 13
+
+
+def test_the_legend_has_only_what_occurs():
+    """No sign for taints, NICs or a comparison on a node that has none of them."""
+    world = cluster(a_slice("gpu.nvidia.com", gpu(0), gpu(1)))
+    assert legend(hardware_svg(world, "n1")) == ["free"]
+
+
+def test_who_uses_devices_is_written_below():
+    """Readable without a pointer."""
+    assert legend(hardware_svg(busy_cluster(), "n1"))[-1].startswith("In use by team/other (")
+
+
+def test_a_shareable_device_says_what_is_left():
+    """The amount in words, and as the level of a bar."""
+    world = load_cluster("sample:shared-gpu")
+    assert words_on(hardware_svg(world, "gpu-hami"), "hami-gpu-0")[-1] == "4,596 of 23,028 Mi free"
+
+
+def test_a_device_that_its_driver_reports_as_unhealthy_says_so():
+    """Intel's driver publishes `health`, Gaudi's `healthy`."""
+    sick = device("card-0", {"health": "Unhealthy"})
+    ill = device("card-1", {"healthy": False})
+    svg = hardware_svg(cluster(a_slice("gpu.intel.com", sick, ill)), "n1")
+    assert [words_on(svg, name)[-1] for name in ("card-0", "card-1")] == ["unhealthy", "unhealthy"]
+    assert "unhealthy" in legend(svg)
+
+
+def test_without_claims_the_use_of_a_device_is_unknown():
+    """Nobody can say that it is free."""
+    world = cluster(a_slice("gpu.nvidia.com", gpu(0)), claims_known=False)
+    svg = hardware_svg(world, "n1")
+    assert words_on(svg, "gpu-0") == ["gpu-0", "unknown"]
+    assert "use unknown" in legend(svg)
+
+
+def test_a_block_counts_what_is_chosen_in_use_and_free():
+    """64 CPUs, two chosen and one in use."""
+    cpus = [device(f"cpudev{n:03}", {NUMA: 0, "cpuID": n}) for n in range(64)]
+    names = [DeviceID("dra.cpu", "n1", f"cpudev{n:03}") for n in range(64)]
+    world = cluster(a_slice("dra.cpu", *cpus), claims=(held(names[0]),))
+    chosen = tuple(Placement("gpu", name) for name in names[4:6])
+    svg = hardware_svg(world, "n1", plan=a_plan(placements=chosen), sketch=None)
+    block = next(e for e in ET.fromstring(svg).iter() if e.get("data-ids"))
+    assert "64 CPUs: A 2 · 1 in use" in block.get("aria-label")
+    assert "chosen: cpudev004, cpudev005" in block.get("aria-label")
+
+
+def test_the_nvlink_domain_is_named_and_drawn():
+    """GB200 nodes carry the label of their domain; other nodes have the same one."""
+    world = load_cluster("sample:oke-gb200")
+    svg = hardware_svg(world, world.node_names[0])
+    assert "NVLink domain" in legend(svg)
+    assert re.search(r"NVLink domain [0-9a-f-]+\.1, with 3 other nodes", svg)
