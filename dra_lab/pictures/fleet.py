@@ -1,4 +1,4 @@
-"""The fleet strip: a tile for every node of a small cluster, a row for every class of equal nodes of a large one."""
+"""The node strip: a tile for every node of a small cluster, one for every type of identical nodes of a large one."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ from dra_lab.words.document import clean
 from dra_lab.words.facts import FIT_WORDS
 
 MOST_TILES = 64
-"""Up to so many nodes each gets its own tile; above, equal nodes share one."""
+"""Up to so many nodes each gets its own tile; above, identical nodes share one."""
+
+_LEAST = 4
+"""Characters of a name that a label keeps at least."""
 
 _FILL = {NodeFit.BEST: "dra-hw-fits", NodeFit.WORSE: "dra-hw-shape", NodeFit.NO: "dra-hw-shape"}
 
 
 class FleetTile(TypedDict):
-    """One tile: `node` stands for `count` equal nodes; `label` is short, `title` says everything in words."""
+    """One tile: `node` stands for `count` identical nodes; `label` is short, `title` says everything in words."""
 
     node: str
     label: str
@@ -33,7 +36,7 @@ class FleetTile(TypedDict):
 
 
 def fleet_tiles(plan: Plan) -> list[FleetTile]:
-    """Return the tiles of a plan: nodes by name up to 64 of them, else classes of equal nodes, most nodes first.
+    """Return the tiles of a plan: nodes by name up to 64 of them, else types of identical nodes, most nodes first.
 
     The plan's own node is the tile with `selected`; it stands for its class where classes are shown.
     """
@@ -51,9 +54,9 @@ def fleet_tiles(plan: Plan) -> list[FleetTile]:
 
 
 def _tile(plan: Plan, node_class: NodeClass, node: str, count: int, label: str) -> FleetTile:
-    idle = {True: "; would fit when idle", False: "; would not fit when idle either", None: ""}[node_class.fits_idle]
+    idle = {True: "; would if it were idle", False: "; nor if it were idle", None: ""}[node_class.fits_idle]
     words = FIT_WORDS[node_class.fit] + (idle if node_class.fit is NodeFit.NO else "")
-    many = f", 1 of {count} equal nodes" if count > 1 else ""
+    many = f", one of {count:,} identical nodes" if count > 1 else ""
     return {
         "node": node,
         "label": label,
@@ -67,7 +70,10 @@ def _tile(plan: Plan, node_class: NodeClass, node: str, count: int, label: str) 
 
 
 def short_labels(names: Sequence[str]) -> list[str]:
-    """Return the names without what all of them begin and end with, cut at `-` and `.`, so that they differ still."""
+    """Return the names without what all of them begin and end with, cut at `-` and `.`, so that they still differ.
+
+    At least four characters of each are left.
+    """
     if len(names) < 2:
         return [name.split(".", 1)[0] or name for name in names]
     tails = [name.split(".") for name in names]
@@ -77,6 +83,8 @@ def short_labels(names: Sequence[str]) -> list[str]:
     same = 0
     while all(len(part) > same + 1 for part in parts) and len({part[same] for part in parts}) == 1:
         same += 1
+    while same and any(len("-".join(part[same:])) < _LEAST for part in parts):
+        same -= 1
     return ["-".join(part[same:]) for part in parts]
 
 

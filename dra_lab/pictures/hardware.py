@@ -13,7 +13,7 @@ from dra_lab.model.plan import Plan
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pictures.boxes import COUNTERS, LINE, SIZE, WIDTH, Frame
 from dra_lab.pictures.captions import place_words, wrap
-from dra_lab.pictures.legend import add_legend
+from dra_lab.pictures.legend import add_legend, add_notes
 from dra_lab.pictures.letters import colours, letters
 from dra_lab.pictures.marks import Ink, add_cells, add_mark
 from dra_lab.pictures.nvlink import nvlink_words
@@ -75,13 +75,13 @@ def hardware_svg(
     for item in tree.iterfind(".//g[@tabindex]"):
         item.set("tabindex", "0")
         break
-    legend = top + scene.height + below
     notes = [*([f"{unread[0].upper()}{unread[1:]}."] if unread else []), *_in_use_by(states)]
-    bottom = add_legend(root, prefix, width, legend + 14, states=ink, domain=bool(domain), notes=notes, shown=on_top)
+    legend = add_notes(root, width, top + scene.height + below + 6, notes)
+    bottom = add_legend(root, prefix, width, legend + 10, states=ink, domain=bool(domain), shown=on_top)
     ground.set("height", f"{bottom:g}")
     # Where the legend begins: a view that scrolls the picture keeps the legend in sight.
     root.set("data-top", f"{top - 1:g}")
-    root.set("data-legend", f"{legend + 8:g}")
+    root.set("data-legend", f"{legend + 4:g}")
     root.set("viewBox", f"0 0 {width:g} {bottom:g}")
     root.set("width", f"{width:g}")
     root.set("height", f"{bottom:g}")

@@ -38,14 +38,12 @@ def add_legend(
     *,
     states: Ink,
     domain: bool,
-    notes: Sequence[str],
     shown: Shown,
 ) -> float:
     """Add the legend below `top` and return where it ends.
 
     Only what occurs on the picture is in it. `domain` adds the line around an NVLink domain, `shown` the signs of a
-    comparison with kube-scheduler; `notes` are sentences below. Screen readers get the same from the labels of the
-    picture and its devices.
+    comparison with kube-scheduler. Screen readers get the same from the labels of the picture and its devices.
     """
     group = element(root, "g", class_="dra-hw-legend", aria_hidden="true")
     found = states.states.values()
@@ -78,11 +76,16 @@ def add_legend(
             x, y = 2.0, y + _ROW
         _entry(group, (class_, words, pattern, icon, shape), prefix, x, y)
         x += room
-    y += _ROW if entries else 0.0
+    return y + (_ROW if entries else 0.0) + 4
+
+
+def add_notes(root: Element, width: float, top: float, notes: Sequence[str]) -> float:
+    """Add sentences below `top` and return where they end."""
+    group = element(root, "g", class_="dra-hw-notes", aria_hidden="true")
     for line in (line for note in notes for line in wrap(note, SIZE, width - 4)):
-        text(group, line, 2.0, y + 12, "dra-hw-heading")
-        y += LINE
-    return y + 4
+        text(group, line, 2.0, top + 12, "dra-hw-heading")
+        top += LINE
+    return top
 
 
 def _entry(group: Element, entry: tuple[str, str, str, float, str], prefix: str, x: float, y: float) -> None:

@@ -96,6 +96,7 @@ _RULES = """
 .dra-hw .dra-hw-only-k text { fill-opacity: 1; }
 .dra-hw .dra-hw-letter { font-weight: 700; }
 .dra-hw .dra-hw-device { cursor: default; }
+.dra-hw .dra-hw-edge { stroke: var(--dra-hw-ink); stroke-opacity: .45; stroke-width: 1.25; }
 .dra-hw .dra-hw-device:hover .dra-hw-shape, .dra-hw .dra-hw-lit .dra-hw-shape { stroke: var(--dra-hw-focus);
   stroke-width: 3; stroke-opacity: 1; }
 .dra-hw [tabindex]:focus { outline: none; }

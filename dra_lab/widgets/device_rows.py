@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import NodeClass, NodeFit, Plan
-from dra_lab.widgets.fleet_values import Fit, Fleet, FleetItem
+from dra_lab.topology.tree import natural_order
+from dra_lab.widgets.fleet_values import Fit, Fleet, FleetItem, HeatCell, HeatMap
 from dra_lab.widgets.plan_values import DeviceTable
-from dra_lab.words.facts import FIT_WORDS, goal_words
+from dra_lab.words.facts import FIT_WORDS, counted, goal_words
 from dra_lab.words.plan_document import place_words
 
 COLUMNS = ("device", "node", "kind", "model", "state", "NUMA node", "PCIe root", "address", "driver", "pool")
@@ -63,7 +64,7 @@ def chosen_devices(plan: Plan | None) -> dict[str, str]:
 
 
 def fleet(cluster: Cluster, plan: Plan | None, pinned: str = "") -> Fleet:
-    """Return the fleet strip: how each node, or each class of equal nodes, serves the drawing."""
+    """Return the node strip: how each node, or each type of identical nodes, serves the drawing; the best first."""
     from dra_lab.pictures.fleet import MOST_TILES, short_labels
 
     total = len(cluster.node_names)
@@ -73,15 +74,66 @@ def fleet(cluster: Cluster, plan: Plan | None, pinned: str = "") -> Fleet:
         known = classes or (NodeClass(cluster.node_names, NodeFit.UNKNOWN, label="all nodes"),)
         items = [_class_item(node_class, pinned) for node_class in known]
         items.sort(key=lambda item: (-item.nodes, item.id))
-        return Fleet(kind="classes", items=tuple(items), total=total, best=best)
+        return Fleet(kind="classes", items=tuple(items), total=total, best=best, heat=_heat(cluster, classes))
     class_of = {name: node_class for node_class in classes for name in node_class.nodes}
     labels = dict(zip(cluster.node_names, short_labels(cluster.node_names), strict=True))
+    use = {name: node_use(cluster, name) for name in cluster.node_names}
+    is_mixed = len({idle for idle, _ in use.values()}) > 1
     tiles = []
     for name in cluster.node_names:
         node_class = class_of.get(name, NodeClass((name,), NodeFit.UNKNOWN))
         fit, detail = _FITS[node_class.fit], _detail(node_class)
-        tiles.append(FleetItem(id=name, label=labels[name], fit=fit, pinned=name == pinned, detail=detail))
+        word = _word(node_class, *use[name], is_mixed=is_mixed)
+        tiles.append(FleetItem(id=name, label=labels[name], fit=fit, pinned=name == pinned, detail=detail, word=word))
+    tiles.sort(key=lambda tile: (tile.id != best, _ORDER.index(tile.fit), natural_order(tile.id)))
     return Fleet(kind="tiles", items=tuple(tiles), total=total, best=best)
+
+
+_ORDER: tuple[Fit, ...] = ("best", "worse", "unknown", "no")
+
+
+def node_use(cluster: Cluster, node: str) -> tuple[bool, bool]:
+    """Return whether nothing of a node is in use, and whether all its GPUs (or without GPUs all devices) are."""
+    from dra_lab.authoring.device_use import is_used_up
+    from dra_lab.index.pools import devices_on, gather_pools
+    from dra_lab.topology.locality import kinds
+
+    kind_of = kinds(cluster, node)
+    found = [(item, kind_of.get(item.id, "other")) for item in devices_on(gather_pools(cluster, node))]
+    idle = not any(cluster.allocated.holders(item.id) for item, _ in found)
+    main = [item for item, kind in found if kind == "gpu"] or [item for item, _ in found]
+    return idle, bool(main) and all(is_used_up(cluster, item.id, item.device) for item in main)
+
+
+def _word(node_class: NodeClass, idle: bool, full: bool, *, is_mixed: bool) -> str:  # noqa: FBT001  they come as a pair
+    if node_class.fit is NodeFit.NO:
+        return "full" if full else "busy" if node_class.fits_idle else "does not fit"
+    if node_class.fit is NodeFit.WORSE:
+        return "worse"
+    return "idle" if idle and is_mixed and node_class.fit is NodeFit.BEST else ""
+
+
+def _heat(cluster: Cluster, classes: Sequence[NodeClass]) -> HeatMap:
+    """Return the racks by the number of nodes that can take the drawing."""
+    from dra_lab.pictures.racks import grade_words, heat, racks
+
+    found = racks(cluster)
+    if found is None or not classes:
+        return HeatMap()
+    fitting = {name for one in classes if one.fit in (NodeFit.BEST, NodeFit.WORSE) for name in one.nodes}
+    values = {name: (int(name in fitting), 1) for name in cluster.node_names}
+    rows = heat(found, values)
+    cells = tuple(
+        HeatCell(
+            rack=row.rack,
+            grade=row.grade,
+            words=f"{row.rack}: the drawing fits on {row.value:,} of {counted(row.nodes, 'node')}",
+            node=next((node for node in found.nodes[row.rack] if node in fitting), found.nodes[row.rack][0]),
+        )
+        for row in rows
+    )
+    most = max((row.value for row in rows), default=0)
+    return HeatMap(title="Fitting nodes by rack", source=found.source, grades=grade_words(most), cells=cells)
 
 
 def _class_item(node_class: NodeClass, pinned: str) -> FleetItem:
@@ -100,7 +152,7 @@ def _class_item(node_class: NodeClass, pinned: str) -> FleetItem:
 def _detail(node_class: NodeClass) -> str:
     words = FIT_WORDS[node_class.fit]
     if node_class.fit is NodeFit.NO and node_class.fits_idle is not None:
-        words += ", would when idle" if node_class.fits_idle else ", nor when idle"
+        words = "does not fit now; would if it were idle" if node_class.fits_idle else "does not fit, even if idle"
     goals = ", ".join(goal_words(goal) for goal in node_class.goals if goal.value)
     return f"{words}: {goals}" if goals else words
 

@@ -1,4 +1,4 @@
-"""What the fleet strip of `HardwareView` is told: nodes, or classes of equal nodes, and how they serve the drawing."""
+"""The values of the node strip of `HardwareView`: nodes or types of nodes, and how they serve the drawing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ Fit = Literal["best", "worse", "no", "unknown"]
 
 
 class FleetItem(Row, frozen=True):
-    """A node, or a class of equal nodes that `id`, its first node, stands for; `nodes` counts them."""
+    """A node, or a type of identical nodes that `id`, its first node, stands for; `nodes` counts them.
+
+    `word` is its state in a word: "idle", "worse", "full", "busy", "does not fit".
+    """
 
     id: str
     label: str
@@ -18,12 +21,32 @@ class FleetItem(Row, frozen=True):
     fit: Fit = "unknown"
     pinned: bool = False
     detail: str = ""
+    word: str = ""
+
+
+class HeatCell(Row, frozen=True):
+    """A rack of a heat map: `grade` from 0 to 4 is its colour, `words` all of it, `node` the one to look at."""
+
+    rack: str
+    grade: int
+    words: str
+    node: str = ""
+
+
+class HeatMap(Row, frozen=True):
+    """Racks by a value: `title` says what it counts, `grades` what each colour means, `source` what makes a rack."""
+
+    title: str = ""
+    source: str = ""
+    grades: tuple[str, ...] = ()
+    cells: tuple[HeatCell, ...] = ()
 
 
 class Fleet(Row, frozen=True):
-    """The strip: a tile a node, or a row a class; `total` counts the nodes, `best` is the plan's node or ""."""
+    """The strip: one tile per node, or one row per type; `total` counts the nodes, `best` is the plan's node or ""."""
 
     kind: Literal["tiles", "classes"] = "tiles"
     items: tuple[FleetItem, ...] = ()
     total: int = 0
     best: str = ""
+    heat: HeatMap = HeatMap()

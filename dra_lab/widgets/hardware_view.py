@@ -19,6 +19,7 @@ from dra_lab.widgets.stored_output import picture_parts
 from dra_lab.words.document import Part
 
 SHOWN = ("best", "scheduler", "plain", "both")
+_NARROWEST, _WIDEST = 320, 1100
 _NO_SLICES = "No ResourceSlices here: there is no hardware to show."
 _TRY_SAMPLE = "Try a sample"
 
@@ -26,14 +27,15 @@ _TRY_SAMPLE = "Try a sample"
 class HardwareView(LitWidget):
     """The fleet strip over the picture of one node.
 
-    `svg` is the picture, `node` whose it is, `caption` what else is to be said of it ("1 of 214 equal nodes"). `show`
+    `svg` is the picture, `node` whose it is, `caption` what else is known of it ("one of 214 identical nodes"). `width`
+    is how many pixels the browser has for the picture, 0 for the usual width: text is never scaled. `show`
     chooses what is drawn: the best allocation, kube-scheduler's with the manifest or without links, or both over
     each other (without links where the manifest makes it take the best, which is said); `highlight` is a request's name
-    or a device id; these two are written by either side. `pinned` is the node that a person planned on. `graph_html` is
-    the page of the PCIe/NUMA graph, "" until asked. The browser sends `{type: "node", name}`, `{type: "pin", name}`,
-    `{type: "graph"}`, `{type: "close-graph"}` and `{type: "sample"}`; with devices chosen on the picture
-    `{type: "by-example", devices}`, answered in `examples`, and `{type: "take-example", number, add}`, which makes one
-    of them the drawing or a part of it.
+    or a device id; these two are written by either side. `pinned` is the node that a person planned on. `graph` is
+    the tree of PCIe roots and NUMA nodes as SVG, "" until asked. The browser sends `{type: "node", name}`,
+    `{type: "pin", name}`, `{type: "graph"}`, `{type: "close-graph"}` and `{type: "sample"}`; with devices chosen on the
+    picture `{type: "by-example", devices}`, answered in `examples`, and `{type: "take-example", number, add}`, which
+    makes one of them the drawing or a part of it.
     """
 
     _esm = STATIC / "hardware_view.js"
@@ -48,14 +50,15 @@ class HardwareView(LitWidget):
     stale = traitlets.Bool(False).tag(sync=True)
     empty = traitlets.Unicode("").tag(sync=True)
     empty_action = traitlets.Unicode("").tag(sync=True)
-    graph_html = traitlets.Unicode("").tag(sync=True)
+    graph = traitlets.Unicode("").tag(sync=True)
+    width = traitlets.Int(0).tag(sync=True)
     examples: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[ExampleRow])
 
     def _follow(self, session: Session) -> None:
         self._looked = ""
         self._looked_for: tuple[object, ...] = ()
         self._examples: tuple[Example, ...] = ()
-        self.observe(lambda _change: self._show_node(), "show")
+        self.observe(lambda _change: self._show_node(), ["show", "width"])
         self._when(session, self._show_fleet, "cluster", "plan")
         # The answer to another drawing shows itself: looking at another node ends with the next change of that.
         self._when(session, self._show_answer, "cluster", "plan")
@@ -100,14 +103,23 @@ class HardwareView(LitWidget):
         wanted = (self._looked, session.drawing.node, _told_node(plan), *cluster.node_names[:1])
         name = next((node for node in wanted if node in cluster.node_by_name), "")
         show = over_each_other(plan) or "both" if self.show == "both" and plan is not None else self.show
-        svg = hardware_svg(cluster, name, plan=plan, show=show, sketch=session.sketch) if name else ""
+        svg = (
+            ""
+            if not name
+            else hardware_svg(cluster, name, plan=plan, show=show, sketch=session.sketch, width=self._room())
+        )
         self._tell(svg=svg, node=name, caption=self._caption(plan, name), empty="", empty_action="")
-        if self.graph_html:
+        if self.graph:
             self._open_graph()
+
+    def _room(self) -> float:
+        from dra_lab.pictures.boxes import WIDTH
+
+        return float(min(max(self.width, _NARROWEST), _WIDEST)) if self.width else WIDTH
 
     def _caption(self, plan: Plan | None, name: str) -> str:
         equal = equal_nodes(plan, name)
-        told = [f"1 of {equal:,} equal nodes"] if equal > 1 else []
+        told = [f"one of {equal:,} identical nodes"] if equal > 1 else []
         if self.show == "both" and plan is not None and plan.fits and plan.node == name:
             told += _compared(plan)
         return "; ".join(told)
@@ -123,13 +135,13 @@ class HardwareView(LitWidget):
             self._session.pin(message.name)
 
     def _open_graph(self, _message: messages.Graph | None = None) -> None:
-        from dra_lab.pictures.graph_page import graph_page
+        from dra_lab.pictures.tree_svg import tree_svg
 
         if self._session is not None and self.node:
-            self.graph_html = graph_page(self._session.cluster, self.node, latest_plan(self._session))
+            self.graph = tree_svg(self._session.cluster, self.node, latest_plan(self._session))
 
     def _close_graph(self, _message: messages.CloseGraph) -> None:
-        self.graph_html = ""
+        self.graph = ""
 
     def _find_examples(self, message: messages.ByExample) -> None:
         from dra_lab.authoring.by_example import by_example

@@ -21,20 +21,20 @@ def test_the_picture_shows_what_is_chosen_and_what_kube_scheduler_takes(planner)
     chosen = planner.hardware.locator(".dra-hw-chosen[data-request]")
     assert sorted(item.get_attribute("data-request") for item in chosen.all()) == ["gpu", "gpu", "nic", "nic"]
     best = {item.get_attribute("data-id") for item in chosen.all()}
-    planner.hardware.get_by_label("no links").check(force=True)
+    planner.hardware.get_by_label("Scheduler, no links").check(force=True)
     until(lambda: {item.get_attribute("data-id") for item in chosen.all()} != best, "another picture")
     assert planner.lab.eval("lab.hardware.show") == "plain"
 
 
 @pytest.mark.parametrize("width", [1280, 1440])
 def test_the_name_of_a_node_is_shown_beside_how_many_are_like_it(open_notebook, width):
-    """Of two nodes that are equal when idle the picture says whose it is, at usual widths."""
+    """Of two nodes that are identical when idle the picture says whose it is, at usual widths."""
     cluster = "when_idle(load_cluster('sample:two-sockets'))"
     sketch = "sketch=read_sketch('sample:two-sockets/lesson')"
     imports = "from dra_lab import Lab, load_cluster, read_sketch\nfrom dra_lab.model.what_if import when_idle"
     planner = Planner(open_notebook, f"{imports}\nlab = Lab({cluster}, file=None, {sketch})\nlab", width=width)
-    assert planner.hardware.locator(".dra-equal").text_content() == "1 of 2 equal nodes"
-    shown, whole = planner.hardware.locator(".dra-node-name").evaluate("name => [name.clientWidth, name.scrollWidth]")
+    assert planner.hardware.locator(".dra-equal").text_content() == "one of 2 identical nodes"
+    shown, whole = planner.hardware.locator(".dra-node-title").evaluate("name => [name.clientWidth, name.scrollWidth]")
     assert shown >= whole
 
 
@@ -69,32 +69,92 @@ def test_a_tile_draws_its_node_and_a_pin_plans_there(planner):
     until(lambda: name.text_content() == best, "the best node")
 
 
-def test_the_graph_is_a_page_of_its_own_shut_off_from_the_notebook(planner):
-    """The page draws in a sandboxed frame, asks nobody for anything, and closes with Escape."""
+def test_the_graph_stands_beside_the_picture_and_closes_with_escape(planner):
+    """Both are in sight and do not overlap; devices light up in both."""
     planner.button("Graph", planner.hardware).click()
-    frame = planner.hardware.locator("iframe")
-    frame.wait_for()
-    assert frame.get_attribute("sandbox") == "allow-scripts"
-    planner.page.frame_locator(".dra-hardware iframe").locator("canvas").wait_for(timeout=20_000)
+    graph, picture = planner.hardware.locator(".dra-graph"), planner.hardware.locator(".dra-picture")
+    graph.locator("svg.dra-hw-tree").wait_for()
+    one, other = picture.bounding_box(), graph.bounding_box()
+    beside = one["x"] + one["width"] <= other["x"] or one["y"] + one["height"] <= other["y"]
+    assert beside
+    assert graph.locator("[role=treeitem]").count() == picture.locator("[role=treeitem]").count()
     planner.page.keyboard.press("Escape")
-    frame.wait_for(state="detached")
-    until(lambda: planner.lab.eval("lab.hardware.graph_html") == "", "the page is forgotten")
+    graph.wait_for(state="hidden")
+    until(lambda: planner.lab.eval("lab.hardware.graph") == "", "the tree is forgotten")
+
+
+def test_text_is_never_scaled_or_cut(planner):
+    """Names of devices have 13 px on the screen, and no text is wider than the picture."""
+    sizes = planner.hardware.locator(".dra-picture-pane svg").first.evaluate(
+        """svg => {
+            const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+            const right = svg.getBoundingClientRect().right;
+            return [...svg.querySelectorAll("text")].map(text => [
+                parseFloat(getComputedStyle(text).fontSize) * scale, text.getBoundingClientRect().right <= right]);
+        }"""
+    )
+    assert sizes
+    assert all(size >= 13 and inside for size, inside in sizes)
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (1440, 900)])
+def test_every_device_of_a_dgx_can_be_brought_into_sight(open_notebook, width, height):
+    """Eight GPUs, their NICs and CPUs: what does not fit the pane is reached by scrolling, and is whole."""
+    code = "from dra_lab import Lab\nlab = Lab('sample:dgx-h100', file=None)\nlab"
+    planner = Planner(open_notebook, code, width=width, height=height)
+    pane = planner.hardware.locator(".dra-picture-pane")
+    for item in pane.locator("[role=treeitem]").all():
+        item.scroll_into_view_if_needed()
+        box, room = item.locator(".dra-hw-shape").first.bounding_box(), pane.bounding_box()
+        assert room["x"] <= box["x"]
+        assert box["x"] + box["width"] <= room["x"] + room["width"]
+        assert room["y"] <= box["y"] + 1
+        assert box["y"] + box["height"] <= room["y"] + room["height"] + 1
+
+
+def _saved(planner, tmp_path, kind):
+    """Save the picture from its menu, and return the name that was proposed and the file."""
+    planner.button("Picture", planner.hardware).click()
+    with planner.page.expect_download() as download:
+        planner.button(f"Save as {kind.upper()}", planner.hardware).click()
+    path = tmp_path / f"node.{kind}"
+    download.value.save_as(path)
+    return download.value.suggested_filename, path
 
 
 def test_the_picture_is_saved_as_png(planner, tmp_path):
     """The file is made in the browser, bears the node's name and holds the whole picture at twice its size."""
     from PIL import Image
 
-    with planner.page.expect_download() as download:
-        planner.button("Save as PNG", planner.hardware).click()
-    node = planner.lab.eval("lab.hardware.node")
-    assert download.value.suggested_filename == f"{node}.png"
-    path = tmp_path / "node.png"
-    download.value.save_as(path)
+    name, path = _saved(planner, tmp_path, "png")
+    assert name == f"{planner.lab.eval('lab.hardware.node')}.png"
     with Image.open(path) as image:
-        assert image.width == 920
+        wide = planner.lab.eval("lab.hardware.svg.split('width=\"')[1].split('\"')[0]")
+        assert image.width == 2 * float(wide)
         colours = {colour for _, colour in image.convert("RGB").getcolors(maxcolors=1 << 20)}
     assert {(255, 255, 255), (0, 114, 178), (213, 94, 0)} <= colours
+
+
+def test_the_picture_is_saved_as_svg(planner, tmp_path):
+    """The file stands on its own: well-formed, with the node's name, and with colours instead of the page's theme."""
+    from xml.etree import ElementTree as ET
+
+    name, path = _saved(planner, tmp_path, "svg")
+    node = planner.lab.eval("lab.hardware.node")
+    text = path.read_text("utf-8")
+    assert name == f"{node}.svg"
+    assert node in "".join(ET.fromstring(text).itertext())
+    assert "var(--jp" not in text
+
+
+def test_the_picture_is_copied(planner):
+    """The clipboard holds a PNG; where the browser bars it the pane says what to do instead."""
+    planner.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    planner.button("Picture", planner.hardware).click()
+    planner.button("Copy the picture", planner.hardware).click()
+    planner.hardware.locator(".dra-picture-menu [role=status]").get_by_text("Copied").wait_for()
+    kinds = planner.page.evaluate("async () => (await navigator.clipboard.read()).flatMap(item => [...item.types])")
+    assert "image/png" in kinds
 
 
 def test_thousands_of_nodes_are_classes_with_bars_then_a_table(planner):

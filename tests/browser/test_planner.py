@@ -249,7 +249,7 @@ def hostile_cluster(folder: Path) -> None:
 
 
 def test_text_from_a_cluster_stays_text_everywhere(planner, server):
-    """A device named like an image tag is letters on canvas, picture, graph page and tables, and never an element."""
+    """A device named like an image tag is letters on canvas, picture, graph and tables, and never an element."""
     hostile_cluster(server.root / "hostile")
     lesson = '__import__("dra_lab").read_sketch("sample:two-sockets/lesson")'
     shown = planner(f'"hostile", file=None, sketch={lesson}', requests=1)
@@ -258,7 +258,7 @@ def test_text_from_a_cluster_stays_text_everywhere(planner, server):
     for name in ("Devices", "Findings", "Reasons", "Goals", "YAML"):
         shown.tab(name)
     shown.page.get_by_role("button", name="Graph").click()
-    shown.page.locator("iframe").wait_for()
+    shown.page.locator(".dra-graph [role=treeitem]").first.wait_for()
     assert shown.page.locator("img[src='x']").count() == 0
     assert not shown.page.evaluate("() => window.wasHacked")
 

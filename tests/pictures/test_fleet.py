@@ -35,22 +35,23 @@ def test_a_small_cluster_has_a_tile_a_node_by_name():
 
 
 def test_a_large_cluster_has_a_tile_a_class_most_nodes_first():
-    """Above 64 nodes equal ones share a tile; the plan's node stands for its own."""
+    """Above 64 nodes identical ones share a tile; the plan's node stands for its own."""
     tiles = fleet_tiles(large_plan())
     assert [(tile["node"], tile["count"]) for tile in tiles] == [("node-007", 60), ("node-060", 30), ("node-090", 10)]
-    assert tiles[0]["title"] == "node-007, 1 of 60 equal nodes: fits as well as the best"
+    assert tiles[0]["title"] == "node-007, one of 60 identical nodes: fits as well as the best"
 
 
 def test_a_misfit_tells_whether_it_would_fit_when_idle():
     """What stops it is in use, or never was there."""
-    assert fleet_tiles(a_plan())[2]["title"] == "n3: does not fit; would not fit when idle either"
+    assert fleet_tiles(a_plan())[2]["title"] == "n3: does not fit; nor if it were idle"
 
 
 @pytest.mark.parametrize(
     ("names", "labels"),
     [
-        (["ip-10-0-1.ec2.internal", "ip-10-0-2.ec2.internal"], ["1", "2"]),
-        (["node-01", "node-02"], ["01", "02"]),
+        (["ip-10-0-128-17.ec2.internal", "ip-10-0-140-52.ec2.internal"], ["128-17", "140-52"]),
+        (["node-01", "node-02"], ["node-01", "node-02"]),
+        (["ip-10-0-1.ec2.internal", "ip-10-0-2.ec2.internal"], ["10-0-1", "10-0-2"]),
         (["a", "b-c"], ["a", "b-c"]),
         (["x.one", "x.two"], ["x.one", "x.two"]),
         (["10.0.0.1", "10.0.0.2"], ["10.0.0.1", "10.0.0.2"]),
@@ -58,7 +59,7 @@ def test_a_misfit_tells_whether_it_would_fit_when_idle():
     ],
 )
 def test_labels_lose_what_they_share(names: list[str], labels: list[str]):
-    """A tile shows what tells nodes apart."""
+    """A tile shows what tells nodes apart, and at least four characters."""
     assert short_labels(names) == labels
 
 

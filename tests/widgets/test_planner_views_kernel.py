@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 
@@ -126,13 +127,22 @@ def test_a_cluster_without_slices_is_an_empty_state_with_one_way_out(session):
 
 
 def test_the_graph_comes_when_asked_and_goes_again(session):
-    """The page is large, so it is made only while it is open."""
+    """The tree is made only while it is open, and has every device of the picture."""
     view = HardwareView(session)
-    assert view.graph_html == ""
+    assert view.graph == ""
     say(view, type="graph")
-    assert "<html" in view.graph_html
+    assert sorted(re.findall(r'data-id="([^"]+)"', view.graph)) == sorted(re.findall(r'data-id="([^"]+)"', view.svg))
     say(view, type="close-graph")
-    assert view.graph_html == ""
+    assert view.graph == ""
+
+
+def test_the_picture_is_laid_out_for_the_width_that_the_browser_has(session):
+    """The text keeps its size; the boxes are arranged for the width."""
+    view = HardwareView(session)
+    view.width = 480
+    assert ' width="480"' in view.svg
+    view.width = 820
+    assert ' width="820"' in view.svg
 
 
 def test_many_nodes_are_classes_and_not_tiles(session, monkeypatch):

@@ -27,7 +27,7 @@ const HARDWARE: HardwareViewModel = {
     best: "n1",
   },
   examples: [],
-  graph_html: "",
+  graph: "",
   highlight: "",
   node: "n1",
   pinned: "",
@@ -36,6 +36,7 @@ const HARDWARE: HardwareViewModel = {
   show: "best",
   stale: false,
   svg: SVG,
+  width: 0,
 };
 const hardware = (values: Partial<HardwareViewModel> = {}) => mount(widget, { ...HARDWARE, ...values });
 const button = (el: Element, words: string) =>
@@ -129,7 +130,7 @@ test("a tile draws its node and says in words how it serves the drawing", () => 
   const { el, model } = hardware();
   const tiles = [...el.querySelectorAll<HTMLElement>(".dra-tile")];
   expect(tiles.map((tile) => tile.getAttribute("aria-label"))).toEqual([
-    "n1: best; the plan is here",
+    "n1: fits best; the plan is here",
     "n2: does not fit",
   ]);
   expect(tiles.map((tile) => tile.getAttribute("aria-pressed"))).toEqual(["true", "false"]);
@@ -177,16 +178,66 @@ test("what is shown is chosen like any group of radio buttons, and follows Pytho
   expect(radio("plain").checked).toBe(true);
 });
 
-test("the graph is shut off from the notebook, and closing it tells Python", async () => {
+test("the graph is a picture of this page, and closing it tells Python", async () => {
   const { el, model } = hardware();
   button(el, "Graph").click();
-  model.set("graph_html", "<p>page</p>");
+  model.set("graph", SVG);
   await drawn();
-  const frame = el.querySelector("iframe")!;
-  expect([frame.getAttribute("sandbox"), frame.srcdoc]).toEqual(["allow-scripts", "<p>page</p>"]);
+  expect([el.querySelectorAll("iframe").length, el.querySelectorAll(".dra-graph svg").length > 0]).toEqual([0, true]);
   press(button(el, "Close"), "Escape");
   expect(model.sent).toEqual([{ type: "graph" }, { type: "close-graph" }]);
   expect(document.activeElement).toBe(button(el, "Graph"));
+});
+
+test("many tiles are cut until a person asks for all of them", async () => {
+  const { el, model } = hardware();
+  const tiles = Array.from({ length: 40 }, (_, i) => ({ id: `n${i}`, label: `node-${i}`, word: i ? "full" : "" }));
+  model.set("fleet", { kind: "tiles", total: 40, best: "n0", items: tiles });
+  model.set("node", "n30");
+  await drawn();
+  const shown = () => [...el.querySelectorAll(".dra-tile")].map((tile) => tile.getAttribute("data-key"));
+  expect([shown().length, shown().at(-1)]).toEqual([17, "n30"]);
+  button(el, "All 40 nodes").click();
+  await drawn();
+  expect(shown().length).toBe(40);
+});
+
+test("racks are cells with a grade and words; a cell draws a node of its rack", async () => {
+  const { el, model } = hardware();
+  const cells = [
+    { rack: "r1", grade: 0, words: "r1: the drawing fits on 0 of 20 nodes", node: "a" },
+    { rack: "r2", grade: 4, words: "r2: the drawing fits on 20 of 20 nodes", node: "b" },
+  ];
+  const heat = { title: "Fitting nodes by rack", source: "names of the nodes", grades: ["0", "1–20"], cells };
+  model.set("fleet", { kind: "classes", total: 40, items: [{ id: "a", label: "like a", nodes: 40 }], heat });
+  await drawn();
+  button(el, "Racks").click();
+  await drawn();
+  const found = [...el.querySelectorAll<HTMLElement>(".dra-heat-cells button")];
+  expect(found.map((cell) => cell.getAttribute("aria-label"))).toEqual(cells.map((cell) => cell.words));
+  found[1]!.click();
+  expect(model.sent.at(-1)).toEqual({ type: "node", name: "b" });
+});
+
+test("a block of like devices is chosen one device a click, and lights with each of its requests", async () => {
+  const block = SVG.replace('data-id="d/p/g1"', 'data-ids="d/p/c1 d/p/c2" data-request="cpu more"');
+  const { el, model } = hardware({ svg: block });
+  button(el, "By example").click();
+  const click = (shiftKey = false) =>
+    items(el)
+      .at(-1)!
+      .dispatchEvent(new MouseEvent("click", { bubbles: true, shiftKey }));
+  const sent = () => (model.sent.at(-1) as unknown as { devices: string[] }).devices;
+  click();
+  await drawn();
+  click();
+  expect(sent()).toEqual(["d/p/c1", "d/p/c2"]);
+  await drawn();
+  click(true);
+  expect(sent()).toEqual(["d/p/c1"]);
+  model.set("highlight", "more");
+  await drawn();
+  expect(el.querySelector(".dra-hw-lit")!.getAttribute("data-ids")).toBe("d/p/c1 d/p/c2");
 });
 
 test("nothing to show is one sentence and one thing to do", () => {

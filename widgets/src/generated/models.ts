@@ -274,6 +274,7 @@ export interface Fleet {
   items?: readonly FleetItem[];
   total?: number;
   best?: string;
+  heat?: HeatMap;
 }
 
 export interface FleetItem {
@@ -283,6 +284,7 @@ export interface FleetItem {
   fit?: "best" | "no" | "unknown" | "worse";
   pinned?: boolean;
   detail?: string;
+  word?: string;
 }
 
 export interface FollowRow {
@@ -309,6 +311,20 @@ export interface GoalRow {
   plain?: string;
   better?: string;
   movable?: boolean;
+}
+
+export interface HeatCell {
+  rack: string;
+  grade: number;
+  words: string;
+  node?: string;
+}
+
+export interface HeatMap {
+  title?: string;
+  source?: string;
+  grades?: readonly string[];
+  cells?: readonly HeatCell[];
 }
 
 export interface Link {
@@ -562,7 +578,7 @@ export interface HardwareViewModel {
   empty_action: string;
   examples: readonly ExampleRow[];
   fleet: Fleet;
-  graph_html: string;
+  graph: string;
   highlight: string;
   mode: string;
   node: string;
@@ -571,6 +587,7 @@ export interface HardwareViewModel {
   show: "best" | "scheduler" | "plain" | "both";
   stale: boolean;
   svg: string;
+  width: number;
 }
 
 export type HardwareViewMessage =

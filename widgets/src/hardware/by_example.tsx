@@ -5,7 +5,9 @@ import { counted } from "../view/words";
 import { useChannel, useTrait } from "./model";
 import type { Choosing } from "./use_choosing";
 
-const HINT = "Choose devices on the picture: click them, or move with the arrows and press Space. Esc ends.";
+const HINT =
+  "Choose devices on the picture: click them, or move with the arrows and press Space. " +
+  "A block adds one device with each click. Esc ends.";
 
 export function ByExample({ choosing, onEnd }: { choosing: Choosing; onEnd(event: KeyboardEvent): void }) {
   const examples = useTrait("examples");

@@ -1,32 +1,65 @@
-// The fleet strip: a tile a node, or a row a class of equal nodes; pattern and words say how each serves the drawing.
-import { useMemo } from "react";
+// The node strip: a tile per node, or a row per type of nodes; pattern and words say how each serves the drawing.
+import { useMemo, useState } from "react";
 import type { FleetItem } from "../generated/models";
 import { onArrows } from "../view/keys";
 import { Table } from "../view/table";
 import { counted } from "../view/words";
+import { HeatMap } from "./heat_map";
 import { useChannel, useTrait } from "./model";
 
-/** Classes up to which each has a row of its own; more become a table. */
+/** Types up to which each has a row of its own; more become a table. */
 const MAX_ROWS = 20;
+/** Tiles that are shown before a person asks for all of them. */
+const FIRST_TILES = 16;
 type Fit = NonNullable<FleetItem["fit"]>;
 const FITS: Readonly<Record<Fit, string>> = {
-  best: "best",
-  worse: "worse",
+  best: "fits best",
+  worse: "fits, less well aligned",
   no: "does not fit",
-  unknown: "not known",
+  unknown: "not computed yet",
 };
 const fitOf = (item: FleetItem): Fit => item.fit ?? "unknown";
 /** Arrows go from tile to tile; Tab does as well. */
 const onTileArrows = onArrows("button");
 
 export function FleetStrip() {
-  const { kind, items = [] } = useTrait("fleet");
-  const isTable = kind === "classes" && items.length > MAX_ROWS;
+  const { kind, items = [], heat } = useTrait("fleet");
+  const node = useTrait("node");
+  const look = useLook();
+  const [isByRack, setByRack] = useState(false);
+  const hasRacks = Boolean(heat?.cells?.length);
+  if (kind !== "classes") {
+    return (
+      <div className="dra-fleet" hidden={!items.length}>
+        {items.length > 0 && <Tiles />}
+      </div>
+    );
+  }
+  const isTable = items.length > MAX_ROWS;
   return (
-    <div className="dra-fleet" hidden={!items.length}>
-      {items.length > 0 && (isTable ? <ClassTable /> : kind === "classes" ? <Classes /> : <Tiles />)}
-      {items.length > 0 && !isTable && <Key items={items} />}
-    </div>
+    <>
+      {hasRacks && (
+        <button
+          type="button"
+          className={`dra-button dra-by-rack${isByRack ? " is-on" : ""}`}
+          aria-pressed={isByRack}
+          title="Show the racks as a heat map"
+          onClick={() => setByRack(!isByRack)}
+        >
+          Racks
+        </button>
+      )}
+      <div className="dra-fleet is-wide" hidden={!items.length}>
+        {hasRacks && isByRack && heat ? (
+          <HeatMap map={heat} shown={node} onPick={look} />
+        ) : (
+          <>
+            {isTable ? <ClassTable /> : <Classes />}
+            {!isTable && <Key items={items} />}
+          </>
+        )}
+      </div>
+    </>
   );
 }
 
@@ -37,13 +70,20 @@ function useLook(): (name: string) => void {
 
 function Tiles() {
   const [{ items = [], total = 0, best }, node] = [useTrait("fleet"), useTrait("node")];
+  const [isWhole, setWhole] = useState(false);
   const look = useLook();
+  // One tile too many is shown rather than hidden behind a button.
+  const isCut = !isWhole && items.length > FIRST_TILES + 1;
+  const first = items.slice(0, FIRST_TILES);
+  const looked = isCut && !first.some((item) => item.id === node) ? items.filter((item) => item.id === node) : [];
+  const shown = isCut ? [...first, ...looked] : items;
   return (
     <div className="dra-tiles" role="group" aria-label={counted(total, "node")} onKeyDown={onTileArrows}>
-      {items.map((item) => {
+      {shown.map((item) => {
         const pinned = item.pinned ? "; planned on this node only" : "";
         const here = item.id === best ? "; the plan is here" : "";
-        const words = `${item.id}: ${item.detail || FITS[fitOf(item)]}${pinned}${here}`;
+        const state = item.word ? ` (${item.word})` : "";
+        const words = `${item.id}: ${item.detail || FITS[fitOf(item)]}${state}${pinned}${here}`;
         return (
           <button
             key={item.id}
@@ -56,10 +96,19 @@ function Tiles() {
             title={words}
             onClick={() => look(item.id)}
           >
-            <span>{item.label}</span>
+            <span>
+              {item.id === best && <b aria-hidden="true">★ </b>}
+              {item.label}
+              {item.word && <i>{item.word}</i>}
+            </span>
           </button>
         );
       })}
+      {items.length > FIRST_TILES + 1 && (
+        <button type="button" className="dra-link" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
+          {isWhole ? "Show fewer" : `All ${counted(total, "node")}`}
+        </button>
+      )}
     </div>
   );
 }
@@ -68,7 +117,7 @@ function Classes() {
   const [{ items = [], total = 0 }, node] = [useTrait("fleet"), useTrait("node")];
   const look = useLook();
   const most = Math.max(1, ...items.map((item) => item.nodes ?? 1));
-  const label = `Classes of equal nodes, ${counted(total, "node")} in all`;
+  const label = `Types of identical nodes, ${counted(total, "node")} in all`;
   return (
     <div className="dra-classes" role="group" aria-label={label} onKeyDown={onTileArrows}>
       {items.map((item) => {
@@ -104,7 +153,7 @@ function Classes() {
 function ClassTable() {
   const { items = [] } = useTrait("fleet");
   const look = useLook();
-  // A class without a name of its own is "like" its first node: that needs no column as well.
+  // A type without a name of its own is "like" its first node: that needs no column as well.
   const isNamed = useMemo(() => items.some((item) => !item.label?.endsWith(item.id)), [items]);
   const rows = useMemo(
     () =>
@@ -114,10 +163,10 @@ function ClassTable() {
       }),
     [items, isNamed],
   );
-  const columns = ["class", "nodes", "fits"];
+  const columns = ["type", "nodes", "fits"];
   return (
     <Table
-      label="Classes of equal nodes"
+      label="Types of identical nodes"
       columns={isNamed ? [...columns, "first node"] : columns}
       widths={isNamed ? [120, 54, 120, 80] : [130, 54, 160]}
       rows={rows}

@@ -1,15 +1,17 @@
-// The PCIe/NUMA graph page over the view, shut off from the notebook by a sandbox.
-import { type RefObject, useLayoutEffect, useMemo, useRef } from "react";
+// The tree of PCIe roots and NUMA nodes, beside the picture: an SVG of this page, so no policy bars it.
+import { type RefObject, useLayoutEffect, useRef } from "react";
 import { Icon } from "../view/icon";
+import type { Light } from "../view/light";
 import { useChannel, useTrait } from "./model";
+import { DeviceTree } from "./picture";
 
 /** `back` is the button that opens it. */
-export function GraphPanel({ back }: { back: RefObject<HTMLButtonElement | null> }) {
+export function GraphPanel({ back, light }: { back: RefObject<HTMLButtonElement | null>; light: Light }) {
   const channel = useChannel();
-  const [page, node] = [useTrait("graph_html"), useTrait("node")];
+  const [svg, node] = [useTrait("graph"), useTrait("node")];
   const button = useRef<HTMLButtonElement>(null);
-  const isOpen = Boolean(page);
-  const shown = useMemo(() => page && themed(page), [page]);
+  const tree = useRef<HTMLDivElement>(null);
+  const isOpen = Boolean(svg);
   useLayoutEffect(() => {
     if (isOpen) button.current?.focus();
   }, [isOpen]);
@@ -37,16 +39,9 @@ export function GraphPanel({ back }: { back: RefObject<HTMLButtonElement | null>
               Close
             </button>
           </div>
-          <iframe sandbox="allow-scripts" title={`Graph of ${node}`} srcDoc={shown} />
+          <DeviceTree root={tree} svg={svg} light={light} onProblem={() => {}} className="dra-graph-tree" />
         </>
       )}
     </section>
   );
-}
-
-/** The page follows the browser's colour scheme, which is not JupyterLab's theme. */
-function themed(page: string): string {
-  const light = document.body.dataset.jpThemeLight;
-  const theme = light === undefined ? "" : ` class="dra-${light === "false" ? "dark" : "light"}"`;
-  return page.replace('<html lang="en">', `<html lang="en"${theme}>`);
 }

@@ -13,20 +13,20 @@ import { GraphPanel } from "./graph_panel";
 import { useChannel, useTrait } from "./model";
 import { NodeRow } from "./node_row";
 import { Picture } from "./picture";
-import { save, toPng } from "./png";
+import { PictureMenu } from "./picture_menu";
 import { useChoosing } from "./use_choosing";
 
 const SHOWN: readonly (readonly [HardwareViewModel["show"], string, string])[] = [
-  ["best", "best", "The best allocation"],
-  ["scheduler", "kube-scheduler", "What kube-scheduler takes with this manifest"],
-  ["plain", "no links", "What kube-scheduler takes with counts and selectors only"],
-  ["both", "both", "Best and kube-scheduler over each other"],
+  ["best", "Best", "The best allocation"],
+  ["scheduler", "Scheduler", "What kube-scheduler allocates with this manifest"],
+  ["plain", "Scheduler, no links", "What kube-scheduler allocates with counts and selectors only"],
+  ["both", "Difference", "The best allocation and kube-scheduler's over each other"],
 ];
 
 function HardwareView() {
   const channel = useChannel();
   const light = useLight(channel);
-  const [svg, problem] = [useTrait("svg"), useTrait("problem")];
+  const [svg, problem, graphSvg] = [useTrait("svg"), useTrait("problem"), useTrait("graph")];
   const [own, setOwn] = useState("");
   const choosing = useChoosing();
   const picture = useRef<HTMLDivElement>(null);
@@ -42,26 +42,16 @@ function HardwareView() {
     channel.send({ type: "dismiss-problem" });
     setOwn("");
   };
-  const savePng = async () => {
-    const name = channel.get("node").replace(/[^A-Za-z0-9._-]+/g, "-") || "node";
-    try {
-      if (picture.current) save(await toPng(svg, picture.current), `${name}.png`);
-      setOwn("");
-    } catch (error) {
-      setOwn(error instanceof Error ? error.message : String(error));
-    }
-  };
   return (
     <>
       <div className="dra-hardware-head">
         <h3>Where it fits</h3>
-        <ShowToggle />
+        <FleetStrip />
       </div>
-      <FleetStrip />
       <PaneProblem text={problem || own} onHide={hideProblem} />
       <EmptyState />
       <div className="dra-hardware-body" hidden={!svg}>
-        <NodeRow>
+        <NodeRow toggle={<ShowToggle />}>
           <button
             ref={example}
             type="button"
@@ -72,33 +62,28 @@ function HardwareView() {
             onClick={() => choosing.turn(!choosing.isOn)}
           >
             <Icon name="check" />
-            <span className="dra-last-word">By example</span>
+            <span className="dra-word">By example</span>
           </button>
           <button
             ref={graph}
             type="button"
-            className="dra-button"
+            className={`dra-button${graphSvg ? " is-on" : ""}`}
+            aria-pressed={Boolean(graphSvg)}
             aria-label="Graph"
-            title="The PCIe and NUMA tree as a graph"
-            onClick={() => channel.send({ type: "graph" })}
+            title="The PCIe and NUMA tree beside the picture"
+            onClick={() => channel.send({ type: graphSvg ? "close-graph" : "graph" })}
           >
             <Icon name="graph" />
+            <span className="dra-word">Graph</span>
           </button>
-          <button
-            type="button"
-            className="dra-button"
-            aria-label="Save as PNG"
-            title="Save the picture as a PNG file"
-            onClick={() => void savePng()}
-          >
-            <Icon name="image" />
-            <span className="dra-word">PNG</span>
-          </button>
+          <PictureMenu picture={picture} onProblem={setOwn} />
         </NodeRow>
+        <div className="dra-beside">
+          <Picture root={picture} light={light} choosing={choosing} onEnd={endChoosing} onProblem={setOwn} />
+          <GraphPanel back={graph} light={light} />
+        </div>
         <ByExample choosing={choosing} onEnd={endChoosing} />
-        <Picture root={picture} light={light} choosing={choosing} onEnd={endChoosing} onProblem={setOwn} />
       </div>
-      <GraphPanel back={graph} />
     </>
   );
 }

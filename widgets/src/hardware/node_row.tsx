@@ -3,19 +3,16 @@ import type { ReactNode } from "react";
 import { Icon } from "../view/icon";
 import { useChannel, useTrait } from "./model";
 
-export function NodeRow({ children }: { children: ReactNode }) {
+/** `toggle` chooses what is drawn. */
+export function NodeRow({ toggle, children }: { toggle: ReactNode; children: ReactNode }) {
   const channel = useChannel();
   const [name, caption, best] = [useTrait("node"), useTrait("caption"), useTrait("fleet").best ?? ""];
   return (
     <div className="dra-node-row">
-      <b className="dra-node-name" title={name}>
-        {name}
-      </b>
-      {caption && (
-        <span className="dra-hint dra-equal" title={caption}>
-          {caption}
-        </span>
-      )}
+      <span className="dra-node-title">
+        <b className="dra-node-name">{name}</b>
+        {caption && <span className="dra-hint dra-equal">{caption}</span>}
+      </span>
       {best && best !== name && (
         <button
           type="button"
@@ -26,9 +23,11 @@ export function NodeRow({ children }: { children: ReactNode }) {
           Show the best
         </button>
       )}
-      <span className="dra-gap" />
-      <Pin node={name} />
-      {children}
+      {toggle}
+      <span className="dra-node-tools">
+        <Pin node={name} />
+        {children}
+      </span>
     </div>
   );
 }

@@ -1,22 +1,24 @@
-// The picture of a node: shown, lit up, and walked through with the keyboard like a tree.
+// A picture of a node: shown, lit up, and walked through with the keyboard like a tree.
 import { type KeyboardEvent, type RefObject, type SyntheticEvent, useEffect, useLayoutEffect } from "react";
 import { type Light, useLit } from "../view/light";
-import { useTrait } from "./model";
-import { fit, focusItem, itemsOf, nextItem, show } from "./tree";
+import { useChannel, useTrait } from "./model";
+import { DEVICES, devicesOf, focusItem, itemsOf, light as lightUp, nextItem, requestsOf, show } from "./tree";
 import type { Choosing } from "./use_choosing";
 
 interface Props {
   root: RefObject<HTMLDivElement | null>;
+  svg: string;
   light: Light;
-  choosing: Choosing;
-  /** Esc while devices are chosen. */
-  onEnd(event: KeyboardEvent): void;
   /** Says why the picture cannot be shown; "" when it can. */
   onProblem(words: string): void;
+  className: string;
+  /** A device was clicked, or Space was pressed on it; returns whether that did anything. */
+  onDevice?(item: Element, isBack: boolean): boolean;
+  onKey?(event: KeyboardEvent): void;
 }
 
-export function Picture({ root, light, choosing, onEnd, onProblem }: Props) {
-  const [svg, isStale] = [useTrait("svg"), useTrait("stale")];
+/** An SVG of devices as a tree: the picture of the hardware, and the tree of its places. */
+export function DeviceTree({ root, svg, light, onProblem, className, onDevice, onKey }: Props) {
   const lit = useLit(light);
   // biome-ignore lint/correctness/useExhaustiveDependencies: it runs when there is another picture
   useLayoutEffect(() => {
@@ -30,45 +32,23 @@ export function Picture({ root, light, choosing, onEnd, onProblem }: Props) {
     }
   }, [svg]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another picture is marked as well
-  useLayoutEffect(() => {
-    for (const item of root.current?.querySelectorAll("[data-id]") ?? []) {
-      const isMeant = item.getAttribute("data-id") === lit || item.getAttribute("data-request") === lit;
-      item.classList.toggle("dra-hw-lit", lit !== "" && isMeant);
-    }
-  }, [svg, lit]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another picture is marked as well
-  useLayoutEffect(() => {
-    for (const item of root.current?.querySelectorAll("[data-id]") ?? []) {
-      const isPicked = choosing.isOn && choosing.picked.has(item.getAttribute("data-id") ?? "");
-      item.classList.toggle("dra-hw-picked", isPicked);
-      const isItem = choosing.isOn && item.getAttribute("role") === "treeitem";
-      if (isItem) item.setAttribute("aria-selected", String(isPicked));
-      else item.removeAttribute("aria-selected");
-    }
-  }, [svg, choosing.isOn, choosing.picked]);
-  useEffect(() => {
-    const node = root.current;
-    if (!node || typeof ResizeObserver === "undefined") return;
-    const sizes = new ResizeObserver(() => fit(node));
-    sizes.observe(node);
-    return () => sizes.disconnect();
-  }, [root]);
+  useLayoutEffect(() => lightUp(root.current, lit), [svg, lit]);
 
-  const point = (event: SyntheticEvent) =>
-    light.point((event.target as Element).closest("[data-id]")?.getAttribute("data-id") ?? "");
-  const toggle = (target: Element | null): boolean => {
-    const device = target?.closest('[role="treeitem"][data-id]')?.getAttribute("data-id");
-    if (!choosing.isOn || !device) return false;
-    choosing.toggle(device);
-    return true;
+  const point = (event: SyntheticEvent) => {
+    const item = (event.target as Element).closest(DEVICES);
+    light.point(item?.getAttribute("data-id") ?? requestsOf(item)[0] ?? devicesOf(item)[0] ?? "");
   };
-  const onClick = (event: SyntheticEvent<HTMLElement>) => {
+  const press = (target: Element | null, isBack: boolean): boolean => {
+    const item = target?.closest(`[role="treeitem"]:is(${DEVICES})`);
+    return Boolean(item && onDevice?.(item, isBack));
+  };
+  const onClick = (event: React.MouseEvent<HTMLElement>) => {
     const item = (event.target as Element).closest<SVGElement>('[role="treeitem"]');
     if (item) focusItem(itemsOf(event.currentTarget), item);
-    toggle(event.target as Element);
+    press(event.target as Element, event.shiftKey);
   };
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
-    onEnd(event);
+    onKey?.(event);
     const items = itemsOf(event.currentTarget);
     const here = items.indexOf(document.activeElement as SVGElement);
     const item = items[here];
@@ -78,16 +58,15 @@ export function Picture({ root, light, choosing, onEnd, onProblem }: Props) {
     if (!next && !isPress) return;
     event.preventDefault();
     if (next) focusItem(items, next);
-    else if (event.key !== " " || !toggle(item)) {
-      const device = item.getAttribute("data-id");
-      if (device) light.point(item.getAttribute("data-request") ?? device);
+    else if (event.key !== " " || !press(item, event.shiftKey)) {
+      const meant = requestsOf(item)[0] ?? devicesOf(item)[0];
+      if (meant) light.point(meant);
     }
   };
-  const names = ["dra-picture", isStale && "is-stale", choosing.isOn && "is-choosing"];
   return (
     <div
       ref={root}
-      className={names.filter(Boolean).join(" ")}
+      className={className}
       onPointerOver={point}
       onPointerLeave={() => light.point("")}
       onFocus={point}
@@ -96,4 +75,73 @@ export function Picture({ root, light, choosing, onEnd, onProblem }: Props) {
       onKeyDown={onKeyDown}
     />
   );
+}
+
+interface PictureProps {
+  root: RefObject<HTMLDivElement | null>;
+  light: Light;
+  choosing: Choosing;
+  /** Esc while devices are chosen. */
+  onEnd(event: KeyboardEvent): void;
+  onProblem(words: string): void;
+}
+
+/** The picture of the hardware, laid out for the width that it has here, with the devices that a person chose. */
+export function Picture({ root, light, choosing, onEnd, onProblem }: PictureProps) {
+  const [svg, isStale] = [useTrait("svg"), useTrait("stale")];
+  useOwnWidth(root);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another picture is marked as well
+  useLayoutEffect(() => {
+    for (const item of root.current?.querySelectorAll(DEVICES) ?? []) {
+      const isPicked = choosing.isOn && devicesOf(item).some((device) => choosing.picked.has(device));
+      item.classList.toggle("dra-hw-picked", isPicked);
+      const isItem = choosing.isOn && item.getAttribute("role") === "treeitem";
+      if (isItem) item.setAttribute("aria-selected", String(isPicked));
+      else item.removeAttribute("aria-selected");
+    }
+  }, [svg, choosing.isOn, choosing.picked]);
+  const onDevice = (item: Element, isBack: boolean) => {
+    if (choosing.isOn) choosing.press(devicesOf(item), isBack);
+    return choosing.isOn;
+  };
+  const names = ["dra-picture", isStale && "is-stale", choosing.isOn && "is-choosing"];
+  return (
+    <DeviceTree
+      root={root}
+      svg={svg}
+      light={light}
+      onProblem={onProblem}
+      className={names.filter(Boolean).join(" ")}
+      onDevice={onDevice}
+      onKey={onEnd}
+    />
+  );
+}
+
+/** Milliseconds for which a width has to stay before the picture is laid out for it. */
+const PAUSE = 120;
+/** What the pane keeps for its scroll bar, and the least change that is worth another picture, in pixels. */
+const [BAR, STEP] = [14, 8];
+
+/** Tell Python how wide the picture may be; a view that is not shown says nothing. */
+function useOwnWidth(root: RefObject<HTMLDivElement | null>): void {
+  const channel = useChannel();
+  useEffect(() => {
+    const node = root.current;
+    if (!node || typeof ResizeObserver === "undefined") return;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const tell = () => {
+      const width = Math.floor(node.clientWidth - BAR);
+      if (width > 0 && Math.abs(width - channel.get("width")) >= STEP) channel.set({ width });
+    };
+    const sizes = new ResizeObserver(() => {
+      clearTimeout(timer);
+      timer = setTimeout(tell, PAUSE);
+    });
+    sizes.observe(node);
+    return () => {
+      clearTimeout(timer);
+      sizes.disconnect();
+    };
+  }, [channel, root]);
 }

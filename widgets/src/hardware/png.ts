@@ -42,24 +42,35 @@ export function standalone(svg: SVGSVGElement): SVGSVGElement {
   return copy;
 }
 
-/** Make the PNG of a picture as it looks inside `place`, on its background. Throws an Error when the browser cannot. */
-export async function toPng(text: string, place: HTMLElement): Promise<Blob> {
+/** Return a picture with the colours and the ground that it has inside `place`. */
+function painted(text: string, place: HTMLElement): { svg: SVGSVGElement; width: number; height: number } {
   const stage = document.createElement("div");
-  stage.style.cssText = "position:absolute;left:-100000px;top:0;width:460px";
+  stage.style.cssText = "position:absolute;left:-100000px;top:0";
   const svg = safeSvg(text);
   stage.append(svg);
   place.append(stage);
-  const size = svg.viewBox.baseVal;
-  const background = getComputedStyle(place).backgroundColor;
+  const { width, height } = svg.viewBox.baseVal;
   const copy = standalone(svg);
   stage.remove();
-  copy.setAttribute("width", String(size.width * SCALE));
-  copy.setAttribute("height", String(size.height * SCALE));
+  return { svg: copy, width, height };
+}
+
+/** Return the text of an SVG file of a picture as it looks inside `place`. */
+export function toSvg(text: string, place: HTMLElement): string {
+  return new XMLSerializer().serializeToString(painted(text, place).svg);
+}
+
+/** Make the PNG of a picture as it looks inside `place`, on its background. Throws an Error when the browser cannot. */
+export async function toPng(text: string, place: HTMLElement): Promise<Blob> {
+  const background = getComputedStyle(place).backgroundColor;
+  const { svg, width, height } = painted(text, place);
+  svg.setAttribute("width", String(width * SCALE));
+  svg.setAttribute("height", String(height * SCALE));
   const image = new Image();
-  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(copy))}`;
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(svg))}`;
   await image.decode();
   const canvas = document.createElement("canvas");
-  [canvas.width, canvas.height] = [Math.ceil(size.width * SCALE), Math.ceil(size.height * SCALE)];
+  [canvas.width, canvas.height] = [Math.ceil(width * SCALE), Math.ceil(height * SCALE)];
   const context = canvas.getContext("2d");
   if (!context) throw new Error("This browser cannot make a PNG.");
   context.fillStyle = background;
@@ -68,6 +79,17 @@ export async function toPng(text: string, place: HTMLElement): Promise<Blob> {
   return new Promise((done, fail) =>
     canvas.toBlob((blob) => (blob ? done(blob) : fail(new Error("This browser cannot make a PNG."))), "image/png"),
   );
+}
+
+/** Put a PNG on the clipboard and return what to tell the person. Throws an Error where the browser bars it. */
+export async function copyPng(png: Promise<Blob>): Promise<string> {
+  try {
+    // the promise itself: Safari allows the clipboard only in the press of the button
+    await navigator.clipboard.write([new ClipboardItem({ "image/png": png })]);
+  } catch {
+    throw new Error("This browser does not let pages copy pictures. Save the picture as PNG instead.");
+  }
+  return "Copied";
 }
 
 /** Let the person save a file. */

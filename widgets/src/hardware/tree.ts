@@ -1,9 +1,20 @@
-// The picture of a node as elements: brought in, split from its legend, and walked through like a tree.
+// A picture of a node as elements: brought in, split from its legend, and walked through like a tree.
 import { safeSvg } from "./safe_svg";
 
 export const itemsOf = (root: Element): readonly SVGElement[] => [
   ...root.querySelectorAll<SVGElement>('[role="treeitem"]'),
 ];
+
+/** Everything on a picture that stands for devices: one each, or a block of like ones. */
+export const DEVICES = "[data-id], [data-ids]";
+
+/** The devices that an item stands for; of a block those that are free come first. */
+export const devicesOf = (item: Element | null | undefined): readonly string[] =>
+  (item?.getAttribute("data-ids") ?? item?.getAttribute("data-id") ?? "").split(" ").filter(Boolean);
+
+/** The requests that chose a device of an item. */
+export const requestsOf = (item: Element | null | undefined): readonly string[] =>
+  (item?.getAttribute("data-request") ?? "").split(" ").filter(Boolean);
 
 /** Show another picture in `root`; the focus stays on its item. Throws when the text is no SVG. */
 export function show(root: HTMLElement, text: string): void {
@@ -12,7 +23,14 @@ export function show(root: HTMLElement, text: string): void {
   if (text) root.append(...apart(safeSvg(text)));
   const again = held ? itemsOf(root).find((item) => key(item) === held) : undefined;
   if (again) focusItem(itemsOf(root), again);
-  fit(root);
+}
+
+/** Mark the items that are meant by a request's name or a device id. */
+export function light(root: Element | null, lit: string): void {
+  for (const item of root?.querySelectorAll(DEVICES) ?? []) {
+    const isMeant = lit !== "" && (requestsOf(item).includes(lit) || devicesOf(item).includes(lit));
+    item.classList.toggle("dra-hw-lit", isMeant);
+  }
 }
 
 function box(className: string, content: Element): HTMLElement {
@@ -22,40 +40,31 @@ function box(className: string, content: Element): HTMLElement {
   return node;
 }
 
-/** Widths in pixels between which a picture may be scaled; below the first one the pane itself is narrower. */
-const [NATURAL, LARGEST] = [460, 620];
-
-/** Scale a picture up where there is height for it, never down to fit: it must stay legible, so it scrolls instead. */
-export function fit(root: HTMLElement): void {
-  const [svg, legend] = [root.querySelector("svg"), root.querySelector<HTMLElement>(".dra-legend")];
-  const [, , width, height] = (svg?.getAttribute("viewBox") ?? "").split(/[\s,]+/).map(Number);
-  if (!width || !height) return;
-  const room = root.clientHeight - (legend?.offsetHeight ?? 0) - 8;
-  const best = Math.round(Math.max(NATURAL, Math.min(LARGEST, (room * width) / height)));
-  root.style.setProperty("--dra-picture-width", `${best}px`);
-}
-
-/** The legend as a picture of its own, so that it stays in sight while the hardware scrolls. */
+/**
+ * The hardware, and the legend as a picture of its own, so that it stays in sight while the hardware scrolls.
+ *
+ * The name of the node, which stands above the hardware in a file, is left out: the view has it over the picture.
+ */
 function apart(svg: SVGSVGElement): readonly Element[] {
   const pane = box("dra-picture-pane", svg);
   const legend = svg.querySelector(".dra-hw-legend");
-  const top = Number(svg.dataset.legend);
+  const [top, bottom] = [Number(svg.dataset.top ?? 0), Number(svg.dataset.legend)];
   const [x, y, width, height] = (svg.getAttribute("viewBox") ?? "").split(/[\s,]+/).map(Number);
-  if (!legend || !(top > 0) || x === undefined || y === undefined || !width || !height || height <= top) return [pane];
+  if (!legend || !(bottom > top) || x === undefined || y === undefined || !width || !height || height <= bottom) {
+    return [pane];
+  }
   const below = svg.cloneNode(false) as SVGSVGElement;
-  below.setAttribute("viewBox", `${x} ${top} ${width} ${height - top}`);
-  below.setAttribute("height", String(height - top));
+  below.setAttribute("viewBox", `${x} ${bottom} ${width} ${height - bottom}`);
+  below.setAttribute("height", String(height - bottom));
   below.setAttribute("role", "presentation");
   below.removeAttribute("aria-label");
   below.append(legend);
-  svg.setAttribute("viewBox", `${x} ${y} ${width} ${top}`);
-  svg.setAttribute("height", String(top));
+  svg.setAttribute("viewBox", `${x} ${y + top} ${width} ${bottom - top}`);
+  svg.setAttribute("height", String(bottom - top));
   return [pane, box("dra-legend", below)];
 }
 
-const key = (item: Element | null): string =>
-  item?.getAttribute("data-id") ??
-  `${item?.getAttribute("data-level") ?? ""} ${item?.getAttribute("data-value") ?? ""}`;
+const key = (item: Element | null): string => item?.getAttribute("data-ids") ?? item?.getAttribute("data-id") ?? "";
 
 /** One item is the tab stop. */
 export function focusItem(items: readonly SVGElement[], item: SVGElement): void {
@@ -75,7 +84,7 @@ export function nextItem(pressed: string, items: readonly SVGElement[], here: nu
     case "ArrowRight":
       return item?.querySelector<SVGElement>('[role="treeitem"]') ?? items[here + 1];
     case "ArrowLeft":
-      return item?.parentElement?.closest<SVGElement>('[role="treeitem"]') ?? undefined;
+      return item?.parentElement?.closest<SVGElement>('[role="treeitem"]') ?? items[here - 1];
     case "Home":
       return items[0];
     case "End":

@@ -8,7 +8,8 @@ export interface Choosing {
   readonly isOn: boolean;
   readonly picked: ReadonlySet<string>;
   turn(isOn: boolean): void;
-  toggle(device: string): void;
+  /** Choose a device or give it up; of a block of like devices choose one more, or with `isBack` one less. */
+  press(devices: readonly string[], isBack: boolean): void;
 }
 
 export function useChoosing(): Choosing {
@@ -30,10 +31,12 @@ export function useChoosing(): Choosing {
     setOn(to);
     pick(NONE);
   };
-  const toggle = (device: string) => {
+  const press = (devices: readonly string[], isBack: boolean) => {
     const next = new Set(picked);
-    if (!next.delete(device)) next.add(device);
+    const [free, held] = [devices.find((one) => !next.has(one)), [...devices].reverse().find((one) => next.has(one))];
+    if (held !== undefined && (isBack || free === undefined)) next.delete(held);
+    else if (free !== undefined && !isBack) next.add(free);
     pick(next);
   };
-  return { isOn, picked, turn, toggle };
+  return { isOn, picked, turn, press };
 }

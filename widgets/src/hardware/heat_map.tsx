@@ -1,0 +1,55 @@
+// Racks as a grid of cells: the darker, the more. Words say the value of each cell; the arrows go from cell to cell.
+import type { HeatMap as Values } from "../generated/models";
+import { onArrows } from "../view/keys";
+
+const onCellArrows = onArrows("button");
+
+/** Racks up to which each cell has its name on it. */
+const NAMED = 40;
+
+/** `shown` is the node whose rack is marked; `onPick` gets the node that a rack offers to look at. */
+export function HeatMap({ map, shown, onPick }: { map: Values; shown?: string; onPick(node: string): void }) {
+  const { title = "", source = "", grades = [], cells = [] } = map;
+  const isNamed = cells.length <= NAMED;
+  return (
+    <div className="dra-heat">
+      <div
+        className={`dra-heat-cells${isNamed ? " is-named" : ""}`}
+        role="group"
+        aria-label={title}
+        onKeyDown={onCellArrows}
+      >
+        {cells.map((cell, at) => (
+          <button
+            key={cell.rack}
+            type="button"
+            className="dra-heat-cell"
+            data-grade={cell.grade}
+            data-key={cell.rack}
+            aria-label={cell.words}
+            title={cell.words}
+            aria-pressed={cell.node !== "" && cell.node === shown}
+            tabIndex={at ? -1 : 0}
+            onClick={() => cell.node && onPick(cell.node)}
+          >
+            {isNamed && <span>{cell.rack}</span>}
+          </button>
+        ))}
+      </div>
+      <div className="dra-heat-key">
+        <span>{title}:</span>
+        {grades.map(
+          (words, grade) =>
+            words &&
+            cells.some((cell) => cell.grade === grade) && (
+              <span key={words}>
+                <span className="dra-heat-cell" data-grade={grade} />
+                {words}
+              </span>
+            ),
+        )}
+        <span className="dra-hint">racks from the {source}</span>
+      </div>
+    </div>
+  );
+}
