@@ -35,6 +35,7 @@ _WORDS = {
     State.SKIPPED: "skipped",
     State.UNKNOWN: "unknown",
 }
+_PLURAL = {State.INELIGIBLE: "do not match"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ def _outline(item: Element, mark: Mark, state: DeviceState, ink: Ink) -> None:
         outline(item, *place, class_="dra-hw-pattern", fill=f"url(#{ink.prefix}-{_PATTERN[state.state]})")
     if state.unhealthy:
         right, bottom = mark.x + mark.width, mark.y + mark.height
-        for x1, y1, x2, y2 in ((mark.x, mark.y, mark.x + 12, mark.y + 12), (right - 12, bottom - 12, right, bottom)):
+        for x1, y1, x2, y2 in ((mark.x, mark.y, mark.x + 9, mark.y + 9), (right - 9, bottom - 9, right, bottom)):
             element(item, "line", x1=x1, y1=y1, x2=x2, y2=y2, class_="dra-hw-sick")
 
 
@@ -207,7 +208,11 @@ def _block(parent: Element, mark: Mark, ink: Ink, level: int) -> None:
     taken.pop("", None)
     rest = Counter(state.state for state in states if not (state.chosen or state.scheduler))
     counts = [(f"{ink.letter(request)} {count}", count) for request, count in taken.items()]
-    counts += [(f"{rest[state]} {state.value}", rest[state]) for state in State if rest[state] and state != State.FREE]
+    counts += [
+        (f"{rest[state]} {_PLURAL.get(state, state.value)}", rest[state])
+        for state in State
+        if rest[state] and state != State.FREE
+    ]
     counts.append((f"{rest[State.FREE]} free", rest[State.FREE]))
     words = " · ".join(line for line, _ in counts)
     lines = wrap(words, SIZE, mark.width - 16)

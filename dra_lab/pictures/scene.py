@@ -159,19 +159,15 @@ class _Layout:
 
     def _flow(self, devices: Sequence[Locality], inner: float, top: float) -> list[Mark]:
         """Put devices into rows from left to right; more than MANY like devices are one block."""
-        like: dict[tuple[str, str, str], list[Locality]] = defaultdict(list)
-        for locality in devices:
-            like[_likeness(locality)].append(locality)
         marks: list[Mark] = []
         x, row_height = 0.0, 0.0
-        for group in like.values():
-            for members in [tuple(group)] if len(group) > MANY else [(one,) for one in group]:
-                mark = self._mark(members, inner)
-                if x and x + mark.width > inner:
-                    top, x, row_height = top + row_height + GAP, 0.0, 0.0
-                marks.append(dataclasses.replace(mark, x=PAD + x, y=top))
-                x += mark.width + GAP
-                row_height = max(row_height, mark.height)
+        for members in in_blocks(devices):
+            mark = self._mark(members, inner)
+            if x and x + mark.width > inner:
+                top, x, row_height = top + row_height + GAP, 0.0, 0.0
+            marks.append(dataclasses.replace(mark, x=PAD + x, y=top))
+            x += mark.width + GAP
+            row_height = max(row_height, mark.height)
         return _centred(marks)
 
     def _mark(self, members: tuple[Locality, ...], room: float) -> Mark:
@@ -203,8 +199,17 @@ def _narrowest_card(card: Card, devices: Sequence[Locality]) -> float:
     return narrowest_map(card, devices) if card.slices else _NARROWEST[COUNTERS]
 
 
-def _likeness(locality: Locality) -> tuple[str, str, str]:
-    return (locality.kind, locality.label, locality.device.driver)
+def in_blocks(devices: Sequence[Locality]) -> list[tuple[Locality, ...]]:
+    """Return the devices of a place in their order, more than MANY like ones together where the first of them is."""
+    like: dict[tuple[str, str, str], list[Locality]] = defaultdict(list)
+    for one in devices:
+        like[one.kind, one.label, one.device.driver].append(one)
+    found: dict[DeviceID, tuple[Locality, ...]] = {}
+    for one in devices:
+        group = like[one.kind, one.label, one.device.driver]
+        members = tuple(group) if len(group) > MANY else (one,)
+        found.setdefault(members[0].device, members)
+    return list(found.values())
 
 
 def _block_name(members: Sequence[Locality]) -> str:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import split_request
 from dra_lab.model.plan import Plan
-from dra_lab.pictures.boxes import LINE, MANY, SIZE
+from dra_lab.pictures.boxes import LINE, SIZE
 from dra_lab.pictures.captions import heading, place_words, short_name, wrap
 from dra_lab.pictures.letters import colours, letters
 from dra_lab.pictures.marks import CLASSES
+from dra_lab.pictures.scene import in_blocks
 from dra_lab.pictures.shapes import Element, element, outline, say, text, title, to_text
 from dra_lab.pictures.states import DeviceState, device_states, shown
 from dra_lab.pictures.style import style_sheet
@@ -78,7 +78,7 @@ class _Drawing:
             middle = below + _ROW / 2 - 2
             _edge(item, x, middle)
             below = self.place(item, deeper, depth + 1, below)
-        for group in _groups(branch.devices):
+        for group in in_blocks(branch.devices):
             middle = below + _ROW / 2 - 2
             _edge(item, x, middle)
             below = self._devices(item, group, depth + 1, below)
@@ -118,10 +118,3 @@ class _Drawing:
 
 def _edge(parent: Element, x: float, y: float) -> None:
     element(parent, "line", x1=x + 6, y1=y, x2=x + _STEP - 3, y2=y, class_="dra-hw-edge")
-
-
-def _groups(devices: Sequence[Locality]) -> list[list[Locality]]:
-    like: dict[tuple[str, str, str], list[Locality]] = defaultdict(list)
-    for locality in devices:
-        like[locality.kind, locality.label, locality.device.driver].append(locality)
-    return [part for group in like.values() for part in ([group] if len(group) > MANY else [[one] for one in group])]

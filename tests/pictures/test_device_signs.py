@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree as ET
 
-from small_nodes import NUMA, a_slice, cluster, device, gpu
+from small_nodes import NUMA, ROOT, a_slice, cluster, device, gpu
 from small_plans import a_plan, busy_cluster, held
 
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import Placement
 from dra_lab.pictures.hardware import hardware_svg
+from dra_lab.pictures.tree_svg import tree_svg
 from dra_lab.sources import load_cluster
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -44,7 +45,9 @@ def test_the_legend_has_only_what_occurs():
 
 def test_who_uses_devices_is_written_below():
     """Readable without a pointer."""
-    assert legend(hardware_svg(busy_cluster(), "n1"))[-1].startswith("In use by team/other (")
+    root = ET.fromstring(hardware_svg(busy_cluster(), "n1"))
+    notes = next(e for e in root.iter() if e.get("class") == "dra-hw-notes")
+    assert "".join(notes.itertext()).strip() == "In use by team/other (2 devices)."
 
 
 def test_a_shareable_device_says_what_is_left():
@@ -88,3 +91,18 @@ def test_the_nvlink_domain_is_named_and_drawn():
     svg = hardware_svg(world, world.node_names[0])
     assert "NVLink domain" in legend(svg)
     assert re.search(r"NVLink domain [0-9a-f-]+\.1, with 3 other nodes", svg)
+
+
+def test_devices_of_a_place_keep_their_order():
+    """A device without a model stands between its neighbours, not after them."""
+    gpus = [gpu(0, "r"), device("gpu-1", {"type": "gpu", ROOT: "r"}), gpu(2, "r")]
+    svg = hardware_svg(cluster(a_slice("gpu.nvidia.com", *gpus)), "n1")
+    assert re.findall(r'data-id="[^"]*/(gpu-[0-9])"', svg) == ["gpu-0", "gpu-1", "gpu-2"]
+
+
+def test_the_tree_has_the_devices_of_the_picture():
+    """Each device, or block of devices, is one row of the tree beside the picture."""
+    world = load_cluster("sample:mi300x")
+    ids = re.compile(r'data-ids?="([^"]*)"')
+    picture, tree = (draw(world, world.node_names[0]) for draw in (hardware_svg, tree_svg))
+    assert sorted(ids.findall(tree)) == sorted(ids.findall(picture))
