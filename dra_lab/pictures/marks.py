@@ -204,10 +204,16 @@ def add_cells(parent: Element, frame: Frame, ink: Ink) -> None:
 def _block(parent: Element, mark: Mark, ink: Ink, level: int) -> None:
     """Add a block of like devices: its name, a bar, and how many are chosen, in use, not available and free."""
     states = [ink.states[locality.device] for locality in mark.localities]
-    taken = Counter(split_request(state.chosen or state.scheduler)[0] for state in states)
-    taken.pop("", None)
+    taken = Counter(
+        (split_request(state.chosen or state.scheduler)[0], not state.chosen)
+        for state in states
+        if state.chosen or state.scheduler
+    )
     rest = Counter(state.state for state in states if not (state.chosen or state.scheduler))
-    counts = [(f"{ink.letter(request)} {count}", count) for request, count in taken.items()]
+    counts = [
+        (f"{'K ' if only_theirs else ''}{ink.letter(request)} {count}", count)
+        for (request, only_theirs), count in taken.items()
+    ]
     counts += [
         (f"{rest[state]} {_PLURAL.get(state, state.value)}", rest[state])
         for state in State
@@ -227,13 +233,16 @@ def _block(parent: Element, mark: Mark, ink: Ink, level: int) -> None:
     item = _item(parent, level, ["dra-hw-device", "dra-hw-block"], f"{name}. {locality_words(mark.locality)}")
     say(item, data_ids=" ".join(str(one.device) for one in mark.localities), data_kind=mark.locality.kind)
     if taken:
-        say(item, data_request=" ".join(taken))
+        say(item, data_request=" ".join(dict.fromkeys(request for request, _ in taken)))
     outline(item, "square", mark.x, mark.y, mark.width, mark.height, class_="dra-hw-shape")
     total, y = len(states), mark.y + 15
     for line in mark.lines:
         text(item, line, mark.x + 8, y, "dra-hw-start dra-hw-strong")
         y += LINE
-    parts = [("chosen", n / total, f"--dra-hw-fill:{ink.colour(request).fill}") for request, n in taken.items()]
+    parts = [
+        ("only-k", n / total, "") if only_theirs else ("chosen", n / total, f"--dra-hw-fill:{ink.colour(request).fill}")
+        for (request, only_theirs), n in taken.items()
+    ]
     parts.append(("taken", rest[State.IN_USE] / total, f"url(#{ink.prefix}-hatch)"))
     others = sum(rest.values()) - rest[State.FREE] - rest[State.IN_USE]
     parts.append(("other", others / total, f"url(#{ink.prefix}-cross)"))

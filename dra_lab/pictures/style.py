@@ -76,6 +76,8 @@ _RULES = """
 .dra-hw .dra-hw-bar-edge { fill: none; stroke: var(--dra-hw-ink); stroke-width: 1; }
 .dra-hw .dra-hw-bar-used { fill: var(--dra-hw-ink); fill-opacity: .6; stroke: none; }
 .dra-hw .dra-hw-bar-taken, .dra-hw .dra-hw-bar-other { stroke: none; }
+.dra-hw .dra-hw-bar-only-k { fill: var(--dra-hw-paper); stroke: var(--dra-hw-ink); stroke-width: 2;
+  stroke-dasharray: 6 3; }
 .dra-hw .dra-hw-bar-chosen { fill: var(--dra-hw-fill); stroke: var(--dra-hw-ink); stroke-width: 1; }
 .dra-hw .dra-hw-warn-line { stroke: var(--dra-hw-warn); stroke-width: 1.2; }
 .dra-hw .dra-hw-backing { fill: var(--dra-hw-paper); stroke: none; }

@@ -143,10 +143,10 @@ def test_an_unhealthy_device_is_told_and_seen():
 
 @pytest.mark.parametrize(("health", "signs"), [("Unhealthy", 2), ("Healthy", 0)])
 def test_an_unhealthy_device_has_a_sign_that_the_legend_explains(health, signs):
-    """On the device and in the legend; where no device is unhealthy there is neither."""
+    """A word on the device and in the legend; where no device is unhealthy there is neither."""
     pods = (a_pod("p", health=("claim:devices/r", "gpu.nvidia.com/n1/gpu-0", health)),)
     drawn = hardware_svg(held_by(a_claim(result(), pods=("p",)), pods=pods), "n1")
-    assert drawn.count(">×</text>") == signs
+    assert drawn.count(">unhealthy</text>") == signs
 
 
 def test_a_taint_of_a_held_device_is_in_the_table():
