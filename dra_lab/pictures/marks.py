@@ -10,7 +10,7 @@ from dra_lab.model.names import DeviceID, split_request
 from dra_lab.pictures.boxes import LINE, SIZE, Frame, Mark
 from dra_lab.pictures.captions import device_words, locality_words, short_name, text_width, wrap
 from dra_lab.pictures.letters import PALETTE, Colour
-from dra_lab.pictures.shapes import Element, backing, element, outline, say, text, title
+from dra_lab.pictures.shapes import Element, backing, element, label, outline, say, text
 from dra_lab.pictures.states import DeviceState, State
 from dra_lab.topology.locality import Locality
 
@@ -64,10 +64,8 @@ def add_mark(parent: Element, mark: Mark, ink: Ink, level: int) -> None:
         _block(parent, mark, ink, level)
         return
     state = ink.states[mark.locality.device]
-    words = _words(mark.locality, state, ink)
     sign = ink.letter(state.chosen) or (f"K {ink.letter(state.scheduler)}" if state.scheduler else "")
-    name = f"{sign} {short_name(mark.locality)}, {words}".lstrip()
-    item = _item(parent, level, ["dra-hw-device", *_classes(state, compared=ink.compared)], name)
+    item = _item(parent, level, ["dra-hw-device", *_classes(state, compared=ink.compared)])
     say(item, data_id=str(mark.locality.device), data_kind=mark.locality.kind, data_state=state.state.value)
     if reference := state.chosen or state.scheduler:
         say(item, data_request=split_request(reference)[0])
@@ -76,13 +74,12 @@ def add_mark(parent: Element, mark: Mark, ink: Ink, level: int) -> None:
         _slice_words(item, mark, state, ink)
     else:
         _device_words(item, mark, state, sign)
+    label(item, _words(mark.locality, state, ink))
 
 
-def _item(parent: Element, level: int, classes: Sequence[str], words: str) -> Element:
+def _item(parent: Element, level: int, classes: Sequence[str]) -> Element:
     item = element(parent, "g", role="treeitem", aria_level=str(level), tabindex="-1")
     item.set("class", " ".join(classes))
-    say(item, aria_label=words)
-    title(item, words)
     return item
 
 
@@ -226,11 +223,7 @@ def _block(parent: Element, mark: Mark, ink: Ink, level: int) -> None:
         others = sum(rest.values()) - rest[State.FREE] - rest[State.IN_USE]
         shown = [*counts[: len(taken)], (f"{rest[State.IN_USE]} in use", 1), (f"{others} not available", 1), counts[-1]]
         lines = wrap(" · ".join(line for line, _ in shown), SIZE, mark.width - 16)
-    chosen = [one.device.device for one in mark.localities if ink.states[one.device].chosen]
-    name = " ".join(mark.lines) + f": {words}" + (f"; chosen: {', '.join(chosen)}" if chosen else "")
-    held = dict.fromkeys(holder for state in states for holder in state.holders)
-    name += f"; in use by {', '.join(held)}" if held else ""
-    item = _item(parent, level, ["dra-hw-device", "dra-hw-block"], f"{name}. {locality_words(mark.locality)}")
+    item = _item(parent, level, ["dra-hw-device", "dra-hw-block"])
     say(item, data_ids=" ".join(str(one.device) for one in mark.localities), data_kind=mark.locality.kind)
     if taken:
         say(item, data_request=" ".join(dict.fromkeys(request for request, _ in taken)))
@@ -249,6 +242,10 @@ def _block(parent: Element, mark: Mark, ink: Ink, level: int) -> None:
     _bar(item, mark.x + 8, y - 7, mark.width - 16, 10.0, parts)
     for at, line in enumerate(lines):
         text(item, line, mark.x + 8, y + 16 + at * LINE, "dra-hw-start")
+    chosen = ", ".join(one.device.device for one in mark.localities if ink.states[one.device].chosen)
+    held = ", ".join(dict.fromkeys(holder for state in states for holder in state.holders))
+    facts = (words, f"chosen: {chosen}" if chosen else "", f"in use by {held}" if held else "")
+    label(item, f"{'; '.join(fact for fact in facts if fact)}. {locality_words(mark.locality)}")
 
 
 # ------------------------------------------------------------ words

@@ -46,6 +46,16 @@ def title(parent: Element, words: str) -> None:
     element(parent, "title").text = clean(words)
 
 
+def label(item: Element, words: str) -> None:
+    """Name an item for screen readers and in a tooltip: what is written on it first (WCAG 2.5.3), then `words`."""
+    seen = " ".join(found.text or "" for found in item.iter("text"))
+    name = ", ".join(part for part in (seen, clean(words)) if part)
+    item.set("aria-label", name)
+    tooltip = ET.Element("title")
+    tooltip.text = name
+    item.insert(0, tooltip)
+
+
 def outline(parent: Element, shape: str, x: float, y: float, width: float, height: float, **more: str) -> Element:
     """Add the outline of a kind of device: "square", "slice", "pill", "circle" or "hexagon"."""
     if shape == "circle":

@@ -12,7 +12,7 @@ from dra_lab.pictures.captions import heading, place_words, short_name, wrap
 from dra_lab.pictures.letters import colours, letters
 from dra_lab.pictures.marks import CLASSES
 from dra_lab.pictures.scene import in_blocks
-from dra_lab.pictures.shapes import Element, element, outline, say, text, title, to_text
+from dra_lab.pictures.shapes import Element, element, label, outline, say, text, title, to_text
 from dra_lab.pictures.states import DeviceState, device_states, shown
 from dra_lab.pictures.style import style_sheet
 from dra_lab.topology.locality import Locality
@@ -96,8 +96,6 @@ class _Drawing:
         why = "; ".join(states[0].why) or states[0].state.value if len(group) == 1 else ""
         icon = 20.0 if first.kind in ("gpu", "cpu") else 28.0
         item = element(parent, "g", role="treeitem", aria_level=str(depth + 1), tabindex="-1", class_="dra-hw-device")
-        say(item, aria_label=", ".join(part for part in (f"{signs} {words}".strip(), why) if part))
-        title(item, ", ".join(part for part in (words, why) if part))
         if len(group) == 1:
             say(item, data_id=str(first.device))
         else:
@@ -113,6 +111,7 @@ class _Drawing:
         lines = wrap(clean(words), SIZE, self._width - x - icon - 10)
         for at, line in enumerate(lines):
             text(item, line, x + icon + 6, y + 17 + at * LINE, "dra-hw-heading")
+        label(item, ", ".join(part for part in (f"{signs} {words}".strip(), why) if part))
         return y + _ROW + (len(lines) - 1) * LINE
 
 
