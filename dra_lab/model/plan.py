@@ -156,7 +156,8 @@ class Shortfall:
     """A reason why the claim does not fit.
 
     `rule` is what stops it: `class`, `selector`, `taint`, `in-use`, `capacity`, `count`, `link`, `limit`; `subject`
-    the request or link; `needed` and `available` are numbers of devices or groups on `node` ("" for every node).
+    the request or link; `needed` and `available` are numbers of devices or groups on `node` ("" for every node);
+    `widest` is True if no node has more.
     """
 
     rule: str
@@ -166,6 +167,7 @@ class Shortfall:
     available: int = 0
     node: str = ""
     advice: str = ""
+    widest: bool = False
 
     def __post_init__(self) -> None:
         """Shorten what the names in a file put into the words."""

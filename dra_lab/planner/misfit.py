@@ -133,7 +133,9 @@ def _finish(
         return shortfall
     text = shortfall.message
     rivals = [s.available for row in others for s in row if (s.rule, s.subject) == (shortfall.rule, shortfall.subject)]
-    if not pinned and rivals and len(rivals) == len(others) and max(rivals) <= shortfall.available:
+    widest = not pinned and bool(rivals) and len(rivals) == len(others) and max(rivals) <= shortfall.available
+    shortfall = replace(shortfall, widest=widest)
+    if widest:
         text += f" (node {shortfall.node}; no node has more)"
     else:
         text += f" (node {shortfall.node}{part})"

@@ -123,7 +123,7 @@ def _told(question: Question, change: Relaxation) -> Relaxation:
     link = next(link for link in change.sketch.links if link.name == change.subject)
     if attribute_for(scan.cluster, change.sketch, link, scan.release).name:
         return change
-    return replace(change, title=f"{change.title} (no manifest can say it)")
+    return replace(change, title=f"{change.title} (Kubernetes cannot express this)")
 
 
 def _taints(question: Question, node: str) -> dict[str, tuple[str, ...]]:

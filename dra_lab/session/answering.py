@@ -11,6 +11,7 @@ from typing import Any
 from dra_lab.errors import Cancelled, DraLabError
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import Room, Workload
 from dra_lab.model.layers import layered_release
 from dra_lab.model.plan import Plan
 from dra_lab.model.regret import with_measured
@@ -29,6 +30,12 @@ from dra_lab.session.preparing import (
     prepare,
 )
 from dra_lab.session.worker import Worker
+
+COPIES_AFTER = 0.1
+"""How long an answer is drawn before copies are counted, in seconds: the threads share one interpreter."""
+
+COPIES_SECONDS = 5.0
+"""How long copies are counted; what is known then is a bound."""
 
 
 class Answering:
@@ -51,6 +58,9 @@ class Answering:
         self.answer: Plan | None = None
         self.refusal: DraLabError | None = None
         self.manifest_findings: tuple[Finding, ...] = ()
+        self.counts_copies = False
+        self.copies: Room | None = None
+        self.counting = False
         self.status: Mapping[str, Any] = {}
         self.progress: Any = None
         self.searching = False  # whether the answer's manifest is being searched, where that may take seconds
@@ -164,6 +174,8 @@ class Answering:
             finally:
                 self.checking = False
             self.events.emit("findings")
+        if plan is not None and plan.fits and self.counts_copies:
+            self._count_copies(number, cluster, drawing, stop)
         # Edits come in bursts, and one search after them is enough; a cluster that goes on is another matter.
         release = self._release_for(cluster, drawing)
         asked = drawing.sketch, release
@@ -181,6 +193,29 @@ class Answering:
                     fits=plan.fits,
                 )
             self._on_searching(number, now=False)
+
+    def count_copies(self) -> None:
+        """Count the copies that fit after every answer from now on."""
+        self.counts_copies = True
+        if self.is_answered and not self._worker.wait(0.0):
+            return  # the worker comes to it
+        if self.is_answered:
+            self._answer_anew()
+
+    def _count_copies(self, number: int, cluster: Cluster, drawing: Drawing, stop: threading.Event) -> None:
+        """Count how many pods with the claim fit, after the answer: until it is known, `counting` says so."""
+        from dra_lab.planner.fleet import how_many_more
+
+        room, workload = None, Workload(drawing.sketch.name or "claim", drawing.sketch)
+        if stop.wait(COPIES_AFTER):
+            return
+        # cancelled, or a rule that is not known: then there is no number
+        with suppress(DraLabError):
+            release = self._release_for(cluster, drawing)
+            room = how_many_more(cluster, workload, release=release, time_limit=COPIES_SECONDS, cancel=stop)
+        if number == self.number and not stop.is_set():
+            self.copies, self.counting = room, False
+            self.events.emit("copies")
 
     def _plan_of(self, number: int, cluster: Cluster, drawing: Drawing, stop: threading.Event) -> Plan:
         from dra_lab.planner import make_plan
@@ -237,5 +272,6 @@ class Answering:
                 self.manifest_findings = ()  # else those of a moment before stay, until the search has gone on
             if plan is not None:
                 self.answer = plan
+            self.copies, self.counting = None, plan is not None and plan.fits and self.counts_copies
             self.answered = number  # last: whoever waits looks at this one, and then takes the others
         self.events.emit("plan")

@@ -25,11 +25,15 @@ EVENTS = (
     "fleet-progress",
     "export",
     "compare",
+    "look",
+    "show",
+    "copies",
 )
 """What a session tells: the cluster or drawing changed, matches were counted, a solve began, went on, or ended,
 the manifest was searched, something went wrong, the person is asked, something is lit up, the running cluster is
 followed, lost or no longer followed, another mode is shown, the fleet or its answer changed, its solve went on, an
-export was opened, simulated, written or closed, kept plans changed."""
+export was opened, simulated, written or closed, kept plans changed, a node or device is looked at, the picture shows
+another allocation, copies were counted."""
 
 
 class Events:

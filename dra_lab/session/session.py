@@ -78,6 +78,8 @@ class Session(Answering):
         self.ask: Mapping[str, Any] = {}
         self.highlight = ""
         self.mode = next(iter(MODES))
+        self.looked_at = "", ""
+        self.shown = "best"
         self.in_kyaml = False
         self._live = LiveCluster(self._take_live, self._is_busy, lambda: self.events.emit("following"))
         kept = self.file.read() if self.file else None
@@ -227,6 +229,17 @@ class Session(Answering):
         if subject != self.highlight:
             self.highlight = subject
             self.events.emit("highlight")
+
+    def look_at(self, node: str, device: str = "") -> None:
+        """Look at a node, or at one of its devices (`driver/pool/device`): the views show why it does not serve."""
+        if (node, device) != self.looked_at:
+            self.looked_at = node, device
+            self.events.emit("look")
+
+    def show_allocation(self, show: str) -> None:
+        """Show another allocation on the picture: `best`, `scheduler`, `plain` or `both`."""
+        self.shown = show
+        self.events.emit("show")
 
     def show_mode(self, mode: str) -> None:
         """Show another mode of the planner screen. Raises InputError when there is no such mode."""

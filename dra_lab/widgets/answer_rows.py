@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from dra_lab.errors import DraLabError
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import Room
+from dra_lab.model.memo import once_per_hardware
 from dra_lab.model.plan import FIXED_GOALS, GOALS, FirstFit, FirstFitStatus, GoalValue, Plan, PlanStatus
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.widgets.plan_values import (
     AnswerRow,
     BadgeRow,
-    FigureRow,
+    FixCard,
     GoalRow,
     ProgressRow,
     ReasonRow,
     State,
     SuggestionRow,
+    TileRow,
 )
 from dra_lab.widgets.selector_words import without_text
+from dra_lab.words.asked import asked_sentence
 from dra_lab.words.facts import search_end
-from dra_lab.words.plan_document import figures, headline
+from dra_lab.words.plan_document import headline
+from dra_lab.words.reason_words import no_help_lines
+from dra_lab.words.verdict import fixes, scheduler_sentences, tiles
 
 _STATES: dict[PlanStatus, State] = {
     PlanStatus.OPTIMAL: "fits",
@@ -33,9 +40,16 @@ _STATES: dict[PlanStatus, State] = {
 
 
 def answer_row(
-    plan: Plan | None, cluster: Cluster, *, stale: bool, progress: Any = None, refusal: DraLabError | None = None
+    plan: Plan | None,
+    cluster: Cluster,
+    *,
+    stale: bool,
+    progress: Any = None,
+    refusal: DraLabError | None = None,
+    room: Room | None = None,
+    counting: bool = False,
 ) -> AnswerRow:
-    """Return the answer strip; without a plan it says that the planner is at work, or why there is no answer.
+    """Return the verdict; without a plan it says that the planner is at work, or why there is no answer.
 
     Where the present drawing could not be answered, the last answer stays, for the previous drawing, with the trouble.
     """
@@ -46,19 +60,37 @@ def answer_row(
     if plan is None:
         sentence = told.text if told else "Planning ..."
         return AnswerRow(state="solving", sentence=sentence, progress=told)
+    scheduler = " ".join(scheduler_sentences(plan)) if plan.fits else ""
+    tried = list(no_help_lines(plan.reasons)) if plan.reasons is not None else []
     return AnswerRow(
         state=_STATES[plan.status],
-        sentence=headline(plan, cluster),
-        figures=figure_rows(plan) if plan.fits else (),
+        sentence=headline(plan, cluster, node_labels(cluster).__getitem__),
+        asked=asked_sentence(plan.sketch, cluster),
+        scheduler=without_text(scheduler),
+        differs=any(found.goals or found.paths_differ for found in plan.regrets),
+        tiles=tile_rows(plan, room, counting=counting),
+        fixes=tuple(FixCard(title=fix.title, brings=fix.brings, id=str(fix.number)) for fix in fixes(plan)),
+        tried=tried[0] if tried else "",
         stale=stale or bool(trouble),
         progress=told,
         trouble=trouble,
     )
 
 
-def figure_rows(plan: Plan) -> tuple[FigureRow, ...]:
-    """Return the figures of a plan that fits."""
-    return tuple(FigureRow(value=f.value, label=f.label, tone=f.tone, title=f.title) for f in figures(plan))
+def tile_rows(plan: Plan, room: Room | None = None, *, counting: bool = False) -> tuple[TileRow, ...]:
+    """Return the figures of a verdict."""
+    return tuple(
+        TileRow(value=tile.value, caption=tile.caption, tone=tile.tone, title=tile.title, lines=tile.lines)
+        for tile in tiles(plan, room, counting=counting)
+    )
+
+
+@once_per_hardware
+def node_labels(cluster: Cluster) -> Mapping[str, str]:
+    """Return the name under which each node is shown: without what all of them begin and end with."""
+    from dra_lab.pictures.fleet import short_labels
+
+    return dict(zip(cluster.node_names, short_labels(cluster.node_names), strict=True))
 
 
 def goal_rows(plan: Plan | None) -> tuple[GoalRow, ...]:

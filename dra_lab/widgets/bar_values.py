@@ -59,6 +59,24 @@ class DetailRow(Row, frozen=True):
     value: str
 
 
+class MeterRow(Row, frozen=True):
+    """One kind of devices: how many are in use of how many; `text` says how many are free."""
+
+    label: str
+    text: str
+    used: int
+    total: int
+
+
+class NodeUseRow(Row, frozen=True):
+    """A node, or nodes of a row, with the devices of one kind in use there."""
+
+    node: str
+    kind: str
+    used: int
+    total: int
+
+
 class FollowRow(Row, frozen=True):
     """Whether a running cluster is followed (off, connecting, live, lost, stopped), and why not; "" for others."""
 

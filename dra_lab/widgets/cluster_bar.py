@@ -26,11 +26,21 @@ from dra_lab.widgets.bar_values import (
     DrawableRow,
     FindingRow,
     FollowRow,
+    MeterRow,
     ModeRow,
+    NodeUseRow,
     OfferRow,
     SourceRow,
 )
-from dra_lab.widgets.cluster_rows import counts, detail_rows, finding_rows, read_at, source_rows
+from dra_lab.widgets.cluster_rows import (
+    counts,
+    detail_rows,
+    finding_rows,
+    meter_rows,
+    node_use_rows,
+    read_at,
+    source_rows,
+)
 from dra_lab.widgets.following import STATIC, Actions, FollowingWidget
 from dra_lab.widgets.loading import Loading, Read, reading_of, reading_of_files
 from dra_lab.widgets.stored_output import source_parts
@@ -47,6 +57,7 @@ class ClusterBar(FollowingWidget):
     """The line over a plan: cluster, its contents in a few words, target release, findings, a tab of its own.
 
     All traits are written by Python.
+    `meters` say how much of the cluster is free, `node_use` how much is in use on each node.
     `example` shows the line about the example, `ask` a question with a button for each answer, `busy` what is being
     read, `refused` why the latest cluster could not be read, `offer` what a file holds to be drawn, `uploaded` how many
     bytes of a drop are here, `details`
@@ -60,6 +71,8 @@ class ClusterBar(FollowingWidget):
     sources: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[SourceRow])
     source = traitlets.Unicode("").tag(sync=True)
     summary = traitlets.Unicode("").tag(sync=True)
+    meters: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[MeterRow])
+    node_use: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[NodeUseRow])
     read_at = traitlets.Unicode("").tag(sync=True)
     details: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[DetailRow])
     follow = traitlets.Dict().tag(sync=True, value=FollowRow)
@@ -106,6 +119,8 @@ class ClusterBar(FollowingWidget):
         self._tell(sources=source_rows(cluster, self._contexts), source=cluster.name, read_at=_read_words(cluster))
         known = session.is_prepared
         words = summary(cluster, session.release) if known else f"{first_words(cluster)} · counting devices ..."
+        if known:
+            self._tell(meters=meter_rows(cluster, session.release), node_use=node_use_rows(cluster, session.release))
         self._tell(summary=words, release=session.release.version, details=self._details(session, words))
 
     def _show_following(self) -> None:
@@ -294,6 +309,10 @@ class ClusterBar(FollowingWidget):
         if self._session is not None:
             self._session.show_mode(message.name)
 
+    def _open_export(self, _message: messages.ShowExport) -> None:
+        if self._session is not None:
+            self._session.exporting.open()
+
     def _start_empty(self, _message: messages.StartEmpty) -> None:
         if self._session is not None:
             self._session.clear()
@@ -324,6 +343,7 @@ class ClusterBar(FollowingWidget):
         messages.Cancel: _cancel,
         messages.Follow: _turn_following,
         messages.ShowMode: _show_other_mode,
+        messages.ShowExport: _open_export,
         messages.StartEmpty: _start_empty,
         messages.DismissExample: _dismiss_example,
         messages.Release: _set_release,

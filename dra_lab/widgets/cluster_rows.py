@@ -6,11 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from dra_lab.authoring.candidates import all_devices, free_by_kind, kind_of
+from dra_lab.authoring.device_use import is_free
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.memo import once_per_snapshot
+from dra_lab.model.release import KubernetesRelease
 from dra_lab.sources import PREFIX, samples
 from dra_lab.sources.live import Context
-from dra_lab.widgets.bar_values import CountsRow, DetailRow, FindingRow, SourceRow
+from dra_lab.widgets.bar_values import CountsRow, DetailRow, FindingRow, MeterRow, NodeUseRow, SourceRow
 from dra_lab.words.cluster_document import fabric
 
 
@@ -109,3 +113,38 @@ def counts(findings: Iterable[Finding], *, checking: bool = False) -> CountsRow:
     """Return how many findings there are of each severity, and whether more may come."""
     found = Counter(finding.severity.value for finding in findings)
     return CountsRow(error=found["error"], warning=found["warning"], note=found["note"], checking=checking)
+
+
+METERS = {"gpu": "GPUs", "nic": "NICs"}
+"""The kinds of devices with a meter in the bar."""
+
+MOST_NODES = 64
+"""Nodes up to which the use of each travels to the browser."""
+
+
+def meter_rows(cluster: Cluster, release: KubernetesRelease) -> tuple[MeterRow, ...]:
+    """Return how many physical devices of each kind are free: `18 of 32 free`."""
+    found = []
+    for kind, (total, free) in free_by_kind(cluster, release).items():
+        if kind in METERS:
+            text = f"{free:,} of {total:,} free" if cluster.claims_known else f"{total:,}, use unknown"
+            found.append(MeterRow(label=METERS[kind], text=text, used=total - free, total=total))
+    return tuple(sorted(found, key=lambda row: row.label))
+
+
+@once_per_snapshot
+def node_use_rows(cluster: Cluster, release: KubernetesRelease) -> tuple[NodeUseRow, ...]:
+    """Return how many GPUs and NICs are in use on each node; nothing for a large cluster, or one without claims."""
+    if len(cluster.node_names) > MOST_NODES or not cluster.claims_known:
+        return ()
+    used: Counter[tuple[str, str]] = Counter()
+    total: Counter[tuple[str, str]] = Counter()
+    for item in all_devices(cluster):
+        node, kind = item.slice.spec.node_name, kind_of(item)
+        if node and kind in METERS:
+            total[node, kind] += 1
+            used[node, kind] += not is_free(cluster, item, release)
+    return tuple(
+        NodeUseRow(node=node, kind=METERS[kind], used=used[node, kind], total=count)
+        for (node, kind), count in sorted(total.items())
+    )

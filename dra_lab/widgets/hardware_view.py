@@ -62,6 +62,8 @@ class HardwareView(LitWidget):
         self._when(session, self._show_fleet, "cluster", "plan")
         # The answer to another drawing shows itself: looking at another node ends with the next change of that.
         self._when(session, self._show_answer, "cluster", "plan")
+        self._endings.append(session.on("look", self._show_looked_at))
+        self._endings.append(session.on("show", self._show_allocation))
         self._when(session, self._show_stale, "plan")
         self._when(session, self._soon(self._show_stale), "solving")
         self._follow_light(session)
@@ -84,7 +86,17 @@ class HardwareView(LitWidget):
             asked = session.sketch, session.release, drawing.node, drawing.goals, session.cluster.name
             if asked != self._looked_for:
                 self._looked, self._looked_for = "", asked
+                session.look_at("")
         self._show_node()
+
+    def _show_looked_at(self) -> None:
+        if self._session is not None and self._session.looked_at[0] not in ("", self.node):
+            self._looked = self._session.looked_at[0]
+            self._show_node()
+
+    def _show_allocation(self) -> None:
+        if self._session is not None:
+            self.show = self._session.shown
 
     def _show_stale(self) -> None:
         if self._session is not None:
@@ -127,8 +139,10 @@ class HardwareView(LitWidget):
     # ------------------------------------------------------------ what the person did
 
     def _look(self, message: messages.ShowNode) -> None:
-        self._looked = message.name
-        self._show_node()
+        if self._session is not None:
+            self._looked = message.name
+            self._show_node()
+            self._session.look_at(message.name, message.device)
 
     def _pin(self, message: messages.PinNode) -> None:
         if self._session is not None:

@@ -59,6 +59,7 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
             cluster, file=file, sketch=sketch, release=release, feature_gates=feature_gates
         )
         self.session.replay_delay = 1.0
+        self.session.count_copies()
         register_displays(self.session)
         on_kernel_loop(self.session)
         self.bar = ClusterBar(self.session)

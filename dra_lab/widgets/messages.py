@@ -210,6 +210,17 @@ class ApplySuggestion(Message, frozen=True):
     id: str
 
 
+class LookAt(Message, frozen=True):
+    """Show why a node, or one of its devices, does not serve the drawing."""
+
+    node: str
+    device: str = ""
+
+
+class ShowDifference(Message, frozen=True):
+    """Show the plan and kube-scheduler's choice over each other."""
+
+
 class OrderGoals(Message, frozen=True):
     """Put the goals in this order; none for the usual order."""
 
@@ -220,9 +231,10 @@ class OrderGoals(Message, frozen=True):
 
 
 class ShowNode(Message, frozen=True, tag="node"):
-    """Show the picture of another node."""
+    """Show the picture of another node, and ask why this device of it does not serve."""
 
     name: str
+    device: str = ""
 
 
 class PinNode(Message, frozen=True, tag="pin"):

@@ -10,13 +10,22 @@ Tone = Literal["plain", "ok", "warn", "error"]
 State = Literal["fits", "misfit", "empty", "error", "stopped", "solving"]
 
 
-class FigureRow(Row, frozen=True):
-    """One figure of the answer strip; without a label the value stands alone ("proven"); `title` says more."""
+class TileRow(Row, frozen=True):
+    """One figure of the verdict: number and caption, and what explains it on a click."""
 
     value: str
-    label: str = ""
+    caption: str
     tone: Tone = "plain"
     title: str = ""
+    lines: tuple[str, ...] = ()
+
+
+class FixCard(Row, frozen=True):
+    """A change that makes the claim fit: what to do, what it brings; `id` applies it."""
+
+    title: str
+    id: str
+    brings: str = ""
 
 
 class ProgressRow(Row, frozen=True):
@@ -28,7 +37,9 @@ class ProgressRow(Row, frozen=True):
 
 
 class AnswerRow(Row, frozen=True):
-    """The answer strip: one sentence and its figures; `stale` while they belong to what was drawn or loaded before.
+    """The verdict: the drawing read back, the answer, what kube-scheduler does, the figures, the changes that help.
+
+    `stale` while they belong to what was drawn or loaded before; `differs` says that the picture can show a difference.
 
     `previous` says which of the two it was, `trouble` why the present drawing has no answer, such as a selector that is
     half written, `after` what goes on although the answer is there.
@@ -36,7 +47,12 @@ class AnswerRow(Row, frozen=True):
 
     state: State = "empty"
     sentence: str = ""
-    figures: tuple[FigureRow, ...] = ()
+    asked: str = ""
+    scheduler: str = ""
+    differs: bool = False
+    tiles: tuple[TileRow, ...] = ()
+    fixes: tuple[FixCard, ...] = ()
+    tried: str = ""
     stale: bool = False
     progress: ProgressRow | None = None
     trouble: str = ""
@@ -86,6 +102,54 @@ class WhyRow(Row, frozen=True):
     lines: tuple[str, ...] = ()
     funnels: tuple[FunnelRow, ...] = ()
     tried: tuple[str, ...] = ()
+
+
+class BarRow(Row, frozen=True):
+    """One test: how many devices are left of how many, who uses the others, and whether that is too few."""
+
+    label: str
+    count: int
+    of: int
+    note: str = ""
+    short: bool = False
+
+
+class BarsRow(Row, frozen=True):
+    """The tests of one request in their order."""
+
+    title: str
+    bars: tuple[BarRow, ...] = ()
+    request: str = ""
+
+
+class WhyNotRow(Row, frozen=True):
+    """Why a node or a device does not serve the drawing; `title` is the question, `asked` if a person asked it."""
+
+    title: str = ""
+    asked: bool = False
+    sentence: str = ""
+    node: str = ""
+    device: str = ""
+    device_lines: tuple[str, ...] = ()
+    requests: tuple[BarsRow, ...] = ()
+    lines: tuple[str, ...] = ()
+
+
+class OutgoingRow(Row, frozen=True):
+    """One line about what is exported, and whether it is good news."""
+
+    text: str
+    tone: Tone = "ok"
+
+
+class NodeRow(Row, frozen=True):
+    """One node, or the first of `nodes` identical ones, and how it serves the drawing."""
+
+    id: str
+    label: str
+    fit: str
+    detail: str = ""
+    nodes: int = 1
 
 
 class ReasonRow(Row, frozen=True):

@@ -35,6 +35,7 @@ from dra_lab.widgets.device_rows import MAX_DEVICES, chosen_devices, device_tabl
 from dra_lab.widgets.export_sheet import ExportSheet
 from dra_lab.widgets.following import STATIC, Actions, latest_plan
 from dra_lab.widgets.lit import LitWidget
+from dra_lab.widgets.looked_at import LookedAt
 from dra_lab.widgets.plan_values import (
     AnswerRow,
     BadgeRow,
@@ -54,8 +55,8 @@ if TYPE_CHECKING:
 SEARCHING = "trying the manifest on every kind of node, as kube-scheduler would"
 
 
-class PlanView(ExportSheet, CompareMode, LitWidget):
-    """The answer strip, and tabs with the manifests, goals, reasons, findings and devices behind it.
+class PlanView(ExportSheet, CompareMode, LookedAt, LitWidget):
+    """The verdict, "why not?", what is exported, and a dock with manifests, goals, devices, nodes and findings.
 
     All traits but `highlight` (a request's name or a device id, either side) are written by Python. `yaml_marks` maps a
     line's number from 1 to the letter of its request, `badges` a request to its letter and colours, `chosen` a device
@@ -93,7 +94,7 @@ class PlanView(ExportSheet, CompareMode, LitWidget):
         self._unwritten = False
         self._edited: tuple[int, ClaimSketch] | None = None
         self._written_for: tuple[ClaimSketch, KubernetesRelease, bool, Cluster] | None = None
-        self._when(session, self._show_answer, "plan")
+        self._when(session, self._show_answer, "plan", "copies")
         # A quick answer takes a dozen steps that nobody can read; each would be drawn before the answer is.
         self._when(session, self._soon(self._show_answer), "solving", "progress")
         self._when(session, self._show_plan, "cluster", "plan", "findings")
@@ -104,6 +105,8 @@ class PlanView(ExportSheet, CompareMode, LitWidget):
         self._when(session, self._show_devices, "cluster", "plan")
         self._follow_export(session)
         self._follow_compare(session)
+        self._follow_look(session)
+        self._when(session, self._show_outgoing, "plan", "findings", "progress")
         self._follow_light(session)
 
     def _show_answer(self) -> None:
@@ -123,6 +126,8 @@ class PlanView(ExportSheet, CompareMode, LitWidget):
             stale=session.stale,
             progress=session.progress,
             refusal=session.refusal,
+            room=session.copies,
+            counting=session.counting,
         )
         self._tell(answer=msgspec.structs.replace(row, after=SEARCHING) if session.searching else row)
 
@@ -170,6 +175,10 @@ class PlanView(ExportSheet, CompareMode, LitWidget):
         self._tell(badges=badges, yaml=made.text, yaml_marks=marks, claim_text=text, claim_number=number)
         self._tell(claim_fixes=fix_rows(fixed_claim(session, text)[1]))
         self._written_for = about
+        self._show_outgoing()
+
+    def _show_outgoing(self) -> None:
+        self._tell_outgoing(self.yaml)
 
     def _show_late_manifest(self) -> None:
         if self._unwritten:
@@ -238,6 +247,7 @@ class PlanView(ExportSheet, CompareMode, LitWidget):
         **LitWidget.actions,
         **ExportSheet.actions,
         **CompareMode.actions,
+        **LookedAt.looking,
         messages.Cancel: _cancel,
         messages.EditClaim: _edit_claim,
         messages.FixClaim: _fix_claim,

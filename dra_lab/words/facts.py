@@ -23,24 +23,14 @@ COUNTING_ENDS = f"counting ends at {MOST_COUNTED:,} on a node"
 
 
 class FirstFitName(NamedTuple):
-    """One of kube-scheduler's two first fits: its name in a text, the caption of its figure, and what it was given."""
+    """One of kube-scheduler's two first fits: its name in a text."""
 
     name: str
-    caption: str
-    meaning: str
 
 
 FIRST_FITS: Mapping[str, FirstFitName] = {
-    "manifest": FirstFitName(
-        "kube-scheduler with this manifest",
-        "kube-scheduler:",
-        "What kube-scheduler takes on this node with this manifest",
-    ),
-    "plain": FirstFitName(
-        "kube-scheduler without links",
-        "without links:",
-        "What kube-scheduler takes on this node with counts and selectors only",
-    ),
+    "manifest": FirstFitName("kube-scheduler with this manifest"),
+    "plain": FirstFitName("kube-scheduler without links"),
 }
 """The first fits that a plan is compared with, by the names that `Regret.against` has."""
 

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Literal
-
-from msgspec import Struct
+from collections.abc import Callable, Iterator
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.plan import FirstFit, FirstFitStatus, GoalValue, NodeFit, Plan, PlanStatus, Start
 from dra_lab.topology.locality import Locality, Place, localities
+from dra_lab.words.asked import asked_sentence
 from dra_lab.words.document import Column, Detail, Lines, Part, Picture, Sentence, Table, Words, as_text, printable
 from dra_lab.words.facts import (
     FIRST_FITS,
     FIT_WORDS,
     counted,
-    first_fits,
-    goal_figure,
     goal_proof,
     goal_words,
-    links_say_nothing,
     proof_words,
     search_end,
     sentence,
-    taken_words,
     telling,
 )
 from dra_lab.words.reason_words import (
@@ -35,24 +29,13 @@ from dra_lab.words.reason_words import (
     shortfall_item,
     suggestion_item,
 )
+from dra_lab.words.verdict import cause, scheduler_sentences
 
 NAMES = 8
 """Nodes that serve a claim alike and are named on a screen: `plan.fitting_nodes` and `plan.node_classes` have all."""
 
 MOST_SUGGESTIONS = 3
 """Suggestions in the short form of an answer, the best first."""
-
-MOST_DIFFERING = 2
-"""Goals in which kube-scheduler differs that a figure names, the most important first."""
-
-
-class Figure(Struct, frozen=True):
-    """One figure of an answer: the value, its caption, what it means, and whether it is good or bad news."""
-
-    value: str
-    label: str = ""
-    tone: Literal["plain", "ok", "warn", "error"] = "plain"
-    title: str = ""
 
 
 def plan_text(plan: Plan, cluster: Cluster | None = None, *, names: int | None = None, detail: Detail = "all") -> str:
@@ -97,6 +80,7 @@ def plan_parts(
         names: How many of the nodes that serve the claim alike are named; None names all.
     """
     yield Sentence(answer_sentence(plan, cluster))
+    yield Words(asked_sentence(plan.sketch, cluster))
     yield Picture(picture)
     yield devices_table(plan, cluster)
     yield goals_table(plan)
@@ -118,19 +102,24 @@ def answer_sentence(plan: Plan, cluster: Cluster | None = None) -> str:
     where it is shown.
     """
     if not plan.fits:
-        return printable(" ".join(_no_fit(plan)))
+        return printable(" ".join(_no_fit(plan, cluster)))
     values = ", ".join([*map(goal_words, telling(plan.goals)), proof_words(plan)])
-    return printable(" ".join((_where(plan, cluster), f"Best on {plan.node}: {values}.", *_kube_scheduler(plan))))
+    return printable(" ".join((_where(plan, cluster), f"Best on {plan.node}: {values}.", *scheduler_sentences(plan))))
 
 
-def headline(plan: Plan, cluster: Cluster | None = None) -> str:
-    """Return the answer where its figures stand beside it: where it fits and which node is best, or the reason."""
+def headline(plan: Plan, cluster: Cluster | None = None, named: Callable[[str], str] = str) -> str:
+    """Return the answer where its figures stand beside it: where it fits and which node is best, or the cause.
+
+    `named` gives the name under which a node is shown beside it.
+    """
+    if plan.status is PlanStatus.INFEASIBLE:
+        return printable(f"Does not fit: {cause(plan, cluster) or 'no node can serve it.'}")
     if not plan.fits:
         return answer_sentence(plan, cluster)
-    return printable(f"{_where(plan, cluster)} Best on {plan.node}.")
+    return printable(f"{_where(plan, cluster, brief=True)} Best on {named(plan.node)}, {proof_words(plan)}.")
 
 
-def _no_fit(plan: Plan) -> Iterator[str]:
+def _no_fit(plan: Plan, cluster: Cluster | None) -> Iterator[str]:
     reason = plan.shortfalls[0].message if plan.shortfalls else ""
     if plan.status is PlanStatus.EMPTY:
         yield "Nothing is drawn yet."
@@ -139,7 +128,7 @@ def _no_fit(plan: Plan) -> Iterator[str]:
     elif plan.status is PlanStatus.STOPPED:
         yield f"Not answered: {sentence(reason or _no_time(plan))}"
     else:
-        yield f"Does not fit: {sentence(reason or 'no node can serve it')}"
+        yield f"Does not fit: {cause(plan, cluster) or 'no node can serve it.'}"
         yield from _help(plan)
 
 
@@ -168,7 +157,7 @@ def _offer(plan: Plan) -> str:
     return title if gain is None else f"{title}: it then fits on {gain.fitting} of {counted(gain.total, 'node')}"
 
 
-def _where(plan: Plan, cluster: Cluster | None) -> str:
+def _where(plan: Plan, cluster: Cluster | None, *, brief: bool = False) -> str:
     total = sum(len(node_class.nodes) for node_class in plan.node_classes)
     now, idle = len(plan.fitting_nodes), len(plan.fitting_idle_nodes)
     exists = f"An allocation exists on {now:,} of {counted(total, 'node')}"
@@ -178,7 +167,7 @@ def _where(plan: Plan, cluster: Cluster | None) -> str:
     if plan.start is Start.OPEN:
         return f"{exists}; whether a pod starts with this manifest is not known."
     every = "all " if idle == total and total > 1 else ""
-    when_idle = f" (on {every}{idle:,} if nothing else were running)" if idle > now else ""
+    when_idle = f" (on {every}{idle:,} if nothing else were running)" if idle > now and not brief else ""
     # without all claims it is not known what is in use now
     when = f" now{when_idle}"
     if cluster is not None and not cluster.claims_known:
@@ -186,48 +175,6 @@ def _where(plan: Plan, cluster: Cluster | None) -> str:
     elif cluster is not None and cluster.claims_in_part:
         when = f" as far as claims were read, which are those of some namespaces{when_idle}"
     return f"Fits on {now:,} of {counted(total, 'node')}{when}."
-
-
-def _kube_scheduler(plan: Plan) -> Iterator[str]:
-    if plan.first_fit is not None and links_say_nothing(plan):
-        yield f"kube-scheduler: {taken_words(plan, plan.first_fit)}."
-        return
-    for name, found in first_fits(plan):
-        taken = taken_words(plan, found)
-        if name is FIRST_FITS["plain"] or taken != "as good":
-            yield f"{name.name}: {taken}."
-
-
-# ---------------------------------------------------------------- the figures
-
-
-def figures(plan: Plan) -> tuple[Figure, ...]:
-    """Return the figures of a plan that fits: its goals, its proof, and what kube-scheduler takes on the same node.
-
-    For a claim without links kube-scheduler has one figure, where its manifest and its counts alone end alike.
-    """
-    rows = [_figure(goal) for goal in telling(plan.goals)]
-    rows.append(Figure(proof_words(plan, most=1), tone="ok" if plan.proven else "warn"))
-    for name, found in first_fits(plan):
-        if name is FIRST_FITS["manifest"] or not links_say_nothing(plan):
-            value = search_end(found) or taken_words(plan, found, MOST_DIFFERING)
-            rows.append(Figure(value, name.caption, _tone(found, value), name.meaning))
-    return tuple(rows)
-
-
-def _figure(goal: GoalValue) -> Figure:
-    number, caption = goal_figure(goal)
-    words = GOAL_WORDS[goal.goal]
-    if not number:
-        return Figure(caption)
-    # A caption counts in general: "NUMA node 1" would be the name of a place.
-    return Figure(number, words.many if caption == words.one else caption)
-
-
-def _tone(found: FirstFit, value: str) -> Literal["ok", "warn", "error"]:
-    if found.status is FirstFitStatus.ERROR:
-        return "error"
-    return "ok" if value == "as good" else "warn"
 
 
 # ---------------------------------------------------------------- the tables

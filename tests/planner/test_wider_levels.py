@@ -25,7 +25,7 @@ def test_relaxing_to_the_socket_helps_where_relaxing_to_the_numa_node_does():
     tried = {change.title: change.fitting for change in plan.reasons.relaxations if "Relax" in change.title}
     assert tried == {
         "Relax the PCIe root link of gpu and nic to the NUMA node": 4,
-        "Relax the PCIe root link of gpu and nic to the socket (no manifest can say it)": 4,
+        "Relax the PCIe root link of gpu and nic to the socket (Kubernetes cannot express this)": 4,
     }
 
 

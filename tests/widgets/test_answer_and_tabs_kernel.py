@@ -18,15 +18,10 @@ def test_the_answer_strip_has_sentence_figures_and_proof(session):
     """The example's answer: where it fits, its goals, its proof, and what kube-scheduler takes."""
     view = PlanView(session)
     assert view.answer["state"] == "fits"
-    assert view.answer["sentence"].startswith(
-        "Fits on 3 of 4 nodes now (on all 4 if nothing else were running). Best on "
-    )
-    figures = {row.get("label", ""): row["value"] for row in view.answer["figures"]}
-    assert figures["GPUs paired"] == "2 of 2"
-    assert figures["NUMA nodes"] == "1"
-    assert figures[""] == "proven optimal"
-    assert figures["kube-scheduler:"] == "as good"
-    assert "1 of 2 GPUs paired" in figures["without links:"]
+    assert view.answer["sentence"] == "Fits on 3 of 4 nodes now. Best on 128-17, proven optimal."
+    assert view.answer["scheduler"].startswith("Without your link, kube-scheduler pairs only 1 of 2 GPUs")
+    figures = {row["caption"]: row["value"] for row in view.answer["tiles"]}
+    assert figures == {"GPUs paired": "2 of 2", "scheduler, this YAML": "2 of 2", "scheduler, no links": "1 of 2"}
 
 
 def test_the_strip_of_a_claim_without_links_tells_kube_scheduler_once(session):
@@ -34,8 +29,8 @@ def test_the_strip_of_a_claim_without_links_tells_kube_scheduler_once(session):
     view = PlanView(session)
     session.edit(replace(session.sketch, links=()))
     answered(session)
-    labels = [row.get("label", "") for row in view.answer["figures"]]
-    assert ("kube-scheduler:" in labels, "without links:" in labels) == (True, False)
+    captions = " ".join(row["caption"] for row in view.answer["tiles"])
+    assert ("scheduler, this YAML" in captions, "scheduler, no links" in captions) == (True, False)
 
 
 def test_goals_stand_beside_what_kube_scheduler_reaches(session):

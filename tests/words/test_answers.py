@@ -37,7 +37,7 @@ def test_the_sentence_says_where_it_fits_how_good_it_is_and_what_kube_scheduler_
     sentence = answer_sentence(a_plan(first_fit=None, first_fit_plain=PLAIN), busy_cluster())
     assert sentence == (
         "Fits on 2 of 3 nodes now. Best on n1: 2 NUMA nodes, 2 of 2 GPUs paired, 2 PCIe roots, proven optimal. "
-        "kube-scheduler without links: 1 of 2 GPUs paired."
+        "Without your link, kube-scheduler pairs only 1 of 2 GPUs."
     )
 
 
@@ -60,18 +60,18 @@ def test_with_claims_of_some_namespaces_the_answer_says_so():
 
 
 def test_the_manifest_is_mentioned_where_it_does_not_reach_the_best():
-    assert "kube-scheduler with this manifest: 1 of 2 GPUs paired." in answer_sentence(a_plan(), busy_cluster())
+    assert "With this YAML, kube-scheduler pairs only 1 of 2 GPUs." in answer_sentence(a_plan(), busy_cluster())
 
 
 def test_with_and_without_the_cluster_the_same_words_say_what_is_paired():
-    assert "1 of 2 GPUs paired" in answer_sentence(a_plan())
-    assert "1 of 2 GPUs paired" in answer_sentence(a_plan(), busy_cluster())
+    assert "pairs only 1 of 2 GPUs" in answer_sentence(a_plan())
+    assert "pairs only 1 of 2 GPUs" in answer_sentence(a_plan(), busy_cluster())
 
 
 def test_an_answer_that_is_as_good_says_so():
     same = changed(PLAIN, goals=goals(0, 0, 2, 0, 2))
     sentence = answer_sentence(a_plan(first_fit=same, first_fit_plain=same))
-    assert sentence.endswith("kube-scheduler without links: as good.")
+    assert sentence.endswith("With or without your link, kube-scheduler picks an equally good set.")
 
 
 def test_a_claim_without_links_is_compared_once():
@@ -79,7 +79,7 @@ def test_a_claim_without_links_is_compared_once():
     world = load_cluster("sample:eks-p4d")
     gpus = DeviceRequest(name="gpu", exactly=ExactDeviceRequest(device_class_name="gpu.nvidia.com", count=2))
     sentence = answer_sentence(make_plan(world, ClaimSketch(requests=(gpus,))), world)
-    assert sentence.endswith("proven optimal. kube-scheduler: 2 NUMA nodes, 2 PCIe roots.")
+    assert sentence.endswith("proven optimal. kube-scheduler uses 2 NUMA nodes and 2 PCIe roots.")
 
 
 def test_waiting_is_told_once():
@@ -98,12 +98,12 @@ def test_waiting_is_told_once():
     [
         (FirstFitStatus.NONE, "finds nothing"),
         (FirstFitStatus.ERROR, "gives up the pod (why)"),
-        (FirstFitStatus.STOPPED, "not known, stopped after 9 steps"),
+        (FirstFitStatus.STOPPED, "was not followed to the end: the search was stopped after 9 steps"),
     ],
 )
 def test_a_search_without_a_result_is_not_called_worse(status, words):
     plan = a_plan(first_fit=None, first_fit_plain=FirstFit(status, message="why", steps=9))
-    assert f"kube-scheduler without links: {words}." in answer_sentence(plan)
+    assert f"Without your link, kube-scheduler {words}." in answer_sentence(plan)
 
 
 def test_what_is_not_proven_says_which_goal_is_open():

@@ -8,8 +8,9 @@ from small_plans import a_plan, busy_cluster
 from dra_lab.model.plan import FirstFit, FirstFitStatus, GoalValue, PlanStatus
 from dra_lab.pictures.report import report_page
 from dra_lab.words.facts import goal_words, proof_words, taken_words
-from dra_lab.words.plan_document import answer_sentence, figures, plan_text
+from dra_lab.words.plan_document import answer_sentence, plan_text
 from dra_lab.words.shown import in_html, in_words
+from dra_lab.words.verdict import tiles
 
 VALUES = [
     (GoalValue("unpaired", 1, of=2), "1 of 2 GPUs paired"),
@@ -33,7 +34,7 @@ def test_every_form_of_an_answer_has_the_same_words(show):
     shown = show(a_plan())
     missing = [
         words
-        for words in ("2 of 2 GPUs paired, 2 PCIe roots, proven optimal", "1 of 2 GPUs paired")
+        for words in ("2 of 2 GPUs paired, 2 PCIe roots, proven optimal", "kube-scheduler pairs only 1 of 2 GPUs")
         if words not in shown
     ]
     assert missing == []
@@ -42,7 +43,7 @@ def test_every_form_of_an_answer_has_the_same_words(show):
 def test_the_report_and_the_figures_have_the_same_words():
     """The heading of the page is the sentence, and number and caption of a figure are its words."""
     page = report_page(busy_cluster(), a_plan())
-    told = [f"{figure.value} {figure.label}" for figure in figures(a_plan())]
+    told = [f"{tile.value} {tile.caption}" for tile in tiles(a_plan())]
     assert f"<h1>{answer_sentence(a_plan(), busy_cluster())}</h1>" in page
     assert "2 of 2 GPUs paired" in told
 

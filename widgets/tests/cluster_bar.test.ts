@@ -13,6 +13,8 @@ const BAR: ClusterBarModel = {
   counts: {},
   details: [{ label: "Cluster", value: "sample:a" }],
   example: true,
+  meters: [{ label: "GPUs", text: "18 of 32 free", used: 14, total: 32 }],
+  node_use: [{ node: "n1", kind: "GPUs", used: 3, total: 8 }],
   findings: [],
   follow: {},
   mode: "plan",

@@ -84,9 +84,19 @@ test("a table is filtered by every word and sorted as people count", () => {
 
 test("text from a cluster stays text everywhere, and a colour can only be a colour", async () => {
   const { el, model } = plan({
-    answer: { state: "misfit", sentence: HOSTILE, figures: [{ label: HOSTILE, value: HOSTILE }] },
+    answer: {
+      state: "misfit",
+      sentence: HOSTILE,
+      asked: HOSTILE,
+      tiles: [{ caption: HOSTILE, value: HOSTILE, title: HOSTILE, lines: [HOSTILE] }],
+      fixes: [{ title: HOSTILE, id: "0", brings: HOSTILE }],
+      tried: HOSTILE,
+    },
     yaml: `# ${HOSTILE}\n${HOSTILE}: ${HOSTILE}`,
     problem: HOSTILE,
+    why_not: { title: HOSTILE, sentence: HOSTILE, requests: [{ title: HOSTILE, bars: [] }], lines: [HOSTILE] },
+    outgoing: [{ text: HOSTILE }],
+    nodes: [{ id: HOSTILE, label: HOSTILE, fit: "no" }],
   });
   model.set("badges", { gpu: { letter: "A", colour: "red;background:url(http://x)", textColour: "#fff" } });
   model.set("yaml_marks", { "1": "A" });
@@ -131,7 +141,7 @@ test("goals are moved by mouse and by arrows, and the focus stays on the goal", 
 });
 
 test("counts after each test are a table, and text of a cluster stays text", async () => {
-  const { el, model } = plan();
+  const { el, model } = plan({ reasons: [{ rule: "link", message: "no" }] });
   model.set("why", {
     lines: [`Fragmentation: ${HOSTILE}`],
     tried: ["Tried in vain"],

@@ -17,9 +17,12 @@ export const PLAN: PlanViewModel = {
   answer: {
     state: "fits",
     sentence: "Fits on 3 of 4 nodes.",
-    figures: [
-      { label: "NUMA nodes", value: "1" },
-      { value: "proven best", tone: "ok" },
+    asked: "You ask for 2 GPUs.",
+    scheduler: "Without your link, kube-scheduler pairs only 1 of 2 GPUs.",
+    differs: true,
+    tiles: [
+      { caption: "GPUs paired", value: "2 of 2", tone: "ok", title: "GPUs paired", lines: ["What it counts."] },
+      { caption: "copies fit, proven", value: "3", title: "Copies that fit" },
     ],
   },
   claim_answer: {},
@@ -40,11 +43,14 @@ export const PLAN: PlanViewModel = {
   goals_changed: false,
   highlight: "",
   mode: "plan",
+  nodes: [],
+  outgoing: [],
   problem: "",
   reasons: [],
   regret: {},
   suggestions: [],
   why: {},
+  why_not: {},
   yaml: YAML,
   yaml_marks: { "3": "A", "4": "B" },
 };

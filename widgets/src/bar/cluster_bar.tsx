@@ -3,10 +3,12 @@ import "../cluster_bar.css";
 import { useId, useRef, useState } from "react";
 import { Icon } from "../view/icon";
 import type { Context } from "../view/late";
+import { useGrid, useGridKeys } from "../view/use_grid";
 import { mount } from "../view/widget";
 import { useFindings } from "./findings_button";
 import { FollowSwitch } from "./follow_switch";
 import { Lines } from "./lines";
+import { useMeters } from "./meters";
 import { useChannel, useTrait } from "./model";
 import { useSourcePicker } from "./source_picker";
 import { useDrop } from "./use_drop";
@@ -19,21 +21,27 @@ function ClusterBar() {
   const drop = useDrop(bar, asked);
   const sources = useSourcePicker(drop, asked);
   const findings = useFindings();
+  const meters = useMeters();
+  const { grid } = useGrid(bar);
   return (
     <>
       <div ref={bar} className="dra-bar" role="toolbar" aria-label="Cluster">
         {sources.button}
         <Summary sending={drop.sending} onShow={sources.open} />
+        {meters.button}
         <FollowSwitch />
         <span className="dra-gap" />
-        <Modes />
+        <Modes grid={grid} />
+        <span className="dra-gap" />
         <Release />
         {findings.button}
         <OpenInTab />
+        <Export />
       </div>
       <Lines onLoad={sources.open} />
       {sources.panel}
       {findings.panel}
+      {meters.panel}
     </>
   );
 }
@@ -61,9 +69,14 @@ function Summary({ sending, onShow }: { sending: string; onShow(): void }) {
 }
 
 /** What the planner shows: the arrows choose, as in any group of radio buttons. */
-function Modes() {
+function Modes({ grid }: { grid: HTMLElement | null }) {
   const channel = useChannel();
   const [now, modes, name] = [useTrait("mode"), useTrait("modes"), useId()];
+  useGridKeys(grid, (key) => {
+    const mode = /^[1-9]$/.test(key) ? modes[Number(key) - 1] : undefined;
+    if (mode) channel.send({ type: "mode", name: mode.name });
+    return mode !== undefined;
+  });
   if (modes.length < 2) return null;
   return (
     <fieldset className="dra-toggle dra-modes">
@@ -102,6 +115,19 @@ function Release() {
         ))}
       </select>
     </label>
+  );
+}
+
+function Export() {
+  const channel = useChannel();
+  return (
+    <button
+      type="button"
+      className="dra-button dra-primary dra-export"
+      onClick={() => channel.send({ type: "show-export" })}
+    >
+      Export…
+    </button>
   );
 }
 

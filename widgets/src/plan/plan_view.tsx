@@ -1,6 +1,6 @@
-// PlanView: the answer strip, and tabs with the manifests, goals, reasons, findings and devices behind it.
+// PlanView: the verdict, "why not?", what is exported, and the dock with what stands behind the answer.
 import "../plan_view.css";
-import { useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { CompareMode } from "../compare/compare_mode";
 import { ExportSheet } from "../export/sheet";
 import { selectAll } from "../view/copy";
@@ -9,13 +9,20 @@ import type { Context } from "../view/late";
 import { useLight } from "../view/light";
 import { PaneProblem } from "../view/pane_problem";
 import { type Tab, Tabs } from "../view/tabs";
+import { useGrid, useGridKeys } from "../view/use_grid";
+import { usePopover } from "../view/use_popover";
 import { mount } from "../view/widget";
 import { DevicesPanel } from "./devices_panel";
+import { Find } from "./find";
 import { GoalsPanel } from "./goals_panel";
+import { KeysPanel } from "./keys_panel";
 import { useChannel, useTrait } from "./model";
-import { ReasonsPanel } from "./reasons_panel";
-import { Strip } from "./strip";
+import { NodesPanel } from "./nodes_panel";
+import { Outgoing } from "./outgoing";
 import { Tools } from "./tools";
+import { useDock } from "./use_dock";
+import { Verdict } from "./verdict";
+import { WhyNot } from "./why_not";
 import { YamlEditor } from "./yaml_editor";
 
 function PlanView() {
@@ -31,20 +38,57 @@ function PlanView() {
 function PlanMode() {
   const channel = useChannel();
   const light = useLight(channel);
-  const [chosen, setChosen] = useState("yaml");
-  const [findings, reasons, devices] = [useTrait("findings"), useTrait("reasons"), useTrait("devices")];
-  const problem = useTrait("problem");
+  const [wanted, setChosen] = useState("yaml");
+  const [findings, devices, nodes] = [useTrait("findings"), useTrait("devices"), useTrait("nodes")];
+  const [problem, whyNot] = [useTrait("problem"), useTrait("why_not")];
   const code = useRef<HTMLDivElement>(null);
+  const tabsBox = useRef<HTMLDivElement>(null);
+  const dock = useDock();
+  const { grid, isShort } = useGrid(tabsBox, dock.taken);
+  useEffect(() => dock.setGrid(grid), [grid, dock.setGrid]);
+  const show = (key: string) => {
+    setChosen(key);
+    dock.open();
+  };
   const select = () => {
-    setChosen("yaml");
+    show("yaml");
     // When its tab is shown: what is hidden cannot be selected.
     requestAnimationFrame(() => code.current && selectAll(code.current));
   };
+  const field = useRef<HTMLInputElement>(null);
+  const find = usePopover({ first: () => field.current });
+  const keys = usePopover();
+  useGridKeys(grid, (key) => {
+    if (key === "j" || key === "J") dock.toggle();
+    else if (key === "/") find.open();
+    else if (key === "?") keys.open();
+    else return false;
+    return true;
+  });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: who asks about a node wants to see the answer
+  useEffect(() => {
+    if (isShort && grid && whyNot.asked) show("why");
+  }, [whyNot.asked, whyNot.node, whyNot.device]);
+
   const hasErrors = findings.some((row) => row.severity === "error");
+  const outgoing = <Outgoing onYaml={() => show("yaml")} />;
+  const ofShort: Tab[] = isShort
+    ? [
+        { key: "why", label: whyNot.title || "Why not?", panel: <WhyNot hasTitle={false} /> },
+        { key: "outgoing", label: "What you export", panel: outgoing },
+      ]
+    : [];
   const tabs: Tab[] = [
     { key: "yaml", label: "YAML", panel: <YamlEditor light={light} code={code} /> },
-    { key: "goals", label: "Goals", panel: <GoalsPanel /> },
-    { key: "reasons", label: "Reasons", panel: <ReasonsPanel />, count: reasons.length, tone: "error" },
+    { key: "goals", label: "Goals and proof", panel: <GoalsPanel /> },
+    ...ofShort,
+    { key: "devices", label: "Devices", panel: <DevicesPanel light={light} />, count: devices.total ?? 0 },
+    {
+      key: "nodes",
+      label: "Nodes",
+      panel: <NodesPanel />,
+      count: nodes.reduce((all, row) => all + (row.nodes ?? 1), 0),
+    },
     {
       key: "findings",
       label: "Findings",
@@ -56,20 +100,63 @@ function PlanMode() {
       count: findings.length,
       tone: hasErrors ? "error" : "",
     },
-    { key: "devices", label: "Devices", panel: <DevicesPanel light={light} />, count: devices.total ?? 0 },
   ];
+  const chosen = tabs.some((tab) => tab.key === wanted) ? wanted : "yaml";
+  // A press on the tab that is shown closes the dock, as in every dock.
+  const choose = (key: string, isPress: boolean) =>
+    isPress && dock.isOpen && key === chosen ? dock.toggle() : show(key);
+  const buttons = (
+    <>
+      <button {...find.button} className="dra-button dra-dock-button" aria-label="Find" title="Find a node or a device">
+        <kbd>/</kbd>
+      </button>
+      <button {...keys.button} className="dra-button dra-dock-button" aria-label="Keys" title="Keys">
+        <kbd>?</kbd>
+      </button>
+      <Tools select={select} />
+      {grid && (
+        <button
+          type="button"
+          className="dra-button dra-dock-button"
+          aria-expanded={dock.isOpen}
+          aria-label={dock.isOpen ? "Close the dock" : "Open the dock"}
+          title={dock.isOpen ? "Close the dock" : "Open the dock"}
+          onClick={dock.toggle}
+        >
+          <kbd>J</kbd>
+        </button>
+      )}
+    </>
+  );
   return (
     <>
-      <Strip />
-      <Tabs
-        label="Manifests and reasons"
-        tabs={tabs}
-        chosen={chosen}
-        onChoose={setChosen}
-        tools={<Tools select={select} />}
-      >
-        <PaneProblem text={problem} onHide={() => channel.send({ type: "dismiss-problem" })} />
-      </Tabs>
+      <Verdict />
+      {!isShort && (
+        <div className="dra-cards">
+          <WhyNot />
+          {outgoing}
+        </div>
+      )}
+      <div ref={tabsBox} className={`dra-dock${dock.isOpen ? " is-open" : ""}`}>
+        {dock.handle && <div {...dock.handle} />}
+        <Tabs
+          label="Behind the answer"
+          tabs={tabs}
+          chosen={chosen}
+          onChoose={choose}
+          tools={<div className="dra-dock-buttons">{buttons}</div>}
+          isOpen={dock.isOpen}
+        >
+          <PaneProblem text={problem} onHide={() => channel.send({ type: "dismiss-problem" })} />
+          <div {...find.panel} role="dialog" className="dra-popover dra-find" aria-label="Find a node or a device">
+            <Find field={field} onDone={find.close} />
+          </div>
+          <div {...keys.panel} role="dialog" className="dra-popover dra-keys" aria-label="Keys">
+            <h3>Keys</h3>
+            <KeysPanel />
+          </div>
+        </Tabs>
+      </div>
     </>
   );
 }

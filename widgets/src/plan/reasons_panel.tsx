@@ -7,17 +7,15 @@ import { useChannel, useTrait } from "./model";
 export function ReasonsPanel() {
   const [reasons, suggestions, why] = [useTrait("reasons"), useTrait("suggestions"), useTrait("why")];
   const { lines = [], tried = [], funnels = [] } = why;
+  if (!reasons.length && !suggestions.length) return null;
   return (
-    <div className="dra-scroll" tabIndex={0} role="region" aria-label="Reasons">
-      {reasons.length ? (
-        <ul className="dra-findings">
-          {keyed(reasons, (row) => `${row.rule} ${row.message}`).map(([key, row]) => (
-            <Reason key={key} row={row} />
-          ))}
-        </ul>
-      ) : (
-        <p className="dra-nothing">Nothing is in the way: the drawing fits, or nothing is drawn.</p>
-      )}
+    <section className="dra-reasons" aria-label="Why it fits on no node">
+      <h3>Why it fits on no node</h3>
+      <ul className="dra-findings">
+        {keyed(reasons, (row) => `${row.rule} ${row.message}`).map(([key, row]) => (
+          <Reason key={key} row={row} />
+        ))}
+      </ul>
       <Lines lines={lines} />
       {suggestions.length > 0 && (
         <>
@@ -34,7 +32,7 @@ export function ReasonsPanel() {
       {keyed(funnels, (row) => row.title).map(([key, row]) => (
         <Funnel key={key} row={row} />
       ))}
-    </div>
+    </section>
   );
 }
 

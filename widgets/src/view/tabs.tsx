@@ -14,12 +14,15 @@ interface Props {
   label: string;
   tabs: readonly Tab[];
   chosen: string;
-  onChoose(key: string): void;
+  /** `isPress` is false where the arrows chose. */
+  onChoose(key: string, isPress: boolean): void;
   tools: ReactNode;
   children: ReactNode;
+  /** False where only the tabs are seen; a tab then opens the panels. */
+  isOpen?: boolean;
 }
 
-export function Tabs({ label, tabs, chosen, onChoose, tools, children }: Props) {
+export function Tabs({ label, tabs, chosen, onChoose, tools, children, isOpen = true }: Props) {
   const id = useId();
   const list = useRef<HTMLDivElement>(null);
   const onKeyDown = (event: KeyboardEvent) => {
@@ -35,7 +38,7 @@ export function Tabs({ label, tabs, chosen, onChoose, tools, children }: Props) 
     if (step === undefined || here < 0) return;
     event.preventDefault();
     const next = (step + tabs.length) % tabs.length;
-    onChoose(tabs[next]?.key ?? "");
+    onChoose(tabs[next]?.key ?? "", false);
     buttons[next]?.focus();
   };
   return (
@@ -50,9 +53,9 @@ export function Tabs({ label, tabs, chosen, onChoose, tools, children }: Props) 
               role="tab"
               id={`${id}-${tab.key}`}
               aria-controls={`${id}-${tab.key}-panel`}
-              aria-selected={tab.key === chosen}
+              aria-selected={isOpen && tab.key === chosen}
               tabIndex={tab.key === chosen ? 0 : -1}
-              onClick={() => onChoose(tab.key)}
+              onClick={() => onChoose(tab.key, true)}
             >
               {tab.label}
               <span className="dra-tab-count" data-tone={tab.tone ?? ""}>
@@ -63,7 +66,7 @@ export function Tabs({ label, tabs, chosen, onChoose, tools, children }: Props) 
         </div>
         {tools}
       </div>
-      <div className="dra-panels">
+      <div className="dra-panels" hidden={!isOpen}>
         {tabs.map((tab) => (
           <div
             key={tab.key}

@@ -1,74 +1,15 @@
-// The answer strip: one sentence, its figures, and how far a solve is. It never moves and is never blank.
+// What is told beside the answer: nothing, why there is none, how far a solve is, what goes on after it.
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
-import type { AnswerRow, FigureRow } from "../generated/models";
-import { Icon, type IconName } from "../view/icon";
-import { keyed } from "../view/keyed";
-import { useChannel, useTrait } from "./model";
+import type { AnswerRow } from "../generated/models";
+import { Icon } from "../view/icon";
+import { useChannel } from "./model";
 
 /** How long the last answer may look like the present one, in milliseconds. */
 const STALE_AFTER = 150;
 /** How long something goes on after the answer until it is told, in milliseconds: mostly it is over sooner. */
 const AFTER = 500;
 
-type State = NonNullable<AnswerRow["state"]>;
-const SIGNS: Readonly<Record<State, IconName>> = {
-  fits: "check",
-  misfit: "cross",
-  empty: "note",
-  error: "error",
-  stopped: "warning",
-  solving: "dots",
-};
-/** What the sign says, for those who do not see it. */
-const WORDS: Readonly<Record<State, string>> = {
-  fits: "Fits",
-  misfit: "Does not fit",
-  empty: "Nothing drawn",
-  error: "No answer",
-  stopped: "Stopped",
-  solving: "Planning",
-};
-
-export function Strip() {
-  const answer = useTrait("answer");
-  const { state = "empty", figures = [] } = answer;
-  // How far it is stands beside it: a sentence that changes with every step would be read out with every step.
-  const words = state === "solving" ? `${WORDS[state]} ...` : answer.sentence || WORDS[state];
-  const work = useWork(answer);
-  const names = ["dra-answer", figures.length && "has-figures", work.kind && work.kind !== "after" && "is-stale"];
-  return (
-    <section className={names.filter(Boolean).join(" ")} aria-label="Answer" data-state={state}>
-      <span className="dra-sign" role="img" aria-label={WORDS[state]}>
-        <Icon name={SIGNS[state]} />
-      </span>
-      <div className="dra-answer-text">
-        <h2 className="dra-sentence" role="status" title={words}>
-          {words}
-        </h2>
-        <div className="dra-figures">
-          {keyed(figures, (row) => `${row.label} ${row.value}`).map(([key, row]) => (
-            <Figure key={key} row={row} />
-          ))}
-        </div>
-      </div>
-      <div className="dra-work" role="status">
-        <Working work={work} answer={answer} />
-      </div>
-    </section>
-  );
-}
-
-function Figure({ row }: { row: FigureRow }) {
-  return (
-    <span className="dra-figure" data-tone={row.tone ?? "plain"} title={row.title || undefined}>
-      {row.label && `${row.label} `}
-      <b>{row.value}</b>
-    </span>
-  );
-}
-
-/** What is told beside the answer: nothing, why there is none, how far a solve is, what goes on after it. */
-interface Work {
+export interface Work {
   readonly kind: "" | "trouble" | "solve" | "after";
   readonly words?: string;
 }
@@ -76,7 +17,7 @@ interface Work {
 const NOTHING: Work = { kind: "" };
 
 /** A solve and what goes on after it are told only when they take a while. */
-function useWork(answer: AnswerRow): Work {
+export function useWork(answer: AnswerRow): Work {
   const [work, setWork] = useState(NOTHING);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const { trouble = "", after = "" } = answer;
@@ -99,7 +40,7 @@ function useWork(answer: AnswerRow): Work {
   return work;
 }
 
-function Working({ work, answer }: { work: Work; answer: AnswerRow }) {
+export function Working({ work, answer }: { work: Work; answer: AnswerRow }) {
   const channel = useChannel();
   switch (work.kind) {
     case "trouble":

@@ -1,0 +1,152 @@
+"""Why one node, or one device of it, does not serve a claim: the tests with their counts, and the first reason."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from dra_lab.index.documented_classes import with_documented_classes
+from dra_lab.index.node_index import node_index
+from dra_lab.index.pools import PoolDevice
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.names import DeviceID
+from dra_lab.model.plan import Shortfall
+from dra_lab.model.reasons import Funnel
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.planner.budget import Budget
+from dra_lab.planner.device_tests import Stage, keeping_away
+from dra_lab.planner.eligible import AskEligibility, NodeEligibility, Rules, eligibility
+from dra_lab.planner.funnel import figures, funnels
+from dra_lab.planner.pod_claims import expand_pod, held_cluster, read_claims
+from dra_lab.planner.refuse import refuse_claim
+from dra_lab.planner.scan import Scan, scan_nodes
+
+SECONDS = 0.6
+"""How long one node is examined: a person waits for it."""
+
+
+class DeviceTest(Struct, frozen=True):
+    """The first test that keeps a device from one request.
+
+    `test` is `class`, `selector`, `taint`, `in-use`, `capacity`, or "" if it passes all of them; `text` is the
+    expression, the taints or the claims that stand behind it.
+    """
+
+    request: str
+    test: str
+    text: str = ""
+
+
+class WhyNot(Struct, frozen=True):
+    """How far the devices of a node come with each request, and why the node does not serve the claim.
+
+    `fits` is None where time ended before that was known. `users` names, by request, the claims that hold matching
+    devices, with the number of these, most first; `devices` has the tests of every device by its identity.
+    """
+
+    node: str
+    fits: bool | None
+    funnels: tuple[Funnel, ...] = ()
+    shortfalls: tuple[Shortfall, ...] = ()
+    users: Mapping[str, tuple[tuple[str, int], ...]] = {}
+    devices: Mapping[DeviceID, tuple[DeviceTest, ...]] = {}
+
+
+def why_not(
+    cluster: Cluster,
+    sketch: ClaimSketch,
+    node: str,
+    release: KubernetesRelease | str | None = None,
+    *,
+    seconds: float = SECONDS,
+    solver: str = "HiGHS",
+) -> WhyNot:
+    """Return why a node does not serve a drawing, or that it does; looks at this node only.
+
+    Raises InputError for an unknown node, and what planning the drawing raises.
+    """
+    from dra_lab.planner.milp import is_feasible
+    from dra_lab.planner.misfit import explain_misfit
+
+    cluster.node_named(node)
+    release = cluster.target_release(release)
+    if not sketch.requests:
+        return WhyNot(node, fits=None)
+    refuse_claim(sketch)
+    pod = read_claims(sketch)
+    complete = with_documented_classes(held_cluster(cluster, pod))
+    matching = node_index(complete, release).matching
+    drawn = expand_pod(pod, complete, release).sketch
+    rules = Rules(complete, drawn, release, matching, only=frozenset((node,)))
+    for problem in (p for ask in rules.asks for p in matching.problems(ask)):
+        raise problem
+    budget = Budget(time.monotonic() + seconds)
+    scan = scan_nodes(rules, budget)
+    found = eligibility(rules, node)
+    fits = is_feasible(scan.build(found), budget, solver=solver)
+    reasons = explain_misfit(scan, budget, solver=solver, pinned=node).shortfalls if fits is False else ()
+    rows = figures(scan, (node,), budget, looks=budget.sizes.looks)
+    return WhyNot(node, fits, funnels(rows), reasons, _users(scan, found), _tests(scan, found))
+
+
+def _users(scan: Scan, found: NodeEligibility) -> dict[str, tuple[tuple[str, int], ...]]:
+    """Return, by request, the claims that hold matching devices, with the number of these."""
+    held, users = scan.rules.allocated, {}
+    for part in found.asks:
+        stuck = [device for device, stage in part.stages.items() if stage is Stage.IN_USE]
+        counts = Counter(claim for device in stuck for claim in held.holders(device))
+        users[part.ask.reference] = tuple(counts.most_common())
+    return users
+
+
+def _tests(scan: Scan, found: NodeEligibility) -> dict[DeviceID, tuple[DeviceTest, ...]]:
+    return {
+        item.id: tuple(_test(scan, part, item) for part in found.asks) for item in scan.views.view(found.node).devices
+    }
+
+
+def _test(scan: Scan, part: AskEligibility, item: PoolDevice) -> DeviceTest:
+    """Return the first test of a request that a device does not pass, with what stands behind it."""
+    rules, request = scan.rules, part.ask.reference
+    match part.stages[item.id]:
+        case Stage.CLASS | Stage.SELECTOR:
+            match = rules.matching.match(part.ask, item.driver, item.device)
+            own = match.expression in part.ask.selectors
+            text = match.error or match.expression
+            values = _values(match.expression, item)
+            return DeviceTest(request, "selector" if own else "class", f"{text}{values}")
+        case Stage.TAINT:
+            taints = keeping_away(rules.cluster, rules.release, item.id, item.device)
+            return DeviceTest(request, "taint", ", ".join(map(str, taints)))
+        case Stage.IN_USE:
+            return DeviceTest(request, "in-use", ", ".join(rules.allocated.holders(item.id)))
+        case Stage.CAPACITY:
+            asked = (
+                f"{amount} of {key} asked for, {_published(item, key)} published"
+                for key, amount in part.ask.capacity.items()
+            )
+            return DeviceTest(request, "capacity", "; ".join(asked))
+        case _:
+            return DeviceTest(request, "")
+
+
+def _published(item: PoolDevice, key: str) -> str:
+    capacity = item.device.capacity.get(key)
+    return "none" if capacity is None else str(capacity.value)
+
+
+_READ = re.compile(r"""device\.attributes\["([^"]+)"\]\.(\w+)""")
+
+
+def _values(expression: str, item: PoolDevice) -> str:
+    """Return the values of the attributes that a selector reads: ` (rdma is False)`."""
+    found = []
+    for domain, name in dict.fromkeys(_READ.findall(expression)):
+        attribute = item.device.lookup(f"{domain}/{name}", item.driver)
+        found.append(f"{name} is {'not published' if attribute is None else attribute.value}")
+    return f" ({', '.join(found)})" if found else ""

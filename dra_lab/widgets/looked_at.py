@@ -1,0 +1,76 @@
+"""What `PlanView` shows of the node or device that a person looks at, of all nodes, and of what is exported."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import traitlets
+from msgspec.structs import replace
+
+from dra_lab.session import Session
+from dra_lab.widgets import messages
+from dra_lab.widgets.following import Actions, FollowingWidget, latest_plan
+from dra_lab.widgets.plan_values import NodeRow, OutgoingRow, WhyNotRow
+from dra_lab.widgets.why_not_rows import node_asked_about, node_rows, outgoing_rows, why_not_row
+
+
+class LookedAt(FollowingWidget):
+    """A view that answers "why not?" for the session's node and device."""
+
+    why_not = traitlets.Dict().tag(sync=True, value=WhyNotRow)
+    nodes: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[NodeRow])
+    outgoing: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[OutgoingRow])
+
+    def _follow_look(self, session: Session) -> None:
+        """Answer for the session's node and device from now on."""
+        self._why_of: tuple[Any, ...] = ()
+        self._when(session, self._soon(self._show_why_not), "look", "plan", "cluster")
+        self._when(session, self._show_nodes, "plan", "cluster")
+
+    def _show_why_not(self) -> None:
+        if (session := self._session) is None or not session.is_prepared:
+            return
+        plan, cluster = latest_plan(session), session.cluster
+        looked_at, device = session.looked_at
+        node = node_asked_about(plan, cluster, looked_at, plan.shortfalls[0].node if plan and plan.shortfalls else "")
+        if session.stale or not node:
+            return
+        # by identity: to compare two large clusters takes longer than to answer
+        about = (node, device, looked_at, session.number, id(cluster), id(plan))
+        if about == self._why_of:
+            return
+        self._why_of = about
+        row = why_not_row(cluster, session.sketch, session.release, plan, node, device)
+        self._tell(why_not=replace(row, asked=node == looked_at))
+
+    def _show_nodes(self) -> None:
+        if (session := self._session) is not None:
+            self._tell(nodes=node_rows(session.cluster, latest_plan(session), session.drawing.node))
+
+    def _tell_outgoing(self, text: str) -> None:
+        """Show what is said of the manifests."""
+        if (session := self._session) is not None:
+            self._tell(
+                outgoing=outgoing_rows(
+                    session.answer if session.is_answered else None,
+                    text,
+                    session.release,
+                    session.manifest_findings,
+                    searching=session.searching,
+                )
+            )
+
+    # ------------------------------------------------------------ what the person did
+
+    def _look_at(self, message: messages.LookAt) -> None:
+        if self._session is not None:
+            self._session.look_at(message.node, message.device)
+
+    def _show_difference(self, _message: messages.ShowDifference) -> None:
+        if self._session is not None:
+            self._session.show_allocation("both")
+
+    looking: ClassVar[Actions] = {
+        messages.LookAt: _look_at,
+        messages.ShowDifference: _show_difference,
+    }

@@ -1,0 +1,346 @@
+"""The verdict over a drawing: what is asked for, where it fits, what kube-scheduler does, and up to four figures."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from dra_lab.authoring.links import LEVEL_WORDS, listed
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import Room
+from dra_lab.model.goals import GOAL_WORDS
+from dra_lab.model.plan import DAMAGE, FirstFit, FirstFitStatus, GoalValue, Plan, PlanStatus, Shortfall
+from dra_lab.model.regret import PathShare
+from dra_lab.model.sketch import How, Link, asks
+from dra_lab.words.asked import Noun, nouns, plural, selector_words
+from dra_lab.words.document import clean
+from dra_lab.words.facts import (
+    COUNTING_ENDS,
+    counted,
+    goal_figure,
+    goal_proof,
+    goal_words,
+    links_say_nothing,
+    proof_words,
+    regret,
+    search_end,
+    sentence,
+    telling,
+)
+
+Tone = Literal["plain", "ok", "warn", "error"]
+
+
+class Tile(Struct, frozen=True):
+    """One figure of a verdict: the number, its caption, whether it is good news, and what explains it."""
+
+    value: str
+    caption: str
+    tone: Tone = "plain"
+    title: str = ""
+    lines: tuple[str, ...] = ()
+
+
+GLOSSARY: Mapping[str, str] = {
+    "unpaired": "How many of the GPUs have a NIC of their own on the same PCIe root, so that their traffic does not "
+    "cross the processor. Each NIC counts for one GPU.",
+    "numa": "How many NUMA nodes the allocated devices are on. Traffic between NUMA nodes crosses the link between "
+    "the processors.",
+    "roots": "How many PCIe roots the allocated GPUs and NICs are on.",
+    "alternatives": "How far down its list of alternatives the claim is served. 0 is the first choice everywhere.",
+    "preferences": "How many of the preferred links the allocation does not keep.",
+    "proof": "Whether a better allocation can exist. The planner proves each goal with those above it kept.",
+    "copies": "How many pods with this claim can start together as the cluster is now, on all nodes. Links that must "
+    "hold are kept in each of them, preferred ones may be broken.",
+    "manifest": "What kube-scheduler allocates on the best node with the YAML that you export. It takes the first "
+    "devices that pass, and looks for nothing better.",
+    "plain": "What kube-scheduler allocates on the best node if the claim asks for the same devices without any link.",
+    "most": "How much of the claim the nearest node can serve, and how much it asks for.",
+}
+"""What every figure of a verdict counts and where it comes from."""
+
+
+# ---------------------------------------------------------------- kube-scheduler
+
+
+MOST_DIFFERING = 2
+"""Goals in which kube-scheduler differs that are named, the pairs first, then the most important."""
+
+_VERBS: Mapping[str, str] = {"numa": "uses", "roots": "uses", "preferences": "leaves", "alternatives": "goes"}
+
+
+def scheduler_sentences(plan: Plan) -> Iterator[str]:
+    """Yield what kube-scheduler does beside the plan: with the manifest if that is worse, and without the links."""
+    told, plain = plan.first_fit, plan.first_fit_plain
+    if told is not None and links_say_nothing(plan):
+        yield f"kube-scheduler {_does(plan, told)}."
+        return
+    links = "your link" if len(plan.sketch.links) == 1 else "your links"
+    if told is not None and plain is not None and _does(plan, told) == _does(plan, plain):
+        yield f"With or without {links}, kube-scheduler {_does(plan, told)}."
+        yield from _bandwidth(plan)
+        return
+    if told is not None and _differs(plan, told):
+        yield f"With this YAML, kube-scheduler {_does(plan, told)}."
+    if plain is not None:
+        yield f"Without {links}, kube-scheduler {_does(plan, plain)}."
+    yield from _bandwidth(plan)
+
+
+def _differs(plan: Plan, found: FirstFit) -> bool:
+    return found.status is not FirstFitStatus.ALLOCATED or bool(regret(plan, found))
+
+
+def _does(plan: Plan, found: FirstFit) -> str:
+    """Return what kube-scheduler does: `pairs only 1 of 2 GPUs and uses 2 NUMA nodes`, or how its search ends."""
+    if found.status is FirstFitStatus.STOPPED:
+        steps = f" after {found.steps:,} steps" if found.steps else ""
+        return f"was not followed to the end: the search was stopped{steps}"
+    if found.status is FirstFitStatus.ERROR and found.message:
+        return f"gives up the pod ({found.message})"
+    if found.status is not FirstFitStatus.ALLOCATED:
+        return search_end(found)
+    worse = regret(plan, found)
+    order = [goal.goal for goal in plan.goals]
+    theirs = sorted((g for g in found.goals if g.goal in worse and g.goal != DAMAGE), key=lambda g: order.index(g.goal))
+    # the pairs say most
+    theirs.sort(key=lambda goal: goal.goal != "unpaired")
+    told: dict[str, list[str]] = {}
+    for goal in theirs[:MOST_DIFFERING]:
+        verb, words = _did(goal, worse[goal.goal])
+        told.setdefault(verb, []).append(words)
+    return listed([f"{verb} {listed(words)}" for verb, words in told.items()]) if told else "picks an equally good set"
+
+
+def _did(goal: GoalValue, worse: int) -> tuple[str, str]:
+    if goal.goal == "unpaired" and goal.of:
+        return "pairs", f"{'only ' if worse > 0 else ''}{goal_figure(goal)[0]} GPUs"
+    return _VERBS.get(goal.goal, "reaches"), goal_words(goal)
+
+
+def _bandwidth(plan: Plan) -> Iterator[str]:
+    """Yield how much bandwidth the GPUs keep that kube-scheduler gives a far NIC, where that is known."""
+    for found in plan.regrets:
+        far = [share for share in found.theirs if share.path != "root" and share.low is not None]
+        if found.paths_differ and far:
+            gpus = sum(share.gpus for share in far)
+            keeps = "GPU keeps" if gpus == 1 else "GPUs keep"
+            yield f"{gpus} {keeps} {_percent(far)} of {'its' if gpus == 1 else 'their'} bandwidth."
+            return
+
+
+def _percent(shares: Sequence[PathShare]) -> str:
+    low = min(share.low or 0.0 for share in shares)
+    high = max(share.high or 0.0 for share in shares)
+    return f"{100 * low:.0f} %" if low == high else f"{100 * low:.0f} to {100 * high:.0f} %"
+
+
+# ---------------------------------------------------------------- why it does not fit
+
+
+def cause(plan: Plan, cluster: Cluster | None = None) -> str:
+    """Return in one or two short sentences why a claim does not fit; "" where no reason is known yet."""
+    if not plan.shortfalls:
+        return ""
+    first = plan.shortfalls[0]
+    known = {ask.reference: ask for request in plan.sketch.requests for ask in asks(request)}
+    if first.rule == "link":
+        link = next((link for link in plan.sketch.links if link.name == first.subject), None)
+        told = _link_cause(first, link, nouns(plan.sketch, cluster)) if link is not None else ""
+        return told or sentence(first.message)
+    if first.subject not in known or not first.node:
+        return sentence(first.message)
+    noun = nouns(plan.sketch, cluster)[first.subject]
+    if first.rule == "class" and not first.available and first.widest:
+        name, there = known[first.subject].device_class_name, _classes(cluster)
+        return f"No node has a device of class {name}.{there}"
+    return _short_of(plan, first, noun) or sentence(first.message)
+
+
+def _classes(cluster: Cluster | None) -> str:
+    """Return which classes with devices a cluster has, if they are few."""
+    from dra_lab.authoring.palette import palette
+
+    names = sorted({entry.device_class for entry in palette(cluster) if entry.in_cluster}) if cluster else []
+    return f" This cluster has {listed(names)}." if 0 < len(names) <= 3 else ""
+
+
+_COUNTS = re.compile(r"Request \S+ needs [^:]*\(node [^()]*\)")
+
+
+def _short_of(plan: Plan, first: Shortfall, noun: Noun) -> str:
+    # a message that says more than the counts is needed whole
+    if _COUNTS.fullmatch(first.message) is None:
+        return ""
+    scarce = next((s for s in plan.reasons.scarcity if s.request == first.subject), None) if plan.reasons else None
+    if scarce is not None and scarce.kind == "shortage":
+        free = f"{scarce.free:,} {'is' if scarce.free == 1 else 'are'} free" if scarce.free else "none is free"
+        return f"You ask for {noun.many(scarce.needed)}; {free} in the whole cluster."
+    if scarce is not None and scarce.kind == "fragmentation":
+        none = f"The most on one node are {scarce.most:,}." if scarce.most else "Not one of them has any."
+        return f"No node has {scarce.needed:,} free {noun.full if scarce.needed == 1 else plural(noun.full)}. {none}"
+    test = {
+        "class": "are of that class",
+        "count": "are of that class",
+        "selector": "match",
+        "taint": "have no taint that keeps the pod away",
+        "in-use": "are free",
+        "capacity": "have enough capacity left",
+    }.get(first.rule)
+    return (
+        f"{first.node} is short of {plural(noun.full)}: {first.available:,} of {first.needed:,} {test}." if test else ""
+    )
+
+
+def _link_cause(first: Shortfall, link: Link, names: Mapping[str, Noun]) -> str:
+    place = LEVEL_WORDS.get(link.where, link.where)
+    shorts = [names[end].short for end in link.requests]
+    if not first.node:
+        return ""
+    if link.how is How.PAIRWISE:
+        of = f"of {listed(shorts)} on the same {place}"
+        if first.widest:
+            none = f"The most on one node are {first.available}." if first.available else "No node has any."
+            pairs = "a pair" if first.needed == 1 else f"{first.needed} pairs"
+            return f"No node has {pairs} {of}. {none}"
+        return f"{first.node}, the nearest node, has {first.available} of {first.needed} pairs {of}."
+    if link.how is How.TOGETHER and first.widest:
+        return f"No {place} has all {first.needed} devices. The most on one are {first.available}."
+    if link.how is How.TOGETHER:
+        return f"{first.node}, the nearest node, has {first.available} of {first.needed} devices on one {place}."
+    return f"{first.node} has {first.available} {place}s for {first.needed} devices that must all be apart."
+
+
+class Fix(Struct, frozen=True):
+    """A change that makes a claim fit: what to do, what it brings, and the number of the suggestion that does it."""
+
+    title: str
+    brings: str
+    number: int
+
+
+MOST_FIXES = 3
+"""Changes that stand in a verdict."""
+
+
+def fixes(plan: Plan) -> tuple[Fix, ...]:
+    """Return the changes that make a claim fit and can be applied, the closest to the drawing first."""
+    found = []
+    for number, suggestion in enumerate(plan.suggestions):
+        if suggestion.sketch is None and not suggestion.selectors:
+            continue
+        title = _SELECTOR.sub(
+            lambda found: f"Drop the selector “{selector_words(found[1]) or '…'}” of", suggestion.title
+        )
+        brings = suggestion.detail.split(". ")[0].removeprefix("It then ").rstrip(".")
+        found.append(Fix(clean(title), clean(brings), number))
+    return tuple(found[:MOST_FIXES])
+
+
+_SELECTOR = re.compile(r"^Leave out the selector (.*) of\b")
+
+
+# ---------------------------------------------------------------- the figures
+
+
+def _if_idle(plan: Plan) -> Iterator[str]:
+    """Yield on how many nodes a claim would fit if nothing else were running, where these are more."""
+    now, idle, total = (
+        len(plan.fitting_nodes),
+        len(plan.fitting_idle_nodes),
+        sum(len(c.nodes) for c in plan.node_classes),
+    )
+    if idle > now:
+        every = "all " if idle == total and total > 1 else ""
+        yield f"The claim fits on {now:,} nodes now, and would fit on {every}{idle:,} if nothing else were running."
+
+
+def tiles(plan: Plan, room: Room | None = None, *, counting: bool = False) -> tuple[Tile, ...]:
+    """Return the figures of a verdict: the first goal that says most, copies that fit, kube-scheduler's two choices.
+
+    Args:
+        plan: The plan.
+        room: How many copies fit, None if that is not known.
+        counting: Whether the copies are being counted.
+    """
+    if not plan.fits:
+        return tuple(_most(plan))
+    first = _first_goal(plan)
+    found = [_goal_tile(plan, first) if first is not None else _proof_tile(plan)]
+    if room is not None:
+        found.append(_copies(plan, room))
+    elif counting:
+        found.append(Tile("?", "copies fit, counting", title="Copies that fit", lines=(GLOSSARY["copies"],)))
+    fits = [("manifest", "scheduler, this YAML", plan.first_fit)]
+    if not links_say_nothing(plan):
+        fits.append(("plain", "scheduler, no links", plan.first_fit_plain))
+    found += [_fit_tile(plan, first, name, caption, fit) for name, caption, fit in fits if fit is not None]
+    return tuple(found)
+
+
+def _first_goal(plan: Plan) -> GoalValue | None:
+    known = [goal for goal in telling(plan.goals) if not goal.unknown]
+    paired = next((goal for goal in known if goal.goal == "unpaired" and goal.of > goal.value), None)
+    return paired or next(iter(known), None)
+
+
+def _goal_tile(plan: Plan, goal: GoalValue) -> Tile:
+    number, caption = goal_figure(goal)
+    tone: Tone = "ok" if goal.goal == "unpaired" and not goal.value else "plain"
+    here = f"On {plan.node}: {goal_words(goal)}, {goal_proof(goal)}."
+    return Tile(number, caption, tone, _title(goal), (GLOSSARY.get(goal.goal, GOAL_WORDS[goal.goal].meaning), here))
+
+
+def _title(goal: GoalValue) -> str:
+    return "GPUs paired with a NIC" if goal.goal == "unpaired" else GOAL_WORDS[goal.goal].many
+
+
+def _proof_tile(plan: Plan) -> Tile:
+    value = "optimal" if plan.proven else "not proven"
+    tone: Tone = "ok" if plan.proven else "warn"
+    return Tile(value, "this plan", tone, "Proof", (GLOSSARY["proof"], sentence(f"This plan: {proof_words(plan)}")))
+
+
+def _copies(plan: Plan, room: Room) -> Tile:
+    value = f"{room.count:,}"
+    if room.capped:
+        proof, caption = f"At least {value}: {COUNTING_ENDS}.", "copies fit, at least"
+    elif room.proven:
+        proof, caption = f"Proven: no more than {value} fit.", "copies fit, proven"
+    else:
+        proof = f"At least {value}, at most {room.bound:,}: the time for counting was up."
+        caption = "copies fit, at least"
+    return Tile(value, caption, "plain", "Copies that fit", (GLOSSARY["copies"], proof, *_if_idle(plan)))
+
+
+def _fit_tile(plan: Plan, first: GoalValue | None, name: str, caption: str, found: FirstFit) -> Tile:
+    title = "kube-scheduler with this YAML" if name == "manifest" else "kube-scheduler without the links"
+    lines = (GLOSSARY[name], f"It {_does(plan, found)}.")
+    if found.status is not FirstFitStatus.ALLOCATED:
+        value = {FirstFitStatus.NONE: "none", FirstFitStatus.ERROR: "gives up"}.get(found.status, "not known")
+        tone: Tone = "warn" if found.status is FirstFitStatus.STOPPED else "error"
+        return Tile(value, caption, tone, title, lines)
+    worse = regret(plan, found)
+    goals = [goal for goal in found.goals if goal.goal in worse and goal.goal != DAMAGE]
+    mine = first.goal if first is not None else ""
+    shown = next((g for g in goals if g.goal == mine), next(iter(goals), None))
+    if shown is None:
+        same = next((goal for goal in found.goals if goal.goal == mine), None)
+        return Tile(goal_figure(same)[0] if same is not None else "same", caption, "ok", title, lines)
+    number, words = goal_figure(shown)
+    told = caption if shown.goal == mine else f"{words}, {caption}"
+    return Tile(number or "worse", told, "warn", title, lines)
+
+
+def _most(plan: Plan) -> Iterator[Tile]:
+    first = plan.shortfalls[0] if plan.shortfalls else None
+    if plan.status is not PlanStatus.INFEASIBLE or first is None or not first.node or first.needed <= first.available:
+        return
+    link = next((link for link in plan.sketch.links if link.name == first.subject), None)
+    what = "pairs" if link is not None and link.how is How.PAIRWISE else "devices"
+    where = "most on one node" if first.widest else "on the nearest node"
+    lines = (GLOSSARY["most"], f"{first.node} can serve {first.available:,} of {counted(first.needed, what[:-1])}.")
+    yield Tile(f"{first.available:,} of {first.needed:,}", f"{what}, {where}", "warn", "How near it is", lines)

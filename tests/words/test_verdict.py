@@ -1,0 +1,110 @@
+"""The verdict: what kube-scheduler does, the short cause, the changes that help, the figures and what explains them."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+from small_plans import a_plan
+
+from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
+from dra_lab.model.fleet import Room, RoomOnNodes
+from dra_lab.model.sketch import ClaimSketch, How
+from dra_lab.planner import make_plan
+from dra_lab.session import read_sketch
+from dra_lab.sources import load_cluster
+from dra_lab.words.verdict import GLOSSARY, cause, fixes, scheduler_sentences, tiles
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    return load_cluster("sample:eks-p4d")
+
+
+@pytest.fixture(scope="module")
+def pairs(cluster):
+    return make_plan(cluster, read_sketch("sample:eks-p4d/gpu-nic-pairs"))
+
+
+@pytest.fixture(scope="module")
+def misfit(cluster):
+    return make_plan(cluster, read_sketch("sample:eks-p4d/five-pairs"))
+
+
+def test_what_kube_scheduler_does_without_the_link_is_told_with_what_it_costs(pairs):
+    """Pairs come first, then the bandwidth that the far GPU keeps."""
+    assert " ".join(scheduler_sentences(pairs)) == (
+        "Without your link, kube-scheduler pairs only 1 of 2 GPUs and uses 2 NUMA nodes. "
+        "1 GPU keeps 45 to 64 % of its bandwidth."
+    )
+
+
+def test_the_figures_of_pairs_stand_beside_each_other(pairs):
+    """The plan and both of kube-scheduler's choices are counted in the same way."""
+    told = [(tile.value, tile.caption) for tile in tiles(pairs)]
+    assert told == [("2 of 2", "GPUs paired"), ("2 of 2", "scheduler, this YAML"), ("1 of 2", "scheduler, no links")]
+
+
+def test_every_figure_says_what_it_counts_and_where_it_comes_from(pairs, misfit):
+    """A click on a figure has the words of the glossary, and a proof, a bound or a source."""
+    every = [*tiles(pairs, Room("claim", 3, 4)), *tiles(misfit), *tiles(a_plan(), counting=True)]
+    assert [tile.caption for tile in every if not tile.title or tile.lines[0] not in GLOSSARY.values()] == []
+
+
+@pytest.mark.parametrize(
+    ("room", "caption", "proof"),
+    [
+        (Room("claim", 4, 4), "copies fit, proven", "Proven: no more than 4 fit."),
+        (Room("claim", 4, 7), "copies fit, at least", "At least 4, at most 7: the time for counting was up."),
+        (
+            Room("claim", 10_000, 10_000, (RoomOnNodes(("n",), 10_000, 10_000),)),
+            "copies fit, at least",
+            "At least 10,000",
+        ),
+    ],
+)
+def test_copies_are_told_with_their_bound(pairs, room, caption, proof):
+    """A number that is not exact is never called proven."""
+    tile = tiles(pairs, room)[1]
+    assert (tile.caption, tile.lines[1].startswith(proof)) == (caption, True)
+
+
+def test_how_many_nodes_would_serve_an_idle_cluster_is_explained_with_the_copies(pairs):
+    """The sentence of the verdict has no room for it."""
+    assert "would fit on all 4 if nothing else were running" in tiles(pairs, Room("claim", 4, 4))[1].lines[-1]
+
+
+def test_the_cause_of_a_misfit_is_short(cluster, misfit):
+    """It names no link, no test and no node."""
+    assert cause(misfit, cluster) == "No node has 5 free RDMA NICs. The most on one node are 4."
+
+
+def test_a_class_without_devices_names_those_that_there_are():
+    """The person chooses another class."""
+    gpus = DeviceRequest(name="gpu", exactly=ExactDeviceRequest(device_class_name="gpu.nvidia.com"))
+    mig = load_cluster("sample:mig")
+    plan = make_plan(mig, ClaimSketch(requests=(gpus,)))
+    assert cause(plan, mig) == "No node has a device of class gpu.nvidia.com. This cluster has mig.nvidia.com."
+
+
+def test_a_link_that_cannot_hold_is_told_by_its_place(cluster):
+    """The person sees the PCIe root, and no name of a link."""
+    drawn = read_sketch("sample:eks-p4d/gpu-nic-pairs")
+    together = replace(drawn, links=tuple(replace(link, how=How.TOGETHER) for link in drawn.links))
+    told = cause(make_plan(cluster, together), cluster)
+    assert told == "No PCIe root has all 4 devices. The most on one are 3."
+
+
+def test_a_misfit_offers_at_most_three_changes_with_what_they_bring(misfit):
+    """Each can be applied by its number."""
+    found = fixes(misfit)
+    assert [(fix.title, fix.brings) for fix in found[:2]] == [
+        ("Drop the selector “rdma” of nic", "fits on 3 of 4 nodes"),
+        ("Ask for gpu ×4 and nic ×4", "fits on 1 of 4 nodes"),
+    ]
+    assert all(misfit.suggestions[fix.number].sketch is not None for fix in found)
+
+
+def test_how_near_a_misfit_is_has_a_figure(misfit):
+    """The most that one node can serve, of what is asked for."""
+    (tile,) = tiles(misfit)
+    assert (tile.value, tile.caption) == ("4 of 5", "devices, most on one node")

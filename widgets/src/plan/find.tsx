@@ -1,0 +1,90 @@
+// Find a node or a device by its name: "/" opens it, Enter looks at what is chosen.
+import { type KeyboardEvent, type RefObject, useId, useMemo, useRef, useState } from "react";
+import { useChannel, useTrait } from "./model";
+
+const MOST = 12;
+
+interface Found {
+  readonly id: string;
+  readonly words: string;
+  readonly node: string;
+  readonly device: string;
+}
+
+/** `field` gets the focus when the panel opens; `onDone` closes it. */
+export function Find({ field, onDone }: { field: RefObject<HTMLInputElement | null>; onDone(): void }) {
+  const channel = useChannel();
+  const [nodes, devices] = [useTrait("nodes"), useTrait("devices")];
+  const [text, setText] = useState("");
+  const [chosen, setChosen] = useState(0);
+  const [id, list] = [useId(), useRef<HTMLUListElement>(null)];
+  const all = useMemo<Found[]>(() => {
+    const nodeAt = (devices.columns ?? []).indexOf("node");
+    return [
+      ...nodes.map((row) => ({ id: row.id, words: row.id, node: row.id, device: "" })),
+      ...(devices.rows ?? []).map((cells, at) => {
+        const [device, node] = [devices.ids?.[at] ?? "", cells[nodeAt] ?? ""];
+        return { id: device, words: `${cells[0]} on ${node}`, node, device };
+      }),
+    ];
+  }, [nodes, devices]);
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const found = all.filter((one) => words.every((word) => one.words.toLowerCase().includes(word))).slice(0, MOST);
+  const here = Math.min(chosen, found.length - 1);
+  const look = (one: Found | undefined) => {
+    if (!one) return;
+    channel.send({ type: "look-at", node: one.node, ...(one.device ? { device: one.device } : {}) });
+    setText("");
+    onDone();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step !== undefined) {
+      event.preventDefault();
+      setChosen(Math.max(0, Math.min(found.length - 1, here + step)));
+    } else if (event.key === "Enter" && !event.nativeEvent.isComposing) {
+      event.preventDefault();
+      look(found[here]);
+    }
+  };
+  return (
+    <>
+      <label className="dra-hint" htmlFor={id}>
+        Find a node or a device
+      </label>
+      <input
+        ref={field}
+        id={id}
+        className="dra-field"
+        type="text"
+        role="combobox"
+        aria-expanded={found.length > 0}
+        aria-controls={`${id}-list`}
+        aria-activedescendant={found[here] ? `${id}-${here}` : undefined}
+        autoComplete="off"
+        spellCheck={false}
+        value={text}
+        onChange={(event) => {
+          setText(event.currentTarget.value);
+          setChosen(0);
+        }}
+        onKeyDown={onKeyDown}
+      />
+      <ul ref={list} id={`${id}-list`} className="dra-found" role="listbox" aria-label="Nodes and devices">
+        {found.map((one, at) => (
+          <li
+            key={one.id}
+            id={`${id}-${at}`}
+            role="option"
+            aria-selected={at === here}
+            tabIndex={-1}
+            onClick={() => look(one)}
+          >
+            {one.words}
+          </li>
+        ))}
+      </ul>
+      {!found.length && <p className="dra-hint">No node or device has these words in its name.</p>}
+    </>
+  );
+}
