@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from dra_lab.authoring.candidates import all_devices, free_by_kind, kind_of
+from dra_lab.authoring.candidates import all_devices, kind_of
 from dra_lab.authoring.device_use import is_free
+from dra_lab.authoring.kind_counts import KIND_PLURALS, kind_counts
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.memo import once_per_snapshot
@@ -115,7 +116,7 @@ def counts(findings: Iterable[Finding], *, checking: bool = False) -> CountsRow:
     return CountsRow(error=found["error"], warning=found["warning"], note=found["note"], checking=checking)
 
 
-METERS = {"gpu": "GPUs", "nic": "NICs"}
+METERS = ("gpu", "nic")
 """The kinds of devices with a meter in the bar."""
 
 MOST_NODES = 64
@@ -123,13 +124,18 @@ MOST_NODES = 64
 
 
 def meter_rows(cluster: Cluster, release: KubernetesRelease) -> tuple[MeterRow, ...]:
-    """Return how many physical devices of each kind are free: `18 of 32 free`."""
-    found = []
-    for kind, (total, free) in free_by_kind(cluster, release).items():
-        if kind in METERS:
-            text = f"{free:,} of {total:,} free" if cluster.claims_known else f"{total:,}, use unknown"
-            found.append(MeterRow(label=METERS[kind], text=text, used=total - free, total=total))
-    return tuple(sorted(found, key=lambda row: row.label))
+    """Return how many physical devices of each kind are free: `18 of 32 free`, of partitions how many are possible."""
+    found, counts = [], kind_counts(cluster, release)
+    for kind in (kind for kind in METERS if kind in counts):
+        count, label = counts[kind], KIND_PLURALS[kind]
+        if count.whole:
+            text = f"{count.whole_free:,} of {count.whole:,} free" if cluster.claims_known else f"{count.whole:,}"
+            found.append(MeterRow(label=label, text=text, used=count.whole - count.whole_free, total=count.whole))
+        if count.split:
+            text = f"{count.split:,}, {count.possible:,} of {count.partitions:,} partitions possible"
+            used = count.partitions - count.possible
+            found.append(MeterRow(label=label, text=text, used=used, total=count.partitions))
+    return tuple(found)
 
 
 @once_per_snapshot
@@ -145,6 +151,6 @@ def node_use_rows(cluster: Cluster, release: KubernetesRelease) -> tuple[NodeUse
             total[node, kind] += 1
             used[node, kind] += not is_free(cluster, item, release)
     return tuple(
-        NodeUseRow(node=node, kind=METERS[kind], used=used[node, kind], total=count)
+        NodeUseRow(node=node, kind=KIND_PLURALS[kind], used=used[node, kind], total=count)
         for (node, kind), count in sorted(total.items())
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
-from dra_lab.model.plan import NodeClass, NodeFit, Plan
+from dra_lab.model.plan import DAMAGE, NodeClass, NodeFit, Plan
 from dra_lab.topology.tree import natural_order
 from dra_lab.widgets.fleet_values import Fit, Fleet, FleetItem, HeatCell, HeatMap
 from dra_lab.widgets.plan_values import DeviceTable
@@ -153,7 +153,8 @@ def _detail(node_class: NodeClass) -> str:
     words = FIT_WORDS[node_class.fit]
     if node_class.fit is NodeFit.NO and node_class.fits_idle is not None:
         words = "does not fit now; would if it were idle" if node_class.fits_idle else "does not fit, even if idle"
-    goals = ", ".join(goal_words(goal) for goal in node_class.goals if goal.value)
+    # the copies that a plan prevents are counted for its own node only, and would set it apart from identical ones
+    goals = ", ".join(goal_words(goal) for goal in node_class.goals if goal.value and goal.goal != DAMAGE)
     return f"{words}: {goals}" if goals else words
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from dra_lab.model.names import DeviceID
-from dra_lab.model.plan import Plan, Shortfall
+from dra_lab.model.plan import DAMAGE, Plan, Shortfall
 from dra_lab.model.reasons import Funnel, FunnelStep
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.planner.why_not import DeviceTest, WhyNot
@@ -52,7 +52,11 @@ def node_sentence(found: WhyNot, plan: Plan | None, node: str) -> str:
     if plan is not None and plan.fits and plan.node == found.node:
         return f"{node} serves this claim best."
     here = next((c for c in plan.node_classes if found.node in c.nodes), None) if plan is not None else None
-    values = ", ".join(goal_words(goal) for goal in here.goals if goal.value) if here is not None else ""
+    values = (
+        ", ".join(goal_words(goal) for goal in here.goals if goal.value and goal.goal != DAMAGE)
+        if here is not None
+        else ""
+    )
     if here is None:
         return f"Nothing blocks this claim on {node}."
     told = FIT_WORDS[here.fit] if here.fit.value in ("best", "worse") else "fits"

@@ -33,6 +33,7 @@ _SHOW = """async ([path, cells]) => {
     shell.expandLeft();
     shell.collapseRight();
     delete navigator.clipboard.writeText;
+    localStorage.removeItem('dra-lab:dock');
     const notebook = panel.content, shared = notebook.model.sharedModel;
     shared.transact(() => {
         shared.deleteCellRange(0, shared.cells.length);

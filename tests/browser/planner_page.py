@@ -22,6 +22,7 @@ class Planner:
         self.bar = self.root.locator(".dra-cluster-bar")
         self.strip = self.root.locator(".dra-answer")
         self.tabs = self.root.locator(".dra-tabs")
+        self.why = self.root.locator(".dra-why")
         self.hardware = self.root.locator(".dra-hardware")
         self.root.locator(".dra-answer[data-state=fits]").wait_for(timeout=60_000)
         self.hardware.locator("svg.dra-hw").first.wait_for()

@@ -95,3 +95,12 @@ def test_the_meters_count_what_is_free(session):
     bar = ClusterBar(session)
     assert [(row["label"], row["text"]) for row in bar.meters] == [("GPUs", "18 of 32 free"), ("NICs", "21 of 28 free")]
     assert {"node": FULL, "kind": "GPUs", "used": 8, "total": 8} in bar.node_use
+
+
+def test_nodes_that_serve_as_well_have_the_same_words():
+    """The copies that a plan prevents are known of its own node only, and are left out of the rows of nodes."""
+    session = Session("sample:dgx-h100", sketch=read_sketch("sample:dgx-h100/gpu-nic-cpu"))
+    session.plan()
+    rows = PlanView(session).nodes
+    assert not any("copies" in row["detail"] or "copy" in row["detail"] for row in rows)
+    session.close()

@@ -12,7 +12,7 @@ export function useMeters() {
       {...over.button}
       className="dra-button dra-meters"
       aria-label={`Free devices: ${words}`}
-      title="Show what is in use on each node"
+      title="Show what is free on each node"
       hidden={!meters.length}
     >
       {keyed(meters, (row) => row.label).map(([key, row]) => (
@@ -26,8 +26,8 @@ export function useMeters() {
     </button>
   );
   const panel = (
-    <div {...over.panel} role="dialog" className="dra-popover dra-use" aria-label="What is in use">
-      <h3>What is in use</h3>
+    <div {...over.panel} role="dialog" className="dra-popover dra-use" aria-label="What is free on each node">
+      <h3>What is free on each node</h3>
       <table className="dra-use-table">
         <tbody>
           {keyed(meters, (row) => row.label).map(([key, row]) => (
@@ -48,7 +48,7 @@ export function useMeters() {
                 <Track used={row.used} total={row.total} />
               </td>
               <td>
-                {row.used} of {row.total} in use
+                {row.total - row.used} of {row.total} free
               </td>
             </tr>
           ))}

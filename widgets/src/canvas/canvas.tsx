@@ -152,7 +152,7 @@ function Desk() {
           />
           {linking && <p className="dra-banner">{candidateWords(editor.sketch, linking)}</p>}
           {editor.problem && <Problem text={editor.problem} onClose={editor.forget} />}
-          {editor.isLost && <Lost className="dra-banner is-problem dra-lost" />}
+          {editor.isLost && !root.current?.closest(".dra-lab") && <Lost className="dra-banner is-problem dra-lost" />}
           {keysShown && (
             <KeysPanel
               onClose={() => {

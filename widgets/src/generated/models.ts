@@ -16,7 +16,12 @@ export interface AmountRow {
 export interface AnswerRow {
   state?: "empty" | "error" | "fits" | "misfit" | "solving" | "stopped";
   sentence?: string;
-  figures?: readonly FigureRow[];
+  asked?: string;
+  scheduler?: string;
+  differs?: boolean;
+  tiles?: readonly TileRow[];
+  fixes?: readonly FixCard[];
+  tried?: string;
   stale?: boolean;
   progress?: ProgressRow | null;
   trouble?: string;
@@ -33,6 +38,20 @@ export interface BadgeRow {
   letter: string;
   colour: string;
   textColour: string;
+}
+
+export interface BarRow {
+  label: string;
+  count: number;
+  of: number;
+  note?: string;
+  short?: boolean;
+}
+
+export interface BarsRow {
+  title: string;
+  bars?: readonly BarRow[];
+  request?: string;
 }
 
 export interface CELDeviceSelector {
@@ -234,13 +253,6 @@ export interface ExportRow {
   releases?: readonly string[];
 }
 
-export interface FigureRow {
-  value: string;
-  label?: string;
-  tone?: "error" | "ok" | "plain" | "warn";
-  title?: string;
-}
-
 export interface FileRow {
   name: string;
   state: "changed" | "edited" | "new" | "removed" | "unchanged";
@@ -262,6 +274,12 @@ export interface FindingRow {
   advice?: string;
   origin?: string;
   rule?: string;
+}
+
+export interface FixCard {
+  title: string;
+  id: string;
+  brings?: string;
 }
 
 export interface FixRow {
@@ -350,9 +368,31 @@ export interface LinkRow {
   options?: readonly LinkOptionRow[];
 }
 
+export interface MeterRow {
+  label: string;
+  text: string;
+  used: number;
+  total: number;
+}
+
 export interface ModeRow {
   name: string;
   label: string;
+}
+
+export interface NodeRow {
+  id: string;
+  label: string;
+  fit: string;
+  detail?: string;
+  nodes?: number;
+}
+
+export interface NodeUseRow {
+  node: string;
+  kind: string;
+  used: number;
+  total: number;
 }
 
 export interface OfferRow {
@@ -369,6 +409,11 @@ export interface OutcomeRow {
   verdict: "ok" | "unknown" | "warn";
   sentence: string;
   detail?: string;
+}
+
+export interface OutgoingRow {
+  text: string;
+  tone?: "error" | "ok" | "plain" | "warn";
 }
 
 export interface PaletteRow {
@@ -474,6 +519,25 @@ export interface TemplateRow {
   chosen?: boolean;
 }
 
+export interface TileRow {
+  value: string;
+  caption: string;
+  tone?: "error" | "ok" | "plain" | "warn";
+  title?: string;
+  lines?: readonly string[];
+}
+
+export interface WhyNotRow {
+  title?: string;
+  asked?: boolean;
+  sentence?: string;
+  node?: string;
+  device?: string;
+  deviceLines?: readonly string[];
+  requests?: readonly BarsRow[];
+  lines?: readonly string[];
+}
+
 export interface WhyRow {
   lines?: readonly string[];
   funnels?: readonly FunnelRow[];
@@ -509,8 +573,10 @@ export interface ClusterBarModel {
   example: boolean;
   findings: readonly FindingRow[];
   follow: FollowRow;
+  meters: readonly MeterRow[];
   mode: string;
   modes: readonly ModeRow[];
+  node_use: readonly NodeUseRow[];
   offer: OfferRow;
   problem: string;
   read_at: string;
@@ -534,6 +600,7 @@ export type ClusterBarMessage =
   | { type: "open-drawing"; number: number }
   | { type: "piece"; number: number }
   | { type: "release"; value: string }
+  | { type: "show-export" }
   | { type: "sources" }
   | { type: "start-empty" }
   | { type: "upload"; number: number; files: readonly FileSize[] };
@@ -595,7 +662,7 @@ export type HardwareViewMessage =
   | { type: "close-graph" }
   | { type: "dismiss-problem" }
   | { type: "graph" }
-  | { type: "node"; name: string }
+  | { type: "node"; name: string; device?: string }
   | { type: "pin"; name: string }
   | { type: "sample" }
   | { type: "take-example"; number: number; add?: boolean };
@@ -607,6 +674,17 @@ export interface LitWidgetModel {
 }
 
 export type LitWidgetMessage =
+  | { type: "dismiss-problem" };
+
+export interface LookedAtModel {
+  mode: string;
+  nodes: readonly NodeRow[];
+  outgoing: readonly OutgoingRow[];
+  problem: string;
+  why_not: WhyNotRow;
+}
+
+export type LookedAtMessage =
   | { type: "dismiss-problem" };
 
 export interface PlanViewModel {
@@ -626,11 +704,14 @@ export interface PlanViewModel {
   highlight: string;
   kept: number;
   mode: string;
+  nodes: readonly NodeRow[];
+  outgoing: readonly OutgoingRow[];
   problem: string;
   reasons: readonly ReasonRow[];
   regret: RegretRow;
   suggestions: readonly SuggestionRow[];
   why: WhyRow;
+  why_not: WhyNotRow;
   yaml: string;
   yaml_marks: Readonly<Record<string, string>>;
 }
@@ -645,9 +726,11 @@ export type PlanViewMessage =
   | { type: "edit-claim"; text: string; number: number }
   | { type: "fix-claim"; text?: string | null; number?: number }
   | { type: "keep-plan"; name?: string }
+  | { type: "look-at"; node: string; device?: string }
   | { type: "order-goals"; goals: readonly string[] }
   | { type: "remove-kept"; name: string }
   | { type: "rename-kept"; name: string; to: string }
   | { type: "restore-kept"; name: string }
+  | { type: "show-difference" }
   | { type: "show-export" }
   | { type: "write-export"; overwrite?: boolean; allowWorse?: boolean };

@@ -1,0 +1,129 @@
+"""The regions of Plan in a real JupyterLab: figures, why not, dock, keys, and the screens in both themes."""
+
+from __future__ import annotations
+
+import pytest
+from lab_server import until
+from planner_page import Planner
+
+pytestmark = pytest.mark.browser
+
+NO_FIT = "from dra_lab import read_sketch\nlab.sketch = read_sketch('sample:eks-p4d/five-pairs')"
+IN_TAB = ".jp-LinkedOutputView .dra-lab-grid"
+
+
+@pytest.fixture
+def in_tab(open_notebook):
+    """Open the planner in a tab of its own, in a window of a size."""
+
+    def make(width: int, height: int) -> Planner:
+        planner = Planner(open_notebook, width=width, height=height)
+        planner.button("Open in a tab", planner.bar).click()
+        planner.root = planner.page.locator(IN_TAB)
+        planner.root.locator("svg.dra-hw").first.wait_for()
+        planner.strip, planner.tabs = planner.root.locator(".dra-answer"), planner.root.locator(".dra-tabs")
+        planner.hardware, planner.why = planner.root.locator(".dra-hardware"), planner.root.locator(".dra-why")
+        planner.strip.locator(".dra-tile-figure", has_text="copies fit, proven").wait_for(timeout=20_000)
+        return planner
+
+    return make
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (1440, 900), (1920, 1080)])
+def test_no_figure_is_cut_and_all_regions_are_in_sight(in_tab, width, height):
+    """At the usual sizes every figure can be read, and verdict, canvas and picture need no scroll."""
+    planner = in_tab(width, height)
+    cut = """nodes => nodes.filter(n => n.scrollWidth > n.clientWidth || n.textContent.endsWith('…')).length"""
+    assert planner.strip.locator(".dra-tile-figure, .dra-tile-figure *").evaluate_all(cut) == 0
+    grid = planner.root.bounding_box()
+    assert planner.strip.bounding_box()["height"] <= (120 if height == 800 else 170)
+    for region in (".dra-answer", ".dra-canvas", ".dra-hardware", ".dra-tabbar"):
+        box = planner.root.locator(region).bounding_box()
+        assert box["y"] + box["height"] <= grid["y"] + grid["height"] + 1, region
+
+
+def test_a_click_on_a_node_asks_why_not_at_once(in_tab):
+    """Under the picture where there is room, in the dock where space is short."""
+    planner = in_tab(1440, 900)
+    planner.hardware.locator(".dra-tile", has_text="140-52").click()
+    planner.why.get_by_text("Why 140-52?").wait_for()
+    planner.page.set_viewport_size({"width": 1280, "height": 800})
+    planner.hardware.locator(".dra-tile", has_text="158-9").click()
+    planner.tab("Why not 158-9?").wait_for()
+    planner.why.get_by_text("training/llm-70b-0-devices-2ddgn uses 8").wait_for()
+
+
+def test_enter_applies_the_first_change_that_helps(in_tab):
+    """A misfit is one key away from a claim that fits."""
+    planner = in_tab(1440, 900)
+    planner.lab.run(NO_FIT)
+    planner.strip.locator(".dra-fix").first.wait_for()
+    planner.strip.focus()
+    planner.page.keyboard.press("Enter")
+    planner.sentence("Fits on 3 of 4 nodes")
+
+
+def test_keys_work_all_over_the_planner_and_not_while_typing(in_tab):
+    """J opens and closes the dock, / finds, ? lists the keys; JupyterLab and text fields keep theirs."""
+    planner = in_tab(1440, 900)
+    keyboard, dock = planner.page.keyboard, planner.root.locator(".dra-dock")
+    planner.strip.locator(".dra-tile-figure").first.focus()
+    keyboard.press("j")
+    until(lambda: dock.bounding_box()["height"] > 100, "the dock is open")
+    keyboard.press("?")
+    planner.root.locator(".dra-keys", has_text="choose a mode").wait_for()
+    keyboard.press("Escape")
+    keyboard.press("/")
+    keyboard.type("gpu-4 128-17 j")
+    assert dock.bounding_box()["height"] > 100
+    for _ in range(2):
+        keyboard.press("Backspace")
+    keyboard.press("Enter")
+    planner.why.get_by_text("chosen for this request").wait_for()
+    assert planner.page.evaluate("() => document.activeElement !== document.body")
+    planner.strip.locator(".dra-tile-figure").first.focus()
+    keyboard.press("J")
+    until(lambda: dock.bounding_box()["height"] <= 41, "the dock is closed")
+
+
+def test_the_height_of_the_dock_is_kept(in_tab):
+    """What a person drags is there again after the dock was closed."""
+    planner = in_tab(1440, 900)
+    dock, handle = planner.root.locator(".dra-dock"), planner.root.locator(".dra-dock-handle")
+    box = handle.bounding_box()
+    planner.page.mouse.move(box["x"] + 300, box["y"] + 4)
+    planner.page.mouse.down()
+    planner.page.mouse.move(box["x"] + 300, box["y"] - 296, steps=4)
+    planner.page.mouse.up()
+    until(lambda: 320 <= dock.bounding_box()["height"] <= 350, "as high as it was dragged")
+    high = dock.bounding_box()["height"]
+    for name in ("Close the dock", "Open the dock"):
+        planner.button(name, planner.tabs).click()
+    assert dock.bounding_box()["height"] == high
+
+
+def test_the_loss_of_the_kernel_is_told_once(in_tab):
+    """Every view of every planner would say it, and one line is enough."""
+    planner = in_tab(1440, 900)
+    planner.lab.kill_kernel()
+    lost = planner.page.locator(".jp-LinkedOutputView .dra-lost")
+    until(lambda: lost.count() > 0, "it is told")
+    assert lost.count() == 1
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (1440, 900), (1920, 1080)])
+def test_the_screens_of_plan_are_readable(in_tab, theme, width, height):
+    """Fits, misfit and empty: nothing serious for axe, and every text of the verdict has enough contrast."""
+    planner = in_tab(width, height)
+    planner.lab.theme(theme)
+    states = {"fits": "", "misfit": NO_FIT, "empty": "lab.session.clear()"}
+    wanted = {"fits": "Fits on", "misfit": "Does not fit", "empty": "Nothing is drawn"}
+    for name, code in states.items():
+        if code:
+            planner.lab.run(code)
+        planner.sentence(wanted[name])
+        planner.answered()
+        planner.lab.picture(f"plan-{name}-{width}-{theme}")
+        assert planner.lab.axe(f"{IN_TAB} .dra-plan-view", f"{IN_TAB} .dra-cluster-bar") == [], name
+        assert planner.lab.low_contrast(f"{IN_TAB} .dra-answer") == [], name
