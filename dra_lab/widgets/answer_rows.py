@@ -65,7 +65,7 @@ def answer_row(
     return AnswerRow(
         state=_STATES[plan.status],
         sentence=headline(plan, cluster, node_labels(cluster).__getitem__),
-        asked=asked_sentence(plan.sketch, cluster),
+        asked=asked_sentence(plan.sketch, cluster) or "Drag a device onto the canvas, or press N there.",
         scheduler=without_text(scheduler),
         differs=any(found.goals or found.paths_differ for found in plan.regrets),
         tiles=tile_rows(plan, room, counting=counting),

@@ -141,7 +141,8 @@ class HardwareView(LitWidget):
     def _look(self, message: messages.ShowNode) -> None:
         if self._session is not None:
             self._looked = message.name
-            self._show_node()
+            if message.name != self.node:
+                self._show_node()
             self._session.look_at(message.name, message.device)
 
     def _pin(self, message: messages.PinNode) -> None:

@@ -14,11 +14,13 @@ interface Props {
   className: string;
   /** A device was clicked, or Space was pressed on it; returns whether that did anything. */
   onDevice?(item: Element, isBack: boolean): boolean;
+  /** What a click or Enter on a device asks for, where it does nothing else. */
+  onAsk?(device: string): void;
   onKey?(event: KeyboardEvent): void;
 }
 
 /** An SVG of devices as a tree: the picture of the hardware, and the tree of its places. */
-export function DeviceTree({ root, svg, light, onProblem, className, onDevice, onKey }: Props) {
+export function DeviceTree({ root, svg, light, onProblem, className, onDevice, onAsk, onKey }: Props) {
   const lit = useLit(light);
   // biome-ignore lint/correctness/useExhaustiveDependencies: it runs when there is another picture
   useLayoutEffect(() => {
@@ -45,7 +47,8 @@ export function DeviceTree({ root, svg, light, onProblem, className, onDevice, o
   const onClick = (event: React.MouseEvent<HTMLElement>) => {
     const item = (event.target as Element).closest<SVGElement>('[role="treeitem"]');
     if (item) focusItem(itemsOf(event.currentTarget), item);
-    press(event.target as Element, event.shiftKey);
+    const [device] = devicesOf((event.target as Element).closest(DEVICES));
+    if (!press(event.target as Element, event.shiftKey) && device) onAsk?.(device);
   };
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
     onKey?.(event);
@@ -61,6 +64,8 @@ export function DeviceTree({ root, svg, light, onProblem, className, onDevice, o
     else if (event.key !== " " || !press(item, event.shiftKey)) {
       const meant = requestsOf(item)[0] ?? devicesOf(item)[0];
       if (meant) light.point(meant);
+      const [device] = devicesOf(item);
+      if (device) onAsk?.(device);
     }
   };
   return (
@@ -88,6 +93,7 @@ interface PictureProps {
 
 /** The picture of the hardware, laid out for the width that it has here, with the devices that a person chose. */
 export function Picture({ root, light, choosing, onEnd, onProblem }: PictureProps) {
+  const channel = useChannel();
   const [svg, isStale] = [useTrait("svg"), useTrait("stale")];
   useOwnWidth(root);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another picture is marked as well
@@ -113,6 +119,7 @@ export function Picture({ root, light, choosing, onEnd, onProblem }: PictureProp
       onProblem={onProblem}
       className={names.filter(Boolean).join(" ")}
       onDevice={onDevice}
+      onAsk={(device) => channel.send({ type: "node", name: channel.get("node"), device })}
       onKey={onEnd}
     />
   );

@@ -89,7 +89,7 @@ function Suggestion({ row }: { row: SuggestionRow }) {
 function Funnel({ row }: { row: FunnelRow }) {
   const { columns = [], legend = [], rows = [] } = row;
   return (
-    <section className="dra-funnel">
+    <section className="dra-funnel" aria-label={row.title} tabIndex={0}>
       <table className="dra-goals">
         <caption>{row.title}</caption>
         <thead>
