@@ -96,6 +96,7 @@ def planner(open_notebook):
         # a file of its own: a drawing outlives its notebook, so one test must not find another's
         lab = open_notebook([cell(arguments or f'file="{uuid.uuid4().hex}.dralab.yaml"')])
         lab.page.set_viewport_size({"width": 1600, "height": 1000})
+        lab.page.evaluate("() => window.jupyterapp.shell.collapseLeft()")
         return Planner(lab, requests)
 
     return make
@@ -117,7 +118,7 @@ def test_a_claim_is_drawn_with_the_mouse_and_answered(planner):
     shown.page.get_by_text("Start empty").click()
     until(lambda: shown.canvas.boxes.count() == 0, "the drawing is empty")
     board = shown.canvas.root.locator(".dra-board")
-    for chip, place in (("NVIDIA A100", (60, 60)), ("RDMA NIC", (200, 190))):
+    for chip, place in (("NVIDIA A100", (120, 60)), ("RDMA NIC", (200, 240))):
         wanted = shown.canvas.boxes.count() + 1
         source = shown.canvas.root.locator(".dra-chip", has_text=chip)
         source.drag_to(board, target_position={"x": place[0], "y": place[1]})
