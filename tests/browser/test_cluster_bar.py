@@ -57,7 +57,7 @@ def test_a_file_that_is_dropped_anywhere_on_the_planner_is_read(planner):
     planner.sentence("Does not fit")
     planner.hardware.locator('[data-id="gpu.nvidia.com/n1/gpu-0"]').wait_for()
     planner.tab("Devices").click()
-    assert planner.tabs.get_by_text(HOSTILE).count() == 1
+    assert planner.tabs.locator(".dra-panel:visible").get_by_text(HOSTILE).count() == 1
     assert planner.root.locator("img").count() == 0
     assert planner.page.evaluate("() => window.hacked") is None
 

@@ -50,7 +50,7 @@ def test_the_tree_by_keyboard_lights_canvas_and_yaml(planner):
     assert request in ("gpu", "nic")
     planner.page.keyboard.press("Enter")
     until(lambda: planner.lab.eval("lab.canvas.highlight") == request, "the canvas is told")
-    planner.tabs.locator(".dra-code-line.is-lit").first.wait_for()
+    planner.tabs.locator(".dra-code-line.is-lit").first.wait_for(state="attached")
 
 
 def test_a_tile_draws_its_node_and_a_pin_plans_there(planner):
@@ -197,9 +197,9 @@ def test_text_on_every_box_can_be_read_in_both_themes_and_forced_colours(planner
 
 
 def test_a_narrow_cell_is_one_column_in_the_same_order(open_notebook):
-    """Below 960 pixels the panes stand under each other: bar, strip, canvas, picture, tabs; nothing is cut off."""
+    """Below 880 pixels the panes stand under each other: bar, verdict, picture, canvas, dock; nothing is cut off."""
     planner = Planner(open_notebook, width=900, height=1000)
-    parts = [planner.bar, planner.strip, planner.root.locator(".dra-lab-canvas"), planner.hardware, planner.tabs]
+    parts = [planner.bar, planner.strip, planner.hardware, planner.root.locator(".dra-lab-canvas"), planner.tabs]
     boxes = [part.bounding_box() for part in parts]
     tops = [box["y"] for box in boxes]
     assert tops == sorted(tops)

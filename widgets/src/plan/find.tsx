@@ -29,7 +29,8 @@ export function Find({ field, onDone }: { field: RefObject<HTMLInputElement | nu
     ];
   }, [nodes, devices]);
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = all.filter((one) => words.every((word) => one.words.toLowerCase().includes(word))).slice(0, MOST);
+  const isNamed = (one: Found) => words.every((word) => one.words.toLowerCase().includes(word));
+  const found = words.length ? all.filter(isNamed).slice(0, MOST) : [];
   const here = Math.min(chosen, found.length - 1);
   const look = (one: Found | undefined) => {
     if (!one) return;
@@ -84,7 +85,7 @@ export function Find({ field, onDone }: { field: RefObject<HTMLInputElement | nu
           </li>
         ))}
       </ul>
-      {!found.length && <p className="dra-hint">No node or device has these words in its name.</p>}
+      {words.length > 0 && !found.length && <p className="dra-hint">No node or device has these words in its name.</p>}
     </>
   );
 }
