@@ -39,7 +39,9 @@ function Desk() {
   const [quiet, setQuiet] = useState("");
   const flow = useFlow(editor, linking?.candidates[linking.index] ?? "", root);
   const arranged = Object.keys(placesOf(editor, flow.nodes)).some((name) => !editor.positions[name]);
-  const fit = useView(flow.nodes, arranged, root, byMouse);
+  const [first, ...more] = flow.selected;
+  const shown = first && !more.length && first.id === quiet ? [] : flow.selected;
+  const fit = useView(flow.nodes, arranged, root, byMouse, shown.length === 1 ? (first?.id ?? "") : "");
   // What can be tied may be gone: a link that is being made ends when the drawing changes.
   // biome-ignore lint/correctness/useExhaustiveDependencies: it runs when the drawing changes
   useEffect(() => setLinking(null), [editor.sketch]);
@@ -163,7 +165,7 @@ function Desk() {
           )}
         </Board>
         <Inspector
-          selected={flow.selected.length === 1 && flow.selected[0]?.id === quiet ? [] : flow.selected}
+          selected={shown}
           ends={flow.selectedEnds.length}
           onSelect={(id) => flow.select([id])}
           onDelete={flow.deleteSelected}

@@ -45,12 +45,16 @@ function viewOf(drawing: Bounds, size: Size, edge: Margins, least: number): View
   };
 }
 
-/** Returns the function that shows the whole drawing; `arranged` says that some place is ours and not a person's. */
+/**
+ * Returns the function that shows the whole drawing; `arranged` says that some place is ours and not a person's,
+ * `cardOf` whose card is open.
+ */
 export function useView(
   nodes: readonly CanvasNode[],
   arranged: boolean,
   root: RefObject<HTMLElement | null>,
   isPressed: { current: boolean },
+  cardOf: string,
 ): () => void {
   const flow = useReactFlow();
   const seen = useRef({ names: "", arranged: false });
@@ -116,27 +120,30 @@ export function useView(
     watch.observe(root.current);
     return () => watch.disconnect();
   }, [root, onResize]);
-  useClearOfCard(nodes, root, isPressed, look, count);
+  useClearOfCard(cardOf, root, isPressed, look, count);
   return useCallback(() => show(0), [show]);
 }
 
 /**
- * Move the view up when the card of the one thing that is selected would cover it, once the mouse is released; `chosen`
- * counts how often another view was chosen.
+ * Move the view up when a card covers the box or knot that it is about, once the mouse is released, and back when the
+ * card is closed. `chosen` counts how often another view was chosen.
  */
 function useClearOfCard(
-  nodes: readonly CanvasNode[],
+  only: string,
   root: RefObject<HTMLElement | null>,
   isPressed: { current: boolean },
   look: (view: View) => void,
   chosen: number,
 ): void {
   const flow = useReactFlow();
-  const selected = nodes.filter((node) => node.selected);
-  const only = selected.length === 1 ? (selected[0]?.id ?? "") : "";
+  const moved = useRef<{ from: View; to: string } | null>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: it runs as well when another view was chosen
   useEffect(() => {
-    if (!only) return;
+    const back = () => {
+      const { from, to } = moved.current ?? {};
+      moved.current = null;
+      if (from && to === JSON.stringify(flow.getViewport())) look(from);
+    };
     const clear = () => {
       const find = (selector: string) => root.current?.querySelector(selector)?.getBoundingClientRect();
       const [card, node] = [find(".dra-inspector"), find(`.react-flow__node[data-id="${CSS.escape(only)}"]`)];
@@ -145,7 +152,9 @@ function useClearOfCard(
       if (under <= 0 || !node) return;
       const view = flow.getViewport();
       look({ ...view, y: view.y - Math.min(under, Math.max(0, node.top - top - MARGIN)) });
+      moved.current = { from: moved.current?.from ?? view, to: JSON.stringify(flow.getViewport()) };
     };
+    if (!only) return back();
     // In the next frame the card is drawn, and the view that was chosen for new boxes.
     let frame = 0;
     const soon = () => {
