@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from dra_lab.authoring.free_words import unread_words
+from dra_lab.model.claims import DeviceRequest
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import Plan
@@ -20,7 +21,7 @@ from dra_lab.pictures.nvlink import nvlink_words
 from dra_lab.pictures.partitions import left_words
 from dra_lab.pictures.scene import node_scene, node_title
 from dra_lab.pictures.shapes import Element, element, patterns, say, text, title, to_text
-from dra_lab.pictures.states import DeviceState, device_states, shown
+from dra_lab.pictures.states import DeviceState, Shown, device_states, shown
 from dra_lab.pictures.style import style_sheet
 from dra_lab.topology.locality import localities
 from dra_lab.words.document import clean
@@ -37,6 +38,8 @@ def hardware_svg(
     show: str = "best",
     sketch: ClaimSketch | None = None,
     request: str = "",
+    pods: Mapping[DeviceID, str] | None = None,
+    workloads: Sequence[str] = (),
     prefix: str = "",
     width: float = WIDTH,
 ) -> str:
@@ -45,19 +48,20 @@ def hardware_svg(
     `show` is "best" (the plan), "scheduler" (kube-scheduler with the plan's manifest), "plain" (with counts and
     selectors only), "both" (best and scheduler over each other: where they differ the border is dashed, and what
     only kube-scheduler takes says K) or "both-plain" (best and plain over each other). `sketch` (else the plan's)
-    decides which devices are eligible; with `request` only that request counts. `prefix` must differ between pictures
-    on one page; "" makes one from the content. `width` is in pixels: the boxes are laid out for it, the text has
+    decides which devices are eligible; with `request` only that request counts. `pods` are the devices that pods of a
+    fleet take, with the workload of each: its letter is that of its place in `workloads`. `prefix` must differ between
+    pictures on one page; "" makes one from the content. `width` is in pixels: the boxes are laid out for it, the text has
     always the same size.
     Devices carry `data-id` (driver/pool/device) and `data-request`, a block of like devices `data-ids`; they are the
     items of a tree with roving tabindex (the first has 0), places are its groups. `data-top` on the root is where the
     hardware begins below the node's name, `data-legend` where the legend begins.
     Raises NodeError for an unknown node and ValueError for an unknown `show`.
     """
-    on_top = shown(plan, node_name, show)
+    on_top = shown(plan, node_name, show) if pods is None else Shown(pods)
     drawn = sketch if sketch is not None else plan.sketch if plan is not None else None
     release = plan.release if plan is not None else ""
     states = device_states(cluster, node_name, sketch=drawn, request=request, on_top=on_top, release=release)
-    name = drawn or ClaimSketch()
+    name = drawn or ClaimSketch(requests=tuple(DeviceRequest(name=workload) for workload in workloads))
     prefix = prefix or _prefix(cluster.name, node_name, show)
     ink = Ink(prefix, states, letters(name), colours(name), localities(cluster, node_name), on_top.compared)
     scene = node_scene(cluster, node_name, width - 2)

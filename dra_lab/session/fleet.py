@@ -94,6 +94,16 @@ class Fleet:
         return self.answered != self.number
 
     @property
+    def is_current(self) -> bool:
+        """Say whether the answer is for the present question, if it is complete or not."""
+        return self.answer is not None and self.answer.question.is_same(self._question)
+
+    @property
+    def editing(self) -> str:
+        """Return the workload whose claim is the drawing, "" if the drawing is none of them."""
+        return self._content.editing
+
+    @property
     def _content(self) -> Content:
         """Return the content, with the drawing as the only workload if there is none."""
         content = self._session.history.present
@@ -210,7 +220,7 @@ class Fleet:
         from dra_lab.words.fleet_document import fleet_sentence
 
         answer, session = self.answer, self._session
-        if answer is None or not answer.question.is_same(self._question):
+        if answer is None or not self.is_current:
             raise InputError("the fleet is still being planned; keep it when the answer is there")
         names = [kept.name for kept in self.kept]
         words = ", ".join(layer.words for layer in self.layers) or "As it is"
@@ -247,7 +257,7 @@ class Fleet:
         """Return the plan of the workloads; waits for it. Raises what the planner raises, and Cancelled."""
         self._is_wanted = True
         answer = self.answer
-        self.ask(again=answer is None or not answer.complete or not answer.question.is_same(self._question))
+        self.ask(again=answer is None or not answer.complete or not self.is_current)
         try:
             with WaitingBar() as waiting:
                 while self.stale and not self._worker.wait(0.05):

@@ -131,7 +131,7 @@ def fabric_words(tree: FabricTree) -> str:
     names = Counter(row.level for row in rows)
     writers = {row.label: f" ({row.writer})" if names[row.level] > 1 else "" for row in rows}
     parts = [
-        f"{row.places:,} {row.level}{'' if row.places == 1 else _plural(row.level)}{writers[row.label]}" for row in rows
+        f"{row.places:,} {row.level}{'' if row.places == 1 else plural(row.level)}{writers[row.label]}" for row in rows
     ]
     if not rows:
         return ""
@@ -140,7 +140,8 @@ def fabric_words(tree: FabricTree) -> str:
     return " · ".join(parts) + f" of {size} node{'' if last.largest == 1 else 's'}"
 
 
-def _plural(word: str) -> str:
+def plural(word: str) -> str:
+    """Return the ending of a level's name for several places: "es" or "s"."""
     return "es" if word.endswith("ch") else "s"
 
 

@@ -115,10 +115,11 @@ class ClusterBar(FollowingWidget):
     def _show_cluster(self) -> None:
         if (session := self._session) is None:
             return
-        cluster = session.cluster
-        self._tell(sources=source_rows(cluster, self._contexts), source=cluster.name, read_at=_read_words(cluster))
+        cluster, read = session.cluster, session.snapshot
+        self._tell(sources=source_rows(read, self._contexts), source=read.name, read_at=_read_words(read))
         known = session.is_prepared
         words = summary(cluster, session.release) if known else f"{first_words(cluster)} · counting devices ..."
+        words = " · ".join((words, *(f"what if: {layer.words}" for layer in session.fleet.layers)))
         if known:
             self._tell(meters=meter_rows(cluster, session.release), node_use=node_use_rows(cluster, session.release))
         self._tell(summary=words, release=session.release.version, details=self._details(session, words))
@@ -126,7 +127,7 @@ class ClusterBar(FollowingWidget):
     def _show_following(self) -> None:
         if (session := self._session) is not None:
             following = session.following
-            can = session.cluster.name.startswith(PREFIX)
+            can = session.snapshot.name.startswith(PREFIX)
             row = FollowRow(following.state.value, following.reason) if can else FollowRow()
             self._tell(follow=row, details=self._details(session, self.summary))
 
@@ -267,7 +268,7 @@ class ClusterBar(FollowingWidget):
         # The kubeconfig is read when the choice opens: a login in a terminal must be seen without a new notebook.
         self._contexts = contexts()
         if self._session is not None:
-            self._tell(sources=source_rows(self._session.cluster, self._contexts))
+            self._tell(sources=source_rows(self._session.snapshot, self._contexts))
 
     def _cancel(self, _message: messages.Cancel) -> None:
         self._upload = None

@@ -227,6 +227,94 @@ class OrderGoals(Message, frozen=True):
     goals: tuple[str, ...]
 
 
+# ---------------------------------------------------------------- the fleet
+
+
+class AddWorkload(Message, frozen=True):
+    """Add the workload of a file or `sample:NAME/EXAMPLE`; without a source, the drawing."""
+
+    source: str = ""
+
+
+class RemoveWorkload(Message, frozen=True):
+    """Remove a workload."""
+
+    name: str
+
+
+class SetReplicas(Message, frozen=True):
+    """Ask for another number of pods."""
+
+    name: str
+    replicas: int
+
+
+class OpenWorkload(Message, frozen=True):
+    """Show the claim of a workload on the canvas."""
+
+    name: str
+
+
+class PinPods(Message, frozen=True):
+    """Run some pods of a workload on a node; 0 removes the pin."""
+
+    name: str
+    node: str
+    pods: int
+
+
+class MovePod(Message, frozen=True):
+    """Pin one pod of a workload to another node."""
+
+    name: str
+    from_node: str
+    to_node: str
+
+
+class AddLayer(Message, frozen=True):
+    """Add a what-if change."""
+
+    change: str
+    subject: str = ""
+    count: int = 0
+
+
+class RemoveLayer(Message, frozen=True):
+    """Remove the what-if change at this position."""
+
+    number: int
+
+
+class KeepPlan(Message, frozen=True):
+    """Keep the present answer as a scenario; without a name it gets the words of its changes."""
+
+    name: str = ""
+
+
+class RestorePlan(Message, frozen=True):
+    """Take the workloads and changes of a kept plan."""
+
+    name: str
+
+
+class ForgetPlan(Message, frozen=True):
+    """Remove a kept plan."""
+
+    name: str
+
+
+class ComparePlans(Message, frozen=True):
+    """Show the kept plans side by side."""
+
+
+class StopFleet(Message, frozen=True):
+    """Stop planning the fleet; the best plan so far stays."""
+
+
+class ImproveFleet(Message, frozen=True):
+    """Go on after a stop."""
+
+
 # ---------------------------------------------------------------- the hardware
 
 

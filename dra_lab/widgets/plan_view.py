@@ -33,6 +33,7 @@ from dra_lab.widgets.cluster_rows import finding_rows
 from dra_lab.widgets.compare_mode import CompareMode
 from dra_lab.widgets.device_rows import MAX_DEVICES, chosen_devices, device_table
 from dra_lab.widgets.export_sheet import ExportSheet
+from dra_lab.widgets.fleet_mode import FleetMode
 from dra_lab.widgets.following import STATIC, Actions, latest_plan
 from dra_lab.widgets.lit import LitWidget
 from dra_lab.widgets.looked_at import LookedAt
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
 SEARCHING = "trying the manifest on every kind of node, as kube-scheduler would"
 
 
-class PlanView(ExportSheet, CompareMode, LookedAt, LitWidget):
+class PlanView(FleetMode, ExportSheet, CompareMode, LookedAt, LitWidget):
     """The verdict, "why not?", what is exported, and a dock with manifests, goals, devices, nodes and findings.
 
     All traits but `highlight` (a request's name or a device id, either side) are written by Python. `yaml_marks` maps a
@@ -108,6 +109,7 @@ class PlanView(ExportSheet, CompareMode, LookedAt, LitWidget):
         self._follow_look(session)
         self._when(session, self._show_outgoing, "plan", "findings", "progress")
         self._follow_light(session)
+        self._follow_fleet(session)
 
     def _show_answer(self) -> None:
         if (session := self._session) is None:
@@ -248,6 +250,7 @@ class PlanView(ExportSheet, CompareMode, LookedAt, LitWidget):
         **ExportSheet.actions,
         **CompareMode.actions,
         **LookedAt.looking,
+        **FleetMode.fleet_actions,
         messages.Cancel: _cancel,
         messages.EditClaim: _edit_claim,
         messages.FixClaim: _fix_claim,

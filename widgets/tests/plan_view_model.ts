@@ -14,6 +14,17 @@ export function fakeTimers(): void {
 
 export const YAML = "apiVersion: v1\nrequests:\n- name: gpu\n- name: nic\n";
 export const PLAN: PlanViewModel = {
+  fleet_answer: {},
+  fleet_workloads: [],
+  fleet_layers: [],
+  fleet_scenarios: {},
+  fleet_bars: {},
+  fleet_heat: {},
+  fleet_card: {},
+  fleet_kind: "",
+  fleet_by: "",
+  fleet_chosen: "",
+  fleet_picture: false,
   answer: {
     state: "fits",
     sentence: "Fits on 3 of 4 nodes.",

@@ -48,6 +48,17 @@ export interface BarRow {
   short?: boolean;
 }
 
+export interface BarTable {
+  kind?: string;
+  by?: "nodes" | "racks" | "types";
+  kinds?: readonly [string, string][];
+  groupings?: readonly [string, string][];
+  rows?: readonly [string, string, string, number, number, number, number, number, number, string][];
+  names?: readonly string[];
+  note?: string;
+  many?: boolean;
+}
+
 export interface BarsRow {
   title: string;
   bars?: readonly BarRow[];
@@ -74,6 +85,16 @@ export interface CanvasStatus {
 
 export interface CapacityRequirements {
   requests?: Readonly<Record<string, string | number>>;
+}
+
+export interface CardRow {
+  id?: string;
+  title?: string;
+  node?: boolean;
+  lines?: readonly string[];
+  pods?: readonly PodsRow[];
+  rows?: readonly [string, string, string, number, number, number, number, number, number, string][];
+  svg?: string;
 }
 
 export interface ChipRow {
@@ -295,6 +316,21 @@ export interface Fleet {
   heat?: HeatMap;
 }
 
+export interface FleetAnswerRow {
+  state?: "empty" | "error" | "fits" | "misfit" | "solving" | "stopped";
+  asked?: string;
+  verdict?: string;
+  proof?: string;
+  tiles?: readonly TileRow[];
+  stale?: boolean;
+  working?: string;
+  gap?: [number, number];
+  canImprove?: boolean;
+  canUndo?: boolean;
+  canRedo?: boolean;
+  canCompare?: boolean;
+}
+
 export interface FleetItem {
   id: string;
   label: string;
@@ -343,6 +379,16 @@ export interface HeatMap {
   source?: string;
   grades?: readonly string[];
   cells?: readonly HeatCell[];
+}
+
+export interface HeatRow {
+  word?: string;
+  cells?: readonly [string, string, number, number][];
+}
+
+export interface LayerRow {
+  words: string;
+  problem?: string;
 }
 
 export interface Link {
@@ -453,6 +499,13 @@ export interface PlaceRow {
   chips: readonly ChipRow[];
 }
 
+export interface PodsRow {
+  workload: string;
+  count: number;
+  pinned?: number;
+  letter?: string;
+}
+
 export interface ProblemRow {
   kind: string;
   name: string;
@@ -493,6 +546,19 @@ export interface RequestRow {
   parts?: readonly PartRow[];
 }
 
+export interface ScenarioRow {
+  name: string;
+  cells?: readonly string[];
+  now?: boolean;
+  kept?: boolean;
+  title?: string;
+}
+
+export interface ScenarioTable {
+  columns?: readonly string[];
+  rows?: readonly ScenarioRow[];
+}
+
 export interface SelectorRow {
   text?: string;
   error?: string;
@@ -524,7 +590,6 @@ export interface TileRow {
   caption: string;
   tone?: "error" | "ok" | "plain" | "warn";
   title?: string;
-  lines?: readonly string[];
 }
 
 export interface WhyNotRow {
@@ -542,6 +607,18 @@ export interface WhyRow {
   lines?: readonly string[];
   funnels?: readonly FunnelRow[];
   tried?: readonly string[];
+}
+
+export interface WorkloadRow {
+  name: string;
+  detail: string;
+  wanted: number;
+  placed?: number;
+  more?: string;
+  pins?: readonly [string, number][];
+  editing?: boolean;
+  canOpen?: boolean;
+  letter?: string;
 }
 
 export interface ClaimCanvasModel {
@@ -631,6 +708,25 @@ export type ExportSheetMessage =
   | { type: "show-export" }
   | { type: "write-export"; overwrite?: boolean; allowWorse?: boolean };
 
+export interface FleetModeModel {
+  fleet_answer: FleetAnswerRow;
+  fleet_bars: BarTable;
+  fleet_by: string;
+  fleet_card: CardRow;
+  fleet_chosen: string;
+  fleet_heat: HeatRow;
+  fleet_kind: string;
+  fleet_layers: readonly LayerRow[];
+  fleet_picture: boolean;
+  fleet_scenarios: ScenarioTable;
+  fleet_workloads: readonly WorkloadRow[];
+  mode: string;
+  problem: string;
+}
+
+export type FleetModeMessage =
+  | { type: "dismiss-problem" };
+
 export interface FollowingWidgetModel {
   mode: string;
   problem: string;
@@ -699,6 +795,17 @@ export interface PlanViewModel {
   devices: DeviceTable;
   export: ExportRow;
   findings: readonly FindingRow[];
+  fleet_answer: FleetAnswerRow;
+  fleet_bars: BarTable;
+  fleet_by: string;
+  fleet_card: CardRow;
+  fleet_chosen: string;
+  fleet_heat: HeatRow;
+  fleet_kind: string;
+  fleet_layers: readonly LayerRow[];
+  fleet_picture: boolean;
+  fleet_scenarios: ScenarioTable;
+  fleet_workloads: readonly WorkloadRow[];
   goals: readonly GoalRow[];
   goals_changed: boolean;
   highlight: string;
@@ -717,20 +824,35 @@ export interface PlanViewModel {
 }
 
 export type PlanViewMessage =
+  | { type: "add-layer"; change: string; subject?: string; count?: number }
+  | { type: "add-workload"; source?: string }
   | { type: "apply-suggestion"; id: string }
   | { type: "cancel" }
   | { type: "cancel-export" }
   | { type: "choose-export"; release?: string | null; apiVersion?: string | null; kind?: string | null; namespace?: string | null; example?: string | null; workload?: string | null; templates?: readonly string[] | null; folder?: string | null; report?: boolean | null; pin?: boolean | null }
   | { type: "close-export" }
+  | { type: "compare-plans" }
   | { type: "dismiss-problem" }
   | { type: "edit-claim"; text: string; number: number }
   | { type: "fix-claim"; text?: string | null; number?: number }
+  | { type: "forget-plan"; name: string }
+  | { type: "improve-fleet" }
   | { type: "keep-plan"; name?: string }
   | { type: "look-at"; node: string; device?: string }
+  | { type: "move-pod"; name: string; fromNode: string; toNode: string }
+  | { type: "open-workload"; name: string }
   | { type: "order-goals"; goals: readonly string[] }
+  | { type: "pin-pods"; name: string; node: string; pods: number }
+  | { type: "redo" }
   | { type: "remove-kept"; name: string }
+  | { type: "remove-layer"; number: number }
+  | { type: "remove-workload"; name: string }
   | { type: "rename-kept"; name: string; to: string }
   | { type: "restore-kept"; name: string }
+  | { type: "restore-plan"; name: string }
+  | { type: "set-replicas"; name: string; replicas: number }
   | { type: "show-difference" }
   | { type: "show-export" }
+  | { type: "stop-fleet" }
+  | { type: "undo" }
   | { type: "write-export"; overwrite?: boolean; allowWorse?: boolean };

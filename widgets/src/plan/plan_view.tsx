@@ -3,6 +3,7 @@ import "../plan_view.css";
 import { useEffect, useRef, useState } from "react";
 import { CompareMode } from "../compare/compare_mode";
 import { ExportSheet } from "../export/sheet";
+import { FleetMode } from "../fleet/fleet_mode";
 import { selectAll } from "../view/copy";
 import { FindingsList } from "../view/findings_list";
 import type { Context } from "../view/late";
@@ -29,7 +30,7 @@ function PlanView() {
   const mode = useTrait("mode");
   return (
     <>
-      {mode === "compare" ? <CompareMode /> : <PlanMode />}
+      {mode === "compare" ? <CompareMode /> : mode === "fleet" ? <FleetMode /> : <PlanMode />}
       <ExportSheet />
     </>
   );

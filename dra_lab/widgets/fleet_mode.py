@@ -1,0 +1,360 @@
+"""The Fleet mode of `PlanView`: what the screen is told about the fleet, and what a person does there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import traitlets
+
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.layers import Layer
+from dra_lab.model.plan import PlanStatus
+from dra_lab.model.sketch import PodDrawing
+from dra_lab.pictures.letters import letter
+from dra_lab.session import MODES, Session
+from dra_lab.session.fleet_answer import FleetAnswer
+from dra_lab.widgets import messages
+from dra_lab.widgets.fleet_mode_values import (
+    BarTable,
+    CardRow,
+    FleetAnswerRow,
+    HeatRow,
+    LayerRow,
+    PodsRow,
+    ScenarioTable,
+    TileRow,
+    WorkloadRow,
+)
+from dra_lab.widgets.fleet_rows import FEW_NODES, Bars, free_lines, racks, scenario_columns, scenario_row
+from dra_lab.widgets.following import FollowingWidget
+from dra_lab.widgets.plan_values import State
+from dra_lab.words.fleet_verdict import (
+    asked_words,
+    claim_words,
+    more_figure,
+    more_words,
+    proof_words,
+    stranded_words,
+    verdict_words,
+)
+
+MOST_NAMES = 300
+"""Nodes up to which fields offer their names."""
+
+_NOTHING = "No devices here. Load a cluster."
+
+
+class FleetMode(FollowingWidget):
+    """The part of a view that shows the fleet; nothing is told before the mode is shown for the first time.
+
+    `fleet_kind`, `fleet_by`, `fleet_chosen` (the id of a bar) and `fleet_picture` (whether the card shows the picture
+    of its node) are written by either side; the other traits by Python.
+    """
+
+    fleet_answer = traitlets.Dict().tag(sync=True, value=FleetAnswerRow)
+    fleet_workloads: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[WorkloadRow])
+    fleet_layers: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[LayerRow])
+    fleet_scenarios = traitlets.Dict().tag(sync=True, value=ScenarioTable)
+    fleet_bars = traitlets.Dict().tag(sync=True, value=BarTable)
+    fleet_heat = traitlets.Dict().tag(sync=True, value=HeatRow)
+    fleet_card = traitlets.Dict().tag(sync=True, value=CardRow)
+    fleet_kind = traitlets.Unicode("").tag(sync=True)
+    fleet_by = traitlets.Unicode("").tag(sync=True)
+    fleet_chosen = traitlets.Unicode("").tag(sync=True)
+    fleet_picture = traitlets.Bool(False).tag(sync=True)
+
+    def _follow_fleet(self, session: Session) -> None:
+        self._bars: Bars | None = None
+        self._bars_of: FleetAnswer | None = None
+        self._when(session, self._show_fleet, "fleet", "mode", "history")
+        self._when(session, self._show_bars, "fleet", "mode")
+        self._when(session, self._soon(self._show_fleet_progress), "fleet-progress")
+        self.observe(lambda _change: self._try("_show_bars", self._show_bars), ["fleet_kind", "fleet_by"])
+        self.observe(lambda _change: self._try("_show_card", self._show_card), ["fleet_chosen", "fleet_picture"])
+
+    # ------------------------------------------------------------ what is shown
+
+    def _show_fleet(self) -> None:
+        if (session := self._session) is None or session.mode != "fleet":
+            return
+        fleet = session.fleet
+        self._tell(
+            fleet_answer=_answer_row(session),
+            fleet_workloads=_workload_rows(session),
+            fleet_layers=[
+                LayerRow(words=layer.words, problem=session.refused_layers.get(number, ""))
+                for number, layer in enumerate(fleet.layers)
+            ],
+            fleet_scenarios=_scenarios(session),
+        )
+
+    def _show_fleet_progress(self) -> None:
+        if (session := self._session) is not None and session.mode == "fleet":
+            self._tell(fleet_answer=_answer_row(session))
+
+    def _show_bars(self) -> None:
+        if (session := self._session) is None or session.mode != "fleet":
+            return
+        answer = session.fleet.answer
+        if answer is None:
+            self._tell(fleet_bars=BarTable(note="" if session.cluster.slices else _NOTHING))
+            return
+        if answer is not self._bars_of:
+            self._bars_of, self._bars = answer, Bars(answer.question.cluster, answer.amounts, answer)
+        bars = self._bars
+        if bars is None or not bars.kinds:
+            self._tell(fleet_bars=BarTable(note=_NOTHING), fleet_card=CardRow(), fleet_heat=HeatRow())
+            return
+        many = len(answer.question.cluster.node_names) > FEW_NODES
+        word = racks(answer.question.cluster)[0]
+        groupings = {"nodes": "nodes", **({"racks": word} if word else {}), "types": "hardware types"}
+        kinds = dict(bars.kinds)
+        kind = self.fleet_kind if self.fleet_kind in kinds else next(iter(kinds))
+        by: Any = self.fleet_by if self.fleet_by in groupings else ("types" if many else "nodes")
+        rows = bars.nodes(kind) if by == "nodes" else bars.groups(kind, by)
+        with self.hold_trait_notifications():
+            self.fleet_kind, self.fleet_by = kind, by
+        table = BarTable(
+            kind=kind,
+            by=by,
+            kinds=bars.kinds,
+            groupings=tuple(groupings.items()),
+            rows=rows,
+            many=many,
+            names=_names(answer.question.cluster),
+        )
+        self._tell(fleet_bars=table, fleet_heat=bars.heat(kind))
+        self._show_card()
+
+    def _show_card(self) -> None:
+        if (session := self._session) is None or session.mode != "fleet":
+            return
+        bars, chosen, kind = self._bars, self.fleet_chosen, self.fleet_kind
+        if bars is None or not chosen or kind not in bars.by_kind:
+            self._tell(fleet_card=CardRow())
+            return
+        group = bars.members(kind, chosen.partition("/")[0]).get(chosen) if "/" in chosen else None
+        if group is not None:
+            name, state, nodes = group
+            whole = next(row for row in bars.groups(kind, chosen.partition("/")[0]) if row[0] == chosen)
+            title = f"{name}, {state}" if state else name
+            rows = tuple(sorted(bars.nodes(kind, nodes), key=lambda row: (-row[7], -row[6])))
+            self._tell(fleet_card=CardRow(id=chosen, title=title, lines=free_lines(kind, whole), rows=rows))
+        elif chosen in bars.by_kind[kind]:
+            (row,) = bars.nodes(kind, [chosen])
+            self._tell(fleet_card=self._node_card(session, bars, chosen, free_lines(kind, row)))
+        else:
+            self._tell(fleet_card=CardRow())
+
+    def _node_card(self, session: Session, bars: Bars, node: str, lines: tuple[str, ...]) -> CardRow:
+        letters = _letters(session.fleet.workloads)
+        here = bars.pods_on(node)
+        pods = tuple(
+            PodsRow(workload=pod.pod, count=here.get(pod.pod, 0), pinned=pod.pins.get(node, 0), letter=letters[pod.pod])
+            for pod in session.fleet.workloads
+            if here.get(pod.pod, 0) or pod.pins.get(node, 0)
+        )
+        is_node = node in bars.cluster.node_by_name
+        svg = self._node_picture(session, bars, node) if self.fleet_picture and is_node else ""
+        return CardRow(id=node, title=node, node=is_node, lines=lines, pods=pods, svg=svg)
+
+    @staticmethod
+    def _node_picture(session: Session, bars: Bars, node: str) -> str:
+        """Return the picture of a node with all its pods, the letter of each workload on its devices."""
+        from dra_lab.pictures.hardware import hardware_svg
+
+        answer = session.fleet.answer
+        pods = {
+            placement.device: replica.workload
+            for replica in (answer.plan.on_node.get(node, ()) if answer is not None else ())
+            for placement in replica.placements
+        }
+        return hardware_svg(bars.cluster, node, pods=pods, workloads=[pod.pod for pod in session.fleet.workloads])
+
+    # ------------------------------------------------------------ what the person did
+
+    def _with_session(self, act: Callable[[Session], object]) -> None:
+        if self._session is not None:
+            act(self._session)
+
+    def _add_workload(self, message: messages.AddWorkload) -> None:
+        source = message.source.strip()
+        self._with_session(lambda s: s.fleet.add_file(source) if source else s.fleet.add_drawing())
+
+    def _remove_workload(self, message: messages.RemoveWorkload) -> None:
+        self._with_session(lambda s: s.fleet.remove(message.name))
+
+    def _set_replicas(self, message: messages.SetReplicas) -> None:
+        self._with_session(lambda s: s.fleet.set_replicas(message.name, message.replicas))
+
+    def _open_workload(self, message: messages.OpenWorkload) -> None:
+        if self._session is not None:
+            self._session.fleet.open(message.name)
+            self._session.show_mode("plan")
+
+    def _pin_pods(self, message: messages.PinPods) -> None:
+        self._with_session(lambda s: s.fleet.pin(message.name, message.node, message.pods))
+
+    def _move_pod(self, message: messages.MovePod) -> None:
+        self._with_session(lambda s: s.fleet.move(message.name, message.from_node, message.to_node))
+
+    def _add_layer(self, message: messages.AddLayer) -> None:
+        layer = Layer(change=message.change, subject=message.subject.strip(), count=message.count)
+        self._with_session(lambda s: s.fleet.what_if(layer))
+
+    def _remove_layer(self, message: messages.RemoveLayer) -> None:
+        self._with_session(lambda s: s.fleet.remove_layer(message.number))
+
+    def _keep_plan(self, message: messages.KeepPlan) -> None:
+        self._with_session(lambda s: s.fleet.keep(message.name.strip()))
+
+    def _restore_plan(self, message: messages.RestorePlan) -> None:
+        self._with_session(lambda s: s.fleet.restore(message.name))
+
+    def _forget_plan(self, message: messages.ForgetPlan) -> None:
+        self._with_session(lambda s: s.fleet.drop(message.name))
+
+    def _compare_plans(self, _message: messages.ComparePlans) -> None:
+        self._with_session(lambda s: s.show_mode("compare"))
+
+    def _stop_fleet(self, _message: messages.StopFleet) -> None:
+        self._with_session(lambda s: s.fleet.cancel())
+
+    def _improve_fleet(self, _message: messages.ImproveFleet) -> None:
+        self._with_session(lambda s: s.fleet.ask(again=True))
+
+    def _undo(self, _message: messages.Undo) -> None:
+        self._with_session(lambda s: s.undo())
+
+    def _redo(self, _message: messages.Redo) -> None:
+        self._with_session(lambda s: s.redo())
+
+    fleet_actions: ClassVar[Mapping[type[messages.Message], Callable[[Any, Any], None]]] = {
+        messages.AddWorkload: _add_workload,
+        messages.RemoveWorkload: _remove_workload,
+        messages.SetReplicas: _set_replicas,
+        messages.OpenWorkload: _open_workload,
+        messages.PinPods: _pin_pods,
+        messages.MovePod: _move_pod,
+        messages.AddLayer: _add_layer,
+        messages.RemoveLayer: _remove_layer,
+        messages.KeepPlan: _keep_plan,
+        messages.RestorePlan: _restore_plan,
+        messages.ForgetPlan: _forget_plan,
+        messages.ComparePlans: _compare_plans,
+        messages.StopFleet: _stop_fleet,
+        messages.ImproveFleet: _improve_fleet,
+        messages.Undo: _undo,
+        messages.Redo: _redo,
+    }
+
+
+def _names(cluster: Cluster) -> tuple[str, ...]:
+    """Return the names of the nodes that a field can offer; none of many."""
+    return cluster.node_names if len(cluster.node_names) <= MOST_NAMES else ()
+
+
+def _letters(pods: tuple[PodDrawing, ...]) -> Mapping[str, str]:
+    return {pod.pod: letter(number) for number, pod in enumerate(pods)}
+
+
+def _answer_row(session: Session) -> FleetAnswerRow:
+    fleet, answer = session.fleet, session.fleet.answer
+    history = {"can_undo": session.history.can_undo, "can_redo": session.history.can_redo}
+    common: dict[str, Any] = {"asked": asked_words(fleet.workloads), "can_compare": "compare" in MODES, **history}
+    if fleet.refusal is not None:
+        return FleetAnswerRow(state="error", verdict="No answer.", proof=str(fleet.refusal), **common)
+    if not fleet.workloads:
+        return FleetAnswerRow(verdict="Nothing to plan yet. Draw a claim in Plan, or add one from a file.", **common)
+    if answer is None:
+        return FleetAnswerRow(state="solving", verdict="Planning …", stale=True, working="Planning", **common)
+    is_current = fleet.is_current
+    plan = answer.plan
+    pins = sum(sum(pod.pins.values()) for pod in answer.question.pods)
+    working = ""
+    if fleet.stale:
+        working = "Planning" if not is_current else _working_words(answer, fleet.progress)
+    placed = answer.figures["placed"]
+    return FleetAnswerRow(
+        state=_state(answer),
+        verdict=verdict_words(plan, len(answer.question.cluster.node_names)),
+        proof=proof_words(plan, pins),
+        tiles=_tiles(answer),
+        stale=not is_current,
+        working=working,
+        gap=(placed.value, placed.bound) if placed.bound is not None and placed.bound > placed.value else (0, 0),
+        can_improve=is_current and not fleet.stale and not answer.complete,
+        **common,
+    )
+
+
+def _working_words(answer: FleetAnswer, progress: Any) -> str:
+    if answer.rooms:
+        return "Finding what is stranded"
+    if answer.plan.proven:
+        return "Counting how many more fit"
+    text = getattr(progress, "text", "")
+    return f"Improving: {text}" if text else "Improving"
+
+
+def _state(answer: FleetAnswer) -> State:
+    plan = answer.plan
+    if plan.status is PlanStatus.EMPTY:
+        return "empty"
+    if not plan.replicas:
+        return "misfit" if plan.proven else "stopped"
+    return "fits" if answer.figures["placed"].value == answer.figures["wanted"].value else "misfit"
+
+
+def _tiles(answer: FleetAnswer) -> tuple[TileRow, ...]:
+    placed, wanted = answer.figures["placed"].value, answer.figures["wanted"].value
+    tone = "ok" if placed == wanted else "warn"
+    tiles = [TileRow(value=f"{placed:,} of {wanted:,}", caption="pods placed", tone=tone)]  # type: ignore[arg-type]
+    for room in answer.rooms[:2]:
+        title = "So many more pods of this workload fit after the plan, each workload by itself."
+        head, comma, proof = more_words(room).partition(" more")
+        name = f" {room.workload}" if len(answer.rooms) > 1 else ""
+        tiles.append(TileRow(value=f"{head}{name}", caption=f"more fit{proof}" if comma else "", title=title))
+    for value, caption in stranded_words(answer.stranded)[:2] if answer.stranded is not None else ():
+        title = "These devices are free, but no more pod of these workloads can use them with all its links."
+        is_some = not value.startswith("0 ")
+        tiles.append(TileRow(value=value, caption=caption, tone="warn" if is_some else "plain", title=title))
+    return tuple(tiles)
+
+
+def _workload_rows(session: Session) -> tuple[WorkloadRow, ...]:
+    fleet, answer = session.fleet, session.fleet.answer
+    placed = answer.plan.placed if answer is not None else {}
+    more = {room.workload: more_figure(room) for room in answer.rooms} if answer is not None else {}
+    letters = _letters(fleet.workloads)
+    return tuple(
+        WorkloadRow(
+            name=pod.pod,
+            detail=claim_words(pod.claims),
+            wanted=pod.replicas,
+            placed=placed.get(pod.pod, 0),
+            more=more.get(pod.pod, ""),
+            pins=tuple(sorted(pod.pins.items())),
+            editing=pod.pod == fleet.editing,
+            can_open=len(pod.claims) == 1,
+            letter=letters[pod.pod],
+        )
+        for pod in fleet.workloads
+    )
+
+
+def _scenarios(session: Session) -> ScenarioTable:
+    fleet = session.fleet
+    shown = {kept.name: kept.figures for kept in fleet.kept}
+    before = fleet.unchanged if fleet.layers else None
+    present = [one.figures for one in (fleet.answer, before) if one is not None]
+    columns = scenario_columns([*present, *shown.values()])
+    rows = []
+    if before is not None:
+        rows.append(scenario_row("without changes", before.figures, tuple(columns)))
+    if fleet.answer is not None:
+        words = ", ".join(layer.words for layer in fleet.layers) or "as it is"
+        rows.append(scenario_row(f"now: {words}", fleet.answer.figures, tuple(columns), now=True))
+    rows += [scenario_row(kept.name, kept.figures, tuple(columns), kept=kept) for kept in fleet.kept]
+    return ScenarioTable(columns=tuple(columns.values()), rows=tuple(rows))

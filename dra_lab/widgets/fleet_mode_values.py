@@ -1,0 +1,131 @@
+"""What the Fleet mode of `PlanView` is told: the answer, workloads, layers, scenarios, bars of nodes, and one card."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from dra_lab.widgets.canvas_values import Row
+from dra_lab.widgets.plan_values import State, Tone
+
+
+class TileRow(Row, frozen=True):
+    """One number of the answer with its caption; `title` explains it."""
+
+    value: str
+    caption: str
+    tone: Tone = "plain"
+    title: str = ""
+
+
+class FleetAnswerRow(Row, frozen=True):
+    """The answer to the fleet: what is asked, the verdict, its proof, and the tiles.
+
+    `stale` while the answer is for another question; `working` says what goes on, "" if nothing; `gap` is how far the
+    plan is from its bound, as placed and most that may fit. `can_improve` if it was stopped before the proof.
+    """
+
+    state: State = "empty"
+    asked: str = ""
+    verdict: str = ""
+    proof: str = ""
+    tiles: tuple[TileRow, ...] = ()
+    stale: bool = False
+    working: str = ""
+    gap: tuple[int, int] = (0, 0)
+    can_improve: bool = False
+    can_undo: bool = False
+    can_redo: bool = False
+    can_compare: bool = False
+
+
+class WorkloadRow(Row, frozen=True):
+    """One workload: `detail` says what a pod requests, `more` how many more fit, `pins` the nodes that pods must be on.
+
+    `editing` says that the canvas shows its claim; `can_open` is False if the pod has several claims.
+    """
+
+    name: str
+    detail: str
+    wanted: int
+    placed: int = 0
+    more: str = ""
+    pins: tuple[tuple[str, int], ...] = ()
+    editing: bool = False
+    can_open: bool = True
+    letter: str = ""
+
+
+class LayerRow(Row, frozen=True):
+    """One what-if change; `problem` says why it does not apply to this cluster."""
+
+    words: str
+    problem: str = ""
+
+
+class ScenarioRow(Row, frozen=True):
+    """One row of the scenarios: `cells` are the figures; `kept` if it can be restored and removed."""
+
+    name: str
+    cells: tuple[str, ...] = ()
+    now: bool = False
+    kept: bool = False
+    title: str = ""
+
+
+class ScenarioTable(Row, frozen=True):
+    """The present answer beside the kept ones."""
+
+    columns: tuple[str, ...] = ()
+    rows: tuple[ScenarioRow, ...] = ()
+
+
+BarRow = tuple[str, str, str, int, float, float, float, float, float, str]
+"""id, name, state, nodes; in use, planned, free, stranded, not available; pods in words. A tuple, as there are many."""
+
+
+class BarTable(Row, frozen=True):
+    """The bars: one kind of device by nodes, racks or hardware types, and the amounts of all of them.
+
+    `kinds` and `groupings` are what can be chosen, with labels; `many` if nodes are too many for a bar each at first;
+    `names` are the nodes of a small cluster.
+    """
+
+    kind: str = ""
+    by: Literal["nodes", "racks", "types"] = "nodes"
+    kinds: tuple[tuple[str, str], ...] = ()
+    groupings: tuple[tuple[str, str], ...] = ()
+    rows: tuple[BarRow, ...] = ()
+    names: tuple[str, ...] = ()
+    note: str = ""
+    many: bool = False
+
+
+class HeatRow(Row, frozen=True):
+    """The heat map: `word` is what a place is called, `cells` are its places with stranded and all devices."""
+
+    word: str = ""
+    cells: tuple[tuple[str, str, float, float], ...] = ()
+
+
+class PodsRow(Row, frozen=True):
+    """Pods of one workload on a node: how many the plan has there, and how many are pinned."""
+
+    workload: str
+    count: int
+    pinned: int = 0
+    letter: str = ""
+
+
+class CardRow(Row, frozen=True):
+    """What is chosen: a node with its pods and its picture, or the nodes of a group.
+
+    `lines` say what is free and why it is stranded; `rows` are the nodes of a group; `svg` is the picture of a node.
+    """
+
+    id: str = ""
+    title: str = ""
+    node: bool = False
+    lines: tuple[str, ...] = ()
+    pods: tuple[PodsRow, ...] = ()
+    rows: tuple[BarRow, ...] = ()
+    svg: str = ""

@@ -1,0 +1,109 @@
+"""The answer to a fleet in the words of the screen: what is asked, the verdict, its proof."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dra_lab.model.fleet import UNPLACED, FleetPlan, Room, Stranded
+from dra_lab.model.plan import PlanStatus
+from dra_lab.model.sketch import ClaimSketch, PodDrawing, asks
+from dra_lab.words.document import printable
+from dra_lab.words.facts import KINDS, counted, sentence
+
+_ONE = {"gpu": "GPU", "nic": "NIC", "cpu": "CPU", "memory": "memory device", "other": "other device"}
+
+
+def claim_words(claims: Sequence[ClaimSketch]) -> str:
+    """Return what one pod requests: `2 gpu + 2 nic`."""
+    parts = []
+    for request in (request for claim in claims for request in claim.requests):
+        first = asks(request)[0] if request.exactly or request.first_available else None
+        count = "all" if first is not None and first.all_devices else f"{first.count if first is not None else 1:,}"
+        parts.append(f"{count} {request.name}")
+    return printable(" + ".join(parts)) or "nothing yet"
+
+
+def asked_words(pods: Sequence[PodDrawing]) -> str:
+    """Return what is asked, such as `You ask for 5 × large (4 gpu + 4 nic) and 8 × small (2 gpu + 2 nic)`."""
+    parts = [f"{pod.replicas:,} × {pod.pod} ({claim_words(pod.claims)})" for pod in pods]
+    if not parts:
+        return "Nothing is asked for yet."
+    head, last = parts[:-1], parts[-1]
+    return printable(f"You ask for {', '.join(head)}{' and ' if head else ''}{last}.")
+
+
+def verdict_words(plan: FleetPlan, nodes: int) -> str:
+    """Return the verdict: how many pods have a place, on how many of the nodes, and whether each GPU has its NIC."""
+    wanted, placed = sum(workload.replicas for workload in plan.workloads), len(plan.replicas)
+    if plan.status is PlanStatus.EMPTY or not wanted:
+        return "No pod is wanted."
+    if plan.status is PlanStatus.NOT_CHECKED:
+        return "Not checked."
+    if not placed:
+        return "No pod fits." if plan.status is PlanStatus.INFEASIBLE else "No place is found yet."
+    where = f"on {len(plan.nodes):,} of {counted(nodes, 'node')}"
+    paired = plan.goal("unpaired")
+    pairs = ", every GPU paired" if paired is not None and paired.of and not paired.value else ""
+    if wanted == placed == 1:
+        return printable(f"The pod fits on {plan.nodes[0]}{pairs}.")
+    return (
+        f"All {wanted:,} pods fit {where}{pairs}."
+        if placed == wanted
+        else f"{placed:,} of {wanted:,} pods have a place, {where}."
+    )
+
+
+def proof_words(plan: FleetPlan, pins: int = 0) -> str:
+    """Return what is proven of the verdict, and the first reason if pods have no place."""
+    if plan.status in (PlanStatus.EMPTY,):
+        return ""
+    told = [_proof(plan, pins)]
+    told += [sentence(shortfall.message) for shortfall in plan.shortfalls[:1]]
+    return printable(" ".join(filter(None, told)))
+
+
+def _proof(plan: FleetPlan, pins: int) -> str:
+    if plan.status is PlanStatus.INFEASIBLE:
+        return "Proven."
+    if plan.status is PlanStatus.OPTIMAL:
+        return "Proven optimal."
+    least = plan.goal(UNPLACED)
+    if least is None:
+        return ""
+    wanted = sum(workload.replicas for workload in plan.workloads)
+    if not least.proven:
+        most = "" if least.bound is None else f" At most {wanted - least.bound:,} fit."
+        return f"Not proven.{most}"
+    open_goal = next((goal for goal in plan.goals if not goal.proven), None)
+    why = f"{counted(pins, 'pod')} {'is' if pins == 1 else 'are'} pinned" if pins else "the time ended"
+    return (
+        f"No plan places more, proven. That they cannot be aligned better is not proven, as {why}."
+        if open_goal is not None
+        else ""
+    )
+
+
+def more_words(room: Room) -> str:
+    """Return how many more pods fit, with its proof: `2 more, proven`."""
+    if room.proven:
+        return f"{room.count:,} more, proven"
+    if room.capped:
+        return f"at least {room.count:,} more"
+    return f"{room.count:,} to {room.bound:,} more"
+
+
+def more_figure(room: Room) -> str:
+    """Return how many more pods fit, as short as a table needs it: `2`, `2–4` if it is not proven, `≥ 2`."""
+    if room.proven:
+        return f"{room.count:,}"
+    return f"≥ {room.count:,}" if room.capped else f"{room.count:,}–{room.bound:,}"
+
+
+def stranded_words(lost: Stranded) -> tuple[tuple[str, str], ...]:
+    """Return for each kind of devices that is requested the number that is stranded, and what is proven of it."""
+    found = []
+    for kind in lost.kinds:
+        name = _ONE.get(kind.kind, kind.kind) if kind.stranded == 1 else KINDS.get(kind.kind, kind.kind)
+        proof = "stranded, proven" if kind.proven else f"stranded at most, {kind.least:,} for certain"
+        found.append((f"{kind.stranded:,} {name}", proof))
+    return tuple(found)

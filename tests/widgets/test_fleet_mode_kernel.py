@@ -1,0 +1,181 @@
+"""The Fleet mode in the kernel: what the browser is told, and what its messages do."""
+
+import json
+
+import pytest
+from ipywidgets import Widget
+
+from dra_lab.model.fleet import FleetPlan, Replica
+from dra_lab.model.plan import PlanStatus
+from dra_lab.model.sketch import ClaimSketch, PodDrawing
+from dra_lab.pictures.charts.amounts import node_amounts
+from dra_lab.session import Session, read_sketch
+from dra_lab.session.fleet_answer import FleetAnswer, FleetQuestion
+from dra_lab.widgets.fleet_rows import Bars
+from dra_lab.widgets.plan_view import PlanView
+from dra_lab.widgets.wire import wire
+
+POD = "gpu-nic-pairs"
+
+
+@pytest.fixture
+def fleet():
+    """Give a session in Fleet mode with its answer, and the view that shows it."""
+    session = Session("sample:eks-p4d", sketch=read_sketch("sample:eks-p4d/gpu-nic-pairs"))
+    view = PlanView(session)
+    session.show_mode("fleet")
+    session.fleet.plan()
+    yield session, view
+    session.close()
+    Widget.close_all()
+
+
+def send(view, **message) -> None:
+    """Send a message as the browser does, and wait for the answer."""
+    view._on_message(view, message, [])
+    view._session.fleet.wait(30)
+
+
+def test_nothing_is_told_before_the_mode_is_shown():
+    """Plan mode does not plan a fleet."""
+    session = Session("sample:eks-p4d")
+    view = PlanView(session)
+    session.plan()
+    told = (view.fleet_answer, view.fleet_bars, session.fleet.answer)
+    session.close()
+    assert told == ({}, {}, None)
+
+
+def test_the_verdict_has_its_proof_and_its_numbers(fleet):
+    """One pod of four that fit: placed, three more, and what is stranded of the kinds that are asked for."""
+    _, view = fleet
+    assert view.fleet_answer["asked"] == "You ask for 1 × gpu-nic-pairs (2 gpu + 2 nic)."
+    assert view.fleet_answer["verdict"].startswith("The pod fits on ")
+    assert view.fleet_answer["proof"] == "Proven optimal."
+    captions = [tile["caption"] for tile in view.fleet_answer["tiles"]]
+    assert captions == ["pods placed", "more fit, proven", "stranded, proven", "stranded, proven"]
+
+
+def test_stranded_devices_are_of_the_kinds_that_are_asked_for(fleet):
+    """A fleet that asks for GPUs alone strands no NICs."""
+    session, view = fleet
+    session.clear()
+    session.fleet.add(ClaimSketch(requests=gpu_only()), 2, "gpus")
+    session.fleet.plan()
+    values = [tile["value"] for tile in view.fleet_answer["tiles"][2:]]
+    assert [value.partition(" ")[2] for value in values] == ["GPUs"]
+
+
+def gpu_only() -> tuple:
+    """Return a request for one GPU."""
+    return tuple(r for r in read_sketch("sample:eks-p4d/gpu-nic-pairs").requests if r.name == "gpu")
+
+
+def test_the_bars_add_up_to_the_devices(fleet):
+    """Each GPU of the cluster is in one part of one bar."""
+    _, view = fleet
+    assert (view.fleet_kind, view.fleet_by) == ("gpu", "nodes")
+    assert sum(sum(row[4:9]) for row in view.fleet_bars["rows"]) == 32
+    assert sum(row[5] for row in view.fleet_bars["rows"]) == 2
+
+
+def test_bars_are_grouped_by_hardware_type_and_state(fleet):
+    """The groups have the same sums, and choosing one shows its nodes."""
+    _, view = fleet
+    view.fleet_by = "types"
+    rows = view.fleet_bars["rows"]
+    assert sum(row[3] for row in rows) == 4
+    assert sum(sum(row[4:9]) for row in rows) == 32
+    view.fleet_chosen = rows[0][0]
+    assert len(view.fleet_card["rows"]) == rows[0][3]
+
+
+def test_a_stepper_plans_again(fleet):
+    """Six are wanted, four have a place, which is proven."""
+    _, view = fleet
+    send(view, type="set-replicas", name=POD, replicas=6)
+    assert view.fleet_answer["state"] == "misfit"
+    assert view.fleet_answer["verdict"].startswith("4 of 6 pods have a place")
+    (row,) = view.fleet_workloads
+    assert (row["wanted"], row["placed"], row["more"]) == (6, 4, "0")
+
+
+def test_a_node_card_has_its_pods_and_their_picture(fleet):
+    """The devices of the pod carry the letter of its workload."""
+    session, view = fleet
+    node = session.fleet.answer.plan.nodes[0]
+    view.fleet_chosen = node
+    assert view.fleet_card["pods"] == [{"workload": POD, "count": 1, "letter": "A"}]
+    assert not view.fleet_card.get("svg")
+    view.fleet_picture = True
+    assert view.fleet_card["svg"].count(f'data-request="{POD}"') == 4
+
+
+def test_layers_are_chips_and_the_answer_before_stays(fleet):
+    """Draining a node shows before and after; removing the chip gives the snapshot back."""
+    session, view = fleet
+    node = session.fleet.answer.plan.nodes[0]
+    send(view, type="add-layer", change="drain", subject=node)
+    assert view.fleet_layers == [{"words": f"Drain {node}"}]
+    assert [row["name"] for row in view.fleet_scenarios["rows"]] == ["without changes", f"now: Drain {node}"]
+    send(view, type="remove-layer", number=0)
+    assert view.fleet_layers == []
+    assert len(view.fleet_bars["rows"]) == 4
+
+
+def test_an_unknown_node_is_refused_with_the_nearest_name(fleet):
+    """The message is told in the pane, and nothing changed."""
+    session, view = fleet
+    send(view, type="add-layer", change="drain", subject=session.cluster.node_names[0] + "x")
+    assert "did you mean" in view.problem
+    assert view.fleet_layers == []
+
+
+def test_a_pod_that_is_moved_is_pinned(fleet):
+    """Its row says so, and the pin can be removed."""
+    session, view = fleet
+    here = session.fleet.answer.plan.nodes[0]
+    there = next(node for node in session.cluster.node_names if node != here)
+    send(view, type="move-pod", name=POD, fromNode=here, toNode=there)
+    assert view.fleet_workloads[0]["pins"] == [[there, 1]]
+    send(view, type="pin-pods", name=POD, node=there, pods=0)
+    assert "pins" not in view.fleet_workloads[0]
+
+
+def test_scenarios_are_kept_restored_and_removed(fleet):
+    """A kept answer stays beside the present one."""
+    _, view = fleet
+    send(view, type="keep-plan", name="first")
+    send(view, type="set-replicas", name=POD, replicas=3)
+    assert [row["cells"][0] for row in view.fleet_scenarios["rows"]] == ["3 of 3", "1 of 1"]
+    send(view, type="restore-plan", name="first")
+    assert view.fleet_workloads[0]["wanted"] == 1
+    send(view, type="forget-plan", name="first")
+    assert len(view.fleet_scenarios["rows"]) == 1
+
+
+def test_a_workload_is_added_opened_and_removed(fleet):
+    """Open shows its claim in Plan."""
+    session, view = fleet
+    send(view, type="add-workload", source="sample:eks-p4d/five-pairs")
+    send(view, type="open-workload", name="five-pairs")
+    assert session.mode == "plan"
+    assert session.sketch.name == "five-pairs"
+    session.show_mode("fleet")
+    send(view, type="remove-workload", name="five-pairs")
+    send(view, type="undo")
+    assert [row["name"] for row in view.fleet_workloads] == [POD, "five-pairs"]
+
+
+def test_messages_of_a_large_fleet_are_small():
+    """At 5,000 nodes with pods on each, the bars of all nodes have less than 500 kB, and the groups a few kB."""
+    from benchmarks.big_cluster import big_cluster
+
+    cluster = big_cluster(5000)
+    pods = (PodDrawing(pod="gpu-nic-pairs", claims=(read_sketch("sample:eks-p4d/gpu-nic-pairs"),), replicas=20_000),)
+    replicas = tuple(Replica(POD, number, cluster.node_names[number % 5000], ()) for number in range(20_000))
+    question = FleetQuestion(cluster, pods, cluster.target_release())
+    plan = FleetPlan(PlanStatus.FEASIBLE, question.workloads, replicas=replicas)
+    bars = Bars(cluster, node_amounts(cluster), FleetAnswer(question, plan))
+    assert len(json.dumps(wire(bars.nodes("gpu")))) < 500_000
+    assert len(json.dumps(wire(bars.groups("gpu", "types")))) < 5_000

@@ -1,0 +1,139 @@
+// What is chosen: a node with its pods and its picture, or the nodes of a group.
+import { type MouseEvent, useLayoutEffect, useRef, useState } from "react";
+import type { PodsRow } from "../generated/models";
+import { safeSvg } from "../hardware/safe_svg";
+import { useChannel, useTrait } from "../plan/model";
+import { BarList } from "./bars";
+import { FormButton, NodeField } from "./form";
+import { useMenu } from "./menu";
+
+export function Card() {
+  const channel = useChannel();
+  const { id = "", title = "", node = false, lines = [], pods = [], rows = [], svg = "" } = useTrait("fleet_card");
+  const { by = "nodes" } = useTrait("fleet_bars");
+  const isOpen = useTrait("fleet_picture");
+  const chosen = useTrait("fleet_chosen");
+  if (!id)
+    return (
+      <p className="dra-fleet-hint">
+        {by === "nodes"
+          ? "Choose a node for its pods and its picture. Drag a pod to another node to pin it there."
+          : "Choose a row for its nodes."}
+      </p>
+    );
+  return (
+    <section className="dra-fleet-card" aria-label={title}>
+      <div className="dra-fleet-head">
+        <h3>{title}</h3>
+        {node && (
+          <>
+            <button
+              type="button"
+              className="dra-button"
+              aria-pressed={isOpen}
+              onClick={() => channel.set({ fleet_picture: !isOpen })}
+            >
+              {isOpen ? "Close the picture" : "Open hardware picture"}
+            </button>
+            <button
+              type="button"
+              className="dra-button"
+              onClick={() => channel.send({ type: "add-layer", change: "drain", subject: id })}
+            >
+              Drain this node
+            </button>
+          </>
+        )}
+      </div>
+      {lines.map((line) => (
+        <p key={line}>{line}</p>
+      ))}
+      {pods.map((pod) => (
+        <PodLine key={pod.workload} pod={pod} node={id} />
+      ))}
+      {rows.length > 0 && chosen.includes("/") && <BarList rows={rows} isGrouped={false} label={`Nodes of ${title}`} />}
+      {svg && <Picture svg={svg} />}
+    </section>
+  );
+}
+
+function PodLine({ pod, node }: { pod: PodsRow; node: string }) {
+  const channel = useChannel();
+  const [to, setTo] = useState("");
+  const { workload, count, pinned = 0 } = pod;
+  return (
+    <div className="dra-fleet-podline">
+      <span className="dra-fleet-letter" aria-hidden="true">
+        {pod.letter}
+      </span>
+      <span>
+        {count.toLocaleString("en")} × {workload}
+        {pinned > 0 && <span className="dra-dim"> · {pinned.toLocaleString("en")} pinned here</span>}
+      </span>
+      {count > pinned && (
+        <button
+          type="button"
+          className="dra-button"
+          onClick={() => channel.send({ type: "pin-pods", name: workload, node, pods: count })}
+        >
+          Pin here
+        </button>
+      )}
+      {pinned > 0 && (
+        <button
+          type="button"
+          className="dra-button"
+          onClick={() => channel.send({ type: "pin-pods", name: workload, node, pods: 0 })}
+        >
+          Unpin
+        </button>
+      )}
+      {count > 0 && (
+        <FormButton
+          label="Pin to…"
+          title={`Pin one pod of ${workload} to another node`}
+          action="Pin"
+          isReady={to.trim() !== ""}
+          onDone={() => channel.send({ type: "move-pod", name: workload, fromNode: node, toNode: to })}
+        >
+          <NodeField label="Node" value={to} onChange={setTo} />
+        </FormButton>
+      )}
+    </div>
+  );
+}
+
+/** The hardware of the node with all its pods; right-click a device to break it. */
+function Picture({ svg }: { svg: string }) {
+  const channel = useChannel();
+  const menu = useMenu();
+  const root = useRef<HTMLDivElement>(null);
+  const [problem, setProblem] = useState("");
+  useLayoutEffect(() => {
+    try {
+      root.current?.replaceChildren(safeSvg(svg));
+      setProblem("");
+    } catch (error) {
+      root.current?.replaceChildren();
+      setProblem(error instanceof Error ? error.message : String(error));
+    }
+  }, [svg]);
+  const onContextMenu = (event: MouseEvent) => {
+    const device = (event.target as Element).closest("[data-id]")?.getAttribute("data-id");
+    if (!device) return;
+    event.preventDefault();
+    menu(event, device, [
+      {
+        label: "Remove this device",
+        act: () => channel.send({ type: "add-layer", change: "without", subject: device }),
+      },
+      { label: "Taint this device", act: () => channel.send({ type: "add-layer", change: "taint", subject: device }) },
+    ]);
+  };
+  return (
+    <>
+      {problem && <p className="dra-wrong">{problem}</p>}
+      <div ref={root} className="dra-fleet-picture" onContextMenu={onContextMenu} />
+    </>
+  );
+}

@@ -1,0 +1,140 @@
+// The workloads as rows: what a pod requests, how many are wanted and placed, and how many more fit.
+import { useState } from "react";
+import type { WorkloadRow } from "../generated/models";
+import { useChannel, useTrait } from "../plan/model";
+import { Icon } from "../view/icon";
+import { FormButton, Stepper, TextField } from "./form";
+import { useMenu } from "./menu";
+
+export function Workloads() {
+  const channel = useChannel();
+  const rows = useTrait("fleet_workloads");
+  const { canUndo = false, canRedo = false } = useTrait("fleet_answer");
+  const [source, setSource] = useState("");
+  return (
+    <section className="dra-fleet-part" aria-label="Workloads">
+      <div className="dra-fleet-head">
+        <h3>Workloads</h3>
+        <button
+          type="button"
+          className="dra-quiet"
+          aria-label="Undo"
+          title="Undo"
+          disabled={!canUndo}
+          onClick={() => channel.send({ type: "undo" })}
+        >
+          <Icon name="undo" />
+        </button>
+        <button
+          type="button"
+          className="dra-quiet"
+          aria-label="Redo"
+          title="Redo"
+          disabled={!canRedo}
+          onClick={() => channel.send({ type: "redo" })}
+        >
+          <Icon name="redo" />
+        </button>
+      </div>
+      {rows.length > 0 && (
+        <table className="dra-fleet-table">
+          <thead>
+            <tr>
+              <th scope="col">pod</th>
+              <th scope="col">wanted</th>
+              <th scope="col">placed</th>
+              <th scope="col">more fit</th>
+              <th scope="col">
+                <span className="dra-sr">Actions</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <Workload key={row.name} row={row} />
+            ))}
+          </tbody>
+        </table>
+      )}
+      <div className="dra-fleet-buttons">
+        <button type="button" className="dra-button" onClick={() => channel.send({ type: "add-workload" })}>
+          + Add the drawing
+        </button>
+        <FormButton
+          label="+ From a file…"
+          title="Add a workload from a file"
+          action="Add"
+          isReady={source.trim() !== ""}
+          onDone={() => channel.send({ type: "add-workload", source })}
+        >
+          <TextField
+            label="Drawing, claim, template, Pod or Deployment"
+            value={source}
+            placeholder="file, or sample:NAME/EXAMPLE"
+            onChange={setSource}
+          />
+        </FormButton>
+      </div>
+    </section>
+  );
+}
+
+function Workload({ row }: { row: WorkloadRow }) {
+  const channel = useChannel();
+  const menu = useMenu();
+  const { name, wanted, placed = 0, pins = [] } = row;
+  const items = [
+    {
+      label: "Open in Plan",
+      isOff: row.canOpen === false,
+      act: () => channel.send({ type: "open-workload", name }),
+    },
+    ...pins.map(([node, pods]) => ({
+      label: `Unpin ${pods.toLocaleString("en")} from ${node}`,
+      act: () => channel.send({ type: "pin-pods", name, node, pods: 0 }),
+    })),
+    { label: "Remove", act: () => channel.send({ type: "remove-workload", name }) },
+  ];
+  return (
+    <tr>
+      <th scope="row">
+        <span className="dra-fleet-name">
+          <span className="dra-fleet-letter" aria-hidden="true">
+            {row.letter}
+          </span>
+          {name}
+          {row.editing && (
+            <span className="dra-dim" title="Plan shows this workload; what you draw there changes it">
+              {" "}
+              in Plan
+            </span>
+          )}
+        </span>
+        <span className="dra-dim">
+          {row.detail}
+          {pins.length > 0 && ` · ${pins.map(([node, pods]) => `${pods} pinned to ${node}`).join(", ")}`}
+        </span>
+      </th>
+      <td>
+        <Stepper
+          label={`pods of ${name}`}
+          value={wanted}
+          onChange={(replicas) => channel.send({ type: "set-replicas", name, replicas })}
+        />
+      </td>
+      <td className={placed < wanted ? "is-short" : ""}>{placed.toLocaleString("en")}</td>
+      <td title={row.more && !/[–≥]/.test(row.more) ? "proven" : undefined}>{row.more || "…"}</td>
+      <td>
+        <button
+          type="button"
+          className="dra-quiet"
+          aria-label={`Actions for ${name}`}
+          aria-haspopup="menu"
+          onClick={(event) => menu(event, name, items)}
+        >
+          <Icon name="dots" />
+        </button>
+      </td>
+    </tr>
+  );
+}
