@@ -11,10 +11,12 @@ import ipywidgets
 
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.layers import Layer
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.session import Session
+from dra_lab.session.fleet import Fleet
 from dra_lab.widgets.claim_canvas import ClaimCanvas
 from dra_lab.widgets.cluster_bar import ClusterBar
 from dra_lab.widgets.displays import register_displays
@@ -146,6 +148,18 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
     def load(self, source: str | Path | Cluster) -> None:
         """Take another cluster and keep the drawing. Raises like `load_cluster`, keeping the present one."""
         self.session.load(source)
+
+    @property
+    def fleet(self) -> Fleet:
+        """Return the workloads: `lab.fleet.set_replicas(name, 8)`, `lab.fleet.pin(name, node)`, `lab.fleet.plan()`."""
+        return self.session.fleet
+
+    def what_if(self, *changes: Layer | str) -> None:
+        """Add what-if changes (`lab.what_if("drain node-1", "add 4=node-2", "idle")`); `undo` removes them again.
+
+        Raises InputError, with the most similar name, for a node, device or release that is not there.
+        """
+        self.session.fleet.what_if(*changes)
 
     def follow(self) -> None:
         """Let changes of a running cluster (`context:NAME`) reach picture and answer as they happen.
