@@ -119,7 +119,8 @@ class ClusterBar(FollowingWidget):
         self._tell(sources=source_rows(read, self._contexts), source=read.name, read_at=_read_words(read))
         known = session.is_prepared
         words = summary(cluster, session.release) if known else f"{first_words(cluster)} · counting devices ..."
-        words = " · ".join((words, *(f"what if: {layer.words}" for layer in session.fleet.layers)))
+        if changes := ", ".join(layer.words for layer in session.fleet.layers):
+            words = f"what if: {changes} · {words}"
         if known:
             self._tell(meters=meter_rows(cluster, session.release), node_use=node_use_rows(cluster, session.release))
         self._tell(summary=words, release=session.release.version, details=self._details(session, words))

@@ -206,13 +206,13 @@ class FleetMode(FollowingWidget):
     def _remove_layer(self, message: messages.RemoveLayer) -> None:
         self._with_session(lambda s: s.fleet.remove_layer(message.number))
 
-    def _keep_plan(self, message: messages.KeepPlan) -> None:
+    def _keep_plan(self, message: messages.KeepScenario) -> None:
         self._with_session(lambda s: s.fleet.keep(message.name.strip()))
 
-    def _restore_plan(self, message: messages.RestorePlan) -> None:
+    def _restore_plan(self, message: messages.RestoreScenario) -> None:
         self._with_session(lambda s: s.fleet.restore(message.name))
 
-    def _forget_plan(self, message: messages.ForgetPlan) -> None:
+    def _forget_plan(self, message: messages.ForgetScenario) -> None:
         self._with_session(lambda s: s.fleet.drop(message.name))
 
     def _compare_plans(self, _message: messages.ComparePlans) -> None:
@@ -239,9 +239,9 @@ class FleetMode(FollowingWidget):
         messages.MovePod: _move_pod,
         messages.AddLayer: _add_layer,
         messages.RemoveLayer: _remove_layer,
-        messages.KeepPlan: _keep_plan,
-        messages.RestorePlan: _restore_plan,
-        messages.ForgetPlan: _forget_plan,
+        messages.KeepScenario: _keep_plan,
+        messages.RestoreScenario: _restore_plan,
+        messages.ForgetScenario: _forget_plan,
         messages.ComparePlans: _compare_plans,
         messages.StopFleet: _stop_fleet,
         messages.ImproveFleet: _improve_fleet,

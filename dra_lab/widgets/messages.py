@@ -285,19 +285,19 @@ class RemoveLayer(Message, frozen=True):
     number: int
 
 
-class KeepPlan(Message, frozen=True):
+class KeepScenario(Message, frozen=True):
     """Keep the present answer as a scenario; without a name it gets the words of its changes."""
 
     name: str = ""
 
 
-class RestorePlan(Message, frozen=True):
+class RestoreScenario(Message, frozen=True):
     """Take the workloads and changes of a kept plan."""
 
     name: str
 
 
-class ForgetPlan(Message, frozen=True):
+class ForgetScenario(Message, frozen=True):
     """Remove a kept plan."""
 
     name: str

@@ -145,12 +145,12 @@ def test_a_pod_that_is_moved_is_pinned(fleet):
 def test_scenarios_are_kept_restored_and_removed(fleet):
     """A kept answer stays beside the present one."""
     _, view = fleet
-    send(view, type="keep-plan", name="first")
+    send(view, type="keep-scenario", name="first")
     send(view, type="set-replicas", name=POD, replicas=3)
     assert [row["cells"][0] for row in view.fleet_scenarios["rows"]] == ["3 of 3", "1 of 1"]
-    send(view, type="restore-plan", name="first")
+    send(view, type="restore-scenario", name="first")
     assert view.fleet_workloads[0]["wanted"] == 1
-    send(view, type="forget-plan", name="first")
+    send(view, type="forget-scenario", name="first")
     assert len(view.fleet_scenarios["rows"]) == 1
 
 

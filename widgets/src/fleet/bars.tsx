@@ -339,7 +339,7 @@ function Pods({ node, words, isFull }: { node: string; words: string; isFull: bo
           key={name}
           className="dra-fleet-pod"
           draggable
-          title="Drag to another node to pin one pod there"
+          title={`${number(count)} × ${name}. Drag to another node to pin one pod there.`}
           onDragStart={(event) => {
             event.dataTransfer.setData(DRAGGED, `${name}\n${node}`);
             event.dataTransfer.effectAllowed = "move";

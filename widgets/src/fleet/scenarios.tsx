@@ -55,8 +55,8 @@ export function Scenarios() {
                       aria-haspopup="menu"
                       onClick={(event) =>
                         menu(event, row.name, [
-                          { label: "Restore", act: () => channel.send({ type: "restore-plan", name: row.name }) },
-                          { label: "Remove", act: () => channel.send({ type: "forget-plan", name: row.name }) },
+                          { label: "Restore", act: () => channel.send({ type: "restore-scenario", name: row.name }) },
+                          { label: "Remove", act: () => channel.send({ type: "forget-scenario", name: row.name }) },
                         ])
                       }
                     >
@@ -74,7 +74,7 @@ export function Scenarios() {
           type="button"
           className="dra-button"
           disabled={stale}
-          onClick={() => channel.send({ type: "keep-plan" })}
+          onClick={() => channel.send({ type: "keep-scenario" })}
         >
           Keep as scenario
         </button>

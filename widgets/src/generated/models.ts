@@ -835,9 +835,10 @@ export type PlanViewMessage =
   | { type: "dismiss-problem" }
   | { type: "edit-claim"; text: string; number: number }
   | { type: "fix-claim"; text?: string | null; number?: number }
-  | { type: "forget-plan"; name: string }
+  | { type: "forget-scenario"; name: string }
   | { type: "improve-fleet" }
   | { type: "keep-plan"; name?: string }
+  | { type: "keep-scenario"; name?: string }
   | { type: "look-at"; node: string; device?: string }
   | { type: "move-pod"; name: string; fromNode: string; toNode: string }
   | { type: "open-workload"; name: string }
@@ -849,7 +850,7 @@ export type PlanViewMessage =
   | { type: "remove-workload"; name: string }
   | { type: "rename-kept"; name: string; to: string }
   | { type: "restore-kept"; name: string }
-  | { type: "restore-plan"; name: string }
+  | { type: "restore-scenario"; name: string }
   | { type: "set-replicas"; name: string; replicas: number }
   | { type: "show-difference" }
   | { type: "show-export" }
