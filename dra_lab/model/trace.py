@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from typing import Generic, NamedTuple, TypeVar
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dra_lab.model.names import DeviceID
 from dra_lab.model.told import told
@@ -119,8 +120,16 @@ class DeviceTest(NamedTuple):
     reason: Reason | None
 
 
-Look = Callable[[int, int, bool], tuple[tuple[Step, ...], tuple[Held, ...]]]
-"""Returns the rows of a window of steps, folded or one by one, and what the search holds after it."""
+class Window(NamedTuple):
+    """Rows of a part of a search, with what it holds after them and what was counted up to then."""
+
+    rows: tuple[Step, ...] = ()
+    held: tuple[Held, ...] = ()
+    counts: Counts = Counts()
+
+
+Look = Callable[[int, int, bool], Window]
+"""Returns a window of steps, from a step to another: folded, or one by one."""
 
 
 class Trace(Struct, Generic[E], frozen=True, eq=False):
@@ -146,16 +155,39 @@ class Trace(Struct, Generic[E], frozen=True, eq=False):
         """Return the rows that a folded row contains, themselves folded; the row itself if it is not an attempt."""
         if not row.is_folded or row.kind is not StepKind.GIVEN_BACK:
             return (row,)
-        return self.look(row.first, row.last, True)[0]
+        return self.look(row.first, row.last, True).rows
+
+    def window(self, first: int, last: int) -> Window:
+        """Return the steps from `first` to `last` one by one, and the state of the search after them."""
+        first, last = max(1, first), min(last, self.counts.steps)
+        return self.look(first, last, False) if first <= last else Window()
 
     def steps(self, first: int, last: int) -> tuple[Step, ...]:
         """Return the steps from `first` to `last`, one by one."""
-        first, last = max(1, first), min(last, self.counts.steps)
-        return self.look(first, last, False)[0] if first <= last else ()
+        return self.window(first, last).rows
 
     def held(self, step: int) -> tuple[Held, ...]:
         """Return the devices that the search holds after a step; none before the first."""
-        return self.look(step, step, False)[1] if step > 0 else ()
+        return self.window(step, step).held
+
+    def shown_at(self, step: int) -> tuple[tuple[int, Step], ...]:
+        """Return the rows up to a step with their depth: attempts that ended are folded, the present one is open.
+
+        The last row ends with the step, also if more devices were rejected by the same test after it.
+        """
+        return tuple(self._until(self.rows, step, 0))
+
+    def _until(self, rows: tuple[Step, ...], step: int, depth: int) -> Iterator[tuple[int, Step]]:
+        for row in rows:
+            if row.last <= step:
+                yield depth, row
+            elif row.first <= step and row.kind is StepKind.GIVEN_BACK:
+                first, *inside = self.inside(row)
+                yield depth, first
+                yield from self._until(tuple(inside), step, depth + 1)
+            elif row.first <= step:
+                size = step - row.first + 1
+                yield depth, replace(row, last=step, devices=row.devices[:size], counts=Counts(size, 0, size, 0))
 
     def tests(self, device: DeviceID) -> tuple[DeviceTest, ...]:
         """Return, for each request, the first test that a device fails while the search holds nothing.

@@ -14,7 +14,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.gates import gates_of
 from dra_lab.model.names import DeviceID
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.trace import Check, DeviceTest, Held, Reason, Step, Trace
+from dra_lab.model.trace import Check, DeviceTest, Reason, Trace, Window
 from dra_lab.scheduler.candidates import held_devices, view_node
 from dra_lab.scheduler.first_fit import Verdict, first_fit
 from dra_lab.scheduler.judging import SIMPLE, Judge
@@ -39,12 +39,12 @@ def trace_claims(
     recorder = Recorder()
     verdict = search(time_limit=time_limit, cancel=cancel, recorder=recorder)
 
-    def look(first: int, last: int, folded: bool) -> tuple[tuple[Step, ...], tuple[Held, ...]]:  # noqa: FBT001
+    def look(first: int, last: int, folded: bool) -> Window:  # noqa: FBT001
         window = Recorder(first, last, folded=folded)
         with suppress(WindowEnd):
             # it ends with the window, so that no more time is needed than the first time
             search(time_limit=10 * time_limit, recorder=window)
-        return tuple(window.rows), window.held
+        return Window(tuple(window.rows), window.held, window.counts)
 
     test = partial(test_device, cluster, node_name, tuple(claims), release)
     return Trace(node_name, release.version, verdict, recorder.counts, tuple(recorder.rows), look, test)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from dra_lab.sources.live import Following
 
 
-MODES: Mapping[str, str] = {"plan": "Plan", "fleet": "Fleet", "compare": "Compare"}
+MODES: Mapping[str, str] = {"plan": "Plan", "fleet": "Fleet", "compare": "Compare", "trace": "Trace"}
 """What the planner screen shows at a time, by the name of the mode, with its label."""
 
 

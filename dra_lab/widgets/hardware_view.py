@@ -14,8 +14,8 @@ from dra_lab.widgets.device_rows import equal_nodes, fleet
 from dra_lab.widgets.example_values import ExampleRow, example_rows
 from dra_lab.widgets.fleet_values import Fleet
 from dra_lab.widgets.following import STATIC, Actions, latest_plan
-from dra_lab.widgets.lit import LitWidget
 from dra_lab.widgets.stored_output import picture_parts
+from dra_lab.widgets.trace_mode import TraceMode
 from dra_lab.words.document import Part
 
 SHOWN = ("best", "scheduler", "plain", "both")
@@ -24,7 +24,7 @@ _NO_SLICES = "No ResourceSlices here: there is no hardware to show."
 _TRY_SAMPLE = "Try a sample"
 
 
-class HardwareView(LitWidget):
+class HardwareView(TraceMode):
     """The fleet strip over the picture of one node.
 
     `svg` is the picture, `node` whose it is, `caption` what else is known of it ("one of 214 identical nodes"). `width`
@@ -67,6 +67,7 @@ class HardwareView(LitWidget):
         self._when(session, self._show_stale, "plan")
         self._when(session, self._soon(self._show_stale), "solving")
         self._follow_light(session)
+        self._follow_trace(session)
 
     def stored_parts(self) -> list[Part]:
         """Return the sentence of the answer with the picture of its node."""
@@ -187,7 +188,8 @@ class HardwareView(LitWidget):
             self._session.load(EXAMPLE_CLUSTER)
 
     actions: ClassVar[Actions] = {
-        **LitWidget.actions,
+        **TraceMode.actions,
+        **TraceMode.trace_actions,
         messages.ShowNode: _look,
         messages.PinNode: _pin,
         messages.Graph: _open_graph,

@@ -352,5 +352,22 @@ class TakeExample(Message, frozen=True):
     add: bool = False
 
 
+class OpenTraceRow(Message, frozen=True):
+    """Send the rows inside a folded row of the trace."""
+
+    first: int
+    last: int
+
+
+class NextAllocation(Message, frozen=True):
+    """Go to the next step that allocates or gives back a device."""
+
+
+class Predict(Message, frozen=True):
+    """Predict which device kube-scheduler allocates next."""
+
+    device: str
+
+
 class LoadSample(Message, frozen=True, tag="sample"):
     """Load the cluster of the example."""

@@ -36,6 +36,14 @@ const HARDWARE: HardwareViewModel = {
   show: "best",
   stale: false,
   svg: SVG,
+  trace: {},
+  trace_inside: {},
+  trace_links: true,
+  trace_now: {},
+  trace_predict: false,
+  trace_prediction: {},
+  trace_step: 0,
+  trace_svg: "",
   width: 0,
 };
 const hardware = (values: Partial<HardwareViewModel> = {}) => mount(widget, { ...HARDWARE, ...values });

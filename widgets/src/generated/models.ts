@@ -506,6 +506,15 @@ export interface PodsRow {
   letter?: string;
 }
 
+export interface Prediction {
+  question?: string;
+  picked?: string;
+  right?: boolean;
+  verdict?: string;
+  score?: number;
+  asked?: number;
+}
+
 export interface ProblemRow {
   kind: string;
   name: string;
@@ -590,6 +599,43 @@ export interface TileRow {
   caption: string;
   tone?: "error" | "ok" | "plain" | "warn";
   title?: string;
+}
+
+export interface TraceHead {
+  node?: string;
+  title?: string;
+  total?: number;
+  end?: string;
+  goals?: string;
+  error?: string;
+}
+
+export interface TraceNow {
+  step?: number;
+  kind?: string;
+  device?: string;
+  sentence?: string;
+  tried?: number;
+  rejected?: number;
+  givenBack?: number;
+  held?: readonly string[];
+  unseen?: readonly string[];
+  rows?: readonly TraceRow[];
+  earlier?: number;
+}
+
+export interface TraceRow {
+  key: string;
+  first: number;
+  last: number;
+  kind: string;
+  position?: string;
+  letter?: string;
+  devices?: string;
+  result?: string;
+  why?: string;
+  depth?: number;
+  opens?: boolean;
 }
 
 export interface WhyNotRow {
@@ -750,6 +796,14 @@ export interface HardwareViewModel {
   show: "best" | "scheduler" | "plain" | "both";
   stale: boolean;
   svg: string;
+  trace: TraceHead;
+  trace_inside: Readonly<Record<string, readonly TraceRow[]>>;
+  trace_links: boolean;
+  trace_now: TraceNow;
+  trace_predict: boolean;
+  trace_prediction: Prediction;
+  trace_step: number;
+  trace_svg: string;
   width: number;
 }
 
@@ -758,8 +812,11 @@ export type HardwareViewMessage =
   | { type: "close-graph" }
   | { type: "dismiss-problem" }
   | { type: "graph" }
+  | { type: "next-allocation" }
   | { type: "node"; name: string; device?: string }
+  | { type: "open-trace-row"; first: number; last: number }
   | { type: "pin"; name: string }
+  | { type: "predict"; device: string }
   | { type: "sample" }
   | { type: "take-example"; number: number; add?: boolean };
 
@@ -857,3 +914,20 @@ export type PlanViewMessage =
   | { type: "stop-fleet" }
   | { type: "undo" }
   | { type: "write-export"; overwrite?: boolean; allowWorse?: boolean };
+
+export interface TraceModeModel {
+  highlight: string;
+  mode: string;
+  problem: string;
+  trace: TraceHead;
+  trace_inside: Readonly<Record<string, readonly TraceRow[]>>;
+  trace_links: boolean;
+  trace_now: TraceNow;
+  trace_predict: boolean;
+  trace_prediction: Prediction;
+  trace_step: number;
+  trace_svg: string;
+}
+
+export type TraceModeMessage =
+  | { type: "dismiss-problem" };

@@ -2,6 +2,7 @@
 import "../hardware_view.css";
 import { type KeyboardEvent, useId, useRef, useState } from "react";
 import type { HardwareViewModel } from "../generated/models";
+import { TracePane } from "../trace/trace_pane";
 import { Icon } from "../view/icon";
 import type { Context } from "../view/late";
 import { useLight } from "../view/light";
@@ -24,6 +25,10 @@ const SHOWN: readonly (readonly [HardwareViewModel["show"], string, string])[] =
 ];
 
 function HardwareView() {
+  return useTrait("mode") === "trace" ? <TracePane /> : <NodePicture />;
+}
+
+function NodePicture() {
   const channel = useChannel();
   const light = useLight(channel);
   const [svg, problem, graphSvg] = [useTrait("svg"), useTrait("problem"), useTrait("graph")];

@@ -1,0 +1,184 @@
+"""TraceWalk: a trace with a present step, as the Trace pane shows it, and the predictions of a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.names import DeviceID, split_request
+from dra_lab.model.plan import FirstFit, Placement, Plan, PlanStatus
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch, asks
+from dra_lab.model.trace import Step, StepKind, Trace, Window
+from dra_lab.pictures.letters import letters
+from dra_lab.widgets.trace_values import Prediction, TraceHead, TraceNow, TraceRow
+from dra_lab.words.facts import counted, goal_words, telling
+from dra_lab.words.trace_notes import Places
+from dra_lab.words.trace_words import (
+    devices_words,
+    end_sentence,
+    position_words,
+    reason_words,
+    result_words,
+    step_sentence,
+    why_words,
+)
+
+MOST_ROWS = 150
+"""Rows up to the present step that are sent; earlier ones are counted."""
+
+_LOOK_AHEAD = 400
+_WORDS = 300
+
+
+class TraceWalk:
+    """The steps of a search one after the other; `step` is the present one, 0 before the first."""
+
+    def __init__(
+        self, trace: Trace[FirstFit], cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelease
+    ) -> None:
+        """Begin before the first step."""
+        self.trace = trace
+        self.step = 0
+        self.window = Window()
+        self.prediction = Prediction()
+        self._sketch = sketch
+        self._letters: Mapping[str, str] = letters(sketch)
+        self._places = Places(cluster, sketch, trace.node, release)
+        self._present: Step | None = None
+
+    @property
+    def total(self) -> int:
+        """Return the number of steps."""
+        return self.trace.counts.steps
+
+    def go(self, step: int) -> None:
+        """Make a step the present one; one beyond the last is the last."""
+        self.step = max(0, min(step, self.total))
+        self.window = self.trace.window(self.step, self.step) if self.step else Window()
+        self._present = self.window.rows[0] if self.window.rows else None
+
+    def head(self) -> TraceHead:
+        """Return what is said of the whole search."""
+        trace, goals = self.trace, ", ".join(map(goal_words, telling(self.trace.end.goals)))
+        how = "with the manifest" if trace.links else "with your counts and selectors, without links"
+        title = f"kube-scheduler {trace.release} on {trace.node}, {how}"
+        title += "" if trace.end.recorded else " (from documentation, not recorded)"
+        return TraceHead(node=trace.node, title=title, total=self.total, end=end_sentence(trace), goals=goals)
+
+    def now(self) -> TraceNow:
+        """Return the present step with the rows up to it."""
+        rows = self.trace.shown_at(self.step)
+        shown, counts, step = rows[-MOST_ROWS:], self.window.counts, self._present
+        return TraceNow(
+            step=self.step,
+            kind=step.kind.value if step else "",
+            device=str(step.devices[0]) if step and step.devices else "",
+            sentence=_cut(step_sentence(step)) if step else "Press Next to see the first step.",
+            tried=counts.tried,
+            rejected=counts.rejected,
+            given_back=counts.given_back,
+            held=tuple(self._so_far()),
+            unseen=tuple(self._places.notes(self.trace, self.window.held)),
+            rows=tuple(self.row(row, depth) for depth, row in shown),
+            earlier=len(rows) - len(shown),
+        )
+
+    def row(self, row: Step, depth: int = 0) -> TraceRow:
+        """Return a row as it is shown."""
+        drawn = split_request(self.trace.drawn(row.claim, row.request))[0]
+        return TraceRow(
+            key=f"{row.first}-{row.last}",
+            first=row.first,
+            last=row.last,
+            kind=row.kind.value,
+            position=position_words(row),
+            letter=self._letters.get(drawn, ""),
+            devices=devices_words(row.devices),
+            result=result_words(row),
+            why=_cut(why_words(row)),
+            depth=depth,
+            opens=row.is_folded and row.kind is StepKind.GIVEN_BACK,
+        )
+
+    def inside(self, first: int, last: int) -> tuple[TraceRow, ...]:
+        """Return the rows inside a folded attempt, or the single steps of rejected devices."""
+        rows = self.trace.look(first, last, True).rows
+        return tuple(self.row(row) for row in rows)
+
+    def allocated(self, plan: Plan) -> Plan:
+        """Return a plan whose devices are those that the search holds now, for the picture."""
+        placements = tuple(Placement(self.trace.drawn(one.claim, one.request), one.device) for one in self.window.held)
+        return Plan(PlanStatus.FEASIBLE, plan.sketch, plan.cluster, plan.release, self.trace.node, placements)
+
+    # -- moving and predicting
+
+    def next_of(self, *kinds: StepKind) -> Step | None:
+        """Return the next step of some kinds after the present one, None where there is none."""
+        first = self.step + 1
+        while first <= self.total:
+            last = first + _LOOK_AHEAD
+            found = next((step for step in self.trace.steps(first, last) if step.kind in kinds), None)
+            if found is not None:
+                return found
+            first = last + 1
+        return None
+
+    def ask(self) -> None:
+        """Ask for the device that is allocated next."""
+        step = self.next_of(StepKind.ALLOCATED)
+        question = f"Which device does kube-scheduler allocate next to {position_words(step)}?" if step else ""
+        last = self.prediction
+        self.prediction = Prediction(
+            question=question,
+            picked=last.picked,
+            right=last.right,
+            verdict=last.verdict,
+            score=last.score,
+            asked=last.asked,
+        )
+
+    def predict(self, device: str) -> None:
+        """Compare a person's device with the one that is allocated next, show that step, and keep the score."""
+        step = self.next_of(StepKind.ALLOCATED)
+        if step is None:
+            return
+        before, right = self.step, str(step.devices[0]) == device
+        self.go(step.first)
+        last = self.prediction
+        verdict = self._verdict(device, step, before, right=right)
+        self.prediction = Prediction(
+            picked=device, right=right, verdict=verdict, score=last.score + right, asked=last.asked + 1
+        )
+        self.ask()
+
+    def _verdict(self, device: str, step: Step, before: int, *, right: bool) -> str:
+        taken, request = step.devices[0].device, position_words(step)
+        if right:
+            return f"Right: kube-scheduler allocates {taken} to {request}."
+        picked = device.rpartition("/")[2]
+        between = self.trace.steps(max(before + 1, step.first - _LOOK_AHEAD), step.first - 1)
+        rejected = [s for s in between if s.reason is not None and str(s.devices[0]) == device]
+        if rejected and rejected[-1].reason is not None:
+            why = f"It rejects {picked}: {reason_words(rejected[-1].reason)}."
+        else:
+            why = f"It takes the first device that passes all tests, and {picked} comes later."
+        return f"kube-scheduler allocates {taken} to {request}. {_cut(why)}"
+
+    def _so_far(self) -> Iterator[str]:
+        """Yield, for each request of the drawing, the devices that it has and how many it still needs."""
+        have: dict[str, list[DeviceID]] = {}
+        for one in self.window.held:
+            drawn = split_request(self.trace.drawn(one.claim, one.request))[0]
+            have.setdefault(drawn, []).append(one.device)
+        for request in self._sketch.requests:
+            devices = have.get(request.name, [])
+            needed = min((ask.count or 0 for ask in asks(request)), default=0)
+            missing = max(0, needed - len(devices))
+            more = f"; {counted(missing, 'more device')} needed" if missing and devices else ""
+            words = devices_words(devices, 8) if devices else f"none yet, {needed} needed" if needed else "none yet"
+            yield f"{self._letters.get(request.name, '')} {request.name}: {words}{more}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _WORDS else f"{text[: _WORDS - 1]}…"
