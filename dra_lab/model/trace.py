@@ -97,6 +97,11 @@ class Step(Struct, frozen=True):
     counts: Counts = Counts()
 
     @property
+    def where(self) -> tuple[str, str]:
+        """Return its claim and request."""
+        return self.claim, self.request
+
+    @property
     def is_folded(self) -> bool:
         """Say whether it stands for more than one step."""
         return self.last > self.first

@@ -45,6 +45,7 @@ class TraceWalk:
         self._sketch = sketch
         self._letters: Mapping[str, str] = letters(sketch)
         self._places = Places(cluster, sketch, trace.node, release)
+        self._names = self._places.names
         self._present: Step | None = None
 
     @property
@@ -74,7 +75,7 @@ class TraceWalk:
             step=self.step,
             kind=step.kind.value if step else "",
             device=str(step.devices[0]) if step and step.devices else "",
-            sentence=_cut(step_sentence(step)) if step else "Press Next to see the first step.",
+            sentence=_cut(step_sentence(step, self._names)) if step else "Press Next to see the first step.",
             tried=counts.tried,
             rejected=counts.rejected,
             given_back=counts.given_back,
@@ -94,7 +95,7 @@ class TraceWalk:
             kind=row.kind.value,
             position=position_words(row),
             letter=self._letters.get(drawn, ""),
-            devices=devices_words(row.devices),
+            devices=devices_words(row.devices, self._names),
             result=result_words(row),
             why=_cut(why_words(row)),
             depth=depth,
@@ -153,14 +154,20 @@ class TraceWalk:
         self.ask()
 
     def _verdict(self, device: str, step: Step, before: int, *, right: bool) -> str:
-        taken, request = step.devices[0].device, position_words(step)
+        taken, request = devices_words(step.devices, self._names), position_words(step)
         if right:
             return f"Right: kube-scheduler allocates {taken} to {request}."
-        picked = device.rpartition("/")[2]
+        found = next((one for one in self._names if str(one) == device), None)
+        if found is None:
+            return f"kube-scheduler allocates {taken} to {request}."
+        picked = devices_words([found], self._names)
         between = self.trace.steps(max(before + 1, step.first - _LOOK_AHEAD), step.first - 1)
-        rejected = [s for s in between if s.reason is not None and str(s.devices[0]) == device]
-        if rejected and rejected[-1].reason is not None:
-            why = f"It rejects {picked}: {reason_words(rejected[-1].reason)}."
+        rejected = [s.reason for s in between if s.reason is not None and s.devices[0] == found]
+        rejected += [t.reason for t in self.trace.tests(found) if t.reason is not None and t[:2] == step.where]
+        if any(one.device == found for one in self.window.held):
+            why = f"It holds {picked} already."
+        elif rejected:
+            why = f"It rejects {picked}: {reason_words(rejected[0])}."
         else:
             why = f"It takes the first device that passes all tests, and {picked} comes later."
         return f"kube-scheduler allocates {taken} to {request}. {_cut(why)}"
@@ -176,7 +183,8 @@ class TraceWalk:
             needed = min((ask.count or 0 for ask in asks(request)), default=0)
             missing = max(0, needed - len(devices))
             more = f"; {counted(missing, 'more device')} needed" if missing and devices else ""
-            words = devices_words(devices, 8) if devices else f"none yet, {needed} needed" if needed else "none yet"
+            none = f"none yet, {needed} needed" if needed else "none yet"
+            words = devices_words(devices, self._names, 8) if devices else none
             yield f"{self._letters.get(request.name, '')} {request.name}: {words}{more}"
 
 

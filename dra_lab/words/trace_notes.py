@@ -35,6 +35,16 @@ class Places:
             for ask in asks(request)
         }
 
+    @property
+    def names(self) -> dict[DeviceID, str]:
+        """Return the names that the devices have on the picture."""
+        return {device: place.short or device.device for device, place in self._localities.items()}
+
+    def name(self, device: DeviceID) -> str:
+        """Return the name that a device has on the picture."""
+        place = self._localities.get(device)
+        return (place.short if place is not None else "") or device.device
+
     def notes(self, trace: Trace[FirstFit], held: Sequence[Held]) -> Iterator[str]:
         """Yield what is known of the device that was allocated last, link by link: its place and its partners there."""
         if not held:
@@ -54,18 +64,18 @@ class Places:
         level = LEVEL_WORDS.get(link.where, link.where)
         here = self._at(link, device)
         if not here:
-            return f"The {level} of {device.device} is not known."
+            return f"The {level} of {self.name(device)} is not known."
         there = [one for one in self._partners(other) if set(self._at(link, one)) & set(here)]
         free = [one for one in there if one not in self._in_use and one not in taken]
         mine = [one for one in there if one in taken]
         value = str(here[0][1])
-        begin = f"{device.device} is on {level} {value}"
+        begin = f"{self.name(device)} is on {level} {value}"
         if mine:
-            return f"{begin}, as is {', '.join(one.device for one in mine)} of {other}."
+            return f"{begin}, as is {', '.join(map(self.name, mine))} of {other}."
         if free:
             return f"{begin}, with {counted(len(free), 'free device')} for {other}."
         if there:
-            names = ", ".join(one.device for one in there)
+            names = ", ".join(map(self.name, there))
             return f"{begin}. {names} for {other} is in use there, so it has no partner."
         return f"{begin}. No device for {other} is there, so it has no partner."
 

@@ -13,6 +13,11 @@ ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "
 
 _NAMED = 4
 
+Names = Mapping[DeviceID, str]
+"""Names of devices as the picture has them, such as the interface of a NIC."""
+
+_PUBLISHED: Names = {}
+
 ATTRIBUTES = {PCIE_ROOT: "PCIe root"}
 """Attributes of constraints that have a name of their own in a sentence."""
 
@@ -92,11 +97,11 @@ def position_words(step: Step) -> str:
     return f"{step.request}, {ORDINALS[at] if at < len(ORDINALS) else f'number {step.number}'}"
 
 
-def devices_words(devices: Sequence[DeviceID], most: int = _NAMED) -> str:
-    """Return the names of devices: `gpu-0, gpu-1 and 6 more`."""
-    names = [device.device for device in devices[:most]]
-    more = len(devices) - len(names)
-    return ", ".join(names) + (f" and {more:,} more" if more else "")
+def devices_words(devices: Sequence[DeviceID], names: Names = _PUBLISHED, most: int = _NAMED) -> str:
+    """Return the names of devices: `gpu-0, gpu-1 and 6 more`; `names` are other names than the published ones."""
+    shown = [names.get(device, device.device) for device in devices[:most]]
+    more = len(devices) - len(shown)
+    return ", ".join(shown) + (f" and {more:,} more" if more else "")
 
 
 def result_words(step: Step) -> str:
@@ -122,9 +127,9 @@ def why_words(step: Step) -> str:
     return step.detail or "each request has its devices"
 
 
-def step_sentence(step: Step) -> str:
+def step_sentence(step: Step, names: Names = _PUBLISHED) -> str:
     """Return one step in a sentence: `kube-scheduler rejects efa1: in use by training/llm-7b`."""
-    device, request = devices_words(step.devices), position_words(step)
+    device, request = devices_words(step.devices, names), position_words(step)
     match step.kind:
         case StepKind.REJECTED:
             return f"kube-scheduler rejects {device} for {request}: {why_words(step)}."
@@ -135,7 +140,7 @@ def step_sentence(step: Step) -> str:
             return f"kube-scheduler gives {device} back: {why_words(step)}."
         case StepKind.ALTERNATIVE:
             return f"kube-scheduler tries the alternative {step.request}."
-    return sentence(step.detail or "each request has its devices")
+    return sentence(step.detail[:1].upper() + step.detail[1:] or "Each request has its devices")
 
 
 def counts_words(counts: Counts) -> str:

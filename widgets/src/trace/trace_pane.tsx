@@ -47,10 +47,12 @@ export function TracePane() {
       <header className="dra-trace-head">
         <div className="dra-trace-verdict">
           <p className="dra-hint">{trace.title}</p>
-          <h2 role="status">
-            {step > 0 && `Step ${step.toLocaleString("en")} of ${total.toLocaleString("en")}. `}
-            {now.sentence}
-          </h2>
+          <div role="status">
+            <h2>
+              {step > 0 && `Step ${step.toLocaleString("en")} of ${total.toLocaleString("en")}. `}
+              {now.sentence}
+            </h2>
+          </div>
         </div>
         <Tiles />
         <StepControls isPlaying={isPlaying} onGo={go} onPlay={play} onPredict={predict} />

@@ -34,7 +34,11 @@ export function TracePicture({ onProblem }: { onProblem(words: string): void }) 
       else item.removeAttribute("data-step");
       item.classList.toggle("dra-trace-picked", isPredicting && item.getAttribute("data-id") === picked);
     }
-    root.current?.querySelector(".dra-trace-now")?.scrollIntoView?.({ block: "nearest", inline: "nearest" });
+    // only once the picture has its size
+    const frame = requestAnimationFrame(() =>
+      root.current?.querySelector(".dra-trace-now")?.scrollIntoView?.({ block: "nearest", inline: "nearest" }),
+    );
+    return () => cancelAnimationFrame(frame);
   }, [svg, now.device, now.kind, isPredicting, picked]);
   useEffect(() => {
     const node = root.current;
