@@ -22,8 +22,8 @@ class TraceMode(LitWidget):
     """The traits and actions of the Trace pane.
 
     `trace` is the search, `trace_now` its present step, and `trace_svg` the picture with the devices that it holds.
-    `trace_step` is the number of the present step, `trace_links` says whether the search is that of the manifest or of
-    counts and selectors only, and `trace_predict` whether the person predicts first: either side writes these three.
+    Either side writes the next three. `trace_step` is the number of the present step. `trace_links` is False for the
+    search of counts and selectors only. `trace_predict` says whether the person predicts first.
     `trace_inside` has the rows inside folded rows that were opened, by their key.
     """
 
