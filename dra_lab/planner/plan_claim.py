@@ -92,9 +92,10 @@ def make_plan(
         from dra_lab.planner.misfit import plan_of_misfit
 
         plan = plan_of_misfit(work, node, early)
-    where = plan.node or node or next((reason.node for reason in plan.shortfalls if reason.node), rules.nodes[0])
+    named = (plan.node, node, *(reason.node for reason in plan.shortfalls), *rules.nodes)
+    where = next(filter(None, named), "")
     tracer = PlanTracer(complete, rules.sketch, release, order, expansion.origin, rules.lists, scan.paired, where)
-    return replace(plan, seconds=time.monotonic() - began, tracer=tracer)
+    return replace(plan, seconds=time.monotonic() - began, tracer=tracer if where else None)
 
 
 def _elsewhere(plan: Plan, cluster: Cluster, node: str) -> Plan:
