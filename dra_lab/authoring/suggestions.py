@@ -283,7 +283,9 @@ def _other_level(
 def _as_preference(sketch: ClaimSketch, link: Link) -> Suggestion:
     detail = "The claim is then placed as near to it as can be."
     return Suggestion(
-        f"Prefer {link_words(link)} instead of requiring it", detail, sketch=_with_link(sketch, replace(link, must=False))
+        f"Prefer {link_words(link)} instead of requiring it",
+        detail,
+        sketch=_with_link(sketch, replace(link, must=False)),
     )
 
 

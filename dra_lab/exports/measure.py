@@ -129,8 +129,7 @@ def _readme(name: str, files: list[str], *, nics: bool, target: Target) -> str:
     if nics:
         lines += [
             "The two pods print the same numbers. The test uses the first GPU and the first RDMA device of a pod.",
-            "Choose another pair with `--use_cuda` and `-d`.",
-            "Without GPUDirect RDMA, leave `--use_cuda` out of both Jobs.",
+            "Choose another pair with `--use_cuda` and `-d`. Without GPUDirect RDMA, leave out `--use_cuda`.",
         ]
     lines += [
         "Without the link, kube-scheduler may by chance allocate devices that are close together. Look at the",

@@ -50,7 +50,7 @@ class CompareMode(FollowingWidget):
 
     # ------------------------------------------------------------ what the person did
 
-    def _keep(self, message: messages.KeepPlan) -> None:
+    def _keep(self, message: messages.KeepForCompare) -> None:
         if self._session is not None:
             plan = latest_plan(self._session)
             if plan is None:
@@ -70,7 +70,7 @@ class CompareMode(FollowingWidget):
             self._session.comparing.restore(message.name)
 
     actions: ClassVar[Actions] = {
-        messages.KeepPlan: _keep,
+        messages.KeepForCompare: _keep,
         messages.RemoveKept: _remove,
         messages.RenameKept: _rename,
         messages.RestoreKept: _restore,

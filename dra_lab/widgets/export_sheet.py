@@ -12,14 +12,25 @@ from dra_lab.exports.bundle import Bundle
 from dra_lab.exports.file_changes import FileChange
 from dra_lab.exports.simulation import Simulation
 from dra_lab.exports.targets import MEANING
+from dra_lab.model.regret import YOURS, measured_path
 from dra_lab.model.release import RELEASES
 from dra_lab.session import Session
-from dra_lab.session.exporting import Exporting
+from dra_lab.session.exporting import DEFAULT_FOLDER, Exporting
 from dra_lab.widgets import messages
 from dra_lab.widgets.cluster_rows import finding_rows
-from dra_lab.widgets.export_values import ChoiceRow, ExportRow, FileRow, OutcomeRow, PinRow, TemplateRow, Verdict
+from dra_lab.widgets.export_values import (
+    ChoiceRow,
+    ExportRow,
+    FileRow,
+    MeasureRow,
+    OutcomeRow,
+    PinRow,
+    TemplateRow,
+    Verdict,
+)
 from dra_lab.widgets.following import Actions, FollowingWidget
 from dra_lab.words.facts import counted
+from dra_lab.words.reason_words import path_words
 
 _MOST_LINES = 1500
 """Lines of a file that are sent to the browser."""
@@ -69,12 +80,27 @@ class ExportSheet(FollowingWidget):
         if self._session is not None:
             self._session.exporting.write(overwrite=message.overwrite, allow_worse=message.allow_worse)
 
+    def _write_measure(self, _message: messages.WriteMeasure) -> None:
+        from dra_lab.session.outputs import measure
+
+        if self._session is not None:
+            exporting = self._session.exporting
+            files = measure(self._session, _measure_folder(exporting), namespace=exporting.choice.namespace)
+            exporting.written = files
+            self._show_export()
+
+    def _use_measured(self, message: messages.UseMeasured) -> None:
+        if self._session is not None:
+            self._session.measured(message.near, message.far)
+
     actions: ClassVar[Actions] = {
         messages.ShowExport: _open,
         messages.CloseExport: _close,
         messages.CancelExport: _cancel_search,
         messages.ChooseExport: _choose,
         messages.WriteExport: _write_export,
+        messages.WriteMeasure: _write_measure,
+        messages.UseMeasured: _use_measured,
     }
 
 
@@ -111,6 +137,7 @@ def export_row(session: Session) -> ExportRow:
         files=tuple(map(_file, exporting.changes)),
         findings=finding_rows(made.findings) if made is not None else (),
         written=tuple(str(path) for path in exporting.written),
+        measure=_measure(session),
     )
 
 
@@ -119,6 +146,19 @@ def _outcome(made: Bundle | None) -> OutcomeRow | None:
         return None
     found: Simulation = made.simulation
     return OutcomeRow(verdict=_VERDICTS[found.achieves], sentence=found.sentence, detail=found.detail)
+
+
+def _measure(session: Session) -> MeasureRow | None:
+    plan = session.answer if session.is_answered else None
+    if plan is None or not plan.sketch.links or not measured_path(plan.regrets):
+        return None
+    theirs = next(regret.theirs for regret in plan.regrets if regret.against == "plain")
+    yours = any(share.kind == YOURS for share in theirs)
+    return MeasureRow(words=path_words(theirs), folder=_measure_folder(session.exporting), yours=yours)
+
+
+def _measure_folder(exporting: Exporting) -> str:
+    return f"{exporting.choice.folder or DEFAULT_FOLDER}-measure"
 
 
 def _templates(exporting: Exporting) -> Iterator[TemplateRow]:

@@ -61,11 +61,20 @@ class ChoiceRow(Row, frozen=True):
     report: bool = False
 
 
+class MeasureRow(Row, frozen=True):
+    """What can be measured: the bandwidth without links in words, and the folder that the two Jobs go to."""
+
+    words: str
+    folder: str
+    yours: bool = False
+
+
 class ExportRow(Row, frozen=True):
     """The Export sheet; {} while it is closed.
 
     `plain` is the outcome without pins, `pinned` that with them, None where there are none to choose; `price` is what
     all pins exclude. `worse` is the sentence that must stand beside the button, "" where the files achieve the plan.
+    `measure` is None where no link can be measured.
     """
 
     name: str
@@ -85,3 +94,4 @@ class ExportRow(Row, frozen=True):
     findings: tuple[FindingRow, ...] = ()
     written: tuple[str, ...] = ()
     releases: tuple[str, ...] = ()
+    measure: MeasureRow | None = None

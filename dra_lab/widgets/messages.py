@@ -165,7 +165,18 @@ class WriteExport(Message, frozen=True):
     allow_worse: bool = False
 
 
-class KeepPlan(Message, frozen=True):
+class WriteMeasure(Message, frozen=True):
+    """Write the two Jobs that measure the link, to a folder beside that of the export."""
+
+
+class UseMeasured(Message, frozen=True):
+    """Use these bandwidths, with the link and without it, in place of the published range."""
+
+    near: float
+    far: float
+
+
+class KeepForCompare(Message, frozen=True):
     """Keep the present plan for comparing, under a name or "" for one made of the drawing."""
 
     name: str = ""

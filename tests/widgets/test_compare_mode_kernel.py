@@ -13,10 +13,10 @@ from dra_lab.widgets.plan_view import PlanView
 def view(session):
     """The example kept with and without its link, in Compare mode."""
     made = PlanView(session)
-    say(made, type="keep-plan", name="linked")
+    say(made, type="keep-for-compare", name="linked")
     session.edit(replace(session.sketch, links=()))
     answered(session)
-    say(made, type="keep-plan", name="plain")
+    say(made, type="keep-for-compare", name="plain")
     assert session.comparing.wait(60)
     session.show_mode("compare")
     yield made

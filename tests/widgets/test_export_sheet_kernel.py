@@ -99,3 +99,18 @@ def test_a_closed_sheet_is_empty_and_keeps_what_was_chosen(view):
     assert view.export == {}
     say(view, type="show-export")
     assert view.export["choice"]["namespace"] == "team-a"
+
+
+def test_my_numbers_replace_the_range_of_the_sheet(session, tmp_path):
+    """The published range becomes one number that is marked as mine; the Jobs go beside the export."""
+    session.exporting.choice = replace(session.exporting.choice, folder=str(tmp_path / "out"))
+    view = PlanView(session)
+    say(view, type="show-export")
+    assert session.exporting.wait(60)
+    assert "0.45 to 0.64" in view.export["measure"]["words"]
+    say(view, type="use-measured", near=46.1, far=25.3)
+    assert session.wait(60)
+    assert session.exporting.wait(60)
+    assert "0.55 on 1 of 2 GPUs (on another NUMA node, measured by you)" in view.export["measure"]["words"]
+    say(view, type="write-measure")
+    assert (tmp_path / "out-measure" / "job-with-link.yaml").exists(), view.problem

@@ -77,3 +77,20 @@ test("while kube-scheduler is simulated nothing can be written, and the search c
   button(el, "Cancel").click();
   expect(model.sent).toEqual([{ type: "cancel-export" }]);
 });
+
+test("my two numbers are sent once both are above 0", async () => {
+  const { el, model } = sheet({ measure: { words: "0.45 to 0.64 on 1 of 2 GPUs", folder: "manifests-measure" } });
+  const [near, far] = [...el.querySelectorAll<HTMLInputElement>('input[type="number"]')];
+  const type = (input: HTMLInputElement, text: string) => {
+    Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value")!.set!.call(input, text);
+    input.dispatchEvent(new Event("input", { bubbles: true }));
+  };
+  type(near!, "46.1");
+  await drawn();
+  expect((button(el, "Use my numbers") as HTMLButtonElement).disabled).toBe(true);
+  type(far!, "25.3");
+  await drawn();
+  button(el, "Use my numbers").click();
+  button(el, "Export two Jobs to manifests-measure").click();
+  expect(model.sent).toEqual([{ type: "use-measured", near: 46.1, far: 25.3 }, { type: "write-measure" }]);
+});

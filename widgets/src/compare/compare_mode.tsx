@@ -27,7 +27,7 @@ export function CompareMode() {
       data-key="keep"
       disabled={isFull}
       title={isFull ? "Remove a plan first" : undefined}
-      onClick={() => channel.send({ type: "keep-plan" })}
+      onClick={() => channel.send({ type: "keep-for-compare" })}
     >
       Keep this plan
     </button>

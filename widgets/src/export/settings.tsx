@@ -6,8 +6,8 @@ import { onEnter } from "../view/keys";
 
 const API_VERSIONS = ["v1", "v1beta2", "v1beta1"];
 const KINDS = [
-  ["template", "ResourceClaimTemplate"],
-  ["claim", "ResourceClaim"],
+  ["template", "Template"],
+  ["claim", "Claim"],
 ] as const;
 const EXAMPLES = [
   ["pod", "an example Pod"],
@@ -52,7 +52,9 @@ export function Settings({ row }: { row: ExportRow }) {
                 </label>
               ))}
             </div>
-            <p className="dra-hint">{row.meaning}</p>
+            <p className="dra-hint">
+              {choice.kind === "claim" ? "ResourceClaim" : "ResourceClaimTemplate"}: {row.meaning}
+            </p>
           </div>
         </fieldset>
         <Field

@@ -5,6 +5,7 @@ import { useChannel, useTrait } from "../plan/model";
 import { FindingsList } from "../view/findings_list";
 import { Icon } from "../view/icon";
 import { Files } from "./files";
+import { Measure } from "./measure";
 import { Outcome } from "./outcome";
 import { Settings } from "./settings";
 import { Write } from "./write";
@@ -63,6 +64,7 @@ function Sheet({ row }: { row: ExportRow }) {
         <div className="dra-sheet-body">
           <div className="dra-sheet-left">
             <Settings row={row} />
+            {row.measure && <Measure measure={row.measure} />}
             {findings.length > 0 && (
               <details className="dra-sheet-card">
                 <summary>

@@ -272,6 +272,7 @@ export interface ExportRow {
   findings?: readonly FindingRow[];
   written?: readonly string[];
   releases?: readonly string[];
+  measure?: MeasureRow | null;
 }
 
 export interface FileRow {
@@ -412,6 +413,12 @@ export interface LinkRow {
   problem?: string;
   note?: string;
   options?: readonly LinkOptionRow[];
+}
+
+export interface MeasureRow {
+  words: string;
+  folder: string;
+  yours?: boolean;
 }
 
 export interface MeterRow {
@@ -736,7 +743,7 @@ export interface CompareModeModel {
 }
 
 export type CompareModeMessage =
-  | { type: "keep-plan"; name?: string }
+  | { type: "keep-for-compare"; name?: string }
   | { type: "remove-kept"; name: string }
   | { type: "rename-kept"; name: string; to: string }
   | { type: "restore-kept"; name: string };
@@ -752,7 +759,9 @@ export type ExportSheetMessage =
   | { type: "choose-export"; release?: string | null; apiVersion?: string | null; kind?: string | null; namespace?: string | null; example?: string | null; workload?: string | null; templates?: readonly string[] | null; folder?: string | null; report?: boolean | null; pin?: boolean | null }
   | { type: "close-export" }
   | { type: "show-export" }
-  | { type: "write-export"; overwrite?: boolean; allowWorse?: boolean };
+  | { type: "use-measured"; near: number; far: number }
+  | { type: "write-export"; overwrite?: boolean; allowWorse?: boolean }
+  | { type: "write-measure" };
 
 export interface FleetModeModel {
   fleet_answer: FleetAnswerRow;
@@ -894,7 +903,7 @@ export type PlanViewMessage =
   | { type: "fix-claim"; text?: string | null; number?: number }
   | { type: "forget-scenario"; name: string }
   | { type: "improve-fleet" }
-  | { type: "keep-plan"; name?: string }
+  | { type: "keep-for-compare"; name?: string }
   | { type: "keep-scenario"; name?: string }
   | { type: "look-at"; node: string; device?: string }
   | { type: "move-pod"; name: string; fromNode: string; toNode: string }
@@ -913,7 +922,9 @@ export type PlanViewMessage =
   | { type: "show-export" }
   | { type: "stop-fleet" }
   | { type: "undo" }
-  | { type: "write-export"; overwrite?: boolean; allowWorse?: boolean };
+  | { type: "use-measured"; near: number; far: number }
+  | { type: "write-export"; overwrite?: boolean; allowWorse?: boolean }
+  | { type: "write-measure" };
 
 export interface TraceModeModel {
   highlight: string;

@@ -36,7 +36,7 @@ export function Tools({ select }: { select(): void }) {
         className="dra-button"
         disabled={isFull}
         title={isFull ? "Four plans are kept; remove one in Compare" : "Keep this plan for Compare"}
-        onClick={() => channel.send({ type: "keep-plan" })}
+        onClick={() => channel.send({ type: "keep-for-compare" })}
       >
         <Icon name="pin" />
         {kept > 0 ? `Keep (${kept})` : "Keep"}

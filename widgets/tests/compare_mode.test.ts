@@ -1,0 +1,69 @@
+import { afterEach, expect, test } from "vitest";
+import type { CompareRow } from "../src/generated/models";
+import { drawn, press } from "./fake_model";
+import { button, plan } from "./plan_view_model";
+
+afterEach(() => document.body.replaceChildren());
+
+const ROW: CompareRow = {
+  sentence: "“a” is aligned best.",
+  lines: [
+    { key: "cluster", label: "Cluster", cells: [{ text: "c" }, { text: "c" }] },
+    { key: "numa", label: "NUMA nodes", differs: true, cells: [{ text: "1", best: true }, { text: "2" }] },
+    { key: "yaml", label: "YAML", differs: true, cells: [{ text: "1 line" }, { text: "1 line" }] },
+  ],
+  plans: [
+    { name: "a", sentence: "Fits.", node: "n", drawn: true, places: [] },
+    { name: "b", sentence: "Fits.", node: "n", diff: ["-x: 1", "+x: 2"] },
+  ],
+  most: 4,
+  markdown: "| row |",
+  csv: "row",
+};
+const compare = (row: Partial<CompareRow> = {}) => plan({ mode: "compare", compare: { ...ROW, ...row } });
+
+test("a row that differs and the best value have a sign and a word, not a colour alone", () => {
+  const { el } = compare();
+  const line = [...el.querySelectorAll("tr")].find((row) => row.textContent!.includes("NUMA nodes"))!;
+  expect(line.querySelector("th")!.textContent).toBe("≠NUMA nodes (differs)");
+  expect([...line.querySelectorAll("td")].map((cell) => cell.textContent)).toEqual(["★ best: 1", "2"]);
+});
+
+test("what was asked alike stands once above the columns", () => {
+  const { el } = compare();
+  expect(el.querySelector(".dra-compare-head")!.textContent).toContain("Cluster: c.");
+  expect([...el.querySelectorAll("tbody th")].some((head) => head.textContent!.includes("Cluster"))).toBe(false);
+});
+
+test("the diff opens and closes", async () => {
+  const { el } = compare();
+  button(el, "diff").click();
+  await drawn();
+  expect([...el.querySelectorAll(".dra-diff-line")].map((line) => line.textContent)).toEqual(["-x: 1", "+x: 2"]);
+  button(el, "diff").click();
+  await drawn();
+  expect(el.querySelector(".dra-diff-line")).toBeNull();
+});
+
+test("a plan is renamed, removed, and made the drawing", async () => {
+  const { el, model } = compare();
+  el.querySelectorAll<HTMLElement>(".dra-compare-name")[1]!.click();
+  await drawn();
+  const field = el.querySelector<HTMLInputElement>("th input")!;
+  field.value = "c";
+  press(field, "Enter");
+  el.querySelector<HTMLElement>('[aria-label="Remove a"]')!.click();
+  button(el, "Make this the drawing").click();
+  expect(model.sent).toEqual([
+    { type: "rename-kept", name: "b", to: "c" },
+    { type: "remove-kept", name: "a" },
+    { type: "restore-kept", name: "b" },
+  ]);
+});
+
+test("a fifth plan cannot be kept, and an empty comparison says what to do", () => {
+  const full = compare({ plans: ["1", "2", "3", "4"].map((name) => ({ name, sentence: "" })), lines: [] });
+  expect((button(full.el, "Keep this plan") as HTMLButtonElement).disabled).toBe(true);
+  const empty = compare({ plans: [], lines: [], sentence: "Keep at least two plans to compare them." });
+  expect(empty.el.querySelector(".dra-compare-empty")!.textContent).toContain("Draw a claim in Plan");
+});
