@@ -190,11 +190,17 @@ def test_the_keyboard_alone_goes_from_an_empty_drawing_to_manifests(planner, ser
         keyboard.press(key)
     until(lambda: shown.lab.eval("len(lab.sketch.links)") == 1, "a link")
     shown.answered("Fits")
-    assert tab_to(shown, "Write to folder") == ["dra-lab-canvas", "dra-lab-hardware", "dra-lab-plan"]
+    assert tab_to(shown, "Export") == ["dra-lab-canvas", "dra-lab-hardware", "dra-lab-plan"]
     keyboard.press("Enter")
-    until(lambda: pane(shown) == "INPUT", "the name of the folder")
+    shown.page.get_by_role("dialog", name="Export").wait_for()
+    shown.page.get_by_label("Folder").focus()
     keyboard.press("Control+a")
     keyboard.type(folder)
+    keyboard.press("Enter")
+    until(lambda: shown.lab.eval("lab.session.exporting.choice.folder") == folder, "the folder is taken")
+    ready = shown.page.get_by_role("button", name="Export 5 files")
+    until(lambda: shown.lab.eval("lab.session.exporting.stage") == "" and ready.is_enabled(), "it is simulated", 30)
+    ready.focus()
     keyboard.press("Enter")
     until((server.root / folder / "resourceclaimtemplate.yaml").exists, "the file is there")
 
@@ -222,17 +228,6 @@ def test_a_cluster_of_a_file_is_loaded_by_its_path(planner, server):
     until(lambda: shown.lab.eval("lab.cluster.name") == "slices.yaml", "the file's cluster is in the kernel")
     assert "claims-missing" in shown.lab.eval("[f.rule for f in lab.findings]")
     until(lambda: "AMD" in (shown.canvas.root.locator(".dra-palette").text_content() or ""), "its palette is shown")
-
-
-def test_manifests_are_written_to_a_folder(planner, server):
-    """The button writes the files that the YAML tab shows."""
-    shown = planner("file=None")
-    shown.page.get_by_role("button", name="Write to folder").click()
-    shown.page.locator(".dra-write-panel .dra-field").fill("out")
-    shown.page.keyboard.press("Enter")
-    written = server.root / "out" / "resourceclaimtemplate.yaml"
-    until(written.exists, "the file is there")
-    assert yaml.safe_load(written.read_text())["kind"] == "ResourceClaimTemplate"
 
 
 def hostile_cluster(folder: Path) -> None:

@@ -105,28 +105,6 @@ def test_a_large_cluster_sends_one_node(session, monkeypatch):
     assert MAX_DEVICES == 1000
 
 
-def test_writing_tells_the_files_and_a_changed_file_is_a_problem(session, tmp_path):
-    """`write` writes beside the notebook; what a person changed is not overwritten."""
-    view = PlanView(session)
-    say(view, type="write", folder=str(tmp_path / "out"))
-    names = ["kustomization.yaml", "plan.json", "pod.yaml", "resourceclaimtemplate.yaml"]
-    assert sorted(path.rsplit("/", 1)[-1] for path in view.written) == names
-    (tmp_path / "out" / "pod.yaml").write_text("mine: true\n")
-    say(view, type="write", folder=str(tmp_path / "out"))
-    assert "pod.yaml" in view.problem
-    assert (tmp_path / "out" / "pod.yaml").read_text() == "mine: true\n"
-
-
-def test_a_changed_file_is_overwritten_where_the_person_asks_for_it(session, tmp_path):
-    """`overwrite` must be true itself, not only something."""
-    view, changed = PlanView(session), tmp_path / "pod.yaml"
-    changed.write_text("mine: true\n")
-    say(view, type="write", folder=str(tmp_path), overwrite="yes")
-    assert changed.read_text() == "mine: true\n"
-    say(view, type="write", folder=str(tmp_path), overwrite=True)
-    assert "kind: Pod" in changed.read_text()
-
-
 def test_a_suggestion_adds_its_selectors_once():
     """Selectors are added to the requests that they are for; doing it again changes nothing."""
     sketch = read_sketch("sample:eks-p4d/gpu-nic-pairs")

@@ -114,3 +114,16 @@ def test_my_numbers_replace_the_range_of_the_sheet(session, tmp_path):
     assert "0.55 on 1 of 2 GPUs (on another NUMA node, measured by you)" in view.export["measure"]["words"]
     say(view, type="write-measure")
     assert (tmp_path / "out-measure" / "job-with-link.yaml").exists(), view.problem
+
+
+def test_a_file_that_a_person_changed_is_kept_unless_they_allow_it(view, tmp_path):
+    """The write is refused by name; `overwrite` must be true itself, not only something."""
+    pod = tmp_path / "out" / "pod.yaml"
+    pod.parent.mkdir()
+    pod.write_text("mine: true\n")
+    for more in ({}, {"overwrite": "yes"}):
+        say(view, type="write-export", **more)
+        assert view.problem
+    assert pod.read_text() == "mine: true\n"
+    say(view, type="write-export", overwrite=True)
+    assert "kind: Pod" in pod.read_text()

@@ -221,7 +221,7 @@ def test_lab_writes_pictures_manifests_and_tables(lab, tmp_path):
     lab.plan()
     assert lab.draw(tmp_path / "plan.html").read_text().startswith("<!")
     names = ["resourceclaimtemplate.yaml", "pod.yaml", "kustomization.yaml", "plan.json"]
-    assert [path.name for path in lab.export(tmp_path / "out")] == names
+    assert [path.name for path in lab.export(tmp_path / "out", pin=True)] == names
     assert len(lab.devices()) == 60
 
 
