@@ -126,4 +126,9 @@ def _tell(options: argparse.Namespace, snapshot: Snapshot, findings: Sequence[Fi
 
 
 def _counted(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count:,} {what}" for what, count in counts.items() if count) or "nothing"
+    return ", ".join(f"{count:,} {_plural(what, count)}" for what, count in counts.items() if count) or "nothing"
+
+
+def _plural(what: str, count: int) -> str:
+    """Return the name of a kind in the plural; words that are no kind are plural already."""
+    return what if count == 1 or not what[0].isupper() else f"{what}{'es' if what.endswith('s') else 's'}"

@@ -13,10 +13,10 @@ CLAIM = ("sample:eks-p4d", "--claim", "sample:eks-p4d/gpu-nic-pairs")
 
 
 def test_a_tightened_folder_says_that_first_fit_does_what_is_planned(tmp_path, capsys):
-    """Paths on standard output, findings on standard error, the loop and the pins in plan.json."""
+    """The answer and paths on standard output, findings on standard error, the loop and the pins in plan.json."""
     assert main(["export", *CLAIM, "--dir", str(tmp_path), "--pin", "--report"]) == 0
     told = capsys.readouterr()
-    assert told.out.split()[-1] == str(tmp_path / "plan.json")
+    assert f"\n  - {tmp_path / 'plan.json'}\n" in told.out
     assert "1 of 1 as planned" in told.err
     record = json.loads((tmp_path / "plan.json").read_text())
     assert record["loop"]["asPlanned"] is True
@@ -35,7 +35,7 @@ def test_version_kind_and_namespace_are_chosen(tmp_path):
         "v1beta1",
         "--kind",
         "claim",
-        "-n",
+        "--namespace",
         "team-a",
         "--example",
         "deployment",

@@ -180,7 +180,7 @@ def test_the_mapping_is_written_only_when_asked_and_only_outside(tmp_path, capsy
     assert main(["capture", "sample:mig", str(out), "--anonymise", "--mapping", str(mapping)]) == 0
     assert json.loads(mapping.read_text())["node"]
     assert mapping.stat().st_mode & 0o077 == 0
-    assert "replaced: " in capsys.readouterr().err
+    assert "Replaced: " in capsys.readouterr().out
 
 
 def test_an_anonymised_snapshot_says_so(tmp_path):
