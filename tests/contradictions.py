@@ -147,6 +147,8 @@ def of_command(command: str, status: int, out: str, err: str, drivers: Collectio
         drivers: The drivers that publish devices in the cluster; a documented class of theirs selects devices.
     """
     is_json = out.lstrip().startswith("{")
+    # `check` lists its findings under a heading; they are read as those on standard error
+    out = out if is_json else re.sub(r"^ +- (?=(?:error|warning|note): )", "", out, flags=re.MULTILINE)
     text = f"{err}\n" if is_json else f"{out}\n{err}"
     found = [*of_text(text), *_exit(command, status, out, err), *_unused_classes(text, drivers)]
     if "Traceback (most recent call last)" in text:
@@ -214,7 +216,7 @@ def _short_and_more(text: str) -> Iterator[str]:
 def _times(text: str) -> Iterator[str]:
     """Yield a workload that fits, but fewer times than wanted."""
     for subject, times, wanted in re.findall(
-        r"^(\S+/\S.*): fits$\n +Fits (\d+) times?, (\d+) wanted", text, re.MULTILINE
+        r"^(\S+/\S.*): fits$\n +(?:- )?Fits (\d+) times?, (\d+) wanted", text, re.MULTILINE
     ):
         if int(times) < int(wanted):
             yield f"{subject} is said to fit, {times} times of {wanted}"
