@@ -8,6 +8,8 @@ from lab_page import LabPage, write_notebook
 from lab_server import LabServer, until
 from playwright.sync_api import Browser
 
+from dra_lab.widgets.stored_output import as_image
+
 pytestmark = pytest.mark.browser
 
 PLANNER = "from dra_lab import Lab\nlab = Lab(file=None)\nlab"
@@ -59,3 +61,21 @@ def test_what_is_stored_follows_the_planner(server, page):
     page.command("docmanager:save")
     assert "4 of 4 GPUs paired" in "".join(stored(server, "follows.ipynb")["text/html"])
     server.end_sessions("follows.ipynb")
+
+
+def test_a_notebook_that_is_not_trusted_shows_the_stored_picture(server, page):
+    """JupyterLab's sanitizer leaves the image and the words, and the words of the picture are not among them."""
+    image = as_image('<svg xmlns="http://www.w3.org/2000/svg" width="90" height="40"><text>gpu-4</text></svg>', "node")
+    data = {"application/vnd.jupyter.widget-view+json": {"model_id": "gone", "version_major": 2, "version_minor": 0}}
+    data["text/html"] = f'<div class="dra-result"><p>Fits here</p>{image}</div>'
+    cell = nbformat.v4.new_code_cell("lab", outputs=[nbformat.v4.new_output("display_data", data=data)])
+    write_notebook(server.root / "shared.ipynb", ["lab"])
+    notebook = nbformat.read(server.root / "shared.ipynb", as_version=4)
+    notebook.cells = [cell]
+    nbformat.write(notebook, server.root / "shared.ipynb")
+    page.open("shared.ipynb")
+    output = page.page.locator(".jp-OutputArea-output")
+    output.get_by_text("Fits here").wait_for()
+    assert output.locator("img").evaluate("image => image.naturalWidth") == 90
+    assert "gpu-4" not in (output.text_content() or "")
+    server.end_sessions("shared.ipynb")
