@@ -106,7 +106,7 @@ def picture_of(cluster: Cluster, plan: Plan) -> str:
     """Return the picture of an answer's node as an image, "" where there is no such node.
 
     An image and no inline SVG: where a notebook is not trusted, JupyterLab takes the elements of an SVG away and leaves
-    its words, and GitHub shows SVG as an image only.
+    its words.
     """
     from dra_lab.pictures.hardware import hardware_svg
     from dra_lab.pictures.report import node_to_draw
