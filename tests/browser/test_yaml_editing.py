@@ -25,6 +25,7 @@ def _replace(planner, old, new):
 
 def test_the_canvas_follows_the_text_and_a_broken_line_is_marked(planner):
     """A changed class arrives on the canvas as one step; a broken line is marked, and the canvas keeps what it had."""
+    planner.tab("YAML").click()
     planner.button("Edit", planner.tabs).click()
     area = _replace(planner, "name: gpu-nic-pairs", "name: by-hand")
     until(lambda: planner.lab.eval("lab.sketch.name") == "by-hand", "the drawing follows")
@@ -45,6 +46,7 @@ def test_the_canvas_follows_the_text_and_a_broken_line_is_marked(planner):
 
 def test_a_request_written_as_text_appears_on_the_canvas(planner):
     """A second request, typed into the text, is a box on the canvas."""
+    planner.tab("YAML").click()
     planner.button("Edit", planner.tabs).click()
     new = "requests:\n      - {name: extra, exactly: {deviceClassName: gpu.nvidia.com}}"
     area = planner.page.get_by_label("Claim as YAML")
@@ -55,6 +57,7 @@ def test_a_request_written_as_text_appears_on_the_canvas(planner):
 
 def test_what_is_drawn_meanwhile_is_in_the_text_that_is_typed_on(planner):
     """An open editor takes over what changes elsewhere, with its caret in place: no later key takes the change back."""
+    planner.tab("YAML").click()
     planner.button("Edit", planner.tabs).click()
     area = _replace(planner, "name: gpu-nic-pairs", "name: by-hand")
     until(lambda: planner.lab.eval("lab.sketch.name") == "by-hand", "the drawing follows")
@@ -72,6 +75,7 @@ def test_what_is_drawn_meanwhile_is_in_the_text_that_is_typed_on(planner):
 
 def test_a_text_of_an_article_is_corrected_in_the_editor_and_undone(planner):
     """The button writes the corrected text and lists each change; Ctrl+Z brings the text of the article back."""
+    planner.tab("YAML").click()
     planner.button("Edit", planner.tabs).click()
     area = planner.page.get_by_label("Claim as YAML")
     shown = area.input_value()
