@@ -50,8 +50,8 @@ def hardware_svg(
     only kube-scheduler takes says K) or "both-plain" (best and plain over each other). `sketch` (else the plan's)
     decides which devices are eligible; with `request` only that request counts. `pods` are the devices that pods of a
     fleet take, with the workload of each: its letter is that of its place in `workloads`. `prefix` must differ between
-    pictures on one page; "" makes one from the content. `width` is in pixels: the boxes are laid out for it, the text has
-    always the same size.
+    pictures on one page; "" makes one from the content. `width` is in pixels: the boxes are laid out for it, the text
+    has always the same size.
     Devices carry `data-id` (driver/pool/device) and `data-request`, a block of like devices `data-ids`; they are the
     items of a tree with roving tabindex (the first has 0), places are its groups. `data-top` on the root is where the
     hardware begins below the node's name, `data-legend` where the legend begins.

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dra_lab.exports.loop_result import Loop
     from dra_lab.exports.step_guard import Guarded
     from dra_lab.exports.tightening import Tightened
+    from dra_lab.pictures.report import SearchStep
     from dra_lab.session.answering import Answering
 
 LOOP_SECONDS = 10.0
@@ -264,4 +265,22 @@ def picture_page(cluster: Cluster, plan: Plan | None, node: str, path: Path, yam
     if path.suffix.lower() == ".svg":
         write_whole(path, hardware_svg(cluster, name, plan=plan))
     else:
-        write_whole(path, report_page(cluster, plan, yaml_text, node=name))
+        write_whole(path, report_page(cluster, plan, yaml_text, node=name, steps=_steps(plan, name)))
+
+
+_MOST_STEPS = 500
+"""Folded steps of kube-scheduler's search that a page has."""
+
+
+def _steps(plan: Plan | None, node: str) -> list[SearchStep]:
+    """Return kube-scheduler's search on a node in words; none where it gives no trace."""
+    from dra_lab.pictures.report import SearchStep
+    from dra_lab.words.trace_words import step_sentence
+
+    if plan is None:
+        return []
+    try:
+        rows = plan.trace(node).rows
+    except (InputError, UnsupportedFeature, Cancelled):
+        return []
+    return [SearchStep(step_sentence(row), row.devices) for row in rows[:_MOST_STEPS]]

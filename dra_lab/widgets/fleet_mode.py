@@ -19,11 +19,11 @@ from dra_lab.widgets.fleet_mode_values import (
     BarTable,
     CardRow,
     FleetAnswerRow,
+    FleetTileRow,
     HeatRow,
     LayerRow,
     PodsRow,
     ScenarioTable,
-    TileRow,
     WorkloadRow,
 )
 from dra_lab.widgets.fleet_rows import FEW_NODES, Bars, free_lines, racks, scenario_columns, scenario_row
@@ -307,19 +307,19 @@ def _state(answer: FleetAnswer) -> State:
     return "fits" if answer.figures["placed"].value == answer.figures["wanted"].value else "misfit"
 
 
-def _tiles(answer: FleetAnswer) -> tuple[TileRow, ...]:
+def _tiles(answer: FleetAnswer) -> tuple[FleetTileRow, ...]:
     placed, wanted = answer.figures["placed"].value, answer.figures["wanted"].value
     tone = "ok" if placed == wanted else "warn"
-    tiles = [TileRow(value=f"{placed:,} of {wanted:,}", caption="pods placed", tone=tone)]  # type: ignore[arg-type]
+    tiles = [FleetTileRow(value=f"{placed:,} of {wanted:,}", caption="pods placed", tone=tone)]  # type: ignore[arg-type]
     for room in answer.rooms[:2]:
         title = "So many more pods of this workload fit after the plan, each workload by itself."
         head, comma, proof = more_words(room).partition(" more")
         name = f" {room.workload}" if len(answer.rooms) > 1 else ""
-        tiles.append(TileRow(value=f"{head}{name}", caption=f"more fit{proof}" if comma else "", title=title))
+        tiles.append(FleetTileRow(value=f"{head}{name}", caption=f"more fit{proof}" if comma else "", title=title))
     for value, caption in stranded_words(answer.stranded)[:2] if answer.stranded is not None else ():
         title = "These devices are free, but no more pod of these workloads can use them with all its links."
         is_some = not value.startswith("0 ")
-        tiles.append(TileRow(value=value, caption=caption, tone="warn" if is_some else "plain", title=title))
+        tiles.append(FleetTileRow(value=value, caption=caption, tone="warn" if is_some else "plain", title=title))
     return tuple(tiles)
 
 

@@ -8,7 +8,7 @@ from dra_lab.widgets.canvas_values import Row
 from dra_lab.widgets.plan_values import State, Tone
 
 
-class TileRow(Row, frozen=True):
+class FleetTileRow(Row, frozen=True):
     """One number of the answer with its caption; `title` explains it."""
 
     value: str
@@ -28,7 +28,7 @@ class FleetAnswerRow(Row, frozen=True):
     asked: str = ""
     verdict: str = ""
     proof: str = ""
-    tiles: tuple[TileRow, ...] = ()
+    tiles: tuple[FleetTileRow, ...] = ()
     stale: bool = False
     working: str = ""
     gap: tuple[int, int] = (0, 0)

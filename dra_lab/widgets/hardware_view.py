@@ -19,7 +19,6 @@ from dra_lab.widgets.trace_mode import TraceMode
 from dra_lab.words.document import Part
 
 SHOWN = ("best", "scheduler", "plain", "both")
-_NARROWEST, _WIDEST = 320, 1100
 _NO_SLICES = "No ResourceSlices here: there is no hardware to show."
 _TRY_SAMPLE = "Try a sample"
 
@@ -51,7 +50,6 @@ class HardwareView(TraceMode):
     empty = traitlets.Unicode("").tag(sync=True)
     empty_action = traitlets.Unicode("").tag(sync=True)
     graph = traitlets.Unicode("").tag(sync=True)
-    width = traitlets.Int(0).tag(sync=True)
     examples: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[ExampleRow])
 
     def _follow(self, session: Session) -> None:
@@ -124,11 +122,6 @@ class HardwareView(TraceMode):
         self._tell(svg=svg, node=name, caption=self._caption(plan, name), empty="", empty_action="")
         if self.graph:
             self._open_graph()
-
-    def _room(self) -> float:
-        from dra_lab.pictures.boxes import WIDTH
-
-        return float(min(max(self.width, _NARROWEST), _WIDEST)) if self.width else WIDTH
 
     def _caption(self, plan: Plan | None, name: str) -> str:
         equal = equal_nodes(plan, name)

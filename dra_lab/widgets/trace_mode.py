@@ -18,6 +18,9 @@ from dra_lab.widgets.trace_walk import TraceWalk
 MODE = "trace"
 
 
+_NARROWEST, _WIDEST = 320, 1100
+
+
 class TraceMode(LitWidget):
     """The traits and actions of the Trace pane.
 
@@ -35,6 +38,14 @@ class TraceMode(LitWidget):
     trace_predict = traitlets.Bool(False).tag(sync=True)
     trace_prediction = traitlets.Dict().tag(sync=True, value=Prediction)
     trace_inside: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True, value=dict[str, list[TraceRow]])
+
+    width = traitlets.Int(0).tag(sync=True)
+
+    def _room(self) -> float:
+        """Return the width of a picture: what the pane has for it, within bounds, or the usual one."""
+        from dra_lab.pictures.boxes import WIDTH
+
+        return float(min(max(self.width, _NARROWEST), _WIDEST)) if self.width else WIDTH
 
     def _follow_trace(self, session: Session) -> None:
         """Trace the shown node whenever the mode is on, and when answer, node or links change meanwhile."""
@@ -79,7 +90,13 @@ class TraceMode(LitWidget):
         walk.go(self.trace_step)
         if self.trace_predict:
             walk.ask()
-        svg = hardware_svg(session.cluster, walk.trace.node, plan=walk.allocated(plan), sketch=session.sketch)
+        svg = hardware_svg(
+            session.cluster,
+            walk.trace.node,
+            plan=walk.allocated(plan),
+            sketch=session.sketch,
+            width=self._room(),
+        )
         self._tell(trace_now=walk.now(), trace_svg=svg, trace_step=walk.step, trace_prediction=walk.prediction)
 
     # ------------------------------------------------------------ what the person did

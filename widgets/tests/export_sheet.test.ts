@@ -31,7 +31,7 @@ test("the button asks for the sheet, and Escape closes it", () => {
   button(el, "Export…").click();
   expect(model.sent).toEqual([{ type: "show-export" }]);
   const open = sheet();
-  press(open.el.querySelector<HTMLElement>('[role="dialog"]')!, "Escape");
+  press(open.el.querySelector<HTMLElement>(".dra-sheet")!, "Escape");
   expect(open.model.sent).toEqual([{ type: "close-export" }]);
 });
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { drawn, press } from "./fake_model";
-import { button, PLAN, plan } from "./plan_view_model";
+import { button, plan } from "./plan_view_model";
 
 const MISFIT = {
   state: "misfit",

@@ -322,7 +322,7 @@ export interface FleetAnswerRow {
   asked?: string;
   verdict?: string;
   proof?: string;
-  tiles?: readonly TileRow[];
+  tiles?: readonly FleetTileRow[];
   stale?: boolean;
   working?: string;
   gap?: [number, number];
@@ -340,6 +340,13 @@ export interface FleetItem {
   pinned?: boolean;
   detail?: string;
   word?: string;
+}
+
+export interface FleetTileRow {
+  value: string;
+  caption: string;
+  tone?: "error" | "ok" | "plain" | "warn";
+  title?: string;
 }
 
 export interface FollowRow {
@@ -606,6 +613,7 @@ export interface TileRow {
   caption: string;
   tone?: "error" | "ok" | "plain" | "warn";
   title?: string;
+  lines?: readonly string[];
 }
 
 export interface TraceHead {
@@ -938,6 +946,7 @@ export interface TraceModeModel {
   trace_prediction: Prediction;
   trace_step: number;
   trace_svg: string;
+  width: number;
 }
 
 export type TraceModeMessage =

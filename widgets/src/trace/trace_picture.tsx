@@ -1,7 +1,7 @@
 // The picture of the node with the devices that the search holds; the device of the present step is marked.
-import { type KeyboardEvent, type SyntheticEvent, useEffect, useLayoutEffect, useRef } from "react";
+import { type KeyboardEvent, type SyntheticEvent, useLayoutEffect, useRef } from "react";
 import { useChannel, useTrait } from "../hardware/model";
-import { fit, focusItem, itemsOf, nextItem, show } from "../hardware/tree";
+import { DEVICES, devicesOf, focusItem, itemsOf, nextItem, show } from "../hardware/tree";
 
 const MEANING: Readonly<Record<string, string>> = {
   rejected: "rejected in this step",
@@ -27,12 +27,12 @@ export function TracePicture({ onProblem }: { onProblem(words: string): void }) 
   }, [svg]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another picture is marked as well
   useLayoutEffect(() => {
-    for (const item of root.current?.querySelectorAll("[data-id]") ?? []) {
-      const isNow = Boolean(now.device) && item.getAttribute("data-id") === now.device;
+    for (const item of root.current?.querySelectorAll(DEVICES) ?? []) {
+      const isNow = Boolean(now.device) && devicesOf(item).includes(now.device ?? "");
       item.classList.toggle("dra-trace-now", isNow);
       if (isNow) item.setAttribute("data-step", now.kind ?? "");
       else item.removeAttribute("data-step");
-      item.classList.toggle("dra-trace-picked", isPredicting && item.getAttribute("data-id") === picked);
+      item.classList.toggle("dra-trace-picked", isPredicting && devicesOf(item).includes(picked ?? ""));
     }
     // only once the picture has its size
     const frame = requestAnimationFrame(() =>
@@ -40,16 +40,9 @@ export function TracePicture({ onProblem }: { onProblem(words: string): void }) 
     );
     return () => cancelAnimationFrame(frame);
   }, [svg, now.device, now.kind, isPredicting, picked]);
-  useEffect(() => {
-    const node = root.current;
-    if (!node || typeof ResizeObserver === "undefined") return;
-    const sizes = new ResizeObserver(() => fit(node));
-    sizes.observe(node);
-    return () => sizes.disconnect();
-  }, []);
 
   const pick = (target: Element | null) => {
-    const device = target?.closest('[role="treeitem"][data-id]')?.getAttribute("data-id");
+    const [device] = devicesOf(target?.closest(`[role="treeitem"]:is(${DEVICES})`));
     if (isPredicting && device) channel.send({ type: "predict", device });
   };
   const onClick = (event: SyntheticEvent<HTMLElement>) => {

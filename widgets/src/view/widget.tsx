@@ -29,7 +29,7 @@ export function mount({ model, el }: Context, className: string, View: Component
   const content = (
     <ChannelContext value={channel}>
       <View />
-      {classes.includes(VIEW) && <LostLine el={el} />}
+      {classes.includes(VIEW) && <LostLine />}
     </ChannelContext>
   );
   // At once, so that a widget is never blank.
@@ -41,8 +41,6 @@ export function mount({ model, el }: Context, className: string, View: Component
   };
 }
 
-/** In the planner the bar says it for all views. */
-function LostLine({ el }: { el: HTMLElement }) {
-  const isTold = !el.closest(".dra-lab") || el.classList.contains("dra-cluster-bar");
-  return useIsLost() && isTold && <Lost className="dra-line dra-lost" />;
+function LostLine() {
+  return useIsLost() && <Lost className="dra-line dra-lost" />;
 }
