@@ -32,7 +32,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.trace import Trace
 
 EXAMPLES = (
-    "dra-lab explain sample:eks-p4d --claim sample:eks-p4d/gpu-nic-pairs --node ip-192-168-158-9.ec2.internal",
+    "dra-lab explain sample:eks-p4d --claim sample:eks-p4d/gpu-nic-pairs --node ip-192-168-140-52.ec2.internal",
     "dra-lab explain sample:dgx-h100 --claim sample:dgx-h100/gpu-nic-cpu --step",
     "dra-lab explain cluster/ --claim claim.yaml --device gpu-0 -o json",
 )

@@ -68,7 +68,7 @@ def _kept(name: str, plan: Mapping[str, Any], manifest: str) -> Kept:
         sketch=sketch,
         figures=plan_figures(plan),
         yaml=manifest or dump_yaml(msgspec.to_builtins(sketch)),
-        devices={f"{p['driver']}/{p['pool']}/{p['device']}": str(p["request"]) for p in plan["placements"]},
+        devices={f"{p['driver']}/{p['pool']}/{p['device']}": str(p["request"]) for p in plan["devices"]},
     )
 
 

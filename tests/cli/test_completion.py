@@ -49,7 +49,7 @@ def bash(line: str, folder, script: str) -> list[str]:
 @pytest.mark.parametrize(
     ("line", "found"),
     [
-        ("dra-lab exp", ["export"]),
+        ("dra-lab expo", ["export"]),
         ("dra-lab plan sample:eks", ["eks-p4d"]),
         ("dra-lab plan sample:eks-p4d --claim sample:eks-p4d/gp", ["eks-p4d/gpu-nic-pairs"]),
         ("dra-lab plan sample:eks-p4d --time", ["--time-limit"]),

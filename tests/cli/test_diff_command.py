@@ -14,7 +14,7 @@ EKS = ["sample:eks-p4d", "--claim", "sample:eks-p4d/gpu-nic-pairs"]
 @pytest.fixture
 def one(tmp_path, capsys):
     """The JSON of a plan."""
-    main(["plan", *EKS, "--format", "json"])
+    main(["plan", *EKS, "-o", "json"])
     path = tmp_path / "one.json"
     path.write_text(capsys.readouterr().out)
     return path
@@ -28,7 +28,7 @@ def test_a_plan_is_the_same_as_itself(one, capsys):
 
 def test_another_claim_is_different(one, tmp_path, capsys):
     """Status 1; the JSON marks the rows that differ."""
-    main(["plan", "sample:eks-p4d", "--claim", "sample:eks-p4d/five-pairs", "--format", "json"])
+    main(["plan", "sample:eks-p4d", "--claim", "sample:eks-p4d/five-pairs", "-o", "json"])
     (tmp_path / "two.json").write_text(capsys.readouterr().out)
     assert main(["diff", str(one), str(tmp_path / "two.json"), "-o", "json"]) == 1
     found = json.loads(capsys.readouterr().out)

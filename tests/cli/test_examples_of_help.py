@@ -15,6 +15,7 @@ from topology_texts import SERVER, TOPO
 
 from dra_lab.cli import main
 from dra_lab.cli.main import COMMANDS
+from dra_lab.session import Session, read_sketch
 
 EXAMPLES = {name: import_module(f"dra_lab.cli.{name}").EXAMPLES for name in COMMANDS}
 POD = """\
@@ -66,6 +67,18 @@ def folder(tmp_path, monkeypatch, capsys):
     for name, text in files.items():
         Path(name).parent.mkdir(exist_ok=True)
         Path(name).write_text(text)
+    plan = ["sample:eks-p4d", "--claim", "sample:eks-p4d/gpu-nic-pairs"]
+    capsys.readouterr()
+    assert main(["plan", *plan, "-o", "json"]) == 0
+    answer = capsys.readouterr().out
+    Path("before.json").write_text(answer)
+    Path("after.json").write_text(answer)
+    for name in ("training", "training-pinned"):
+        assert main(["export", *plan, "--pin", "--dir", f"manifests/{name}"]) == 0
+    session = Session("sample:eks-p4d", sketch=read_sketch(plan[-1]), file="plan.dralab.yaml")
+    for name in ("one", "two"):
+        session.comparing.keep(session.plan(), name)
+    session.close()
     Path("lstopo.xml").write_bytes(SERVER)
     Path("cases.ndjson").write_bytes(case)
     Path("cases.ndjson.gz").write_bytes(gzip.compress(case))

@@ -38,7 +38,9 @@ def test_the_exit_status_says_whether_the_claim_fits(arguments, status):
 
 def test_a_full_node_is_explained_by_its_own_devices(capsys):
     """With --node the reason is that of this node."""
-    assert "0 of them are free (node ip-192-168-158-9.ec2.internal)" in printed(capsys, *FITS, "--node", FULL)
+    assert f"{FULL} is short of devices of class gpu.nvidia.com: 0 of 2 are free" in printed(
+        capsys, *FITS, "--node", FULL
+    )
 
 
 @pytest.mark.parametrize(

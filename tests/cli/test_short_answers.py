@@ -35,7 +35,7 @@ def test_a_plan_has_its_devices_and_the_option_for_more(capsys):
 def test_verbose_prints_goals_bandwidth_and_nodes(capsys):
     """With -v the proof of every goal, the bandwidth and the nodes are printed as well."""
     told = [heading.split()[0] for heading in headings(printed(capsys, *FITS, "-v"))]
-    assert told == ["Devices", "Goals,", "Bandwidth", "Sources", "Nodes"]
+    assert told == ["You", "Devices", "Goals,", "Bandwidth", "Sources", "Nodes"]
 
 
 @pytest.mark.parametrize("command", [FITS, MISFIT, [*REPLICAS, "3"]], ids=["fits", "misfit", "replicas"])

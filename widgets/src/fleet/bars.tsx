@@ -180,6 +180,11 @@ export function BarList({ rows, isGrouped, label }: ListProps) {
   const pane = useRef<HTMLDivElement>(null);
   const [range, setRange] = useState({ from: 0, to: 40 });
   const chosen = useTrait("fleet_chosen");
+  // The domain is left out where the names differ without it.
+  const isShort = useMemo(
+    () => !isGrouped && new Set(rows.map((row) => host(row[1]))).size === rows.length,
+    [isGrouped, rows],
+  );
   const look = useCallback(() => {
     const node = pane.current;
     if (!node) return;
@@ -235,6 +240,7 @@ export function BarList({ rows, isGrouped, label }: ListProps) {
             row={row}
             top={(range.from + at) * ROW}
             isGrouped={isGrouped}
+            isShort={isShort}
             isChosen={row[0] === chosen}
           />
         ))}
@@ -243,7 +249,17 @@ export function BarList({ rows, isGrouped, label }: ListProps) {
   );
 }
 
-function Bar({ row, top, isGrouped, isChosen }: { row: BarRow; top: number; isGrouped: boolean; isChosen: boolean }) {
+const host = (name: string) => name.split(".")[0] ?? name;
+
+interface BarProps {
+  row: BarRow;
+  top: number;
+  isGrouped: boolean;
+  isShort: boolean;
+  isChosen: boolean;
+}
+
+function Bar({ row, top, isGrouped, isShort, isChosen }: BarProps) {
   const channel = useChannel();
   const menu = useMenu();
   const workloads = useTrait("fleet_workloads");
@@ -303,7 +319,7 @@ function Bar({ row, top, isGrouped, isChosen }: { row: BarRow; top: number; isGr
       onDrop={onDrop}
     >
       <span className="dra-fleet-label" title={name}>
-        {name}
+        {isShort ? host(name) : name}
       </span>
       {isGrouped && <span className="dra-fleet-state">{state}</span>}
       {isGrouped && <span className="dra-fleet-number">{number(nodes)}</span>}
