@@ -38,9 +38,8 @@ def test_the_exit_status_says_whether_the_claim_fits(arguments, status):
 
 def test_a_full_node_is_explained_by_its_own_devices(capsys):
     """With --node the reason is that of this node."""
-    assert f"{FULL} is short of devices of class gpu.nvidia.com: 0 of 2 are free" in printed(
-        capsys, *FITS, "--node", FULL
-    )
+    short = f"{FULL} is short of devices of class gpu.nvidia.com: 0 of 2 are free"
+    assert short in printed(capsys, *FITS, "--node", FULL)
 
 
 @pytest.mark.parametrize(
