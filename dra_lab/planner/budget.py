@@ -117,6 +117,7 @@ class Shares(Struct, frozen=True):
         pattern: Seconds that the integer model of a fleet takes for one number of replicas on one node state.
         search: Seconds for what kube-scheduler would take for one pod.
         explain: Seconds for the reasons on the nearest node, and again for conflicts and changes that help.
+        look: Seconds for why one node or device does not serve, for which a person waits.
         compare: Seconds for what kube-scheduler would take instead.
         compare_at_least: Seconds for that if the time limit leaves none.
         damage: Seconds for counting replicas on one node, and for comparing equally good nodes by `damage`.
@@ -132,6 +133,7 @@ class Shares(Struct, frozen=True):
     pattern: float = 2e-5
     search: float = 0.5
     explain: float = 2.5
+    look: float = 0.6
     compare: float = 3.0
     compare_at_least: float = 0.05
     damage: float = 1.0

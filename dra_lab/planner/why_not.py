@@ -18,16 +18,13 @@ from dra_lab.model.plan import Shortfall
 from dra_lab.model.reasons import Funnel
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.planner.budget import Budget
+from dra_lab.planner.budget import Budget, default_shares
 from dra_lab.planner.device_tests import Stage, keeping_away
 from dra_lab.planner.eligible import AskEligibility, NodeEligibility, Rules, eligibility
 from dra_lab.planner.funnel import figures, funnels
 from dra_lab.planner.pod_claims import expand_pod, held_cluster, read_claims
 from dra_lab.planner.refuse import refuse_claim
 from dra_lab.planner.scan import Scan, scan_nodes
-
-SECONDS = 0.6
-"""How long one node is examined: a person waits for it."""
 
 
 class DeviceTest(Struct, frozen=True):
@@ -63,7 +60,7 @@ def why_not(
     node: str,
     release: KubernetesRelease | str | None = None,
     *,
-    seconds: float = SECONDS,
+    seconds: float | None = None,
     solver: str = "HiGHS",
 ) -> WhyNot:
     """Return why a node does not serve a drawing, or that it does; looks at this node only.
@@ -85,7 +82,7 @@ def why_not(
     rules = Rules(complete, drawn, release, matching, only=frozenset((node,)))
     for problem in (p for ask in rules.asks for p in matching.problems(ask)):
         raise problem
-    budget = Budget(time.monotonic() + seconds)
+    budget = Budget(time.monotonic() + (default_shares().look if seconds is None else seconds))
     scan = scan_nodes(rules, budget)
     found = eligibility(rules, node)
     fits = is_feasible(scan.build(found), budget, solver=solver)

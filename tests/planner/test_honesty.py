@@ -226,17 +226,17 @@ def test_a_time_limit_during_the_goals_gives_the_best_so_far():
 
 def test_first_fit_obeys_cancel_and_limit(monkeypatch):
     """Beside a plan the scheduler's search gets what is left of the time, and the person's event."""
-    from dra_lab.planner import answer
+    from dra_lab.planner import kube_scheduler
 
     seed = fitting_seed()
     told: list[dict[str, object]] = []
-    real = answer.first_fit
+    real = kube_scheduler.first_fit
 
     def listening(*arguments, **options):
         told.append(options)
         return real(*arguments, **options)
 
-    monkeypatch.setattr(answer, "first_fit", listening)
+    monkeypatch.setattr(kube_scheduler, "first_fit", listening)
     cancel = threading.Event()
     plan_of(seed, cancel=cancel, time_limit=2.0)
     assert told

@@ -198,7 +198,7 @@ def test_a_weaker_link_that_no_manifest_can_say_is_marked():
     plan = make_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/five-pairs"), release=RELEASE)
     levels = [change.title for change in plan.reasons.relaxations if change.kind == "level"]
     assert levels
-    assert all(title.endswith("(no manifest can say it)") for title in levels)
+    assert all(title.endswith("(Kubernetes cannot express this)") for title in levels)
 
 
 def test_what_was_not_tried_says_so(monkeypatch):

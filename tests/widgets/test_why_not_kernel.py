@@ -62,8 +62,8 @@ def test_the_way_to_an_export_is_asked_for_from_bar_and_card(session, ask):
     """Both buttons lead to the same place."""
     view = PlanView(session)
     asking = view if ask is PlanView else ask(session)
-    say(asking, type="ask-export")
-    assert view.export_asked == 1
+    say(asking, type="show-export")
+    assert view.export
 
 
 def test_copies_are_counted_after_the_answer():
