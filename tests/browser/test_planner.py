@@ -118,7 +118,7 @@ def test_a_claim_is_drawn_with_the_mouse_and_answered(planner):
     shown.page.get_by_text("Start empty").click()
     until(lambda: shown.canvas.boxes.count() == 0, "the drawing is empty")
     board = shown.canvas.root.locator(".dra-board")
-    for chip, place in (("NVIDIA A100", (120, 60)), ("RDMA NIC", (200, 240))):
+    for chip, place in (("NVIDIA A100", (140, 170)), ("RDMA NIC", (200, 320))):
         wanted = shown.canvas.boxes.count() + 1
         source = shown.canvas.root.locator(".dra-chip", has_text=chip)
         source.drag_to(board, target_position={"x": place[0], "y": place[1]})
@@ -193,7 +193,7 @@ def test_the_keyboard_alone_goes_from_an_empty_drawing_to_manifests(planner, ser
     assert tab_to(shown, "Export") == ["dra-lab-canvas", "dra-lab-hardware", "dra-lab-plan"]
     keyboard.press("Enter")
     shown.page.get_by_role("dialog", name="Export").wait_for()
-    shown.page.get_by_label("Folder").focus()
+    shown.page.get_by_role("textbox", name="Folder", exact=True).focus()
     keyboard.press("Control+a")
     keyboard.type(folder)
     keyboard.press("Enter")
