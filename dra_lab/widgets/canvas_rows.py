@@ -84,13 +84,16 @@ def status_rows(session: Session, before: Mapping[str, Any] | None = None) -> Ca
 def problem_rows(session: Session) -> tuple[ProblemRow, ...]:
     """Return the requests and links of the drawing that keep it from fitting, each with the cause in a sentence."""
     from dra_lab.planner.causes import causes
+    from dra_lab.words.verdict import cause
 
     plan = session.answer
     if plan is None or plan.fits or plan.cluster != session.cluster.name:
         return ()
     found = causes(plan)
     said = {name: short.message for short in reversed(plan.shortfalls) for name in short.subject.split(", ")}
-    first = plan.shortfalls[0].message if plan.shortfalls else ""
+    if plan.shortfalls:
+        said[plan.shortfalls[0].subject] = cause(plan, session.cluster)
+    first = cause(plan, session.cluster)
     named = [*(("request", name) for name in found.requests), *(("link", name) for name in found.links)]
     return tuple(ProblemRow(kind=kind, name=name, text=said.get(name, first)) for kind, name in named)
 

@@ -33,15 +33,20 @@ export function Verdict() {
   // How far it is stands beside it: a sentence that changes with every step would be read out with every step.
   const words = state === "solving" ? `${WORDS[state]} ...` : answer.sentence || WORDS[state];
   const work = useWork(answer);
+  const box = useRef<HTMLElement>(null);
   const isStale = work.kind !== "" && work.kind !== "after";
-  const apply = (id: string | undefined) => id !== undefined && channel.send({ type: "apply-suggestion", id });
+  const apply = (id: string | undefined) => {
+    if (id === undefined) return;
+    channel.send({ type: "apply-suggestion", id });
+    // The card goes away with the answer; the drawing that has changed stays.
+    box.current?.closest(".dra-lab")?.querySelector<HTMLElement>(".dra-board")?.focus();
+  };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== "Enter" || (event.target as Element).closest("button, .dra-popover") || isStale) return;
     if (!fixes.length) return;
     event.preventDefault();
     apply(fixes[0]?.id);
   };
-  const box = useRef<HTMLElement>(null);
   useHeight(box);
   const names = ["dra-answer", tiles.length && "has-figures", isStale && "is-stale"];
   return (
