@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+import sysconfig
 
 import pytest
 
@@ -41,7 +43,10 @@ def test_an_empty_word_is_completed_with_every_command():
 def bash(line: str, folder, script: str) -> list[str]:
     """Return what bash offers for a line, in a folder."""
     code = f"{script}\nCOMP_LINE={line!r} COMP_POINT=${{#COMP_LINE}}\n_dra_lab\nprintf '%s\\n' \"${{COMPREPLY[@]}}\"\n"
-    done = subprocess.run(["bash", "-c", code], capture_output=True, text=True, check=True, cwd=folder)
+    # the script asks the command of this environment, which need not be the first in PATH
+    path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)])
+    env = {**os.environ, "PATH": path}
+    done = subprocess.run(["bash", "-c", code], capture_output=True, text=True, check=True, cwd=folder, env=env)
     assert done.stderr == ""
     return done.stdout.split()
 
