@@ -55,6 +55,7 @@ def main() -> None:
     _fleet("one MIG partition and a NIC a pod, 50 nodes before 4 chassis of 8 A100", before_chassis(50, 4), fleet)
     many = [with_nic(workload) for workload in profiles(16)]
     _fleet("one MIG partition and a NIC a pod, 200 nodes before 16 chassis", before_chassis(200, 16), many)
+    _fleet("one MIG partition and a NIC a pod, 200 nodes before 16 chassis", before_chassis(200, 16), many, 2.0)
     _more("MIG 1g.5gb and a NIC on 50 nodes before 4 chassis of 8 A100", before_chassis(50, 4), fleet[0])
     for nodes, nics, rack in ((96, 20, 8), (1_000, 1_600, 1_000)):
         words = f"GPUs and a NIC a pod, {nodes:,} nodes, {nics:,} NICs for every {rack:,} nodes"
