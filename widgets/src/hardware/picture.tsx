@@ -1,5 +1,5 @@
 // A picture of a node: shown, lit up, and walked through with the keyboard like a tree.
-import { type KeyboardEvent, type RefObject, type SyntheticEvent, useEffect, useLayoutEffect } from "react";
+import { type KeyboardEvent, type RefObject, type SyntheticEvent, useEffect, useLayoutEffect, useRef } from "react";
 import { type Light, useLit } from "../view/light";
 import { useChannel, useTrait } from "./model";
 import { DEVICES, devicesOf, focusItem, itemsOf, light as lightUp, nextItem, requestsOf, show } from "./tree";
@@ -22,21 +22,27 @@ interface Props {
 /** An SVG of devices as a tree: the picture of the hardware, and the tree of its places. */
 export function DeviceTree({ root, svg, light, onProblem, className, onDevice, onAsk, onKey }: Props) {
   const lit = useLit(light);
+  // Another picture takes the focus from an item and gives it back: that is not a person's doing.
+  const isDrawing = useRef(false);
   // biome-ignore lint/correctness/useExhaustiveDependencies: it runs when there is another picture
   useLayoutEffect(() => {
     if (!root.current) return;
+    isDrawing.current = true;
     try {
       show(root.current, svg);
       onProblem("");
     } catch (error) {
       root.current.replaceChildren();
       onProblem(error instanceof Error ? error.message : String(error));
+    } finally {
+      isDrawing.current = false;
     }
   }, [svg]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another picture is marked as well
   useLayoutEffect(() => lightUp(root.current, lit), [svg, lit]);
 
   const point = (event: SyntheticEvent) => {
+    if (isDrawing.current) return;
     const item = (event.target as Element).closest(DEVICES);
     light.point(item?.getAttribute("data-id") ?? requestsOf(item)[0] ?? devicesOf(item)[0] ?? "");
   };
@@ -75,7 +81,7 @@ export function DeviceTree({ root, svg, light, onProblem, className, onDevice, o
       onPointerOver={point}
       onPointerLeave={() => light.point("")}
       onFocus={point}
-      onBlur={() => light.point("")}
+      onBlur={() => !isDrawing.current && light.point("")}
       onClick={onClick}
       onKeyDown={onKeyDown}
     />
