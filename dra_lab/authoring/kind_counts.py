@@ -24,7 +24,7 @@ KIND_PLURALS: Mapping[str, str] = {
     "memory": "memory devices",
     "other": "other devices",
 }
-"""What the devices of each kind are called, in the order in which they are listed."""
+"""The words for the devices of each kind, in the order in which they are listed."""
 
 
 _MODEL = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]+[0-9]+[A-Za-z]*")

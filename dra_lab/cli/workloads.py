@@ -282,7 +282,7 @@ def fleet_status(plan: FleetPlan) -> int:
 
 
 class _After(NamedTuple):
-    """What fits after a plan: how many more replicas, and unless left out the largest jobs and what is stranded."""
+    """The capacity after a plan: more replicas and, if asked for, the largest jobs and stranded devices."""
 
     rooms: Sequence[Room] = ()
     jobs: Sequence[LargestJob] = ()

@@ -18,7 +18,7 @@ def missed(pod: PodKind, number: int, planned: Sequence[int], node: str, taken: 
         return Miss(pod.name, number, node, f"finds no place: {taken.message or 'no node has what it asks for'}")
     if taken.broken:
         links = ", ".join(taken.broken)
-        why = f"does not keep the link {links} on a node like {node}: kube-scheduler cannot be told it"
+        why = f"does not keep the link {links} on a node like {node}: Kubernetes cannot express it"
         return Miss(pod.name, number, node, why)
     goals = zip(taken.goals, planned[1:], taken.values[1:], strict=True)
     theirs, want = next((goal, want) for goal, want, have in goals if have != want)

@@ -209,10 +209,6 @@ class Fleet:
         rest = (*self.layers[:number], *self.layers[number + 1 :])
         self._change(replace(self._session.history.present, layers=rest))
 
-    def remove_layers(self) -> None:
-        """Remove all changes."""
-        self._change(replace(self._session.history.present, layers=()))
-
     # -- kept plans
 
     def keep(self, name: str = "") -> str:

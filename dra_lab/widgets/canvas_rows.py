@@ -90,10 +90,10 @@ def problem_rows(session: Session) -> tuple[ProblemRow, ...]:
     if plan is None or plan.fits or plan.cluster != session.cluster.name:
         return ()
     found = causes(plan)
-    said = {name: short.message for short in reversed(plan.shortfalls) for name in short.subject.split(", ")}
-    if plan.shortfalls:
-        said[plan.shortfalls[0].subject] = cause(plan, session.cluster)
     first = cause(plan, session.cluster)
+    texts = [(short, short.message) for short in reversed(plan.shortfalls[1:])]
+    texts += [(short, first) for short in plan.shortfalls[:1]]
+    said = {name: text for short, text in texts for name in short.subject.split(", ")}
     named = [*(("request", name) for name in found.requests), *(("link", name) for name in found.links)]
     return tuple(ProblemRow(kind=kind, name=name, text=said.get(name, first)) for kind, name in named)
 
