@@ -72,7 +72,8 @@ class Recorder:
     def scan(self, need: Need, k: int, positions: Sequence[int], *, failed: bool) -> None:
         """Record candidates that were rejected one after the other; `failed` if no other candidate is left."""
         first = self.counts.steps + 1
-        self.counts = self.counts.plus(Counts(len(positions), 0, len(positions), 0))
+        size = len(positions) if self._last is None else min(len(positions), self._last - first + 1)
+        self.counts = self.counts.plus(Counts(size, 0, size, 0))
         # what is about to be given back needs no rows: they would be folded at once
         dropped = failed and self._is_folding and not (k == 0 and need.subrequest)
         if positions and not dropped and self._shows(first, self.counts.steps):

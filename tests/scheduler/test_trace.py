@@ -17,7 +17,7 @@ from dra_lab.index.pools import pools_of
 from dra_lab.model.allocation import AllocationResult
 from dra_lab.model.gates import RECORDED_RELEASE, gates_of
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.trace import Check, StepKind
+from dra_lab.model.trace import Check, Counts, StepKind
 from dra_lab.scheduler import search
 from dra_lab.scheduler.candidates import held_devices, view_node
 from dra_lab.scheduler.first_fit import first_fit, search_node
@@ -165,3 +165,14 @@ def test_the_devices_held_after_a_step_are_those_that_the_steps_give():
             del held[len(held) - (step.kind is StepKind.GIVEN_BACK) :]
             if trace.end.status != "stopped":
                 assert [one.device for one in trace.held(step.first)] == held, (seed, step.first)
+
+
+def test_the_counts_after_a_step_are_those_of_the_steps_up_to_it():
+    """The counts of a window add up the steps before its end, also if more devices are rejected after it."""
+    for seed, node, claims in random_searches(12):
+        trace = trace_claims(node, "n1", claims, R137, step_limit=300)
+        if trace.end.status != "stopped":
+            counts = Counts()
+            for step in trace.steps(1, min(200, trace.counts.steps)):
+                counts = counts.plus(step.counts)
+                assert trace.window(step.first, step.first).counts == counts, (seed, step.first)
