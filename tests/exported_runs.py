@@ -23,7 +23,7 @@ from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import FirstFitStatus, Placement
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import asks
-from dra_lab.planner.placement_values import Scale, broken_links, value_placements
+from dra_lab.planner.node.placement_values import Scale, broken_links, value_placements
 from dra_lab.scheduler.first_fit import Verdict, first_fit
 from dra_lab.topology.locality import localities
 

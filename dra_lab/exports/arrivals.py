@@ -23,7 +23,7 @@ from dra_lab.model.names import MARK, DeviceID
 from dra_lab.model.plan import FirstFitStatus, GoalValue, Placement
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner.placement_values import Scale, broken_links, value_placements
+from dra_lab.planner.node.placement_values import Scale, broken_links, value_placements
 from dra_lab.scheduler.candidates import held_devices, view_node
 from dra_lab.scheduler.first_fit import search_node
 from dra_lab.scheduler.limits import Limits

@@ -72,7 +72,7 @@ GOAL_WORDS: Mapping[str, GoalWords] = {
         "copies fewer fit beside it",
     ),
 }
-"""The goals by name, all minimised; `planner/goal_table.py` says how each is counted.
+"""The goals by name, all minimised; `planner/node/goal_table.py` says how each is counted.
 
 Goal 1 (replicas placed) and goal 8 (nodes used) are those of fleets: a claim is one replica on one node. `damage` is
 how many fewer replicas of the same claim fit on the node, every preferred link kept, once this one is there.

@@ -76,7 +76,7 @@ LINK_KINDS: Mapping[How, LinkKind] = {
     ),
     How.APART: LinkKind("No two devices share the place.", "distinctAttribute"),
 }
-"""Every kind of link; `planner/link_rows.py` says of each what it is in a model, and why it cannot hold."""
+"""Every kind of link; `planner/node/link_rows.py` says of each what it is in a model, and why it cannot hold."""
 
 
 def constrained(constraint: DeviceConstraint) -> tuple[How, str]:

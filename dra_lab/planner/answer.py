@@ -19,9 +19,9 @@ from dra_lab.model.regret import Regret
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.choose import Choice
-from dra_lab.planner.eligible import eligibility
 from dra_lab.planner.kube_scheduler import compare_first_fit
-from dra_lab.planner.placement_values import Scale, broken_links, value_placements
+from dra_lab.planner.node.eligible import eligibility
+from dra_lab.planner.node.placement_values import Scale, broken_links, value_placements
 from dra_lab.planner.plan_findings import (
     binding_findings,
     claim_findings,

@@ -11,12 +11,12 @@ from msgspec.structs import replace as changed
 
 from dra_lab.model.plan import DAMAGE, NodeClass, NodeFit
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.milp import is_feasible
+from dra_lab.planner.node.lexicographic import solve_problem
+from dra_lab.planner.node.milp import is_feasible
+from dra_lab.planner.node.solution import Solution
 from dra_lab.planner.patterns import Patterns
 from dra_lab.planner.replicas import Count, Others, has_damage
 from dra_lab.planner.scan import EqualNodes, Scan
-from dra_lab.planner.solution import Solution
-from dra_lab.planner.solve import solve_problem
 
 if TYPE_CHECKING:
     from dra_lab.planner.ways import Ways

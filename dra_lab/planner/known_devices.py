@@ -15,10 +15,10 @@ from msgspec.structs import astuple, replace
 
 from dra_lab.index.node_binding import Tie
 from dra_lab.index.node_index import NodeIndex
-from dra_lab.planner.eligible import Rules
+from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
+from dra_lab.planner.node.eligible import Rules
+from dra_lab.planner.node.link_places import LIST
 from dra_lab.planner.node_classes import Layout
-from dra_lab.planner.places import LIST
-from dra_lab.planner.problem import AllocationProblem, DeviceGroup
 from dra_lab.topology.locality import localities
 
 _LEVELS = ("pcieRoot", "numaNode")

@@ -14,7 +14,7 @@ from dra_lab.model.plan import FirstFit, FirstFitStatus, Placement
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.model.trace import Trace
-from dra_lab.planner.placement_values import Scale, value_placements
+from dra_lab.planner.node.placement_values import Scale, value_placements
 from dra_lab.planner.pod_claims import CompiledPod, compile_pod
 from dra_lab.scheduler.first_fit import Verdict, first_fit
 from dra_lab.scheduler.node_trace import trace_claims

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
+from dra_lab.planner.node.lexicographic import solve_problem
+from dra_lab.planner.node.solution import Solution, StageResult, Taken
 from dra_lab.planner.scan import EqualNodes, Scan
-from dra_lab.planner.solution import Solution, StageResult, Taken
-from dra_lab.planner.solve import solve_problem
 
 Pattern = tuple[tuple[int, int], ...]
 """How many devices an allocation takes of which groups of a layout."""

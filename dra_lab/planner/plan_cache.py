@@ -12,9 +12,9 @@ from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.memo import once_per_hardware
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner.eligible import Rules
+from dra_lab.planner.node.eligible import Rules
+from dra_lab.planner.node.solution import Solution
 from dra_lab.planner.node_classes import Layout
-from dra_lab.planner.solution import Solution
 
 _QUESTIONS = 4
 _MOST_STATES = 20_000

@@ -15,9 +15,9 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import NodeClass, NodeFit, Plan, PlanStatus, Shortfall, goal_order
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget, Progress
-from dra_lab.planner.eligible import Rules
+from dra_lab.planner.node.eligible import Rules
+from dra_lab.planner.node.refuse import refuse_claim
 from dra_lab.planner.pod_claims import Planned, expand_pod, held_cluster, pod_findings, read_claims
-from dra_lab.planner.refuse import refuse_claim
 from dra_lab.planner.scan import scan_nodes
 from dra_lab.planner.waiting import awaited
 
@@ -89,7 +89,7 @@ def make_plan(
     if choice.node:
         plan = plan_of_fit(work)
     else:
-        from dra_lab.planner.misfit import plan_of_misfit
+        from dra_lab.planner.why.nearest import plan_of_misfit
 
         plan = plan_of_misfit(work, node, early)
     named = (plan.node, node, *(reason.node for reason in plan.shortfalls), *rules.nodes)

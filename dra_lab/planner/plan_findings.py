@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from dra_lab.findings import Finding, Severity
-from dra_lab.model.names import PCIE_ROOT
+from dra_lab.model.device import Device
+from dra_lab.model.names import PCIE_ROOT, DeviceID
 from dra_lab.model.plan import FirstFit, FirstFitStatus, Placement, Shortfall
 from dra_lab.model.reasons import SelectorFailure
 from dra_lab.model.sketch import ClaimSketch, Link, asks, covers
-from dra_lab.planner.funnel import selector_failures
-from dra_lab.planner.placement_values import Scale, broken_links
-from dra_lab.planner.scan import Scan
+from dra_lab.planner.node.placement_values import Scale, broken_links
+from dra_lab.planner.scan import Scan, failing_devices
 from dra_lab.topology.locality import localities
 
 RDMA = "dra.net/rdma"
@@ -28,6 +28,37 @@ def _selector_errors(scan: Scan) -> Iterator[Finding]:
         yield Finding(
             "selector-run-time-error", Severity.ERROR, failure.request, _gives_up(failure), _guard_advice(failure)
         )
+
+
+def selector_failures(scan: Scan) -> tuple[SelectorFailure, ...]:
+    """Return the selectors that fail on devices when they are evaluated, each with its guarded form."""
+    found: dict[tuple[str, str], list[DeviceID]] = {}
+    messages: dict[tuple[str, str], str] = {}
+    for reference, (device, expression, message) in failing_devices(scan):
+        # The message names its device: that of the first stands for all.
+        messages.setdefault((reference, expression), message)
+        found.setdefault((reference, expression), []).append(device)
+    published = {item.id: item.device for view in scan.views.nodes.values() for item in view.devices} if found else {}
+    return tuple(
+        SelectorFailure(
+            reference,
+            expression,
+            tuple(devices),
+            messages[reference, expression],
+            _guarded(scan, expression, devices, published),
+        )
+        for (reference, expression), devices in found.items()
+    )
+
+
+def _guarded(scan: Scan, expression: str, failing: Sequence[DeviceID], published: Mapping[DeviceID, Device]) -> str:
+    """Return the guarded form of a selector, held against every device of the cluster."""
+    from dra_lab.cel.guard import guarded
+
+    wanted = set(failing)
+    others = ((item.driver, device) for item, device in published.items() if item not in wanted)
+    own = [(item.driver, published[item]) for item in failing]
+    return guarded(expression, own, others, lists=scan.release.reads_lists)
 
 
 def failure_shortfalls(failures: Sequence[SelectorFailure]) -> tuple[Shortfall, ...]:

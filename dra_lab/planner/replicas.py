@@ -18,14 +18,14 @@ from dra_lab.model.plan import Placement
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.device_tests import Stage
-from dra_lab.planner.eligible import NodeEligibility, eligibility, is_shareable
-from dra_lab.planner.link_rows import LINK_ROWS, NO_GROUPS, place_counts
-from dra_lab.planner.merged_requests import merge_requests
-from dra_lab.planner.milp import is_feasible
-from dra_lab.planner.problem import AllocationProblem, DeviceGroup, build_problem
+from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup, build_problem
+from dra_lab.planner.node.device_tests import Stage
+from dra_lab.planner.node.eligible import NodeEligibility, eligibility, is_shareable
+from dra_lab.planner.node.link_rows import LINK_ROWS, NO_GROUPS, place_counts
+from dra_lab.planner.node.merged_requests import merge_requests
+from dra_lab.planner.node.milp import is_feasible
+from dra_lab.planner.node.variables import Model, OnePod
 from dra_lab.planner.scan import Scan
-from dra_lab.planner.variables import Model, OnePod
 from dra_lab.topology.locality import localities
 
 _NO_LIMIT = 10_000

@@ -18,13 +18,13 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.eligible import NodeEligibility, Rules, eligibility
 from dra_lab.planner.known_devices import KnownDevices
+from dra_lab.planner.node.allocation_problem import AllocationProblem, build_problem
+from dra_lab.planner.node.eligible import NodeEligibility, Rules, eligibility
+from dra_lab.planner.node.refuse import refuse_devices
+from dra_lab.planner.node.solution import Solution
 from dra_lab.planner.node_classes import Layout, fingerprint, layout_of, thinned
 from dra_lab.planner.plan_cache import CachedState, PlanCache, Print, get_cache, put_cache
-from dra_lab.planner.problem import AllocationProblem, build_problem
-from dra_lab.planner.refuse import refuse_devices
-from dra_lab.planner.solution import Solution
 from dra_lab.scheduler.counters import counters_left
 from dra_lab.topology.locality import kinds, localities
 

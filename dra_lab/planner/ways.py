@@ -9,11 +9,11 @@ from dra_lab.index.node_binding import Tie
 from dra_lab.index.node_index import shape_key
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget, Sizes
-from dra_lab.planner.eligible import is_shareable
+from dra_lab.planner.node.copies import Part
+from dra_lab.planner.node.eligible import is_shareable
+from dra_lab.planner.node.solution import Solution, StageResult, Taken
 from dra_lab.planner.scan import EqualNodes, Scan
-from dra_lab.planner.solution import Solution, StageResult, Taken
 from dra_lab.planner.states.columns import Array, Columns, columns_of
-from dra_lab.planner.states.copies import Part
 from dra_lab.planner.states.node_state import NodeState
 from dra_lab.planner.states.stock import Stock
 from dra_lab.planner.states.survey import Left, idle_layout, state_on

@@ -83,7 +83,7 @@ def status_rows(session: Session, before: Mapping[str, Any] | None = None) -> Ca
 
 def problem_rows(session: Session) -> tuple[ProblemRow, ...]:
     """Return the requests and links of the drawing that keep it from fitting, each with the cause in a sentence."""
-    from dra_lab.planner.causes import causes
+    from dra_lab.planner.why.causes import causes
     from dra_lab.words.verdict import cause
 
     plan = session.answer

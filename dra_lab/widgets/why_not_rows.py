@@ -10,7 +10,7 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import NodeFit, Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.planner.why_not import why_not
+from dra_lab.planner.why.why_not import why_not
 from dra_lab.widgets.answer_rows import node_labels
 from dra_lab.widgets.device_rows import fleet
 from dra_lab.widgets.plan_values import BarRow, BarsRow, NodeRow, OutgoingRow, WhyNotRow

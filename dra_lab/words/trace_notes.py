@@ -13,7 +13,7 @@ from dra_lab.model.plan import FirstFit
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link, asks, covers
 from dra_lab.model.trace import Held, Trace
-from dra_lab.planner.places import Values, place_values
+from dra_lab.planner.node.link_places import Values, place_values
 from dra_lab.topology.locality import localities
 from dra_lab.words.facts import counted
 

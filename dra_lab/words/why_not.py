@@ -10,7 +10,7 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import DAMAGE, Plan, Shortfall
 from dra_lab.model.reasons import Funnel, FunnelStep
 from dra_lab.model.sketch import ClaimSketch, How, Link
-from dra_lab.planner.why_not import DeviceTest, WhyNot
+from dra_lab.planner.why.why_not import DeviceTest, WhyNot
 from dra_lab.words.asked import Noun, selector_words
 from dra_lab.words.document import clean
 from dra_lab.words.facts import FIT_WORDS, goal_words, sentence

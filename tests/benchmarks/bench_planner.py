@@ -18,11 +18,11 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.planner import make_plan
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.eligible import Rules
+from dra_lab.planner.node.eligible import Rules
+from dra_lab.planner.node.lexicographic import solve_problem
+from dra_lab.planner.node.solver import SOLVERS
 from dra_lab.planner.recorded_cases import replay_feasibility
 from dra_lab.planner.scan import scan_nodes
-from dra_lab.planner.solve import solve_problem
-from dra_lab.planner.solver import SOLVERS
 from tests.benchmarks.big_cluster import big_cluster
 
 RELEASE = KubernetesRelease("1.36")

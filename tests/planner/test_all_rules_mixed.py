@@ -25,8 +25,8 @@ from dra_lab.model.sketch import asks
 from dra_lab.planner import make_plan
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.choose import choose_node
-from dra_lab.planner.eligible import Rules
 from dra_lab.planner.extended_resources import claims_of_pod
+from dra_lab.planner.node.eligible import Rules
 from dra_lab.planner.pod_claims import PodClaims, read_claims
 from dra_lab.planner.scan import scan_nodes
 

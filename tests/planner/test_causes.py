@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import How
 from dra_lab.planner import make_plan
-from dra_lab.planner.causes import Causes, causes
+from dra_lab.planner.why.causes import Causes, causes
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
 

@@ -19,7 +19,7 @@ from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.slices import CounterSet
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.coupling import coupled_devices, coupled_pools
-from dra_lab.planner.eligible import Rules
+from dra_lab.planner.node.eligible import Rules
 from dra_lab.planner.scan import scan_nodes
 
 RELEASE = KubernetesRelease("1.37")

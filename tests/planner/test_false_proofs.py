@@ -9,10 +9,10 @@ import numpy as np
 import pulp
 import pytest
 
-from dra_lab.planner import solver
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.outcome import Claim, Rows, judged
-from dra_lab.planner.solver import minimise
+from dra_lab.planner.node import solver
+from dra_lab.planner.node.solver import minimise
+from dra_lab.planner.node.solver_outcome import Claim, Rows, judged
 
 MODELS = Path(__file__).parents[2] / "docs" / "upstream"
 OPTIMA = {"small_86x101.mps": 260, "min_57x53.lp": 0, "false.mps": 910}

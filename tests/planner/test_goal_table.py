@@ -12,15 +12,15 @@ from dra_lab.model.plan import DAMAGE, GOALS
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import LINK_KINDS, How
 from dra_lab.planner.budget import Budget, Sizes
-from dra_lab.planner.eligible import Rules
-from dra_lab.planner.goal_table import GOAL_RULES, goal_values, objectives
-from dra_lab.planner.link_rows import LINK_ROWS
-from dra_lab.planner.milp import build_model, minimise_exactly
-from dra_lab.planner.problem import AllocationProblem
+from dra_lab.planner.node.allocation_problem import AllocationProblem
+from dra_lab.planner.node.copies import Part
+from dra_lab.planner.node.eligible import Rules
+from dra_lab.planner.node.goal_table import GOAL_RULES, goal_values, objectives
+from dra_lab.planner.node.link_rows import LINK_ROWS
+from dra_lab.planner.node.milp import build_model, minimise_exactly
+from dra_lab.planner.node.variables import Model
 from dra_lab.planner.scan import scan_nodes
 from dra_lab.planner.states.columns import Columns, columns_of
-from dra_lab.planner.states.copies import Part
-from dra_lab.planner.variables import Model
 
 RELEASE = KubernetesRelease("1.37")
 ROWS = 6

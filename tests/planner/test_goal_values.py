@@ -15,11 +15,11 @@ from msgspec.structs import replace
 from dra_lab.index.node_index import node_index
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.eligible import Rules
 from dra_lab.planner.fleet.pack import pack
 from dra_lab.planner.fleet.pods import look_at
 from dra_lab.planner.fleet.sites import sites_of
-from dra_lab.planner.goal_table import goal_values
+from dra_lab.planner.node.eligible import Rules
+from dra_lab.planner.node.goal_table import goal_values
 from dra_lab.planner.scan import scan_nodes
 
 RELEASE = KubernetesRelease("1.37")

@@ -17,8 +17,8 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner import make_plan
 from dra_lab.planner.budget import Budget, Progress
-from dra_lab.planner.outcome import integer_bound
-from dra_lab.planner.solver import minimise
+from dra_lab.planner.node.solver import minimise
+from dra_lab.planner.node.solver_outcome import integer_bound
 
 RELEASE = KubernetesRelease("1.36")
 

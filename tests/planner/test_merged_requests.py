@@ -13,16 +13,16 @@ from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.device_counts import AllocationCounts
-from dra_lab.planner.eligible import Rules
-from dra_lab.planner.goal_table import goal_values, objectives
-from dra_lab.planner.interchangeable import interchangeable
-from dra_lab.planner.link_rows import lost
-from dra_lab.planner.merged_requests import MergedRequests, merge_requests
-from dra_lab.planner.milp import build_model, minimise_exactly
-from dra_lab.planner.problem import AllocationProblem
+from dra_lab.planner.node.allocation_problem import AllocationProblem
+from dra_lab.planner.node.device_counts import AllocationCounts
+from dra_lab.planner.node.eligible import Rules
+from dra_lab.planner.node.goal_table import goal_values, objectives
+from dra_lab.planner.node.interchangeable import interchangeable
+from dra_lab.planner.node.link_rows import lost
+from dra_lab.planner.node.merged_requests import MergedRequests, merge_requests
+from dra_lab.planner.node.milp import build_model, minimise_exactly
+from dra_lab.planner.node.variables import Model
 from dra_lab.planner.scan import scan_nodes
-from dra_lab.planner.variables import Model
 
 RELEASE = KubernetesRelease("1.36")
 ORDER = ("alternatives", "preferences", "numa", "unpaired", "roots")

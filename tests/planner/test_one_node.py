@@ -6,7 +6,7 @@ import pytest
 
 from dra_lab.model.names import DeviceID
 from dra_lab.planner import make_plan
-from dra_lab.planner.why_not import why_not
+from dra_lab.planner.why.why_not import why_not
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
 from dra_lab.words.asked import nouns

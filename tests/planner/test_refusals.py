@@ -30,7 +30,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.model.slices import CounterSet
 from dra_lab.planner import make_plan
-from dra_lab.planner.relaxations import gain_words
+from dra_lab.planner.why.relaxations import gain_words
 
 RELEASE = KubernetesRelease("1.36")
 ROOT = "resource.kubernetes.io/pcieRoot"

@@ -19,10 +19,10 @@ from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.planner import make_plan
-from dra_lab.planner.eligible import Rules, eligibility
-from dra_lab.planner.milp import build_model
-from dra_lab.planner.problem import build_problem, pairwise_share
-from dra_lab.planner.variables import Model
+from dra_lab.planner.node.allocation_problem import build_problem, pairwise_share
+from dra_lab.planner.node.eligible import Rules, eligibility
+from dra_lab.planner.node.milp import build_model
+from dra_lab.planner.node.variables import Model
 from dra_lab.topology.locality import localities
 
 RELEASE = KubernetesRelease("1.36")

@@ -17,7 +17,8 @@ from dra_lab.model.plan import PlanStatus
 from dra_lab.model.reasons import Reasons
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
-from dra_lab.planner import make_plan, misfit
+from dra_lab.planner import make_plan
+from dra_lab.planner.why import nearest
 
 
 def either(name: str, first: int, second: int) -> DeviceRequest:
@@ -90,7 +91,7 @@ def test_a_selector_of_several_terms_is_named():
 @pytest.mark.parametrize("links", [(), (Link("same", ("x", "y"), where="numaNode"),)])
 def test_what_time_left_open_is_not_made_up(monkeypatch, links):
     """Where the solver has no time to say which part is in the way, no part is accused."""
-    monkeypatch.setattr(misfit, "is_feasible", lambda *_, **__: None)
+    monkeypatch.setattr(nearest, "is_feasible", lambda *_, **__: None)
     one = node(a_slice(GPU, gpu(0, **{NUMA: 0}), gpu(1, **{NUMA: 0}), gpu(2, **{NUMA: 0})))
     (reason,) = planned(one, ask("x", GPU, 2), ask("y", GPU, 2), links=links).shortfalls
     assert reason.rule == "undecided"
@@ -131,7 +132,7 @@ def test_what_was_not_explained_in_time_is_said(monkeypatch):
 
 def test_a_node_that_time_left_open_is_not_the_nearest(monkeypatch):
     """Of a node on which nothing was found out it is not known how little it lacks: another one is told."""
-    monkeypatch.setattr(misfit, "is_feasible", lambda *_, **__: None)
+    monkeypatch.setattr(nearest, "is_feasible", lambda *_, **__: None)
     two = node(a_slice(GPU, gpu(0), node="n1"), a_slice(GPU, gpu(0), gpu(1), gpu(2), node="n2"))
     plan = planned(two, ask("x", GPU, 2), ask("y", GPU, 2))
     assert {reason.node for reason in plan.shortfalls} == {"n1"}

@@ -17,18 +17,18 @@ ROOT = Path(__file__).parents[2]
 PLANNER = ROOT / "dra_lab" / "planner"
 
 ARITHMETIC = {
-    "milp.py": ("_SCALE",),
-    "node_counters.py": ("COARSE",),
+    "node/milp.py": ("_SCALE",),
+    "node/node_counters.py": ("COARSE",),
     "fleet/crowd_ways.py": ("LARGEST",),
     "fleet/exhaust.py": ("_BASE",),
     "fleet/relaxation.py": ("_PRIMAL",),
     "fleet/tree_table.py": ("_PRICE",),
-    "solver.py": ("_GAP",),
+    "node/solver.py": ("_GAP",),
     "known_devices.py": ("_EACH_NODE", "_NOBODY"),
-    "link_rows.py": ("NO_GROUPS",),
+    "node/link_rows.py": ("NO_GROUPS",),
     "node_classes.py": ("_MIXED", "_ROUNDS", "_UNKNOWN"),
-    "outcome.py": ("ROUNDING", "_ABSOLUTE", "_RELATIVE"),
-    "solve.py": ("SEARCH_WEIGHT",),
+    "node/solver_outcome.py": ("ROUNDING", "_ABSOLUTE", "_RELATIVE"),
+    "node/lexicographic.py": ("SEARCH_WEIGHT",),
     "states/survey.py": ("_LARGE",),
 }
 """Numbers that solvers and words of 64 bits can hold, rounding, weights, and marks among other numbers."""
@@ -37,13 +37,13 @@ NO_LIMIT = {
     "fleet/largest.py": ("_NO_LIMIT",),
     "fleet/stranded.py": ("_MOST",),
     "fleet/tree_fill.py": ("NEVER",),
-    "link_rows.py": ("_NO_PART",),
+    "node/link_rows.py": ("_NO_PART",),
     "replicas.py": ("_NO_LIMIT",),
     "states/survey.py": ("_ALL_COUNTERS",),
 }
 """Numbers that stand for no limit."""
 
-REFUSED = {"link_rows.py": ("_MOST_COMBINATIONS",)}
+REFUSED = {"node/link_rows.py": ("_MOST_COMBINATIONS",)}
 """What is refused, with the number in the message."""
 
 AT_A_TIME = {

@@ -30,8 +30,9 @@ from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.planner import fitting, make_plan
-from dra_lab.planner.conflict import only
+from dra_lab.planner import make_plan
+from dra_lab.planner.why import fitting
+from dra_lab.planner.why.conflict import only
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
 
@@ -99,7 +100,7 @@ def test_a_smallest_conflict_has_no_smaller_one(alone):
     """Where the set is said to be the smallest, no set with one part less fails (by brute force)."""
     from itertools import combinations
 
-    from dra_lab.planner.conflict import elements
+    from dra_lab.planner.why.conflict import elements
 
     for cluster, sketch, plan in alone[:15]:
         for conflict in (c for c in plan.reasons.conflicts if c.smallest and not c.node):

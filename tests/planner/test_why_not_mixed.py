@@ -18,8 +18,8 @@ from test_all_rules_mixed import claims_of, models_of
 from dra_lab.model.reasons import Element
 from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.planner import make_plan
-from dra_lab.planner.conflict import elements, only
 from dra_lab.planner.pod_claims import split_sketch
+from dra_lab.planner.why.conflict import elements, only
 
 CASES = int(os.environ.get("DRA_LAB_RANDOM_MISFITS", "20"))
 FIRST = 500_000

@@ -16,8 +16,8 @@ from dra_lab.planner.fleet.pack import Takes, Values, device_goals
 from dra_lab.planner.fleet.placing import Stand
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.sites import parts_on, plain_site
+from dra_lab.planner.node.copies import Part
 from dra_lab.planner.states.columns import columns_of
-from dra_lab.planner.states.copies import Part
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from dra_lab.planner.fleet.shared_tables import DealtTable
 from dra_lab.planner.fleet.sites import Cap
 from dra_lab.planner.fleet.tables import AnyTable, Table
 from dra_lab.planner.fleet.tree_table import TreeTable
-from dra_lab.planner.outcome import agreed
+from dra_lab.planner.node.solver_outcome import agreed
 
 _Patterns = tuple[tuple[tuple[Counts, Values], ...], bool, tuple[Cap, ...]]
 """Patterns with their values, whether they are those of islands, and what is kept together with others."""

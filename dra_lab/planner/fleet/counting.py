@@ -15,10 +15,10 @@ from msgspec.structs import replace
 
 from dra_lab.model.sketch import How
 from dra_lab.planner.fleet.sites import Site
-from dra_lab.planner.problem import AllocationProblem
+from dra_lab.planner.node.allocation_problem import AllocationProblem
+from dra_lab.planner.node.copies import Part, replicated
 from dra_lab.planner.replicas import most_replicas
 from dra_lab.planner.states.columns import Array
-from dra_lab.planner.states.copies import Part, replicated
 
 Counts = tuple[int, ...]
 """Numbers of replicas, part by part."""

@@ -17,11 +17,11 @@ from dra_lab.planner.fleet.counting import Counts, room_of
 from dra_lab.planner.fleet.crowds import CrowdTaken
 from dra_lab.planner.fleet.pack import Takes, takes_of
 from dra_lab.planner.fleet.sites import Site
-from dra_lab.planner.goal_table import goal_values, objectives
-from dra_lab.planner.milp import build_model, is_enough, overbooked
-from dra_lab.planner.modelling import pulp
-from dra_lab.planner.states.copies import Copies, OneOf, Part, replicated
-from dra_lab.planner.variables import Expression, Model, total
+from dra_lab.planner.node.copies import Copies, OneOf, Part, replicated
+from dra_lab.planner.node.goal_table import goal_values, objectives
+from dra_lab.planner.node.milp import build_model, is_enough, overbooked
+from dra_lab.planner.node.modelling import pulp
+from dra_lab.planner.node.variables import Expression, Model, total
 
 
 @dataclass(frozen=True)

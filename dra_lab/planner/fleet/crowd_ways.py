@@ -17,13 +17,13 @@ from dra_lab.planner.fleet.pack import Takes, Values
 from dra_lab.planner.fleet.partition_kinds import Supply, by_kind
 from dra_lab.planner.fleet.share_kinds import moved, shares_by_kind
 from dra_lab.planner.fleet.sites import Site
-from dra_lab.planner.modelling import pulp
-from dra_lab.planner.problem import AllocationProblem
+from dra_lab.planner.node.allocation_problem import AllocationProblem
+from dra_lab.planner.node.copies import JointProblem, Part
+from dra_lab.planner.node.modelling import pulp
+from dra_lab.planner.node.variables import Expression
 from dra_lab.planner.states.columns import Array, Columns, columns_of
-from dra_lab.planner.states.copies import JointProblem, Part
 from dra_lab.planner.states.node_state import NodeState
 from dra_lab.planner.states.stock import Stock, is_listable
-from dra_lab.planner.variables import Expression
 
 LARGEST = 10**6
 """Amounts up to here are told apart by the solver for certain."""

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from dra_lab.planner.variables import Expression
+from dra_lab.planner.node.variables import Expression
 
 if TYPE_CHECKING:
     from dra_lab.planner.budget import Budget
     from dra_lab.planner.fleet.pack import Takes, Values
     from dra_lab.planner.fleet.sites import Site
-    from dra_lab.planner.states.copies import Part
+    from dra_lab.planner.node.copies import Part
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from dra_lab.planner.fleet.counting import Row, room_of, rows_of
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.published import Published
 from dra_lab.planner.fleet.sites import Site
-from dra_lab.planner.problem import AllocationProblem
+from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.states.columns import Array, columns_of, joined
 from dra_lab.planner.states.node_state import NodeState, coarse, coarse_state, common_unit
 from dra_lab.planner.states.stock import Stock, is_listable

@@ -20,10 +20,10 @@ from dra_lab.planner.fleet.counting import room_of
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.sites import Site, devices_of
 from dra_lab.planner.fleet.wide import most_vectors
+from dra_lab.planner.node.allocation_problem import AllocationProblem
+from dra_lab.planner.node.copies import Part
 from dra_lab.planner.node_classes import canonical
-from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.states.columns import Array, Columns, columns_of, joined
-from dra_lab.planner.states.copies import Part
 from dra_lab.planner.states.node_state import state_problem
 from dra_lab.planner.states.stock import is_listable
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from dra_lab.planner.fleet.counting import Counts, Row
 from dra_lab.planner.fleet.pack import Values
-from dra_lab.planner.problem import NUMA_KINDS, AllocationProblem
+from dra_lab.planner.node.allocation_problem import NUMA_KINDS, AllocationProblem
 from dra_lab.planner.states.columns import Array, Columns
 
 _GOAL = "numa"

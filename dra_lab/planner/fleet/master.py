@@ -14,10 +14,10 @@ from dra_lab.planner.fleet.mastered import GoalBound, Mastered
 from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.fleet.relaxation import Relaxation
 from dra_lab.planner.fleet.starts import best_start, greedy
-from dra_lab.planner.modelling import pulp
-from dra_lab.planner.outcome import Outcome, agreed
-from dra_lab.planner.solver import minimise
-from dra_lab.planner.variables import Expression
+from dra_lab.planner.node.modelling import pulp
+from dra_lab.planner.node.solver import minimise
+from dra_lab.planner.node.solver_outcome import Outcome, agreed
+from dra_lab.planner.node.variables import Expression
 
 _OPTIONS = {"mip_detect_symmetry": False, "mip_heuristic_effort": 0.2}
 """Several times faster on this model, which is all columns: each stage then begins from the one before."""

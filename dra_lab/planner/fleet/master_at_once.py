@@ -11,8 +11,8 @@ from dra_lab.planner.fleet.homes import Chosen, Homes, Rack, Together
 from dra_lab.planner.fleet.master import Master
 from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.fleet.starts import greedy
-from dra_lab.planner.outcome import Outcome
-from dra_lab.planner.variables import Expression
+from dra_lab.planner.node.solver_outcome import Outcome
+from dra_lab.planner.node.variables import Expression
 
 """The share of the time that is left for one goal: those after it are to be looked at too."""
 

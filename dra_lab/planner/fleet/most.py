@@ -14,11 +14,11 @@ from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.shared_tables import seen_together
 from dra_lab.planner.fleet.sites import Site, dealt_site, whole_site
 from dra_lab.planner.fleet.together import deal
-from dra_lab.planner.modelling import pulp
-from dra_lab.planner.problem import AllocationProblem
-from dra_lab.planner.solver import minimise
+from dra_lab.planner.node.allocation_problem import AllocationProblem
+from dra_lab.planner.node.modelling import pulp
+from dra_lab.planner.node.solver import minimise
+from dra_lab.planner.node.variables import Expression, total
 from dra_lab.planner.states.node_state import coarse
-from dra_lab.planner.variables import Expression, total
 
 Bounds = tuple[int, int]
 """At least, at most."""

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.goal_table import goal_values, objectives
-from dra_lab.planner.milp import build_model, hopeless, minimise_exactly
-from dra_lab.planner.problem import AllocationProblem
-from dra_lab.planner.solve import SEARCH_WEIGHT
-from dra_lab.planner.states.copies import Copies, OneOf, Part, replicated
-from dra_lab.planner.variables import Expression, Model, total
+from dra_lab.planner.node.allocation_problem import AllocationProblem
+from dra_lab.planner.node.copies import Copies, OneOf, Part, replicated
+from dra_lab.planner.node.goal_table import goal_values, objectives
+from dra_lab.planner.node.lexicographic import SEARCH_WEIGHT
+from dra_lab.planner.node.milp import build_model, hopeless, minimise_exactly
+from dra_lab.planner.node.variables import Expression, Model, total
 
 Values = tuple[int, ...]
 """Values of the goals of devices in their order of importance; they compare as goals do: the first decides."""

@@ -15,8 +15,8 @@ from dra_lab.index.counter_draws import Counter
 from dra_lab.index.node_binding import Tie
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Sizes
-from dra_lab.planner.problem import AllocationProblem, DeviceGroup
-from dra_lab.planner.states.copies import JointProblem
+from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
+from dra_lab.planner.node.copies import JointProblem
 
 Vector = tuple[int, ...]
 """Numbers of partitions, kind by kind."""

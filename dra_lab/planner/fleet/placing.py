@@ -17,10 +17,10 @@ from dra_lab.planner.fleet.bounds import Answer
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pods import Fleet, Pod
 from dra_lab.planner.fleet.sites import Site, devices_of
-from dra_lab.planner.outcome import agreed
-from dra_lab.planner.placement_values import Scale, value_placements
-from dra_lab.planner.problem import AllocationProblem, DeviceGroup
-from dra_lab.planner.states.copies import Part
+from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
+from dra_lab.planner.node.copies import Part
+from dra_lab.planner.node.placement_values import Scale, value_placements
+from dra_lab.planner.node.solver_outcome import agreed
 from dra_lab.topology.locality import localities
 
 

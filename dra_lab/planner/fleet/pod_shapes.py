@@ -19,8 +19,8 @@ from dra_lab.model.sketch import MAX_DEVICES, How
 from dra_lab.planner.budget import Sizes
 from dra_lab.planner.fleet.shapes import OnePerPlace, Shape, Takes, Unit, Vector
 from dra_lab.planner.fleet.tree_kinds import Kinds
-from dra_lab.planner.problem import AllocationProblem, pairwise_share
-from dra_lab.planner.states.copies import Part
+from dra_lab.planner.node.allocation_problem import AllocationProblem, pairwise_share
+from dra_lab.planner.node.copies import Part
 
 _KINDS = (How.TOGETHER, How.PAIRWISE, How.APART)
 

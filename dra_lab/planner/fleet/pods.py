@@ -17,9 +17,9 @@ from dra_lab.model.names import MARK, split_request
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, asks, check_sketch
 from dra_lab.planner.budget import Budget, Sizes
-from dra_lab.planner.eligible import Rules
+from dra_lab.planner.node.eligible import Rules
+from dra_lab.planner.node.refuse import refuse_claim
 from dra_lab.planner.pod_claims import join_sketches
-from dra_lab.planner.refuse import refuse_claim
 from dra_lab.planner.scan import Scan
 from dra_lab.planner.states.survey import Survey, survey
 

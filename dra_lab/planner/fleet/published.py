@@ -8,9 +8,9 @@ from fractions import Fraction
 from dra_lab.index.pools import PoolDevice
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.sketch import Ask
-from dra_lab.planner.device_tests import device_use
-from dra_lab.planner.eligible import is_shareable
 from dra_lab.planner.fleet.pods import Fleet
+from dra_lab.planner.node.device_tests import device_use
+from dra_lab.planner.node.eligible import is_shareable
 
 Ways = frozenset[int]
 """Ways to ask, by their numbers: class, selectors and capacity."""

@@ -29,7 +29,7 @@ from dra_lab.model.sketch import asks
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.placing import goals_of, scale_on
 from dra_lab.planner.fleet.pods import Fleet, Pod
-from dra_lab.planner.placement_values import broken_links, value_placements
+from dra_lab.planner.node.placement_values import broken_links, value_placements
 from dra_lab.scheduler.first_fit import first_fit
 
 

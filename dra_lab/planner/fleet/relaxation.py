@@ -17,8 +17,8 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.homes import Homes, Rack, Together
 from dra_lab.planner.fleet.pack import device_goals
-from dra_lab.planner.outcome import ROUNDING, integer_bound
-from dra_lab.planner.solver import run_within
+from dra_lab.planner.node.solver import run_within
+from dra_lab.planner.node.solver_outcome import ROUNDING, integer_bound
 from dra_lab.planner.states.columns import Array
 
 _PRIMAL = 4

@@ -28,8 +28,8 @@ from dra_lab.planner.fleet.tree_table import TreeTable, list_all, tree_tables
 from dra_lab.planner.fleet.walk import walk
 from dra_lab.planner.fleet.wide import is_listed, wide_layout
 from dra_lab.planner.fleet.wide_table import WideTable
+from dra_lab.planner.node.solver_outcome import agreed
 from dra_lab.planner.node_classes import Layout
-from dra_lab.planner.outcome import agreed
 from dra_lab.planner.states.stock import Stock
 
 _TELL_EVERY = 10

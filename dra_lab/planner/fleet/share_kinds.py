@@ -15,8 +15,8 @@ from msgspec.structs import replace as changed
 from dra_lab.index.node_binding import Tie
 from dra_lab.planner.budget import Sizes
 from dra_lab.planner.fleet.partition_kinds import Supply, Vector, most_fed
-from dra_lab.planner.problem import NUMA_KINDS, AllocationProblem, DeviceGroup
-from dra_lab.planner.states.copies import JointProblem, Part
+from dra_lab.planner.node.allocation_problem import NUMA_KINDS, AllocationProblem, DeviceGroup
+from dra_lab.planner.node.copies import JointProblem, Part
 from dra_lab.planner.states.node_state import common_unit
 
 _Uses = tuple[tuple[str, Fraction], ...]

@@ -13,7 +13,7 @@ from dra_lab.planner.coupling import coupled_devices, coupled_pools
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.sites import Cap, Site, alone_sites
 from dra_lab.planner.fleet.together import united
-from dra_lab.planner.problem import AllocationProblem, DeviceGroup
+from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.states.columns import number_of_ways
 
 _Kind = tuple[tuple[str, ...], Hashable]

@@ -14,9 +14,9 @@ from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.together import joint, joint_parts, made_problem, problem_like, shared_nodes, taken_by
+from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
+from dra_lab.planner.node.copies import Part
 from dra_lab.planner.node_classes import canonical
-from dra_lab.planner.problem import AllocationProblem, DeviceGroup
-from dra_lab.planner.states.copies import Part
 from dra_lab.planner.states.node_state import NodeState, kept_groups, ordered, state_problem
 
 _Known = TypeVar("_Known")

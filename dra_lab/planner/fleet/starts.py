@@ -18,7 +18,7 @@ from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.homes import Chosen, Taken, Together, few_homes, fewer_homes
 from dra_lab.planner.fleet.mastered import StagedModel
 from dra_lab.planner.fleet.relaxation import Relaxation
-from dra_lab.planner.outcome import ROUNDING
+from dra_lab.planner.node.solver_outcome import ROUNDING
 
 
 def best_start(master: StagedModel, known: Chosen, budget: Budget, *, all_placed: bool) -> Chosen:

@@ -20,9 +20,9 @@ from dra_lab.planner.fleet.shapes import Shape, Vector
 from dra_lab.planner.fleet.tree_fill import Fill, Values, devices_of_units, pools_of_units
 from dra_lab.planner.fleet.tree_numbers import Recipe, units_inside
 from dra_lab.planner.fleet.tree_states import NumaState, TreeState, free_on
-from dra_lab.planner.modelling import pulp
-from dra_lab.planner.outcome import Rows
-from dra_lab.planner.solver import minimise, relaxed_bound
+from dra_lab.planner.node.modelling import pulp
+from dra_lab.planner.node.solver import minimise, relaxed_bound
+from dra_lab.planner.node.solver_outcome import Rows
 
 _Place = tuple[Hashable, ...]
 

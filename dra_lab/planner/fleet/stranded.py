@@ -22,13 +22,13 @@ from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.budget import Budget, Progress
-from dra_lab.planner.device_tests import is_tolerated
-from dra_lab.planner.eligible import Rules, is_shareable
 from dra_lab.planner.fleet.after import held_after
 from dra_lab.planner.fleet.fed import Feeding
 from dra_lab.planner.fleet.pods import Fleet, look_at
 from dra_lab.planner.fleet.sites import sites_of
-from dra_lab.planner.node_counters import left_of
+from dra_lab.planner.node.device_tests import is_tolerated
+from dra_lab.planner.node.eligible import Rules, is_shareable
+from dra_lab.planner.node.node_counters import left_of
 from dra_lab.planner.waiting import awaited
 from dra_lab.topology.locality import localities
 

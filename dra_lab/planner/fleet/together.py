@@ -19,11 +19,11 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.sketch import Ask
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.coupling import coupled_devices, coupled_pools
-from dra_lab.planner.eligible import is_shareable
 from dra_lab.planner.fleet.pods import Fleet
-from dra_lab.planner.node_counters import CounterBooks, counter_books
-from dra_lab.planner.problem import AllocationProblem, DeviceGroup
-from dra_lab.planner.states.copies import JointProblem, Part, Where
+from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
+from dra_lab.planner.node.copies import JointProblem, Part, Where
+from dra_lab.planner.node.eligible import is_shareable
+from dra_lab.planner.node.node_counters import CounterBooks, counter_books
 
 _Any = TypeVar("_Any")
 

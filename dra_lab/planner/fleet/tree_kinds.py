@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from dra_lab.planner.places import Values
-from dra_lab.planner.problem import ROOT_KINDS, AllocationProblem, DeviceGroup
+from dra_lab.planner.node.allocation_problem import ROOT_KINDS, AllocationProblem, DeviceGroup
+from dra_lab.planner.node.link_places import Values
 
 RootKind = tuple[tuple[int, ...], tuple[Values | None, ...]]
 """The asks that take devices, and the values of the devices for each link that does not hold on a tree's places.

@@ -17,8 +17,8 @@ from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.shapes import Shape, Vector
 from dra_lab.planner.fleet.sites import parts_on
 from dra_lab.planner.fleet.tree_kinds import Kinds, kinds_of
-from dra_lab.planner.places import typed
-from dra_lab.planner.problem import ROOT_KINDS, AllocationProblem
+from dra_lab.planner.node.allocation_problem import ROOT_KINDS, AllocationProblem
+from dra_lab.planner.node.link_places import typed
 from dra_lab.planner.states.node_state import NodeState, common_unit
 
 NumaState = tuple[Vector, tuple[Vector, ...]]

@@ -8,8 +8,8 @@ from dra_lab.model.fleet import NODES, FleetPlan
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import Shortfall
 from dra_lab.model.sketch import Ask, asks
-from dra_lab.planner.device_tests import is_tolerated
 from dra_lab.planner.fleet.pods import Fleet, Pod
+from dra_lab.planner.node.device_tests import is_tolerated
 
 
 def unplaced(fleet: Fleet, plan: FleetPlan) -> tuple[Shortfall, ...]:

@@ -24,10 +24,10 @@ from dra_lab.planner.fleet.tree_fill import devices_of_units, pools_of_units
 from dra_lab.planner.fleet.tree_numbers import Numbers, units_inside
 from dra_lab.planner.fleet.tree_states import NumaState, free_on
 from dra_lab.planner.fleet.tree_table import TreeTable
-from dra_lab.planner.modelling import pulp
-from dra_lab.planner.problem import AllocationProblem
+from dra_lab.planner.node.allocation_problem import AllocationProblem
+from dra_lab.planner.node.modelling import pulp
+from dra_lab.planner.node.variables import Expression
 from dra_lab.planner.states.node_state import common_unit
-from dra_lab.planner.variables import Expression
 
 NAMED = ("gpu", "nic", "cpu")
 """The kinds that are told by their name; all others are one, "other"."""

@@ -19,8 +19,8 @@ from dra_lab.planner.fleet.local import LocalBound
 from dra_lab.planner.fleet.pack import Takes, Values
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.sites import Site, parts_on
+from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node_classes import Layout
-from dra_lab.planner.problem import AllocationProblem
 from dra_lab.planner.states.columns import Array, columns_of, number_of_ways
 from dra_lab.planner.states.stock import Stock
 

@@ -11,12 +11,12 @@ import numpy as np
 from msgspec.structs import replace
 
 from dra_lab.model.sketch import MAX_DEVICES
-from dra_lab.planner.device_counts import TableCounts
-from dra_lab.planner.goal_table import goal_arrays
-from dra_lab.planner.link_rows import lost
-from dra_lab.planner.merged_requests import MergedRequests, merge_requests
-from dra_lab.planner.problem import AllocationProblem
-from dra_lab.planner.states.copies import Part
+from dra_lab.planner.node.allocation_problem import AllocationProblem
+from dra_lab.planner.node.copies import Part
+from dra_lab.planner.node.device_counts import TableCounts
+from dra_lab.planner.node.goal_table import goal_arrays
+from dra_lab.planner.node.link_rows import lost
+from dra_lab.planner.node.merged_requests import MergedRequests, merge_requests
 
 Array = Any
 """A numpy array."""

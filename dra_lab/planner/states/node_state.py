@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from dra_lab.index.counter_draws import Counter
 from dra_lab.index.node_binding import Tie
+from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.node_classes import Layout, canonical
-from dra_lab.planner.problem import AllocationProblem, DeviceGroup
 
 Shares = tuple[tuple[int, tuple[tuple[str, Fraction], ...]], ...]
 """What is left of shared devices: (group of the layout, amount by key), for those of which something is in use."""

@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 
 from dra_lab.index.node_binding import Tie
-from dra_lab.planner.problem import AllocationProblem
+from dra_lab.planner.node.allocation_problem import AllocationProblem
+from dra_lab.planner.node.copies import Part
 from dra_lab.planner.states.columns import Array, Columns
-from dra_lab.planner.states.copies import Part
 from dra_lab.planner.states.node_state import NodeState, common_unit
 
 _BLOCK = 256

@@ -13,11 +13,11 @@ from dra_lab.index.node_binding import Tie
 from dra_lab.index.node_index import Taken, node_index, shape_key
 from dra_lab.model.names import DeviceID, part_of
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.eligible import Rules, eligibility, is_shareable
 from dra_lab.planner.known_devices import KnownDevices
+from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
+from dra_lab.planner.node.eligible import Rules, eligibility, is_shareable
+from dra_lab.planner.node.refuse import refuse_devices
 from dra_lab.planner.node_classes import Layout, layout_of, thinned
-from dra_lab.planner.problem import AllocationProblem, DeviceGroup
-from dra_lab.planner.refuse import refuse_devices
 from dra_lab.planner.scan import Scan, scan_nodes
 from dra_lab.planner.states.node_state import NodeState, common_unit, inspectors
 

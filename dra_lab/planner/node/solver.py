@@ -15,9 +15,9 @@ from msgspec.structs import replace
 
 from dra_lab.errors import SolverError
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.modelling import pulp
-from dra_lab.planner.outcome import Claim, Outcome, Rows, integer_bound, judged
-from dra_lab.planner.variables import Expression
+from dra_lab.planner.node.modelling import pulp
+from dra_lab.planner.node.solver_outcome import Claim, Outcome, Rows, integer_bound, judged
+from dra_lab.planner.node.variables import Expression
 
 _GAP = 0.9
 _SCHEDULER = threading.Lock()

@@ -8,7 +8,8 @@ import numpy as np
 from msgspec import Struct
 
 from dra_lab.model.plan import DAMAGE
-from dra_lab.planner.device_counts import (
+from dra_lab.planner.node.allocation_problem import NUMA_KINDS, ROOT_KINDS, AllocationProblem, DeviceGroup
+from dra_lab.planner.node.device_counts import (
     AllocationCounts,
     DeviceCounts,
     ModelCounts,
@@ -16,10 +17,9 @@ from dra_lab.planner.device_counts import (
     NumberCounts,
     TableCounts,
 )
-from dra_lab.planner.link_rows import lost, placeless
-from dra_lab.planner.places import PlaceValue
-from dra_lab.planner.problem import NUMA_KINDS, ROOT_KINDS, AllocationProblem, DeviceGroup
-from dra_lab.planner.variables import Expression, Model
+from dra_lab.planner.node.link_places import PlaceValue
+from dra_lab.planner.node.link_rows import lost, placeless
+from dra_lab.planner.node.variables import Expression, Model
 
 
 class Objective(Struct, frozen=True):

@@ -14,12 +14,12 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.eligible import Rules, eligibility
-from dra_lab.planner.milp import find_allocation, is_feasible
-from dra_lab.planner.problem import AllocationProblem, build_problem
-from dra_lab.planner.refuse import refuse_claim, refuse_devices
+from dra_lab.planner.node.allocation_problem import AllocationProblem, build_problem
+from dra_lab.planner.node.eligible import Rules, eligibility
+from dra_lab.planner.node.milp import find_allocation, is_feasible
+from dra_lab.planner.node.refuse import refuse_claim, refuse_devices
+from dra_lab.planner.node.solution import Solution
 from dra_lab.planner.scan import EqualNodes, Scan, node_shapes, scan_nodes
-from dra_lab.planner.solution import Solution
 from dra_lab.planner.ways import fitting_nodes
 from dra_lab.topology.locality import localities
 

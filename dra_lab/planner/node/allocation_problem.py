@@ -11,8 +11,8 @@ from dra_lab.index.counter_draws import Counter, Draws
 from dra_lab.index.node_binding import Tie
 from dra_lab.model.names import DeviceID, part_of
 from dra_lab.model.sketch import MAX_DEVICES, Ask, ClaimSketch, Link, covers
-from dra_lab.planner.eligible import AskEligibility, NodeEligibility
-from dra_lab.planner.places import PlaceValue, Values, place_values, typed
+from dra_lab.planner.node.eligible import AskEligibility, NodeEligibility
+from dra_lab.planner.node.link_places import PlaceValue, Values, place_values, typed
 from dra_lab.topology.locality import Locality
 
 NUMA_KINDS = ("gpu", "nic", "cpu")

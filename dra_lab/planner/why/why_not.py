@@ -19,12 +19,12 @@ from dra_lab.model.reasons import Funnel
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.budget import Budget, default_shares
-from dra_lab.planner.device_tests import Stage, keeping_away
-from dra_lab.planner.eligible import AskEligibility, NodeEligibility, Rules, eligibility
-from dra_lab.planner.funnel import figures, funnels
+from dra_lab.planner.node.device_tests import Stage, keeping_away
+from dra_lab.planner.node.eligible import AskEligibility, NodeEligibility, Rules, eligibility
+from dra_lab.planner.node.refuse import refuse_claim
 from dra_lab.planner.pod_claims import expand_pod, held_cluster, read_claims
-from dra_lab.planner.refuse import refuse_claim
 from dra_lab.planner.scan import Scan, scan_nodes
+from dra_lab.planner.why.funnel import figures, funnels
 
 
 class DeviceTest(Struct, frozen=True):
@@ -67,8 +67,8 @@ def why_not(
 
     Raises InputError for an unknown node, and what planning the drawing raises.
     """
-    from dra_lab.planner.milp import is_feasible
-    from dra_lab.planner.misfit import explain_misfit
+    from dra_lab.planner.node.milp import is_feasible
+    from dra_lab.planner.why.nearest import explain_misfit
 
     cluster.node_named(node)
     release = cluster.target_release(release)

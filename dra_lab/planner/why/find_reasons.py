@@ -15,13 +15,14 @@ from dra_lab.model.plan import Shortfall, Suggestion
 from dra_lab.model.reasons import Conflict, Reasons, Relaxation
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.conflict import Fits, find_conflict
-from dra_lab.planner.device_tests import Stage, keeping_away
-from dra_lab.planner.eligible import eligibility
-from dra_lab.planner.fitting import Trial
-from dra_lab.planner.funnel import figures, funnels, scarcity, selector_failures
-from dra_lab.planner.relaxations import changes, try_changes
+from dra_lab.planner.node.device_tests import Stage, keeping_away
+from dra_lab.planner.node.eligible import eligibility
+from dra_lab.planner.plan_findings import selector_failures
 from dra_lab.planner.scan import Scan
+from dra_lab.planner.why.conflict import Fits, find_conflict
+from dra_lab.planner.why.fitting import Trial
+from dra_lab.planner.why.funnel import figures, funnels, scarcity
+from dra_lab.planner.why.relaxations import changes, try_changes
 
 
 @dataclass(frozen=True)

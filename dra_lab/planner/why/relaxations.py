@@ -20,8 +20,8 @@ from dra_lab.model.plan import Suggestion
 from dra_lab.model.quantity import format_quantity, parse_quantity
 from dra_lab.model.reasons import Relaxation
 from dra_lab.model.sketch import LEVELS, ClaimSketch, Link, asks
-from dra_lab.planner.conflict import elements, only
-from dra_lab.planner.fitting import Trial
+from dra_lab.planner.why.conflict import elements, only
+from dra_lab.planner.why.fitting import Trial
 
 
 def changes(sketch: ClaimSketch, taints: dict[str, tuple[str, ...]]) -> Iterator[Relaxation]:

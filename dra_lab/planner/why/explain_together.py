@@ -15,8 +15,8 @@ from dra_lab.index.pools import Pool
 from dra_lab.model.plan import Shortfall
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.budget import Sizes
-from dra_lab.planner.eligible import NodeEligibility
-from dra_lab.planner.problem import AllocationProblem, DeviceGroup
+from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
+from dra_lab.planner.node.eligible import NodeEligibility
 
 _ADVICE = {
     "class": "Choose another device class",

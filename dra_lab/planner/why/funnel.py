@@ -16,13 +16,13 @@ from dra_lab.model.claims import expressions
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import parse_quantity
-from dra_lab.model.reasons import Funnel, FunnelStep, Scarcity, SelectorFailure
+from dra_lab.model.reasons import Funnel, FunnelStep, Scarcity
 from dra_lab.model.sketch import Ask, covers
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.device_tests import Stage, device_use
-from dra_lab.planner.eligible import AskEligibility, NodeEligibility, Rules, eligibility
-from dra_lab.planner.places import place_values
-from dra_lab.planner.scan import Scan, failing_devices
+from dra_lab.planner.node.device_tests import Stage, device_use
+from dra_lab.planner.node.eligible import AskEligibility, NodeEligibility, Rules, eligibility
+from dra_lab.planner.node.link_places import place_values
+from dra_lab.planner.scan import Scan
 from dra_lab.topology.locality import localities
 
 _LATER = ("gate", "taint", "in-use", "capacity")
@@ -255,37 +255,6 @@ def funnels(rows: Sequence[Figures]) -> tuple[Funnel, ...]:
     told = (Funnel(a.request, a.needed, min(nodes), len(nodes), a.steps, a.failing) for a, nodes in found.items())
     order = {request: number for number, request in enumerate(dict.fromkeys(ask.request for ask in found))}
     return tuple(sorted(told, key=lambda funnel: (order[funnel.request], -funnel.nodes, funnel.node)))
-
-
-def selector_failures(scan: Scan) -> tuple[SelectorFailure, ...]:
-    """Return the selectors that fail on devices when they are evaluated, each with its guarded form."""
-    found: dict[tuple[str, str], list[DeviceID]] = {}
-    messages: dict[tuple[str, str], str] = {}
-    for reference, (device, expression, message) in failing_devices(scan):
-        # The message names its device: that of the first stands for all.
-        messages.setdefault((reference, expression), message)
-        found.setdefault((reference, expression), []).append(device)
-    published = {item.id: item.device for view in scan.views.nodes.values() for item in view.devices} if found else {}
-    return tuple(
-        SelectorFailure(
-            reference,
-            expression,
-            tuple(devices),
-            messages[reference, expression],
-            _guarded(scan, expression, devices, published),
-        )
-        for (reference, expression), devices in found.items()
-    )
-
-
-def _guarded(scan: Scan, expression: str, failing: Sequence[DeviceID], published: Mapping[DeviceID, Device]) -> str:
-    """Return the guarded form of a selector, held against every device of the cluster."""
-    from dra_lab.cel.guard import guarded
-
-    wanted = set(failing)
-    others = ((item.driver, device) for item, device in published.items() if item not in wanted)
-    own = [(item.driver, published[item]) for item in failing]
-    return guarded(expression, own, others, lists=scan.release.reads_lists)
 
 
 def scarcity(scan: Scan, rows: Sequence[Figures]) -> tuple[Scarcity, ...]:

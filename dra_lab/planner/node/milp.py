@@ -13,15 +13,15 @@ from dra_lab.index.node_binding import Tie
 from dra_lab.model.names import DeviceID
 from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.link_rows import add_links
-from dra_lab.planner.merged_requests import MergedRequests, merge_requests
-from dra_lab.planner.modelling import pulp
-from dra_lab.planner.node_counters import COARSE
-from dra_lab.planner.outcome import Outcome
-from dra_lab.planner.problem import AllocationProblem
-from dra_lab.planner.solution import Solution, Taken
-from dra_lab.planner.solver import minimise
-from dra_lab.planner.variables import Expression, Model, total
+from dra_lab.planner.node.allocation_problem import AllocationProblem
+from dra_lab.planner.node.link_rows import add_links
+from dra_lab.planner.node.merged_requests import MergedRequests, merge_requests
+from dra_lab.planner.node.modelling import pulp
+from dra_lab.planner.node.node_counters import COARSE
+from dra_lab.planner.node.solution import Solution, Taken
+from dra_lab.planner.node.solver import minimise
+from dra_lab.planner.node.solver_outcome import Outcome
+from dra_lab.planner.node.variables import Expression, Model, total
 
 _SCALE = 1_000_000
 

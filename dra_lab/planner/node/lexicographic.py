@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dra_lab.model.plan import DAMAGE, GOALS
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.goal_table import Objective, goal_values, objectives
-from dra_lab.planner.merged_requests import merge_requests
-from dra_lab.planner.milp import as_written, build_model, hopeless, minimise_exactly, read_taken
-from dra_lab.planner.outcome import Outcome
-from dra_lab.planner.problem import AllocationProblem
-from dra_lab.planner.replicas import Others
-from dra_lab.planner.solution import Solution, StageResult, Taken
-from dra_lab.planner.variables import Expression, Model, total
+from dra_lab.planner.node.allocation_problem import AllocationProblem
+from dra_lab.planner.node.goal_table import Objective, goal_values, objectives
+from dra_lab.planner.node.merged_requests import merge_requests
+from dra_lab.planner.node.milp import as_written, build_model, hopeless, minimise_exactly, read_taken
+from dra_lab.planner.node.solution import Solution, StageResult, Taken
+from dra_lab.planner.node.solver_outcome import Outcome
+from dra_lab.planner.node.variables import Expression, Model, total
+
+if TYPE_CHECKING:
+    from dra_lab.planner.replicas import Others
 
 SEARCH_WEIGHT = 5
 

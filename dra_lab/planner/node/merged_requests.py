@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from dra_lab.index.node_binding import Tie
 from dra_lab.model.names import DeviceID, split_request
 from dra_lab.model.sketch import How
-from dra_lab.planner.interchangeable import Tied, Units, interchangeable
-from dra_lab.planner.problem import AllocationProblem, pairwise_share
-from dra_lab.planner.states.copies import Part
+from dra_lab.planner.node.allocation_problem import AllocationProblem, pairwise_share
+from dra_lab.planner.node.copies import Part
+from dra_lab.planner.node.interchangeable import Tied, Units, interchangeable
 
 Taking = Mapping[tuple[int, int], int]
 """How many devices each ask takes of each group, (ask, group)."""

@@ -11,11 +11,11 @@ from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import GoalValue, Placement
 from dra_lab.model.sketch import ClaimSketch, asks, covers
-from dra_lab.planner.device_counts import AllocationCounts
-from dra_lab.planner.goal_table import GOAL_RULES
-from dra_lab.planner.link_rows import lost
-from dra_lab.planner.places import place_values, typed
-from dra_lab.planner.problem import AllocationProblem, DeviceGroup
+from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
+from dra_lab.planner.node.device_counts import AllocationCounts
+from dra_lab.planner.node.goal_table import GOAL_RULES
+from dra_lab.planner.node.link_places import place_values, typed
+from dra_lab.planner.node.link_rows import lost
 from dra_lab.topology.locality import Locality
 
 

@@ -11,10 +11,10 @@ from dra_lab.authoring.links import LEVEL_WORDS, link_words, listed
 from dra_lab.model.names import part_of
 from dra_lab.model.plan import Shortfall
 from dra_lab.model.sketch import MAX_DEVICES
-from dra_lab.planner.device_tests import Stage
-from dra_lab.planner.eligible import AskEligibility
-from dra_lab.planner.explain_together import NodeCase, explain_together, shortfall_of, undecided
-from dra_lab.planner.link_rows import LINK_ROWS
+from dra_lab.planner.node.device_tests import Stage
+from dra_lab.planner.node.eligible import AskEligibility
+from dra_lab.planner.node.link_rows import LINK_ROWS
+from dra_lab.planner.why.explain_together import NodeCase, explain_together, shortfall_of, undecided
 
 
 def explain_link(case: NodeCase, name: str) -> Shortfall:

@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Any
 
 from dra_lab.model.sketch import MAX_DEVICES
-from dra_lab.planner.modelling import pulp
-from dra_lab.planner.problem import AllocationProblem
+from dra_lab.planner.node.allocation_problem import AllocationProblem
+from dra_lab.planner.node.modelling import pulp
 
 Expression = Any
 """A PuLP variable, affine expression or plain number: PuLP has no types."""

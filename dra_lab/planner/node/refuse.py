@@ -10,8 +10,8 @@ from dra_lab.model.claims import DeviceSubRequest, ExactDeviceRequest
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
 from dra_lab.model.sketch import Ask, ClaimSketch, Link, covers
-from dra_lab.planner.device_tests import Stage
-from dra_lab.planner.eligible import NodeEligibility, Rules
+from dra_lab.planner.node.device_tests import Stage
+from dra_lab.planner.node.eligible import NodeEligibility, Rules
 
 _NEXT = "change the claim so that it does not need it"
 

@@ -20,8 +20,8 @@ from dra_lab.model.names import DeviceID, part_of
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import LIST_ATTRIBUTES, KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, asks
-from dra_lab.planner.device_tests import Amounts, Stage, device_use, is_hidden, is_tolerated, why_not_all
-from dra_lab.planner.node_counters import CounterBooks, counter_books
+from dra_lab.planner.node.device_tests import Amounts, Stage, device_use, is_hidden, is_tolerated, why_not_all
+from dra_lab.planner.node.node_counters import CounterBooks, counter_books
 
 
 class AskEligibility(Struct, frozen=True):

@@ -15,18 +15,18 @@ from dra_lab.model.plan import Plan, PlanStatus, Shortfall
 from dra_lab.model.sketch import Link
 from dra_lab.planner.answer import Work, once
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.device_tests import Stage
-from dra_lab.planner.eligible import eligibility
-from dra_lab.planner.explain import explain_node, missing
-from dra_lab.planner.explain_together import NodeCase
-from dra_lab.planner.funnel import figures
-from dra_lab.planner.milp import is_feasible
+from dra_lab.planner.node.allocation_problem import AllocationProblem
+from dra_lab.planner.node.device_tests import Stage
+from dra_lab.planner.node.eligible import eligibility
+from dra_lab.planner.node.milp import is_feasible
 from dra_lab.planner.plan_findings import failure_shortfalls
 from dra_lab.planner.pod_claims import compile_pod
-from dra_lab.planner.problem import AllocationProblem
-from dra_lab.planner.reasons import Question, find_reasons
-from dra_lab.planner.relaxations import as_suggestions
 from dra_lab.planner.scan import EqualNodes, Scan
+from dra_lab.planner.why.explain_node import explain_node, missing
+from dra_lab.planner.why.explain_together import NodeCase
+from dra_lab.planner.why.find_reasons import Question, find_reasons
+from dra_lab.planner.why.funnel import figures
+from dra_lab.planner.why.relaxations import as_suggestions
 
 PARTITIONS = "DRAPartitionableDevices"
 """The gate without which kube-scheduler passes over devices that consume shared counters (KEP-4815)."""

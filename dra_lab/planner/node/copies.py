@@ -9,9 +9,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.model.sketch import Ask, Link
-from dra_lab.planner.places import PlaceValue
-from dra_lab.planner.problem import AllocationProblem, DeviceGroup
-from dra_lab.planner.variables import Model, OnePod
+from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
+from dra_lab.planner.node.link_places import PlaceValue
+from dra_lab.planner.node.variables import Model, OnePod
 
 
 class Part(NamedTuple):

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from dra_lab.planner.places import PlaceValue
-from dra_lab.planner.problem import AllocationProblem, DeviceGroup
-from dra_lab.planner.variables import Model, total
+from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
+from dra_lab.planner.node.link_places import PlaceValue
+from dra_lab.planner.node.variables import Model, total
 
 Number = Any
 """An expression of a model, a whole number, or an array with a number for each of many allocations."""

@@ -1,0 +1,1 @@
+"""Why a claim does not fit, and what would help."""
