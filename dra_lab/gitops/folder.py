@@ -148,7 +148,7 @@ def _texts(paths: Iterable[str | Path], findings: list[Finding]) -> Iterator[tup
             try:
                 yield str(file), _read(file)
             except ManifestError as error:
-                advice = "The other files are read; correct or remove this one."
+                advice = "dra-lab read the other files; correct or remove this one."
                 place = error.origin or Origin(str(file))
                 findings.append(Finding("file-broken", Severity.ERROR, file.name, error.message, advice, place))
 
@@ -167,7 +167,7 @@ def _files(path: Path) -> list[Path]:
         raise SourceError(f"there is nothing at {str(path)!r}; give files, folders, or - for standard input")
     files = sorted(file for file in path.rglob("*") if is_manifest_file(file.relative_to(path)) and file.is_file())
     if not files:
-        raise SourceError(f"the folder {str(path)!r} holds no .json, .yaml or .yml file")
+        raise SourceError(f"the folder {str(path)!r} contains no .json, .yaml or .yml file")
     if len(files) > MAX_FILES:
         raise SourceError(f"the folder {str(path)!r} holds {len(files):,} files; the limit is {MAX_FILES:,}")
     return files

@@ -107,7 +107,14 @@ class _Reader(Struct):
         for path in (written_path(value, path) for path in unknown):
             place = Origin(origin.source, origin.document, origin.object, path, origin.line)
             self.findings.append(
-                Finding("unknown-field", Severity.WARNING, name, f"the field {path} is unknown and not used", "", place)
+                Finding(
+                    "unknown-field",
+                    Severity.WARNING,
+                    name,
+                    f"the field {path} is unknown, so dra-lab ignores it",
+                    "",
+                    place,
+                )
             )
 
     def _refuse(self, rule: str, message: str, origin: Origin, advice: str = "") -> None:
@@ -140,8 +147,8 @@ def _gathered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
         first = group[0]
         if len(group) > 1 and not isinstance(key, int) and first.origin is not None:
             kind, path = key
-            message = f"the field {path} of {len(group):,} {kind} objects is unknown and not used"
-            advice = "Kubernetes or a driver is newer than this dra-lab; a later one may know it."
+            message = f"the field {path} of {len(group):,} {kind} objects is unknown, so dra-lab ignores it"
+            advice = "Kubernetes or a driver is newer than this dra-lab; a later dra-lab may know the field."
             first = Finding(first.rule, first.severity, kind, message, advice, Origin(first.origin.source))
         found.append(first)
     return tuple(found)

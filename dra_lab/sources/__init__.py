@@ -87,7 +87,8 @@ def _load(source: str | Path, namespaces: Sequence[str]) -> Cluster:
         return load_context(source.removeprefix(CONTEXT), namespaces=namespaces)
     if isinstance(source, str) and _WEB.match(source):
         raise SourceError(
-            f"{source[:253]!r} is a web address, and clusters are not loaded from the web; did you mean context:NAME "
+            f"{source[:253]!r} is a web address, and dra-lab does not load clusters from the web; did you mean "
+            "context:NAME "
             "for a running cluster, or a file that you saved from there?"
         )
     if str(source) == "-":

@@ -27,8 +27,11 @@ def changed_selectors(before: Cluster, after: Cluster) -> tuple[Finding, ...]:
     found = []
     for (old, new), subject in list(pairs.items())[:MAX_SELECTORS]:
         if changed := _changed(old, new, before, after):
-            message = f"under pseudonyms its selector decides otherwise about {changed:,} devices: {new}"
-            advice = "It looks at a part of a value that was replaced; plans that use it differ from those before."
+            message = f"with the replaced names, its selector gives another result on {changed:,} devices: {new}"
+            advice = (
+                "It reads part of a value that was replaced, so plans that use it differ from plans on the "
+                "original cluster."
+            )
             found.append(Finding("selector-changed", Severity.WARNING, subject, message, advice))
     if len(pairs) > MAX_SELECTORS:
         message = f"{len(pairs) - MAX_SELECTORS:,} of {len(pairs):,} different selectors were not compared"

@@ -19,7 +19,7 @@ MAX_UNPACKED_BYTES = 2**30
 MAX_MEMBERS = 10_000
 _CHUNK = 2**20
 _TOP = "cluster"
-_ADVICE = "pack it anew with: tar czf cluster.tar.gz FOLDER"
+_ADVICE = "pack it again with: tar czf cluster.tar.gz FOLDER"
 
 
 def read_archive(data: IO[bytes], source: str) -> Iterator[tuple[str, bytes]]:
@@ -38,7 +38,9 @@ def read_archive(data: IO[bytes], source: str) -> Iterator[tuple[str, bytes]]:
                     yield name, _read(tar, members[name])
         except (tarfile.TarError, EOFError, OSError, zlib.error, ValueError, OverflowError) as error:
             what = str(error) or type(error).__name__
-            raise SourceError(f"it is no archive that can be read ({what}); {_ADVICE}", origin=Origin(source)) from None
+            raise SourceError(
+                f"dra-lab cannot read it as an archive ({what}); {_ADVICE}", origin=Origin(source)
+            ) from None
 
 
 def archive_bytes(files: Mapping[str, bytes]) -> bytes:
@@ -63,7 +65,7 @@ class _Bounded(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         if size < 0 or size > _CHUNK:
-            raise ValueError("a header of it is longer than 1 MiB")
+            raise ValueError("one of its headers is longer than 1 MiB")
         return self._inner.read(size)
 
     def readinto(self, buffer: object) -> int:
@@ -104,9 +106,9 @@ def _checked(tar: tarfile.TarFile, source: str) -> dict[str, tarfile.TarInfo]:
         count += 1
         why, name = _why_refused(member), str(PurePosixPath(member.name))
         if count > MAX_MEMBERS:
-            why = f"the archive holds more than {MAX_MEMBERS:,} members, which is the limit"
+            why = f"the archive contains more than {MAX_MEMBERS:,} members, which is the limit"
         elif name in found:
-            why = "it is there twice"
+            why = "it appears twice"
         if why:
             raise SourceError(f"{why}; {_ADVICE}", origin=Origin(source, object=f"member {member.name[:200]!r}"))
         if member.isreg():
@@ -117,9 +119,9 @@ def _checked(tar: tarfile.TarFile, source: str) -> dict[str, tarfile.TarInfo]:
 def _why_refused(member: tarfile.TarInfo) -> str:
     path = PurePosixPath(member.name)
     if path.is_absolute() or "\\" in member.name or ":" in "".join(path.parts[:1]):
-        return "its path is absolute or no plain path"
+        return "its path is absolute or not a plain path"
     if ".." in path.parts:
-        return "its path climbs out of the archive"
+        return "its path leads out of the archive"
     if member.issym() or member.islnk():
         return "it is a link"
     if member.issparse() or not (member.isreg() or member.isdir()):

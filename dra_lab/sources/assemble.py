@@ -83,8 +83,8 @@ def _latest(documents: Documents, findings: list[Finding]) -> list[Any]:
         before = seen.pop(key, None)
         seen[key] = (item, origin)
         if before is not None and before[0] != item:
-            message = f"{kind} {item.metadata.name!r} is there twice and differs; the later one is used"
-            advice = f"The earlier one stands in {before[1]}; remove one of them."
+            message = f"{kind} {item.metadata.name!r} appears twice with different content; dra-lab uses the later one"
+            advice = f"The earlier one is in {before[1]}; remove one of them."
             findings.append(Finding("object-twice", Severity.WARNING, item.metadata.name, message, advice, origin))
     return [item for item, _ in seen.values()]
 
@@ -93,8 +93,10 @@ def _check_counts(info: SnapshotInfo, kept: list[Any], name: str) -> Iterator[Fi
     found = Counter(type(item).__name__ for item in kept)
     for kind, count in sorted(info.counts.items()):
         if kind in KINDS and found[kind] != count:
-            message = f"{found[kind]:,} of the {count:,} objects of kind {kind} that were captured are there"
-            advice = "The snapshot is damaged or was changed; capture it again, or get it again."
+            message = f"{found[kind]:,} of the {count:,} captured objects of kind {kind} are left"
+            advice = (
+                "The snapshot is damaged or was changed; capture the cluster again, or download the snapshot again."
+            )
             yield Finding("snapshot-incomplete", Severity.WARNING, name, message, advice, Origin(name, object=SNAPSHOT))
 
 
@@ -104,14 +106,15 @@ def _check_claims(
     if not slices or name.startswith("sample:"):
         return True
     if not claims:
-        message = "no ResourceClaims were read, so which devices are in use is unknown; all of them look free"
+        message = "no ResourceClaims were read, so it is not known which devices are in use; all devices look free"
         findings.append(Finding("claims-missing", Severity.WARNING, name, message, f"Read them with: {KUBECTL}"))
         return False
     namespaces = {claim.metadata.namespace for claim in claims}
     if len(namespaces) == 1:
         namespace = next(iter(namespaces))
         message = (
-            f"all ResourceClaims are of the namespace {namespace!r}; if others have claims, their devices look free"
+            f"all ResourceClaims are from the namespace {namespace!r}; if other namespaces have claims, "
+            "their devices look free"
         )
         findings.append(
             Finding("claims-one-namespace", Severity.WARNING, name, message, f"Read all with -A: {KUBECTL}")

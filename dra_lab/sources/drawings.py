@@ -80,7 +80,7 @@ def read_claim(
             continue
         origin = Origin(str(path), document.number, str(kind), line=document.line())
         if not is_read(kind, value.get("apiVersion")):
-            message = f"apiVersion {value.get('apiVersion')!r} of {kind} is not read; write it as {RESOURCE_V1}"
+            message = f"apiVersion {value.get('apiVersion')!r} of {kind} is not supported; write it as {RESOURCE_V1}"
             raise ManifestError(message, origin=origin)
         model = ResourceClaim if kind == "ResourceClaim" else ResourceClaimTemplate
         try:
@@ -92,7 +92,7 @@ def read_claim(
         check(text, str(path), document.number)
         spec = claim.spec if kind == "ResourceClaim" else claim.spec.spec
         return from_spec(spec, claim.metadata.name or "claim")
-    message = "there is no ResourceClaim, ResourceClaimTemplate or drawing in it"
+    message = "it contains no ResourceClaim, ResourceClaimTemplate or drawing"
     raise SourceError(message, origin=Origin(str(path)))
 
 
@@ -102,5 +102,5 @@ def _text(path: Path) -> str:
     except ManifestError as error:
         raise SourceError(error.message, origin=error.origin) from None
     except SourceError as error:
-        advice = "give the file of a drawing or claim, or sample:NAME/EXAMPLE (see dra-lab samples)"
+        advice = "give a file with a drawing or claim, or sample:NAME/EXAMPLE (see dra-lab samples)"
         raise SourceError(f"{error.message}; {advice}") from None

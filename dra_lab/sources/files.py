@@ -46,16 +46,16 @@ def read_documents(path: Path) -> Documents:
     if not path.exists():
         kind, colon, name = str(path).partition(":")
         similar = did_you_mean(kind, (CONTEXT[:-1], PREFIX[:-1], TOPOLOGY[:-1]), end=f":{name}") if colon else ""
-        raise SourceError(f"there is nothing at {str(path)!r}{similar or f'; give {CHOICES}'}")
+        raise SourceError(f"there is no file or folder {str(path)!r}{similar or f'; give {CHOICES}'}")
     if not path.is_dir():
         return decode_documents(read_bytes(path, MAX_FILE_BYTES), str(path))
     files = sorted(f for f in path.iterdir() if f.suffix.lower() in SUFFIXES and f.is_file() and f.name[0] != ".")
     info = SNAPSHOT if folder_info(path) is not None else ""
     files = [f for f in files if not f.name.endswith(".dralab.yaml") and f.name != info]
     if not files:
-        raise SourceError(f"the folder {str(path)!r} holds no .json, .yaml or .yml file")
+        raise SourceError(f"the folder {str(path)!r} contains no .json, .yaml or .yml file")
     if len(files) > MAX_FILES:
-        raise SourceError(f"the folder {str(path)!r} holds {len(files):,} files; the limit is {MAX_FILES:,}")
+        raise SourceError(f"the folder {str(path)!r} contains {len(files):,} files; the limit is {MAX_FILES:,}")
     return merge(_read_each(files))
 
 
@@ -85,7 +85,7 @@ def read_archive_documents(name: str, archive: Path | bytes) -> tuple[Documents,
             else:
                 parts.append(_decoded(f"{name}:{member}", path.name, content))
     if not parts:
-        raise SourceError(f"the archive {name!r} holds no .json, .yaml or .yml file")
+        raise SourceError(f"the archive {name!r} contains no .json, .yaml or .yml file")
     return merge(iter(parts)), info
 
 
@@ -126,8 +126,8 @@ def _decoded(source: str, name: str, content: Path | bytes) -> Documents:
     try:
         return decode_documents(read_bytes(content, MAX_FILE_BYTES) if isinstance(content, Path) else content, source)
     except (ManifestError, SourceError) as error:
-        message = f"{error.message}; the file counts as absent"
-        rest = "The other files are read; correct or remove this one."
+        message = f"{error.message}; dra-lab ignores this file"
+        rest = "dra-lab read the other files; correct or remove this one."
         origin = error.origin or Origin(source)
         return Documents((), (Finding("file-broken", Severity.WARNING, name, message, rest, origin),))
 

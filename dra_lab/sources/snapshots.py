@@ -122,9 +122,9 @@ def _check_place(out: Path) -> None:
     else:
         ours = out.is_dir() and (not any(out.iterdir()) or _is_snapshot_folder(out))
     if not ours:
-        what = "is no snapshot" if not out.is_dir() else "holds something else than a snapshot"
+        what = "is not a snapshot" if not out.is_dir() else "contains something other than a snapshot"
         raise ExportError(
-            f"{str(out)!r} is there already and {what}; nothing is written. Move it away, or give another name"
+            f"{str(out)!r} exists and {what}, so nothing is written. Move it away, or give another name"
             f" (a folder, or a file ending in {' or '.join(ARCHIVES)})"
         )
 

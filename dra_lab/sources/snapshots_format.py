@@ -70,8 +70,8 @@ def decode_info(data: bytes, source: str) -> SnapshotInfo | None:
     if head.kind != KIND:
         return None
     if head.format_version != FORMAT_VERSION:
-        text = f"the snapshot has format version {head.format_version}, and {FORMAT_VERSION} is read"
-        raise ManifestError(f"{text}; capture it again, or use a later dra-lab", origin=Origin(source))
+        text = f"the snapshot has format version {head.format_version}, and this dra-lab reads {FORMAT_VERSION}"
+        raise ManifestError(f"{text}; capture the cluster again, or use a later dra-lab", origin=Origin(source))
     try:
         info = from_json(data, SnapshotInfo)
         if info.captured_at:
@@ -114,12 +114,14 @@ def check_age(read_at: str, name: str, now: datetime) -> tuple[Finding, ...]:
     days = (now - (moment if moment.tzinfo else moment.astimezone())).days
     if days <= OLD_DAYS:
         return ()
-    message = f"what was read is of {read_at[:10]}, {days:,} days ago; what is free may have changed since"
+    message = f"the cluster was read on {read_at[:10]}, {days:,} days ago; the free devices may have changed since"
     return (Finding("snapshot-old", Severity.WARNING, name, message, "Capture the cluster again: dra-lab capture."),)
 
 
 def _finding(note: NotedFinding, name: str) -> Finding:
     known = note.severity in Severity.__members__.values()
     severity = Severity(note.severity) if known else Severity.NOTE
-    message = note.message or f"noticed when this was captured: {note.rule}; the words were left out with the names"
+    message = (
+        note.message or f"noticed when this was captured: {note.rule}; its text was removed together with the names"
+    )
     return Finding(note.rule, severity, note.subject or name, message, note.advice, Origin(name, object=FILE))

@@ -89,8 +89,8 @@ def test_a_field_that_every_device_has_is_told_once_and_hides_none():
     assert [len(item.spec.devices) for item in documents.of(ResourceSlice)] == [128, 128]
     told = [finding.message for finding in documents.findings]
     assert told == [
-        "the field spec.devices[].later of 2 ResourceSlice objects is unknown and not used",
-        "the field spec.devices[].attributes[].later of 2 ResourceSlice objects is unknown and not used",
+        "the field spec.devices[].later of 2 ResourceSlice objects is unknown, so dra-lab ignores it",
+        "the field spec.devices[].attributes[].later of 2 ResourceSlice objects is unknown, so dra-lab ignores it",
     ]
 
 

@@ -59,7 +59,7 @@ def test_the_drivers_to_plan_for_are_named_behind_the_count(files):
     """`topo:FILE*8@DRIVER,DRIVER`: only these have slices; one of which nothing is known is refused by name."""
     name = f"topo:{files / 'dgx.xml'}*2@dra.net,dra.cpu"
     assert (load_cluster(name).drivers, load_cluster(name).name) == (("dra.cpu", "dra.net"), name)
-    with pytest.raises(InputError, match=r"'gpu\.example\.org'; it is known for: .*gpu\.amd\.com"):
+    with pytest.raises(InputError, match=r"'gpu\.example\.org'; it can for: .*gpu\.amd\.com"):
         load_cluster(f"topo:{files / 'dgx.xml'}*2@gpu.example.org")
 
 
@@ -110,7 +110,7 @@ def test_every_value_has_a_row_with_its_place(files):
 
 def test_a_mistyped_number_of_nodes_is_told_as_one(tmp_path):
     """The star in the name that was not found is explained."""
-    with pytest.raises(SourceError, match=r"behind \* stands the number of nodes"):
+    with pytest.raises(SourceError, match=r"write the number of nodes after \*"):
         load_cluster(f"topo:{tmp_path / 'topo.txt'}*x")
 
 

@@ -66,9 +66,9 @@ def test_only_nodes_that_fit_are_taken():
 
 def test_a_file_that_fits_nowhere_is_refused():
     """Neither a file without addresses nor one of another machine is laid over anything."""
-    with pytest.raises(InputError, match="it holds no PCI addresses"):
+    with pytest.raises(InputError, match="it contains no PCI addresses"):
         with_overlay(cluster(*slices()), decode_inventory(TOPO.encode(), "topo.txt"))
-    with pytest.raises(InputError, match="no node has all its addresses in it"):
+    with pytest.raises(InputError, match="the file does not contain all PCI addresses of any node"):
         with_overlay(cluster(a_slice("gpu.nvidia.com", gpu(0, **{BUS: "0000:99:00.0"}))), FILE)
     with pytest.raises(InputError, match="there is no node 'x'"):
         with_overlay(cluster(*slices()), FILE, nodes=["x"])
@@ -77,7 +77,7 @@ def test_a_file_that_fits_nowhere_is_refused():
 def test_a_file_with_other_kinds_of_devices_is_of_another_machine():
     """Virtual machines of a cloud have the same addresses: a NIC in the file is no GPU; where named it is told."""
     world = cluster(a_slice("gpu.nvidia.com", gpu(0, **{BUS: "0000:14:00.0"})))
-    with pytest.raises(InputError, match="fits no node"):
+    with pytest.raises(InputError, match="matches no node"):
         with_overlay(world, FILE)
     both = cluster(a_slice("gpu.nvidia.com", gpu(0, **{BUS: "0000:14:00.0"}), gpu(1, **{BUS: "0000:13:00.0"})))
     told = with_overlay(both, FILE, nodes=["n1"])

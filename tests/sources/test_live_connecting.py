@@ -165,7 +165,7 @@ def test_the_service_account_of_a_pod(server, tmp_path, monkeypatch):
     ("text", "words"),
     [
         ("{", "cannot be read"),
-        ("[1]", "is no kubeconfig"),
+        ("[1]", "is not a kubeconfig"),
         ("current-context: x\n", "no kubeconfig with a context"),
         ("current-context: x\ncontexts: [{name: x, context: {cluster: c}}]\nclusters: []\n", "cannot be used"),
     ],

@@ -88,13 +88,13 @@ def test_what_surrounds_a_token_is_no_part_of_it(use, tmp_path, where):
 def test_a_token_that_is_none_is_not_shown(use, end):
     """What cannot stand in a header is refused before it is sent, and not quoted."""
     use({"token": SECRET + end})
-    assert "has characters that no token has" in refused()
+    assert "has characters that a token cannot have" in refused()
 
 
 def test_an_entry_that_lacks_something_is_not_quoted(use):
     """The words of the package show the whole entry where a key is missing in it."""
     use({"token": SECRET, "client-certificate": None, "exec": {"args": [SECRET]}}, cluster={"server": None})
-    assert "no URL" in refused()
+    assert "not a URL" in refused()
     use({"auth-provider": {"name": "oidc", "config": {"x": SECRET}}})
     assert "cannot be used" in refused()
 
@@ -156,7 +156,7 @@ def test_a_server_that_is_not_verified_is_a_finding(use):
 @pytest.mark.parametrize(
     ("cluster", "user", "words"),
     [
-        ({"server": "127.0.0.1:6443"}, {}, "no URL that begins with https://"),
+        ({"server": "127.0.0.1:6443"}, {}, "not a URL that begins with https://"),
         ({"certificate-authority": "test.kubeconfig"}, {}, "certificate-authority"),
         ({"certificate-authority": None, "certificate-authority-data": "eHh4"}, {}, "certificate-authority"),
         ({}, {"client-certificate": "test-ca.pem", "client-key": "test-ca.pem"}, "client-key"),

@@ -81,7 +81,10 @@ def test_a_right_to_list_that_is_withdrawn_is_named_so(server, watched):
     server.listen()
     watched.until(rules)
     (finding,) = watched.latest.findings
-    assert "may not list resourceclaims.resource.k8s.io: changes of resourceclaims are not followed" in finding.message
+    assert (
+        "may not list resourceclaims.resource.k8s.io: dra-lab does not follow changes of resourceclaims"
+        in finding.message
+    )
     assert "can-i list resourceclaims.resource.k8s.io" in finding.advice
 
 
@@ -198,7 +201,7 @@ def test_a_watch_that_does_not_begin_is_lost(server, config):
     followed.until_live()
     server.faults.add("watch=true", times=10_000, silent=True)
     server.drop()
-    followed.until(lambda w: "does not begin to answer" in w.follower.following.reason)
+    followed.until(lambda w: "does not answer" in w.follower.following.reason)
     server.faults.clear()
     server.faults.go_on.set()
     followed.until_live()
@@ -269,7 +272,7 @@ def test_rights_in_some_namespaces_are_enough_for_these(server, config):
     cluster = load_context("test", limits=QUICK, namespaces=["team-b", "team-c"])
     assert [c.metadata.name for c in cluster.claims] == ["b"]
     told = [finding.advice for finding in cluster.findings if finding.rule == "right-missing"]
-    assert "the devices that its claims hold look free" in cluster.findings[1].message
+    assert "the devices of its claims look free" in cluster.findings[1].message
     assert [f"list {kind} --namespace team-c" in text for kind, text in zip(CLAIMS_PODS, told, strict=True)] == [
         True
     ] * 2
@@ -285,7 +288,7 @@ def test_a_namespace_with_nothing_in_it_may_be_a_wrong_name(server, config):
     assert "'taem-a'" in found[1].message
     assert {c.metadata.namespace for c in load_context("test", namespaces="team-a").claims} == {"team-a"}
     server.requests.clear()
-    with pytest.raises(InputError, match="no name of a namespace"):
+    with pytest.raises(InputError, match="not a name of a namespace"):
         load_context("test", namespaces=["../../nodes"])
     assert server.requests == []
 

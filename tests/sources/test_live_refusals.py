@@ -154,7 +154,7 @@ def test_one_kind_that_keeps_failing_is_a_finding(server, config):
     cluster = load_context("test", limits=QUICK)
     (finding,) = cluster.findings
     assert finding.rule == "kind-not-read"
-    assert "in use is unknown" in finding.message
+    assert "not known which devices are in use" in finding.message
     assert not cluster.claims_known
 
 
@@ -188,7 +188,7 @@ def test_the_overall_time_has_an_end(server, config):
 def test_garbage_is_named_as_such(server, config, body):
     """A login page or half a JSON text is no cluster; the error shows how the answer begins."""
     server.faults.add("resourceslices", times=99, garbage=body)
-    assert "does not answer like an API server" in refused()
+    assert "does not answer like a Kubernetes API server" in refused()
 
 
 def test_garbage_for_discovery_is_named_as_such(server, config):
@@ -221,7 +221,7 @@ def test_a_server_that_is_off_is_told(server, config):
 def test_a_name_that_is_unknown_is_told(config):
     """DNS."""
     with_server(config, "https://no-such-host.invalid:6443")
-    assert "its name is not known here" in refused()
+    assert "this machine cannot resolve its name" in refused()
 
 
 def test_a_certificate_of_somebody_else_is_told(config, tmp_path):

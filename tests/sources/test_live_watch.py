@@ -153,7 +153,7 @@ def test_what_the_server_forgot_is_listed_anew(server, watched):
 def test_a_cut_is_told_in_plain_words(server, watched):
     """Not by the name of an error inside a library."""
     server.drop()
-    watched.until(lambda w: f"the connection to {server.url} was cut" in {state.reason for state in w.states})
+    watched.until(lambda w: f"the connection to {server.url} was interrupted" in {state.reason for state in w.states})
     watched.until_live()
 
 
@@ -235,7 +235,7 @@ def test_a_missing_right_to_watch_is_a_finding(server, config):
     followed.until(lambda w: w.latest.findings)
     (finding,) = followed.latest.findings
     assert "can-i watch resourceclaims.resource.k8s.io" in finding.advice
-    assert "not followed" in finding.message
+    assert "does not follow" in finding.message
     followed.until_live()
     followed.follower.stop()
 
@@ -273,7 +273,7 @@ def test_stopping_while_the_server_is_away_leaves_no_thread(server, watched):
 
 def test_only_a_running_cluster_can_be_followed():
     """A file or sample does not change."""
-    with pytest.raises(InputError, match="no running cluster"):
+    with pytest.raises(InputError, match="not a running cluster"):
         ClusterFollower(load_cluster("sample:two-sockets"), lambda _cluster: None, lambda: None)
 
 

@@ -109,7 +109,9 @@ def test_a_node_that_joins_a_followed_cluster_gets_what_the_file_says(server, co
     server.store.put(document("n2"))
     watched.until(lambda w: set(w.latest.overlays) == {"n1", "n2"})
     assert watched.latest.overlays["n1"] is watched.latest.overlays["n2"]
-    assert ["on n1 and 1 more node;" in f.message for f in watched.latest.findings if f.rule == "overlay"] == [True]
+    assert ["on n1 and 1 more node, this" in f.message for f in watched.latest.findings if f.rule == "overlay"] == [
+        True
+    ]
     server.store.delete("resourceslices", "n1")
     watched.until(lambda w: set(w.latest.overlays) == {"n2"})
     watched.follower.stop()

@@ -114,7 +114,7 @@ def test_a_pipe_is_read_as_a_shell_gives_it(tmp_path, text):
 
 
 def test_the_later_of_two_differing_objects_is_used_and_told():
-    """An object that is there twice is no reason to count its devices twice."""
+    """An object that appears twice is no reason to count its devices twice."""
     one = "apiVersion: v1\nkind: Node\nmetadata: {name: n}\n"
     cluster = load_texts({"a.yaml": one, "b.yaml": one.replace("{name: n}", "{name: n, labels: {a: b}}")})
     assert cluster.nodes[0].metadata.labels == {"a": "b"}
@@ -124,7 +124,7 @@ def test_the_later_of_two_differing_objects_is_used_and_told():
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        ("/does/not/exist", "nothing at"),
+        ("/does/not/exist", "no file or folder"),
         ("sample:nope", "samples: "),
     ],
 )

@@ -53,7 +53,7 @@ def read_hwloc(root: Element, source: str) -> Inventory:
     version = root.get("version")
     machine = next(root.named("object"), None)
     if root.tag != "topology" or machine is None:
-        raise SourceError("this is no hwloc XML: a <topology> with an <object> is expected", origin=Origin(source))
+        raise SourceError("this is not hwloc XML, which has a <topology> with an <object>", origin=Origin(source))
     written = unsigned_number(version.partition(".")[0])
     major = 1 if written is None else written
     walk = Walk(source, bits=major >= 3)
@@ -76,7 +76,7 @@ def read_hwloc(root: Element, source: str) -> Inventory:
             )
         )
     if not any(device.kind in ("gpu", "nic") for device in devices):
-        message = "the file holds no GPU and no NIC; hwloc leaves out PCI devices where it may not read them"
+        message = "the file has no GPU and no NIC; hwloc leaves out PCI devices that it may not read"
         advice = "Write it on the server itself, with: lstopo --whole-io topology.xml"
         findings.append(Finding("topology-without-devices", Severity.WARNING, source, message, advice, Origin(source)))
     return Inventory(source, FORMAT, devices, nodes, (*findings, *_strange(walk, major)))
@@ -87,7 +87,7 @@ def _refuse_twice(walk: Walk, devices: Iterable[tuple[Element, str, Place]]) -> 
     seen: dict[str, int] = {}
     for element, address, _ in devices:
         if address in seen:
-            walk.refuse(f"the address {address} is there twice (first on line {seen[address]})", element)
+            walk.refuse(f"the address {address} appears twice (first on line {seen[address]})", element)
         seen[address] = element.line
 
 
@@ -98,14 +98,14 @@ def _strange(walk: Walk, major: int) -> Iterator[Finding]:
     """
     advice = "Write the file again with: lstopo topology.xml"
     for kind, element in walk.unknown.items():
-        message = f"objects of the type {kind[:40]!r} are not known and passed over, with what they say"
+        message = f"objects of the type {kind[:40]!r} are not known, so dra-lab ignores them and their content"
         yield Finding("topology-unknown-object", Severity.WARNING, walk.source, message, advice, walk.origin(element))
     known = {number for _, number in walk.numa_nodes}
     # up to version 1 a machine of one NUMA node has no object for it
     for element, nodes in walk.nodesets if known or major >= 2 else ():
         if nodes and not nodes <= known:
             lost = ", ".join(map(str, sorted(nodes - known)[:8]))
-            message = f"its nodeset names the NUMA nodes {lost}, which are not in the file"
+            message = f"its nodeset names the NUMA nodes {lost}, which the file does not contain"
             found = Finding("topology-nodes-missing", Severity.WARNING, walk.source, message, advice)
             yield dataclasses.replace(found, origin=walk.origin(element, "nodeset"))
             break
@@ -222,7 +222,7 @@ def _cpu_nodes(walk: Walk) -> tuple[CpuNode, ...]:
     served = {cpu for element in main for cpu in mask_numbers(element.get("cpuset")) or ()}
     for element, number in walk.numa_nodes:
         if number in seen:
-            walk.refuse(f"NUMA node {number} is there twice (first on line {seen[number].line})", element)
+            walk.refuse(f"NUMA node {number} appears twice (first on line {seen[number].line})", element)
         seen[number] = element
         if element.get("subtype") in _OTHER_MEMORY:
             continue

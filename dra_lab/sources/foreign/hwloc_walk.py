@@ -120,7 +120,7 @@ def _check_nesting(walk: Walk, element: Element) -> None:
     barred = (*barred, "Machine") if kind != "System" else barred  # of version 1: several machines as one
     for child in element.named("object"):
         if child.get("type") in barred:
-            walk.refuse(f"it stands inside the {kind} of line {element.line}, where none can be", child)
+            walk.refuse(f"it is inside the {kind} of line {element.line}, where it cannot be", child)
 
 
 def _check_masks(walk: Walk, element: Element) -> None:
@@ -156,9 +156,9 @@ def _bridge(walk: Walk, element: Element, at: Place) -> Place:
             walk.refuse(f"bridge_pci of a host bridge is {element.get('bridge_pci')[:40]!r}", element)
         name = f"pci{int(buses[1], 16):04x}:{buses[2].lower()}"
         if at.root is not None:
-            walk.refuse(f"the root {name} stands inside another one, {at.root.value}", element)
+            walk.refuse(f"the root {name} is inside another root, {at.root.value}", element)
         if name in walk.roots:
-            walk.refuse(f"the root {name} is there twice (first on line {walk.roots[name]})", element)
+            walk.refuse(f"the root {name} appears twice (first on line {walk.roots[name]})", element)
         walk.roots[name] = element.line
         root = Fact(name, walk.origin(element, "bridge_pci"))
         return Place(at.package, at.numa_ancestor, at.nodeset, at.place, root)
@@ -177,5 +177,5 @@ def _pci_device(walk: Walk, element: Element, at: Place) -> None:
     if len(walk.found) >= MAX_DEVICES:
         walk.refuse(f"there are more than {MAX_DEVICES} PCI devices, which is the limit", element)
     if at.root is not None and str(at.root.value)[3:].partition(":")[0] != address.partition(":")[0]:
-        walk.refuse(f"the device is of another PCI domain than its host bridge, {at.root.value}", element)
+        walk.refuse(f"the device has another PCI domain than its host bridge, {at.root.value}", element)
     walk.found.append((element, address, at))

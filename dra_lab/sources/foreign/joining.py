@@ -8,7 +8,7 @@ from dra_lab.errors import SourceError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.sources.foreign.inventory import FACTS, CpuNode, Fact, Inventory, InventoryDevice
 
-_ADVICE = "Give files that were written on one server, of one state."
+_ADVICE = "Give files that were written on the same server, without a change in between."
 
 
 def join(inventories: Sequence[Inventory]) -> Inventory:
@@ -20,7 +20,7 @@ def join(inventories: Sequence[Inventory]) -> Inventory:
     they are not of one server.
     """
     if not inventories:
-        raise SourceError("there is no topology file to read")
+        raise SourceError("give a topology file")
     # files with addresses first, so that the others have something to meet; the order is kept otherwise
     ordered = sorted(inventories, key=lambda inventory: not _addressed(inventory))
     whole = ordered[0]
@@ -43,13 +43,16 @@ def _joined(whole: Inventory, other: Inventory) -> Inventory:
         found = next((at[key] for key in _keys(device) if key in at), None)
         if found is None:
             if device.kind in ("gpu", "nic") and not device.text("address") and _addressed(whole):
-                what = f"{device.name} is not in {whole.source}: the files are not of one server, or one is cut"
+                what = (
+                    f"{device.name} is not in {whole.source}, so the files are from different servers or one is "
+                    "incomplete"
+                )
                 raise SourceError(f"{what}. {_ADVICE}", origin=device.origin)
             devices.append(device)
             continue
         devices[found] = _merged(devices[found], device, findings)
     if _addressed(whole) and _addressed(other) and len(devices) == len(whole.devices) + len(other.devices):
-        what = f"{other.source} and {whole.source} have no PCI address in common: they are not of one server"
+        what = f"{other.source} and {whole.source} have no PCI address in common, so they are from different servers"
         raise SourceError(f"{what}. {_ADVICE}", origin=Origin(other.source))
     nodes = _nodes(whole.cpu_nodes, other.cpu_nodes, findings)
     return Inventory(whole.source, whole.format, tuple(devices), nodes, tuple(findings))
@@ -97,7 +100,7 @@ def _contradiction(subject: str, name: str, old: Fact, new: Fact) -> Finding:
         "topology-contradiction",
         Severity.WARNING,
         subject,
-        f"its {name} is {old.value} in {old.origin}, but {new.value} here; the first is used",
+        f"its {name} is {old.value} in {old.origin}, but {new.value} here; dra-lab uses the first",
         _ADVICE,
         new.origin,
     )

@@ -75,7 +75,7 @@ def overlaid(cluster: Cluster, files: Sequence[str]) -> Cluster:
 def _of_paths(files: str, text: str) -> Inventory:
     paths = _listed(files)
     if not paths:
-        raise SourceError(f"{text!r} names no file; write {TOPOLOGY}FILE, or {TOPOLOGY}FILE,FILE*8 for 8 nodes")
+        raise SourceError(f"{text!r} contains no file name; write {TOPOLOGY}FILE, or {TOPOLOGY}FILE,FILE*8 for 8 nodes")
     return read_inventory(*paths)
 
 

@@ -66,16 +66,15 @@ def read_nccl(root: Element, source: str) -> Inventory:
     """
     if root.tag != "system":
         raise SourceError(
-            f"this is no topology of NCCL: <system> is expected, got <{root.tag[:40]}>", origin=Origin(source)
+            f"this is not a topology of NCCL: expected <system>, got <{root.tag[:40]}>", origin=Origin(source)
         )
     walk = _Walk(source)
     hosts = {cpu.get("host_hash"): cpu for cpu in root.named("cpu")}
     if len(hosts) > 1:
-        what = (
-            f"the file describes {len(hosts)} hosts (host_hash) that one NVLink domain joins, and one host is asked for"
-        )
+        what = f"the file describes {len(hosts)} hosts (host_hash) of one NVLink domain, and dra-lab needs one host"
         raise SourceError(
-            f"{what}; write it with NCCL_MNNVL_ENABLE=0 beside NCCL_TOPO_DUMP_FILE, or leave one host's <cpu> in it",
+            f"{what}; write it with NCCL_MNNVL_ENABLE=0 in addition to NCCL_TOPO_DUMP_FILE, or keep only the <cpu> "
+            "elements of one host",
             origin=walk.origin(list(hosts.values())[1], "host_hash"),
         )
     _check(walk, root)
@@ -83,11 +82,9 @@ def read_nccl(root: Element, source: str) -> Inventory:
     twice = {node.numa_node for node in nodes if sum(node.numa_node == other.numa_node for other in nodes) > 1}
     if twice:
         again = [cpu for cpu in root.named("cpu") if cpu.get("numaid") == str(min(twice))][-1]
-        walk.refuse(f"NUMA node {min(twice)} is there twice", again)
+        walk.refuse(f"NUMA node {min(twice)} appears twice", again)
     if not walk.found and not walk.bare:
-        raise SourceError(
-            "there is no <pci> with a GPU or NIC below a <cpu> in it", origin=Origin(source, line=root.line)
-        )
+        raise SourceError("it has no <cpu> with a <pci> of a GPU or NIC", origin=Origin(source, line=root.line))
     switches = nearest_switches([(address, ("", *bridges)) for _, address, _, bridges in walk.found])
     devices = [_device(walk, *found, switches.get(found[1], "")) for found in walk.found]
     devices = _with_vendors(devices)
@@ -100,11 +97,11 @@ def _check(walk: _Walk, element: Element) -> None:
     """Refuse a <cpu> inside another element and a <net> that is there twice: lines are missing, mixed up or doubled."""
     for child in element.children:
         if child.tag == "cpu" and element.tag != "system":
-            walk.refuse(f"it stands inside the <{element.tag[:40]}> of line {element.line}, where none can be", child)
+            walk.refuse(f"it is inside the <{element.tag[:40]}> of line {element.line}, where it cannot be", child)
         if child.tag == "net" and child.get("name"):
             line = walk.nets.setdefault((child.get("name"), child.get("dev"), child.get("port")), child.line)
             if line != child.line:
-                walk.refuse(f"{child.get('name')[:40]} is there twice (first on line {line})", child)
+                walk.refuse(f"{child.get('name')[:40]} appears twice (first on line {line})", child)
         _check(walk, child)
 
 
@@ -115,8 +112,8 @@ def _findings(walk: _Walk, source: str) -> Iterator[Finding]:
             "topology-invented-switches",
             Severity.NOTE,
             source,
-            "its switches have addresses in the domain ffff: the file's author invented them, drivers do not see them",
-            "They serve as switches that kube-scheduler cannot be told about; PCIe roots are not known.",
+            "its switches have made-up addresses in the PCI domain ffff, so drivers do not see these switches",
+            "The planner uses them as switches, but a manifest cannot name them; PCIe roots are not known.",
             walk.origin(invented[0]),
         )
     if walk.repeated:
@@ -125,7 +122,7 @@ def _findings(walk: _Walk, source: str) -> Iterator[Finding]:
             "topology-repeated-bridge",
             Severity.NOTE,
             source,
-            f"the bridge {first.get('busid')[:40]} is there twice; both are read as different bridges",
+            f"the bridge {first.get('busid')[:40]} appears twice; dra-lab reads them as two bridges",
             "If they are one switch, write the file again with the environment variable NCCL_TOPO_DUMP_FILE set.",
             walk.origin(first),
         )
@@ -135,7 +132,7 @@ def _findings(walk: _Walk, source: str) -> Iterator[Finding]:
             "topology-nic-without-net",
             Severity.WARNING,
             source,
-            "a <nic> has no <net> in it: the name of the NIC, or all of it, is missing",
+            "a <nic> contains no <net>, so the name of the NIC or the NIC itself is missing",
             "Write the file again with the environment variable NCCL_TOPO_DUMP_FILE set.",
             walk.origin(empty[0]),
         )
@@ -186,7 +183,7 @@ def _own_address(walk: _Walk, element: Element, address: str, code: str) -> str:
     """
     if code != _BRIDGE:
         if address in walk.seen:
-            walk.refuse(f"the address {address} is there twice (first on line {walk.seen[address]})", element)
+            walk.refuse(f"the address {address} appears twice (first on line {walk.seen[address]})", element)
         walk.seen[address] = element.line
     elif walk.bridges.setdefault(address, element.line) != element.line:
         walk.repeated.append(element)

@@ -79,7 +79,7 @@ def _groups(matrix: Matrix, letters: Sequence[str]) -> dict[str, tuple[str, str]
         for name, row in matrix.rows.items():
             for other, letter in zip(matrix.names, row, strict=True):
                 if spelt(letter) in ("NODE", "SYS") and group[name] is group[other]:
-                    what = f"{name} is {letter} to {other}, but others tie both to one PCIe root"
+                    what = f"{name} is {letter} to {other}, but other entries put both on one PCIe root"
                     matrix.refuse(what, matrix.lines[name])
     order = {name: index for index, name in enumerate(matrix.names)}
     first = {id(members): min(members, key=order.__getitem__) for members in group.values()}
@@ -90,7 +90,7 @@ def _affinity(matrix: Matrix, name: str) -> tuple[int, ...]:
     text = matrix.tails[name].get("NUMA Affinity", "")
     nodes = list_numbers(text) if text else ()
     if nodes is None:
-        matrix.refuse(f"{text[:40]!r} is no list of NUMA nodes", matrix.lines[name])
+        matrix.refuse(f"{text[:40]!r} is not a list of NUMA nodes", matrix.lines[name])
     return nodes
 
 
@@ -138,8 +138,9 @@ def _tell_several_nodes(matrix: Matrix, with_cpus: Mapping[str, tuple[int, ...]]
                 "topology-several-numa-nodes",
                 Severity.WARNING,
                 ", ".join(names),
-                f"the NUMA affinity is {text}, several nodes that may all have CPUs, so the NUMA node is not known",
-                "Give an hwloc XML beside it: lstopo topology.xml",
+                f"the NUMA affinity is {text}, which are several nodes that may all have CPUs, so the NUMA node is "
+                "not known",
+                "Give an hwloc XML as well: lstopo topology.xml",
                 matrix.origin(names[0], "NUMA Affinity"),
             )
         )
@@ -184,7 +185,7 @@ def _check_numa(
                     Severity.WARNING,
                     name,
                     f"{name} and {other} share a PCIe root, but their NUMA affinity is {here} and {there}",
-                    "One of both is wrong; a virtual machine's firmware often gives such answers.",
+                    "One of the two is wrong. The firmware of virtual machines often reports such values.",
                     matrix.origin(name, "NUMA Affinity"),
                 )
             )
@@ -198,8 +199,8 @@ def _tell_hidden(matrix: Matrix, roots: Mapping[str, tuple[str, str]], findings:
                 "topology-hidden-by-nvlink",
                 Severity.NOTE,
                 ", ".join(hidden),
-                "the letters of NVLink hide whether these GPUs share a PCIe root with each other",
-                "Write the file with: nvidia-smi topo -mp, or give an hwloc XML beside it.",
+                "the table shows NVLink for these GPUs, so it does not show whether they share a PCIe root",
+                "Write the file with: nvidia-smi topo -mp, or give an hwloc XML as well.",
                 Origin(matrix.source, line=matrix.header),
             )
         )
@@ -225,8 +226,8 @@ def _cpu_nodes(matrix: Matrix, numa_of: Mapping[str, Fact | None], findings: lis
                     "topology-cpus-cut",
                     Severity.NOTE,
                     f"NUMA node {numa}",
-                    "the list of its CPUs is cut or broken in this text, so the number of CPUs is not known",
-                    "Give an hwloc XML beside it: lstopo topology.xml",
+                    "the list of its CPUs is incomplete or broken in this text, so the number of CPUs is not known",
+                    "Give an hwloc XML as well: lstopo topology.xml",
                     matrix.origin(cut, "CPU Affinity"),
                 )
             )

@@ -107,11 +107,11 @@ def with_overlay(cluster: Cluster, inventory: Inventory, *, nodes: Sequence[str]
     told = reading.findings(overlays)
     if not told:
         why = (
-            "no node has all its addresses in it"
+            "the file does not contain all PCI addresses of any node"
             if reading.by_address
-            else "it holds no PCI addresses; give an hwloc XML of such a node"
+            else "it contains no PCI addresses; give an hwloc XML of such a node"
         )
-        raise InputError(f"{inventory.source} fits no node of {cluster.name or 'the cluster'}: {why}")
+        raise InputError(f"{inventory.source} matches no node of {cluster.name or 'the cluster'}: {why}")
     return dataclasses.replace(cluster, overlays=overlays, findings=(*cluster.findings, *told, *inventory.findings))
 
 
@@ -187,14 +187,16 @@ def _contradictions(subject: str, driver: str, lookup: Lookup, facts: Mapping[st
             continue
         values = found[1] if isinstance(found[1], tuple) else (found[1],)
         if fact.value not in values:
-            message = f"it publishes {found[0]} {found[1]}, but the file says {fact.value}; what is published is used"
-            advice = "One of both is wrong, or the file is of another machine."
+            message = (
+                f"it publishes {found[0]} {found[1]}, but the file says {fact.value}; dra-lab uses the published value"
+            )
+            advice = "One of the two is wrong, or the file is from another machine."
             yield Finding("overlay-contradiction", Severity.WARNING, subject, message, advice, fact.origin)
 
 
 def _of_another_kind(subject: str, known: InventoryDevice) -> Finding:
-    message = f"the file has a {known.kind} at its address; nothing is taken from there for it"
-    advice = "The file is of another machine, or its classes of devices are wrong."
+    message = f"the file has a {known.kind} at its address, so dra-lab does not use the file for this device"
+    advice = "The file is from another machine, or its device classes are wrong."
     return Finding("overlay-contradiction", Severity.WARNING, subject, message, advice, known.origin)
 
 
@@ -228,6 +230,6 @@ def _named(inventory: Inventory, nodes: Sequence[str]) -> Finding:
         "overlay",
         Severity.WARNING,
         inventory.source,
-        f"places that no driver publishes are taken from this file on {where}; kube-scheduler does not see them",
-        "A plan may rest on them; a manifest says them only by naming devices or other attributes.",
+        f"on {where}, this file adds places that no driver publishes; kube-scheduler does not see them",
+        "A plan may depend on them. A manifest can express them only by naming devices or other attributes.",
     )

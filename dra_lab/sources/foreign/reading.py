@@ -41,12 +41,12 @@ def decode_inventory(data: bytes, source: str) -> Inventory:
         root = parse_xml(plain, source, None if plain is data else "utf-8")
         reader = _XML.get(root.tag)
         if reader is None:
-            what = f"the outermost element is <{root.tag[:40]}>; read are {_KNOWN}"
+            what = f"the outermost element is <{root.tag[:40]}>; dra-lab reads {_KNOWN}"
             raise SourceError(what, origin=Origin(source, line=root.line))
         return reader(root, source)
     text = plain.decode(errors="replace")
     if not looks_like_topo(text):
-        raise SourceError(f"this is none of the topology formats that are read: {_KNOWN}", origin=Origin(source))
+        raise SourceError(f"dra-lab does not read this topology format; it reads {_KNOWN}", origin=Origin(source))
     return read_topo(text, source)
 
 
@@ -67,5 +67,5 @@ def _bytes(path: str | Path) -> bytes:
         return read_bytes(expanded(path), MAX_BYTES)
     except SourceError as error:
         # a name with a star is rarely a file's: it is the number of nodes, mistyped
-        advice = "; behind * stands the number of nodes, for example *8" if "*" in Path(path).name else ""
+        advice = "; write the number of nodes after *, for example *8" if "*" in Path(path).name else ""
         raise SourceError(f"{error.message}{advice}") from None

@@ -58,7 +58,7 @@ def make_cluster(
     if not 1 <= count <= MAX_NODES:
         raise InputError(f"count is {count}; give 1 to {MAX_NODES:,} nodes")
     if not _SUBDOMAIN.fullmatch(node):
-        raise InputError(f"{node!r} cannot begin the name of a node; use small letters, digits and -")
+        raise InputError(f"{node!r} cannot begin the name of a node; use lower-case letters, digits and -")
     made = _Made(inventory, found)
     _make_devices(made, rules)
     _make_cpus(made, rules)
@@ -81,7 +81,7 @@ def _chosen(inventory: Inventory, drivers: Sequence[str], found: Vendors) -> tup
     can = tuple(driver for driver in known_drivers() if profile(driver).made)
     unknown = [driver for driver in drivers if driver not in can]
     if unknown:
-        raise InputError(f"no slices can be made for the driver {unknown[0]!r}; it is known for: {', '.join(can)}")
+        raise InputError(f"dra-lab cannot make slices for the driver {unknown[0]!r}; it can for: {', '.join(can)}")
     if drivers:
         return tuple(dict.fromkeys(drivers))
     gpu_drivers = [driver for device in inventory.of("gpu") for driver in drivers_of(found.of(device))]
@@ -92,7 +92,7 @@ def _chosen(inventory: Inventory, drivers: Sequence[str], found: Vendors) -> tup
 def _rules(drivers: Iterable[str], cpu_mode: str) -> Iterator[tuple[str, MadeDevice]]:
     modes = {rule.mode for rule in profile("dra.cpu").made}
     if cpu_mode not in modes:
-        raise InputError(f"cpu_mode is {cpu_mode!r}; it is one of {', '.join(sorted(modes))}")
+        raise InputError(f"cpu_mode is {cpu_mode!r}; use one of {', '.join(sorted(modes))}")
     return ((d, rule) for d in drivers for rule in profile(d).made if rule.mode in ("", cpu_mode))
 
 
@@ -215,7 +215,7 @@ def _findings(made: _Made, rules: Sequence[tuple[str, MadeDevice]]) -> Iterator[
         "made-from-file",
         Severity.WARNING,
         source,
-        f"{what} made from this file; no driver has published {'it' if count == 1 else 'them'}",
+        f"{what} made from this file, and no driver has published {'it' if count == 1 else 'them'}",
         "Compare with `kubectl get resourceslices -o yaml` once the drivers run.",
     )
     for driver, rule in rules:
@@ -223,8 +223,11 @@ def _findings(made: _Made, rules: Sequence[tuple[str, MadeDevice]]) -> Iterator[
             yield Finding("made-as-documented", Severity.NOTE, driver, rule.note)
     invented = [d for d in made.inventory.devices if d.text("rootGroup") and not d.text("pcieRoot")]
     if invented:
-        message = "the names of PCIe roots (root-...) are made up: the file tells which devices share one, not its name"
-        advice = "Do not write them into selectors; give an hwloc XML beside it."
+        message = (
+            "the names of PCIe roots (root-...) are made up, because the file says which devices share a "
+            "root but not its name"
+        )
+        advice = "Do not use them in selectors, or give an hwloc XML as well."
         yield Finding("made-root-names", Severity.WARNING, source, message, advice, invented[0].origin)
     yield from vendor_findings(made.inventory, made.vendors)
     yield from _not_made(made, rules)
@@ -234,8 +237,11 @@ def _not_made(made: _Made, rules: Sequence[tuple[str, MadeDevice]]) -> Iterator[
     left_out: dict[tuple[str, str], list[InventoryDevice]] = {}
     for device in made.unused:
         if device.value("management"):
-            message = "it manages the NVSwitches and is no network; it is left out, but DRANET may publish it"
-            advice = "A selector for RDMA alone would match it: ask for the model, or for the PCIe root of a GPU."
+            message = (
+                "it manages the NVSwitches and is not a network device; dra-lab leaves it out, but DRANET "
+                "may publish it"
+            )
+            advice = "A selector for RDMA alone would match it. Select the model as well, or the PCIe root of a GPU."
             yield Finding("made-management-nic", Severity.WARNING, device.name, message, advice, device.origin)
             continue
         left_out.setdefault((device.kind, made.vendors.of(device) if device.kind == "gpu" else ""), []).append(device)
@@ -244,7 +250,7 @@ def _not_made(made: _Made, rules: Sequence[tuple[str, MadeDevice]]) -> Iterator[
     chosen = {driver for driver, _ in rules}
     for node in made.inventory.cpu_nodes:
         if node.cpus is None and "dra.cpu" in chosen:
-            message = "its CPUs are not known from the file, so no CPU device is made"
+            message = "the file does not say its CPUs, so dra-lab makes no CPU device"
             yield Finding("made-without-cpus", Severity.NOTE, f"NUMA node {node.numa_node}", message, "", node.origin)
 
 
@@ -262,6 +268,6 @@ def _left_out(
     subject = ", ".join([*names, "..."] if len(devices) > _MOST_NAMED else names)
     publishing = drivers_of(vendor) if kind == "gpu" else ("dra.net",)
     advice = f"To plan for {what}, choose {' or '.join(publishing)} too." if publishing else ""
-    message = f"the chosen drivers ({_listed(rules)}) do not publish {what}; {are} left out"
+    message = f"the chosen drivers ({_listed(rules)}) do not publish {what}, so {are} left out"
     severity = Severity.WARNING if any(rule.of == kind for _, rule in rules) else Severity.NOTE
     return Finding("made-left-out", severity, subject, message, advice, devices[0].origin)

@@ -23,7 +23,7 @@ _LETTERS = (*SAME_NODE, "SYS", "SOC", "X")
 NVLINK = re.compile(r"NV\d+", re.ASCII)
 # the escape itself is often lost in copies, or spelt ^[
 _ESCAPES = re.compile(r"(?:\x1b|\^\[)?\[[0-9;]{0,8}m|\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f]")
-_ADVICE = "save it anew with: nvidia-smi topo -m > topo.txt"
+_ADVICE = "save it again with: nvidia-smi topo -m > topo.txt"
 _GPU_TABLE = re.compile(r"\d+|XGMI|PCIE|True|False", re.ASCII).fullmatch
 """Cells of `rocm-smi --showtopo`: weights, hops, link types, access."""
 _TAIL = ("CPU Affinity", "NUMA Affinity", "GPU NUMA ID")
@@ -95,23 +95,25 @@ def read_matrix(text: str, source: str) -> Matrix:
         elif cells and cells[0].startswith("Legend"):
             in_matrix = False
         elif cells and in_matrix and len(matrix.rows) < len(matrix.names):
-            what = f"{' '.join(cells)[:40]!r} stands between the rows and is none, so lines were wrapped or mixed"
+            what = f"{' '.join(cells)[:40]!r} is between the rows and is not a row, so lines were wrapped or mixed"
             matrix.refuse(what, number)
     if matrix is None:
         raise SourceError(
-            "there is no matrix with a column GPU0 in it; write the file with: nvidia-smi topo -m > topo.txt",
+            "it contains no matrix with a column GPU0; write the file with: nvidia-smi topo -m > topo.txt",
             origin=Origin(source),
         )
     missing = [name for name in matrix.names if name not in matrix.rows]
     if missing:
-        matrix.refuse(f"the matrix has a column but no row for {', '.join(missing)}, so it was cut", matrix.header)
+        matrix.refuse(
+            f"the matrix has a column but no row for {', '.join(missing)}, so it is incomplete", matrix.header
+        )
     return matrix
 
 
 def _row(matrix: Matrix, cells: Sequence[str], line: int) -> None:
     name, letters, rest = cells[0], cells[1 : len(matrix.names) + 1], cells[len(matrix.names) + 1 :]
     if name in matrix.rows:
-        matrix.refuse(f"the row {name} is there twice", line)
+        matrix.refuse(f"the row {name} appears twice", line)
     if len(letters) < len(matrix.names):
         matrix.refuse(f"the row {name} has {len(letters)} of {len(matrix.names)} cells", line)
     wrong = next((cell for cell in letters if not _is_letter(cell)), None)
@@ -119,7 +121,7 @@ def _row(matrix: Matrix, cells: Sequence[str], line: int) -> None:
         what = f"{wrong[:40]!r} in the row {name} is none of NV#, {', '.join(_LETTERS)}"
         # rocm-smi --showtopo has rows of the same names
         advice = (
-            "this is another tool's table; of AMD's GPUs give lstopo topology.xml" if _GPU_TABLE(wrong) else _ADVICE
+            "this table is from another tool; for AMD GPUs give lstopo topology.xml" if _GPU_TABLE(wrong) else _ADVICE
         )
         matrix.refuse(what, line, advice)
     if len(rest) > len(matrix.tail):

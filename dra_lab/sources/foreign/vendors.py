@@ -52,7 +52,7 @@ def vendors(inventory: Inventory, drivers: Sequence[str]) -> Vendors:
         elif by_class:
             assumed[device.name], because[device.name] = by_class, f"their PCI class is {code}"
         else:
-            assumed[device.name], because[device.name] = NVIDIA, "NVIDIA is assumed where a file says nothing"
+            assumed[device.name], because[device.name] = NVIDIA, "NVIDIA is the default if a file does not say"
     return Vendors(assumed, because, bool(named))
 
 

@@ -50,7 +50,7 @@ def parse_xml(data: bytes, source: str, encoding: str | None = None) -> Element:
     try:
         reader.parser.Parse(data, True)
     except expat.ExpatError as error:
-        what = expat.ErrorString(error.code) or "it is no XML"
+        what = expat.ErrorString(error.code) or "it is not XML"
         raise SourceError(
             f"the XML is broken: {what}; write the file again with the tool that made it",
             origin=Origin(source, line=error.lineno),
@@ -58,7 +58,7 @@ def parse_xml(data: bytes, source: str, encoding: str | None = None) -> Element:
     except (ValueError, LookupError) as error:
         raise SourceError(f"the XML is broken: {error}", origin=Origin(source)) from None
     if reader.root is None:
-        raise SourceError("the XML has no element", origin=Origin(source))
+        raise SourceError("the XML is empty", origin=Origin(source))
     return reader.root
 
 
@@ -89,7 +89,7 @@ class _Reader:
         if self.count > MAX_ELEMENTS:
             self._refuse(f"it has more than {MAX_ELEMENTS:,} elements, which is the limit")
         if len(self.open) >= MAX_DEPTH:
-            self._refuse(f"more than {MAX_DEPTH} elements stand inside each other, which is the limit")
+            self._refuse(f"more than {MAX_DEPTH} elements are nested, which is the limit")
         element = Element(tag, attributes, self.parser.CurrentLineNumber)
         if self.open:
             self.open[-1].children.append(element)
@@ -107,11 +107,14 @@ class _Reader:
     def _doctype(self, _name: str, _system: str | None, _public: str | None, has_internal_subset: bool) -> None:  # noqa: FBT001 - the signature is expat's
         if has_internal_subset:
             self._refuse(
-                "it declares markup of its own (an internal DTD), which topology files never do; it is not read"
+                "it declares its own markup (an internal DTD), which topology files never do, so dra-lab does not "
+                "read it"
             )
 
     def _entity(self, *_declared: object) -> None:
-        self._refuse("it uses an entity of its own, which topology files never do; it is not read")
+        self._refuse("it uses its own entity, which topology files never do, so dra-lab does not read it")
 
     def _outside(self, *_reference: object) -> int:
-        self._refuse("it refers to something outside the file, which topology files never do; it is not read")
+        self._refuse(
+            "it refers to something outside the file, which topology files never do, so dra-lab does not read it"
+        )

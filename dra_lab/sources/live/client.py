@@ -99,7 +99,7 @@ class ReadingClient:
             if not error.silent:
                 raise
             # An API server begins the answer to a watch at once; only then may it be silent.
-            raise Unreachable(f"{self.server} does not begin to answer", passing=True) from None
+            raise Unreachable(f"{self.server} does not answer", passing=True) from None
         socket = getattr(response.connection, "sock", None)
         if socket is not None:
             socket.settimeout(self.limits.idle)
@@ -153,7 +153,9 @@ class ReadingClient:
                 parts.append(part)
                 size += len(part)
                 if size > self.limits.body:
-                    raise SourceError(f"{self.server} answers more than {self.limits.body >> 20:,} MiB to one request")
+                    raise SourceError(
+                        f"{self.server} sends more than {self.limits.body >> 20:,} MiB in answer to one request"
+                    )
         except (SourceError, Cancelled):
             response.close()
             raise
@@ -204,7 +206,7 @@ class Stream:
             for part in self._parts():
                 *whole, rest = (rest + part).split(b"\n")
                 if len(rest) > self._limit:
-                    raise Unreachable(f"{self._server} sends a line without an end", passing=True)
+                    raise Unreachable(f"{self._server} sends a line that does not end", passing=True)
                 yield from filter(None, whole)
         except SourceError:
             raise

@@ -37,7 +37,7 @@ def connected(context: Context, limits: Limits, cancel: threading.Event) -> Read
             raise Cancelled(f"connecting to {context.source} was cancelled")
         if time.monotonic() > end:
             raise SourceError(
-                f"{context.source}: the plug-in that gives its credentials did not end within {limits.overall:g} s; "
-                f"see what it waits for with: kubectl get nodes{context.option}"
+                f"{context.source}: its credential plug-in did not finish within {limits.overall:g} s; see what it "
+                f"waits for: kubectl get nodes{context.option}"
             )
     return made.result()

@@ -87,7 +87,7 @@ def connect(context: Context) -> Connection:
         raise
     except Exception as error:  # noqa: BLE001  files, YAML, certificates, plug-ins: all of it is the kubeconfig's
         words = f"the context {context.name!r} cannot be used: {_words(error)}"
-        raise SourceError(f"{words}; see whether it works with: kubectl get nodes{context.option}") from None
+        raise SourceError(f"{words}; check whether this works: kubectl get nodes{context.option}") from None
     server = bare_server(configuration.host) or context.server
     pool = client.rest_client.pool_manager
     return Connection(pool, configuration, server, f"dra-lab/{__version__}", Sockets(pool), acts_as)
@@ -111,8 +111,8 @@ def _configure(context: Context, configuration: Any) -> Settings:
     if command and not configuration.api_key and not configuration.cert_file:
         hint = _hint(plugin.get("installHint") if isinstance(plugin, dict) else "")
         raise SourceError(
-            f"the plug-in {command!r} that the context {context.name!r} gets its credentials from gave none; is it "
-            f"installed, are you logged in? It says why with: kubectl get nodes{context.option}{hint}"
+            f"the credential plug-in {command!r} of the context {context.name!r} returned no credentials; is it "
+            f"installed, and are you logged in? To see its message: kubectl get nodes{context.option}{hint}"
         )
     return user
 
@@ -136,9 +136,9 @@ def _configure_with_provider(context: Context, user: Settings, configuration: An
     provider = user["auth-provider"]
     name = provider.get("name") if isinstance(provider, dict) else provider
     raise SourceError(
-        f"the auth-provider {str(name)[:40]!r} that the context {context.name!r} gets its credentials from gave none; "
-        "log in again. Those of clouds (gcp, azure) left Kubernetes with 1.26: their command line writes an exec "
-        "plug-in instead (gke-gcloud-auth-plugin, kubelogin)"
+        f"the auth-provider {str(name)[:40]!r} of the context {context.name!r} returned no credentials; log in "
+        "again. Kubernetes 1.26 removed the auth-providers of clouds (gcp, azure); their command line writes an "
+        "exec plug-in instead (gke-gcloud-auth-plugin, kubelogin)"
     )
 
 
@@ -166,7 +166,7 @@ def _check(context: Context, configuration: Any) -> None:
 
     refused = f"the context {context.name!r} cannot be used: "
     if not str(configuration.host).startswith(("https://", "http://")):
-        raise SourceError(f"{refused}the server of its cluster is no URL that begins with https://")
+        raise SourceError(f"{refused}the server of its cluster is not a URL that begins with https://")
     if not configuration.verify_ssl:
         # it is told as a Finding, once and not with every request
         urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
@@ -175,7 +175,7 @@ def _check(context: Context, configuration: Any) -> None:
         if configuration.ssl_ca_cert and configuration.verify_ssl:
             trust.load_verify_locations(configuration.ssl_ca_cert)
     except ssl.SSLError:
-        raise SourceError(f"{refused}its certificate-authority (or -data) holds no certificate in PEM") from None
+        raise SourceError(f"{refused}its certificate-authority (or -data) contains no certificate in PEM") from None
     try:
         if configuration.cert_file:
             trust.load_cert_chain(configuration.cert_file, configuration.key_file, password=_no_password)
@@ -203,7 +203,7 @@ def _one_line(value: str, server: str) -> str:
     bare = value.strip()
     if not bare.isprintable() or not bare.isascii():
         raise SourceError(
-            f"the token for {server} has characters that no token has; is its file the right one? Log in again"
+            f"the token for {server} has characters that a token cannot have; is its file the right one? Log in again"
         )
     return bare
 

@@ -71,8 +71,8 @@ def find_context(name: str) -> Context:
             return context
     files = kubeconfig()
     if not known:
-        advice = "set KUBECONFIG, or log in so that a kubeconfig is written"
-        raise SourceError(f"there is no kubeconfig with a context at {files!r}; {advice}")
+        advice = "set KUBECONFIG, or log in to write a kubeconfig"
+        raise SourceError(f"there is no kubeconfig with a context in {files!r}; {advice}")
     names = ", ".join(sorted(context.name for context in known))
     if not name:
         raise SourceError(f"no current context is set in {files!r}; choose one of: {names}")

@@ -77,7 +77,7 @@ class ClusterFollower:
     ) -> None:
         """Prepare; nothing is connected to before `start`."""
         if not cluster.name.startswith(PREFIX) or not cluster.resource_versions:
-            raise InputError(f"{cluster.name!r} is no running cluster; load one with context:NAME to follow it")
+            raise InputError(f"{cluster.name!r} is not a running cluster; load one with context:NAME to follow it")
         self.following = Following(FollowState.CONNECTING)
         self._versions = dict(cluster.resource_versions)
         # topology files that are laid over it stay as they are
@@ -173,7 +173,7 @@ class ClusterFollower:
     def barred(self, watch: Watch, error: Refusal) -> None:
         """Events of a kind do not come: a finding says which right is missing."""
         kind, verb = watch.served.kind, "watch" if watch.version else "list"
-        lost = f"changes of {kind.plural} are not followed"
+        lost = f"dra-lab does not follow changes of {kind.plural}"
         if watch.version:
             self._now_read(watch)
         # what could not be read at all was told when the cluster was read
@@ -293,7 +293,9 @@ class ClusterFollower:
         if self._troubles:
             self._state(FollowState.LOST, next(iter(self._troubles.values())))
         elif len(self._barred) == len(self._watches):
-            words = next((f.message for f in self._barred.values() if f is not None), "nothing can be followed")
+            words = next(
+                (f.message for f in self._barred.values() if f is not None), "there is nothing that dra-lab can follow"
+            )
             self._state(FollowState.LOST, words)
         elif not self._waiting:
             self._state(FollowState.LIVE, "")

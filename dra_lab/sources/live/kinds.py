@@ -40,21 +40,26 @@ class Kind:
 
 KINDS = (
     Kind("ResourceSlice", ResourceSlice, "resourceslices", "no device of the cluster is known"),
-    Kind("DeviceClass", DeviceClass, "deviceclasses", "classes of requests are unknown, and with them what matches"),
+    Kind(
+        "DeviceClass",
+        DeviceClass,
+        "deviceclasses",
+        "it is not known which devices a request matches",
+    ),
     Kind(
         "ResourceClaim",
         ResourceClaim,
         "resourceclaims",
-        "which devices are in use is unknown; all of them look free",
+        "it is not known which devices are in use; all devices look free",
         namespaced=True,
-        lost_there="the devices that its claims hold look free",
+        lost_there="the devices of its claims look free",
     ),
     Kind("Node", Node, "nodes", "labels, taints and kubelet versions of nodes are unknown", ""),
     Kind(
         "DeviceTaintRule",
         DeviceTaintRule,
         "devicetaintrules",
-        "taints that rules put on devices are not taken into account",
+        "the plan ignores taints that rules add to devices",
     ),
     Kind(
         "Pod",
@@ -172,5 +177,5 @@ def _decoded(answer: bytes, model: type[Any], server: str) -> Any:
 def not_kubernetes(answer: bytes, server: str) -> Refusal:
     """Return the refusal of an answer that no API server gives: garbage, a login page, something in between."""
     begin = answer[:60].decode("utf-8", "replace")
-    message = f"{server} does not answer like an API server of Kubernetes; its answer begins with {begin!r}"
+    message = f"{server} does not answer like a Kubernetes API server; its answer begins with {begin!r}"
     return Refusal(200, "Garbage", "", f"{message}. Is there a proxy or a login page in between?")

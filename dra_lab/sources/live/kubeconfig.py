@@ -94,7 +94,7 @@ def _documents(paths: str) -> Iterator[tuple[Path, Settings]]:
         if document is None:
             continue
         if not isinstance(document, Mapping):
-            raise SourceError(f"{path!r} is no kubeconfig: it is not an object with contexts, clusters and users")
+            raise SourceError(f"{path!r} is not a kubeconfig, which is an object with contexts, clusters and users")
         yield file.absolute().parent, document
 
 
@@ -102,7 +102,7 @@ def _why(error: Exception) -> str:
     if isinstance(error, OSError):
         return error.strerror or type(error).__name__
     mark = getattr(error, "problem_mark", None)
-    return f"it is no valid YAML (line {mark.line + 1})" if mark else f"it is no valid YAML ({type(error).__name__})"
+    return f"it is not valid YAML (line {mark.line + 1})" if mark else f"it is not valid YAML ({type(error).__name__})"
 
 
 def _named(document: Settings, key: str, inner: str) -> Iterator[tuple[str, Settings]]:

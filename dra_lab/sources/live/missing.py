@@ -30,12 +30,10 @@ def right_missing(
     """Return what a 403 means for the plans made on the cluster; `lost` in place of what is lost without the kind."""
     where = f" in the namespace {namespace!r}" if namespace else ""
     who = f"the user {context.who!r}" if context.who else "the user"
-    advice = (
-        f"Ask for the right to {verb} {kind.resource}{where}, which this shows: {can_i(context, kind, namespace, verb)}"
-    )
+    advice = f"Ask for the right to {verb} {kind.resource}{where}. To check it: {can_i(context, kind, namespace, verb)}"
     if kind.name == "ResourceClaim" and not namespace and verb == "list":
         name = context.namespace or "NAME"
-        advice += f". Those of a namespace that you may list: --read-namespace {name} (in Python namespaces=)"
+        advice += f". To read one namespace that you may list: --read-namespace {name} (in Python namespaces=)"
     if error.detail:
         advice += f". The server says: {error.detail}"
     rank = _RANKS.get(kind.name, Severity.WARNING)
@@ -69,11 +67,11 @@ def rights_missing(context: Context, refused: Mapping[str, Refusal], counts: Map
     )
     detail = next((error.detail for error in refused.values() if " cannot list " not in error.detail), "")
     if detail:  # another right than those in the table, such as that to act as somebody else
-        return "\n".join((*table, f"The server says: {detail}. See it with:", can_i(context, kinds[0])))
+        return "\n".join((*table, f"The server says: {detail}. To see it:", can_i(context, kinds[0])))
     wanted = ",".join(kind.resource for kind in kinds)
     grant = f"kubectl create clusterrole {_ROLE} --verb=get,list,watch --resource={wanted}"
     bind = f"kubectl create clusterrolebinding {_ROLE} --clusterrole={_ROLE} --user={shlex.quote(who or 'NAME')}"
-    advice = "Let an administrator of the cluster give the rights with this command, then load it again:"
+    advice = "Ask an administrator of the cluster to grant the rights with this command, then load the cluster again:"
     return "\n".join((*table, advice, f"{grant}{context.option} && {bind}{context.option}"))
 
 
@@ -85,7 +83,7 @@ def not_read(context: Context, kind: Kind, error: SourceError, namespace: str = 
     """Return what a kind means that could not be read for another reason than a missing right."""
     where = f" of the namespace {namespace!r}" if namespace else ""
     message = f"{kind.plural}{where} could not be read: {_lost(kind, namespace)}"
-    advice = f"{error.message}. Read the cluster again when that has passed."
+    advice = f"{error.message}. Read the cluster again when the server works again."
     return Finding("kind-not-read", Severity.WARNING, kind.resource, message, advice, Origin(context.source))
 
 
@@ -97,12 +95,12 @@ def not_served(context: Context, served: Sequence[Served], release: str) -> tupl
         return ()
     of = f" of Kubernetes {release}" if release else ""
     message = (
-        f"the API server{of} does not serve {', '.join(kind.plural for kind in lacking)} in a version that is read "
-        f"({GROUP} v1, v1beta2, v1beta1), so it has no Dynamic Resource Allocation that could be planned for"
+        f"the API server{of} does not serve {', '.join(kind.plural for kind in lacking)} in a version that "
+        f"dra-lab reads ({GROUP} v1, v1beta2, v1beta1), so there is no Dynamic Resource Allocation to plan for"
     )
     advice = (
-        "DRA is on from Kubernetes 1.34; from 1.32 on, the gate DynamicResourceAllocation and --runtime-config do it. "
-        f"See: kubectl api-resources --api-group {GROUP}{context.option}"
+        "DRA is on from Kubernetes 1.34. In 1.32 and 1.33, turn it on with the gate DynamicResourceAllocation "
+        "and --runtime-config. To check: kubectl api-resources --api-group {GROUP}{context.option}"
     )
     return (Finding("dra-not-served", Severity.ERROR, GROUP, message, advice, Origin(context.source)),)
 
@@ -110,28 +108,34 @@ def not_served(context: Context, served: Sequence[Served], release: str) -> tupl
 def namespaces_only(context: Context, namespaces: Sequence[str]) -> Finding:
     """Return what it means that a person asked for the claims of some namespaces only."""
     names = ", ".join(namespaces)
-    message = f"only the ResourceClaims of {names} were read; devices that claims of other namespaces hold look free"
+    message = f"only the ResourceClaims of {names} were read, so devices in use by other namespaces look free"
     return Finding(
         "claims-some-namespaces",
         Severity.WARNING,
         "resourceclaims",
         message,
-        "Read the cluster without namespaces to know all that is in use.",
+        "Read the cluster without namespaces to see all devices in use.",
         Origin(context.source),
     )
 
 
 def namespace_empty(context: Context, namespace: str) -> Finding:
     """Return what it means that nothing is in a namespace: the server says the same of one that does not exist."""
-    message = f"the namespace {namespace!r} has no ResourceClaims, or does not exist: the server answers the same"
-    advice = f"See whether the name is right: kubectl get namespace {namespace}{context.option}"
+    message = (
+        f"the namespace {namespace!r} has no ResourceClaims or does not exist; the server gives the same "
+        "answer for both"
+    )
+    advice = f"Check the name: kubectl get namespace {namespace}{context.option}"
     return Finding("namespace-empty", Severity.NOTE, namespace, message, advice, Origin(context.source))
 
 
 def server_not_verified(context: Context, server: str) -> Finding:
     """Return what insecure-skip-tls-verify means."""
-    message = f"the certificate of {server} is not looked at (insecure-skip-tls-verify): others could answer for it"
-    advice = "Put certificate-authority-data in its place in the kubeconfig."
+    message = (
+        f"the certificate of {server} is not checked (insecure-skip-tls-verify), so another server could "
+        "answer in its place"
+    )
+    advice = "Use certificate-authority-data in the kubeconfig instead."
     return Finding("server-not-verified", Severity.NOTE, server, message, advice, Origin(context.source))
 
 
@@ -140,5 +144,5 @@ def refused_credentials(context: Context, error: Refusal) -> SourceError:
     who = f"of the user {context.who!r} " if context.user else ""
     return SourceError(
         f"{context.source}: the server refuses the credentials {who}(401 {error.detail or 'Unauthorized'}). Log in "
-        f"again, then see whether it works with: kubectl get resourceslices{context.option}"
+        f"again, then check: kubectl get resourceslices{context.option}"
     )

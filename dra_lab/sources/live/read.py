@@ -88,7 +88,7 @@ def cluster_of(reading: Reading, parts: dict[str, tuple[Any, ...]]) -> Cluster:
             counts = {name: len(listed.objects) for (name, _), listed in reading.listed.items()}
             raise SourceError(rights_missing(context, reading.refused, counts))
         found = "; ".join(f"{finding.message}. {finding.advice}" for finding in findings[:10]) or "the cluster has none"
-        raise SourceError(f"{context.source}: there are no ResourceSlices and no Nodes to be read: {found}")
+        raise SourceError(f"{context.source}: there are no ResourceSlices and no Nodes to read: {found}")
     return Cluster(
         parts["ResourceSlice"],
         parts["DeviceClass"],
@@ -136,7 +136,7 @@ def load_context(
     namespaces = tuple(dict.fromkeys((namespaces,) if isinstance(namespaces, str) else namespaces))
     for namespace in namespaces:
         if _NAMESPACE.fullmatch(namespace) is None:
-            raise InputError(f"{namespace!r} is no name of a namespace (lower case letters, digits and -)")
+            raise InputError(f"{namespace!r} is not a name of a namespace (lower-case letters, digits and -)")
     context = find_context(name.removeprefix("context:"))
     client = connected(context, limits or Limits(), cancel or threading.Event())
     try:

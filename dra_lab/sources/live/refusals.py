@@ -104,10 +104,14 @@ def unreachable_of(error: Exception, server: str) -> Unreachable:
             words = f"no TLS connection to {server}: {_words(cause)}; is this the port of the API server?"
             return Unreachable(words, passing=False)
     named = (
-        (urllib3.NameResolutionError, "its name is not known here", "check the server in the kubeconfig, or your VPN"),
-        (urllib3.ProxyError, "the proxy does not let it through", "check proxy-url, HTTPS_PROXY and NO_PROXY"),
+        (
+            urllib3.NameResolutionError,
+            "this machine cannot resolve its name",
+            "check the server in the kubeconfig, or your VPN",
+        ),
+        (urllib3.ProxyError, "the proxy refuses the connection", "check proxy-url, HTTPS_PROXY and NO_PROXY"),
         (urllib3.NewConnectionError, _of_system(causes), "is it running, and is the port right?"),
-        (urllib3.ConnectTimeoutError, "it does not answer in time", "is there a firewall, or a VPN to switch on?"),
+        (urllib3.ConnectTimeoutError, "it does not answer in time", "is there a firewall, or a VPN to turn on?"),
     )
     for kind, what, advice in named:
         if any(isinstance(cause, kind) for cause in causes):
@@ -116,7 +120,7 @@ def unreachable_of(error: Exception, server: str) -> Unreachable:
         return Unreachable(f"{server} stopped in the middle of an answer", passing=True, silent=True)
     words = _words(causes[-1])
     detail = "" if words == type(causes[-1]).__name__ else f" ({words})"
-    return Unreachable(f"the connection to {server} was cut{detail}", passing=True)
+    return Unreachable(f"the connection to {server} was interrupted{detail}", passing=True)
 
 
 def _of_system(causes: Iterable[BaseException]) -> str:

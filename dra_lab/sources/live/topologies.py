@@ -16,7 +16,7 @@ from dra_lab.sources.live.refusals import Refusal
 ATTEMPTS = 3
 """Fewer than for other kinds: what nobody needs holds nobody up, as a webhook of Kueue that is away would."""
 
-_LOST = "of labels that are the cluster's own it is not known whether they are levels of the fabric"
+_LOST = "dra-lab does not know whether the cluster's own labels are levels of the network"
 
 
 class _Version(msgspec.Struct):
@@ -61,7 +61,7 @@ def _of_group(client: ReadingClient, group: str, versions: tuple[str, ...]) -> l
             return []
         raise
     except (msgspec.MsgspecError, RecursionError):
-        raise SourceError(f"{client.server} answers with what is no list of topologies.{group}") from None
+        raise SourceError(f"{client.server} does not answer with a list of topologies.{group}") from None
     return [
         replace(item, metadata=replace(item.metadata, annotations={}), api_version=f"{group}/{version}")
         for item in listed.items
@@ -85,7 +85,7 @@ def _not_read(context: Context, group: str, error: SourceError) -> Finding:
     if isinstance(error, Refusal) and error.status == 403:
         who = f"the user {context.who!r}" if context.who else "the user"
         asked = f"kubectl auth can-i list {resource}{context.option}"
-        advice = f"Ask for the right to list {resource}, which this shows: {asked}"
+        advice = f"Ask for the right to list {resource}. To check it: {asked}"
         return Finding(
             "right-missing", Severity.NOTE, resource, f"{who} may not list {resource}: {_LOST}", advice, origin
         )

@@ -235,7 +235,7 @@ class Watch:
             raw = bytes(event.object)
             meta = _OBJECT.decode(raw).metadata if event.type != "ERROR" else _Meta()
         except (msgspec.MsgspecError, RecursionError):
-            raise Unreachable(f"{self.client.server} sends what is no event", passing=True) from None
+            raise Unreachable(f"{self.client.server} sends something that is not an event", passing=True) from None
         if event.type == "ERROR":
             raise status_of_event(raw)
         if went_back(meta.resource_version, self.version):
