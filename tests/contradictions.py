@@ -73,7 +73,7 @@ TEXT: tuple[Pair, ...] = (
         r"(?P<subject>[\w.-]+): this DeviceClass is not in the cluster and not documented",
     ),
     # proven / more fit
-    Pair("no more fit, and more fit", r"no more fit, proven", r"^ *warning: .*proof-withdrawn|nothing of it counts as"),
+    Pair("no more fit, and more fit", r"no more fit, proven", r"^ *warning: .*proof-withdrawn|nothing in it counts as"),
     Pair(
         "not one fits, and more fit",
         r"^Not one replica fits, proven",

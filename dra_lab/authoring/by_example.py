@@ -85,9 +85,9 @@ def by_example(
     places = localities(cluster, node)
     plain = ClaimSketch(name=name, requests=tuple(_request(cluster, group, release) for group in groups))
     sorts = _with_selectors(plain, [_sort_selector(group) for group in groups])
-    found = [("classes and counts", plain), ("this sort of devices", sorts)]
+    found = [("classes and counts", plain), ("same model and settings", sorts)]
     for level, links in _link_steps(groups, places):
-        found.append((f"together at the {LEVEL_WORDS[level]}", replace(sorts, links=links)))
+        found.append((f"together on one {LEVEL_WORDS[level]}", replace(sorts, links=links)))
     exact = [_exact_selector(group) for group in groups]
     if all(text is not None for text in exact):
         links = found[-1][1].links
@@ -104,7 +104,7 @@ def _groups(
     cluster: Cluster, node: str, devices: Collection[DeviceID], release: KubernetesRelease
 ) -> tuple[_Group, ...]:
     if not devices:
-        raise InputError("choose one device or more on the picture first")
+        raise InputError("select one or more devices in the picture first")
     cluster.node_named(node)
     here = localities(cluster, node)
     known = {item.id: item for item in catalogue(cluster).devices if item.id in here}
@@ -114,7 +114,9 @@ def _groups(
             by_class[_class_of(cluster, known, device, release)].append(known[device])
     missing = [str(device) for device in devices if device not in here]
     if missing:
-        raise InputError(f"node {node} does not see {', '.join(missing[:3])}; choose devices of its picture")
+        raise InputError(
+            f"node {node} does not see {', '.join(missing[:3])}; select devices in the picture of this node"
+        )
     names = Names()
     groups = []
     for device_class, chosen in by_class.items():
@@ -133,14 +135,16 @@ def _class_of(
 ) -> str:
     """Return the narrowest class that has a device; of equally narrow ones the first by name."""
     if device not in known:
-        raise InputError(f"{device} is published, but kube-scheduler does not look at it: its pool is not complete")
+        raise InputError(f"{device} is published, but kube-scheduler ignores it because its pool is not complete")
     found = []
     for name in sorted(cluster.class_by_name):
         members = candidates(cluster, ask_for(name, ()), release)
         if device in members.ids:
             found.append((len(members.devices), name))
     if not found:
-        raise InputError(f"{device} is of no DeviceClass; create one for the driver {device.driver} first")
+        raise InputError(
+            f"{device} belongs to no DeviceClass; create a DeviceClass for the driver {device.driver} first"
+        )
     return min(found)[1]
 
 
@@ -232,7 +236,7 @@ def _example(
         texts = tuple(s.cel.expression for s in request.exactly.selectors if s.cel) if request.exactly else ()
         found = candidates(cluster, ask_for(group.device_class, texts), release)
         if not {item.id for item in group.chosen} <= found.ids:
-            raise InputError(f"no selector was found that keeps the devices chosen for {request.name!r}")
+            raise InputError(f"dra-lab found no selector that keeps the devices chosen for {request.name!r}")
         matching[request.name] = len(found.devices)
         exact = exact and not any(item.id in found.ids for item in group.others)
     counts = ", ".join(f"{len(g.chosen)} {PLURALS[g.kind] if len(g.chosen) > 1 else _SINGULAR[g.kind]}" for g in groups)

@@ -27,7 +27,7 @@ def is_known_class(name: str, cluster: Cluster) -> bool:
 
 
 def class_findings(
-    sketch: ClaimSketch, cluster: Cluster, *, done: str = "is used and exported with the claim"
+    sketch: ClaimSketch, cluster: Cluster, *, done: str = "is used, and exported with the claim"
 ) -> tuple[Finding, ...]:
     """Return a Finding for every class that a drawing names and the cluster lacks: documented, or not known at all.
 

@@ -177,8 +177,8 @@ def _too_many(sketch: ClaimSketch) -> tuple[Finding, ...]:
     )
     if least <= MAX_DEVICES:
         return ()
-    message = f"it asks for {least} devices; a claim can be allocated {MAX_DEVICES} at most"
-    advice = "Lower the counts, or spread them over several claims (links hold inside one claim only)."
+    message = f"it requests {least} devices, but a claim can contain at most {MAX_DEVICES}"
+    advice = "Lower the counts, or split it into several claims. A link works only within one claim."
     return (Finding("too-many-devices", Severity.ERROR, sketch.name, message, advice),)
 
 
@@ -186,7 +186,7 @@ def _limits(claim: DeviceClaim) -> tuple[Finding, ...]:
     found = []
     for what, entries in (("requests", claim.requests), ("constraints", claim.constraints)):
         if len(entries) > MOST_ENTRIES:
-            message = f"the claim needs {len(entries)} {what}; the API server takes {MOST_ENTRIES}"
-            advice = "Make preferred links fewer or must-links, or lower the counts."
+            message = f"the claim needs {len(entries)} {what}; the API server accepts at most {MOST_ENTRIES}"
+            advice = "Remove preferred links or make them musts, or lower the counts."
             found.append(Finding("claim-too-large", Severity.ERROR, what, message, advice))
     return tuple(found)

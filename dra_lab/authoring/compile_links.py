@@ -97,7 +97,10 @@ def order_findings(
         meant = {e: reference_candidates(cluster, sketch, e, release).ids for e in ends}
         earlier = [n for n in before if any(not meant[n].isdisjoint(meant[end]) for end in item.link.requests)]
         if earlier:
-            message = f"kube-scheduler fixes {listed(earlier)} first and may take the devices that keep this preference"
+            message = (
+                f"kube-scheduler fixes {listed(earlier)} first, and it may allocate the devices that this "
+                "preference needs"
+            )
             advice = f"Draw {listed(tied)} before {listed(earlier)}."
             yield Finding("preference-order", Severity.NOTE, item.link.name, message, advice)
 
@@ -134,23 +137,34 @@ def _unwritable(link: Link, choice: AttributeChoice, release: KubernetesRelease)
     """Yield why kube-scheduler cannot be told a link at all: no attribute, or no gate."""
     severity = Severity.WARNING if link.must else Severity.NOTE
     if not link.kind.constraint:
-        message = f"no constraint of a claim says {link.how}, so that kube-scheduler cannot be told this link"
-        yield Finding("link-not-writable", severity, link.name, message, "Write selectors that leave no other devices.")
+        message = f"no constraint of a claim can express {link.how}, so kube-scheduler cannot enforce this link"
+        yield Finding(
+            "link-not-writable", severity, link.name, message, "Write selectors that match only the devices you want."
+        )
     elif not choice.name:
         place = LEVEL_WORDS.get(link.where, link.where)
-        message = f"kube-scheduler cannot be told this link at the {place}: {choice.reason}"
-        selectors = "place them on one NUMA node" if link.kind.near else "place each on a place of its own"
-        advice = f"Link at a place that all ends publish, or write selectors that {selectors}."
+        message = f"Kubernetes cannot express this link by {place}: {choice.reason}"
+        selectors = "put them on one NUMA node" if link.kind.near else "put each device in a place of its own"
+        advice = f"Link by a level that all requests publish, or write selectors that {selectors}."
         if release.version == "1.37" and all(choice.sides.get(end) for end in link.requests):
-            advice += " The alpha gate DRADerivedAttributes of 1.37 can unite the names, if the cluster has it on."
+            advice += (
+                " If the cluster turns on the alpha gate DRADerivedAttributes of 1.37, it can map these names to one."
+            )
         yield Finding("link-not-writable", severity, link.name, message, advice)
     elif link.kind.distinct and not release.enabled("DRAConsumableCapacity"):
-        message = f"in Kubernetes {release} distinctAttribute is refused (gate DRAConsumableCapacity is off)"
-        advice = "Target 1.36, or give each request a selector for another place."
+        message = (
+            f"in Kubernetes {release} the API server refuses distinctAttribute, because the gate "
+            "DRAConsumableCapacity is off"
+        )
+        advice = "Plan for 1.36, or give each request a selector for a different place."
         yield Finding("link-not-writable", severity, link.name, message, advice)
     elif not link.must and not release.enabled("DRAPrioritizedList"):
-        message = f"in Kubernetes {release} there are no alternatives (gate DRAPrioritizedList is off)"
-        yield Finding("link-not-writable", severity, link.name, message, "Make it a must, or leave it to the planner.")
+        message = (
+            f"in Kubernetes {release} a request cannot have alternatives, because the gate DRAPrioritizedList is off"
+        )
+        yield Finding(
+            "link-not-writable", severity, link.name, message, "Make it a must, or let only the planner follow it."
+        )
 
 
 def _uncountable(sketch: ClaimSketch, link: Link) -> Iterator[Finding]:
@@ -161,21 +175,29 @@ def _uncountable(sketch: ClaimSketch, link: Link) -> Iterator[Finding]:
     for end in link.requests:
         whole = {0 if ask.all_devices else ask.count for ask in asks(_request(sketch, end))}
         if len(whole) > 1 or 0 in whole:
-            message = f"{end} has no one count (All, or alternatives with different counts), so no groups can be made"
-            yield Finding("pairwise-counts", Severity.ERROR, link.name, message, "Give it one count, or use together.")
+            message = (
+                f"{end} has no single count (it is All, or its alternatives have different counts), so it "
+                "cannot be split into groups"
+            )
+            yield Finding(
+                "pairwise-counts", Severity.ERROR, link.name, message, "Give it one count, or choose all together."
+            )
             return
         counts[end] = whole.pop()
     groups = min(counts.values())
     stuck = [end for end in link.requests if groups > 1 and not cuttable_count(_request(sketch, end))]
     if stuck:
-        message = f"{listed(stuck)} has alternatives; numbered for the groups, each part would choose its own"
-        advice = "Draw one way of asking, or one request for each group."
+        message = (
+            f"{listed(stuck)} has alternatives, and after the split into groups each part would choose its "
+            "own alternative"
+        )
+        advice = "Remove the alternatives, or draw one request for each group."
         yield Finding("link-not-writable", Severity.WARNING, link.name, message, advice)
     odd = [end for end, count in counts.items() if count % groups]
     if odd:
         have = ", ".join(f"{end} ×{count}" for end, count in counts.items())
         near = "; ".join(f"{end} ×{_nearest(counts[end], groups)}" for end in odd)
-        message = f"{have}: the larger count must be a whole multiple of the smaller"
+        message = f"{have}: the larger count must be a multiple of the smaller one"
         yield Finding("pairwise-counts", Severity.ERROR, link.name, message, f"Nearest counts that work: {near}.")
 
 
@@ -194,7 +216,7 @@ def _unpreferable(sketch: ClaimSketch, link: Link, choice: AttributeChoice) -> I
     if _all_ends(sketch, link):
         # docs/semantics.md 3.6.3: also inside firstAvailable, so the fallback would never be reached
         ends = listed(_all_ends(sketch, link))
-        yield _lost(link, f"a constraint that {ends} (All) violates makes kube-scheduler give up the pod")
+        yield _lost(link, f"a constraint that {ends} (All) can violate makes kube-scheduler give up the pod")
         return
     single = link.requests if link.kind.distinct else partners
     uncut = [end for end in single if not cuttable_count(_request(sketch, end))]
@@ -207,35 +229,46 @@ def _unpreferable(sketch: ClaimSketch, link: Link, choice: AttributeChoice) -> I
     lacking = [f"{choice.lacking[end]} devices of {end}" for end in lone if end in choice.lacking]
     if lacking:
         # after the fallback the constraint still binds its plain request, and a missing attribute never matches
-        why = f"{listed(lacking)} do not publish {choice.name} and could never be chosen, preference or not"
+        why = (
+            f"{listed(lacking)} do not publish {choice.name}, so with this link kube-scheduler could never "
+            "allocate them"
+        )
         yield _lost(link, why)
 
 
 def _lost(link: Link, why: str) -> Finding:
-    message = f"this preference is not written: {why}"
-    return Finding("link-not-writable", Severity.NOTE, link.name, message, "The planner keeps it where it can.")
+    message = f"the manifest does not contain this preference: {why}"
+    return Finding(
+        "link-not-writable", Severity.NOTE, link.name, message, "The planner still follows it when possible."
+    )
 
 
 def _alpha(link: Link, choice: AttributeChoice) -> Finding:
     names = "; ".join(f"{end}: {', '.join(own)}" for end, own in choice.sides.items())
-    message = f"written with derivedAttributes ({names}), alpha in 1.37: where the gate is off, the claim never fits"
-    advice = "Turn on DRADerivedAttributes in kube-apiserver and kube-scheduler, or link at a place that all publish."
+    message = f"the manifest uses derivedAttributes ({names}), alpha in 1.37; if the gate is off, the claim never fits"
+    advice = (
+        "Turn on DRADerivedAttributes in kube-apiserver and kube-scheduler, or link by a level that all "
+        "devices publish."
+    )
     return Finding("alpha-gate", Severity.WARNING, link.name, message, advice)
 
 
 def _notes(sketch: ClaimSketch, link: Link, choice: AttributeChoice, release: KubernetesRelease) -> Iterator[Finding]:
     for end, count in choice.lacking.items():
-        message = f"{count} of the devices that {end} may mean do not publish {choice.name}; they are never chosen"
+        message = (
+            f"{count} of the devices that match {end} do not publish {choice.name}, so kube-scheduler never "
+            "allocates them"
+        )
         yield Finding("attribute-missing", Severity.NOTE, link.name, message)
     everything = _all_ends(sketch, link)
     if everything:
-        message = f"where {listed(everything)} (All) violates this link, kube-scheduler gives up the pod on every node"
-        yield Finding("all-constraint", Severity.WARNING, link.name, message, "Ask for a count instead of All.")
+        message = f"if {listed(everything)} (All) violates this link, kube-scheduler gives up the pod on every node"
+        yield Finding("all-constraint", Severity.WARNING, link.name, message, "Request a count instead of All.")
     old = release.version in ("1.34", "1.35", "1.36")
     whole = [e for e in link.requests if e not in everything and not cuttable_count(_request(sketch, e))]
     if link.kind.distinct and old and whole:
         message = (
             f"up to 1.36 kube-scheduler compares only the last device of {listed(whole)}, which cannot be numbered"
         )
-        advice = "Draw one way of asking for it."
+        advice = "Remove its alternatives."
         yield Finding("distinct-defect", Severity.WARNING, link.name, message, advice)

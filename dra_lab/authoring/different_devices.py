@@ -107,6 +107,8 @@ def _compares_last_only(release: KubernetesRelease) -> bool:
 
 def _untold(request: str, numbered: Sequence[Piece]) -> Finding:
     names = f"{numbered[0].name} to {numbered[-1].name}"
-    message = f"it is written as {names}, and kube-scheduler may give several of them shares of one device"
-    advice = "Leave out what numbers it (a preference, or a pairwise link), or ask for more than half of a device."
+    message = (
+        f"the manifest splits it into {names}, and kube-scheduler may allocate shares of one device to several of them"
+    )
+    advice = "Remove the preference or one-to-one link that splits it, or request more than half of a device."
     return Finding("count-may-share", Severity.WARNING, request, message, advice)

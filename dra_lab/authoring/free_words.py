@@ -31,5 +31,5 @@ def doubt_words(cluster: Cluster) -> str:
 def unread_words(cluster: Cluster) -> str:
     """Return what stands beside a picture of devices in use, without its full stop; "" where all claims were read."""
     if not cluster.claims_known:
-        return "no claims were read: which devices are in use is not known"
-    return "not all claims were read: what looks free may be in use" if cluster.claims_in_part else ""
+        return "no claims were read, so it is not known which devices are in use"
+    return "not all claims were read, so devices that look free may be in use" if cluster.claims_in_part else ""

@@ -64,7 +64,7 @@ def build_ladder(request: DeviceRequest, piece: Piece, softs: Iterable[Soft]) ->
         if sum(len(sets) for sets in plans.values()) <= MOST_ALTERNATIVES:
             break
         dropped = kept.pop()
-        message = f"request {piece.name} would need more than {MOST_ALTERNATIVES} alternatives to keep it"
+        message = f"request {piece.name} would need more than {MOST_ALTERNATIVES} alternatives for this preference"
         advice = "Make it a must, or remove another preference or alternative of this request."
         findings.append(Finding("link-not-writable", Severity.WARNING, dropped.link, message, advice))
     if not kept:

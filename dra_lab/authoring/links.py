@@ -160,7 +160,7 @@ def _as_lists(ends: Ends, level: str, release: KubernetesRelease) -> str:
     if not lists:
         return ""
     verb = "publishes" if len(lists) == 1 else "publish"
-    return f"{listed(lists)} {verb} it as a list, and kube-scheduler of {release.version} compares no lists"
+    return f"{listed(lists)} {verb} it as a list, and kube-scheduler {release.version} does not compare lists"
 
 
 def _is_list(shape: Shape, level: str) -> bool:
@@ -174,7 +174,7 @@ def _why_none(ends: Ends, sides: Mapping[str, tuple[str, ...]], level: str) -> s
         rest = [f"{end}: {', '.join(names)}" for end, names in sides.items() if names]
         return _publish_no(without, word) + (f" ({'; '.join(rest)})" if rest else "")
     told = "; ".join(f"{end}: {', '.join(names)}" for end, names in sides.items())
-    return f"the {word} is published under different names ({told})"
+    return f"the drivers publish the {word} under different names ({told})"
 
 
 def link_words(link: Link) -> str:
@@ -202,7 +202,7 @@ def _level_option(cluster: Cluster, ends: Ends, level: str, how: How, release: K
         return LinkOption(level, word, False, _publish_no(unknown, word), False)
     choice = _choose(ends, level, release)
     if not choice.name:
-        return LinkOption(level, word, True, f"kube-scheduler cannot be told this: {choice.reason}", False)
+        return LinkOption(level, word, True, f"Kubernetes cannot express this: {choice.reason}", False)
     lacking = ", ".join(f"{count} of {len(ends[end].devices)} {end}" for end, count in choice.lacking.items())
     return LinkOption(level, word, True, f"{lacking} do not publish {choice.name}" if lacking else "", True)
 

@@ -27,13 +27,13 @@ def fit_to_release(request: DeviceRequest, release: KubernetesRelease) -> tuple[
     if request.exactly is not None:
         exactly = _fit(request.exactly, request.name, release, findings)
         if exactly.admin_access and not release.enabled("DRAAdminAccess"):
-            message = "the API server drops adminAccess, which makes this an ordinary exclusive request"
+            message = "the API server drops adminAccess, so this becomes an ordinary exclusive request"
             findings.append(_gap("admin-access", Severity.ERROR, request.name, release, message, "Remove adminAccess."))
             exactly = replace(exactly, admin_access=None)
         return replace(request, exactly=exactly), tuple(findings)
     if not release.enabled("DRAPrioritizedList"):
         message = "the API server refuses a request with firstAvailable"
-        advice = "Draw one way of asking."
+        advice = "Remove the alternatives."
         findings.append(_gap("first-available", Severity.ERROR, request.name, release, message, advice))
     subs = tuple(_fit(sub, f"{request.name}/{sub.name}", release, findings) for sub in request.first_available)
     return replace(request, first_available=subs), tuple(findings)
@@ -52,7 +52,7 @@ def selector_findings(sketch: ClaimSketch, release: KubernetesRelease) -> Iterat
                 except CelError:
                     continue
                 for why in unknown:
-                    advice = "Write it with functions that the release has, or target a newer one."
+                    advice = "Use functions that this release has, or plan for a newer one."
                     yield Finding("selector-release", Severity.ERROR, ask.reference, why, advice)
 
 
@@ -76,17 +76,20 @@ def _printed(amount: str | float) -> str | int | float:
 def _fit(part: Part, reference: str, release: KubernetesRelease, findings: list[Finding]) -> Part:
     if part.capacity is not None and part.capacity.requests and not release.enabled("DRAConsumableCapacity"):
         amounts = ", ".join(f"{key}: {amount}" for key, amount in part.capacity.requests.items())
-        message = f"an amount ({amounts}) cannot be asked for; the request takes whole devices"
-        advice = "Ask for whole devices by count (CPUs: the driver's mode with one device a CPU), or target 1.36."
+        message = f"a request cannot ask for an amount ({amounts}), so it gets whole devices"
+        advice = (
+            "Request whole devices by count (for CPUs, use the driver's mode with one device per CPU), or "
+            "plan for 1.36."
+        )
         findings.append(_gap("capacity", Severity.ERROR, reference, release, message, advice))
         part = replace(part, capacity=None)
     if part.tolerations and not release.enabled("DRADeviceTaints"):
-        message = "tolerations of device taints are left out; taints of devices are not known either"
-        advice = "Keep tainted devices away with a selector where the driver publishes health, or target 1.36."
+        message = "dra-lab leaves out the tolerations, because this release does not know device taints"
+        advice = "If the driver publishes health, exclude tainted devices with a selector. Otherwise plan for 1.36."
         findings.append(_gap("tolerations", Severity.WARNING, reference, release, message, advice))
         part = replace(part, tolerations=())
     if part.derived_attributes and not release.enabled("DRADerivedAttributes"):
-        message = "derivedAttributes are left out; a constraint that names one would match no device"
+        message = "dra-lab leaves out derivedAttributes; a constraint that names one would match no device"
         advice = "Use an attribute that the drivers publish, or selectors."
         findings.append(_gap("derived-attributes", Severity.ERROR, reference, release, message, advice))
         part = replace(part, derived_attributes=())

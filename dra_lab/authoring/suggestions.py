@@ -98,7 +98,7 @@ def _as_many(
         words = listed([f"{end} ×{most}" for end in fewer])
         others = listed([end for end in ends.counts if end not in fewer])
         detail = f"One to one at the {LEVEL_WORDS.get(link.where, link.where)}."
-        yield Suggestion(f"Ask for {words}: one for each {others}", detail, sketch=_with_counts(sketch, fewer))
+        yield Suggestion(f"Ask for {words}, one for each {others}", detail, sketch=_with_counts(sketch, fewer))
 
 
 def _better_counts(sketch: ClaimSketch, link: Link, ends: _Ends) -> Suggestion | None:
@@ -215,7 +215,8 @@ def _selectors(
             most = free_count(cluster, now[value])
             have = f"{most} of {len(nodes)} nodes have such devices free ({idle[value]} when idle)"
         detail = (
-            f"kube-scheduler obeys selectors: {have}. They replace {link_words(link)}; another NUMA node needs its "
+            f"kube-scheduler always follows selectors, and {have}. They replace {link_words(link)}; another NUMA "
+            "node needs its "
             "own claim."
         )
         title = f"Place {listed(link.requests)} on NUMA node {value} by selectors"
@@ -273,7 +274,7 @@ def _other_level(
         if keeping:
             changed = _with_link(sketch, replace(link, where=level))
             choice = attribute_for(cluster, changed, changed.links[sketch.links.index(link)], release)
-            told = "" if choice.name else f" kube-scheduler cannot be told this: {choice.reason}."
+            told = "" if choice.name else f" Kubernetes cannot express this: {choice.reason}."
             detail = f"{keeping} of {len(nodes)} nodes have such devices when idle.{told}"
             do = "Relax" if level in LEVELS[own:] else "Move"
             yield Suggestion(f"{do} {link_words(link)} to the {LEVEL_WORDS[level]}", detail, sketch=changed)
@@ -281,7 +282,7 @@ def _other_level(
 
 
 def _as_preference(sketch: ClaimSketch, link: Link) -> Suggestion:
-    detail = "The claim is then placed as near to it as can be."
+    detail = "The planner then places the claim as close to it as possible."
     return Suggestion(
         f"Prefer {link_words(link)} instead of requiring it",
         detail,

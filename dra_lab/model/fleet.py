@@ -160,8 +160,8 @@ class FleetPlan:
         if not more or not claimed or self.objective != "replicas":
             return self
         fit = ", ".join(f"{room.count} more of {room.workload}" for room in more)
-        message = f"after this plan {fit} fit, so that it is not the best: nothing of it counts as proven"
-        advice = "Plan again with another time limit, and report this as an error of dra-lab."
+        message = f"after this plan {fit} fit, so the plan is not the best, and nothing in it counts as proven"
+        advice = "Plan again with another time limit, and report this as a defect of dra-lab."
         found = Finding("proof-withdrawn", Severity.WARNING, ", ".join(r.workload for r in more), message, advice)
         status = PlanStatus.FEASIBLE if self.replicas else PlanStatus.STOPPED
         goals = tuple(replace(goal, bound=None, proven=False) for goal in self.goals)

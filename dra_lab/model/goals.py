@@ -34,7 +34,7 @@ GOAL_WORDS: Mapping[str, GoalWords] = {
         "step down the list of alternatives",
         "steps down the list of alternatives",
         fixed=True,
-        why="the better alternatives of an earlier request are taken first",
+        why="kube-scheduler uses the better alternatives of an earlier request first",
     ),
     "preferences": GoalWords(
         "preferred links broken",
@@ -42,7 +42,7 @@ GOAL_WORDS: Mapping[str, GoalWords] = {
         "preferred link broken",
         "preferred links broken",
         fixed=True,
-        why="alternatives of a later request are exhausted before devices of an earlier one are looked at again",
+        why="kube-scheduler tries every alternative of a later request before it changes the devices of an earlier one",
     ),
     "numa": GoalWords(
         "NUMA nodes spanned",

@@ -276,7 +276,7 @@ class Plan:
         Raises NodeError for a node that the cluster does not have, InputError for a plan without a claim.
         """
         if self.tracer is None:
-            raise InputError("there is nothing to trace: the plan has no request, or its cluster was not read")
+            raise InputError("there is nothing to trace, because the plan has no request or its cluster was not read")
         return self.tracer.trace(node, links=links)
 
     def __str__(self) -> str:

@@ -89,11 +89,11 @@ class Relaxation(Struct, frozen=True):
     def why_open(self) -> str:
         """Return in words why it is not known on how many nodes the claim fits, or on the rest of them; "" where it is.
 
-        "the time was up", or the name of the rule that is not known.
+        "the time limit was reached", or the name of the rule that is not known.
         """
         if self.fitting is not None and not self.undecided:
             return ""
-        return f"the rule {self.unknown} is not known here" if self.unknown else "the time was up"
+        return f"the rule {self.unknown} is not known here" if self.unknown else "the time limit was reached"
 
 
 class Scarcity(Struct, frozen=True):

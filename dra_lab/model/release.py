@@ -79,7 +79,7 @@ class KubernetesRelease:
 
                 near = get_close_matches(gate, GATES, 1)
                 advice = f"did you mean {near[0]}?" if near else f"known: {', '.join(sorted(GATES))}"
-                raise InputError(f"feature gate {gate!r} is not one of DRA's; {advice}")
+                raise InputError(f"feature gate {gate!r} is not a feature gate of DRA; {advice}")
             if not has_gate(self.version, gate):
                 message = f"Kubernetes {self.version} has no feature gate {gate}, so kube-scheduler does not start"
                 raise InputError(f"{message}. Leave it out, or choose release {_COMES_WITH[gate]} or later")

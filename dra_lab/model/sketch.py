@@ -68,7 +68,7 @@ class LinkKind(Struct, frozen=True):
 LINK_KINDS: Mapping[How, LinkKind] = {
     How.TOGETHER: LinkKind("All devices share the place.", "matchAttribute", near=True),
     How.PAIRWISE: LinkKind(
-        "Each device of the one has its own partner at the same place.",
+        "Each device of one request has its own partner in the same place.",
         "matchAttribute",
         least_ends=2,
         near=True,
@@ -108,7 +108,7 @@ class Link(Value, frozen=True):
             force_setattr(self, "how", How(self.how))
         except ValueError:
             words = ", ".join(How)
-            raise SketchError(f"link {self.name!r}: {self.how!r} is no way to tie; use {words}") from None
+            raise SketchError(f"link {self.name!r}: {self.how!r} is not a kind of link; use {words}") from None
 
     @property
     def is_level(self) -> bool:
@@ -291,31 +291,33 @@ def _check_names(what: str, names: list[str]) -> None:
                 "beginning and ending with a letter or digit"
             )
         if names.count(name) > 1:
-            raise SketchError(f"{what} {name!r} is there twice; give each its own name")
+            raise SketchError(f"{what} {name!r} appears twice; give each its own name")
 
 
 def _check_ask(ask: Ask) -> None:
     if not ask.device_class_name:
         raise SketchError(f"request {ask.reference!r} names no device class")
     if not ask.all_devices and ask.count < 1:
-        raise SketchError(f"request {ask.reference!r}: count is {ask.count}; ask for at least one device")
+        raise SketchError(f"request {ask.reference!r}: count is {ask.count}; request at least one device")
 
 
 def _check_link(link: Link, known: set[str]) -> None:
     if not link.requests:
-        raise SketchError(f"link {link.name!r} ties no request; tie one or more, or delete it")
+        raise SketchError(f"link {link.name!r} connects no request; connect one or more, or delete it")
     for reference in link.requests:
         if reference not in known:
-            raise SketchError(f"link {link.name!r} ties {reference!r}, which is no request of the drawing")
+            raise SketchError(f"link {link.name!r} connects {reference!r}, which is not a request of the drawing")
         if link.requests.count(reference) > 1:
-            raise SketchError(f"link {link.name!r} ties {reference!r} twice")
+            raise SketchError(f"link {link.name!r} connects {reference!r} twice")
     if not link.is_level and "/" not in link.where:
         raise SketchError(
             f"link {link.name!r}: {link.where!r} is neither a level ({', '.join(LEVELS)}) "
             "nor a full attribute name like domain/name"
         )
     if len(link.requests) < link.kind.least_ends:
-        raise SketchError(f"link {link.name!r} is {link.how} and ties one request; tie a second one, or use together")
+        raise SketchError(
+            f"link {link.name!r} is {link.how} and connects one request; connect a second one, or use together"
+        )
 
 
 def check_pods(pods: tuple[PodDrawing, ...]) -> None:
@@ -339,4 +341,6 @@ def _check_pod(pod: PodDrawing, names: list[str]) -> None:
     if not 0 <= pod.replicas <= MOST_PODS:
         raise SketchError(f"the pod {pod.pod!r} has {pod.replicas:,} replicas; give 0 to {MOST_PODS:,}")
     if any(count < 1 for count in pod.pins.values()) or sum(pod.pins.values()) > pod.replicas:
-        raise SketchError(f"the pins of {pod.pod!r} are for 1 pod or more each, and {pod.replicas:,} in all")
+        raise SketchError(
+            f"the pins of {pod.pod!r} must be for 1 pod or more each, and for at most {pod.replicas:,} in all"
+        )

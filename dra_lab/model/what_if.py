@@ -25,7 +25,7 @@ def with_more_nodes(cluster: Cluster, *, like: str, count: int) -> Cluster:
     """
     _known(cluster, [like])
     if count < 0:
-        raise InputError(f"{count} more nodes: give 0 or more, and `without_nodes` to take nodes away")
+        raise InputError(f"{count} more nodes: give 0 or more, and use `without_nodes` to remove nodes")
     names = _new_names(cluster, like, count)
     original = cluster.node_by_name[like]
     pools = {(s.spec.driver, s.spec.pool.name) for s in cluster.slices}
@@ -117,14 +117,16 @@ def _not_copied(cluster: Cluster, like: str) -> Iterator[Finding]:
     """Yield what of a node lies in slices that are not its own, or follows its devices by name."""
     selected = [s for s in cluster.network_slices if any(d.node_name == like for d in s.spec.devices or ())]
     for slice_ in selected:
-        message = f"its devices that are selected for {like} one by one are not on the new nodes"
-        yield _note(f"ResourceSlice/{slice_.name}", message, "Count them by hand.")
+        message = f"some of its devices belong to {like} alone, so the new nodes do not have them"
+        yield _note(f"ResourceSlice/{slice_.name}", message, "Add them to the count yourself.")
     own: Mapping[str, Sequence[ResourceSlice]] = cluster.slices_by_node
     names = {slice_.spec.pool.name for slice_ in own.get(like, ())}
     for rule in cluster.taint_rules:
         wanted = rule.spec.device_selector
         if wanted is not None and wanted.pool in names:
-            message = f"it taints devices of {like} by their pool's name; the new nodes do not have these taints"
+            message = (
+                f"it taints devices of {like} by the name of their pool, so the new nodes do not have these taints"
+            )
             yield _note(f"DeviceTaintRule/{rule.metadata.name}", message, "")
 
 

@@ -112,7 +112,7 @@ def _in_short(source: str) -> str:
     """Shorten "from the NICs at the same PCIe root (...)", "overlay: FILE:LINE", or "derived: " and a fact."""
     if source.startswith("overlay: "):
         return "from a topology file"
-    return f"inferred {source.split(' at the same', 1)[0]}" if " at the same" in source else "inferred"
+    return f"inferred {source.split(' on the same', 1)[0]}" if " on the same" in source else "inferred"
 
 
 def _kinds(kinds: Iterable[str]) -> str:

@@ -77,9 +77,9 @@ _SAME_NUMA = (
 
 PATHS: Mapping[str, PathCost] = MappingProxyType(
     {
-        "root": PathCost("at one PCIe root", 1.0, 1.0, "reference", note="what the others are compared with"),
+        "root": PathCost("on one PCIe root", 1.0, 1.0, "reference", note="the reference for all other paths"),
         "numa": PathCost(
-            "on one NUMA node, at another PCIe root",
+            "on one NUMA node, on another PCIe root",
             0.8,
             1.0,
             "derived",
@@ -92,7 +92,7 @@ PATHS: Mapping[str, PathCost] = MappingProxyType(
             1.0,
             "derived",
             _SAME_NUMA,
-            note="at one root nothing is lost, and between two roots 0.8 is an estimate",
+            note="on one root nothing is lost, and between two roots 0.8 is an estimate",
         ),
         "socket": PathCost(
             "on one socket, on another NUMA node", None, None, "unknown", note="no measurement of this is published"

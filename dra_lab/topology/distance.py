@@ -11,8 +11,8 @@ DISTANCES: Mapping[str, str] = MappingProxyType(
     {
         "device": "the same device",
         "switch": "behind one PCIe switch",
-        "pcieRoot": "at one PCIe root",
-        "numaNode": "on one NUMA node, at different PCIe roots",
+        "pcieRoot": "on one PCIe root",
+        "numaNode": "on one NUMA node, on different PCIe roots",
         "socket": "on one socket, on different NUMA nodes",
         "node": "on different NUMA nodes",
         "unknown": "not known: the drivers do not publish enough",

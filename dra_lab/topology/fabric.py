@@ -237,10 +237,10 @@ def _partial(cluster: Cluster, labels: Sequence[FabricLabel], values: Values) ->
         if missing:
             more = f" and {len(missing) - _NAMED:,} more" if len(missing) > _NAMED else ""
             message = (
-                f"{len(missing):,} of {len(cluster.node_names):,} nodes have no value of it: "
+                f"{len(missing):,} of {len(cluster.node_names):,} nodes have no value for it: "
                 f"{', '.join(missing[:_NAMED])}{more}"
             )
-            advice = "They hang at the last place that is known of them."
+            advice = "dra-lab shows them under the last level that it knows for them."
             yield Finding("fabric-label-partial", Severity.NOTE, label.name, message, advice)
 
 
@@ -256,13 +256,13 @@ def _crossing(labels: Sequence[FabricLabel], values: Values) -> Iterator[Finding
             continue
         first = split[0]
         more = f" and {len(split) - 1:,} more" if len(split) > 1 else ""
-        message = f"{first!r}{more} stand in several places of {wide.name}: {', '.join(sorted(above[first])[:_NAMED])}"
+        message = f"{first!r}{more} belong to several values of {wide.name}: {', '.join(sorted(above[first])[:_NAMED])}"
         if near.unique:
-            advice = "One of both labels is wrong, or the levels do not nest; the parts are shown apart."
+            advice = "One of both labels is wrong, or the levels do not nest; dra-lab shows the parts separately."
             yield Finding("fabric-crossing", Severity.WARNING, near.name, message, advice)
         else:
             yield Finding(
-                "fabric-names-reused", Severity.NOTE, near.name, message, "They are taken as different places."
+                "fabric-names-reused", Severity.NOTE, near.name, message, "dra-lab treats them as different places."
             )
 
 

@@ -217,12 +217,12 @@ def _overlaid(device_id: DeviceID, locality: Locality, overlay: Overlay) -> Loca
 
 
 def _derive(known: Sequence[Locality], devices: Sequence[Device]) -> tuple[Locality, ...]:
-    found = _fill(known, "numa_node", "pcie_root", "at the same PCIe root")
+    found = _fill(known, "numa_node", "pcie_root", "on the same PCIe root")
     found = [
         locality if locality.numa_node else _documented(locality, device)
         for locality, device in zip(found, devices, strict=True)
     ]
-    return tuple(_fill(found, "socket", "numa_node", "at the same NUMA node"))
+    return tuple(_fill(found, "socket", "numa_node", "on the same NUMA node"))
 
 
 def _remembered(driver: str, device: Device, memo: _Memo) -> Locality:

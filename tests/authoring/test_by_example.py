@@ -105,7 +105,7 @@ def test_the_fewest_tests_are_found():
 def test_nothing_chosen_is_told():
     """Without a device, the message says what to do."""
     cluster = load_cluster("sample:eks-p4d")
-    with pytest.raises(InputError, match="choose one device"):
+    with pytest.raises(InputError, match="select one or more devices"):
         by_example(cluster, cluster.node_names[0], [], RELEASE)
 
 

@@ -295,5 +295,5 @@ def test_cpus_of_more_than_one_numa_node_are_numbered_requests_of_equal_parts():
 
 
 def test_an_inconsistent_drawing_is_refused():
-    with pytest.raises(SketchError, match="no request of the drawing"):
+    with pytest.raises(SketchError, match="not a request of the drawing"):
         compiled(request("gpu", GPU), links=[link("gpu", "nic")])

@@ -57,7 +57,7 @@ def test_with_both_attributes_only_the_first_counts():
 
 
 def test_a_constraint_on_a_request_that_is_not_there_is_refused():
-    with pytest.raises(SketchError, match="no request of the drawing"):
+    with pytest.raises(SketchError, match="not a request of the drawing"):
         sketch_of(spec(request("a"), constraints=[matching(ROOT, "b")]), "claim")
 
 

@@ -137,7 +137,7 @@ def test_an_option_names_the_side_that_lacks_it():
 def test_a_level_that_is_only_derived_can_be_planned_but_not_written():
     found = option(two_kinds(nic("a", "pci0000:00", 0)), "numaNode")
     assert (found.enabled, found.writable) == (True, False)
-    assert found.reason == "kube-scheduler cannot be told this: gpu publishes no NUMA node (nic: dra.net/numaNode)"
+    assert found.reason == "Kubernetes cannot express this: gpu publishes no NUMA node (nic: dra.net/numaNode)"
 
 
 def test_options_begin_with_the_levels_from_near_to_far_and_end_with_what_is_greyed():

@@ -154,7 +154,7 @@ def test_a_link_is_enough_where_a_link_says_it():
     found = tighten(on, fleet(on, PAIR, 4), R136)
     assert found.loop.as_planned
     (pin,) = found.pins
-    assert pin.text == "gpu + nic pairwise at one PCIe root"
+    assert pin.text == "gpu + nic pairwise on one PCIe root"
     assert pin.price == "it still fits on all 2 nodes that could serve it"
     assert found.affinity == ()
 

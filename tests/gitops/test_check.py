@@ -75,8 +75,8 @@ PARTLY = Finding("claims-some-namespaces", Severity.WARNING, "resourceclaims", "
     ("read", "said"),
     [
         ({}, "devices in use counted"),
-        ({"findings": (PARTLY,)}, "not all claims were read: what looks free may be in use"),
-        ({"claims": (), "claims_known": False}, "no claims were read: which devices are in use is not known"),
+        ({"findings": (PARTLY,)}, "not all claims were read, so devices that look free may be in use"),
+        ({"claims": (), "claims_known": False}, "no claims were read, so it is not known which devices are in use"),
     ],
 )
 def test_what_was_not_read_of_claims_is_said_where_devices_in_use_count(tmp_path, read, said):

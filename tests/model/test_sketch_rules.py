@@ -18,7 +18,7 @@ def sketch(*links, requests=(GPU, NIC)):
 @pytest.mark.parametrize(
     ("broken", "words"),
     [
-        (sketch(requests=(GPU, GPU)), "there twice"),
+        (sketch(requests=(GPU, GPU)), "appears twice"),
         (sketch(requests=(DeviceRequest(name="GPU!"),)), "lower-case"),
         (sketch(requests=(DeviceRequest(name="gpu"),)), "exactly"),
         (sketch(requests=(DeviceRequest(name="g", exactly=ExactDeviceRequest()),)), "no device class"),
@@ -28,8 +28,8 @@ def sketch(*links, requests=(GPU, NIC)):
             ),
             "at least one",
         ),
-        (sketch(Link(name="l", requests=())), "ties no request"),
-        (sketch(Link(name="l", requests=("cpu",))), "no request of the drawing"),
+        (sketch(Link(name="l", requests=())), "connects no request"),
+        (sketch(Link(name="l", requests=("cpu",))), "not a request of the drawing"),
         (sketch(Link(name="l", requests=("gpu", "gpu"))), "twice"),
         (sketch(Link(name="l", requests=("gpu",), where="rack")), "neither a level"),
         (sketch(Link(name="l", requests=("gpu",), how=How.PAIRWISE)), "one request"),

@@ -109,7 +109,7 @@ def test_the_label_of_a_device_tells_everything(world):
     label = devices(hardware_svg(world, "n1", plan=a_plan()))["gpu-0"].get("aria-label")
     assert label == (
         "A gpu-0, GPU gpu-0, NVIDIA A100: chosen for request gpu (A). "
-        "NUMA node 0 (derived from the NICs at the same PCIe root (dra.net/numaNode)), "
+        "NUMA node 0 (derived from the NICs on the same PCIe root (dra.net/numaNode)), "
         "PCIe root pci0000:10 (resource.kubernetes.io/pcieRoot). Driver gpu.nvidia.com, pool n1"
     )
 

@@ -136,7 +136,7 @@ def test_what_is_handed_back_has_the_values_of_what_was_merged(start):
 
 
 def template(pairs: int) -> ClaimSketch:
-    """Write pairs of a GPU and a NIC at one PCIe root as numbered requests."""
+    """Write pairs of a GPU and a NIC on one PCIe root as numbered requests."""
     requests, links = [], []
     for number in range(pairs):
         for name, driver in (("gpu", GPU), ("nic", NIC)):

@@ -92,7 +92,7 @@ def test_cpus_get_their_socket_by_numa_node():
 
 
 def pair() -> ClaimSketch:
-    """A GPU and a NIC at one PCIe root."""
+    """A GPU and a NIC on one PCIe root."""
     requests = tuple(
         DeviceRequest(name=name, exactly=ExactDeviceRequest(device_class_name=wanted, count=1))
         for name, wanted in (("gpu", "gpu.nvidia.com"), ("nic", "dranet"))

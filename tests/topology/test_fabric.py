@@ -87,7 +87,7 @@ def test_a_node_without_a_label_hangs_higher_and_is_told():
     tree = fabric_tree(labelled({BLOCK: "b1", RACK: "r1"}, {BLOCK: "b1"}))
     assert tree.path("n1") == ((BLOCK, "b1"),)
     assert [(f.rule, f.message) for f in tree.findings] == [
-        ("fabric-label-partial", "1 of 2 nodes have no value of it: n1")
+        ("fabric-label-partial", "1 of 2 nodes have no value for it: n1")
     ]
 
 

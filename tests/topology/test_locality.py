@@ -30,7 +30,7 @@ def test_numa_node_is_derived_from_the_same_root():
     world = cluster(a_slice("gpu.nvidia.com", gpu(0, "r0")), a_slice("dra.net", nic("a", "r0", 0)))
     place = places(world)["gpu-0"].numa_node
     assert (place.value, place.derived) == (0, True)
-    assert place.source == "from the NICs at the same PCIe root (dra.net/numaNode)"
+    assert place.source == "from the NICs on the same PCIe root (dra.net/numaNode)"
 
 
 def test_neighbours_that_disagree_derive_nothing():

@@ -73,8 +73,8 @@ def test_a_drawing_of_the_browser_becomes_a_sketch_and_is_not_sent_back(canvas):
 @pytest.mark.parametrize(
     ("sketch", "says"),
     [
-        ({"requests": [GPU], "links": [LINK]}, "ties 'nic'"),
-        ({"requests": [GPU, GPU]}, "there twice"),
+        ({"requests": [GPU], "links": [LINK]}, "connects 'nic'"),
+        ({"requests": [GPU, GPU]}, "appears twice"),
         ({"requests": [{**GPU, "name": "Not a label"}]}, "lower-case"),
         ({"requests": [{**GPU, "surprise": 1}]}, "surprise"),
         ({"requests": "gpu"}, "requests"),
@@ -95,7 +95,7 @@ def test_the_problem_goes_with_the_next_drawing_that_is_taken(canvas):
 
 
 def test_an_inconsistent_drawing_from_python_is_an_error(canvas):
-    with pytest.raises(traitlets.TraitError, match="there twice"):
+    with pytest.raises(traitlets.TraitError, match="appears twice"):
         canvas.sketch = {"requests": [GPU, GPU]}
 
 

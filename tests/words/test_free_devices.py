@@ -92,6 +92,6 @@ def test_where_nothing_looks_free_nothing_is_free():
 def test_a_picture_of_devices_in_use_says_what_was_not_read_of_claims(picture):
     """Beside it stands that what looks free may be in use, or that nothing is known; nothing where all were read."""
     whole, part, unread = (PICTURES[picture](cluster).lower() for cluster in (READ, PART, UNREAD))
-    assert "not all claims were read: what looks free may be in use" in part
-    assert "no claims were read: which devices are in use is not known" in unread
+    assert "not all claims were read, so devices that look free may be in use" in part
+    assert "no claims were read, so it is not known which devices are in use" in unread
     assert "claims were read" not in whole

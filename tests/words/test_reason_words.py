@@ -47,8 +47,8 @@ def test_the_text_tells_counts_conflict_and_gains(cluster, misfit):
 def test_regret_is_a_range_with_its_sources_and_counter_examples(cluster, fitting):
     """The range stands with its kind, where it was published, and the measurements that it does not cover."""
     told = plan_text(fitting, cluster)
-    assert "best                               1.0 on 2 of 2 GPUs (at one PCIe root)" in told
-    assert "1.0 on 1 of 2 GPUs (at one PCIe root), 0.45 to 0.64 on 1 of 2 GPUs (on another NUMA node)" in told
+    assert "best                               1.0 on 2 of 2 GPUs (on one PCIe root)" in told
+    assert "1.0 on 1 of 2 GPUs (on one PCIe root), 0.45 to 0.64 on 1 of 2 GPUs (on another NUMA node)" in told
     assert "published measurements: kubernetes-sigs/dranet" in told
     assert "Outside that range: 0.74 to 0.90 B200" in told
     assert "1.00 MI210" in told

@@ -17,7 +17,7 @@ MOST_BYTES = 8 << 20
 
 
 def wants(gpus: int) -> Workload:
-    """Return a pod that wants GPUs and half of the NICs, all at one PCIe root."""
+    """Return a pod that wants GPUs and half of the NICs, all on one PCIe root."""
     counts = {"gpu": (GPU, gpus), "nic": (NIC, ROOTS // 2)}
     requests = tuple(
         DeviceRequest(name=name, exactly=ExactDeviceRequest(device_class_name=driver, count=count))

@@ -22,7 +22,7 @@ def a_request(name: str, driver: str, count: int = 1) -> DeviceRequest:
 
 
 def numbered(pairs: int, *, must: bool) -> ClaimSketch:
-    """Write pairs of a GPU and a NIC as numbered requests, each pair at one PCIe root."""
+    """Write pairs of a GPU and a NIC as numbered requests, each pair on one PCIe root."""
     requests, links = [], []
     for n in range(pairs):
         requests += [a_request(f"gpu-{n}", GPU), a_request(f"nic-{n}", NIC)]

@@ -2,7 +2,7 @@
 
 export const LINK_KINDS = [
   { value: "together", meaning: "All devices share the place.", leastEnds: 1 },
-  { value: "pairwise", meaning: "Each device of the one has its own partner at the same place.", leastEnds: 2 },
+  { value: "pairwise", meaning: "Each device of one request has its own partner in the same place.", leastEnds: 2 },
   { value: "apart", meaning: "No two devices share the place.", leastEnds: 1 },
 ] as const;
 
