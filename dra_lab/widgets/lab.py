@@ -70,14 +70,14 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         self.hardware = HardwareView(self.session)
         self.plan_view = PlanView(self.session)
         self._views: tuple[FollowingWidget, ...] = (self.bar, self.canvas, self.hardware, self.plan_view)
-        # The Tab key follows this order: the answer's tabs are at the bottom of the screen, so they come last.
         for view, name in zip(self._views, ("bar", "canvas", "hardware", "plan"), strict=True):
             view.add_class(f"dra-lab-{name}")
         # One of them speaks for the cell that shows them all.
         for view in (self.bar, self.canvas, self.hardware):
             view.is_part = True
-        # Two boxes: the outer one is the container whose width decides, the inner one the grid.
-        self._grid = ipywidgets.Box(self._views)
+        # Two boxes: the outer one is the container whose width decides, the inner one the grid. The Tab key follows the
+        # order in the inner one; the dock of the plan view moves behind the others (widgets/src/view/at_end.tsx).
+        self._grid = ipywidgets.Box((self.bar, self.plan_view, self.canvas, self.hardware))
         self._grid.add_class("dra-lab-grid")
         self._mode = ""
         self._show_mode()

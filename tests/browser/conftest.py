@@ -16,7 +16,7 @@ from desk import Desk, Doorway
 from drawn_canvas import Drawn, canvas_cells
 from lab_page import LabPage
 from lab_server import LabServer
-from planner_page import Planner
+from planner_page import InTab, Planner
 from playwright.sync_api import Browser, sync_playwright
 
 ARGUMENTS = [
@@ -108,6 +108,12 @@ def doorway(one_doorway: Doorway, server: LabServer, desk: Desk) -> Iterator[Cal
 def planner(open_notebook: Callable[..., LabPage]) -> Planner:
     """The planner with its example."""
     return Planner(open_notebook)
+
+
+@pytest.fixture
+def in_tab(open_notebook: Callable[..., LabPage]) -> Callable[[int, int], InTab]:
+    """Give a function that opens the planner with its example in a tab of its own, in a window of a size."""
+    return lambda width, height: InTab(open_notebook, width=width, height=height)
 
 
 @pytest.fixture

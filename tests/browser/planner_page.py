@@ -43,3 +43,24 @@ class Planner:
         words = self.strip.locator(".dra-sentence")
         until(lambda: (words.text_content() or "").startswith(begins), f"the answer begins {begins!r}", timeout=30)
         return words.text_content() or ""
+
+
+IN_TAB = ".jp-LinkedOutputView .dra-lab-grid"
+
+
+class InTab(Planner):
+    """The planner in a tab of its own, once everything that its example says is there."""
+
+    def __init__(self, open_notebook: Callable[..., LabPage], code: str = OPEN, **options: object) -> None:
+        super().__init__(open_notebook, code, **options)
+        self.button("Open in a tab", self.bar).click()
+        self.root = self.page.locator(IN_TAB)
+        self.root.locator("svg.dra-hw").first.wait_for()
+        self.bar, self.strip = self.root.locator(".dra-cluster-bar"), self.root.locator(".dra-answer")
+        self.tabs, self.dock = self.root.locator(".dra-tabs"), self.root.locator(".dra-dock")
+        self.hardware, self.why = self.root.locator(".dra-hardware"), self.root.locator(".dra-why")
+        self.strip.locator(".dra-tile-figure", has_text="copies fit, proven").wait_for(timeout=20_000)
+
+    def mode(self, name: str) -> None:
+        """Choose a mode in the bar."""
+        self.bar.locator(".dra-modes label", has_text=name).click()

@@ -4,29 +4,11 @@ from __future__ import annotations
 
 import pytest
 from lab_server import until
-from planner_page import Planner
+from planner_page import IN_TAB
 
 pytestmark = pytest.mark.browser
 
 NO_FIT = "from dra_lab import read_sketch\nlab.sketch = read_sketch('sample:eks-p4d/five-pairs')"
-IN_TAB = ".jp-LinkedOutputView .dra-lab-grid"
-
-
-@pytest.fixture
-def in_tab(open_notebook):
-    """Open the planner in a tab of its own, in a window of a size."""
-
-    def make(width: int, height: int) -> Planner:
-        planner = Planner(open_notebook, width=width, height=height)
-        planner.button("Open in a tab", planner.bar).click()
-        planner.root = planner.page.locator(IN_TAB)
-        planner.root.locator("svg.dra-hw").first.wait_for()
-        planner.strip, planner.tabs = planner.root.locator(".dra-answer"), planner.root.locator(".dra-tabs")
-        planner.hardware, planner.why = planner.root.locator(".dra-hardware"), planner.root.locator(".dra-why")
-        planner.strip.locator(".dra-tile-figure", has_text="copies fit, proven").wait_for(timeout=20_000)
-        return planner
-
-    return make
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (1440, 900), (1920, 1080)])

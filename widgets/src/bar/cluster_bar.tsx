@@ -1,6 +1,6 @@
 // ClusterBar: which cluster, what is in it, for which release, and what is wrong with it.
 import "../cluster_bar.css";
-import { useId, useRef, useState } from "react";
+import { useEffect, useId, useRef, useState } from "react";
 import { Icon } from "../view/icon";
 import type { Context } from "../view/late";
 import { useGrid, useGridKeys } from "../view/use_grid";
@@ -77,6 +77,16 @@ function Modes({ grid }: { grid: HTMLElement | null }) {
     if (mode) channel.send({ type: "mode", name: mode.name });
     return mode !== undefined;
   });
+  const chosen = useRef<HTMLInputElement>(null);
+  const shown = useRef(now);
+  useEffect(() => {
+    if (shown.current === now) return;
+    shown.current = now;
+    // What had the focus in the mode before is not on the screen any more.
+    const at = document.activeElement;
+    const isKept = at?.closest(".dra-cluster-bar") && !at.closest(".dra-modes");
+    if (grid?.contains(at) && !isKept) chosen.current?.focus({ preventScroll: true });
+  }, [now, grid]);
   if (modes.length < 2) return null;
   return (
     <fieldset className="dra-toggle dra-modes">
@@ -84,6 +94,7 @@ function Modes({ grid }: { grid: HTMLElement | null }) {
       {modes.map((mode) => (
         <label key={mode.name}>
           <input
+            ref={mode.name === now ? chosen : undefined}
             type="radio"
             name={name}
             checked={mode.name === now}

@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "react";
 import { CompareMode } from "../compare/compare_mode";
 import { ExportSheet } from "../export/sheet";
 import { FleetMode } from "../fleet/fleet_mode";
+import { AtEnd } from "../view/at_end";
 import { selectAll } from "../view/copy";
 import { FindingsList } from "../view/findings_list";
 import type { Context } from "../view/late";
@@ -138,26 +139,28 @@ function PlanMode() {
           {outgoing}
         </div>
       )}
-      <div ref={tabsBox} className={`dra-dock${dock.isOpen ? " is-open" : ""}`}>
-        {dock.handle && <div {...dock.handle} />}
-        <Tabs
-          label="Behind the answer"
-          tabs={tabs}
-          chosen={chosen}
-          onChoose={choose}
-          tools={<div className="dra-dock-buttons">{buttons}</div>}
-          isOpen={dock.isOpen}
-        >
-          <PaneProblem text={problem} onHide={() => channel.send({ type: "dismiss-problem" })} />
-          <div {...find.panel} role="dialog" className="dra-popover dra-find" aria-label="Find a node or a device">
-            <Find field={field} onDone={find.close} />
-          </div>
-          <div {...keys.panel} role="dialog" className="dra-popover dra-keys" aria-label="Keys">
-            <h3>Keys</h3>
-            <KeysPanel />
-          </div>
-        </Tabs>
-      </div>
+      <AtEnd grid={grid}>
+        <div ref={tabsBox} className={`dra-dock${dock.isOpen ? " is-open" : ""}`}>
+          {dock.handle && <div {...dock.handle} />}
+          <Tabs
+            label="Behind the answer"
+            tabs={tabs}
+            chosen={chosen}
+            onChoose={choose}
+            tools={<div className="dra-dock-buttons">{buttons}</div>}
+            isOpen={dock.isOpen}
+          >
+            <PaneProblem text={problem} onHide={() => channel.send({ type: "dismiss-problem" })} />
+            <div {...find.panel} role="dialog" className="dra-popover dra-find" aria-label="Find a node or a device">
+              <Find field={field} onDone={find.close} />
+            </div>
+            <div {...keys.panel} role="dialog" className="dra-popover dra-keys" aria-label="Keys">
+              <h3>Keys</h3>
+              <KeysPanel />
+            </div>
+          </Tabs>
+        </div>
+      </AtEnd>
     </>
   );
 }

@@ -1,13 +1,18 @@
 // The focus stays inside a widget when what had it is drawn again, hidden or taken away.
 
 const TABBABLE = 'button:not([tabindex="-1"]):not(:disabled), [tabindex="0"], input, select, textarea';
+/** Give the focus to the planner's modes: nothing is left of a view, such as after another mode was chosen. */
+export function focusMode(root: HTMLElement): void {
+  root.closest(".dra-lab")?.querySelector<HTMLElement>(".dra-modes input:checked")?.focus();
+}
+
 const isShown = (node: Element): boolean => node.isConnected && !node.closest("[hidden]");
 
 /**
  * Give the focus to what takes the place of an element that lost it; returns what ends that.
  *
  * That is the element with the same `data-key`, else the first one nearby that Tab would reach. An element whose
- * `data-home` is a selector chooses for all inside it.
+ * `data-home` is a selector chooses for all inside it. A view of which nothing is left gives it to the planner's modes.
  */
 export function keepFocus(root: HTMLElement): () => void {
   let last: HTMLElement | null = null;
@@ -30,7 +35,9 @@ export function keepFocus(root: HTMLElement): () => void {
     const same = key === null ? undefined : all(root, "[data-key]").find((one) => one.dataset.key === key);
     const home = around.find((node) => node.dataset.home)?.dataset.home;
     const near = around.filter(isShown).flatMap((node) => all(node, TABBABLE))[0];
-    (same ?? (home ? root.querySelector<HTMLElement>(home) : near))?.focus();
+    const next = same ?? (home ? root.querySelector<HTMLElement>(home) : near);
+    if (next) next.focus();
+    else focusMode(root);
   };
   const watch = new MutationObserver(restore);
   watch.observe(root, { childList: true, subtree: true, attributes: true, attributeFilter: ["hidden", "disabled"] });
