@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,21 +11,29 @@ from itertools import pairwise
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.memo import once_per_devices
 from dra_lab.topology.fabric import FabricBranch, fabric_tree
-from dra_lab.topology.fabric_labels import fabric_label
 from dra_lab.topology.tree import natural_order
 
 GRADES = 4
 """The steps of a heat map above zero."""
 
+NO_RACK = "no rack"
+"""The name for the nodes without the label."""
+
+_NEAREST = {"rack": 0, "subBlock": 1, "block": 1}
+_DIGITS = 6
 _NUMBER = re.compile(r"^(.*?[^0-9])[-_.]?[0-9]+$")
 
 
 @dataclass(frozen=True, slots=True)
 class Racks:
-    """The nodes of each rack by its name, in natural order; `source` says where the racks are read from."""
+    """The nodes of each rack by its name, in natural order; `source` says where the racks are read from.
+
+    `word` is what its writer calls such a place: a rack, a block, a network level.
+    """
 
     nodes: Mapping[str, tuple[str, ...]]
     source: str
+    word: str = "rack"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,25 +49,27 @@ class Heat:
 
 @once_per_devices
 def racks(cluster: Cluster) -> Racks | None:
-    """Return the racks of a cluster by the labels of its nodes, else by what the names begin with; None for neither."""
+    """Return the racks of a cluster by the labels of its nodes, else by what the names begin with; None for neither.
+
+    Without a label for racks these are the blocks, else the places of the nearest level of the fabric.
+    """
     tree = fabric_tree(cluster)
-    names = [label.name for label in tree.levels if label.level == "rack"]
-    names = names or [label.name for label in tree.levels if label.level in ("subBlock", "block")]
-    if names:
+    near = [label for label in reversed(tree.levels) if label.level != "host"]
+    for label in sorted(near, key=lambda label: _NEAREST.get(label.level, len(_NEAREST))):
         found: dict[str, list[str]] = {}
-        _collect(tree.root, names[-1], (), found)
+        _collect(tree.root, label.name, (), found)
         if len(found) > 1:
-            label = fabric_label(names[-1])
-            return _sorted(found, f"{label.title if label is not None else 'rack'} label {names[-1]}")
+            return _sorted(found, f"{label.title} label {label.name}", label.title)
     return _by_name(cluster)
 
 
-def heat(found: Racks, values: Mapping[str, tuple[int, int]]) -> tuple[Heat, ...]:
-    """Return a row for each rack: the sum of value and total over its nodes, and a grade for the colour."""
+def heat(found: Racks, values: Mapping[str, tuple[float, float]]) -> tuple[Heat, ...]:
+    """Return a row for each rack: sums over its nodes, rounded up, and a grade for the colour."""
     sums = []
     for rack, nodes in found.nodes.items():
         pairs = [values.get(node, (0, 0)) for node in nodes]
-        sums.append((rack, len(nodes), sum(value for value, _ in pairs), sum(total for _, total in pairs)))
+        value, total = (math.ceil(round(sum(column), _DIGITS)) for column in zip(*pairs, strict=True))
+        sums.append((rack, len(nodes), value, total))
     most = max((value for _, _, value, _ in sums), default=0)
     return tuple(
         Heat(rack, nodes, value, total, -(-value * GRADES // most) if most else 0) for rack, nodes, value, total in sums
@@ -88,7 +99,7 @@ def _collect(branch: FabricBranch, level: str, path: tuple[str, ...], found: dic
     for deeper in branch.branches:
         _collect(deeper, level, (*path, branch.value), found)
     if branch.nodes:
-        found.setdefault("no rack", []).extend(branch.nodes)
+        found.setdefault(NO_RACK, []).extend(branch.nodes)
 
 
 def _by_name(cluster: Cluster) -> Racks | None:
@@ -102,6 +113,6 @@ def _by_name(cluster: Cluster) -> Racks | None:
     return _sorted(found, "names of the nodes")
 
 
-def _sorted(found: Mapping[str, list[str]], source: str) -> Racks:
+def _sorted(found: Mapping[str, list[str]], source: str, word: str = "rack") -> Racks:
     names = sorted(found, key=natural_order)
-    return Racks({name: tuple(sorted(found[name], key=natural_order)) for name in names}, source)
+    return Racks({name: tuple(sorted(found[name], key=natural_order)) for name in names}, source, word)

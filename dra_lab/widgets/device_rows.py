@@ -128,12 +128,12 @@ def _heat(cluster: Cluster, classes: Sequence[NodeClass]) -> HeatMap:
             rack=row.rack,
             grade=row.grade,
             words=f"{row.rack}: the drawing fits on {row.value:,} of {counted(row.nodes, 'node')}",
-            node=next((node for node in found.nodes[row.rack] if node in fitting), found.nodes[row.rack][0]),
+            id=next((node for node in found.nodes[row.rack] if node in fitting), found.nodes[row.rack][0]),
         )
         for row in rows
     )
     most = max((row.value for row in rows), default=0)
-    return HeatMap(title="Fitting nodes by rack", source=found.source, grades=grade_words(most), cells=cells)
+    return HeatMap(title=f"Fitting nodes by {found.word}", source=found.source, grades=grade_words(most), cells=cells)
 
 
 def _class_item(node_class: NodeClass, pinned: str) -> FleetItem:

@@ -14,19 +14,20 @@ from dra_lab.model.sketch import PodDrawing
 from dra_lab.pictures.letters import letter
 from dra_lab.session import MODES, Session
 from dra_lab.session.fleet_answer import FleetAnswer
+from dra_lab.topology.fabric import plural
 from dra_lab.widgets import messages
 from dra_lab.widgets.fleet_mode_values import (
     BarTable,
     CardRow,
     FleetAnswerRow,
     FleetTileRow,
-    HeatRow,
     LayerRow,
     PodsRow,
     ScenarioTable,
     WorkloadRow,
 )
-from dra_lab.widgets.fleet_rows import FEW_NODES, Bars, free_lines, racks, scenario_columns, scenario_row
+from dra_lab.widgets.fleet_rows import FEW_NODES, Bars, free_lines, scenario_columns, scenario_row
+from dra_lab.widgets.fleet_values import HeatMap
 from dra_lab.widgets.following import FollowingWidget
 from dra_lab.widgets.plan_values import State
 from dra_lab.words.fleet_verdict import (
@@ -57,7 +58,7 @@ class FleetMode(FollowingWidget):
     fleet_layers: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[LayerRow])
     fleet_scenarios = traitlets.Dict().tag(sync=True, value=ScenarioTable)
     fleet_bars = traitlets.Dict().tag(sync=True, value=BarTable)
-    fleet_heat = traitlets.Dict().tag(sync=True, value=HeatRow)
+    fleet_heat = traitlets.Dict().tag(sync=True, value=HeatMap)
     fleet_card = traitlets.Dict().tag(sync=True, value=CardRow)
     fleet_kind = traitlets.Unicode("").tag(sync=True)
     fleet_by = traitlets.Unicode("").tag(sync=True)
@@ -104,11 +105,15 @@ class FleetMode(FollowingWidget):
             self._bars_of, self._bars = answer, Bars(answer.question.cluster, answer.amounts, answer)
         bars = self._bars
         if bars is None or not bars.kinds:
-            self._tell(fleet_bars=BarTable(note=_NOTHING), fleet_card=CardRow(), fleet_heat=HeatRow())
+            self._tell(fleet_bars=BarTable(note=_NOTHING), fleet_card=CardRow(), fleet_heat=HeatMap())
             return
         many = len(answer.question.cluster.node_names) > FEW_NODES
-        word = racks(answer.question.cluster)[0]
-        groupings = {"nodes": "nodes", **({"racks": word} if word else {}), "types": "hardware types"}
+        word = bars.racks.word if bars.racks is not None else ""
+        groupings = {
+            "nodes": "nodes",
+            **({"racks": f"{word}{plural(word)}"} if word else {}),
+            "types": "hardware types",
+        }
         kinds = dict(bars.kinds)
         kind = self.fleet_kind if self.fleet_kind in kinds else next(iter(kinds))
         by: Any = self.fleet_by if self.fleet_by in groupings else ("types" if many else "nodes")
@@ -124,7 +129,7 @@ class FleetMode(FollowingWidget):
             many=many,
             names=_names(answer.question.cluster),
         )
-        self._tell(fleet_bars=table, fleet_heat=bars.heat(kind))
+        self._tell(fleet_bars=table, fleet_heat=bars.heat(kind) if many else HeatMap())
         self._show_card()
 
     def _show_card(self) -> None:

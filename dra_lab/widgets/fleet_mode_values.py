@@ -100,13 +100,6 @@ class BarTable(Row, frozen=True):
     many: bool = False
 
 
-class HeatRow(Row, frozen=True):
-    """The heat map: `word` is what a place is called, `cells` are its places with stranded and all devices."""
-
-    word: str = ""
-    cells: tuple[tuple[str, str, float, float], ...] = ()
-
-
 class PodsRow(Row, frozen=True):
     """Pods of one workload on a node: how many the plan has there, and how many are pinned."""
 

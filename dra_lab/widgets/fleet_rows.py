@@ -10,18 +10,19 @@ from dra_lab.model.device import Device
 from dra_lab.model.memo import once_per_devices
 from dra_lab.model.sketch import Figure, Kept
 from dra_lab.pictures.charts.amounts import Amounts
+from dra_lab.pictures.racks import NO_RACK, grade_words, heat, racks
 from dra_lab.session.fleet_answer import FleetAnswer
-from dra_lab.topology.fabric import FabricBranch, fabric_tree, plural
 from dra_lab.topology.locality import localities
 from dra_lab.topology.tree import natural_order
-from dra_lab.widgets.fleet_mode_values import BarRow, HeatRow, ScenarioRow
+from dra_lab.widgets.fleet_mode_values import BarRow, ScenarioRow
+from dra_lab.widgets.fleet_values import HeatCell, HeatMap
 from dra_lab.words.facts import KINDS, counted
 
 FEW_NODES = 64
 """Nodes up to which each has a bar of its own at first."""
 
 _TYPE_LABELS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
-_NO_RACK = "no rack"
+_STRANDED = 3
 _ROUND = 2
 
 
@@ -59,31 +60,14 @@ def _hardware_words(cluster: Cluster, node: str) -> str:
     return "no devices"
 
 
-@once_per_devices
-def racks(cluster: Cluster) -> tuple[str, Mapping[str, str]]:
-    """Return what places of the nearest level of the fabric are called, and that of each node; "" if there is none."""
-    tree = fabric_tree(cluster)
-    if not tree.levels:
-        return "", {}
-    level = tree.levels[-1]
-    found: dict[str, str] = {}
-
-    def walk(branch: FabricBranch, place: str) -> None:
-        here = branch.value if branch.label == level.name else place
-        found.update(dict.fromkeys(branch.nodes, here))
-        for deeper in branch.branches:
-            walk(deeper, here)
-
-    walk(tree.root, "")
-    return f"{level.title}{plural(level.title)}", found
-
-
 class Bars:
     """The amounts of an answer by kind and node, with the words for its pods."""
 
     def __init__(self, cluster: Cluster, amounts: Iterable[Amounts], answer: FleetAnswer | None) -> None:
         """Sort the amounts by kind."""
         self.cluster = cluster
+        self.racks = racks(cluster)
+        self._rack_of = {node: rack for rack, nodes in self.racks.nodes.items() for node in nodes} if self.racks else {}
         self.by_kind: dict[str, dict[str, tuple[float, ...]]] = defaultdict(dict)
         for amount in amounts:
             if amount.total:
@@ -118,23 +102,32 @@ class Bars:
     def members(self, kind: str, by: str) -> Mapping[str, tuple[str, str, list[str]]]:
         """Return name, state and nodes of each group by its id."""
         found: dict[str, tuple[str, str, list[str]]] = {}
-        names = racks(self.cluster)[1] if by == "racks" else hardware_types(self.cluster)
+        names = self._rack_of if by == "racks" else hardware_types(self.cluster)
         for node, values in self.by_kind.get(kind, {}).items():
-            name = names.get(node, "") or (_NO_RACK if by == "racks" else "devices that several nodes see")
+            name = names.get(node, "") or (NO_RACK if by == "racks" else "devices that several nodes see")
             state = "" if by == "racks" else state_of(values)
-            found.setdefault(f"{by}/{name}/{state}", (name, state, []))[2].append(node)
+            found.setdefault(_group_id(by, name, state), (name, state, []))[2].append(node)
         return found
 
-    def heat(self, kind: str) -> HeatRow:
-        """Return stranded and all devices of each rack; nothing if no label says where nodes are."""
-        word, places = racks(self.cluster)
-        if not places:
-            return HeatRow()
-        cells = []
-        for key, (name, _, nodes) in self.members(kind, "racks").items():
-            values = self._sum(kind, nodes)
-            cells.append((key, name, _number(values[3]), _number(sum(values))))
-        return HeatRow(word=word, cells=tuple(sorted(cells, key=lambda cell: natural_order(cell[1]))))
+    def heat(self, kind: str) -> HeatMap:
+        """Return the racks by their stranded devices; nothing if neither labels nor names say where nodes are."""
+        if self.racks is None:
+            return HeatMap()
+        known, label, word = self.by_kind.get(kind, {}), KINDS[kind], self.racks.word
+        rows = heat(self.racks, {node: (values[_STRANDED], sum(values)) for node, values in known.items()})
+        cells = tuple(
+            HeatCell(
+                rack=row.rack,
+                grade=row.grade,
+                words=f"{row.rack}: {row.value:,} of {row.total:,} {label} stranded",
+                id=_group_id("racks", row.rack),
+            )
+            for row in rows
+            if row.total
+        )
+        grades = grade_words(max((row.value for row in rows), default=0))
+        title = f"Stranded {label} by {word}"
+        return HeatMap(title=title, source=self.racks.source, grades=grades, cells=cells)
 
     def _sum(self, kind: str, nodes: Sequence[str]) -> tuple[float, ...]:
         known = self.by_kind[kind]
@@ -154,6 +147,10 @@ class Bars:
         used, planned, free, stranded, blocked = map(_number, values)
         words = ", ".join(f"{count:,} × {workload}" for workload, count in sorted(pods.items()))
         return key, name or key, state, len(nodes), used, planned, free, stranded, blocked, words
+
+
+def _group_id(by: str, name: str, state: str = "") -> str:
+    return f"{by}/{name}/{state}"
 
 
 def state_of(values: Sequence[float]) -> str:

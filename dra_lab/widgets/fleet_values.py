@@ -25,12 +25,15 @@ class FleetItem(Row, frozen=True):
 
 
 class HeatCell(Row, frozen=True):
-    """A rack of a heat map: `grade` from 0 to 4 is its colour, `words` all of it, `node` the one to look at."""
+    """A rack of a heat map: `grade` from 0 to 4 is its colour, `words` all of it, `id` what a click chooses.
+
+    That is a node of the rack in Plan, and the row of the rack in Fleet.
+    """
 
     rack: str
     grade: int
     words: str
-    node: str = ""
+    id: str = ""
 
 
 class HeatMap(Row, frozen=True):

@@ -90,6 +90,16 @@ def test_bars_are_grouped_by_hardware_type_and_state(fleet):
     assert len(view.fleet_card["rows"]) == rows[0][3]
 
 
+def test_the_heat_map_has_a_cell_for_each_group_of_racks(fleet):
+    """A click on a cell chooses the row of that rack."""
+    session, view = fleet
+    view.fleet_by = "racks"
+    answer = session.fleet.answer
+    heat = Bars(answer.question.cluster, answer.amounts, answer).heat("gpu")
+    assert heat.title == "Stranded GPUs by layer-3 network node"
+    assert {cell.id for cell in heat.cells} == {row[0] for row in view.fleet_bars["rows"]}
+
+
 def test_a_stepper_plans_again(fleet):
     """Six are wanted, four have a place, which is proven."""
     _, view = fleet

@@ -53,10 +53,19 @@ def test_many_nodes_have_a_heat_map_of_their_racks(racks, monkeypatch):
     strip = fleet(*racks)
     assert strip.kind == "classes"
     assert [cell.words.partition(": ")[2] for cell in strip.heat.cells] == ["the drawing fits on 0 of 2 nodes"] * 2
-    assert all(cell.node in racks[0].node_by_name for cell in strip.heat.cells)
+    assert all(cell.id in racks[0].node_by_name for cell in strip.heat.cells)
 
 
-def test_without_racks_there_is_no_heat_map(p4d, monkeypatch):
-    """Four nodes whose names have nothing in common but a network."""
+def test_the_nearest_level_of_the_fabric_stands_for_racks(p4d, monkeypatch):
+    """The nodes have no label for a rack, and one for their nearest switch."""
     monkeypatch.setattr("dra_lab.pictures.fleet.MOST_TILES", 2)
-    assert fleet(*p4d).heat.cells == ()
+    heat = fleet(*p4d).heat
+    assert heat.title == "Fitting nodes by layer-3 network node"
+    assert len(heat.cells) == 2
+
+
+def test_without_racks_there_is_no_heat_map(monkeypatch):
+    """Two nodes of one zone, whose names have nothing in common."""
+    monkeypatch.setattr("dra_lab.pictures.fleet.MOST_TILES", 1)
+    cluster = load_cluster("sample:two-sockets")
+    assert fleet(cluster, None).heat.cells == ()

@@ -213,8 +213,8 @@ test("many tiles are cut until a person asks for all of them", async () => {
 test("racks are cells with a grade and words; a cell draws a node of its rack", async () => {
   const { el, model } = hardware();
   const cells = [
-    { rack: "r1", grade: 0, words: "r1: the drawing fits on 0 of 20 nodes", node: "a" },
-    { rack: "r2", grade: 4, words: "r2: the drawing fits on 20 of 20 nodes", node: "b" },
+    { rack: "r1", grade: 0, words: "r1: the drawing fits on 0 of 20 nodes", id: "a" },
+    { rack: "r2", grade: 4, words: "r2: the drawing fits on 20 of 20 nodes", id: "b" },
   ];
   const heat = { title: "Fitting nodes by rack", source: "names of the nodes", grades: ["0", "1–20"], cells };
   model.set("fleet", { kind: "classes", total: 40, items: [{ id: "a", label: "like a", nodes: 40 }], heat });

@@ -1,10 +1,10 @@
 // The Fleet mode: workloads, what-if changes and scenarios beside the nodes, as bars.
 import "./fleet.css";
+import { HeatMap } from "../hardware/heat_map";
 import { useChannel, useTrait } from "../plan/model";
 import { PaneProblem } from "../view/pane_problem";
 import { Bars } from "./bars";
 import { Card } from "./card";
-import { Heat } from "./heat";
 import { MenuProvider } from "./menu";
 import { Scenarios } from "./scenarios";
 import { Verdict } from "./verdict";
@@ -30,6 +30,18 @@ export function FleetMode() {
           <Card />
         </div>
       </MenuProvider>
+    </section>
+  );
+}
+
+function Heat() {
+  const channel = useChannel();
+  const [heat, chosen] = [useTrait("fleet_heat"), useTrait("fleet_chosen")];
+  if (!heat.cells?.length) return null;
+  return (
+    <section className="dra-fleet-part" aria-label={heat.title}>
+      <h3>{heat.title}</h3>
+      <HeatMap map={heat} shown={chosen} onPick={(id) => channel.set({ fleet_chosen: id === chosen ? "" : id })} />
     </section>
   );
 }

@@ -379,7 +379,7 @@ export interface HeatCell {
   rack: string;
   grade: number;
   words: string;
-  node?: string;
+  id?: string;
 }
 
 export interface HeatMap {
@@ -387,11 +387,6 @@ export interface HeatMap {
   source?: string;
   grades?: readonly string[];
   cells?: readonly HeatCell[];
-}
-
-export interface HeatRow {
-  word?: string;
-  cells?: readonly [string, string, number, number][];
 }
 
 export interface LayerRow {
@@ -777,7 +772,7 @@ export interface FleetModeModel {
   fleet_by: string;
   fleet_card: CardRow;
   fleet_chosen: string;
-  fleet_heat: HeatRow;
+  fleet_heat: HeatMap;
   fleet_kind: string;
   fleet_layers: readonly LayerRow[];
   fleet_picture: boolean;
@@ -874,7 +869,7 @@ export interface PlanViewModel {
   fleet_by: string;
   fleet_card: CardRow;
   fleet_chosen: string;
-  fleet_heat: HeatRow;
+  fleet_heat: HeatMap;
   fleet_kind: string;
   fleet_layers: readonly LayerRow[];
   fleet_picture: boolean;

@@ -1,4 +1,5 @@
 // Racks as a grid of cells: the darker, the more. Words say the value of each cell; the arrows go from cell to cell.
+import "./heat_map.css";
 import type { HeatMap as Values } from "../generated/models";
 import { onArrows } from "../view/keys";
 
@@ -7,8 +8,8 @@ const onCellArrows = onArrows("button");
 /** Racks up to which each cell has its name on it. */
 const NAMED = 40;
 
-/** `shown` is the node whose rack is marked; `onPick` gets the node that a rack offers to look at. */
-export function HeatMap({ map, shown, onPick }: { map: Values; shown?: string; onPick(node: string): void }) {
+/** The cell of the id `shown` is marked; `onPick` gets the id of a cell. */
+export function HeatMap({ map, shown, onPick }: { map: Values; shown?: string; onPick(id: string): void }) {
   const { title = "", source = "", grades = [], cells = [] } = map;
   const isNamed = cells.length <= NAMED;
   return (
@@ -28,9 +29,9 @@ export function HeatMap({ map, shown, onPick }: { map: Values; shown?: string; o
             data-key={cell.rack}
             aria-label={cell.words}
             title={cell.words}
-            aria-pressed={cell.node !== "" && cell.node === shown}
+            aria-pressed={cell.id !== "" && cell.id === shown}
             tabIndex={at ? -1 : 0}
-            onClick={() => cell.node && onPick(cell.node)}
+            onClick={() => cell.id && onPick(cell.id)}
           >
             {isNamed && <span>{cell.rack}</span>}
           </button>
@@ -48,7 +49,7 @@ export function HeatMap({ map, shown, onPick }: { map: Values; shown?: string; o
               </span>
             ),
         )}
-        <span className="dra-hint">racks from the {source}</span>
+        <span className="dra-hint">Grouped by the {source}.</span>
       </div>
     </div>
   );
