@@ -72,7 +72,7 @@ class _AddLayer(argparse.Action):
 
 
 def add_what_if(parser: argparse.ArgumentParser) -> None:
-    """Declare the options that change the cluster before the planning: --add, --drain, --without and --idle."""
+    """Declare the options that change the cluster before the planning: --add, --drain and so on."""
     group = parser.add_argument_group("what if (repeatable, applied in the order given)")
     parser.set_defaults(layers=())
     options = {
@@ -82,7 +82,12 @@ def add_what_if(parser: argparse.ArgumentParser) -> None:
     }
     for name, (metavar, text) in options.items():
         group.add_argument(name, action=_AddLayer, default=(), dest="layers", metavar=metavar, help=text)
-    group.add_argument("--idle", action=_AddLayer, default=(), dest="layers", nargs=0, help="with nothing in use")
+    plain = {
+        "--idle": "with nothing in use",
+        "--publish-numa": "as if drivers published each NUMA node that dra-lab knows from the hardware",
+    }
+    for name, text in plain.items():
+        group.add_argument(name, action=_AddLayer, default=(), dest="layers", nargs=0, help=text)
 
 
 def layers_said(options: argparse.Namespace, parts: Iterable[Part]) -> Iterator[Part]:
@@ -135,7 +140,7 @@ def _read(options: argparse.Namespace) -> Cluster:
 
         cluster = overlaid(cluster, options.overlay)
     if getattr(options, "layers", ()):
-        from dra_lab.model.layers import with_layers
+        from dra_lab.topology.layered import with_layers
 
         cluster = with_layers(cluster, options.layers)
     return cluster

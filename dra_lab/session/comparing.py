@@ -12,11 +12,11 @@ from msgspec.structs import replace
 
 from dra_lab.errors import Cancelled, DraLabError, InputError, did_you_mean
 from dra_lab.model.fleet import Workload
-from dra_lab.model.layers import with_layers
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Figure, Kept
 from dra_lab.session.worker import Worker
+from dra_lab.topology.layered import with_layers
 from dra_lab.words.kept_figures import plan_figures
 from dra_lab.words.plan_document import answer_sentence
 from dra_lab.words.plan_json import plan_json

@@ -6,9 +6,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.layers import Layer, with_possible_layers
+from dra_lab.model.layers import Layer
 from dra_lab.model.sketch import ClaimSketch, Drawing, Kept, PodDrawing
 from dra_lab.session.scene import Scene
+from dra_lab.topology.layered import with_possible_layers
 
 
 class Content(Struct, frozen=True):

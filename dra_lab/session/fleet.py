@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from dra_lab.errors import Cancelled, DraLabError, InputError, did_you_mean
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan
-from dra_lab.model.layers import Layer, read_layer, with_layers
+from dra_lab.model.layers import Layer, read_layer
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import MOST_PODS, ClaimSketch, Drawing, Kept, PodDrawing, check_pods
 from dra_lab.planner.waiting import WaitingBar
@@ -20,6 +20,7 @@ from dra_lab.session.events import Events
 from dra_lab.session.fleet_answer import FleetAnswer, FleetQuestion, fleet_answers
 from dra_lab.session.history import History
 from dra_lab.session.worker import Worker
+from dra_lab.topology.layered import with_layers
 
 
 class Asking(Protocol):

@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from dra_lab.errors import DraLabError, InputError
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.layers import with_possible_layers
 from dra_lab.model.plan import FIXED_GOALS, goal_order
 from dra_lab.model.regret import measured_path
 from dra_lab.model.release import KubernetesRelease
@@ -36,6 +35,7 @@ from dra_lab.session.preparing import (
 )
 from dra_lab.session.scene import Loaded, Scene
 from dra_lab.sources import load_cluster, load_texts
+from dra_lab.topology.layered import with_possible_layers
 
 if TYPE_CHECKING:
     from dra_lab.session.comparing import Comparing
@@ -89,7 +89,7 @@ class Session(Answering):
         self.snapshot, self.drawing, self.problem = first_cluster(cluster, drawing, node)
         self.history: History[Content] = History(content_of(drawing, Scene(Loaded(self.snapshot))))
         self._layers = drawing.layers
-        self.cluster, self.refused_layers = with_possible_layers(self.snapshot, drawing.layers)
+        self.cluster, self.refused_layers, self.layer_notes = with_possible_layers(self.snapshot, drawing.layers)
         self.fleet = Fleet(self)
         gates = {**own, **(feature_gates or {})}
         self.feature_gates = KubernetesRelease(drawing.release or self.cluster.default_release, gates).gates
@@ -315,7 +315,7 @@ class Session(Answering):
         """Plan on a snapshot with the layers that apply to it."""
         layers = self.history.present.layers
         if snapshot is not self.snapshot or layers != self._layers:
-            self.cluster, self.refused_layers = with_possible_layers(snapshot, layers)
+            self.cluster, self.refused_layers, self.layer_notes = with_possible_layers(snapshot, layers)
         self.snapshot, self._layers = snapshot, layers
 
     def _take(self, cluster: Cluster) -> None:

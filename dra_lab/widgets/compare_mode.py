@@ -9,11 +9,11 @@ import traitlets
 
 from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.layers import with_possible_layers
 from dra_lab.model.plan import Placement, Plan, PlanStatus
 from dra_lab.model.sketch import Kept
 from dra_lab.session import Session
 from dra_lab.session.comparing import MOST_COMPARED
+from dra_lab.topology.layered import with_possible_layers
 from dra_lab.topology.locality import Place, localities
 from dra_lab.widgets import messages
 from dra_lab.widgets.compare_values import ChipRow, CompareCell, ComparedPlan, CompareLine, CompareRow, PlaceRow

@@ -84,7 +84,11 @@ class FleetMode(FollowingWidget):
             fleet_answer=_answer_row(session),
             fleet_workloads=_workload_rows(session),
             fleet_layers=[
-                LayerRow(words=layer.words, problem=session.refused_layers.get(number, ""))
+                LayerRow(
+                    words=layer.words,
+                    problem=session.refused_layers.get(number, ""),
+                    note=session.layer_notes.get(number, ""),
+                )
                 for number, layer in enumerate(fleet.layers)
             ],
             fleet_scenarios=_scenarios(session),

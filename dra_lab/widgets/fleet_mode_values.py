@@ -56,10 +56,11 @@ class WorkloadRow(Row, frozen=True):
 
 
 class LayerRow(Row, frozen=True):
-    """One what-if change; `problem` says why it does not apply to this cluster."""
+    """One what-if change; `problem` says why it does not apply to this cluster, `note` what to know if it does."""
 
     words: str
     problem: str = ""
+    note: str = ""
 
 
 class ScenarioRow(Row, frozen=True):

@@ -37,6 +37,7 @@ RULES: Mapping[str, str] = {
     "namespace-empty": "The namespace has no ResourceClaims, or does not exist. Check its name.",
     "node-vanished": "No node matches the allocation of a claim. Delete the claim to free its devices.",
     "not-on-new-nodes": "Something of the node that was copied holds for that node only, and new nodes lack it.",
+    "numa-made": "A what-if change publishes NUMA nodes that drivers do not. Remove it to plan for today's drivers.",
     "object-twice": "Two different objects have one name, and the later one is used. Remove one of them.",
     "place-unknown": "A driver publishes a place that means unknown. Constraints take equal values as one place.",
     "pool-*": "kube-scheduler does not use a pool as it is published. Wait for the driver, or restart it.",

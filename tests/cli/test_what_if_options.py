@@ -46,6 +46,11 @@ def test_nothing_is_in_use_with_idle(capsys):
     assert nodes["fitting"] == nodes["fittingIdle"]
 
 
+def test_numa_nodes_are_published(capsys):
+    """The GPUs publish none today, and their NICs on the same PCIe root do."""
+    assert answer(capsys, "plan", "--publish-numa")["layers"][0]["words"] == "Next driver publishes NUMA"
+
+
 @pytest.mark.parametrize(
     "words", [["plan"], ["plan", "--replicas", "2"], ["export", "--dir", "out"]], ids=["plan", "fleet", "export"]
 )

@@ -4,13 +4,14 @@ import pytest
 
 from dra_lab.checks.fleets import check_fleet
 from dra_lab.model.fleet import UNPLACED, Workload
-from dra_lab.model.layers import read_layer, with_layers
+from dra_lab.model.layers import read_layer
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.fleet import plan_fleet
 from dra_lab.planner.fleet.pinned import plan_pinned
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
+from dra_lab.topology.layered import with_layers
 
 RELEASE = KubernetesRelease("1.36")
 PAIRS = "sample:eks-p4d/gpu-nic-pairs"

@@ -21,7 +21,11 @@ export function WhatIf() {
       {layers.length > 0 && (
         <ul className="dra-fleet-chips" aria-label="Changes">
           {keyed(layers, (layer) => layer.words).map(([key, layer], number) => (
-            <li key={key} className={layer.problem ? "is-refused" : ""} title={layer.problem || undefined}>
+            <li
+              key={key}
+              className={layer.problem ? "is-refused" : ""}
+              title={layer.problem || layer.note || undefined}
+            >
               {layer.problem && <Icon name="warning" />}
               <span>{layer.words}</span>
               <button
@@ -35,6 +39,13 @@ export function WhatIf() {
             </li>
           ))}
         </ul>
+      )}
+      {layers.map((layer) =>
+        layer.note ? (
+          <p key={layer.words} className="dra-dim">
+            {layer.note}
+          </p>
+        ) : null,
       )}
       <div className="dra-fleet-buttons">
         <FormButton
@@ -82,6 +93,14 @@ export function WhatIf() {
           onClick={() => channel.send({ type: "add-layer", change: "idle" })}
         >
           Nothing in use
+        </button>
+        <button
+          type="button"
+          className="dra-button"
+          title="As if drivers published each NUMA node that is known from the hardware"
+          onClick={() => channel.send({ type: "add-layer", change: "publish-numa" })}
+        >
+          Next driver publishes NUMA
         </button>
         <FormButton
           label="Release…"

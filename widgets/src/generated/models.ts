@@ -392,6 +392,7 @@ export interface HeatMap {
 export interface LayerRow {
   words: string;
   problem?: string;
+  note?: string;
 }
 
 export interface Link {

@@ -6,17 +6,12 @@ import pytest
 from small_documents import CLASS, SLICE, changed
 
 from dra_lab.errors import InputError
-from dra_lab.model.layers import (
-    LAYER_KINDS,
-    Layer,
-    layered_release,
-    read_layer,
-    with_layers,
-    with_possible_layers,
-)
+from dra_lab.model.layers import LAYER_KINDS, Layer, layered_release, read_layer
 from dra_lab.sources import load_cluster, load_texts
+from dra_lab.topology.layered import with_layers, with_possible_layers
 
 DEVICE = "gpu.example.com/p-1/d"
+ROOT, NUMA = "resource.kubernetes.io/pcieRoot", "resource.kubernetes.io/numaNode"
 
 
 def node(name: str, kubelet: str = "v1.36.1") -> dict:
@@ -31,13 +26,15 @@ def node(name: str, kubelet: str = "v1.36.1") -> dict:
 
 
 def slice_on(name: str, number: int) -> dict:
-    """Return the only slice of a node: a pool p-NUMBER with the devices d and e."""
-    device = SLICE["spec"]["devices"][0]
+    """Return the only slice of a node: a pool p-NUMBER with d and e on one PCIe root, of which d says its NUMA node."""
+    root = {ROOT: {"string": "pci0000:17"}}
+    device = {**SLICE["spec"]["devices"][0], "attributes": root}
     return changed(
         SLICE,
         ("metadata.name", f"s-{number}"),
         ("spec.nodeName", name),
         ("spec.pool.name", f"p-{number}"),
+        ("spec.devices.0.attributes", {**root, NUMA: {"int": 1}}),
         ("spec.devices.1", {**device, "name": "e"}),
     )
 
@@ -85,6 +82,14 @@ def with_taint() -> list:
     return made
 
 
+def with_numa() -> list:
+    """Return the documents with the NUMA node of e, which is that of d, as both are on one PCIe root."""
+    made = documents()
+    for document in made[3:5]:
+        document["spec"]["devices"][1]["attributes"][NUMA] = {"int": 1}
+    return made
+
+
 def with_node() -> list:
     """Return the documents with a copy of node-1 that nothing uses."""
     name = "node-1-new-1"
@@ -98,6 +103,7 @@ BY_HAND = [
     (read_layer("without", DEVICE), without_device()),
     (read_layer("taint", DEVICE), with_taint()),
     (read_layer("idle"), documents(holders=())),
+    (read_layer("publish-numa"), with_numa()),
     (read_layer("release", "1.37"), documents(kubelet="v1.37.0")),
 ]
 
@@ -148,6 +154,32 @@ def test_layers_that_do_not_apply_are_left_out_with_the_reason():
     assert content(found.cluster) == content(cluster_of(documents(holders=())))
     assert list(found.refused) == [0]
     assert "node-9" in found.refused[0]
+
+
+def test_a_numa_node_that_is_not_known_stays_unknown():
+    """The note says how many devices would publish one, and how many would not."""
+    made = documents()
+    del made[3]["spec"]["devices"][0]["attributes"][NUMA]
+    found = with_possible_layers(cluster_of(made), [read_layer("publish-numa")])
+    (note,) = found.notes.values()
+    assert note == f"1 device would publish {NUMA}; the NUMA node of 2 more is not known."
+    assert all(NUMA not in device.attributes for device in found.cluster.slices[0].spec.devices)
+
+
+def test_publishing_numa_is_refused_if_nothing_becomes_known():
+    """The message says what to add."""
+    layers = [read_layer("publish-numa")]
+    published = with_layers(cluster_of(documents()), layers)
+    with pytest.raises(InputError, match="add a topology file"):
+        with_layers(published, layers)
+
+
+def test_a_numa_node_under_a_name_of_the_driver_is_known():
+    """The drivers of mi300x publish NUMA nodes under two names, which no constraint can compare."""
+    cluster = load_cluster("sample:mi300x")
+    published = with_layers(cluster, [read_layer("publish-numa")])
+    assert all(NUMA in device.attributes for made in published.slices for device in made.spec.devices)
+    assert not any(NUMA in device.attributes for made in cluster.slices for device in made.spec.devices)
 
 
 @pytest.mark.parametrize("text", ["add 4=node-1", "drain node-1", f"without {DEVICE}", "idle", "release 1.37"])
