@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
@@ -202,7 +203,15 @@ class Suggestion(Struct, frozen=True):
 class Tracer(Protocol):
     """What makes the traces of a plan."""
 
-    def trace(self, node: str, *, links: bool) -> Trace[FirstFit]:
+    def trace(
+        self,
+        node: str,
+        *,
+        links: bool,
+        time_limit: float,
+        cancel: threading.Event | None,
+        tell: Callable[[int], None] | None,
+    ) -> Trace[FirstFit]:
         """Return the trace on a node, "" for the plan's."""
         ...
 
@@ -269,15 +278,24 @@ class Plan:
         """Return the value of a goal, or None where the plan has none."""
         return next((g.value for g in self.goals if g.goal == name), None)
 
-    def trace(self, node: str = "", *, links: bool = True) -> Trace[FirstFit]:
+    def trace(
+        self,
+        node: str = "",
+        *,
+        links: bool = True,
+        time_limit: float = 10.0,
+        cancel: threading.Event | None = None,
+        tell: Callable[[int], None] | None = None,
+    ) -> Trace[FirstFit]:
         """Return kube-scheduler's search for this claim on a node, step by step; "" is the plan's node.
 
         It searches with the manifest that would be written; without `links`, with counts and selectors only.
+        The search ends after `time_limit` seconds or with `cancel`; `tell` gets the number of candidates so far.
         Raises NodeError for a node that the cluster does not have, InputError for a plan without a claim.
         """
         if self.tracer is None:
             raise InputError("there is nothing to trace, because the plan has no request or its cluster was not read")
-        return self.tracer.trace(node, links=links)
+        return self.tracer.trace(node, links=links, time_limit=time_limit, cancel=cancel, tell=tell)
 
     def __str__(self) -> str:
         """Return the answer as a terminal shows it: sentence, devices, goals beside kube-scheduler's, reasons."""

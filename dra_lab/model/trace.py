@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Generic, NamedTuple, TypeVar
 
@@ -43,12 +43,16 @@ class Reason(Struct, frozen=True):
 
 
 class StepKind(StrEnum):
-    """What happens in a step. A rejected or allocated device was tried; the others are the search going on."""
+    """What happens in a step. A rejected or allocated device was tried; the others are the search going on.
+
+    LEFT_OUT stands for all steps between the last one that is recorded and the end, however many they are.
+    """
 
     REJECTED = "rejected"
     ALLOCATED = "allocated"
     GIVEN_BACK = "given-back"
     ALTERNATIVE = "alternative"
+    LEFT_OUT = "left-out"
     END = "end"
 
 
@@ -134,14 +138,17 @@ class Window(NamedTuple):
 
 
 Look = Callable[[int, int, bool], Window]
-"""Returns a window of steps, from a step to another: folded, or one by one."""
+"""Returns a window of steps, from a step to another: folded, or one by one. Folded from 0 on, the attempt in which the
+last step is stays open."""
 
 
 class Trace(Struct, Generic[E], frozen=True, eq=False):
     """kube-scheduler's search for the claims of a pod on a node, step by step.
 
     `rows` are the steps, folded: an attempt that was given back is one row, and `inside` returns the rows in it.
-    `counts` counts all steps. `end` is what the search ends with: a FirstFit of a plan, which has the goals' values.
+    `counts` counts all steps; of a search with more steps than are recorded, those up to `recorded` and two more, the
+    steps that are left out and the end.
+    `end` is what the search ends with: a FirstFit of a plan, which has the goals' values.
     `links` is False for a claim of counts and selectors only. `origin` maps (claim, request) of the manifest to the
     request of the drawing; it is empty for claims that were never drawn.
     """
@@ -175,24 +182,28 @@ class Trace(Struct, Generic[E], frozen=True, eq=False):
         """Return the devices that the search holds after a step; none before the first."""
         return self.window(step, step).held
 
+    @property
+    def recorded(self) -> int:
+        """Return how many steps are recorded; later ones are left out."""
+        left_out = next((row for row in self.rows if row.kind is StepKind.LEFT_OUT), None)
+        return left_out.first - 1 if left_out is not None else self.counts.steps
+
+    @property
+    def is_whole(self) -> bool:
+        """Say whether no steps are left out."""
+        return self.recorded == self.counts.steps
+
     def shown_at(self, step: int) -> tuple[tuple[int, Step], ...]:
         """Return the rows up to a step with their depth: attempts that ended are folded, the present one is open.
 
         The last row ends with the step, also if more devices were rejected by the same test after it.
         """
-        return tuple(self._until(self.rows, step, 0))
-
-    def _until(self, rows: tuple[Step, ...], step: int, depth: int) -> Iterator[tuple[int, Step]]:
-        for row in rows:
-            if row.last <= step:
-                yield depth, row
-            elif row.first <= step and row.kind is StepKind.GIVEN_BACK:
-                first, *inside = self.inside(row)
-                yield depth, first
-                yield from self._until(tuple(inside), step, depth + 1)
-            elif row.first <= step:
-                size = step - row.first + 1
-                yield depth, replace(row, last=step, devices=row.devices[:size], counts=Counts(size, 0, size, 0))
+        shown = self.look(0, step, True) if step > 0 else Window()
+        return tuple(
+            (sum(held.step < row.first for held in shown.held), _cut(row, step))
+            for row in shown.rows
+            if row.first <= step
+        )
 
     def tests(self, device: DeviceID) -> tuple[DeviceTest, ...]:
         """Return, for each request, the first test that a device fails while the search holds nothing.
@@ -212,3 +223,11 @@ class Trace(Struct, Generic[E], frozen=True, eq=False):
     def __repr__(self) -> str:
         """Return the node and the number of steps."""
         return f"<Trace of {self.counts.steps} steps on {self.node}; print it for more>"
+
+
+def _cut(row: Step, step: int) -> Step:
+    """Return a row of rejected devices that ends with a step."""
+    if row.last <= step:
+        return row
+    size = step - row.first + 1
+    return replace(row, last=step, devices=row.devices[:size], counts=Counts(size, 0, size, 0))

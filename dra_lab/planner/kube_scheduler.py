@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -81,14 +81,23 @@ class PlanTracer(Struct, frozen=True):
     paired: bool
     node: str
 
-    def trace(self, node: str, *, links: bool, cancel: threading.Event | None = None) -> Trace[FirstFit]:
+    def trace(
+        self,
+        node: str,
+        *,
+        links: bool,
+        time_limit: float = 10.0,
+        cancel: threading.Event | None = None,
+        tell: Callable[[int], None] | None = None,
+    ) -> Trace[FirstFit]:
         """Return the trace on a node, "" for the plan's; without `links` of counts and selectors only.
 
         Raises NodeError for an unknown node, UnsupportedFeature for a rule of an alpha gate, Cancelled.
         """
         name = node or self.node
         compiled = compile_pod(self.sketch, self.cluster, self.release, links=links)
-        trace = trace_claims(self.cluster, name, compiled.resource_claims, self.release, cancel=cancel)
+        claims = compiled.resource_claims
+        trace = trace_claims(self.cluster, name, claims, self.release, time_limit=time_limit, cancel=cancel, tell=tell)
         devices = {item.id: item.device for item in node_index(self.cluster, self.release).view(name).devices}
         scale = Scale(self.sketch, localities(self.cluster, name), devices, self.paired, self.lists)
         end, origin = _valued(trace.end, compiled, scale, self.order), self._origin(compiled)

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 
-from dra_lab.errors import InputError
+from dra_lab.errors import Cancelled, InputError
 from dra_lab.index.pools import pools_of
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.gates import gates_of
 from dra_lab.model.names import DeviceID
+from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.trace import Check, DeviceTest, Reason, Trace, Window
+from dra_lab.model.trace import Check, Counts, DeviceTest, Held, Reason, Step, StepKind, Trace, Window
 from dra_lab.scheduler.candidates import held_devices, view_node
 from dra_lab.scheduler.first_fit import Verdict, first_fit
 from dra_lab.scheduler.judging import SIMPLE, Judge
 from dra_lab.scheduler.limits import AttemptAborted
 from dra_lab.scheduler.placing import Books
-from dra_lab.scheduler.recorder import Recorder, WindowEnd
+from dra_lab.scheduler.recorder import Recorder, RecordingFull, WindowEnd
 from dra_lab.scheduler.requests import Need, claim_needs
+
+MOST_STEPS = 200_000
+"""Steps that are run to record a search, and again for each of its steps: a quarter of a second."""
 
 
 def trace_claims(
@@ -32,22 +37,69 @@ def trace_claims(
     *,
     step_limit: int = 5_000_000,
     time_limit: float = 10.0,
+    most_steps: int = MOST_STEPS,
     cancel: threading.Event | None = None,
+    tell: Callable[[int], None] | None = None,
 ) -> Trace[Verdict]:
-    """Return the trace of `first_fit` for the unallocated claims of one pod on a node. Raises as `first_fit` does."""
+    """Return the trace of `first_fit` for the unallocated claims of one pod on a node.
+
+    Parts of the search that repeat are run once, and `most_steps` are run for the record: the steps of a longer search
+    are left out up to its end, for which it is run without a record. `tell` gets the number of candidates so far.
+    Raises as `first_fit` does; Cancelled only if nothing is recorded by then.
+    """
     search = partial(first_fit, cluster, node_name, tuple(claims), release, step_limit=step_limit)
-    recorder = Recorder()
-    verdict = search(time_limit=time_limit, cancel=cancel, recorder=recorder)
+    recorder, begun = Recorder(most=most_steps), time.monotonic()
+    tail: tuple[Step, ...] = ()
+    try:
+        verdict = search(time_limit=time_limit, cancel=cancel, recorder=recorder, tell=tell)
+    except RecordingFull:
+        left = time_limit - (time.monotonic() - begun)
+        try:
+            verdict = search(time_limit=left, cancel=cancel, tell=tell)
+        except Cancelled as stopped:
+            verdict = Verdict(FirstFitStatus.STOPPED, message=str(stopped))
+        tail = _tail(recorder.counts.steps, verdict)
+    recorded, held_last = recorder.counts.steps, _held(verdict, claims, recorder.counts.steps + len(tail))
 
     def look(first: int, last: int, folded: bool) -> Window:  # noqa: FBT001
-        window = Recorder(first, last, folded=folded)
+        later = tuple(step for step in tail if first <= step.first <= last)
+        until = min(last, recorded) if tail else last
+        window = Recorder(first, until, folded=folded)
         with suppress(WindowEnd):
             # it ends with the window, so that no more time is needed than the first time
             search(time_limit=10 * time_limit, recorder=window)
-        return Window(tuple(window.rows), window.held, window.counts)
+        counts = _counts_at(window.counts, until).plus(Counts(len(later)))
+        held = held_last if tail and last > recorded + 1 else window.held
+        return Window((*window.rows, *later), held, counts)
 
     test = partial(test_device, cluster, node_name, tuple(claims), release)
-    return Trace(node_name, release.version, verdict, recorder.counts, tuple(recorder.rows), look, test)
+    counts = recorder.counts.plus(Counts(len(tail)))
+    return Trace(node_name, release.version, verdict, counts, (*recorder.rows, *tail), look, test)
+
+
+def _tail(recorded: int, verdict: Verdict) -> tuple[Step, ...]:
+    """Return the rows after the last step that is recorded: what is left out, and the end."""
+    left_out, end = recorded + 1, recorded + 2
+    return (
+        Step(left_out, left_out, StepKind.LEFT_OUT, counts=Counts(1)),
+        Step(end, end, StepKind.END, detail=verdict.message, counts=Counts(1)),
+    )
+
+
+def _held(verdict: Verdict, claims: Sequence[ResourceClaim], step: int) -> tuple[Held, ...]:
+    """Return the devices that a search allocates in the end; `step` is its last one."""
+    held: list[Held] = []
+    for claim, allocation in zip(claims, verdict.allocations or (), strict=False):
+        for result in allocation.devices.results:
+            where = claim.metadata.name, result.request
+            held.append(Held(*where, 1 + sum(one[:2] == where for one in held), result.id, step))
+    return tuple(held)
+
+
+def _counts_at(counts: Counts, step: int) -> Counts:
+    """Return the counts at a step, which is among candidates that are rejected one after the other."""
+    later = max(0, counts.steps - step)
+    return Counts(counts.steps - later, counts.allocated, counts.rejected - later, counts.given_back)
 
 
 def test_device(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -19,6 +20,10 @@ class WindowEnd(Exception):
     """The search went past the last step that is recorded."""
 
 
+class RecordingFull(Exception):
+    """The search ran more steps than are recorded."""
+
+
 class _Open(NamedTuple):
     """A device that is held: who has it, its row (-1: before the window), and the counts before its step."""
 
@@ -33,12 +38,15 @@ class Recorder:
     """Records the steps from `first` to `last` of a search.
 
     `folded` keeps a row for each attempt that was given back, so that the rows are few however long the search is.
-    With a `last` the rows are those inside the folded step that begins with `first`. Without `folded` every step of
-    the window has a row. `held` are the devices that the search holds after the last step.
+    With a `last` the rows are those inside the folded step that begins with `first`; from 0 on, the rows as they are
+    when the search comes to the last step. Without `folded` every step of the window has a row. `held` are the devices
+    that the search holds after the last step. `most` is how many steps are run: steps that are skipped, because they
+    are known to repeat, do not count.
     """
 
-    def __init__(self, first: int = 1, last: int | None = None, *, folded: bool = True) -> None:
+    def __init__(self, first: int = 1, last: int | None = None, *, folded: bool = True, most: float = math.inf) -> None:
         """Begin before the first step."""
+        self._most = most
         self.counts = Counts()
         self.rows: list[Step] = []
         self._first, self._last, self._folded = first, last, folded
@@ -75,7 +83,8 @@ class Recorder:
         size = len(positions) if self._last is None else min(len(positions), self._last - first + 1)
         self.counts = self.counts.plus(Counts(size, 0, size, 0))
         # what is about to be given back needs no rows: they would be folded at once
-        dropped = failed and self._is_folding and not (k == 0 and need.subrequest)
+        is_last = self._last is not None and self.counts.steps >= self._last
+        dropped = failed and not is_last and self._is_folding and not (k == 0 and need.subrequest)
         if positions and not dropped and self._shows(first, self.counts.steps):
             self.rows += self._runs(need, k, positions, first)
         self._failed = need.reference if failed else self._failed
@@ -90,6 +99,8 @@ class Recorder:
             self._add(StepKind.ALLOCATED, need, k, index, completes=completes)
         self._open.append(_Open(need, k, index, row, before))
         self._end_window()
+        if self.counts.steps >= self._most:
+            raise RecordingFull
 
     def give_back(self, *, limit: bool) -> None:
         """Record that the device that was allocated last is given back, because of the `limit` or of what failed."""
@@ -117,11 +128,13 @@ class Recorder:
 
     def can_skip(self, part: Counts) -> bool:
         """Say whether a part that ran before needs not run again: it is before the window, or would be folded."""
-        return self.counts.steps + part.steps < self._first or (self._folded and self._is_folding)
+        end = self.counts.steps + part.steps
+        return end < self._first or (self._folded and self._is_folding and (self._last is None or end < self._last))
 
     def skip(self, part: Counts) -> None:
         """Count a part that ran before."""
         self.counts = self.counts.plus(part)
+        self._most += part.steps
         self._end_window()
 
     def end(self, message: str, device: DeviceID | None = None) -> None:

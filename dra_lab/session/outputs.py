@@ -271,6 +271,9 @@ def picture_page(cluster: Cluster, plan: Plan | None, node: str, path: Path, yam
 _MOST_STEPS = 500
 """Folded steps of kube-scheduler's search that a page has."""
 
+_STEPS_SECONDS = 2.0
+"""How long the search runs for a page; one that goes on is there as far as it is recorded."""
+
 
 def _steps(plan: Plan | None, node: str) -> list[SearchStep]:
     """Return kube-scheduler's search on a node in words; none where it gives no trace."""
@@ -280,7 +283,11 @@ def _steps(plan: Plan | None, node: str) -> list[SearchStep]:
     if plan is None:
         return []
     try:
-        rows = plan.trace(node).rows
+        rows = plan.trace(node, time_limit=_STEPS_SECONDS).rows
     except (InputError, UnsupportedFeature, Cancelled):
         return []
-    return [SearchStep(step_sentence(row), row.devices) for row in rows[:_MOST_STEPS]]
+    steps = [SearchStep(step_sentence(row), row.devices) for row in rows]
+    if len(steps) > _MOST_STEPS:
+        last, missing = steps[-1], len(steps) - _MOST_STEPS
+        steps[_MOST_STEPS - 2 :] = [SearchStep(f"{missing + 1:,} further rows are not on this page."), last]
+    return steps

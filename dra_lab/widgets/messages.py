@@ -380,5 +380,9 @@ class Predict(Message, frozen=True):
     device: str
 
 
+class StopTrace(Message, frozen=True):
+    """Stop the search of the Trace mode; what is recorded of it is shown."""
+
+
 class LoadSample(Message, frozen=True, tag="sample"):
     """Load the cluster of the example."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
 import traitlets
 
-from dra_lab.errors import Cancelled, InputError, UnsupportedFeature
 from dra_lab.model.trace import StepKind
 from dra_lab.session import Session
+from dra_lab.session.tracing import Tracing
 from dra_lab.widgets import messages
 from dra_lab.widgets.following import Actions, latest_plan
 from dra_lab.widgets.lit import LitWidget
@@ -51,34 +52,43 @@ class TraceMode(LitWidget):
         """Trace the shown node whenever the mode is on, and when answer, node or links change meanwhile."""
         self._walk: TraceWalk | None = None
         self._traced: tuple[object, ...] = ()
-        self.observe(lambda _change: self._try("trace", self._show_trace), ("trace_links", "node", "mode"))
+        self._tracing = Tracing(lambda: session.events.post(partial(self._try, "trace", self._show_trace)))
+        self._endings.append(self._tracing.close)
+        self.observe(lambda _change: self._try("trace", self._ask_trace), ("trace_links", "node", "mode"))
         self.observe(lambda _change: self._try("trace step", self._show_step), ("trace_step", "trace_predict"))
-        self._when(session, self._show_trace, "cluster", "plan", "mode")
+        self._when(session, self._ask_trace, "cluster", "plan", "mode")
 
-    def _show_trace(self) -> None:
+    def _ask_trace(self) -> None:
         session = self._session
         if session is None or session.mode != MODE:
             return
-        plan, node = latest_plan(session), str(getattr(self, "node", ""))
-        wanted = (plan, node, self.trace_links)
+        wanted = (latest_plan(session), str(getattr(self, "node", "")), self.trace_links)
         if self._traced and all(one is other or one == other for one, other in zip(wanted, self._traced, strict=True)):
             return
-        self._traced, self._walk = wanted, None
-        try:
-            if plan is None:
-                raise InputError("There is no answer yet: the search is shown as soon as the claim is planned.")
-            trace = plan.trace(node, links=self.trace_links)
-            self._walk = TraceWalk(trace, session.cluster, plan.sketch, session.release)
-        except (InputError, UnsupportedFeature, Cancelled) as error:
-            self._tell(
-                trace=TraceHead(node=node, error=str(error)), trace_now=TraceNow(), trace_svg="", trace_inside={}
-            )
+        self._traced = wanted
+        self._tracing.search(wanted[0], wanted[1], links=wanted[2])
+
+    def _show_trace(self) -> None:
+        """Show the search that was asked for: how far it is, or its steps."""
+        session = self._session
+        if session is None or not self._traced:
             return
-        self._tell(trace=self._walk.head(), trace_inside={}, trace_prediction=Prediction())
-        if self.trace_step == 1:
-            self._show_step()
-        else:
-            self.trace_step = 1
+        node, tracing = str(getattr(self, "node", "")), self._tracing
+        trace, plan = tracing.trace, tracing.plan
+        if tracing.running:
+            if tracing.tried:
+                self._tell(trace={**self.trace, "working": f"{tracing.tried:,} devices tried so far"})
+        elif trace is None or plan is None:
+            self._walk = None
+            head = TraceHead(node=node, error=tracing.error)
+            self._tell(trace=head, trace_now=TraceNow(), trace_svg="", trace_inside={})
+        elif self._walk is None or self._walk.trace is not trace:
+            self._walk = TraceWalk(trace, session.cluster, plan.sketch, session.release)
+            self._tell(trace=self._walk.head(), trace_inside={}, trace_prediction=Prediction())
+            if self.trace_step == 1:
+                self._show_step()
+            else:
+                self.trace_step = 1
 
     def _show_step(self) -> None:
         from dra_lab.pictures.hardware import hardware_svg
@@ -117,8 +127,12 @@ class TraceMode(LitWidget):
             self._tell(trace_prediction=self._walk.prediction)
             self.trace_step = self._walk.step
 
+    def _stop_trace(self, _message: messages.StopTrace) -> None:
+        self._tracing.cancel()
+
     trace_actions: ClassVar[Actions] = {
         messages.OpenTraceRow: _open_row,
         messages.NextAllocation: _to_allocation,
         messages.Predict: _predict,
+        messages.StopTrace: _stop_trace,
     }

@@ -8,7 +8,9 @@ from dra_lab.widgets.canvas_values import Row
 class TraceHead(Row, frozen=True):
     """The search: its title, how many steps it has, and what it ends with.
 
-    `goals` are the values of the goals at the end; `error` says why there is no search.
+    `goals` are the values of the goals at the end; `error` says why there is no search. `working` says how far a search
+    is that still runs; the other fields are then of the one before. `recorded` is the number of steps of a search of
+    which not all are recorded, 0 if all are.
     """
 
     node: str = ""
@@ -17,6 +19,8 @@ class TraceHead(Row, frozen=True):
     end: str = ""
     goals: str = ""
     error: str = ""
+    working: str = ""
+    recorded: int = 0
 
 
 class TraceRow(Row, frozen=True):

@@ -65,7 +65,10 @@ class TraceWalk:
         how = "with the manifest" if trace.links else "with your counts and selectors, without links"
         title = f"kube-scheduler {trace.release} on {trace.node}, {how}"
         title += "" if trace.end.recorded else " (from documentation, not recorded)"
-        return TraceHead(node=trace.node, title=title, total=self.total, end=end_sentence(trace), goals=goals)
+        recorded = 0 if trace.is_whole else trace.recorded
+        title += f". Shown: the first {recorded:,} steps, and the end" if recorded else ""
+        end = end_sentence(trace)
+        return TraceHead(node=trace.node, title=title, total=self.total, end=end, goals=goals, recorded=recorded)
 
     def now(self) -> TraceNow:
         """Return the present step with the rows up to it."""

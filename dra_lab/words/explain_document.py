@@ -33,14 +33,14 @@ def node_parts(plan: Plan, trace: Trace[FirstFit] | None, detail: Detail) -> Ite
             yield Lines("Reasons", [shortfall_item(shortfall) for shortfall in plan.shortfalls])
             yield from reasons_parts(plan.reasons)
     if trace is not None:
-        yield Words(f"{end_sentence(trace)} {counts_words(trace.counts)}")
+        yield Words(f"{end_sentence(trace)} {counts_words(trace)}")
         yield Words("--step shows the search step by step, --device ID what becomes of one device.")
 
 
 def steps_parts(trace: Trace[FirstFit], detail: Detail) -> Iterator[Part]:
     """Yield kube-scheduler's search on a node step by step, folded; every row with "all"."""
     yield Sentence(end_sentence(trace))
-    yield Words(counts_words(trace.counts))
+    yield Words(counts_words(trace))
     if detail == "answer":
         return
     table = steps_table(trace.rows, _ALL_ROWS) if detail == "all" else steps_table(trace.rows)
@@ -96,6 +96,7 @@ def trace_json(trace: Trace[FirstFit]) -> dict[str, Any]:
         "links": trace.links,
         "end": {"status": trace.end.status.value, "message": trace.end.message, "recorded": trace.end.recorded},
         "counts": _counts(trace.counts),
+        "recordedSteps": trace.recorded,
         "steps": [_row(row) for row in trace.rows],
     }
 

@@ -38,7 +38,7 @@ def trace_parts(trace: Trace[FirstFit]) -> Iterator[Part]:
     """Yield the trace: what the search ends with, its counts, the goals' values, and its steps, folded."""
     yield Sentence(end_sentence(trace))
     values = ", ".join(map(goal_words, telling(trace.end.goals)))
-    yield Words(" ".join((counts_words(trace.counts), f"At the end: {values}." if values else "")).rstrip())
+    yield Words(" ".join((counts_words(trace), f"At the end: {values}." if values else "")).rstrip())
     yield steps_table(trace.rows)
 
 

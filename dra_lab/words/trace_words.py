@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from dra_lab.model.names import PCIE_ROOT, DeviceID
 from dra_lab.model.plan import FirstFit, FirstFitStatus
-from dra_lab.model.trace import Check, Counts, Reason, Step, StepKind, Trace
+from dra_lab.model.trace import Check, Reason, Step, StepKind, Trace
 from dra_lab.words.facts import counted, sentence
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
@@ -113,6 +113,8 @@ def result_words(step: Step) -> str:
             return "given back"
         case StepKind.ALTERNATIVE:
             return "next alternative"
+        case StepKind.LEFT_OUT:
+            return "goes on"
     return step.kind.value
 
 
@@ -124,7 +126,9 @@ def why_words(step: Step) -> str:
         return "first that passes all tests" if not step.completes else f"completes the {step.completes}"
     if step.kind is StepKind.GIVEN_BACK:
         return f"no device is left for {step.detail}" if step.detail else "more than 32 devices in one claim"
-    return step.detail or "each request has its devices"
+    if step.kind is StepKind.LEFT_OUT:
+        return f"only the first {step.first - 1:,} steps are recorded"
+    return _without_limit(step.detail) or "each request has its devices"
 
 
 def step_sentence(step: Step, names: Names = _PUBLISHED) -> str:
@@ -140,18 +144,29 @@ def step_sentence(step: Step, names: Names = _PUBLISHED) -> str:
             return f"kube-scheduler gives {device} back: {why_words(step)}."
         case StepKind.ALTERNATIVE:
             return f"kube-scheduler tries the alternative {step.request}."
-    return sentence(step.detail[:1].upper() + step.detail[1:] or "Each request has its devices")
+        case StepKind.LEFT_OUT:
+            return f"The search goes on, but {why_words(step)}."
+    told = _without_limit(step.detail)
+    return sentence(told[:1].upper() + told[1:] or "Each request has its devices")
 
 
-def counts_words(counts: Counts) -> str:
+def _without_limit(message: str) -> str:
+    """Return why a search ended without the parameter that lets it run longer: here it cannot be given."""
+    return message.partition("; raise ")[0]
+
+
+def counts_words(trace: Trace[FirstFit]) -> str:
     """Return how many devices were tried, rejected and given back, in a sentence."""
+    counts = trace.counts
     back = f", {counts.given_back:,} given back" if counts.given_back else ""
-    return f"{counted(counts.tried, 'device')} tried, {counts.rejected:,} rejected{back}."
+    begin = "" if trace.is_whole else f"In the first {trace.recorded:,} steps: "
+    return f"{begin}{counted(counts.tried, 'device')} tried, {counts.rejected:,} rejected{back}."
 
 
 def end_sentence(trace: Trace[FirstFit]) -> str:
     """Return what the search ends with: how many devices it allocates, or why none."""
     end, steps = trace.end, counted(trace.counts.steps, "step")
+    steps = steps if trace.is_whole else f"more than {trace.recorded:,} steps"
     how = "with this manifest" if trace.links else "without links"
     begin = f"kube-scheduler {trace.release} {how} on {trace.node}"
     match end.status:
@@ -160,5 +175,5 @@ def end_sentence(trace: Trace[FirstFit]) -> str:
         case FirstFitStatus.ERROR:
             return f"{begin} gives up the pod: {sentence(end.message)}"
         case FirstFitStatus.STOPPED:
-            return f"{begin}: not decided, {sentence(end.message)}"
+            return f"{begin}: not decided, {sentence(_without_limit(end.message))}"
     return f"{begin} finds no allocation in {steps}."

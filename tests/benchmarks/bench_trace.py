@@ -6,14 +6,17 @@ import time
 from collections.abc import Callable
 
 from dra_lab.model.claims import (
+    CELDeviceSelector,
     DeviceClaim,
     DeviceConstraint,
     DeviceRequest,
+    DeviceSelector,
     ExactDeviceRequest,
     ResourceClaim,
     ResourceClaimSpec,
 )
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import Device, DeviceAttribute
 from dra_lab.model.names import PCIE_ROOT
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.release import KubernetesRelease
@@ -21,7 +24,7 @@ from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
 from dra_lab.scheduler.node_trace import trace_claims
 from tests.benchmarks.bench_first_fit import _device, fleet
 
-RELEASE = KubernetesRelease()
+R137 = KubernetesRelease("1.37")
 
 
 def short_node(gpus: int, nics: int) -> Cluster:
@@ -46,6 +49,45 @@ def pairs(count: int) -> ResourceClaim:
     return ResourceClaim(metadata=ObjectMeta(name="claim"), spec=ResourceClaimSpec(devices=devices))
 
 
+def unlike(kinds: int, each: int) -> tuple[Cluster, ResourceClaim]:
+    """Make a node and a claim that does not fit, whose search has no parts that repeat: no two devices are alike."""
+    names = tuple(f"request-{kind}" for kind in range(kinds + 1))
+    devices = tuple(
+        Device(
+            name=f"d{kind}-{number}",
+            attributes={
+                "kind": DeviceAttribute(int_=kind),
+                "x.example/a": DeviceAttribute(string=f"a{kind}-{number}"),
+                "x.example/b": DeviceAttribute(string=f"b{kind}-{number}"),
+            },
+        )
+        for kind in range(kinds)
+        for number in range(each)
+    )
+    pool = ResourcePool(name="n1", generation=1, resource_slice_count=1)
+    spec = ResourceSliceSpec(driver="gpu.nvidia.com", pool=pool, node_name="n1", devices=devices)
+    one = ResourceSlice(metadata=ObjectMeta(name="unlike"), spec=spec)
+    requests = tuple(
+        DeviceRequest(
+            name=name,
+            exactly=ExactDeviceRequest(
+                device_class_name="gpu",
+                selectors=(DeviceSelector(cel=CELDeviceSelector(expression=_KIND.format(number))),),
+            ),
+        )
+        for number, name in enumerate(names)
+    )
+    constraints = tuple(DeviceConstraint(requests=names, distinct_attribute=f"x.example/{a}") for a in "ab")
+    claim = DeviceClaim(requests=requests, constraints=constraints)
+    return (
+        Cluster(slices=(one,), classes=fleet(1, 1).classes, name="unlike"),
+        ResourceClaim(metadata=ObjectMeta(name="claim"), spec=ResourceClaimSpec(devices=claim)),
+    )
+
+
+_KIND = 'device.attributes["gpu.nvidia.com"].kind == {}'
+
+
 def _seconds(run: Callable[[], object]) -> float:
     begin = time.process_time()
     run()
@@ -54,11 +96,11 @@ def _seconds(run: Callable[[], object]) -> float:
 
 def main() -> None:
     """Trace searches of growing length and print the process time of each."""
-    for count in (8, 9, 10):
-        node, claim = short_node(count, count - 1), pairs(count)
-        trace = trace_claims(node, "n1", [claim], RELEASE, step_limit=10**12)
+    searches = [(short_node(count, count - 1), pairs(count)) for count in (8, 9, 10)]
+    for node, claim in (*searches, unlike(6, 6)):
+        trace = trace_claims(node, "n1", [claim], R137, step_limit=10**12)
         steps = trace.counts.steps
-        opened = _seconds(lambda: trace_claims(node, "n1", [claim], RELEASE, step_limit=10**12))  # noqa: B023
+        opened = _seconds(lambda: trace_claims(node, "n1", [claim], R137, step_limit=10**12))  # noqa: B023
         shown = _seconds(lambda: (trace.shown_at(steps // 2), trace.window(steps // 2, steps // 2)))  # noqa: B023
         print(f"trace of {steps:,} steps, folded: {opened * 1e3:.1f} ms of CPU   (target 1 s)")
         print(f"a step in the middle of {steps:,}: {shown * 1e3:.1f} ms of CPU   (target 150 ms)")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import threading
 from pathlib import Path
 
 import msgspec
@@ -176,3 +177,54 @@ def test_the_counts_after_a_step_are_those_of_the_steps_up_to_it():
             for step in trace.steps(1, min(200, trace.counts.steps)):
                 counts = counts.plus(step.counts)
                 assert trace.window(step.first, step.first).counts == counts, (seed, step.first)
+
+
+def test_the_rows_shown_at_a_step_are_all_that_came_before_it():
+    """The rows follow each other up to the step, and each is as deep as devices were held before it."""
+    for seed, node, claims in random_searches(12):
+        trace = trace_claims(node, "n1", claims, R137, step_limit=300)
+        for step in range(1, min(60, trace.counts.steps - 1)):
+            shown = trace.shown_at(step)
+            assert [row.first for _, row in shown] == [1, *(row.last + 1 for _, row in shown[:-1])], (seed, step)
+            assert shown[-1][1].last == step, (seed, step)
+
+
+def test_a_search_that_is_longer_than_its_record_is_the_same_up_to_there():
+    """Each recorded step, and what is held after it, is that of the whole search; the end is that of first fit."""
+    compared = 0
+    for seed, node, claims in random_searches():
+        whole = trace_claims(node, "n1", claims, R137, step_limit=1_000)
+        if whole.end.status == "stopped" or not 40 < whole.counts.steps < 1_000:
+            continue
+        cut = trace_claims(node, "n1", claims, R137, step_limit=1_000, most_steps=20)
+        until = cut.recorded
+        compared += not cut.is_whole
+        assert cut.steps(1, until) == whole.steps(1, until), seed
+        assert cut.held(until) == whole.held(until), seed
+        assert (cut.end.status, cut.end.allocations) == (whole.end.status, whole.end.allocations), seed
+    assert compared > 5
+
+
+def test_the_end_of_a_search_that_is_longer_than_its_record_holds_what_is_allocated():
+    """After the last step the devices are those of the verdict, though their steps are left out."""
+    compared = 0
+    for seed, node, claims in random_searches():
+        cut = trace_claims(node, "n1", claims, R137, step_limit=1_000, most_steps=5)
+        if cut.is_whole or cut.end.allocations is None:
+            continue
+        compared += 1
+        allocated = [result.id for one in cut.end.allocations for result in one.devices.results]
+        assert [held.device for held in cut.held(cut.counts.steps)] == allocated, seed
+    assert compared > 5
+
+
+def test_a_search_stopped_after_its_record_is_shown_as_far_as_it_is_recorded():
+    """A search that is cancelled after the record has recorded steps, and an end that is not decided."""
+    stop, compared = threading.Event(), 0
+    stop.set()  # the first look at it is at the step limit
+    for seed, node, claims in random_searches():
+        trace = trace_claims(node, "n1", claims, R137, step_limit=1_000, most_steps=100, cancel=stop)
+        if trace.end.status == "stopped":
+            compared += 1
+            assert (trace.recorded, trace.rows[-1].kind) == (trace.counts.steps - 2, StepKind.END), seed
+    assert compared

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import threading
+from functools import partial
 
 import pytest
 
+from dra_lab.errors import Cancelled
+from dra_lab.scheduler.node_trace import trace_claims
 from dra_lab.session import Session
 from dra_lab.widgets.hardware_view import HardwareView
 
@@ -20,9 +24,15 @@ def view():
     session.wait()
     shown = HardwareView(session)
     session.show_mode("trace")
+    traced(shown)
     yield shown
     shown.close()
     session.close()
+
+
+def traced(view) -> None:
+    """Wait until the search is there."""
+    assert view._tracing.wait(30)
 
 
 def device_of(view, name: str) -> str:
@@ -86,12 +96,14 @@ def test_the_next_device_passes_over_rejected_ones(view):
 def test_the_search_without_links_is_another_one(view):
     """Counts and selectors only need 20 steps."""
     view.trace_links = False
+    traced(view)
     assert view.trace["total"] == 20
 
 
 def test_another_node_is_traced(view):
     """A node that is full rejects every device."""
     send(view, type="node", name=FULL)
+    traced(view)
     assert "finds no allocation" in view.trace["end"]
 
 
@@ -122,8 +134,42 @@ def test_a_step_of_a_long_search_is_a_small_message():
     view = HardwareView(session)
     send(view, type="node", name="ip-192-168-140-52.ec2.internal")
     session.show_mode("trace")
+    traced(view)
     view.trace_step = 40_000
     assert view.trace_now["step"] == 40_000
     assert len(json.dumps(view.trace_now)) + len(view.trace_svg) < 100_000
     view.close()
     session.close()
+
+
+def test_a_search_that_is_longer_than_its_record_says_what_is_shown(view, monkeypatch):
+    """The title has the number of steps, and the last ones are what is left out and the end."""
+    short = partial(trace_claims, most_steps=20)
+    monkeypatch.setattr("dra_lab.planner.kube_scheduler.trace_claims", short)
+    view.trace_links = False
+    view.trace_links = True
+    traced(view)
+    view.trace_step = view.trace["total"]
+    recorded = view.trace["recorded"]
+    assert view.trace["title"].endswith(f"Shown: the first {recorded} steps, and the end")
+    assert [row["kind"] for row in view.trace_now["rows"][-2:]] == ["left-out", "end"]
+
+
+def test_a_search_that_runs_shows_how_far_it_is_and_can_be_stopped(view, monkeypatch):
+    """The browser gets the number of candidates, and its message stops the search."""
+    told = threading.Event()
+
+    def search(*_arguments, tell, cancel, **_more):
+        tell(4_096)
+        told.set()
+        cancel.wait(20)
+        raise Cancelled("stopped")
+
+    monkeypatch.setattr("dra_lab.session.tracing.TOLD_EVERY", -1.0)
+    monkeypatch.setattr("dra_lab.planner.kube_scheduler.trace_claims", search)
+    view.trace_links = False
+    told.wait(20)
+    working = view.trace["working"]
+    send(view, type="stop-trace")
+    traced(view)
+    assert (working, view.trace["error"][:24]) == ("4,096 devices tried so far", "You stopped the search b")

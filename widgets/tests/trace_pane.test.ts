@@ -88,3 +88,15 @@ test("playing shows the next step after a moment", async () => {
 test("without a search the reason is shown", () => {
   expect(pane({ trace: { error: "There is no answer yet" } }).el.textContent).toContain("There is no answer yet");
 });
+
+test("a search that runs says how far it is, and Stop ends it", () => {
+  const { el, model } = pane({ trace: { ...TRACE.trace, working: "4,096 devices tried so far" } });
+  expect(el.querySelector(".dra-trace-working")?.textContent).toContain("4,096 devices tried so far.");
+  button(el, "Stop").click();
+  expect(model.sent).toEqual([{ type: "stop-trace" }]);
+});
+
+test("after the last recorded step the numbers are lower bounds", () => {
+  const { el } = pane({ trace: { ...TRACE.trace, recorded: 3 }, trace_now: { ...TRACE.trace_now, tried: 1200 } });
+  expect(el.querySelector(".dra-trace-tile dd")?.textContent).toBe("1,200+");
+});

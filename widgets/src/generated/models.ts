@@ -619,6 +619,8 @@ export interface TraceHead {
   end?: string;
   goals?: string;
   error?: string;
+  working?: string;
+  recorded?: number;
 }
 
 export interface TraceNow {
@@ -831,6 +833,7 @@ export type HardwareViewMessage =
   | { type: "pin"; name: string }
   | { type: "predict"; device: string }
   | { type: "sample" }
+  | { type: "stop-trace" }
   | { type: "take-example"; number: number; add?: boolean };
 
 export interface LitWidgetModel {

@@ -9,6 +9,7 @@ const MARKS: Readonly<Record<string, string>> = {
   allocated: "✓",
   "given-back": "↩",
   alternative: "→",
+  "left-out": "…",
   end: "■",
 };
 const span = (row: { first: number; last: number }) =>

@@ -55,6 +55,14 @@ export function TracePane() {
           </div>
         </div>
         <Tiles />
+        {trace.working && (
+          <p className="dra-trace-working" role="status">
+            <span>kube-scheduler's search is running: {trace.working}.</span>
+            <button type="button" className="dra-button" onClick={() => channel.send({ type: "stop-trace" })}>
+              Stop
+            </button>
+          </p>
+        )}
         <StepControls isPlaying={isPlaying} onGo={go} onPlay={play} onPredict={predict} />
       </header>
       <PaneProblem
@@ -106,20 +114,25 @@ function keys({ step, total, isPredicting, go, play, predict }: Steps): Record<s
 }
 
 function Tiles() {
-  const now = useTrait("trace_now");
+  const [now, { recorded = 0 }] = [useTrait("trace_now"), useTrait("trace")];
+  const more = recorded > 0 && (now.step ?? 0) > recorded ? "+" : "";
   return (
     <dl className="dra-trace-tiles">
-      <Tile value={now.tried ?? 0} label="devices tried" />
-      <Tile value={now.rejected ?? 0} label="rejected" />
-      <Tile value={now.givenBack ?? 0} label="given back" />
+      <Tile value={now.tried ?? 0} more={more} label="devices tried" />
+      <Tile value={now.rejected ?? 0} more={more} label="rejected" />
+      <Tile value={now.givenBack ?? 0} more={more} label="given back" />
     </dl>
   );
 }
 
-function Tile({ value, label }: { value: number; label: string }) {
+/** A number; `more` says that there are more than that. */
+function Tile({ value, more, label }: { value: number; more: string; label: string }) {
   return (
     <div className="dra-trace-tile">
-      <dd>{value.toLocaleString("en")}</dd>
+      <dd>
+        {value.toLocaleString("en")}
+        {more}
+      </dd>
       <dt>{label}</dt>
     </div>
   );
