@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from dra_lab.cli.options import (
     CLAIM_HELP,
@@ -30,6 +31,10 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import FirstFit, Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.trace import Trace
+
+if TYPE_CHECKING:
+    from dra_lab.planner.why_not import WhyNot
+    from dra_lab.words.asked import Noun
 
 EXAMPLES = (
     "dra-lab explain sample:eks-p4d --claim sample:eks-p4d/gpu-nic-pairs --node ip-192-168-140-52.ec2.internal",
@@ -62,8 +67,9 @@ def run(options: argparse.Namespace) -> int:
     plan, cluster, findings = _planned(options)
     trace = _trace(plan, options)
     device = _device(trace, cluster, options.device) if options.device else None
+    found, names = (None, {}) if device or options.step else _tests(plan, cluster, options.node or plan.node)
     if options.format == "json":
-        print_json(_json(plan, trace, device) | layers_json(options))
+        print_json(_json(plan, trace, device, found, names) | layers_json(options))
     else:
         from dra_lab.words.explain_document import device_parts, node_parts, steps_parts
         from dra_lab.words.plan_outcome import pod_outcome
@@ -73,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
         elif options.step and trace is not None:
             parts = steps_parts(trace, options.detail)
         else:
-            parts = node_parts(plan, trace, options.detail)
+            parts = node_parts(plan, trace, options.detail, found, names)
         print_parts(layers_said(options, parts), pod_outcome(plan))
     print_findings(options, findings)
     return status_of(plan)
@@ -102,6 +108,29 @@ def _trace(plan: Plan, options: argparse.Namespace) -> Trace[FirstFit] | None:
         return None
 
 
+def _tests(plan: Plan, cluster: Cluster, node: str) -> tuple[WhyNot | None, dict[str, Noun]]:
+    """Return the tests of each request's devices on a node, with the nouns of the requests; None for no node."""
+    from msgspec.structs import replace
+
+    from dra_lab.planner.why_not import WhyNot, why_not
+    from dra_lab.words.asked import nouns
+
+    if not node or not plan.sketch.requests:
+        return None, {}
+    release, claims = cluster.target_release(KubernetesRelease(plan.release)), plan.claims or {"": plan.sketch}
+    found = {name: why_not(cluster, sketch, node, release) for name, sketch in claims.items()}
+    called = {name: f"{name}:" if name else "" for name in claims}
+    merged = WhyNot(
+        node,
+        plan.fits,
+        tuple(replace(f, request=called[name] + f.request) for name, one in found.items() for f in one.funnels),
+        tuple(shortfall for one in found.values() for shortfall in one.shortfalls),
+        {called[name] + request: users for name, one in found.items() for request, users in one.users.items()},
+    )
+    own = ((called[name], nouns(sketch, cluster, release)) for name, sketch in claims.items())
+    return merged, {name + request: noun for name, known in own for request, noun in known.items()}
+
+
 def _device(trace: Trace[FirstFit] | None, cluster: Cluster, text: str) -> DeviceID:
     """Return the device of an id, or of a name that one device of the node has. Raises InputError for others."""
     node = trace.node if trace is not None else ""
@@ -119,11 +148,19 @@ def _device(trace: Trace[FirstFit] | None, cluster: Cluster, text: str) -> Devic
     raise InputError(f"there is no device {text!r} on {node}{hint}")
 
 
-def _json(plan: Plan, trace: Trace[FirstFit] | None, device: DeviceID | None) -> dict[str, object]:
-    from dra_lab.words.explain_document import device_json, trace_json
+def _json(
+    plan: Plan,
+    trace: Trace[FirstFit] | None,
+    device: DeviceID | None,
+    tests: WhyNot | None,
+    names: dict[str, Noun],
+) -> dict[str, object]:
+    from dra_lab.words.explain_document import device_json, funnel_json, trace_json
     from dra_lab.words.plan_json import plan_json
 
     found = {**plan_json(plan), "kind": "Explanation"}
+    if tests is not None:
+        found["tests"] = funnel_json(tests, names)
     if trace is not None:
         found["scheduler"] = trace_json(trace)
         if device is not None:

@@ -8,12 +8,20 @@ from typing import Any
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import FirstFit, Plan
 from dra_lab.model.trace import Counts, Step, StepKind, Trace
+from dra_lab.planner.why_not import WhyNot
+from dra_lab.words.asked import Noun
 from dra_lab.words.document import Detail, Lines, Part, Sentence, Table, Words
 from dra_lab.words.facts import sentence
 from dra_lab.words.plan_document import answer_sentence
 from dra_lab.words.reason_words import blocking_lines, reasons_parts, shortfall_item
 from dra_lab.words.trace_document import step_range, steps_table
 from dra_lab.words.trace_words import counts_words, end_sentence, reason_words, result_words, why_words
+from dra_lab.words.why_not import Bars, bars, link_bars
+
+Names = dict[str, Noun]
+"""The nouns of the requests by name, such as GPU."""
+
+_NO_NAMES: Names = {}
 
 _MOST_STEPS = 4
 """Steps about one device that a text names."""
@@ -21,11 +29,19 @@ _MOST_STEPS = 4
 _ALL_ROWS = 100_000
 
 
-def node_parts(plan: Plan, trace: Trace[FirstFit] | None, detail: Detail) -> Iterator[Part]:
-    """Yield why a claim fits on the plan's node or not: the answer, what stops it, and kube-scheduler's end."""
+def node_parts(
+    plan: Plan, trace: Trace[FirstFit] | None, detail: Detail, found: WhyNot | None = None, names: Names = _NO_NAMES
+) -> Iterator[Part]:
+    """Yield why a claim fits on the plan's node or not: the answer, what stops it, and kube-scheduler's end.
+
+    `found` has the tests of each request's devices on the node, `names` the nouns of the requests.
+    """
     yield Sentence(answer_sentence(plan))
     if detail == "answer":
         return
+    if found is not None:
+        yield Words(f"What is left of the devices of {found.node} after each test:")
+        yield from map(_tests_table, [*bars(found, names), *_links(found, plan)])
     if not plan.fits:
         causes = [sentence(line) for line in blocking_lines(plan.reasons)] if plan.reasons else []
         yield Lines("What is in the way", causes if detail == "all" else causes[:3])
@@ -35,6 +51,30 @@ def node_parts(plan: Plan, trace: Trace[FirstFit] | None, detail: Detail) -> Ite
     if trace is not None:
         yield Words(f"{end_sentence(trace)} {counts_words(trace)}")
         yield Words("--step shows the search step by step, --device ID what becomes of one device.")
+
+
+def _links(found: WhyNot, plan: Plan) -> list[Bars]:
+    rows = link_bars(found, plan.sketch)
+    return [Bars("", "Links", 0, rows)] if rows else []
+
+
+def _tests_table(tests: Bars) -> Table:
+    """Return the tests of one request: how many devices pass each and all before it."""
+    rows = [(bar.label, bar.count, bar.of, "too few" if bar.short else "", bar.note) for bar in tests.bars]
+    return Table(("test", "left", "of", "", "in use by"), rows, tests.title)
+
+
+def funnel_json(found: WhyNot, names: Names) -> dict[str, Any]:
+    """Return the tests of each request's devices on a node as JSON has them."""
+    tests = [
+        {
+            "request": one.request,
+            "needed": one.needed,
+            "tests": [{"test": bar.label, "left": bar.count, "of": bar.of, "short": bar.short} for bar in one.bars],
+        }
+        for one in bars(found, names)
+    ]
+    return {"node": found.node, "fits": found.fits, "requests": tests}
 
 
 def steps_parts(trace: Trace[FirstFit], detail: Detail) -> Iterator[Part]:

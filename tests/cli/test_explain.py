@@ -36,6 +36,29 @@ def test_the_exit_status_says_whether_the_claim_fits(arguments, status):
     assert main(arguments) == status
 
 
+@pytest.mark.parametrize(
+    ("node", "gpus", "nics"),
+    [("ip-192-168-140-52.ec2.internal", 8, 4), (FULL, 0, 0)],
+    ids=["fits", "full"],
+)
+def test_a_node_shows_how_many_devices_are_left_after_each_test(node, gpus, nics, capsys):
+    """Both a node that fits and one that does not have the tests of each request."""
+    found = json.loads(printed(capsys, *FITS, "--node", node, "-o", "json"))["tests"]
+    assert found["node"] == node
+    assert [(one["request"], one["tests"][-1]["left"]) for one in found["requests"]] == [("gpu", gpus), ("nic", nics)]
+
+
+def test_the_tests_of_a_node_name_who_uses_its_devices(capsys):
+    """The row of the test that the full node fails has the claim that holds the devices."""
+    assert "training/llm-70b-0-devices-2ddgn uses 8" in printed(capsys, *FITS, "--node", FULL)
+
+
+def test_a_device_of_another_node_than_the_best_is_explained(capsys):
+    """With --node the device is looked for on that node."""
+    told = printed(capsys, *FITS, "--node", FULL, "--device", "gpu-3", "-q")
+    assert told.strip().endswith("in use by training/llm-70b-0-devices-2ddgn.")
+
+
 def test_a_full_node_is_explained_by_its_own_devices(capsys):
     """With --node the reason is that of this node."""
     short = f"{FULL} is short of devices of class gpu.nvidia.com: 0 of 2 are free"
