@@ -33,7 +33,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.trace import Trace
 
 if TYPE_CHECKING:
-    from dra_lab.planner.why_not import WhyNot
+    from dra_lab.planner.why.why_not import WhyNot
     from dra_lab.words.asked import Noun
 
 EXAMPLES = (
@@ -112,7 +112,7 @@ def _tests(plan: Plan, cluster: Cluster, node: str) -> tuple[WhyNot | None, dict
     """Return the tests of each request's devices on a node, with the nouns of the requests; None for no node."""
     from msgspec.structs import replace
 
-    from dra_lab.planner.why_not import WhyNot, why_not
+    from dra_lab.planner.why.why_not import WhyNot, why_not
     from dra_lab.words.asked import nouns
 
     if not node or not plan.sketch.requests:

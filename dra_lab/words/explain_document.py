@@ -8,7 +8,7 @@ from typing import Any
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import FirstFit, Plan
 from dra_lab.model.trace import Counts, Step, StepKind, Trace
-from dra_lab.planner.why_not import WhyNot
+from dra_lab.planner.why.why_not import WhyNot
 from dra_lab.words.asked import Noun
 from dra_lab.words.document import Detail, Lines, Part, Sentence, Table, Words
 from dra_lab.words.facts import sentence
