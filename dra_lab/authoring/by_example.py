@@ -22,7 +22,7 @@ from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelecto
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import LEVELS, ClaimSketch, How, Link
+from dra_lab.model.sketch import LEVELS, ClaimSketch, How, Link, claims_of, pod_drawing
 from dra_lab.topology.locality import Locality, localities
 
 _PAIRED = ("gpu", "nic")
@@ -44,7 +44,13 @@ class Example:
 
 
 def added_to(sketch: ClaimSketch, example: ClaimSketch) -> ClaimSketch:
-    """Return a drawing with the requests and links of an example added, under names that are not taken yet."""
+    """Return a drawing with the requests and links of an example added, under names that are not taken yet.
+
+    A pod's first claim gets them.
+    """
+    if sketch.claims:
+        first, *others = claims_of(sketch)
+        return pod_drawing(sketch.name, (added_to(first, example), *others))
     names = Names(request.name for request in sketch.requests)
     new = {request.name: names.one(request.name) for request in example.requests}
     links = Names(link.name for link in sketch.links)

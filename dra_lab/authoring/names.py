@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from dra_lab.model.sketch import ClaimSketch
+
 _MOST = 63
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
 _OTHER = re.compile(r"[^a-z0-9]+")
@@ -45,6 +47,20 @@ def is_subdomain(name: str) -> bool:
 def object_name(text: str) -> str:
     """Return a name for objects and label values made from any text: a DNS label, the text itself where it is one."""
     return _cut(_OTHER.sub("-", text.lower()).strip("-"), _MOST) if text else "claim"
+
+
+def claim_objects(sketch: ClaimSketch, name: str = "") -> tuple[str, ...]:
+    """Return the name of the template of each claim of a drawing: `pod-claim`, of a single claim the drawing's name.
+
+    `name` is used in place of the drawing's.
+    """
+    own = name or sketch.name
+    if not sketch.claims:
+        return (object_name(own),)
+    names = Names()
+    inside = (claim == own or claim.startswith(f"{own}-") for claim in sketch.claims)
+    wanted = (claim if whole else f"{own}-{claim}" for claim, whole in zip(sketch.claims, inside, strict=True))
+    return tuple(names.one(object_name(one)) for one in wanted)
 
 
 def _cut(text: str, most: int) -> str:

@@ -288,15 +288,17 @@ def findings_of(options: argparse.Namespace, session: Any) -> tuple[Finding, ...
     from dra_lab.authoring.read_back import spec_of
     from dra_lab.exports.replay import start_findings
     from dra_lab.findings import sort_findings
+    from dra_lab.model.sketch import claims_of
 
     findings: tuple[Finding, ...] = session.findings
     sketch, cluster, release = session.sketch, session.cluster, session.release
     if not session.answer.fits or options.claim in _plan_files(options):
         return findings
-    ours, written = (spec.devices for spec in (compile_claim(sketch, cluster, release).spec, spec_of(sketch, release)))
-    if (len(ours.requests), ours.constraints) == (len(written.requests), written.constraints):
+    claims = claims_of(sketch)
+    pairs = [(compile_claim(one, cluster, release).spec.devices, spec_of(one, release).devices) for one in claims]
+    if all((len(ours.requests), ours.constraints) == (len(own.requests), own.constraints) for ours, own in pairs):
         return findings
-    found = start_findings([sketch], cluster, release, sketch.name, written=True)
+    found = start_findings(claims, cluster, release, sketch.name, written=True)
     return sort_findings((*(f for f in findings if not f.rule.startswith("manifest-")), *found))
 
 

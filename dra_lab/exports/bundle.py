@@ -30,11 +30,11 @@ from dra_lab.exports.workload_file import WorkloadFile
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.manifests.files import expanded
 from dra_lab.manifests.yaml_text import dump_yaml
-from dra_lab.model.claims import ResourceClaimTemplate
+from dra_lab.model.claims import ResourceClaim, ResourceClaimTemplate
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.sketch import ClaimSketch, claims_of, pod_drawing
 from dra_lab.pictures.hardware import hardware_svg
 from dra_lab.words.plan_json import plan_json
 from dra_lab.words.plan_outcome import FITS, plan_outcome
@@ -109,7 +109,8 @@ def make_bundle(
     spec is immutable. Raises InputError for a workload or target that cannot be written.
     """
     wanted = wanted or Wanted()
-    drawn = guarded.sketch if guarded else tightened.sketch if tightened else sketch
+    parts = guarded.sketches if guarded else tightened.sketches[0] if tightened else claims_of(sketch)
+    drawn = pod_drawing(sketch.name, parts)
     affinity = guarded.affinity if guarded else tightened.affinity if tightened else ()
     workload = wanted.workload
     if workload is not None and workload.namespace and target.namespace not in ("", workload.namespace):
@@ -128,11 +129,12 @@ def make_bundle(
     patch = ""
     if workload is not None:
         make = kustomize_patch if wanted.patch else patch_copy
-        made = make(workload, files.claim, container=wanted.container, affinity=affinity)
+        made = make(workload, files.claims, container=wanted.container, affinity=affinity, entries=drawn.claims)
         texts[made.name], patch = made.text, made.name if wanted.patch else ""
-        findings += (*made.findings, *asked_twice(workload, files.claim))
+        findings += (*made.findings, *(one for claim in files.claims for one in asked_twice(workload, claim)))
     if wanted.annotate:
-        texts[files.claim_file] = _annotated(texts[files.claim_file], _inputs([sketch], cluster))
+        inputs = _inputs([sketch], cluster)
+        texts |= {name: _annotated(texts[name], inputs) for name in files.claim_files}
     texts[KUSTOMIZATION] = kustomization([name for name in texts if name != patch], patch, workload)
     record = target_record(sketch.name, [sketch], cluster, target) | run_record(loop)
     if plan is not None:
@@ -183,27 +185,29 @@ def _manifests(
 ) -> ManifestFiles:
     kind = "none" if wanted.workload is not None else wanted.example
 
-    def files(name: str = "") -> ManifestFiles:
+    def files(names: Sequence[str] = ()) -> ManifestFiles:
         return manifest_files(
-            sketch, cluster, target, plan=plan, example_kind=kind, affinity=affinity, name=name, notes=notes
+            sketch, cluster, target, plan=plan, example_kind=kind, affinity=affinity, objects=names, notes=notes
         )
 
     found = files()
     if wanted.workload is None:
         return found
-    claim = found.claim
+    renamed = files([_with_digest(claim) for claim in found.claims])
+    texts, claims = dict(renamed.texts), []
+    for before, claim, file in zip(found.claims, renamed.claims, renamed.claim_files, strict=True):
+        # the labels keep the name of the drawing, so that a later export knows what it replaces
+        own, label = before.metadata.name, "app.kubernetes.io/name"
+        texts[file] = texts[file].replace(f"{label}: {claim.metadata.name}\n", f"{label}: {own}\n")
+        claims.append(replace(claim, metadata=replace(claim.metadata, labels={**claim.metadata.labels, label: own})))
+    return replace(renamed, texts=texts, claims=tuple(claims))
+
+
+def _with_digest(claim: ResourceClaimTemplate | ResourceClaim) -> str:
+    """Return the name of a claim with a digest of its spec."""
     spec = claim.spec.spec if isinstance(claim, ResourceClaimTemplate) else claim.spec
     mark = hashlib.sha256(msgspec.json.encode(spec)).hexdigest()[:8]
-    name = f"{claim.metadata.name[:54].rstrip('-')}-{mark}"
-    # the labels keep the name of the drawing, so that a later export knows what it replaces
-    renamed = files(name)
-    kept = renamed.claim.metadata.labels | {"app.kubernetes.io/name": claim.metadata.name}
-    text = renamed.texts[renamed.claim_file].replace(
-        f"app.kubernetes.io/name: {name}\n", f"app.kubernetes.io/name: {claim.metadata.name}\n"
-    )
-    labelled = replace(renamed.claim, metadata=replace(renamed.claim.metadata, labels=kept))
-    texts = {**renamed.texts, renamed.claim_file: text}
-    return ManifestFiles(texts, labelled, renamed.claim_file, renamed.spans, renamed.findings)
+    return f"{claim.metadata.name[:54].rstrip('-')}-{mark}"
 
 
 def kustomization(names: list[str], patch: str = "", workload: WorkloadFile | None = None) -> str:

@@ -21,7 +21,7 @@ from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.manifests.yaml_text import dump_yaml
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Workload
-from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.sketch import ClaimSketch, pod_drawing
 from dra_lab.words.fleet_json import fleet_json
 
 
@@ -39,7 +39,7 @@ def make_fleet_bundle(
 
     `guarded` is per workload. The same workloads and target give the same bytes of every manifest, as in `make_bundle`;
     a claim's name is its workload's, with the claim's own where a pod has several. A person's own workload
-    (`Wanted.workload`) is patched where there is one workload of one claim. Raises InputError where it cannot be, for
+    (`Wanted.workload`) is patched where there is one workload. Raises InputError where it cannot be, for
     shared claims (replicas need devices of their own), and for two claims or examples of one name.
     """
     wanted = wanted or Wanted()
@@ -87,10 +87,10 @@ def _of_one(
     tightened: Tightened | None,
     guarded: Sequence[Guarded],
 ) -> Bundle:
-    """Return the export of one workload of one claim, for which a person's own object is patched."""
-    if len(plan.workloads) != 1 or len(plan.workloads[0].claims) != 1:
-        raise InputError("a workload's file is patched for one claim; leave it out, or export the claims one by one")
-    sketch = plan.workloads[0].claims[0]
+    """Return the export of one workload, for which a person's own object is patched."""
+    if len(plan.workloads) != 1:
+        raise InputError("a workload's file is patched for one workload; leave it out, or export them one by one")
+    sketch = pod_drawing(plan.workloads[0].name, plan.workloads[0].claims)
     guard = guarded[0] if guarded else None
     made = make_bundle(sketch, cluster, target, wanted, loop=loop, tightened=tightened, guarded=guard)
     record = {**made.record, **_record(plan, cluster, target, loop, tightened)}

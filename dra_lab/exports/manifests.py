@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from msgspec import Struct, field
 
 from dra_lab.authoring.classes import needed_classes
 from dra_lab.authoring.compile import CompiledClaim, compile_claim
+from dra_lab.authoring.names import claim_objects, object_name
 from dra_lab.exports.objects import Affinity, claim_object, example, labelled_class, plain
 from dra_lab.exports.targets import KINDS, Target, target_findings
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.manifests.yaml_text import dump_yaml, load_yaml
 from dra_lab.model.claims import ResourceClaim, ResourceClaimTemplate
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.names import split_request
+from dra_lab.model.names import MARK, split_request
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, asks
+from dra_lab.model.sketch import ClaimSketch, asks, claims_of
 from dra_lab.pictures.letters import letters
 
 _UNTOLD = ("link-not-writable", "pairwise-counts")
@@ -40,16 +42,26 @@ class ManifestText(Struct, frozen=True):
 
 
 class ManifestFiles(Struct, frozen=True):
-    """The documents by file name, the claim or template among them, and what could not be written.
+    """The documents by file name, the claims or templates among them, and what could not be written.
 
-    `claim_file` is the file of `claim`; `spans` are (drawn request, first line, last line) in it.
+    `claim_files` are the files of `claims`, one each; `spans` are (file, drawn request, first line, last line).
     """
 
     texts: Mapping[str, str]
-    claim: ResourceClaimTemplate | ResourceClaim
-    claim_file: str
-    spans: tuple[tuple[str, int, int], ...] = ()
+    claims: tuple[ResourceClaimTemplate | ResourceClaim, ...]
+    claim_files: tuple[str, ...]
+    spans: tuple[tuple[str, str, int, int], ...] = ()
     findings: tuple[Finding, ...] = ()
+
+    @property
+    def claim(self) -> ResourceClaimTemplate | ResourceClaim:
+        """Return the first claim, the only one of most drawings."""
+        return self.claims[0]
+
+    @property
+    def claim_file(self) -> str:
+        """Return the file of the first claim."""
+        return self.claim_files[0]
 
 
 def manifest_yaml(
@@ -70,19 +82,18 @@ def manifest_yaml(
     say. Never writes a status. Raises InputError for a target that is not known.
     """
     files = manifest_files(sketch, cluster, Target(release, api_version, kind, namespace), plan=plan)
-    text, offset, claim_at = "", 0, 0
+    text, offset, begins = "", 0, {}
     for number, (name, document) in enumerate(files.texts.items()):
         separator = "---\n" if number else ""
         offset += 1 if number else 0
-        if name == files.claim_file:
-            claim_at = offset
+        begins[name] = offset
         text += separator + document
         offset += document.count("\n")
     lines: dict[str, list[int]] = {request.name: [] for request in sketch.requests}
     marks: dict[int, str] = {}
-    for request, first, last in files.spans:
-        lines[request] += range(claim_at + first, claim_at + last + 1)
-        marks[claim_at + first] = letters(sketch)[request]
+    for file, request, first, last in files.spans:
+        lines[request] += range(begins[file] + first, begins[file] + last + 1)
+        marks[begins[file] + first] = letters(sketch)[request]
     return ManifestText(text, {name: tuple(found) for name, found in lines.items()}, files.findings, marks)
 
 
@@ -95,37 +106,55 @@ def manifest_files(
     example_kind: str = "pod",
     affinity: Affinity = (),
     name: str = "",
+    objects: Sequence[str] = (),
     notes: tuple[str, ...] = (),
 ) -> ManifestFiles:
-    """Return the manifests of a drawing by file name: classes that the cluster lacks, the claim, an example.
+    """Return the manifests of a drawing by file name: classes that the cluster lacks, its claims, an example.
 
-    `example_kind` is one of `objects.EXAMPLES`; `affinity` the requirements on its node; `name` the claim's name in
-    place of the drawing's; `notes` are further lines of the header. Raises InputError.
+    `example_kind` is one of `objects.EXAMPLES`; `affinity` the requirements on its node; `name` is used in place of the
+    drawing's, or `objects` in place of the names of the claims; `notes` are further lines of the header. Raises
+    InputError.
     """
-    compiled = compile_claim(sketch, cluster, target.release)
     texts: dict[str, str] = {}
     for device_class in needed_classes(sketch, cluster):
         texts[f"deviceclass-{device_class.name}.yaml"] = dump_yaml(plain(labelled_class(device_class), target))
-    claim = claim_object(compiled, name or sketch.name, target)
-    body, spans = _with_letters(sketch, compiled, dump_yaml(plain(claim, target)), target.kind)
-    head = _header(sketch, target, compiled, notes)
-    claim_file = f"{KINDS[target.kind].lower()}.yaml"
-    texts[claim_file] = head + body
+    claims, files, spans, findings = [], [], [], []
+    marks = letters(sketch)
+    for part, own in zip(claims_of(sketch), objects or claim_objects(sketch, name), strict=True):
+        mark = f"{part.name}{MARK}" if sketch.claims else ""
+        drawn = {request.name: marks[f"{mark}{request.name}"] for request in part.requests}
+        compiled = compile_claim(part, cluster, target.release)
+        claim = claim_object(compiled, own, target)
+        body, placed = _with_letters(drawn, compiled, dump_yaml(plain(claim, target)), target.kind)
+        head = _header(part, drawn, target, compiled, notes, sketch.name if mark else "")
+        file = f"{KINDS[target.kind].lower()}{f'-{claim.metadata.name}' if mark else ''}.yaml"
+        texts[file] = head + body
+        shift = head.count("\n")
+        spans += [(file, f"{mark}{request}", first + shift, last + shift) for request, first, last in placed]
+        findings += [replace(one, subject=f"{mark}{one.subject}") if mark else one for one in compiled.findings]
+        findings += target_findings(part, target)
+        claims.append(claim)
+        files.append(file)
+    findings += _name_findings(name or sketch.name) if not objects else ()
     if example_kind != "none":
-        texts[f"{example_kind}.yaml"] = dump_yaml(example(claim, example_kind, affinity))
-    shift = head.count("\n")
-    findings = [*compiled.findings, *_name_findings(name or sketch.name, claim), *target_findings(sketch, target)]
+        shown = example(
+            claims[0],
+            example_kind,
+            affinity,
+            more=claims[1:],
+            name=object_name(name or sketch.name) if sketch.claims else "",
+            entries=sketch.claims,
+        )
+        texts[f"{example_kind}.yaml"] = dump_yaml(shown)
     if plan is not None:
         findings += [finding for finding in plan.findings if finding.rule == "link-not-writable"]
-    placed = tuple((drawn, first + shift, last + shift) for drawn, first, last in spans)
-    return ManifestFiles(texts, claim, claim_file, placed, sort_findings(dict.fromkeys(findings)))
+    return ManifestFiles(texts, tuple(claims), tuple(files), tuple(spans), sort_findings(dict.fromkeys(findings)))
 
 
 def _with_letters(
-    sketch: ClaimSketch, compiled: CompiledClaim, text: str, kind: str
+    marks: Mapping[str, str], compiled: CompiledClaim, text: str, kind: str
 ) -> tuple[str, list[tuple[str, int, int]]]:
     """Put the drawing's letters beside the requests; return the text and (drawn request, first line, last line)."""
-    marks = letters(sketch)
     lines = text.split("\n")
     node = next(load_yaml(text)).node
     inner = ("spec",) if kind == "template" else ()
@@ -152,9 +181,15 @@ def _last_line(node: Any) -> int:
     return int(end.line) - 1 if end.column == 0 and end.line > node.start_mark.line else int(end.line)
 
 
-def _header(sketch: ClaimSketch, target: Target, compiled: CompiledClaim, notes: tuple[str, ...]) -> str:
-    marks = letters(sketch)
-    rows = [f"{sketch.name}: for Kubernetes {target.release}, drawn with dra-lab."]
+def _header(
+    sketch: ClaimSketch,
+    marks: Mapping[str, str],
+    target: Target,
+    compiled: CompiledClaim,
+    notes: tuple[str, ...],
+    pod: str,
+) -> str:
+    rows = [f"{f'{pod}, claim ' if pod else ''}{sketch.name}: for Kubernetes {target.release}, drawn with dra-lab."]
     for request in sketch.requests:
         ways = []
         for ask in asks(request):
@@ -171,9 +206,9 @@ def _header(sketch: ClaimSketch, target: Target, compiled: CompiledClaim, notes:
     return "".join(f"# {_UNPRINTABLE.sub('?', row)}".rstrip() + "\n" for row in rows)
 
 
-def _name_findings(name: str, claim: ResourceClaimTemplate | ResourceClaim) -> tuple[Finding, ...]:
-    if claim.metadata.name == name:
+def _name_findings(name: str) -> tuple[Finding, ...]:
+    if object_name(name) == name:
         return ()
-    message = f"this name cannot be an object's; the manifests say {claim.metadata.name!r}"
+    message = f"this name cannot be an object's; the manifests say {object_name(name)!r}"
     advice = "Use lower-case letters, digits and '-', at most 63."
     return (Finding("name-changed", Severity.NOTE, name, message, advice),)

@@ -11,9 +11,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from dra_lab.authoring.names import object_name
 from dra_lab.errors import InputError
 from dra_lab.exports.manifests import manifest_files
-from dra_lab.exports.objects import labels, node_affinity, pod_claim
+from dra_lab.exports.objects import labels, node_affinity, pod_claims
 from dra_lab.exports.targets import Target
 from dra_lab.manifests.yaml_text import dump_yaml
 from dra_lab.model.cluster import Cluster
@@ -48,14 +49,13 @@ def measure_files(cluster: Cluster, plan: Plan, target: Target) -> Mapping[str, 
     texts: dict[str, str] = {}
     for suffix, drawn in (("with-link", sketch), ("without-link", replace(sketch, links=()))):
         made = manifest_files(drawn, cluster, target, example_kind="none", name=f"{sketch.name[:48]}-{suffix}")
-        texts |= {name: text for name, text in made.texts.items() if name != made.claim_file}
-        texts[f"claim-{suffix}.yaml"] = made.texts[made.claim_file]
-        name = made.claim.metadata.name
+        texts |= {name: text for name, text in made.texts.items() if name not in made.claim_files}
+        texts[f"claim-{suffix}.yaml"] = "---\n".join(made.texts[file] for file in made.claim_files)
+        name = object_name(f"{sketch.name[:48]}-{suffix}")
         spec = _perftest(name, plan.fitting_nodes, gpus) if nics else _nccl(plan.node, gpus)
         pod = spec["template"]["spec"]
-        entry = pod_claim(made.claim)
-        pod["resourceClaims"] = [entry]
-        pod["containers"][0]["resources"] = {"claims": [{"name": entry["name"]}]}
+        pod["resourceClaims"] = entries = pod_claims(made.claims, sketch.claims)
+        pod["containers"][0]["resources"] = {"claims": [{"name": entry["name"]} for entry in entries]}
         metadata: dict[str, Any] = {"name": name, "labels": labels(name, "measure")}
         if target.namespace:
             metadata["namespace"] = target.namespace

@@ -111,11 +111,13 @@ def example(
     more: Sequence[ResourceClaimTemplate | ResourceClaim] = (),
     replicas: int = 1,
     name: str = "",
+    entries: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return a workload with one container that gets all devices of a claim, as plain values in the API's order.
 
-    `kind` is one of EXAMPLES but `none`; `more` are further claims of the pod; a single pod has no `replicas`; it is
-    called after `name`, else after the claim. Raises InputError for another kind.
+    `kind` is one of EXAMPLES but `none`; `more` are further claims of the pod, `entries` the names of all of them in
+    the pod; a single pod has no `replicas`; it is called after `name`, else after the claim. Raises InputError for
+    another kind.
     """
     name = name or claim.metadata.name
     own = object_name(f"{name[:55]}-example")
@@ -124,7 +126,8 @@ def example(
         metadata["namespace"] = claim.metadata.namespace
     metadata["labels"] = labels(name, "pod" if kind == "pod" else "workload")
     lasting = kind in ("deployment", "statefulset")
-    spec = _pod_spec((claim, *more), affinity, "Always" if lasting else "Never")
+    used = pod_claims((claim, *more), entries)
+    spec = _pod_spec(used, affinity, "Always" if lasting else "Never")
     if kind == "pod":
         return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
     selector = {"app.kubernetes.io/name": name, "app.kubernetes.io/component": "workload"}
@@ -147,10 +150,15 @@ def example(
     raise InputError(f"there is no example of kind {kind!r}; use one of {', '.join(EXAMPLES)}")
 
 
-def _pod_spec(
-    claims: Sequence[ResourceClaimTemplate | ResourceClaim], affinity: Affinity, restart_policy: str
-) -> dict[str, Any]:
-    entries = [pod_claim(claim, f"{POD_CLAIM}-{n}" if len(claims) > 1 else POD_CLAIM) for n, claim in enumerate(claims)]
+def pod_claims(
+    claims: Sequence[ResourceClaimTemplate | ResourceClaim], names: Sequence[str] = ()
+) -> list[dict[str, str]]:
+    """Return `spec.resourceClaims` of a pod with these claims, under their names, or numbered."""
+    numbered = [f"{POD_CLAIM}-{n}" for n in range(len(claims))] if len(claims) > 1 else [POD_CLAIM]
+    return [pod_claim(claim, name) for claim, name in zip(claims, names or numbered, strict=True)]
+
+
+def _pod_spec(entries: list[dict[str, str]], affinity: Affinity, restart_policy: str) -> dict[str, Any]:
     container = {
         "name": "main",
         "image": POD_IMAGE,

@@ -11,7 +11,7 @@ from dra_lab.exports.tightening import Tightened
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.plan import Plan
-from dra_lab.model.sketch import ClaimSketch, asks
+from dra_lab.model.sketch import ClaimSketch, asks, claims_of
 from dra_lab.words.document import Lines, as_markdown, marked_up, printable
 from dra_lab.words.fleet_document import fleet_goals_table, workloads_table
 from dra_lab.words.plan_document import answer_sentence, goals_table
@@ -28,7 +28,12 @@ def readme_text(
     tightened: Tightened | None = None,
 ) -> str:
     """Return the README as Markdown; names from a cluster are escaped, the same plan gives the same text."""
-    parts = [f"# {marked_up(sketch.name)}", *_answer(cluster, plan, loop), *_pins(tightened), *_use([sketch], target)]
+    parts = [
+        f"# {marked_up(sketch.name)}",
+        *_answer(cluster, plan, loop),
+        *_pins(tightened),
+        *_use(claims_of(sketch), target),
+    ]
     return "\n\n".join([*parts, *_files(files)]) + "\n"
 
 

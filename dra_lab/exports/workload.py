@@ -25,6 +25,13 @@ _MERGED = ("Pod", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job",
 """Kinds whose lists kustomize merges by name; of other kinds it would replace the containers."""
 
 
+Claims = ResourceClaimTemplate | ResourceClaim | Sequence[ResourceClaimTemplate | ResourceClaim]
+"""What a workload gets: a claim, or the claims of one pod."""
+
+_Named = tuple[ResourceClaimTemplate | ResourceClaim, str]
+"""A claim, and its name in the pod if that is free."""
+
+
 @dataclass(frozen=True)
 class Patched:
     """A workload that uses the claim: its file's name and text, and what a person must know."""
@@ -36,31 +43,34 @@ class Patched:
 
 def patch_copy(
     workload: WorkloadFile,
-    claim: ResourceClaimTemplate | ResourceClaim,
+    claims: Claims,
     *,
     container: str = "",
     affinity: Affinity = (),
+    entries: Sequence[str] = (),
 ) -> Patched:
-    """Return the workload with the claim put in; everything else, comments too, stays as it was written.
+    """Return the workload with the claims put in; everything else, comments too, stays as it was written.
 
-    The claim goes to the chosen pod templates (`WorkloadFile.templates`). There it goes to `container`, by default the
+    The claims go to the chosen pod templates (`WorkloadFile.templates`), several under the names of `entries` where
+    these are free. There they go to `container`, by default the
     one that asks for devices today, or the first. `affinity` is required of the node in addition to what the workload
     requires. Patching what was patched changes nothing. Raises InputError for a container that is not there.
     """
     findings: list[Finding] = []
+    named = _named(claims, entries)
     if workload.name.lower().endswith(".json"):
         value = json.loads(workload.text)
-        _patch_object(workload, value, claim, container, affinity, findings)
+        _patch_object(workload, value, named, container, affinity, findings)
         return Patched(workload.name, json.dumps(value, indent=2, ensure_ascii=False) + "\n", tuple(findings))
     if is_kyaml(workload.text):
         values = [document.value for document in load_yaml(workload.text)]
-        _patch_object(workload, values[workload.document], claim, container, affinity, findings)
+        _patch_object(workload, values[workload.document], named, container, affinity, findings)
         return Patched(workload.name, with_values(workload.text, values), tuple(findings))
     text = workload.text.replace("\r\n", "\n")
     above = comments_above(text)
     yaml, documents = _round_trip(workload.name, text[len(above) :], above.count("\n"))
     value = [document for document in documents if document is not None][workload.document]
-    _patch_object(workload, value, claim, container, affinity, findings)
+    _patch_object(workload, value, named, container, affinity, findings)
     out = io.StringIO()
     out.write(above)
     yaml.dump_all(documents, out)
@@ -70,12 +80,13 @@ def patch_copy(
 
 def kustomize_patch(
     workload: WorkloadFile,
-    claim: ResourceClaimTemplate | ResourceClaim,
+    claims: Claims,
     *,
     container: str = "",
     affinity: Affinity = (),
+    entries: Sequence[str] = (),
 ) -> Patched:
-    """Return a strategic merge patch that puts the claim into a workload kept elsewhere.
+    """Return a strategic merge patch that puts the claims into a workload kept elsewhere.
 
     Raises InputError for a kind whose lists kustomize does not merge by name, and for an unknown container.
     """
@@ -88,7 +99,7 @@ def kustomize_patch(
     (field,) = workload.templates
     path, spec = field.path.split("."), value_at(value, field.path)
     findings: list[Finding] = []
-    _patch_spec(spec, claim, container, affinity, findings, workload.title)
+    _patch_spec(spec, _named(claims, entries), container, affinity, findings, workload.title)
     target = _container(spec, container)
     patch: dict[str, Any] = {
         "containers": [{"name": target.get("name"), "resources": {"claims": target["resources"]["claims"]}}],
@@ -102,6 +113,11 @@ def kustomize_patch(
     head = {"apiVersion": value.get("apiVersion"), "kind": workload.kind, "metadata": {"name": workload.subject}}
     dump = dump_kyaml if is_kyaml(workload.text) else dump_yaml
     return Patched("patch.yaml", dump({**head, **nested}), tuple(findings))
+
+
+def _named(claims: Claims, entries: Sequence[str]) -> list[_Named]:
+    every = claims if isinstance(claims, Sequence) else (claims,)
+    return list(zip(every, entries or [POD_CLAIM] * len(every), strict=True))
 
 
 def _round_trip(name: str, text: str, above: int) -> tuple[Any, list[Any]]:
@@ -128,16 +144,17 @@ def _round_trip(name: str, text: str, above: int) -> tuple[Any, list[Any]]:
 def _patch_object(
     workload: WorkloadFile,
     value: Any,
-    claim: ResourceClaimTemplate | ResourceClaim,
+    claims: Sequence[_Named],
     container: str,
     affinity: Affinity,
     findings: list[Finding],
 ) -> None:
     for field in workload.templates:
-        _patch_spec(value_at(value, field.path), claim, container, affinity, findings, workload.title)
+        _patch_spec(value_at(value, field.path), claims, container, affinity, findings, workload.title)
     others = [field for field in pod_fields(value) if field.path not in {chosen.path for chosen in workload.templates}]
     if others or len(workload.templates) > 1:
-        message = f"the claim goes to the pods of {_paths(workload.templates)}"
+        goes = "the claim goes" if len(claims) == 1 else "the claims go"
+        message = f"{goes} to the pods of {_paths(workload.templates)}"
         message += f"; those of {_paths(others)} get none" if others else ""
         findings.append(
             Finding("templates-chosen", Severity.NOTE, workload.title, message, "Name others with --template PATH.")
@@ -150,19 +167,18 @@ def _paths(fields: Sequence[PodField]) -> str:
 
 def _patch_spec(
     spec: MutableMapping[str, Any],
-    claim: ResourceClaimTemplate | ResourceClaim,
+    claims: Sequence[_Named],
     container: str,
     affinity: Affinity,
     findings: list[Finding],
     subject: str,
 ) -> None:
     target = _container(spec, container)
-    entry = pod_claim(claim)
-    entries = _list(spec, "resourceClaims")
-    entry["name"] = _put_claim(entries, entry, claim)
-    claims = _list(_mapping(target, "resources"), "claims")
-    if not any(isinstance(item, Mapping) and item.get("name") == entry["name"] for item in claims):
-        claims.append({"name": entry["name"]})
+    used = _list(_mapping(target, "resources"), "claims")
+    for claim, wanted in claims:
+        name = _put_claim(_list(spec, "resourceClaims"), pod_claim(claim, wanted), claim)
+        if not any(isinstance(item, Mapping) and item.get("name") == name for item in used):
+            used.append({"name": name})
     others = [str(item.get("name")) for item in _containers(spec) if item is not target]
     if others and not container:
         get = "gets" if len(others) == 1 else "get"
@@ -188,7 +204,7 @@ def _put_claim(entries: Any, entry: Mapping[str, str], claim: ResourceClaimTempl
             item.pop("resourceClaimName", None)
             item[reference] = entry[reference]
             return str(item.get("name"))
-    names = (POD_CLAIM, label, *(f"{POD_CLAIM}-{number}" for number in range(1, len(taken) + 2)))
+    names = (entry["name"], label, *(f"{POD_CLAIM}-{number}" for number in range(1, len(taken) + 2)))
     name = next(name for name in names if name not in taken)
     entries.append({**entry, "name": name})
     return name

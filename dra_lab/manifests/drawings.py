@@ -15,8 +15,9 @@ from dra_lab.manifests.typed import convert
 from dra_lab.manifests.yaml_text import dump_yaml, load_yaml
 from dra_lab.model.layers import check_layer
 from dra_lab.model.plan import goal_order
+from dra_lab.model.pod_rules import check_pods
 from dra_lab.model.release import DEFAULT_RELEASE, KubernetesRelease
-from dra_lab.model.sketch import DRAWING_VERSION, ClaimSketch, Drawing, Kept, check_pods, check_sketch
+from dra_lab.model.sketch import DRAWING_VERSION, ClaimSketch, Drawing, Kept, check_sketch, pod_drawing
 
 FIRST_VERSION = "dra-lab/v1"
 """The version of files with one drawing."""
@@ -70,9 +71,9 @@ def drawing_of(value: Any, source: str, line: Any = None) -> Drawing:
 
 
 def with_edited(drawing: Drawing) -> Drawing:
-    """Return the drawing with the claim of the workload that is edited as its sketch."""
-    sketch = next((pod.claims[0] for pod in drawing.workloads if pod.pod == drawing.editing), drawing.sketch)
-    return replace(drawing, sketch=sketch)
+    """Return the drawing with the claims of the workload that is edited as its sketch."""
+    edited = (pod_drawing(drawing.sketch.name, pod.claims) for pod in drawing.workloads if pod.pod == drawing.editing)
+    return replace(drawing, sketch=next(edited, drawing.sketch))
 
 
 def _check_version(value: dict[str, Any], source: str, line: Any) -> None:
@@ -111,8 +112,6 @@ def _check_editing(drawing: Drawing) -> None:
     if drawing.editing and not found:
         names = [pod.pod for pod in drawing.workloads]
         raise SketchError(f"there is no workload {drawing.editing!r}{did_you_mean(drawing.editing, names)}")
-    if found and len(found[0].claims) != 1:
-        raise SketchError(f"the pod {drawing.editing!r} has {len(found[0].claims)} claims; the canvas shows one")
 
 
 def _check_kept(kept: Kept, before: Sequence[Kept]) -> None:
@@ -127,9 +126,10 @@ def _check_kept(kept: Kept, before: Sequence[Kept]) -> None:
 def encode_drawing(drawing: Drawing) -> str:
     """Return the text of a drawing's file; the same drawing gives the same text.
 
-    The claim of the workload that is edited is written once, with its workload.
+    The claims of the workload that is edited are written once, with their workload.
     """
     if drawing.editing:
-        drawing = replace(drawing, sketch=ClaimSketch())
+        kept = ClaimSketch(name=drawing.sketch.name) if drawing.sketch.claims else ClaimSketch()
+        drawing = replace(drawing, sketch=kept)
     plain: dict[str, Any] = msgspec.to_builtins(drawing)
     return _HEADER + dump_yaml({"apiVersion": DRAWING_VERSION, "kind": "Drawing", **plain})

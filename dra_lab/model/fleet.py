@@ -12,7 +12,7 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.plan import GoalValue, Placement, PlanStatus, Shortfall, Start
 from dra_lab.model.regret import Regret
-from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.sketch import ClaimSketch, claims_of
 from dra_lab.model.told import told
 
 UNPLACED = "unplaced"
@@ -35,9 +35,9 @@ class Workload:
     replicas: int = 1
 
     def __init__(self, name: str, claims: ClaimSketch | Iterable[ClaimSketch], replicas: int = 1) -> None:
-        """Take the claims of one pod, or its only claim."""
+        """Take the claims of one pod, or its drawing."""
         object.__setattr__(self, "name", name)
-        object.__setattr__(self, "claims", (claims,) if isinstance(claims, ClaimSketch) else tuple(claims))
+        object.__setattr__(self, "claims", claims_of(claims) if isinstance(claims, ClaimSketch) else tuple(claims))
         object.__setattr__(self, "replicas", replicas)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from msgspec import Struct
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
 from dra_lab.errors import SketchError
 from dra_lab.model.claims import (
@@ -21,7 +21,7 @@ from dra_lab.model.claims import (
 )
 from dra_lab.model.device import Value
 from dra_lab.model.layers import Layer
-from dra_lab.model.names import is_label, split_request
+from dra_lab.model.names import MARK, is_label, part_of, split_request
 from dra_lab.model.quantity import QuantityText
 
 LEVELS = ("switch", "pcieRoot", "numaNode", "socket")
@@ -29,9 +29,6 @@ LEVELS = ("switch", "pcieRoot", "numaNode", "socket")
 
 DRAWING_VERSION = "dra-lab/v2"
 """`apiVersion` of a drawing's file, as it is written; `dra-lab/v1` has one drawing and no workloads, and is read."""
-
-MOST_PODS = 1_000_000
-"""Most pods of one workload."""
 
 MAX_DEVICES = 32
 """Most devices a claim can be allocated (`status.allocation.devices.results`, docs/semantics.md 2.2)."""
@@ -122,12 +119,18 @@ class Link(Value, frozen=True):
 
 
 class ClaimSketch(Value, frozen=True):
-    """A drawing: requests in the API's own form, links, opaque configuration; `name` becomes the manifest's name."""
+    """A drawing: requests in the API's own form, links, opaque configuration; `name` becomes the manifest's name.
+
+    A pod with several claims is one drawing: `claims` are their names in the pod (`spec.resourceClaims[].name`), at
+    least two, and every request and link is called `claim:name`. Configuration for all requests of a claim names
+    `claim:`. `claims_of` returns the drawing of each claim, `pod_drawing` makes one drawing of them.
+    """
 
     name: str = "claim"
     requests: tuple[DeviceRequest, ...] = ()
     links: tuple[Link, ...] = ()
     config: tuple[DeviceClaimConfiguration, ...] = ()
+    claims: tuple[str, ...] = ()
 
     def request(self, name: str) -> DeviceRequest:
         """Return the request of a name. Raises SketchError when there is none."""
@@ -136,6 +139,50 @@ class ClaimSketch(Value, frozen=True):
                 return request
         names = ", ".join(r.name for r in self.requests) or "none"
         raise SketchError(f"there is no request {name!r} in the drawing; requests: {names}")
+
+
+def claims_of(sketch: ClaimSketch) -> tuple[ClaimSketch, ...]:
+    """Return the drawing of each claim of a pod, under the claim's name; the drawing itself if it is of one claim."""
+    return tuple(_claim_of(sketch, name) for name in sketch.claims) or (sketch,)
+
+
+def _claim_of(sketch: ClaimSketch, claim: str) -> ClaimSketch:
+    def own(references: Iterable[str]) -> tuple[str, ...]:
+        return tuple(part_of(reference)[1] for reference in references)
+
+    def is_own(reference: str) -> bool:
+        return part_of(reference)[0] == claim
+
+    requests = [replace(one, name=part_of(one.name)[1]) for one in sketch.requests if is_own(one.name)]
+    links = [
+        replace(one, name=part_of(one.name)[1], requests=own(one.requests)) for one in sketch.links if is_own(one.name)
+    ]
+    config = [
+        replace(one, requests=tuple(filter(None, own(one.requests))))
+        for one in sketch.config
+        if any(map(is_own, one.requests))
+    ]
+    return ClaimSketch(name=claim, requests=tuple(requests), links=tuple(links), config=tuple(config))
+
+
+def pod_drawing(name: str, claims: Iterable[ClaimSketch]) -> ClaimSketch:
+    """Return the claims of a pod, each under its own name, as one drawing called `name`; a single claim as it is."""
+    parts = tuple(claims)
+    if len(parts) == 1:
+        return parts[0]
+    requests: list[DeviceRequest] = []
+    links: list[Link] = []
+    config: list[DeviceClaimConfiguration] = []
+    for part in parts:
+        mark = f"{part.name}{MARK}"
+        requests += [replace(one, name=f"{mark}{one.name}") for one in part.requests]
+        links += [
+            replace(one, name=f"{mark}{one.name}", requests=tuple(f"{mark}{end}" for end in one.requests))
+            for one in part.links
+        ]
+        config += [replace(one, requests=tuple(f"{mark}{end}" for end in one.requests or ("",))) for one in part.config]
+    names = tuple(part.name for part in parts)
+    return ClaimSketch(name=name, requests=tuple(requests), links=tuple(links), config=tuple(config), claims=names)
 
 
 class PodDrawing(Value, frozen=True):
@@ -267,15 +314,18 @@ def check_sketch(sketch: ClaimSketch) -> None:
     """Raise SketchError, saying where and what to do, when a drawing is inconsistent in itself.
 
     Names are DNS labels and unique, every request asks in exactly one way, links tie existing requests once and name a
-    place. Whether it can be served, or written for a release, is not decided here.
+    place, and of one claim. Whether it can be served, or written for a release, is not decided here.
     """
-    _check_names("request", [request.name for request in sketch.requests])
-    _check_names("link", [link.name for link in sketch.links])
+    if sketch.claims:
+        _check_claims(sketch)
+        return
+    check_names("request", [request.name for request in sketch.requests])
+    check_names("link", [link.name for link in sketch.links])
     known: set[str] = set()
     for request in sketch.requests:
         if (request.exactly is None) == (not request.first_available):
             raise SketchError(f"request {request.name!r}: give either `exactly` or a list `firstAvailable`")
-        _check_names(f"alternative of request {request.name!r}", [sub.name for sub in request.first_available])
+        check_names(f"alternative of request {request.name!r}", [sub.name for sub in request.first_available])
         for ask in asks(request):
             known.update((ask.request, ask.reference))
             _check_ask(ask)
@@ -283,7 +333,39 @@ def check_sketch(sketch: ClaimSketch) -> None:
         _check_link(link, known)
 
 
-def _check_names(what: str, names: list[str]) -> None:
+def _check_claims(sketch: ClaimSketch) -> None:
+    check_names("claim", list(sketch.claims))
+    if len(sketch.claims) == 1:
+        raise SketchError("a drawing with one claim names none: leave `claims` out, or add a second one")
+    every = [("request", one.name) for one in sketch.requests] + [("link", one.name) for one in sketch.links]
+    every += [("configuration for", end) for one in sketch.config for end in one.requests or ("",)]
+    for what, name in every:
+        claim, rest = part_of(name)
+        if claim not in sketch.claims:
+            named = ", ".join(sketch.claims)
+            raise SketchError(f"{what} {name!r}: write CLAIM{MARK}{rest or name}; the pod has the claims {named}")
+    for link in sketch.links:
+        _check_one_claim(f"link {link.name!r}", (link.name, *link.requests))
+    for entry in sketch.config:
+        _check_one_claim(f"configuration for {entry.requests[0]!r}", entry.requests)
+    for part in claims_of(sketch):
+        try:
+            check_sketch(part)
+        except SketchError as error:
+            raise SketchError(f"claim {part.name!r}: {error.message}") from None
+
+
+def _check_one_claim(what: str, references: Iterable[str]) -> None:
+    found = tuple(dict.fromkeys(part_of(reference)[0] for reference in references))
+    if len(found) > 1:
+        raise SketchError(
+            f"{what} is of the claims {' and '.join(found)}: Kubernetes has no rule between claims. "
+            "Move the requests into one claim"
+        )
+
+
+def check_names(what: str, names: list[str]) -> None:
+    """Raise SketchError for a name that is no DNS label or is there twice; `what` is named."""
     for name in names:
         if not is_label(name):
             raise SketchError(
@@ -317,30 +399,4 @@ def _check_link(link: Link, known: set[str]) -> None:
     if len(link.requests) < link.kind.least_ends:
         raise SketchError(
             f"link {link.name!r} is {link.how} and connects one request; connect a second one, or use together"
-        )
-
-
-def check_pods(pods: tuple[PodDrawing, ...]) -> None:
-    """Raise SketchError, naming the pod, for a workload that cannot be planned or a name that is there twice."""
-    names = [pod.pod for pod in pods]
-    for pod in pods:
-        _check_pod(pod, names)
-
-
-def _check_pod(pod: PodDrawing, names: list[str]) -> None:
-    _check_names("pod", [pod.pod])
-    if names.count(pod.pod) > 1:
-        raise SketchError(f"there are two workloads {pod.pod!r}; give each its own name")
-    if not pod.claims:
-        raise SketchError(f"the pod {pod.pod!r} has no claim; add one, or remove the workload")
-    for claim in pod.claims:
-        try:
-            check_sketch(claim)
-        except SketchError as error:
-            raise SketchError(f"pod {pod.pod!r}: {error.message}") from None
-    if not 0 <= pod.replicas <= MOST_PODS:
-        raise SketchError(f"the pod {pod.pod!r} has {pod.replicas:,} replicas; give 0 to {MOST_PODS:,}")
-    if any(count < 1 for count in pod.pins.values()) or sum(pod.pins.values()) > pod.replicas:
-        raise SketchError(
-            f"the pins of {pod.pod!r} must be for 1 pod or more each, and for at most {pod.replicas:,} in all"
         )

@@ -77,10 +77,18 @@ class Work(Struct, frozen=True):
         return suggest(self.scan.cluster, self.scan.sketch, self.scan.release, nodes=nodes)
 
     def offered(self, suggestions: Sequence[Suggestion]) -> tuple[Suggestion, ...]:
-        """Return suggestions as they are told: those for several claims cannot be applied to any one drawing."""
+        """Return suggestions as they are told; those for claims that are not one drawing cannot be applied."""
         if not self.several:
             return tuple(suggestions)
-        return tuple(Suggestion(s.title, s.detail, s.source, s.selectors) for s in suggestions)
+        return tuple(Suggestion(s.title, s.detail, s.source, s.selectors, self._in_pod(s.sketch)) for s in suggestions)
+
+    def _in_pod(self, sketch: ClaimSketch | None) -> ClaimSketch | None:
+        """Return a changed drawing of all claims as the pod's drawing, None where it has numbered requests."""
+        drawn = self.sketch
+        names = {request.name for request in drawn.requests}
+        if sketch is None or not drawn.claims or any(request.name not in names for request in sketch.requests):
+            return None
+        return changed(sketch, name=drawn.name, config=drawn.config, claims=drawn.claims)
 
 
 def once(findings: Sequence[Finding]) -> tuple[Finding, ...]:

@@ -20,7 +20,7 @@ from dra_lab.model.names import MARK, part_of
 from dra_lab.model.nodes import ObjectMeta, node_matches
 from dra_lab.model.plan import Placement
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, Link, check_sketch, constrained
+from dra_lab.model.sketch import ClaimSketch, Link, check_sketch, claims_of, constrained, pod_drawing
 
 
 def join_sketches(parts: Mapping[str, ClaimSketch], name: str = "joined") -> ClaimSketch:
@@ -76,7 +76,8 @@ class PodClaims(Struct, frozen=True):
     `claims` are those to be placed, by name; `exact` names the ones that were given as a ResourceClaim: they are served
     as they stand, no request of theirs is split. `allocated` hold devices already, keep them, and tie the pod to the
     nodes of `status.allocation.nodeSelector`. `nodes` are the nodes that are asked about, None for all; `repeated` the
-    ResourceClaims that were given more than once, which are one claim each.
+    ResourceClaims that were given more than once, which are one claim each. `drawn` is the drawing of all claims, None
+    if they were given one by one.
     """
 
     claims: Mapping[str, ClaimSketch]
@@ -84,6 +85,7 @@ class PodClaims(Struct, frozen=True):
     allocated: tuple[ResourceClaim, ...] = ()
     nodes: frozenset[str] | None = None
     repeated: tuple[str, ...] = ()
+    drawn: ClaimSketch | None = None
 
     @property
     def several(self) -> bool:
@@ -92,10 +94,12 @@ class PodClaims(Struct, frozen=True):
 
     @property
     def sketch(self) -> ClaimSketch:
-        """Return the only claim's drawing, or all of them as one with requests `claim:request`."""
+        """Return the only claim's drawing, or that of the pod, in which requests are `claim:request`."""
+        if self.drawn is not None:
+            return self.drawn
         if not self.several:
             return next(iter(self.claims.values()), ClaimSketch())
-        return join_sketches(self.claims, "pod")
+        return pod_drawing("pod", (replace(claim, name=name) for name, claim in self.claims.items()))
 
     def allowed(self, cluster: Cluster) -> frozenset[str] | None:
         """Return the nodes on which the pod may run, None for all (docs/semantics.md 3.1.3)."""
@@ -122,6 +126,9 @@ def read_claims(given: Planned) -> PodClaims:
         raise _no_claim(given)
     if isinstance(given, PodClaims):
         return given
+    if isinstance(given, ClaimSketch) and given.claims:
+        check_sketch(given)
+        return PodClaims({claim.name: claim for claim in claims_of(given)}, drawn=given)
     if isinstance(given, (ClaimSketch, ResourceClaim)):
         return _collect([(_name(given), given)])
     if isinstance(given, Workload):
@@ -169,6 +176,8 @@ def _collect(named: Iterable[tuple[str, OneClaim]]) -> PodClaims:
             exact.add(own)
         else:
             check_sketch(claim)
+            if claim.claims:
+                raise InputError(f"{name!r} is a pod with {len(claim.claims)} claims already; plan one pod at a time")
             claims[own] = claim
     repeated = tuple(name for (_, name), again in seen.items() if again)
     return PodClaims(claims, frozenset(exact), tuple(allocated), repeated=repeated)

@@ -8,12 +8,23 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from dra_lab.authoring.edited_claim import taken_over
+from dra_lab.authoring.names import claim_objects, object_name
+from dra_lab.authoring.read_back import sketch_of
 from dra_lab.checks.documents import check_text
 from dra_lab.errors import DraLabError, ManifestError
 from dra_lab.findings import Origin, Severity
 from dra_lab.manifests.drawings import decode_drawing
 from dra_lab.manifests.yaml_text import YamlDocument, load_yaml
-from dra_lab.session.drawables import CLAIM_KINDS, Drawable, Drawables, decoded_claim, drawables
+from dra_lab.model.sketch import ClaimSketch, claims_of, pod_drawing
+from dra_lab.session.drawables import (
+    CLAIM_KINDS,
+    EXAMPLE,
+    Drawable,
+    Drawables,
+    decoded_claim,
+    drawables,
+    pod_claims,
+)
 from dra_lab.session.outputs import manifest
 from dra_lab.sources import load_cluster
 
@@ -27,37 +38,72 @@ _BETWEEN = re.compile(r"^---\n", re.MULTILINE)
 
 
 def claim_text(session: Session) -> str:
-    """Return the claim's document of the session's manifests as YAML, with the letters of the canvas as comments."""
+    """Return the claims of the session's manifests as YAML, with the letters of the canvas as comments."""
     return claim_document(manifest(session).text)
 
 
 def claim_document(text: str) -> str:
-    """Return the claim's document of written manifests, "" where there is none."""
-    for part in _BETWEEN.split(text):
-        if any(f"\nkind: {kind}\n" in f"\n{part}" for kind in CLAIM_KINDS):
-            return part
-    return ""
+    """Return the claims' documents of written manifests, "" where there is none."""
+    parts = _BETWEEN.split(text)
+    found = [part for part in parts if any(f"\nkind: {kind}\n" in f"\n{part}" for kind in CLAIM_KINDS)]
+    return "---\n".join(found)
 
 
 def edit_claim(session: Session, text: str) -> bool:
-    """Take an edited claim over into the drawing as one undo step; return False where it says nothing new.
+    """Take edited claims over into the drawing as one undo step; return False where they say nothing new.
 
-    The drawing keeps what the edit left alone. Raises ManifestError with the line for text that is no YAML, holds no
-    claim, more than one or something beside it, or that the API server would refuse, and SketchError for what cannot
-    be drawn; the drawing then stays as it was.
+    Several claims are those of one pod, named as the pod names them if it is in the text. The drawing keeps what the
+    edit left alone. Raises ManifestError with the line for text that is no YAML, holds no claim or something beside
+    them, or that the API server would refuse, and SketchError for what cannot be drawn; the drawing then stays as it
+    was.
     """
-    document = _claim_of(text)
+    documents, pod = _claims_in(text)
     for finding in check_text(text, "", session.release):
         if finding.severity is Severity.ERROR:
             raise ManifestError(f"{finding.message}", origin=finding.origin)
-    name, spec = decoded_claim(document)
-    sketch = taken_over(session.sketch, spec, session.cluster, session.release)
-    if name and name != _written_name(session):
-        sketch = replace(sketch, name=name)
+    sketch = _one_edited(session, documents[0]) if len(documents) == 1 else _pod_edited(session, documents, pod)
     if sketch == session.sketch:
         return False
     session.edit(sketch)
     return True
+
+
+def _one_edited(session: Session, document: YamlDocument) -> ClaimSketch:
+    name, spec = decoded_claim(document)
+    known = _by_object(session)
+    before = known.get(name) or next(iter(known.values()))
+    sketch = taken_over(before, spec, session.cluster, session.release)
+    return replace(sketch, name=name) if name and (name not in known or session.sketch.claims) else sketch
+
+
+def _pod_edited(session: Session, documents: list[YamlDocument], pod: YamlDocument | None) -> ClaimSketch:
+    known, own = _by_object(session), object_name(session.sketch.name)
+    entries: dict[tuple[str, str], list[str]] = {}
+    for entry, key in (pod_claims(pod.value) if pod is not None else {}).items():
+        entries.setdefault(key, []).append(entry)
+    parts: dict[str, ClaimSketch] = {}
+    for document in documents:
+        name, spec = decoded_claim(document)
+        before = known.get(name)
+        short = name.removeprefix(f"{own}-") or name
+        drawn = before.name if before is not None and session.sketch.claims else short if before is None else name
+        for claim in entries.get((str(document.value["kind"]), name)) or [object_name(drawn)]:
+            if claim in parts:
+                origin = Origin(line=document.line("metadata.name") or document.line())
+                raise ManifestError(f"two claims are called {claim}; rename one", origin=origin)
+            part = (
+                sketch_of(spec, claim) if before is None else taken_over(before, spec, session.cluster, session.release)
+            )
+            parts[claim] = replace(part, name=claim)
+    named = session.sketch.name
+    if pod is not None:
+        named = str((pod.value.get("metadata") or {}).get("name") or named).removesuffix(EXAMPLE)
+    return pod_drawing(named, parts.values())
+
+
+def _by_object(session: Session) -> dict[str, ClaimSketch]:
+    """Return the drawn claims by the names of their templates."""
+    return dict(zip(claim_objects(session.sketch), claims_of(session.sketch), strict=True))
 
 
 def fixed_claim(session: Session, text: str) -> tuple[str, tuple[Correction, ...]]:
@@ -80,12 +126,12 @@ def open_text(session: Session, text: str, source: str = "") -> str:
     """Make a drawing or claim, given as text, the session's drawing; return what of the text it does not show, or "".
 
     One undo step. A claim in KYAML is shown as KYAML. What the canvas cannot show of a claim is kept and stands in its
-    YAML. The first of several claims is shown; the others stay in their file, which is not written. Raises
-    ManifestError or SketchError with file and line; the present drawing then stays.
+    YAML. The claims of a pod are one drawing. The first of several drawings is shown; the others stay in their file,
+    which is not written. Raises ManifestError or SketchError with file and line; the present drawing then stays.
     """
     found = drawables({source: text})
     if found is None or not found.found:
-        _claim_of(text)
+        _claims_in(text)
         raise ManifestError("there is no ResourceClaimTemplate or ResourceClaim in the text", origin=Origin(source))
     open_drawable(session, found.found[0])
     return _others(found, source)
@@ -116,32 +162,29 @@ def open_page(session: Session, drawing: str, source: str = "") -> str:
 
 
 def _others(found: Drawables, source: str) -> str:
-    names = [one.drawing.sketch.name for one in found.found]
+    names = [one.label for one in found.found if one.is_pod or not one.drawing.sketch.claims]
     if len(names) == 1:
         return " ".join(found.notes)
-    where = source or "The text"
+    where, what = source or "The text", "drawings" if any(one.is_pod for one in found.found) else "claims"
     return (
-        f"{where} holds {len(names)} claims, and the canvas shows one at a time: {names[0]}. Left as they are in the "
-        f"file: {', '.join(names[1:])}. All claims of a pod together: dra-lab plan CLUSTER --claim FILE"
+        f"{where} holds {len(names)} {what}, and the canvas shows one at a time: {names[0]}. Left as they are in the "
+        f"file: {', '.join(names[1:])}. Claims of one pod are one drawing if the pod is in the text"
     )
 
 
-def _written_name(session: Session) -> str:
-    from dra_lab.authoring.names import object_name
-
-    return object_name(session.sketch.name)
-
-
-def _claim_of(text: str) -> YamlDocument:
+def _claims_in(text: str) -> tuple[list[YamlDocument], YamlDocument | None]:
+    """Return the claims of a text, and the pod that uses them. Raises ManifestError for none, or what else it holds."""
     documents = [d for d in load_yaml(text) if d.value is not None]
     found = [d for d in documents if isinstance(d.value, dict) and d.value.get("kind") in CLAIM_KINDS]
-    if len(found) != 1:
-        what = "no ResourceClaimTemplate or ResourceClaim" if not found else f"{len(found)} claims"
-        raise ManifestError(f"there is {what} in the text; keep one", origin=Origin(line=1))
+    if not found:
+        raise ManifestError(
+            "there is no ResourceClaimTemplate or ResourceClaim in the text; keep one", origin=Origin(line=1)
+        )
+    pod = next((d for d in documents if pod_claims(d.value)), None)
     for other in documents:
-        if other is not found[0]:
+        if other not in found and other is not pod:
             kind = other.value.get("kind") if isinstance(other.value, dict) else None
             what = f"of kind {kind}" if isinstance(kind, str) and kind else "without a kind"
             message = f"this document {what[:80]} is not the claim, and only the claim is kept; move it to its own file"
             raise ManifestError(message, origin=Origin(line=other.line()))
-    return found[0]
+    return found, pod

@@ -19,7 +19,7 @@ from dra_lab.session.drawings import PLAN_FILE, read_plan_file
 from dra_lab.words.kept_figures import plan_figures
 
 MAX_FILE_BYTES = 64 * 2**20
-_CLAIMS = ("resourceclaimtemplate.yaml", "resourceclaim.yaml")
+_CLAIMS = ("resourceclaimtemplate*.yaml", "resourceclaim-*.yaml", "resourceclaim.yaml")
 
 
 def read_kept(source: str) -> Kept:
@@ -73,10 +73,9 @@ def _kept(name: str, plan: Mapping[str, Any], manifest: str) -> Kept:
 
 
 def _manifest(record: Path) -> str:
-    """Return the claim beside the record of an export, "" elsewhere."""
-    beside = (record.parent / name for name in _CLAIMS) if record.name == RECORD else ()
-    found = next((path for path in beside if path.is_file()), None)
-    return utf8_text(read_bytes(found, MAX_FILE_BYTES), str(found)) if found is not None else ""
+    """Return the claims beside the record of an export, "" elsewhere."""
+    beside = (path for name in _CLAIMS for path in sorted(record.parent.glob(name))) if record.name == RECORD else ()
+    return "---\n".join(utf8_text(read_bytes(path, MAX_FILE_BYTES), str(path)) for path in beside)
 
 
 def _of_plan_file(file: str, name: str) -> Kept:

@@ -14,7 +14,7 @@ from dra_lab.errors import Cancelled, DraLabError, InputError, did_you_mean
 from dra_lab.model.fleet import Workload
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import Figure, Kept
+from dra_lab.model.sketch import Figure, Kept, claims_of
 from dra_lab.session.worker import Worker
 from dra_lab.topology.layered import with_layers
 from dra_lab.words.kept_figures import plan_figures
@@ -168,9 +168,9 @@ def more_figures(kept: Kept, cluster: Cluster, stop: threading.Event) -> dict[st
     from dra_lab.planner.fleet import how_many_more, stranded
 
     release = cluster.target_release(KubernetesRelease(kept.release))
-    workload = Workload(kept.sketch.name, (kept.sketch,))
+    workload = Workload(kept.sketch.name, kept.sketch)
     room = how_many_more(cluster, workload, release=release, time_limit=COPIES_SECONDS, cancel=stop)
-    lost = stranded(cluster, (kept.sketch,), release=release, time_limit=COPIES_SECONDS, cancel=stop)
+    lost = stranded(cluster, claims_of(kept.sketch), release=release, time_limit=COPIES_SECONDS, cancel=stop)
     if stop.is_set():
         raise Cancelled("the copies were not counted")
     found = {"copies": Figure(value=room.count, bound=room.bound)}

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.layers import Layer
-from dra_lab.model.sketch import ClaimSketch, Drawing, Kept, PodDrawing
+from dra_lab.model.sketch import ClaimSketch, Drawing, Kept, PodDrawing, claims_of
 from dra_lab.session.scene import Scene
 from dra_lab.topology.layered import with_possible_layers
 
@@ -26,8 +26,9 @@ class Content(Struct, frozen=True):
     kept: tuple[Kept, ...] = ()
 
     def with_sketch(self, sketch: ClaimSketch) -> Content:
-        """Return the content with another drawing, which is the claim of the workload that is edited."""
-        workloads = tuple(replace(pod, claims=(sketch,)) if pod.pod == self.editing else pod for pod in self.workloads)
+        """Return the content with another drawing, which has the claims of the workload that is edited."""
+        claims = claims_of(sketch)
+        workloads = tuple(replace(pod, claims=claims) if pod.pod == self.editing else pod for pod in self.workloads)
         return replace(self, sketch=sketch, workloads=workloads)
 
     def into(self, drawing: Drawing) -> Drawing:

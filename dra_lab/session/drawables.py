@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from dra_lab.authoring.links import listed
 from dra_lab.authoring.read_back import sketch_of
 from dra_lab.errors import DraLabError, ManifestError
 from dra_lab.findings import Origin
@@ -21,9 +23,12 @@ from dra_lab.manifests.pod_templates import pod_fields
 from dra_lab.manifests.versions import written_path
 from dra_lab.manifests.yaml_text import YamlDocument, load_yaml
 from dra_lab.model.claims import ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate
-from dra_lab.model.sketch import Drawing
+from dra_lab.model.names import is_label
+from dra_lab.model.sketch import ClaimSketch, Drawing, pod_drawing
 
 CLAIM_KINDS = {"ResourceClaimTemplate": ResourceClaimTemplate, "ResourceClaim": ResourceClaim}
+EXAMPLE = "-example"
+"""How the names of exported examples end: the drawing has the name before it."""
 MAX_CHARACTERS = 4 * 2**20
 """Characters of a file that is looked at; a longer one is a cluster."""
 MAX_FILES = 100
@@ -36,12 +41,16 @@ _ENDINGS = (".yaml", ".yml", ".json")
 
 
 class Drawable(Struct, frozen=True):
-    """A drawing that a text holds: what it is called, where it comes from, and whether its text is KYAML."""
+    """A drawing that a text holds: what it is called, where it comes from, and whether its text is KYAML.
+
+    `is_pod` says that a pod uses its claims.
+    """
 
     label: str
     drawing: Drawing
     detail: str = ""
     in_kyaml: bool = False
+    is_pod: bool = False
 
 
 class Drawables(Struct, frozen=True):
@@ -64,9 +73,9 @@ class _Claim(Struct, frozen=True):
 def drawables(texts: Mapping[str, str]) -> Drawables | None:
     """Return what can be opened of texts by file name; None where they are a cluster, or nothing of it is in them.
 
-    A pod (or what makes pods, such as a Deployment) offers each claim that it names, with the claim's requests from the
-    same texts. A claim that no pod names is offered by itself. Raises ManifestError or SketchError with file and line
-    for a drawing or claim that is wrong.
+    A pod (or what makes pods, such as a Deployment) is one drawing with all claims that it names, whose requests come
+    from the same texts. A claim that no pod names is offered by itself; several of them also as one pod. Raises
+    ManifestError or SketchError with file and line for a drawing or claim that is wrong.
     """
     if any(_SLICES.search(text) for text in texts.values()):
         return None
@@ -83,21 +92,23 @@ def drawables(texts: Mapping[str, str]) -> Drawables | None:
         elif isinstance(document.value, dict) and document.value.get("kind") in CLAIM_KINDS:
             claim = _Claim(document, name, is_kyaml(text))
             claims.setdefault(claim.key, claim)
-    pods = [(value, entries) for value in values if (entries := list(_claims_of(value)))]
+    pods = [(value, pod, entries) for value in values for pod, entries in _claims_of(value)]
     if not found and not claims and not pods:
         return None
     notes: list[str] = []
     named: set[tuple[str, str]] = set()
-    for value, entries in pods:
-        for entry, key in entries:
-            claim_found = claims.get(key)
-            pod = f"{value.get('kind')} {_name(value)}"
-            if claim_found is None:
-                notes.append(f"{pod} uses the {key[0]} {key[1]}, which is not in {_where(texts)}.")
-                continue
-            named.add(key)
-            found.append(_drawable(claim_found, f"{pod}: claim {entry}"))
-    found += [_drawable(claim, claim.key[1]) for key, claim in claims.items() if key not in named]
+    for value, pod, entries in pods:
+        lacking = dict.fromkeys(key for key in entries.values() if key not in claims)
+        notes += [f"{pod} uses the {kind} {name}, which is not in {_where(texts)}." for kind, name in lacking]
+        own = {entry: claims[key] for entry, key in entries.items() if key in claims}
+        named.update(claim.key for claim in own.values())
+        if own:
+            found.append(_pod_drawable(own, pod, _name(value).removesuffix(EXAMPLE)))
+    single = {claim.key[1]: claim for key, claim in claims.items() if key not in named}
+    found += [_drawable(claim, name) for name, claim in single.items()]
+    if not pods and len(single) > 1 and all(map(is_label, single)):
+        together = _pod_drawable(single, f"All {len(single)} claims as one pod", "pod")
+        found.append(replace(together, is_pod=False))
     return Drawables(tuple(found), tuple(dict.fromkeys(notes)))
 
 
@@ -113,7 +124,7 @@ def texts_at(source: str) -> dict[str, str]:
         if not path.is_file() or path.suffix.lower() not in _ENDINGS:
             return {}
         own = {path.name: _text(path)}
-        if any(any(True for _ in _claims_of(doc.value)) for doc in _documents(own[path.name], path.name)):
+        if has_pod(own):
             return {**own, **{name: text for name, text in _read(path.parent) if _has_claims(text)}}
     except (OSError, UnicodeDecodeError, DraLabError):
         return {}
@@ -145,28 +156,62 @@ def _documents(text: str, source: str) -> Iterator[YamlDocument]:
         return
 
 
-def _claims_of(value: Any) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Yield (name in the pod, kind and name of the object) for the claims of the pods that an object makes."""
+def _claims_of(value: Any) -> Iterator[tuple[str, dict[str, tuple[str, str]]]]:
+    """Yield, for the pods that an object makes, their name and the kind and name of each claim by its name in the pod.
+
+    A ResourceClaim that a pod names twice is one claim.
+    """
     if not isinstance(value, dict) or value.get("kind") in CLAIM_KINDS:
         return
-    for field in pod_fields(value):
-        entries = field.spec.get("resourceClaims") if isinstance(field.spec, dict) else None
-        for entry in entries if isinstance(entries, list) else ():
+    fields = [field for field in pod_fields(value) if isinstance(field.spec, dict)]
+    for field in fields:
+        listed = field.spec.get("resourceClaims")
+        entries: dict[str, tuple[str, str]] = {}
+        for entry in listed if isinstance(listed, list) else ():
             if not isinstance(entry, dict):
                 continue
             template, claim = entry.get("resourceClaimTemplateName"), entry.get("resourceClaimName")
-            if template or claim:
-                kind = "ResourceClaimTemplate" if template else "ResourceClaim"
-                yield str(entry.get("name", "")), (kind, str(template or claim))
+            key = ("ResourceClaimTemplate", str(template)) if template else ("ResourceClaim", str(claim))
+            if template or (claim and key not in entries.values()):
+                entries.setdefault(str(entry.get("name", "")), key)
+        if entries:
+            part = f" ({field.template})" if len(fields) > 1 else ""
+            yield f"{value.get('kind')} {_name(value)}{part}", entries
+
+
+def pod_claims(value: Any) -> Mapping[str, tuple[str, str]]:
+    """Return the kind and name of each claim of the first pod of an object with claims, by its name in the pod."""
+    return next((entries for _, entries in _claims_of(value)), {})
+
+
+def has_pod(texts: Mapping[str, str]) -> bool:
+    """Say whether a text has an object whose pods use claims."""
+    return any(pod_claims(document.value) for name, text in texts.items() for document in _documents(text, name))
 
 
 def _drawable(claim: _Claim, label: str) -> Drawable:
-    name, spec = decoded_claim(claim.document, claim.source)
-    sketch = sketch_of(spec, name or "claim")
+    sketch = _sketch(claim, claim.key[1])
+    return Drawable(label, Drawing(sketch=sketch), f"{claim.key[0]} {claim.key[1]}, {_counts(sketch)}", claim.in_kyaml)
+
+
+def _pod_drawable(claims: Mapping[str, _Claim], pod: str, name: str) -> Drawable:
+    """Return the drawing of a pod with these claims, by their name in it."""
+    if len(claims) == 1:
+        ((entry, claim),) = claims.items()
+        return replace(_drawable(claim, f"{pod}: claim {entry}"), is_pod=True)
+    sketch = pod_drawing(name, (_sketch(claim, entry) for entry, claim in claims.items()))
+    detail = f"claims {listed(claims)}, {_counts(sketch)}"
+    in_kyaml = any(claim.in_kyaml for claim in claims.values())
+    return Drawable(pod, Drawing(sketch=sketch), detail, in_kyaml, is_pod=True)
+
+
+def _sketch(claim: _Claim, name: str) -> ClaimSketch:
+    return sketch_of(decoded_claim(claim.document, claim.source)[1], name)
+
+
+def _counts(sketch: ClaimSketch) -> str:
     counts = [(len(sketch.requests), "request"), (len(sketch.links), "link")]
-    detail = ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts if count)
-    where = f"{claim.key[0]} {claim.key[1]}, {detail}"
-    return Drawable(label, Drawing(sketch=sketch), where, claim.in_kyaml)
+    return ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts if count)
 
 
 def decoded_claim(document: YamlDocument, source: str = "") -> tuple[str, ResourceClaimSpec]:

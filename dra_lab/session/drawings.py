@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from dra_lab.errors import ManifestError
-from dra_lab.findings import Severity
+from dra_lab.errors import ManifestError, SourceError
+from dra_lab.findings import Origin, Severity
 from dra_lab.model.release import RELEASES, KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Drawing
 from dra_lab.sources import read_claim
@@ -19,9 +19,28 @@ PLAN_FILE = ".dralab.yaml"
 def read_sketch(source: str | Path) -> ClaimSketch:
     """Return what a file asks for: a drawing's file, a ResourceClaim, a ResourceClaimTemplate, `sample:NAME/EXAMPLE`.
 
-    Raises SourceError, ManifestError or SketchError with file, line and path.
+    A file or folder with a pod, or with what makes pods, is one drawing with all claims of the pod. Raises SourceError,
+    ManifestError or SketchError with file, line and path.
     """
-    return read_claim(source, drawing_of, refuse_claim).sketch
+    pod = _pod_at(source)
+    return pod if pod is not None else read_claim(source, drawing_of, refuse_claim).sketch
+
+
+def _pod_at(source: str | Path) -> ClaimSketch | None:
+    """Return the drawing of the only pod of a file or folder, None if there is no pod with its claims."""
+    from dra_lab.session.drawables import drawables, has_pod, texts_at
+
+    texts = {} if str(source).startswith(PREFIX) else texts_at(str(source))
+    if not has_pod(texts):
+        return None
+    for name, text in texts.items():
+        refuse_claims(text, name)
+    found = drawables(texts)
+    pods = [one for one in found.found if one.is_pod] if found is not None else []
+    if len(pods) > 1:
+        message = f"it holds {len(pods)} pods ({', '.join(one.label for one in pods)}); give a file with one"
+        raise SourceError(message, origin=Origin(str(source)))
+    return pods[0].drawing.sketch if pods else None
 
 
 def read_plan_file(source: str | Path) -> Drawing | None:
@@ -36,10 +55,17 @@ def read_plan_file(source: str | Path) -> Drawing | None:
 
 def refuse_claim(text: str, source: str, document: int) -> None:
     """Raise ManifestError, with file, line and path, for a claim that the API server of no release would take."""
+    refuse_claims(text, source, document)
+
+
+def refuse_claims(text: str, source: str, document: int | None = None) -> None:
+    """Raise ManifestError, with file, line and path, for what the API server of no release would take of a text."""
     from dra_lab.checks.documents import check_text
 
     for finding in check_text(text, source, KubernetesRelease(RELEASES[-1])):
-        if finding.severity is Severity.ERROR and finding.origin is not None and finding.origin.document == document:
+        if finding.severity is not Severity.ERROR or finding.origin is None:
+            continue
+        if document is None or finding.origin.document == document:
             raise ManifestError(finding.message, origin=finding.origin)
 
 

@@ -12,8 +12,9 @@ from dra_lab.errors import Cancelled, DraLabError, InputError, did_you_mean
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.layers import Layer, read_layer
+from dra_lab.model.pod_rules import MOST_PODS, check_pods
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import MOST_PODS, ClaimSketch, Drawing, Kept, PodDrawing, check_pods
+from dra_lab.model.sketch import ClaimSketch, Drawing, Kept, PodDrawing, claims_of, pod_drawing
 from dra_lab.planner.waiting import WaitingBar
 from dra_lab.session.content import Content
 from dra_lab.session.events import Events
@@ -111,15 +112,16 @@ class Fleet:
         if content.workloads or not content.sketch.requests:
             return content
         name = free_name(content.sketch.name, ())
-        return replace(content, workloads=(PodDrawing(pod=name, claims=(content.sketch,)),), editing=name)
+        return replace(content, workloads=(PodDrawing(pod=name, claims=claims_of(content.sketch)),), editing=name)
 
     # -- workloads
 
     def add(self, claims: ClaimSketch | Iterable[ClaimSketch], replicas: int = 1, name: str = "") -> str:
         """Add a workload and return its name. Raises SketchError if it cannot be planned."""
-        made = (claims,) if isinstance(claims, ClaimSketch) else tuple(claims)
+        made = claims_of(claims) if isinstance(claims, ClaimSketch) else tuple(claims)
         content = self._content
-        own = free_name(name or (made[0].name if made else "pod"), [pod.pod for pod in content.workloads])
+        drawn = claims.name if isinstance(claims, ClaimSketch) else made[0].name if made else "pod"
+        own = free_name(name or drawn, [pod.pod for pod in content.workloads])
         pods = (*content.workloads, PodDrawing(pod=own, claims=made, replicas=replicas))
         self._change(replace(content, workloads=pods))
         return own
@@ -182,11 +184,9 @@ class Fleet:
         self._replace(replace(pod, pins=_fitting(pins, pod.replicas, first=to_node)))
 
     def open(self, name: str) -> None:
-        """Make the claim of a workload the drawing: what is drawn then changes it. Raises InputError."""
-        content, pod = self._content, self.workload(name)
-        if len(pod.claims) != 1:
-            raise InputError(f"{name} has {len(pod.claims)} claims, and the canvas shows one")
-        self._change(replace(content, sketch=pod.claims[0], editing=name))
+        """Make the claims of a workload the drawing: what is drawn then changes them. Raises InputError."""
+        pod = self.workload(name)
+        self._change(replace(self._content, sketch=pod_drawing(name, pod.claims), editing=name))
 
     def workload(self, name: str) -> PodDrawing:
         """Return a workload. Raises InputError with the most similar name if there is none of that name."""
@@ -339,7 +339,7 @@ class Fleet:
 
 
 def _is_drawing(pod: PodDrawing, content: Content) -> bool:
-    return pod.pod == content.editing and pod.claims == (content.sketch,)
+    return pod.pod == content.editing and pod.claims == claims_of(content.sketch)
 
 
 def layer_of(text: str) -> Layer:

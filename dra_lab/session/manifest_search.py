@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.sketch import ClaimSketch, claims_of
 
 PART_SECONDS = 5.0
 """How long the node states are searched until what is known so far is told, with how many states are still open."""
@@ -34,12 +34,13 @@ def search_manifest(
     """
     from dra_lab.checks.documents import check_text
     from dra_lab.exports.manifests import manifest_yaml
-    from dra_lab.exports.replay import judged, search_states, unallocated
+    from dra_lab.exports.replay import judged, search_pod, unallocated
 
     written = check_text(manifest_yaml(sketch, cluster, release).text, "the manifest", release)
+    claims = claims_of(sketch)
     for _ in range(int(MOST_SECONDS / PART_SECONDS)):
-        found = search_states(sketch, cluster, release, time_limit=PART_SECONDS, cancel=stop)
-        nowhere = unallocated(found, [sketch], cluster, release, sketch.name) if fits else ()
+        found = search_pod(claims, cluster, release, time_limit=PART_SECONDS, cancel=stop)
+        nowhere = unallocated(found, claims, cluster, release, sketch.name) if fits else ()
         told((*written, *judged(found, sketch.name, release), *nowhere))
         if not found.skipped:
             return

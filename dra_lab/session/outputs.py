@@ -20,7 +20,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Workload
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.sketch import ClaimSketch, claims_of
 from dra_lab.sources import write_whole
 
 if TYPE_CHECKING:
@@ -171,7 +171,9 @@ def _run(drawn: Drawn, release: KubernetesRelease, pin: bool, cancel: threading.
     plan = drawn.plan if drawn.plan is not None and drawn.plan.fits else None
     try:
         if plan is None:
-            guard = guard_steps([drawn.sketch], drawn.cluster, release, time_limit=GUARD_SECONDS, cancel=cancel)
+            guard = guard_steps(
+                claims_of(drawn.sketch), drawn.cluster, release, time_limit=GUARD_SECONDS, cancel=cancel
+            )
             return Run(None, guarded=(guard,))
         pins = tighten(drawn.cluster, plan, release, time_limit=LOOP_SECONDS, cancel=cancel) if pin else None
         written = what_is_written(
@@ -185,7 +187,7 @@ def _run(drawn: Drawn, release: KubernetesRelease, pin: bool, cancel: threading.
 def _replicas(drawn: Drawn, release: KubernetesRelease, replicas: int) -> FleetPlan:
     from dra_lab.planner.fleet import plan_fleet
 
-    workloads = [Workload(object_name(drawn.sketch.name), (drawn.sketch,), replicas)]
+    workloads = [Workload(object_name(drawn.sketch.name), drawn.sketch, replicas)]
     return plan_fleet(drawn.cluster, workloads, release=release, goals=drawn.goals, first_fit=False)
 
 

@@ -12,7 +12,7 @@ from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.memo import once_per_hardware, once_per_snapshot
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, Link
+from dra_lab.model.sketch import ClaimSketch, Link, claims_of
 
 SMALL = 300
 """ResourceSlices up to which a view works out itself what it asks for: some hundredths of a second."""
@@ -78,10 +78,11 @@ def count_matches(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRele
 
     found = request_status(cluster, sketch, release)
     with suppress(DraLabError):  # the plan says why it cannot be written
-        compile_claim(sketch, cluster, release)
-        names = tuple(request.name for request in sketch.requests)
-        for link in (*sketch.links, *(Link(name="new", requests=pair) for pair in combinations(names[:_MOST], 2))):
-            link_options(cluster, sketch, link, release)
+        for claim in claims_of(sketch):
+            compile_claim(claim, cluster, release)
+            names = tuple(request.name for request in claim.requests)
+            for link in (*claim.links, *(Link(name="new", requests=pair) for pair in combinations(names[:_MOST], 2))):
+                link_options(cluster, claim, link, release)
     known = _counted(cluster, release)
     known[:] = (*known[-_MOST_SKETCHES:], sketch)
     return found

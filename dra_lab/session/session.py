@@ -18,7 +18,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import FIXED_GOALS, goal_order
 from dra_lab.model.regret import measured_path
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, Drawing, check_sketch
+from dra_lab.model.sketch import ClaimSketch, Drawing, check_sketch, claims_of, pod_drawing
 from dra_lab.session.answering import Answering
 from dra_lab.session.content import Content, content_of, on_other_cluster
 from dra_lab.session.drawing_file import DrawingFile
@@ -117,7 +117,7 @@ class Session(Answering):
     def edit(self, sketch: ClaimSketch) -> None:
         """Replace the drawing: one undo step. Raises SketchError, keeping everything, when it is inconsistent."""
         check_sketch(sketch)
-        self.change(self.history.present.with_sketch(sketch))
+        self.change(self.history.present.with_sketch(pod_drawing(sketch.name, claims_of(sketch))))
 
     def change(self, content: Content) -> None:
         """Replace drawing, workloads, layers and kept plans: one undo step, nothing if they are the present ones."""
@@ -138,7 +138,7 @@ class Session(Answering):
 
     def clear(self) -> None:
         """Begin with an empty drawing; can be undone."""
-        self.edit(replace(self.sketch, requests=(), links=(), config=()))
+        self.edit(replace(self.sketch, requests=(), links=(), config=(), claims=()))
 
     def move(self, layout: Mapping[str, tuple[float, float]]) -> None:
         """Keep where the boxes stand; no undo step, no new answer."""

@@ -12,12 +12,13 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.memo import once_per_hardware
 from dra_lab.model.names import part_of, split_request
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import Ask, ClaimSketch, How, Link, asks, covers
+from dra_lab.model.sketch import Ask, ClaimSketch, How, Link, asks, claims_of, covers
 from dra_lab.words.document import clean
 
 MOST_SELECTORS = 2
 """Selectors of a request that are told; more are counted."""
 
+_COUNTS = {2: "two", 3: "three", 4: "four"}
 _KIND_NOUNS = {"gpu": "GPU", "nic": "NIC", "cpu": "CPU", "memory": "memory device"}
 _EQUALS = re.compile(r"""device\.(?:attributes|capacity)\["[^"]+"\]\.(\w+)\s*==\s*("[^"]*"|[\w.]+)\Z""")
 _GUARD = re.compile(r"""has\(device\.[^()]*\)\s*&&\s*""")
@@ -51,8 +52,28 @@ def asked_sentence(
 
     "" for an empty drawing. Text from the cluster may be in it: escape it where it is shown.
     """
-    if not sketch.requests:
+    if sketch.claims:
+        return _of_pod(sketch, cluster, release)
+    told, rest = _asked(sketch, cluster, release)
+    return clean(" ".join((f"You ask for {told}.", *rest))) if told else ""
+
+
+def _of_pod(sketch: ClaimSketch, cluster: Cluster | None, release: KubernetesRelease | None) -> str:
+    """Return what each claim of a pod asks for: `The pod has two claims. gpus: 2 GPUs. nics: 2 NICs`, as sentences."""
+    parts = [(claim.name, *_asked(claim, cluster, release)) for claim in claims_of(sketch)]
+    if not any(told for _, told, _ in parts):
         return ""
+    count = _COUNTS.get(len(parts), str(len(parts)))
+    words = (" ".join((f"{name}: {told or 'nothing yet'}.", *rest)) for name, told, rest in parts)
+    return clean(" ".join((f"The pod has {count} claims.", *words)))
+
+
+def _asked(
+    sketch: ClaimSketch, cluster: Cluster | None, release: KubernetesRelease | None
+) -> tuple[str, tuple[str, ...]]:
+    """Return the devices that one claim asks for, "" for none, and a sentence for each further link."""
+    if not sketch.requests:
+        return "", ()
     names = nouns(sketch, cluster, release)
     pair = _own_partner(sketch)
     first = next((link for link in sketch.links if link is pair), None)
@@ -71,9 +92,9 @@ def asked_sentence(
             else:
                 words += f"{each} its own {partner}, if possible on the same {_place(first)}"
         parts.append(words)
-    rest = [_link(link, sketch, names) for link in sketch.links if link is not first]
+    rest = tuple(_link(link, sketch, names) for link in sketch.links if link is not first)
     joined = f"{'; '.join(parts[:-1])}; and {parts[-1]}" if first is not None and len(parts) > 1 else listed(parts)
-    return clean(" ".join((f"You ask for {joined}.", *rest)))
+    return joined, rest
 
 
 def nouns(

@@ -42,12 +42,26 @@ def test_a_template_alone_is_offered_by_its_name():
     ]
 
 
-def test_a_pod_offers_each_claim_that_it_names():
+def test_a_pod_is_one_drawing_with_all_claims_that_it_names():
     text = "---\n".join((POD, template("two-gpus"), template("two-nics")))
-    assert [one.label for one in drawables({"a.yaml": text}).found] == [
-        "Pod trainer: claim gpus",
-        "Pod trainer: claim nics",
-    ]
+    (found,) = drawables({"a.yaml": text}).found
+    assert (found.label, found.detail, found.drawing.sketch.claims) == (
+        "Pod trainer",
+        "claims gpus and nics, 2 requests",
+        ("gpus", "nics"),
+    )
+
+
+def test_two_claims_from_one_template_are_two_claims():
+    text = "---\n".join((POD.replace("two-nics", "two-gpus"), template("two-gpus")))
+    (found,) = drawables({"a.yaml": text}).found
+    assert [request.name for request in found.drawing.sketch.requests] == ["gpus:one", "nics:one"]
+
+
+def test_claims_without_a_pod_are_offered_alone_and_together():
+    text = "---\n".join((template("two-gpus"), template("two-nics")))
+    labels = [one.label for one in drawables({"a.yaml": text}).found]
+    assert labels == ["two-gpus", "two-nics", "All 2 claims as one pod"]
 
 
 def test_a_deployment_offers_the_claims_of_its_pods():

@@ -130,6 +130,7 @@ export interface ClaimSketch {
   requests?: readonly DeviceRequest[];
   links?: readonly Link[];
   config?: readonly DeviceClaimConfiguration[];
+  claims?: readonly string[];
 }
 
 export interface CompareCell {

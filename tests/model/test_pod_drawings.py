@@ -1,0 +1,63 @@
+"""A drawing of a pod with several claims: names, what each claim is, and what no rule of Kubernetes can say."""
+
+import pytest
+
+from dra_lab.errors import SketchError
+from dra_lab.manifests.drawings import decode_drawing, encode_drawing
+from dra_lab.model.claims import DeviceClaimConfiguration, DeviceRequest, ExactDeviceRequest
+from dra_lab.model.sketch import ClaimSketch, Drawing, Link, PodDrawing, check_sketch, claims_of, pod_drawing
+
+GPU = DeviceRequest(name="gpu", exactly=ExactDeviceRequest(device_class_name="gpu.example.com"))
+NIC = DeviceRequest(name="nic", exactly=ExactDeviceRequest(device_class_name="nic.example.com"))
+TRAIN = ClaimSketch(
+    name="train",
+    requests=(GPU, NIC),
+    links=(Link(name="link-1", requests=("gpu", "nic")),),
+    config=(DeviceClaimConfiguration(), DeviceClaimConfiguration(requests=("gpu",))),
+)
+SERVE = ClaimSketch(name="serve", requests=(GPU,))
+POD = pod_drawing("pod", (TRAIN, SERVE, ClaimSketch(name="later")))
+
+
+def test_the_claims_of_a_pod_come_back_as_they_were():
+    """Names, links, configuration and a claim without requests are kept by the one drawing of a pod."""
+    assert claims_of(POD) == (TRAIN, SERVE, ClaimSketch(name="later"))
+
+
+def test_requests_of_one_name_in_two_claims_have_their_own_key():
+    """Request names are unique within a claim, so the drawing puts the claim before them."""
+    assert [request.name for request in POD.requests] == ["train:gpu", "train:nic", "serve:gpu"]
+
+
+def test_a_drawing_of_one_claim_is_its_own_only_claim():
+    """One claim needs no name of its own in the drawing."""
+    assert claims_of(TRAIN) == (TRAIN,)
+    assert pod_drawing("pod", (TRAIN,)) is TRAIN
+
+
+@pytest.mark.parametrize(
+    ("broken", "words"),
+    [
+        ({"claims": ("train",)}, "names none"),
+        ({"claims": ("train", "train")}, "there twice"),
+        ({"claims": ("train", "Serve!")}, "lower-case"),
+        ({"requests": (GPU,)}, "write CLAIM:gpu"),
+        ({"requests": (*POD.requests, POD.requests[0])}, "claim 'train': request 'gpu' is there twice"),
+        ({"links": (Link(name="train:l", requests=("train:gpu", "serve:gpu")),)}, "no rule between claims"),
+        ({"links": (Link(name="serve:l", requests=("train:gpu", "train:nic")),)}, "Move the requests into one claim"),
+        ({"config": (DeviceClaimConfiguration(requests=("train:gpu", "serve:gpu")),)}, "no rule between claims"),
+    ],
+)
+def test_what_several_claims_cannot_be_is_refused_with_what_to_do(broken, words):
+    """Links and configuration are of one claim, names are those of the API."""
+    fields = {name: getattr(POD, name) for name in POD.__struct_fields__}
+    with pytest.raises(SketchError, match=words):
+        check_sketch(ClaimSketch(**{**fields, **broken}))
+
+
+@pytest.mark.parametrize("editing", ["", "pod"])
+def test_a_plan_file_keeps_the_claims_of_a_pod(editing):
+    """Alone, and as the workload that is edited, whose claims are written once."""
+    pods = (PodDrawing(pod="pod", claims=claims_of(POD), replicas=2),) if editing else ()
+    drawing = Drawing(sketch=POD, workloads=pods, editing=editing)
+    assert decode_drawing(encode_drawing(drawing)) == drawing
