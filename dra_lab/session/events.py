@@ -23,6 +23,7 @@ EVENTS = (
     "mode",
     "fleet",
     "fleet-progress",
+    "fleet-why",
     "export",
     "compare",
     "look",
@@ -31,7 +32,8 @@ EVENTS = (
 )
 """What a session tells: the cluster or drawing changed, matches were counted, a solve began, went on, or ended,
 the manifest was searched, something went wrong, the person is asked, something is lit up, the running cluster is
-followed, lost or no longer followed, another mode is shown, the fleet or its answer changed, its solve went on, an
+followed, lost or no longer followed, another mode is shown, the fleet or its answer changed, its solve went on, it
+is known why devices are stranded, an
 export was opened, simulated, written or closed, kept plans changed, a node or device is looked at, the picture shows
 another allocation, copies were counted."""
 

@@ -20,6 +20,7 @@ from dra_lab.session.content import Content
 from dra_lab.session.events import Events
 from dra_lab.session.fleet_answer import FleetAnswer, FleetQuestion, fleet_answers
 from dra_lab.session.history import History
+from dra_lab.session.stranding import Stranding
 from dra_lab.session.worker import Worker
 from dra_lab.topology.layered import with_layers
 
@@ -62,6 +63,7 @@ class Fleet:
         """Begin without a question; no thread is begun."""
         self._session = session
         self._worker = Worker("dra-lab-fleet", owner=self)
+        self.stranding = Stranding(session.events)
         self._lock = threading.RLock()
         self._question: FleetQuestion | None = None  # the latest one, and the latest one that the worker was given
         self._given: FleetQuestion | None = None
@@ -298,8 +300,9 @@ class Fleet:
         session.events.emit("fleet")
 
     def close(self) -> None:
-        """End the thread."""
+        """End the threads."""
         self._worker.close()
+        self.stranding.close()
 
     def _solve(self, number: int, question: FleetQuestion, stop: threading.Event, *, plain: bool) -> None:
         refusal: DraLabError | None = None

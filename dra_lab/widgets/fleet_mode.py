@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
+import msgspec
 import traitlets
 
 from dra_lab.model.cluster import Cluster
@@ -17,6 +18,7 @@ from dra_lab.session.fleet_answer import FleetAnswer
 from dra_lab.topology.fabric import plural
 from dra_lab.widgets import messages
 from dra_lab.widgets.fleet_mode_values import (
+    BarRow,
     BarTable,
     CardRow,
     FleetAnswerRow,
@@ -24,12 +26,14 @@ from dra_lab.widgets.fleet_mode_values import (
     LayerRow,
     PodsRow,
     ScenarioTable,
+    WhyStrandedRow,
     WorkloadRow,
 )
 from dra_lab.widgets.fleet_rows import FEW_NODES, Bars, free_lines, scenario_columns, scenario_row
 from dra_lab.widgets.fleet_values import HeatMap
 from dra_lab.widgets.following import FollowingWidget
-from dra_lab.widgets.plan_values import State
+from dra_lab.widgets.plan_values import BarsRow, State
+from dra_lab.widgets.why_not_rows import bar_rows
 from dra_lab.words.fleet_verdict import (
     asked_words,
     claim_words,
@@ -70,6 +74,7 @@ class FleetMode(FollowingWidget):
         self._bars_of: FleetAnswer | None = None
         self._when(session, self._show_fleet, "fleet", "mode", "history")
         self._when(session, self._show_bars, "fleet", "mode")
+        self._when(session, self._show_card, "fleet-why")
         self._when(session, self._soon(self._show_fleet_progress), "fleet-progress")
         self.observe(lambda _change: self._try("_show_bars", self._show_bars), ["fleet_kind", "fleet_by"])
         self.observe(lambda _change: self._try("_show_card", self._show_card), ["fleet_chosen", "fleet_picture"])
@@ -149,10 +154,12 @@ class FleetMode(FollowingWidget):
             whole = next(row for row in bars.groups(kind, chosen.partition("/")[0]) if row[0] == chosen)
             title = f"{name}, {state}" if state else name
             rows = tuple(sorted(bars.nodes(kind, nodes), key=lambda row: (-row[7], -row[6])))
-            self._tell(fleet_card=CardRow(id=chosen, title=title, lines=free_lines(kind, whole), rows=rows))
+            why = self._why(session, rows[0])
+            self._tell(fleet_card=CardRow(id=chosen, title=title, lines=free_lines(kind, whole), rows=rows, why=why))
         elif chosen in bars.by_kind[kind]:
             (row,) = bars.nodes(kind, [chosen])
-            self._tell(fleet_card=self._node_card(session, bars, chosen, free_lines(kind, row)))
+            card = self._node_card(session, bars, chosen, free_lines(kind, row))
+            self._tell(fleet_card=msgspec.structs.replace(card, why=self._why(session, row)))
         else:
             self._tell(fleet_card=CardRow())
 
@@ -167,6 +174,21 @@ class FleetMode(FollowingWidget):
         is_node = node in bars.cluster.node_by_name
         svg = self._node_picture(session, bars, node) if self.fleet_picture and is_node else ""
         return CardRow(id=node, title=node, node=is_node, lines=lines, pods=pods, svg=svg)
+
+    @staticmethod
+    def _why(session: Session, row: BarRow) -> WhyStrandedRow:
+        """Return why devices of the node of a bar are stranded, with the title alone while that is worked out."""
+        from dra_lab.words.why_stranded import stranded_bars, stranded_lines
+
+        node, stranded, answer = row[0], row[7], session.fleet.answer
+        if answer is None or not stranded or node not in answer.question.cluster.node_by_name:
+            return WhyStrandedRow()
+        title, found = f"Why not more on {node}?", session.fleet.stranding.ask(answer, node)
+        if found is None:
+            return WhyStrandedRow(title=title, lines=("Finding out …",))
+        asked = stranded_bars(found, answer.question.cluster, answer.question.release)
+        requests = tuple(BarsRow(title=b.title, bars=bar_rows(b.bars), request=b.request) for b in asked)
+        return WhyStrandedRow(title=title, requests=requests, lines=tuple(stranded_lines(found)))
 
     @staticmethod
     def _node_picture(session: Session, bars: Bars, node: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from dra_lab.widgets.canvas_values import Row
-from dra_lab.widgets.plan_values import State, Tone
+from dra_lab.widgets.plan_values import BarsRow, State, Tone
 
 
 class FleetTileRow(Row, frozen=True):
@@ -110,10 +110,19 @@ class PodsRow(Row, frozen=True):
     letter: str = ""
 
 
+class WhyStrandedRow(Row, frozen=True):
+    """Why devices of one node are stranded: `title` is the question, `requests` the tests, `lines` what would help."""
+
+    title: str = ""
+    requests: tuple[BarsRow, ...] = ()
+    lines: tuple[str, ...] = ()
+
+
 class CardRow(Row, frozen=True):
     """What is chosen: a node with its pods and its picture, or the nodes of a group.
 
-    `lines` say what is free and why it is stranded; `rows` are the nodes of a group; `svg` is the picture of a node.
+    `lines` say what is free; `rows` are the nodes of a group; `svg` is the picture of a node; `why` says why devices of
+    the node, or of the node of the group with most of them, are stranded.
     """
 
     id: str = ""
@@ -123,3 +132,4 @@ class CardRow(Row, frozen=True):
     pods: tuple[PodsRow, ...] = ()
     rows: tuple[BarRow, ...] = ()
     svg: str = ""
+    why: WhyStrandedRow = WhyStrandedRow()

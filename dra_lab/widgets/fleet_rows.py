@@ -205,7 +205,7 @@ def free_lines(kind: str, row: BarRow) -> tuple[str, ...]:
         where = "here" if nodes == 1 else f"on these {counted(nodes, 'node')}"
         lines.append(f"Stranded means free, but no more pod of these workloads can use it {where}.")
     if blocked:
-        lines.append(f"{_words(blocked)} {name} are tainted, or their pool is not complete.")
+        lines.append(f"Not available, as tainted or in an incomplete pool: {_words(blocked)} {name}.")
     return tuple(lines)
 
 

@@ -49,9 +49,9 @@ def why_not_row(
         return WhyNotRow(title=f"Why not {label}?", sentence="Draw a request first.", node=node)
     found = why_not(cluster, sketch, node, release)
     names = nouns(sketch, cluster, release)
-    rows = [BarsRow(title=b.title, bars=_bar_rows(b.bars), request=b.request) for b in bars(found, names)]
+    rows = [BarsRow(title=b.title, bars=bar_rows(b.bars), request=b.request) for b in bars(found, names)]
     if links := link_bars(found, sketch):
-        rows.append(BarsRow(title="Links", bars=_bar_rows(links)))
+        rows.append(BarsRow(title="Links", bars=bar_rows(links)))
     about = _device(found.devices, device)
     lines = tuple(device_lines(found, about, plan)) if about is not None else ()
     return WhyNotRow(
@@ -69,7 +69,8 @@ def _device(known: Iterable[DeviceID], device: str) -> DeviceID | None:
     return next((one for one in known if str(one) == device), None) if device else None
 
 
-def _bar_rows(found: Sequence[Bar]) -> tuple[BarRow, ...]:
+def bar_rows(found: Sequence[Bar]) -> tuple[BarRow, ...]:
+    """Return the tests of one request as they travel to the browser."""
     return tuple(BarRow(label=b.label, count=b.count, of=b.of, note=b.note, short=b.short) for b in found)
 
 

@@ -121,6 +121,18 @@ def test_a_node_card_has_its_pods_and_their_picture(fleet):
     assert view.fleet_card["svg"].count(f'data-request="{POD}"') == 4
 
 
+def test_a_node_card_says_why_devices_are_stranded(fleet):
+    """The RDMA NICs are in use, and the tests say how many are left after each."""
+    session, view = fleet
+    node = next(row[0] for row in view.fleet_bars["rows"] if row[7])
+    view.fleet_chosen = node
+    session.fleet.stranding.wait(30)
+    why = view.fleet_card["why"]
+    assert why["title"] == f"Why not more on {node}?"
+    assert [row["request"] for row in why["requests"]] == ["nic"]
+    assert why["lines"][0].startswith("Once more pods fill this node, ")
+
+
 def test_layers_are_chips_and_the_answer_before_stays(fleet):
     """Draining a node shows before and after; removing the chip gives the snapshot back."""
     session, view = fleet

@@ -20,8 +20,8 @@ def held_after(cluster: Cluster, plan: FleetPlan | None, release: KubernetesRele
     held = cluster.allocated
     exclusive, shares = dict(held.exclusive), dict(held.shares)
     consumed = {device: dict(amounts) for device, amounts in held.consumed.items()}
-    shareable = _shareable(cluster, release)
-    admin = {workload.name: _admin(workload) for workload in plan.workloads}
+    shareable = shareable_devices(cluster, release)
+    admin = {workload.name: admin_requests(workload) for workload in plan.workloads}
     for replica in plan.replicas:
         holder = f"{replica.workload}-{replica.number}"
         for placement in replica.placements:
@@ -37,7 +37,8 @@ def held_after(cluster: Cluster, plan: FleetPlan | None, release: KubernetesRele
     return AllocatedDevices(exclusive, shares, consumed)
 
 
-def _shareable(cluster: Cluster, release: KubernetesRelease) -> frozenset[DeviceID]:
+def shareable_devices(cluster: Cluster, release: KubernetesRelease) -> frozenset[DeviceID]:
+    """Return the devices that several pods may share in a release."""
     if not release.enabled("DRAConsumableCapacity"):
         return frozenset()
     return frozenset(
@@ -48,7 +49,8 @@ def _shareable(cluster: Cluster, release: KubernetesRelease) -> frozenset[Device
     )
 
 
-def _admin(workload: Workload) -> set[tuple[str, str]]:
+def admin_requests(workload: Workload) -> set[tuple[str, str]]:
+    """Return claim and request of each request with admin access, which takes nothing."""
     several = len(workload.claims) > 1
     return {
         (claim.name if several else "", ask.reference)

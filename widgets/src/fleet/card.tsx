@@ -1,15 +1,17 @@
 // What is chosen: a node with its pods and its picture, or the nodes of a group.
 import { type MouseEvent, useLayoutEffect, useRef, useState } from "react";
-import type { PodsRow } from "../generated/models";
+import type { PodsRow, WhyStrandedRow } from "../generated/models";
 import { safeSvg } from "../hardware/safe_svg";
 import { useChannel, useTrait } from "../plan/model";
+import { Bars as TestBars } from "../plan/why_not";
+import { keyed } from "../view/keyed";
 import { BarList } from "./bars";
 import { FormButton, NodeField } from "./form";
 import { useMenu } from "./menu";
 
 export function Card() {
   const channel = useChannel();
-  const { id = "", title = "", node = false, lines = [], pods = [], rows = [], svg = "" } = useTrait("fleet_card");
+  const { id = "", title = "", node = false, lines = [], pods = [], rows = [], svg = "", why } = useTrait("fleet_card");
   const { by = "nodes" } = useTrait("fleet_bars");
   const isOpen = useTrait("fleet_picture");
   const chosen = useTrait("fleet_chosen");
@@ -52,7 +54,25 @@ export function Card() {
         <PodLine key={pod.workload} pod={pod} node={id} />
       ))}
       {rows.length > 0 && chosen.includes("/") && <BarList rows={rows} isGrouped={false} label={`Nodes of ${title}`} />}
+      {why?.title && <Why why={why} />}
       {svg && <Picture svg={svg} />}
+    </section>
+  );
+}
+
+/** Why devices of the node are stranded: the tests of the planner, and what would make some of them usable. */
+function Why({ why }: { why: WhyStrandedRow }) {
+  return (
+    <section className="dra-fleet-why" aria-label={why.title}>
+      <h4>{why.title}</h4>
+      {(why.lines ?? []).map((line) => (
+        <p key={line}>{line}</p>
+      ))}
+      <div className="dra-why-requests">
+        {keyed(why.requests ?? [], (row) => row.title).map(([key, row]) => (
+          <TestBars key={key} row={row} />
+        ))}
+      </div>
     </section>
   );
 }

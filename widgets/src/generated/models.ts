@@ -95,6 +95,7 @@ export interface CardRow {
   pods?: readonly PodsRow[];
   rows?: readonly [string, string, string, number, number, number, number, number, number, string][];
   svg?: string;
+  why?: WhyStrandedRow;
 }
 
 export interface ChipRow {
@@ -667,6 +668,12 @@ export interface WhyRow {
   lines?: readonly string[];
   funnels?: readonly FunnelRow[];
   tried?: readonly string[];
+}
+
+export interface WhyStrandedRow {
+  title?: string;
+  requests?: readonly BarsRow[];
+  lines?: readonly string[];
 }
 
 export interface WorkloadRow {

@@ -39,7 +39,8 @@ export function WhyNot({ hasTitle = true }: { hasTitle?: boolean }) {
   );
 }
 
-function Bars({ row }: { row: BarsRow }) {
+/** The tests of one request, with how many devices are left after each. */
+export function Bars({ row }: { row: BarsRow }) {
   return (
     <table className="dra-bars">
       <caption>{row.title}</caption>

@@ -1,0 +1,173 @@
+"""Why free devices of a node are stranded, and what would make some of them usable."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec import Struct
+
+from dra_lab.checks.fleet_pods import part_of_cluster
+from dra_lab.errors import UnsupportedFeature
+from dra_lab.index.documented_classes import with_documented_classes
+from dra_lab.model.allocation import (
+    AllocationResult,
+    DeviceAllocationResult,
+    DeviceRequestAllocationResult,
+    ResourceClaimStatus,
+)
+from dra_lab.model.claims import ResourceClaim
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import FleetPlan, Replica, StrandedKind, Workload
+from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.reasons import Relaxation
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.what_if import without_nodes
+from dra_lab.planner.budget import Budget
+from dra_lab.planner.fitting import Trial
+from dra_lab.planner.fleet.after import admin_requests, shareable_devices
+from dra_lab.planner.fleet.plan_fleet import plan_fleet
+from dra_lab.planner.fleet.stranded import stranded
+from dra_lab.planner.relaxations import changes
+from dra_lab.planner.why_not import WhyNot, why_not
+
+MOST_TRIED = 8
+"""Claims of a node of which it is tried what their leaving would free."""
+
+_MOST_PODS = 64
+
+
+class Leaving(Struct, frozen=True):
+    """What is stranded of one kind on the node, `before` and `after` a claim (`namespace/name`) has left it."""
+
+    claim: str
+    kind: str
+    before: int
+    after: int
+
+
+class WhyStranded(Struct, frozen=True):
+    """Why more pods do not use what is free on a node once it is full of them.
+
+    `reasons` has for each claim that does not fit what is in its way; `leaving` is the claim whose leaving frees most,
+    `relaxed` the first change of a claim with which another pod fits. Both are None if none was found in the time.
+    """
+
+    node: str
+    kinds: tuple[StrandedKind, ...] = ()
+    reasons: tuple[tuple[ClaimSketch, WhyNot], ...] = ()
+    leaving: Leaving | None = None
+    relaxed: Relaxation | None = None
+
+
+def why_stranded(
+    cluster: Cluster,
+    workloads: Sequence[Workload],
+    node: str,
+    *,
+    release: KubernetesRelease | str | None = None,
+    after: FleetPlan | None = None,
+    seconds: float = 2.0,
+) -> WhyStranded:
+    """Return why devices of a node are stranded after a plan for these workloads; looks at this node only.
+
+    The node is filled with more pods first, as only what no pod can use then is stranded. Raises NodeError for an
+    unknown node, and what planning the workloads raises.
+    """
+    cluster.node_named(node)
+    end = time.monotonic() + seconds
+    release = cluster.target_release(release)
+    claims = [claim for workload in workloads for claim in workload.claims if claim.requests]
+    planned = after.on_node.get(node, ()) if after is not None else ()
+    part = _with_pods(_alone(cluster, node), planned, workloads, release)
+    kinds = stranded(part, claims, release=release, time_limit=seconds / 4).kinds
+    if not any(kind.stranded for kind in kinds):
+        return WhyStranded(node, kinds)
+    many = [Workload(workload.name, workload.claims, _MOST_PODS) for workload in workloads]
+    more = plan_fleet(part, many, release=release, time_limit=seconds / 4, first_fit=False)
+    full = _with_pods(part, more.replicas, workloads, release, "more-")
+    reasons = ((claim, why_not(full, claim, node, release, seconds=seconds / 8)) for claim in claims)
+    return WhyStranded(
+        node,
+        kinds,
+        tuple((claim, found) for claim, found in reasons if found.fits is False),
+        _leaving(part, [claim.metadata for claim in _alone(cluster, node).claims], claims, release, kinds, end),
+        _relaxed(full, node, claims, release, end),
+    )
+
+
+def _alone(cluster: Cluster, node: str) -> Cluster:
+    """Return the part of a cluster that one node sees, without other nodes."""
+    part = part_of_cluster(cluster, {node: None})
+    return without_nodes(part, [other for other in part.node_names if other != node])
+
+
+def _with_pods(
+    part: Cluster,
+    replicas: Iterable[Replica],
+    workloads: Sequence[Workload],
+    release: KubernetesRelease,
+    mark: str = "",
+) -> Cluster:
+    """Return the cluster with the claims of some pods, each as if it were allocated."""
+    shareable, admin = shareable_devices(part, release), {one.name: admin_requests(one) for one in workloads}
+    made = []
+    for replica in replicas:
+        name = f"{mark}{replica.workload}-{replica.number}"
+        results = tuple(
+            DeviceRequestAllocationResult(
+                request=placement.request,
+                **placement.device._asdict(),
+                share_id=f"{name}-{at}" if placement.device in shareable else None,
+                consumed_capacity=dict(placement.consumed),
+            )
+            for at, placement in enumerate(replica.placements)
+            if (placement.claim, placement.request) not in admin[replica.workload]
+        )
+        status = ResourceClaimStatus(allocation=AllocationResult(devices=DeviceAllocationResult(results=results)))
+        made.append(ResourceClaim(metadata=ObjectMeta(name=name, namespace="planned"), status=status))
+    return part.with_objects(claims=(*part.claims, *made))
+
+
+def _leaving(
+    part: Cluster,
+    holders: Sequence[ObjectMeta],
+    claims: Sequence[ClaimSketch],
+    release: KubernetesRelease,
+    kinds: Sequence[StrandedKind],
+    end: float,
+) -> Leaving | None:
+    """Return the claim whose leaving leaves least of the first kind that is stranded."""
+    before = next(kind for kind in kinds if kind.stranded)
+    found: list[Leaving] = []
+    for holder in holders[:MOST_TRIED]:
+        if (left := end - time.monotonic()) <= 0:
+            break
+        rest = part.with_objects(claims=tuple(claim for claim in part.claims if claim.metadata != holder))
+        now = stranded(rest, claims, release=release, time_limit=left).kinds
+        after = next((kind for kind in now if kind.kind == before.kind), None)
+        if after is not None and after.proven and after.stranded < before.stranded:
+            found.append(Leaving(f"{holder.namespace}/{holder.name}", before.kind, before.stranded, after.stranded))
+    return min(found, key=lambda one: (one.after, one.claim), default=None)
+
+
+def _relaxed(
+    full: Cluster, node: str, claims: Sequence[ClaimSketch], release: KubernetesRelease, end: float
+) -> Relaxation | None:
+    """Return the first change of a link with which one more pod of a claim fits."""
+    trial = Trial(with_documented_classes(full), release, Budget(end), node=node)
+    for change in _link_changes(claims):
+        if time.monotonic() > end or change.sketch is None:
+            return None
+        try:
+            if trial.fits_on(change.sketch, node):
+                return change
+        except UnsupportedFeature:
+            continue
+    return None
+
+
+def _link_changes(claims: Sequence[ClaimSketch]) -> Iterator[Relaxation]:
+    for claim in claims:
+        yield from (change for change in changes(claim, {}) if change.kind in ("link", "level"))
