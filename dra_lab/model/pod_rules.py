@@ -32,4 +32,6 @@ def _check_pod(pod: PodDrawing, names: list[str]) -> None:
     if not 0 <= pod.replicas <= MOST_PODS:
         raise SketchError(f"the pod {pod.pod!r} has {pod.replicas:,} replicas; give 0 to {MOST_PODS:,}")
     if any(count < 1 for count in pod.pins.values()) or sum(pod.pins.values()) > pod.replicas:
-        raise SketchError(f"the pins of {pod.pod!r} are for 1 pod or more each, and {pod.replicas:,} in all")
+        raise SketchError(
+            f"the pins of {pod.pod!r} must be for 1 pod or more each, and for at most {pod.replicas:,} in all"
+        )

@@ -40,7 +40,7 @@ def two(session):
 @pytest.mark.parametrize("seed", range(12))
 def test_the_text_of_one_to_three_claims_is_the_drawing(seed):
     """A text that was not edited changes nothing, whatever is drawn."""
-    rng = random.Random(seed)  # noqa: S311
+    rng = random.Random(seed)
     claims = [replace(random_sketch(rng), name=f"claim-{number}") for number in range(1 + seed % 3)]
     session = Session(random_fleet(rng), sketch=pod_drawing("pod", claims), drawn=False)
     assert edit_claim(session, claim_text(session)) is False
