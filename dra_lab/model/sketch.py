@@ -397,6 +397,4 @@ def _check_link(link: Link, known: set[str]) -> None:
             "nor a full attribute name like domain/name"
         )
     if len(link.requests) < link.kind.least_ends:
-        raise SketchError(
-            f"link {link.name!r} is {link.how} and connects one request; connect a second one, or use together"
-        )
+        raise SketchError(f"link {link.name!r} is {link.how} and has one request; add a second one, or use together")

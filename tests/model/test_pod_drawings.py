@@ -39,10 +39,10 @@ def test_a_drawing_of_one_claim_is_its_own_only_claim():
     ("broken", "words"),
     [
         ({"claims": ("train",)}, "names none"),
-        ({"claims": ("train", "train")}, "there twice"),
+        ({"claims": ("train", "train")}, "appears twice"),
         ({"claims": ("train", "Serve!")}, "lower-case"),
         ({"requests": (GPU,)}, "write CLAIM:gpu"),
-        ({"requests": (*POD.requests, POD.requests[0])}, "claim 'train': request 'gpu' is there twice"),
+        ({"requests": (*POD.requests, POD.requests[0])}, "claim 'train': request 'gpu' appears twice"),
         ({"links": (Link(name="train:l", requests=("train:gpu", "serve:gpu")),)}, "no rule between claims"),
         ({"links": (Link(name="serve:l", requests=("train:gpu", "train:nic")),)}, "Move the requests into one claim"),
         ({"config": (DeviceClaimConfiguration(requests=("train:gpu", "serve:gpu")),)}, "no rule between claims"),
