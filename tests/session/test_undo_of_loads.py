@@ -70,6 +70,6 @@ def test_undo_of_an_edit_keeps_the_latest_state_of_a_followed_cluster(session):
 
 def test_a_drawing_that_is_inconsistent_is_not_opened(session):
     before = session.sketch
-    with pytest.raises(SketchError, match="ties 'nic'"):
+    with pytest.raises(SketchError, match="connects 'nic'"):
         session.open(Drawing(sketch=ClaimSketch(requests=CPU.requests, links=(Link("k", ("nic",)),))))
     assert session.sketch is before
