@@ -14,7 +14,6 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.lexicographic import solve_problem
 from dra_lab.planner.node.milp import is_feasible
 from dra_lab.planner.node.solution import Solution
-from dra_lab.planner.patterns import Patterns
 from dra_lab.planner.replicas import Count, Others, has_damage
 from dra_lab.planner.scan import EqualNodes, Scan
 
@@ -46,7 +45,6 @@ class _Search(Struct):
     budget: Budget
     solver: str
     pinned: str
-    patterns: Patterns
     ways: Ways | None
     counts: dict[str, Count] = field(default_factory=dict)
     solutions: list[tuple[EqualNodes, str, Solution]] = field(default_factory=list)
@@ -61,46 +59,42 @@ def choose_node(scan: Scan, order: tuple[str, ...], budget: Budget, *, solver: s
     """
     whole = order if has_damage(scan.sketch) else tuple(goal for goal in order if goal != DAMAGE)
     order = whole[: whole.index(DAMAGE)] if DAMAGE in whole else whole
-    patterns = Patterns(scan, order, budget, solver)
     ways = None
     if len(scan.classes) > budget.sizes.solved_alone:
         # Few classes are solved one by one, and need none of the tables of states.
         from dra_lab.planner.ways import list_ways
 
         ways = list_ways(scan, order, budget)
-    search = _Search(scan, order, whole, budget, solver, pinned, patterns, ways)
-    if ways is None:
-        patterns.prepare()
+    search = _Search(scan, order, whole, budget, solver, pinned, ways)
     best: Solution | None = None
-    # The nodes with most free devices come first: a claim that fails there fails on equal hardware with less free.
-    rows = sorted(
-        scan.classes, key=lambda c: (pinned not in c.nodes, patterns.rank(c), c.layout, -sum(c.free), c.nodes[0])
-    )
+    # Where most is free the best values are to be expected, and nodes that are proven worse are left early.
+    rows = sorted(scan.classes, key=lambda c: (pinned not in c.nodes, -sum(c.free), c.nodes[0]))
     for number, equal in enumerate(rows):
         name = pinned if pinned in equal.nodes else equal.nodes[0]
-        bar = best.values if best is not None and best.proven and name != pinned else None
-        found = patterns.known(equal, bar) if name != pinned else None
-        if ways is not None and name != pinned:
-            found = ways.known(equal)
-        if found is None and budget.reached:
-            found = Solution()
+        found = ways.known(equal) if ways is not None and name != pinned else None
         if found is None:
-            least = patterns.rank(equal)
-            # Progress is reported for the first node; the others only have to show that they are as good.
-            told = budget if best is None or name == pinned else changed(budget, report=None)
-            key = (name, scan.exact.get(name), order, solver, bar, least)
-            found = scan.solutions.get(key) if name in scan.exact else None
-            if found is None:
-                found = solve_problem(scan.problem(name), order, told, solver=solver, best=bar, least=least)
-                if name in scan.exact and (found.infeasible or found.worse or found.proven):
-                    scan.solutions[key] = found
+            found = Solution() if budget.reached else _solve(search, name, best)
         search.solutions.append((equal, name, found))
         if found.taken is not None and not found.worse and (best is None or found.values < best.values):
             best = found
-        patterns.learn_from(equal, name, found, best)
         if number % _TELL_EVERY == 0:
             budget.tell("nodes", f"decided {number + 1} of {len(rows)} classes of equal nodes")
     return _conclude(search, best)
+
+
+def _solve(search: _Search, name: str, best: Solution | None) -> Solution:
+    """Return what a node can do, to the end unless it is proven worse than the best so far."""
+    scan, pinned = search.scan, name == search.pinned
+    bar = best.values if best is not None and best.proven and not pinned else None
+    key = (name, scan.exact.get(name), search.order, search.solver, bar)
+    found = scan.solutions.get(key) if name in scan.exact else None
+    if found is None:
+        # Progress is reported for the first node; the others only have to show that they are as good.
+        told = search.budget if best is None or pinned else changed(search.budget, report=None)
+        found = solve_problem(scan.problem(name), search.order, told, solver=search.solver, best=bar)
+        if name in scan.exact and (found.infeasible or found.worse or found.proven):
+            scan.solutions[key] = found
+    return found
 
 
 def _conclude(search: _Search, best: Solution | None) -> Choice:
@@ -138,11 +132,8 @@ def _conclude(search: _Search, best: Solution | None) -> Choice:
 
 
 def _shown(search: _Search, name: str, found: Solution) -> Solution:
-    """Return a solution with devices of this node also where it is known from equal hardware."""
-    if not found.copied:
-        return found
-    equal = next(equal for equal, other, _ in search.solutions if other == name)
-    taken = search.patterns.placed(equal, name, found.values) if search.ways is None else search.ways.placed(name)
+    """Return a solution with devices of this node, also where only its values are known."""
+    taken = search.ways.placed(name) if found.copied and search.ways is not None else None
     return found if taken is None else changed(found, taken=taken, copied=False)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field
@@ -37,14 +37,13 @@ _KEPT = 500
 class EqualNodes(Struct, frozen=True):
     """Nodes that are equal for the claim, sorted; the first one stands for all.
 
-    `now` and `idle` are the fingerprints of its problem as it is and as if nothing were in use; `layout` numbers the
-    hardware of the first node, and `free` says how many devices of each group of that layout are free there.
+    `now` and `idle` are the fingerprints of its problem as it is and as if nothing were in use; `free` says how many
+    devices of each of its groups are free, () where the hardware does not tell that.
     """
 
     nodes: tuple[str, ...]
     now: Hashable
     idle: Hashable
-    layout: int = -1
     free: tuple[int, ...] = ()
 
 
@@ -53,7 +52,7 @@ class Scan(Struct):
 
     `classes` are in the order of their first nodes; `idle_nodes` maps an idle fingerprint to a node that has it;
     `paired` says whether the claim asks for both GPUs and NICs; `complete` is False when the scan was ended early;
-    `states` holds the layout of each node and what is free of its groups, where a layout tells that (else -1, ());
+    `seen` are the nodes that were looked at, `layouts` kinds of hardware by number, for who numbers them (`survey`);
     `exact` what a node's problem depends on besides its hardware, and `solutions` what was proven of such problems;
     `looked_at` are problems of nodes that were made on the way, as they are now; `coupled` remembers what nodes have in
     common (`planner.coupling`), `counted` what is left of the counters of a pool, by where the pool stands in memory.
@@ -68,7 +67,7 @@ class Scan(Struct):
     matched: dict[str, int] = field(default_factory=dict)
     complete: bool = True
     unseen: tuple[str, ...] = ()
-    states: dict[str, tuple[int, tuple[int, ...]]] = field(default_factory=dict)
+    seen: Collection[str] = ()
     exact: dict[str, Hashable] = field(default_factory=dict)
     solutions: dict[Hashable, Solution] = field(default_factory=dict)
     looked_at: dict[str, AllocationProblem] = field(default_factory=dict)
@@ -144,10 +143,9 @@ def scan_nodes(rules: Rules, budget: Budget, *, again: bool = True) -> Scan:
                 break
             sorter.add(shape, name)
         budget.tell("nodes", f"looked at {number + 1} of {len(shapes)} kinds of nodes")
-    seen = sorter.states
-    names = rules.nodes
-    scan.complete = len(seen) == len(names)
-    scan.unseen = tuple(name for name in names if name not in seen)
+    scan.seen = sorter.states.keys()
+    scan.unseen = tuple(name for name in rules.nodes if name not in sorter.states)
+    scan.complete = not scan.unseen
     scan.classes = sorter.equal_nodes()
     sorter.keep(again=again)
     return scan
@@ -195,7 +193,7 @@ class _Sorter:
 
     def __init__(self, scan: Scan, known: PlanCache) -> None:
         self.scan, self.known = scan, known
-        scan.layouts, scan.solutions = known.layouts, known.solutions
+        scan.solutions = known.solutions
         self.states: dict[str, CachedState] = {}
         self._nodes: dict[tuple[Print, Print], list[str]] = {}
         self._unchanged = known.unchanged(scan.rules.allocated, scan.views, scan.rules.nodes)
@@ -210,17 +208,16 @@ class _Sorter:
         if state is None or state.shape != shape:
             state = self._look(shape, name)
         self.states[name] = state
-        self.scan.states[name] = (state.layout, state.free)
         self._nodes.setdefault((state.now, state.idle), []).append(name)
 
     def equal_nodes(self) -> tuple[EqualNodes, ...]:
-        """Return the classes, sorted inside; the first node of each tells its layout."""
+        """Return the classes, sorted inside; the first node of each tells what is free."""
         found = []
         for (now, idle), names in self._nodes.items():
             nodes = tuple(sorted(names))
             first = self.states[nodes[0]]
             self.scan.idle_nodes.setdefault(idle, nodes[0])
-            found.append(EqualNodes(nodes, now, idle, first.layout, first.free))
+            found.append(EqualNodes(nodes, now, idle, first.free))
         return tuple(found)
 
     def keep(self, *, again: bool) -> None:
@@ -297,7 +294,7 @@ def failing_devices(scan: Scan) -> Iterator[tuple[str, Failure]]:
     """Yield (ask, failure) for every device on which a selector of the claim fails at run time, devices by name."""
     for ask in scan.rules.asks:
         answers = scan.views.answers(ask)
-        for name in scan.states:
+        for name in scan.seen:
             if name not in answers.by_node:
                 answers = scan.views.answers(ask, name)
         for failure in sorted(answers.failures):

@@ -18,7 +18,7 @@ from dra_lab.words.plan_document import answer_sentence
 
 RELEASE = KubernetesRelease("1.36")
 NODES = 12
-LIMITS = (*range(10, 90, 20), *range(90, 700, 100))
+LIMITS = (*range(10, 90, 5), *range(90, 700, 100))
 
 
 def question(seed: str):

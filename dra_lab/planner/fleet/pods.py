@@ -149,7 +149,7 @@ def _asks_for_pairs(found: Survey, pod: Pod) -> bool:
     kinds: set[str] = set()
     seen: set[Hashable] = set()
     mine = scan.rules.asks[slice(*pod.asks)]
-    for name in found.states or scan.states:
+    for name in found.states or scan.seen:
         key = (scan.views.view(name).hardware, *(scan.views.stages(ask, name) for ask in mine))
         if key in seen:
             continue

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,16 +13,13 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.node.allocation_problem import AllocationProblem, build_problem
+from dra_lab.planner.node.allocation_problem import build_problem
 from dra_lab.planner.node.eligible import Rules, eligibility
-from dra_lab.planner.node.milp import find_allocation, is_feasible
+from dra_lab.planner.node.milp import is_feasible
 from dra_lab.planner.node.refuse import refuse_claim, refuse_devices
-from dra_lab.planner.node.solution import Solution
-from dra_lab.planner.scan import EqualNodes, Scan, node_shapes, scan_nodes
+from dra_lab.planner.scan import Scan, node_shapes, scan_nodes
 from dra_lab.planner.ways import fitting_nodes
 from dra_lab.topology.locality import localities
-
-Pattern = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +82,9 @@ class Trial:
             if found is not None:
                 return found
         scan = scan_nodes(rules, self.budget, again=False)
-        known = _Known(scan, self.budget, self.solver)
         nodes, undecided, example = 0, len(scan.unseen), ""
         for equal in scan.classes:
-            fits = known.fits(equal)
+            fits = is_feasible(scan.problem(equal.nodes[0]), self.budget, solver=self.solver)
             undecided += len(equal.nodes) if fits is None else 0
             if fits:
                 nodes += len(equal.nodes)
@@ -115,37 +110,3 @@ class Trial:
         idle = (scan.problem(nodes[0], idle=True) for nodes in seen.values())
         none = all(is_feasible(problem, self.budget, solver=self.solver) is False for problem in idle)
         return none and sum(map(len, seen.values())) == len(scan.rules.nodes)
-
-
-class _Known:
-    """What one node's answer says about the others of the same hardware."""
-
-    def __init__(self, scan: Scan, budget: Budget, solver: str) -> None:
-        self.scan, self.budget, self.solver = scan, budget, solver
-        self.uses = Counter(equal.layout for equal in scan.classes if equal.layout >= 0)
-        self.empty: dict[int, bool] = {}
-        self.patterns: dict[int, set[Pattern]] = {}
-
-    def fits(self, equal: EqualNodes) -> bool | None:
-        """Say whether the claim fits on the nodes of a class."""
-        layout = equal.layout
-        if layout >= 0 and self.uses[layout] > 1:
-            if layout not in self.empty:
-                solved = self._solve(self.scan.layouts[layout].problem, layout)
-                self.empty[layout] = solved.infeasible
-            if self.empty[layout]:
-                return False
-            if any(all(equal.free[group] >= n for group, n in p) for p in self.patterns.get(layout, ())):
-                return True
-        solved = self._solve(self.scan.problem(equal.nodes[0]), layout)
-        return True if solved.taken is not None else False if solved.infeasible else None
-
-    def _solve(self, problem: AllocationProblem, layout: int) -> Solution:
-        solved = find_allocation(problem, self.budget, solver=self.solver)
-        if solved.taken is not None and layout >= 0:
-            groups = self.scan.layouts[layout].group_of
-            devices = self.scan.views.view(problem.node).devices
-            at = {item.id: groups[position] for position, item in enumerate(devices)}
-            counted = Counter(at[device] for device in {device for _, device in solved.taken})
-            self.patterns.setdefault(layout, set()).add(tuple(sorted(counted.items())))
-        return solved
