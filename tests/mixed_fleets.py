@@ -10,10 +10,10 @@ from exhaustive_mixed_fleets import best_mixed_fleet
 from mixed_clusters import mixed_cluster
 from mixed_pods import DrawnPod, a_pod, a_release
 
+from dra_lab.gitops.extended import extended_claim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import Workload
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner.extended_resources import extended_claim
 from dra_lab.planner.fleet.plan_fleet import fleet_order
 from dra_lab.planner.pod_claims import exact_sketch
 

@@ -19,13 +19,13 @@ from mixed_rules import occurs
 
 from dra_lab.cel.matching import Matching
 from dra_lab.checks.plans import check_plan
+from dra_lab.gitops.extended import extended_claim, served_by_plugin
 from dra_lab.model.names import part_of
 from dra_lab.model.plan import DAMAGE, GoalValue, NodeFit, Placement, Plan, PlanStatus, goal_order
 from dra_lab.model.sketch import asks
 from dra_lab.planner import make_plan
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.choose import choose_node
-from dra_lab.planner.extended_resources import claims_of_pod
 from dra_lab.planner.node.eligible import Rules
 from dra_lab.planner.pod_claims import PodClaims, read_claims
 from dra_lab.planner.scan import scan_nodes
@@ -44,8 +44,12 @@ def claims_of(case: Case) -> PodClaims:
     drawn = read_claims(case.drawn.sketches) if case.drawn.sketches else PodClaims({})
     if case.drawn.pod is None:
         return drawn
-    named = claims_of_pod(case.drawn.pod, case.cluster, case.release)
-    return PodClaims({**drawn.claims, **named.claims}, drawn.exact | named.exact, nodes=named.nodes)
+    claim = extended_claim(case.drawn.pod, case.cluster, case.release)
+    if claim is None:
+        return drawn
+    named, by_plugin = read_claims(claim), served_by_plugin(case.drawn.pod, case.cluster)
+    nodes = frozenset(case.cluster.node_names) - by_plugin if by_plugin else None
+    return PodClaims({**drawn.claims, **named.claims}, drawn.exact | named.exact, nodes=nodes)
 
 
 def models_of(case: Case, **options) -> dict[str, Mixed]:

@@ -1,18 +1,16 @@
-"""Pods that ask for devices by the name of an extended resource: the claim that stands for it, and where it fits."""
+"""Extended resources that a DeviceClass serves: the claim that stands for them, and the nodes where it counts."""
 
 from __future__ import annotations
 
 import pytest
 from small_nodes import a_slice, cluster, gpu
 
-from dra_lab.checks.plans import check_plan
 from dra_lab.errors import InputError
+from dra_lab.gitops.extended import class_of_resource, extended_claim, served_by_plugin
 from dra_lab.model.claims import CELDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector
 from dra_lab.model.nodes import Node, NodeStatus, ObjectMeta
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.workloads import Container, Pod, PodResourceClaim, PodSpec, ResourceRequirements
-from dra_lab.planner import make_plan
-from dra_lab.planner.extended_resources import claims_of_pod, class_of_resource, extended_claim
+from dra_lab.model.workloads import Container, Pod, PodSpec, ResourceRequirements
 
 RELEASE = KubernetesRelease("1.36")
 GPU, NAME = "gpu.nvidia.com", "example.com/gpu"
@@ -88,17 +86,6 @@ def test_parts_of_devices_are_refused():
         asked(container(gpu="500m"))
 
 
-def test_a_pod_is_planned_where_no_device_plugin_serves_it():
-    """The plan takes devices of the class, on a node whose allocatable does not have the name."""
-    two = two_nodes(plugin="n1")
-    plan = make_plan(two, claims_of_pod(pod(container(gpu=2)), two, RELEASE), release=RELEASE)
-    assert plan.node == "n2"
-    assert len(plan.placements) == 2
-    assert check_plan(two, plan, RELEASE) == ()
-
-
-def test_a_claim_that_is_not_there_is_told():
-    """kube-scheduler would wait for it; the message says what to give instead."""
-    spec = PodSpec(resource_claims=(PodResourceClaim(name="x", resource_claim_name="lost"),))
-    with pytest.raises(InputError, match="lost"):
-        claims_of_pod(Pod(metadata=ObjectMeta(name="p"), spec=spec), two_nodes(), RELEASE)
+def test_a_node_with_a_device_plugin_for_the_name_does_not_use_the_class():
+    """Its status.allocatable has the name; the devices of the class are for pods on the other nodes."""
+    assert served_by_plugin(pod(container(gpu=2)), two_nodes(plugin="n1")) == {"n1"}
