@@ -48,7 +48,7 @@ def _case(line: bytes) -> Any:
     try:
         return json.loads(line)
     except ValueError as error:
-        raise InputError(f"this is no JSON: {error}") from None
+        raise InputError(f"this is not JSON: {error}") from None
 
 
 def _answer(case: Any, origin: Origin, allocator: str) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def _answer(case: Any, origin: Origin, allocator: str) -> dict[str, Any]:
         from dra_lab.checks.replay import replay_validation
 
         return replay_validation(case)
-    why = "this is no recorded case: it has neither `expression` nor `slices` nor `object`"
+    why = "this is not a recorded case, because it has neither `expression` nor `slices` nor `object`"
     raise InputError(why, origin=origin)
 
 
@@ -93,5 +93,5 @@ def _opened(path: Path) -> AbstractContextManager[IO[bytes]]:
     if is_pipe(path):
         return BytesIO(read_bytes(path, MAX_FILE_BYTES, pipes=True))
     if not path.is_file() and path.exists():
-        raise SourceError(f"{str(path)!r} is no file; give a file of NDJSON")
+        raise SourceError(f"{str(path)!r} is not a file; give a file of NDJSON")
     return cast("IO[bytes]", gzip.open(path)) if path.suffix == ".gz" else path.open("rb")

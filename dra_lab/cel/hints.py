@@ -21,13 +21,13 @@ _ADVICE = (
     ),
     ("undeclared reference", "Selectors know `device` and the CEL libraries of Kubernetes; check the spelling."),
     ("undefined field", "`device` has driver, attributes, capacity and allowMultipleAllocations."),
-    ("cannot be the range", "Without list-typed attributes (DRAListTypeAttributes) an attribute holds one value."),
+    ("cannot be the range", "Without list-typed attributes (DRAListTypeAttributes) an attribute has one value."),
     ("kubernetes.Quantity", 'Compare quantities by method: x.compareTo(quantity("40Gi")) >= 0.'),
     ("kubernetes.Semver", 'Compare versions by method: x.compareTo(semver("1.2.0")) >= 0.'),
     ("no matching overload", "The types do not fit this function or operator."),
-    ("nested too deeply", "dra_lab reads 150 levels, fewer in loops: split it into several selectors."),
-    ("token recognition error", "Comparisons are written ==, text in double quotes."),
-    ("Syntax error", "Check brackets and quotes near that place."),
+    ("nested too deeply", "dra-lab reads at most 150 levels, and fewer in loops. Split it into several selectors."),
+    ("token recognition error", "Use == to compare, and double quotes for text."),
+    ("Syntax error", "Check the brackets and quotes near that position."),
 )
 
 
@@ -100,7 +100,7 @@ def runtime_message(expression: str, text: str, driver: str, device: Device) -> 
     if match is None:
         why = _STATUS.sub("", text)[:_SHOWN]
         if "budget" in why:
-            why += "; dra_lab stops after 10,000 rounds of loops, Kubernetes by cost: use shorter loops"
+            why += "; dra-lab stops after 10,000 loop rounds, Kubernetes at a cost limit. Use shorter loops"
         return f"CEL selector {_short(expression)} fails on device {device.name!r}: {why}."
     key = match[1] or match[2] or ""
     return (
@@ -113,9 +113,9 @@ def _missing_advice(expression: str, key: str, driver: str, device: Device) -> s
     in_capacity = next((name for name in device.capacity if name.rpartition("/")[2] == key), None)
     if in_capacity is not None and "device.attributes" in expression:
         domain = full_name(in_capacity, driver).partition("/")[0]
-        return f'It is a capacity here: use device.capacity["{domain}"].{key}.'
+        return f'It is a capacity, not an attribute; use device.capacity["{domain}"].{key}.'
     in_attributes = next((name for name in device.attributes if name.rpartition("/")[2] == key), None)
     if in_attributes is not None:
         domain = full_name(in_attributes, driver).partition("/")[0]
-        return f'The device publishes it in another place: use device.attributes["{domain}"].{key}.'
-    return f"If only some devices have it, guard with has(...{key}) && ... or write [...].?{key}.orValue(...)."
+        return f'The device publishes it in another domain; use device.attributes["{domain}"].{key}.'
+    return f"If only some devices have it, guard it with has(...{key}) && ... or write [...].?{key}.orValue(...)."

@@ -158,8 +158,8 @@ class Matching:
     def _missing_class(self, ask: Ask) -> str:
         known = ", ".join(sorted(self._cluster.class_by_name)) or "none"
         return (
-            f"request {ask.reference!r}: DeviceClass {ask.device_class_name!r} is not in the cluster (there are: "
-            f"{known}); choose one of these or add the class"
+            f"request {ask.reference!r}: DeviceClass {ask.device_class_name!r} is not in the cluster, which has "
+            f"{known}; choose one of these or add the class"
         )
 
     def _chain(self, class_name: str, own: tuple[str, ...]) -> _Chain | None:

@@ -37,7 +37,7 @@ def unknown_in(release: KubernetesRelease, expression: str) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for name, since, gate in _uses(_selector(expression)):
         if RELEASES.index(release.version) < RELEASES.index(since):
-            found[f"`{name}` is taken in new selectors from Kubernetes {since} on, not in {release.version}"] = None
+            found[f"`{name}` works in new selectors from Kubernetes {since} on, not in {release.version}"] = None
         elif gate and not release.enabled(gate):
             found[f"`{name}` needs the feature gate {gate}, which is off in {release}"] = None
     return tuple(found)

@@ -275,7 +275,8 @@ def admit_selector(expression: str, *, list_type_attributes: bool = False) -> Se
     selector = compile_selector(expression, list_type_attributes=list_type_attributes)
     if selector.max_cost > cost.LIMIT:
         raise CelCompileError(
-            f"CEL selector may cost {selector.max_cost} units, more than {cost.LIMIT}: the API server would refuse it. "
+            f"CEL selector may cost {selector.max_cost} units, more than {cost.LIMIT}, so the API server would "
+            "refuse it. "
             "Use fewer nested loops and shorter lists, or split it into several selectors.",
             expression=expression,
         )

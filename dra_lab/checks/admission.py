@@ -67,7 +67,7 @@ def admit(
     version = short_version(api_version, kind)
     if not version:
         known = ", ".join(KIND_VERSIONS)
-        raise ManifestError(f"{kind[:64]!r} in {api_version[:64]!r} is no object of resource.k8s.io ({known})")
+        raise ManifestError(f"{kind[:64]!r} in {api_version[:64]!r} is not an object of resource.k8s.io ({known})")
     value, problems = decode_strict(document, kind, version, release.version)
     if problems:
         return Admission(BAD_REQUEST, problems)

@@ -48,7 +48,7 @@ def check_pools(cluster: Cluster) -> Iterator[Finding]:
         pool = f"{driver}/{name}"
         if len(current) < len(slices):
             old = len(slices) - len(current)
-            message = f"{old} ResourceSlices of older generations are still there beside generation {generation}"
+            message = f"{old} ResourceSlices of older generations exist beside generation {generation}"
             advice = "kube-scheduler uses the newest generation; the driver should remove the old slices."
             yield Finding("pool-stale", Severity.NOTE, pool, message, advice)
         wanted = current[0].spec.pool.resource_slice_count
@@ -76,7 +76,7 @@ def check_identities(cluster: Cluster) -> Iterator[Finding]:
     for device_id, names in nodes.items():
         if len(names) > 1:
             message = f"the same device is published for {len(names)} nodes: {_some(names)}"
-            advice = "A pool's name should be unique for its node; otherwise devices in use are mistaken."
+            advice = "Give each node's pool a unique name. Otherwise devices in use look free, or free ones look used."
             yield Finding("device-ambiguous", Severity.WARNING, str(device_id), message, advice)
 
 
@@ -105,7 +105,7 @@ def check_places(cluster: Cluster) -> Iterator[Finding]:
                 unknown[driver, text].append(str(DeviceID(driver, slice_.spec.pool.name, device.name)))
     for (driver, text), devices in sorted(unknown.items()):
         message = f"{text}, which means unknown, on {_count(devices)}: {_some(devices)}"
-        advice = "The place counts as unknown here, while matchAttribute takes equal values as one place."
+        advice = "dra-lab treats the place as unknown, but matchAttribute treats equal values as one place."
         yield Finding("place-unknown", Severity.WARNING, driver, message, advice)
 
 
@@ -124,8 +124,8 @@ def check_lists(cluster: Cluster) -> Iterator[Finding]:
     for driver, count in sorted(drivers.items()):
         message = f"{count} devices have list-typed attributes"
         advice = (
-            f"API servers keep lists from 1.36 on, with the gate {LIST_ATTRIBUTES} (alpha), so it counts as on there. "
-            f"--feature-gates {LIST_ATTRIBUTES}=false plans without it."
+            f"API servers of 1.36 and later keep lists only with the gate {LIST_ATTRIBUTES} (alpha), so "
+            f"dra-lab treats the gate as on. --feature-gates {LIST_ATTRIBUTES}=false plans without it."
         )
         yield Finding("list-attributes", Severity.NOTE, driver, message, advice)
 
@@ -134,7 +134,7 @@ def check_classes(cluster: Cluster) -> Iterator[Finding]:
     """Yield a finding when slices were read without any DeviceClass."""
     if cluster.slices and not cluster.classes:
         message = "no DeviceClasses were read"
-        advice = "The documented classes of known drivers are offered and exported with the claim."
+        advice = "dra-lab offers the documented classes of known drivers and exports them with the claim."
         yield Finding("classes-missing", Severity.WARNING, cluster.name, message, advice)
 
 

@@ -16,5 +16,5 @@ def check_counters(cluster: Cluster) -> Iterator[Finding]:
             subject = f"{use.driver}/{use.pool}"
             message = f"devices in use draw {float(use.amount.used):g} of counter {use.counter_set}/{use.counter}"
             message += f", and there are {float(use.amount.total):g}"
-            advice = "The driver publishes less than before; devices that draw from it cannot be given."
+            advice = "The driver publishes less than before, so devices that need this counter cannot be allocated."
             yield Finding("counter-overdrawn", Severity.WARNING, subject, message, advice)

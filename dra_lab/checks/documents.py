@@ -141,8 +141,10 @@ def _refused(answer: Admission, release: KubernetesRelease, place: Origin) -> It
 
 def _dropped(answer: Admission, release: KubernetesRelease, place: Origin) -> Iterator[Finding]:
     for path, gate in answer.dropped:
-        message = f"the field is dropped without a word: the feature gate {gate} is off in Kubernetes {release}"
-        advice = "Switch the gate on, or do without the field."
+        message = (
+            f"the API server drops this field silently, because the feature gate {gate} is off in Kubernetes {release}"
+        )
+        advice = "Turn the gate on, or remove the field."
         yield Finding("gate-off", Severity.WARNING, place.object, message, advice, replace(place, path=path))
 
 
@@ -153,7 +155,7 @@ def _admin(hub: Mapping[str, Any], place: Origin) -> Iterator[Finding]:
     devices = spec.get("devices")
     for index, request in enumerate((devices.get("requests") or ()) if isinstance(devices, Mapping) else ()):
         if isinstance(request, Mapping) and (request.get("exactly") or {}).get("adminAccess"):
-            message = "admin access is only granted in a namespace with the right label"
+            message = "admin access works only in a namespace with the admin label"
             advice = 'Label the namespace: resource.kubernetes.io/admin-access: "true".'
             origin = Origin(path=f"{path}.devices.requests[{index}].exactly.adminAccess")
             yield Finding("admin-access", Severity.WARNING, place.object, message, advice, origin)
@@ -161,8 +163,8 @@ def _admin(hub: Mapping[str, Any], place: Origin) -> Iterator[Finding]:
 
 def _repeated(name: str, origin: Origin, first: int = 0) -> Finding:
     where = f" (lines {first} and {origin.line})" if first else ""
-    message = f"the key {name!r} is there twice in one object{where}; kubectl apply uses the last one"
-    advice = "Keep one of the two: strict readers, kustomize among them, refuse the file."
+    message = f"the key {name!r} appears twice in one object{where}; kubectl apply uses the last one"
+    advice = "Keep one of the two. Strict readers such as kustomize refuse the file."
     return Finding("key-repeated", Severity.WARNING, name, message, advice, origin)
 
 

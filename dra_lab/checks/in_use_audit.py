@@ -106,10 +106,10 @@ def check_audit(cluster: Cluster) -> Iterator[Finding]:
     for rule, claims in by_rule.items():
         for claim, rows in list(claims.items())[:MAX_FINDINGS]:
             more = f" (and {len(rows) - 1} more of its devices)" if len(rows) > 1 else ""
-            message = f"the claim would not be granted again: {rows[0].why}{more}"
+            message = f"kube-scheduler would not allocate this claim again: {rows[0].why}{more}"
             yield Finding(rule, Severity.WARNING, claim, message, rows[0].advice)
         if len(claims) > MAX_FINDINGS:
-            message = f"{len(claims) - MAX_FINDINGS:,} more claims would not be granted again for the same reason"
+            message = f"{len(claims) - MAX_FINDINGS:,} more claims would not be allocated again for the same reason"
             yield Finding(rule, Severity.WARNING, "claims", message, "lab.audit() lists all of them.")
 
 
@@ -123,7 +123,7 @@ def _audit(held: Held, claim: ResourceClaim) -> Iterator[AuditRow]:
     for constraint in claim.spec.devices.constraints:
         why = broken_constraint(held, claim, constraint)
         if why:
-            advice = "A new claim is only granted devices for which it holds; recreate the pod to move it."
+            advice = "A new claim gets only devices that satisfy it. Recreate the pod to move it."
             yield AuditRow("constraint-broken", name, ", ".join(constraint.requests), None, why, advice)
 
 
@@ -138,6 +138,6 @@ def _nodes(held: Held, claim: ResourceClaim, name: str) -> Iterator[AuditRow]:
     found: Iterator[Node] = (known[n] for n in names if n in known) if by_name else iter(known.values())
     if not any(node_matches(selector, node) for node in found):
         where = f" ({', '.join(names)})" if names else ""
-        why = f"no node fits its allocation any more{where}"
+        why = f"no node matches its allocation any more{where}"
         advice = "Its pods cannot start anywhere; delete the claim so that its devices can be allocated again."
         yield AuditRow("node-vanished", name, "", None, why, advice)

@@ -67,14 +67,14 @@ def device_reasons(held: Held, result: DeviceRequestAllocationResult, ask: Ask |
     """Yield why a device would not be granted to a claim (`namespace/name`) again, as (rule, why, advice)."""
     pool, device = f"{result.driver}/{result.pool}", held.device(result.id)
     if device is None:
-        advice = "Is the driver running there? A device that stays away must be given up: delete pod and claim."
+        advice = "Is the driver running there? If the device does not come back, delete the pod and the claim."
         if (result.driver, result.pool) in held.cluster.slices_by_pool:
             yield "device-vanished", f"the pool {pool} has no device {result.device} any more", advice
         else:
             yield "pool-vanished", f"no ResourceSlice publishes the pool {pool} any more", advice
         return
     if skipped := unusable_pools(held.cluster).get((result.driver, result.pool)):
-        yield "pool-unusable", f"the pool {pool} is {skipped}", "The driver has to publish the pool as a whole again."
+        yield "pool-unusable", f"the pool {pool} is {skipped}", "The driver must publish the complete pool again."
     yield from _taints(held, result, ask, device)
     yield from _matches(held, result, ask, device)
     yield from _shares(held, result, device, name)
@@ -90,7 +90,7 @@ def _taints(held: Held, result: DeviceRequestAllocationResult, ask: Ask | None, 
     for taint in held.cluster.taints_of(result.id, device, rules=rules):
         if taint.effect in ("NoSchedule", "NoExecute") and not any(_tolerates(t, taint) for t in tolerations):
             evicts = " Its pods are evicted from it." if taint.effect == "NoExecute" else ""
-            advice = f"Add a toleration for {taint.key} where the device may be used all the same.{evicts}"
+            advice = f"To use the device anyway, add a toleration for {taint.key}.{evicts}"
             yield (
                 "taint-not-tolerated",
                 f"{result.id} has the taint {taint}, which the request does not tolerate",
@@ -109,7 +109,9 @@ def _matches(held: Held, result: DeviceRequestAllocationResult, ask: Ask | None,
         return  # classes were not read: nothing is known of them
     match = held.matching.match(ask, result.driver, device)
     if match.stage == NO_CLASS:
-        advice = "A pod that uses a class which is not there waits until it is; create it again, or ask for another."
+        advice = (
+            "A pod that uses a missing class waits until the class exists. Create it again, or request another class."
+        )
         yield "class-missing", f"there is no DeviceClass {ask.device_class_name!r} any more", advice
     elif match.stage == CLASS:
         why = f"the class {ask.device_class_name} does not select {result.id} any more: {match.expression}"
@@ -119,7 +121,7 @@ def _matches(held: Held, result: DeviceRequestAllocationResult, ask: Ask | None,
         yield "selector-fails", why, "kube-scheduler would give up the pod; guard the selector with has()."
     elif not match:
         why = f"the request does not select {result.id} any more: {match.expression}"
-        yield "selector-changed-device", why, "What the driver publishes of the device has changed."
+        yield "selector-changed-device", why, "The driver has changed what it publishes about the device."
 
 
 def _shares(held: Held, result: DeviceRequestAllocationResult, device: Device, name: str) -> Iterator[Reason]:
@@ -131,14 +133,14 @@ def _shares(held: Held, result: DeviceRequestAllocationResult, device: Device, n
         yield "device-held-twice", f"{result.id} is also held by {', '.join(others[:3])}", advice
     elif result.share_id is None and held.cluster.allocated.shares.get(result.id):
         advice = "Two allocations of one device are an error; delete one of the claims."
-        yield "device-held-twice", f"{result.id} is held as a whole while others hold shares of it", advice
+        yield "device-held-twice", f"{result.id} is allocated as a whole while other claims hold shares of it", advice
     if result.share_id is not None and not device.allow_multiple_allocations:
-        advice = "Its driver no longer lets claims share it; the shares end with their claims."
-        yield "device-not-shared", f"{result.id} is not shared any more, and the claim holds a share of it", advice
+        advice = "Its driver no longer lets claims share it. The shares end when their claims are deleted."
+        yield "device-not-shared", f"{result.id} can no longer be shared, and the claim holds a share of it", advice
 
 
 def _amounts(held: Held, result: DeviceRequestAllocationResult, ask: Ask | None, device: Device) -> Iterator[Reason]:
-    advice = "The driver publishes less than before; move a pod away, or ask for less."
+    advice = "The driver publishes less than before. Move a pod away, or request less."
     asked = {key: parse_quantity(text) for key, text in (ask.capacity if ask is not None else {}).items()}
     for key in {*asked, *result.consumed_capacity}:
         known = device.capacity.get(key)
@@ -149,12 +151,10 @@ def _amounts(held: Held, result: DeviceRequestAllocationResult, ask: Ask | None,
         wanted = asked.get(key, Fraction())
         used = held.cluster.allocated.consumed.get(result.id, {}).get(key, Fraction())
         if wanted > total:
-            why = f"{result.id} has {format_quantity(total)} of {key}, and the claim asks for {format_quantity(wanted)}"
+            why = f"{result.id} has {format_quantity(total)} of {key}, and the claim requests {format_quantity(wanted)}"
             yield "capacity-too-small", why, advice
         elif result.share_id is not None and used > total:
-            why = (
-                f"the shares of {result.id} take {format_quantity(used)} of {key}, and it has {format_quantity(total)}"
-            )
+            why = f"the shares of {result.id} use {format_quantity(used)} of {key}, and it has {format_quantity(total)}"
             yield "capacity-too-small", why, advice
 
 

@@ -47,7 +47,7 @@ def _claim(spec: Mapping[str, Any], path: str) -> Iterator[Odd]:
     devices, path = spec.get("devices") or {}, f"{path}.devices"
     requests = devices.get("requests") or ()
     if not requests:
-        yield f"{path}.requests", "claim-empty", "the claim asks for no device", "Add a request."
+        yield f"{path}.requests", "claim-empty", "the claim requests no device", "Add a request."
     for index, request in enumerate(requests):
         place = f"{path}.requests[{index}]"
         if "exactly" in request:
@@ -56,7 +56,10 @@ def _claim(spec: Mapping[str, Any], path: str) -> Iterator[Odd]:
             yield from _exact(subrequest, f"{place}.firstAvailable[{number}]")
     least = sum(map(_least, requests))
     if least > MAX_RESULTS:
-        message = f"the claim asks for at least {least} devices, and a claim can hold {MAX_RESULTS}: it never fits"
+        message = (
+            f"the claim requests at least {least} devices, but a claim can contain at most {MAX_RESULTS}, so "
+            "it never fits"
+        )
         yield f"{path}.requests", "claim-too-large", message, "Split it into several claims."
     for index, constraint in enumerate(devices.get("constraints") or ()):
         yield from _constraint(constraint, f"{path}.constraints[{index}]")
@@ -70,8 +73,8 @@ def _least(request: Mapping[str, Any]) -> int:
 def _exact(request: Mapping[str, Any], path: str) -> Iterator[Odd]:
     tolerations = request.get("tolerations") or ()
     if len(tolerations) > MAX_TOLERATIONS:
-        message = f"{len(tolerations)} tolerations, while the documented limit is {MAX_TOLERATIONS}"
-        yield f"{path}.tolerations", "tolerations-many", message, "A later release may refuse it."
+        message = f"{len(tolerations)} tolerations, but the documented limit is {MAX_TOLERATIONS}"
+        yield f"{path}.tolerations", "tolerations-many", message, "A later release may refuse the claim."
     for index, toleration in enumerate(tolerations):
         if not toleration.get("key") and toleration.get("operator") == "Equal":
             message = "without a key, operator Equal tolerates every taint with this value, whatever its key"
@@ -80,12 +83,17 @@ def _exact(request: Mapping[str, Any], path: str) -> Iterator[Odd]:
     for key, amount in ((request.get("capacity") or {}).get("requests") or {}).items():
         place = f"{path}.capacity.requests[{key}]"
         if parse_quantity(amount) < 0:
-            yield place, "capacity-negative", f"a negative amount of {key} is asked for", "Ask for a positive amount."
+            yield (
+                place,
+                "capacity-negative",
+                f"the request asks for a negative amount of {key}",
+                "Request a positive amount.",
+            )
 
 
 def _constraint(constraint: Mapping[str, Any], path: str) -> Iterator[Odd]:
     if "matchAttribute" in constraint and "distinctAttribute" in constraint:
-        message = "both matchAttribute and distinctAttribute are set, and only matchAttribute counts"
+        message = "matchAttribute and distinctAttribute are both set, but only matchAttribute counts"
         yield path, "constraint-both", message, "Write two constraints."
     for field in ("matchAttribute", "distinctAttribute"):
         if constraint.get(field, "").count("/") > 1:
@@ -107,13 +115,15 @@ def _device(device: Mapping[str, Any], driver: str, path: str) -> Iterator[Odd]:
     for part, keys in (("attributes", attributes), ("capacity", capacity)):
         for key in keys:
             if key.count("/") > 1:
-                message = f"{key!r} has more than one slash and cannot be looked up"
+                message = f"{key!r} has more than one slash, so selectors cannot read it"
                 yield f"{path}.{part}", "name-slashes", message, "Write domain/name."
             elif "/" not in key and f"{driver}/{key}" in keys:
-                message = f"{key!r} and '{driver}/{key}' are one name to selectors, which see either of the two"
+                message = (
+                    f"{key!r} and '{driver}/{key}' are one name to selectors, so a selector sees only one of the two"
+                )
                 yield f"{path}.{part}[{key}]", "name-twice", message, "Publish one of them."
     if len((device.get("nodeSelector") or {}).get("nodeSelectorTerms") or ()) > 1:
-        message = "the node selector of a device has several terms, and kube-scheduler gives up a pod that gets it"
+        message = "the node selector of a device has several terms, so kube-scheduler gives up a pod that gets it"
         yield f"{path}.nodeSelector", "device-node-terms", message, "Use one term."
     for key, amount in capacity.items():
         value = parse_quantity(amount.get("value", "0"))

@@ -32,7 +32,7 @@ def replay_validation(case: Mapping[str, Any]) -> dict[str, Any]:
     """
     document = case.get("object")
     if not isinstance(document, Mapping):
-        raise ManifestError("this is no recorded validation case: it has no `object`")
+        raise ManifestError("this is not a recorded validation case, because it has no `object`")
     try:
         answer = admit(document, RECORDED, now=_moment(case))
     except ManifestError:

@@ -65,7 +65,7 @@ def check_unique(keys: Iterable[Hashable], path: str) -> Errors:
     seen: set[Hashable] = set()
     for index, key in enumerate(keys):
         if key in seen:
-            yield FieldError(f"{path}[{index}]", f"{key!r} stands there twice")
+            yield FieldError(f"{path}[{index}]", f"{key!r} appears twice")
         seen.add(key)
 
 

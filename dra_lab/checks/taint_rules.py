@@ -14,10 +14,10 @@ def ignored_taint_rules(cluster: Cluster, release: KubernetesRelease) -> tuple[F
     count = len(cluster.taint_rules)
     if not count or release.enabled(_GATE):
         return ()
-    what = "a DeviceTaintRule is" if count == 1 else f"{count:,} DeviceTaintRules are"
+    what = "a DeviceTaintRule exists" if count == 1 else f"{count:,} DeviceTaintRules exist"
     message = (
-        f"{what} there, and kube-scheduler {release.version} looks at such rules with the feature gate {_GATE} only, "
-        "which is off by default: this plan leaves them out"
+        f"{what}, and kube-scheduler {release.version} reads such rules only with the feature gate {_GATE}, "
+        "which is off by default, so this plan ignores them"
     )
-    advice = "Where the gate is on, plan for 1.37, where it is on by default, and compare."
+    advice = "If the gate is on in your cluster, plan for 1.37, in which it is on by default."
     return (Finding("taint-rules-ignored", Severity.WARNING, "devicetaintrules", message, advice),)

@@ -22,6 +22,6 @@ def check_health(cluster: Cluster) -> Iterator[Finding]:
     for device_id, health in sorted(device_health(cluster).items()):
         if health == UNHEALTHY:
             who = ", ".join(sorted(set(users[device_id]))[:5]) or "no pod"
-            message = f"the device is reported unhealthy and is used by {who}"
+            message = f"the driver reports the device as unhealthy, and {who} uses it"
             advice = "A new claim may still get it unless its driver taints it; see the driver's logs on the node."
             yield Finding("device-unhealthy", Severity.WARNING, str(device_id), message, advice)

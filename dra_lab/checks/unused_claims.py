@@ -10,10 +10,10 @@ from dra_lab.model.allocation import ResourceClaimConsumerReference
 from dra_lab.model.cluster import Cluster
 
 _SHOWN = 5
-_DELETE = "No other claim can get their devices. If that stays so, delete those that are not needed."
+_DELETE = "No other claim can get their devices. If the claims stay unused, delete them."
 _LET_GO = (
-    "No other claim can get their devices until their finalizers are gone: does kubelet run on the node, and "
-    "kube-controller-manager? See: kubectl get resourceclaim NAME -o yaml"
+    "No other claim can get their devices until their finalizers are gone. Are kubelet on the node and "
+    "kube-controller-manager running? See: kubectl get resourceclaim NAME -o yaml"
 )
 _IDLE = {
     "claim-unreserved": (
@@ -22,8 +22,8 @@ _IDLE = {
         _DELETE,
     ),
     "claim-of-gone-pods": (
-        "holds devices for pods that are not there any more",
-        "hold devices for pods that are not there any more",
+        "holds devices for pods that no longer exist",
+        "hold devices for pods that no longer exist",
         _DELETE,
     ),
     "claim-not-let-go": (

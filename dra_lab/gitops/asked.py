@@ -104,7 +104,7 @@ def read_pod(source: str | Path, cluster: Cluster, release: KubernetesRelease, *
         return None
     _refuse(manifests, release)
     if not pods and not claims:
-        raise SourceError(f"the folder {str(source)!r} holds no claim and no pod with claims")
+        raise SourceError(f"the folder {str(source)!r} contains no claim and no pod with claims")
     if not pods:
         return _without_pod(claims, complete)
     return _of_pod(*_chosen(source, pods, pod), claims, complete, release)
@@ -124,7 +124,7 @@ def _chosen(source: str | Path, pods: Sequence[PodTemplate], wanted: str) -> tup
     some = ", ".join(labels[:_SOME]) + (" ..." if len(labels) > _SOME else "")
     number = "1 workload" if len(among) == 1 else f"{len(among)} workloads"
     why = f"there is no workload {wanted!r} in {source}, which" if wanted and not found else str(source)
-    raise InputError(f"{why} holds {number} ({some}); choose one with --pod NAME, for example --pod {labels[0]}")
+    raise InputError(f"{why} contains {number} ({some}); choose one with --pod NAME, for example --pod {labels[0]}")
 
 
 def _all_read(manifests: Manifests, claims: Claims) -> bool:
@@ -151,7 +151,7 @@ def _without_pod(claims: Claims, cluster: Cluster) -> AskedPod:
     for claim in claims.values():
         name = claim.document.name or "claim"
         if name in sketches:
-            raise InputError(f"two claims are called {name!r}: put a pod beside them that says which it uses")
+            raise InputError(f"two claims are called {name!r}; add the pod that says which one it uses")
         sketches[name] = sketch_of(claim.spec, name)
     if len(sketches) == 1:
         return AskedPod("", sketches, cluster)
@@ -159,7 +159,7 @@ def _without_pod(claims: Claims, cluster: Cluster) -> AskedPod:
         "claims-as-one-pod",
         Severity.NOTE,
         ", ".join(sketches),
-        "there is no pod with these claims in what was given; they are planned as the claims of one pod, in this order",
+        "no pod with these claims was given, so dra-lab plans them as the claims of one pod, in this order",
         "Give the pod as well, or one claim at a time.",
     )
     return AskedPod("", sketches, cluster, findings=(told,))

@@ -41,7 +41,9 @@ def read_baseline(revision: str, paths: Iterable[str | Path]) -> Baseline:
     commit = ""
     for path in paths:
         if str(path) in ("-", STANDARD_INPUT):
-            raise InputError("--baseline compares files in git, and standard input is none; give files or folders")
+            raise InputError(
+                "--baseline compares files in git, so it cannot read standard input; give files or folders"
+            )
         place = expanded(path)
         root = _root(place)
         commit = _commit(root, revision)
@@ -66,7 +68,9 @@ def _commit(root: Path, revision: str) -> str:
             .strip()
         )
     except _GitError:
-        advice = "git fetch gets a branch of a remote (in CI, a shallow clone lacks it), git log lists commits"
+        advice = (
+            "run git fetch to get a branch of a remote (a shallow clone in CI lacks it), or git log to list commits"
+        )
         raise InputError(f"there is no revision {revision!r} in {str(root)!r}; {advice}") from None
 
 
@@ -84,14 +88,14 @@ def _texts(root: Path, commit: str, path: Path, findings: list[Finding]) -> Iter
         if kind == "blob" and mode != "120000" and (below == inside or is_manifest_file(rest)):
             blobs[str(path if below == inside else path / rest)] = digest
     if len(blobs) > MAX_FILES:
-        raise SourceError(f"{str(path)!r} holds {len(blobs):,} files at {commit[:10]}; the limit is {MAX_FILES:,}")
+        raise SourceError(f"{str(path)!r} contains {len(blobs):,} files at {commit[:10]}; the limit is {MAX_FILES:,}")
     for name, data in zip(blobs, _blobs(root, [*blobs.values()]), strict=True):
         try:
             if len(data) > MAX_FILE_BYTES:
                 raise ManifestError(f"the file is larger than {MAX_FILE_BYTES // 2**20} MiB")
             yield name, utf8_text(data, name)
         except ManifestError as error:
-            advice = "It is not compared."
+            advice = "dra-lab does not compare it."
             findings.append(
                 Finding("file-broken", Severity.ERROR, Path(name).name, error.message, advice, Origin(name))
             )
@@ -120,7 +124,7 @@ def _git(folder: Path, *words: str, given: bytes = b"") -> bytes:
             command, input=given, capture_output=True, check=False, timeout=_SECONDS, env=os.environ | quiet
         )
     except FileNotFoundError:
-        raise SourceError("git is not installed, and --baseline reads a revision with it") from None
+        raise SourceError("git is not installed, and --baseline needs it to read a revision") from None
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SourceError(f"git did not answer: {error}") from None
     if done.returncode:

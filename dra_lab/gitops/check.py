@@ -41,8 +41,8 @@ _NOTHING = Finding(
     "nothing-to-check",
     Severity.WARNING,
     "",
-    "no object in the files asks for devices",
-    "Give the rendered manifests with ResourceClaims, ResourceClaimTemplates or pods that ask for devices.",
+    "no object in the files requests devices",
+    "Give the rendered manifests with ResourceClaims, ResourceClaimTemplates or pods that request devices.",
 )
 
 

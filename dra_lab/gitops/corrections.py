@@ -205,9 +205,9 @@ class _Finder:
         """Return what to do where an unknown class may be one of a person's own, "" where it can hardly be one."""
         beside = class_beside(name, self.document.origin.source)
         if beside:
-            return f"{beside} has it; give that file as well."
+            return f"{beside} contains it; give that file as well."
         if _at(self.document.value, "status.allocation"):
-            return "The claim is allocated, so its cluster has the class; give the DeviceClass as well."
+            return "The claim is allocated, so the class exists in its cluster. Give the DeviceClass as well."
         if meant.certain and None not in every:
             return ""
         return f"Did you mean {meant}? If it is a class of your own, give the file of its DeviceClass as well."
@@ -217,7 +217,7 @@ class _Finder:
             where = path + step
             if meant is None or not _can_be(meant, part):
                 continue
-            why = "no class of this name is in the cluster or documented"
+            why = "neither the cluster nor the documentation of a known driver has a class of this name"
             if advice := self._other_reading(name, meant, every):
                 found, _ = self._found(f"{where}.deviceClassName", repr(name), str(meant), why, [])
                 yield replace(found, advice=advice), []

@@ -57,7 +57,7 @@ class YamlFile:
             mark = getattr(error, "problem_mark", None)
             problem = getattr(error, "problem", "") or str(error)
             place = Origin(source, line=self._head.count("\n") + mark.line + 1 if mark else 0)
-            raise ManifestError(f"this is no valid YAML: {problem}", origin=place) from None
+            raise ManifestError(f"this is not valid YAML: {problem}", origin=place) from None
 
     def at(self, document: int, path: str) -> Any:
         """Return what is at a path of a document (from 1, empty ones count). Raises KeyError or IndexError."""

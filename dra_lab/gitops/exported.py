@@ -40,7 +40,7 @@ def exported_outcomes(
         place = replace(place, object=subject)
         edited = [*_edited(record, Path(place.source).parent, manifests.texts)]
         if edited:
-            message = f"{', '.join(edited)} changed since the export, so its record in {RECORD} does not hold any more"
+            message = f"{', '.join(edited)} changed since the export, so its record in {RECORD} is no longer valid"
             findings.append(Finding("export-edited", Severity.NOTE, subject, message, "Export again.", place))
             continue
         outcome, told = _answer(record, answer, subject, place, allow_worse=allow_worse)
@@ -78,7 +78,7 @@ def _answer(
     if placed is not Fit.FITS:
         severity = Severity.ERROR if placed is Fit.DOES_NOT_FIT else Severity.WARNING
         verb = "placed" if placed is Fit.DOES_NOT_FIT else "placed in its time"
-        message = f"with the devices that were in use then, the plan of this export {verb} {_placed(record)}"
+        message = f"with the devices in use at that time, the plan of this export {verb} {_placed(record)}"
         return placed, (Finding("export-not-placed", severity, subject, message, _AGAIN, place),)
     status = exit_status(answer, allow_worse=allow_worse)
     if not status and answer["asPlanned"]:
@@ -112,5 +112,7 @@ def _other_cluster(record: Mapping[str, Any], subject: str, place: Origin, clust
     then = (record.get("cluster"), record.get("readAt") or "")
     if then != (cluster.name, cluster.read_at or ""):
         read = f" (read {then[1]})" if then[1] else ""
-        message = f"it was exported for {then[0]}{read}; whether kube-scheduler allocates as planned is said of that"
+        message = (
+            f"it was exported for {then[0]}{read}, so the result of kube-scheduler's simulation is for that cluster"
+        )
         yield Finding("export-other-cluster", Severity.NOTE, subject, message, _AGAIN, place)

@@ -158,7 +158,7 @@ def unserved_words(unserved: Sequence[str], release: KubernetesRelease) -> str:
     parts = []
     if plugin:
         parts.append(
-            f"a device plugin serves {', '.join(plugin)}, and only DRA is judged here. "
+            f"a device plugin serves {', '.join(plugin)}, and dra-lab checks only DRA. "
             "`dra-lab migrate` writes claims instead, or a DeviceClass can serve it by `extendedResourceName`."
         )
     if named and not release.enabled(_GATE):
@@ -169,8 +169,8 @@ def unserved_words(unserved: Sequence[str], release: KubernetesRelease) -> str:
     elif named:
         classes = " and no class ".join(one.removeprefix(IMPLICIT).partition(":")[0] for one in named)
         parts.append(
-            f"the cluster has no class {classes}, and no known driver documents one, so nothing is known of "
-            f"{', '.join(named)}. Give the DeviceClass with the manifests, or correct the name."
+            f"the cluster has no class {classes}, and no known driver documents one, so dra-lab knows nothing "
+            f"about {', '.join(named)}. Give the DeviceClass with the manifests, or correct the name."
         )
     return ". And ".join(part.rstrip(".") for part in parts) + "."
 
@@ -191,7 +191,7 @@ def unserved_findings(
 def missing_class_findings(pod: PodTemplate, extended: ResourceClaimSpec, cluster: Cluster) -> Iterator[Finding]:
     """Yield the documented classes that stand in for those which a pod's extended resources name."""
     sketch = ClaimSketch(requests=extended.devices.requests)
-    for finding in class_findings(sketch, cluster, done="is checked in its place"):
+    for finding in class_findings(sketch, cluster, done="is checked instead"):
         yield replace(finding, origin=pod.document.at(pod.path))
 
 
@@ -205,7 +205,10 @@ def plugin_findings(pod: PodTemplate, nodes: Sequence[str]) -> Iterator[Finding]
     """Yield a note about such nodes, where there are any."""
     if nodes:
         some = ", ".join(nodes[:3]) + (f" and {len(nodes) - 3} more" if len(nodes) > 3 else "")
-        message = f"on {some} a device plugin serves a resource that a DeviceClass serves elsewhere; they are left out"
+        message = (
+            f"on {some} a device plugin serves a resource that a DeviceClass serves elsewhere, so dra-lab "
+            "leaves these nodes out"
+        )
         place = pod.document.at(pod.path)
         yield Finding("resource-from-plugin", Severity.NOTE, pod.subject, message, "", place)
 

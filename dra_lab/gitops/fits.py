@@ -136,7 +136,7 @@ def not_given_up(
 def _not_here(question: Question, reviewed: Reviewed) -> Reviewed:
     """Return the answer if only the nodes of a device plugin are left, which are not judged here."""
     nodes = ", ".join(sorted(question.without)[:3])
-    sentence = f"Not checked: device plugins on other nodes ({nodes}) serve it too, and only DRA is judged here."
+    sentence = f"Not checked: device plugins on other nodes ({nodes}) serve it too, and dra-lab checks only DRA."
     return replace(reviewed, fit=Fit.NOT_CHECKED, sentence=sentence, times=None, proven=False)
 
 
@@ -159,7 +159,7 @@ def _planned(
     if unread is not None and (question.claims or not nodes):
         return _refused(question, Fit.NOT_CHECKED, "fit-not-decided", unread.message)
     if not nodes:
-        message = "no node is admitted by the pod's own node name, selector, affinity and tolerations"
+        message = "the pod's node name, selector, affinity and tolerations admit no node"
         return _refused(question, Fit.DOES_NOT_FIT, "no-node-admitted", message)
     if not question.claims:
         sentence = f"Its claims are allocated already; the pod may run on {counted(len(nodes), 'node')}."
@@ -211,7 +211,7 @@ def _fits(
     if not more.proven:
         open_fit, told = _refused(question, Fit.NOT_DECIDED, "fit-not-decided", sentence, plan, count)
         return replace(open_fit, capped=more.capped), told
-    message = f"{question.wanted} replicas are wanted and only {count} fit"
+    message = f"{question.wanted} replicas are wanted, but only {count} fit"
     found = Finding("replicas-do-not-fit", Severity.ERROR, question.subject, message, "", question.origin)
     return _reviewed(question, Fit.DOES_NOT_FIT, sentence, plan, count, proven=True), (found,)
 
@@ -226,12 +226,12 @@ def _per_node(
 ) -> tuple[Reviewed, tuple[Finding, ...]]:
     nodes = plan.fitting_nodes
     total = len(nodes) + len(missing)
-    sentence = f"One pod a node: fits on {len(nodes)} of {total} admitted nodes. {sentence}"
+    sentence = f"One pod per node: fits on {len(nodes)} of {total} admitted nodes. {sentence}"
     if not missing:
         return _reviewed(question, Fit.FITS, sentence, plan, len(nodes), proven=True), ()
     some = ", ".join(missing[:3]) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
-    message = f"its pod does not fit on {some}: it waits there for ever"
-    advice = "Keep it off by a node selector or affinity."
+    message = f"its pod does not fit on {some}: it waits there forever"
+    advice = "Exclude these nodes with a node selector or affinity."
     found = Finding("daemonset-not-everywhere", Severity.WARNING, question.subject, message, advice, question.origin)
     return _reviewed(question, Fit.FITS, sentence, plan, len(nodes), proven=True), (found,)
 
@@ -248,7 +248,7 @@ def _misfit(question: Question, plan: Plan, cluster: Cluster) -> tuple[Reviewed,
     reason = plan.shortfalls[0] if plan.shortfalls else None
     if reason is not None and reason.rule == "class" and EXTENDED not in question.claims:
         # told once, at the line of the class; a resource of a container has no such line
-        sentence = f"Does not fit: no device is of the class that request {reason.subject} names."
+        sentence = f"Does not fit: there is no device of the class that request {reason.subject} names."
         return _reviewed(question, Fit.DOES_NOT_FIT, sentence, plan, 0, proven=True), ()
     message = reason.message if reason else "no node can serve it"
     advice = reason.advice if reason else ""
@@ -309,7 +309,7 @@ def with_together(reviewed: Sequence[Reviewed], plan: FleetPlan) -> list[Reviewe
         return list(reviewed)
     short = {w.name for w in plan.workloads if plan.placed.get(w.name, 0) < w.replicas}
     return [
-        replace(item, fit=Fit.NOT_DECIDED, sentence=f"Alone: {item.sentence} Whether all fit at once is not decided.")
+        replace(item, fit=Fit.NOT_DECIDED, sentence=f"Alone: {item.sentence} It is not known whether all fit at once.")
         if item.subject in short and item.fit is Fit.FITS
         else item
         for item in reviewed

@@ -105,7 +105,7 @@ def _broken(name: str, error: ManifestError) -> Finding:
     place = error.origin or Origin(name)
     if error.message.startswith(NO_MANIFEST):
         return Finding(TEMPLATE_RULE, Severity.WARNING, Path(name).name, NOT_RENDERED, RENDER, place)
-    advice = "The other documents are read; correct this one."
+    advice = "dra-lab read the other documents; correct this one."
     return Finding("file-broken", Severity.ERROR, Path(name).name, error.message, advice, place)
 
 
@@ -162,14 +162,14 @@ def _files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     if path.exists() and not path.is_dir():
-        raise SourceError(f"{str(path)!r} is a pipe or device, and manifests are read more than once; give a file")
+        raise SourceError(f"{str(path)!r} is a pipe or device, and dra-lab reads manifests more than once; give a file")
     if not path.is_dir():
-        raise SourceError(f"there is nothing at {str(path)!r}; give files, folders, or - for standard input")
+        raise SourceError(f"there is no file or folder {str(path)!r}; give files, folders, or - for standard input")
     files = sorted(file for file in path.rglob("*") if is_manifest_file(file.relative_to(path)) and file.is_file())
     if not files:
         raise SourceError(f"the folder {str(path)!r} contains no .json, .yaml or .yml file")
     if len(files) > MAX_FILES:
-        raise SourceError(f"the folder {str(path)!r} holds {len(files):,} files; the limit is {MAX_FILES:,}")
+        raise SourceError(f"the folder {str(path)!r} contains {len(files):,} files; the limit is {MAX_FILES:,}")
     return files
 
 

@@ -69,8 +69,8 @@ def _class(resource: PluginResource, cluster: Cluster, findings: list[Finding]) 
         spec = replace(base.spec, selectors=(*base.spec.selectors, *own), extended_resource_name=resource.resource)
         return DeviceClass(metadata=meta, spec=spec)
     if base.name in {c.name for c in cluster.classes}:
-        message = f"the class {base.name} of the cluster is changed: it gets extendedResourceName {resource.resource}"
-        advice = "It is cluster-wide: look for other owners (a Helm chart, an operator) first."
+        message = f"the manifests add extendedResourceName {resource.resource} to the class {base.name} of the cluster"
+        advice = "The class is cluster-wide. Look for other owners (a Helm chart, an operator) first."
         findings.append(Finding("class-changed", Severity.WARNING, base.name, message, advice))
     labels = dict(base.metadata.labels)
     meta = ObjectMeta(name=base.name, labels=labels)

@@ -32,10 +32,10 @@ def renamed_findings(manifests: Manifests) -> Iterator[Finding]:
         if not (ours or unnamed) or not used or document.value.get("configurations"):
             continue
         message = (
-            f"{' and '.join(used)}: kustomize renames templates, claims and classes, and not what refers to them; the "
-            "files are checked as they are written"
+            f"{' and '.join(used)}: kustomize renames templates, claims and classes, but not the references "
+            "to them; dra-lab checks the files as they are"
         )
-        check = "Check what it prints as well: kubectl kustomize DIR | dra-lab check CLUSTER -"
+        check = "Check its output as well: kubectl kustomize DIR | dra-lab check CLUSTER -"
         place = document.at(used[0])
         yield Finding("kustomize-names", Severity.WARNING, KIND, message, f"{ADVICE} {check}", place)
 

@@ -33,7 +33,7 @@ def check_matches(
     """
     sketch = ClaimSketch(requests=claim.spec.devices.requests)
     unread = not_read(read, (sketch,)) is not None
-    for finding in () if unread else class_findings(sketch, read, done="is checked in its place"):
+    for finding in () if unread else class_findings(sketch, read, done="is checked instead"):
         yield replace(finding, origin=claim.document.at(_class_path(claim, finding.subject)))
     for number, request in enumerate(claim.spec.devices.requests):
         for index, ask in enumerate(asks(request)):
@@ -64,10 +64,10 @@ def _ask(claim: WrittenClaim, ask: Ask, path: str, cluster: Cluster, release: Ku
         device, why = next(iter(found.failed.items()))
         what = "kube-scheduler gives up the pod when it meets such a device"
         message = f"a selector fails on {device}: {why.rstrip('.')}. {what}"
-        advice = "Guard it: has(...) before the attribute is read, or the optional form."
+        advice = "Guard it with has(...) before it reads the attribute, or use the optional form."
         yield Finding(SELECTOR_FAILS, Severity.ERROR, ask.reference, message, advice, claim.document.at(path))
     if not found.in_class:
-        message = f"no device of {cluster.name} is of the class {ask.device_class_name!r}"
+        message = f"no device of {cluster.name} belongs to the class {ask.device_class_name!r}"
         place = claim.document.at(f"{path}.deviceClassName")
         yield Finding("class-matches-nothing", severity, ask.reference, message, "", place)
     elif not found.devices:
@@ -95,7 +95,7 @@ def _dead_selector(
     for index in range(len(ask.selectors)):
         some = candidates(cluster, changed(ask, selectors=ask.selectors[: index + 1]), release)
         if not some.devices:
-            message = f"the selector leaves none of {left} devices of {cluster.name}"
+            message = f"the selector matches none of {left} devices of {cluster.name}"
             place = claim.document.at(f"{path}.selectors[{index}].cel.expression")
             yield Finding("selector-matches-nothing", severity, ask.reference, message, "", place)
             return

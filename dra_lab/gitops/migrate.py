@@ -128,7 +128,7 @@ def known_requests(pod: PodTemplate, target: Target, findings: list[Finding]) ->
     shares, refused = shares_of(pod, requests, target.device_classes, target.cluster, target.release)
     if refused:
         for one in refused:
-            message = f"the workload is left as it is, because of {one.what}: {one.why}"
+            message = f"dra-lab does not change this workload, because of {one.what}: {one.why}"
             place = pod.document.at(one.path)
             findings.append(Finding(NOT_MIGRATED, Severity.WARNING, pod.subject, message, one.advice, place))
         return []
@@ -145,8 +145,8 @@ def known_requests(pod: PodTemplate, target: Target, findings: list[Finding]) ->
             found.append((request, known))
             continue
         place = pod.document.at(f"{request.path}.resources.limits")
-        why = known.note if known is not None else "no DRA driver is known here for this resource"
-        advice = f"Name the class that takes its place: --map {request.resource}=DEVICECLASS."
+        why = known.note if known is not None else "dra-lab knows no DRA driver for this resource"
+        advice = f"Name the class that replaces it: --map {request.resource}=DEVICECLASS."
         message = f"{request.resource} is left as it is: {why}"
         findings.append(Finding(NOT_MIGRATED, Severity.WARNING, pod.subject, message, advice, place))
     return found
@@ -168,7 +168,7 @@ def _known(resource: str, target: Target, shares: tuple[Share, ...]) -> PluginRe
     if len(serving) != 1:
         return known
     request = known.request if known is not None else base
-    return PluginResource(resource, "", serving[0], request, "the class of the cluster says so (extendedResourceName)")
+    return PluginResource(resource, "", serving[0], request, "the cluster's class says so (extendedResourceName)")
 
 
 def _is_served(cluster: Cluster, known: PluginResource) -> bool:
@@ -195,13 +195,13 @@ def _share_finding(pod: PodTemplate, share: Share) -> Finding:
     count = f"{share.count} device{'' if share.count == 1 else 's'} of class {share.known.device_class}"
     names = ", ".join(sorted(share.resources))
     if not amounts:
-        message = f"container {share.container}: {names} ask for all of a device, and become {count}"
+        message = f"container {share.container}: {names} request a whole device and become {count}"
         return Finding("share-migrated", Severity.NOTE, pod.subject, message, "", pod.document.at(share.path))
-    message = f"container {share.container}: {names} become a share of {count}, of each {amounts}"
+    message = f"container {share.container}: {names} become a share of {count}, each with {amounts}"
     if share.capacity.get("cores") == "0":
-        message += "; cores 0 means no limit, as HAMi's device plugin has it without gpucores"
+        message += "; cores 0 means no limit, as in HAMi's device plugin without gpucores"
     elif "memory" not in share.capacity:
-        message += "; without an amount the share takes all memory of the device"
+        message += "; without an amount the share uses all memory of the device"
     return Finding("share-migrated", Severity.NOTE, pod.subject, message, "", pod.document.at(share.path))
 
 
@@ -212,7 +212,9 @@ def _outside(document: Document) -> Iterator[Finding]:
     for path, resource in asks_outside(document.value):
         if not resource or resource.startswith(IMPLICIT):
             continue  # DRA already
-        message = f"{resource} is left as it is: {path} is no pod template, and only the controller knows its pods"
+        message = (
+            f"{resource} is not migrated, because {path} is not a pod template and only the controller knows its pods"
+        )
         advice = "Look for the pod template that it belongs to, for example the runtime of a TrainJob."
         subject = f"{document.kind}/{document.name}"
         yield Finding(NOT_MIGRATED, Severity.WARNING, subject, message, advice, document.at(path))
@@ -224,9 +226,12 @@ def _in_text(document: Document) -> Iterator[Finding]:
     for key, text in data.items() if isinstance(data, Mapping) else ():
         lines = _AMOUNT.findall(text) if isinstance(text, str) and "containers:" in text else []
         for resource in dict.fromkeys(name for name in lines if plugin_resource(name) is not None):
-            message = f"{resource} is left as it is: data[{key!r}] holds a manifest as text, which is not changed"
+            message = (
+                f"{resource} is not migrated, because data[{key!r}] contains a manifest as text, which "
+                "dra-lab does not change"
+            )
             place = document.at("data")
-            advice = "Migrate this manifest as a file of its own, and put the text back."
+            advice = "Migrate this manifest as a separate file, and put the text back."
             yield Finding(NOT_MIGRATED, Severity.WARNING, f"ConfigMap/{document.name}", message, advice, place)
 
 
@@ -353,7 +358,7 @@ def _more_than_asked(
         )
         if request.once and given > request.count:
             message = f"the init container {request.container} asked for {request.count} and sees {given} devices"
-            advice = "A request is shared as a whole; give it a request of its own if that matters."
+            advice = "Containers share a whole request. If that matters, give the init container its own request."
             place = pod.document.at(request.path)
             yield Finding("migrate-init-container", Severity.NOTE, pod.subject, message, advice, place)
 
@@ -361,12 +366,15 @@ def _more_than_asked(
 def _too_many(pod: PodTemplate, requests: Requests, claims: int) -> Iterator[Finding]:
     total, place = sum(count for count, _ in requests.values()), pod.document.at(pod.path)
     if any(count > MAX_DEVICES for count, _ in requests.values()):
-        message = f"the workload asks for {total} devices; one claim can hold {MAX_DEVICES}, and so can one request"
-        advice = "Ask for fewer devices, or write several requests in several claims of the pod."
+        message = (
+            f"the workload requests {total} devices, but one claim, and so one request, can contain at most "
+            f"{MAX_DEVICES}"
+        )
+        advice = "Request fewer devices, or write several requests in several claims of the pod."
         yield Finding("claim-too-many-devices", Severity.ERROR, pod.subject, message, advice, place)
     elif claims > 1:
         message = (
-            f"the workload asks for {total} devices, and one claim can hold {MAX_DEVICES}: it gets {claims} claims"
+            f"the workload requests {total} devices and one claim can contain {MAX_DEVICES}, so it gets {claims} claims"
         )
         advice = "A link cannot connect devices of two claims."
         yield Finding("claims-split", Severity.WARNING, pod.subject, message, advice, place)

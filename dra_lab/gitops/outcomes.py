@@ -132,7 +132,7 @@ def _said(
     for path, _ in islice(asks_outside(document.value), 1):
         yield (
             Fit.NOT_CHECKED,
-            f"it asks for devices at {path}, outside a pod template, so its pods are not known here",
+            f"it requests devices at {path}, outside a pod template, so dra-lab does not know its pods",
         )
     for pod in pod_templates(document):
         yield from _of_pod(pod, answered, by_place)
@@ -167,4 +167,4 @@ def _of_pod(pod: PodTemplate, answered: Answered, by_place: Mapping[Origin, Revi
 def _why_not(pod: PodTemplate, findings: Sequence[Finding]) -> str:
     places = {pod.document.at(entry.path) for entry in pod.claims}
     missing = [f for f in findings if f.rule == "claim-not-given" and f.origin in places]
-    return "; ".join(finding.message for finding in missing) or "its claims cannot be planned"
+    return "; ".join(finding.message for finding in missing) or "dra-lab cannot plan its claims"

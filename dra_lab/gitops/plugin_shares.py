@@ -54,7 +54,7 @@ class Share:
     once: bool = False
 
 
-_ADVICE = "Ask for a whole device, for a partition, or for a share by the capacity of a DRA driver."
+_ADVICE = "Request a whole device, a partition, or a share by the capacity of a DRA driver."
 
 
 def shares_of(
@@ -83,7 +83,7 @@ def shares_of(
     worked = [share.capacity for share in shares if not share.once]
     for share in shares:
         if share.once and share.capacity not in worked:
-            why = "an init container asks for a share that no container after it has"
+            why = "an init container requests a share that no later container has"
             refused.append(Refusal(share.path, _names(share.resources), why, "Give both the same share."))
     return tuple(shares), tuple(refused)
 
@@ -116,8 +116,10 @@ def _share(
             return Share(first.path, first.container, count, plain, {}, names, first.once)
         return refuse(*_without_driver(cluster, known))
     if release is not None and not release.enabled("DRAConsumableCapacity"):
-        why = f"Kubernetes {release} lets no claim ask for a share: the gate DRAConsumableCapacity is off"
-        return refuse(why, "Switch the gate on, or wait for 1.36.")
+        why = (
+            f"Kubernetes {release} does not let a claim request a share, because the gate DRAConsumableCapacity is off"
+        )
+        return refuse(why, "Turn the gate on, or wait for 1.36.")
     mode = pod.annotations.get(_MODE, "hami-core")
     if mode != "hami-core":
         why = f"the annotation {_MODE}: {mode} asks HAMi for another kind of share, which its DRA driver does not have"
@@ -133,10 +135,10 @@ def _share(
 
 def _without_driver(cluster: Cluster | None, known: PluginResource) -> tuple[str, str]:
     if cluster is None:
-        why = f"it is a share of a device, which only a claim of the driver {known.driver} can ask for"
-        return why, "Migrate it to claims, with a cluster that has this driver."
+        why = f"it is a share of a device, which only a claim for the driver {known.driver} can request"
+        return why, "Migrate it to claims in a cluster that has this driver."
     why = f"it is a share of a device, and no node of this cluster has the driver {known.driver}, which serves it"
-    return why, "Install that driver, or ask for a whole GPU or a MIG partition instead."
+    return why, "Install that driver, or request a whole GPU or a MIG partition instead."
 
 
 def _capacity(parts: Sequence[tuple[PluginRequest, PluginResource]], cluster: Cluster | None) -> dict[str, str] | str:
@@ -147,7 +149,8 @@ def _capacity(parts: Sequence[tuple[PluginRequest, PluginResource]], cluster: Cl
         if amount is None:
             asked = f"{request.resource}: {request.count}"
             return (
-                f"{asked} is a part of a device's memory, and the devices of this cluster do not tell how much that is"
+                f"{asked} is a part of a device's memory, but the devices of this cluster do not publish how "
+                "much they have"
             )
         if amount:
             capacity[part.capacity] = amount
@@ -193,7 +196,7 @@ def _annotated(pod: PodTemplate) -> Iterator[Refusal]:
     found = [name for name in _SHARE_ANNOTATIONS if name in pod.annotations]
     if found:
         what = ", ".join(f"{name}: {pod.annotations[name]}" for name in found)
-        why = "the annotation asks KAI or Run:ai for a part of a GPU; no DRA driver with such a share is known here"
+        why = "the annotation asks KAI or Run:ai for a part of a GPU, and dra-lab knows no DRA driver with such a share"
         yield Refusal(pod.path.removesuffix(".spec"), what, why, _ADVICE)
 
 
@@ -203,9 +206,9 @@ def _unreadable(pod: PodTemplate) -> Iterator[Refusal]:
         if plugin_resource(request.resource) is not None:
             of_container[request.path].append(f"{request.resource}: {amount}")
     for path, asked in of_container.items():
-        why, advice = "the API server takes a whole number only", "Write a whole number."
+        why, advice = "the API server accepts only a whole number", "Write a whole number."
         if any(has_variables(text) for text in asked):
-            why, advice = "this is a variable, and no number", "Give the file with its variables replaced."
+            why, advice = "this is a variable, not a number", "Give the file with its variables replaced."
         yield Refusal(f"{path}.resources.limits", ", ".join(asked), why, advice)
 
 
@@ -224,8 +227,8 @@ def _labelled(
     if not own and not nodes:
         return
     where = "the workload's nodeSelector says" if own else f"the labels of {len(nodes)} nodes ({nodes[0][0]}) say"
-    why = f"it is no whole GPU there: {where} {own or nodes[0][1]}"
-    advice = f"If the pod shall have a whole GPU, say so: --map {_GPU}=gpu.nvidia.com."
+    why = f"it is not a whole GPU there: {where} {own or nodes[0][1]}"
+    advice = f"If the pod needs a whole GPU, use --map {_GPU}=gpu.nvidia.com."
     yield Refusal(f"{asked.path}.resources.limits", _GPU, why, advice)
 
 

@@ -101,7 +101,7 @@ def count_findings(pod: PodTemplate) -> Iterator[Finding]:
             isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= _MOST_PODS
         ):
             key = where.rpartition(".")[2]
-            message = f"{key}: {number!r} is no whole number from 0 to {_MOST_PODS}; it is counted as 1 here"
+            message = f"{key}: {number!r} is not a whole number from 0 to {_MOST_PODS}; dra-lab counts it as 1"
             advice = "Write a number, without quotes; the API server refuses anything else in its own kinds."
             yield Finding("count-broken", severity, pod.subject, message, advice, pod.document.at(where))
 

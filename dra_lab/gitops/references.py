@@ -122,11 +122,11 @@ def check_references(
     twice = {name for name, count in Counter(entry.name for entry in pod.claims).items() if count > 1}
     for entry in pod.claims:
         if entry.name in twice:
-            yield _error("pod-claim-twice", pod, entry.path, f"the pod's claim {entry.name!r} is there twice")
+            yield _error("pod-claim-twice", pod, entry.path, f"the pod's claim {entry.name!r} appears twice")
         if bool(entry.template) == bool(entry.claim):
             why = "name exactly one of resourceClaimTemplateName and resourceClaimName"
             if entry.source:
-                why = f"pods have no `source` since Kubernetes 1.31; write {entry.source} in its place"
+                why = f"pods have no `source` since Kubernetes 1.31; write {entry.source} instead"
             yield _error("pod-claim-source", pod, entry.path, f"the pod's claim {entry.name!r} is refused: {why}")
         elif claim_of(pod, entry, claims) is None and held_key(pod, entry) not in held:
             yield _missing(pod, entry, claims, (makers or {}).get((pod.document.namespace, entry.template), ""))
@@ -155,7 +155,7 @@ def _containers(pod: PodTemplate, claims: Claims) -> Iterator[Finding]:
                 yield _error("container-request-unknown", pod, here, message)
     for entry in pod.claims:
         if entry.name not in used:
-            message = f"no container uses the pod's claim {entry.name!r}: its devices are allocated and reach nobody"
+            message = f"no container uses the pod's claim {entry.name!r}, so its devices are allocated and unused"
             advice = "List it in `resources.claims` of a container, or leave it out."
             place = pod.document.at(entry.path)
             yield Finding("pod-claim-unused", Severity.WARNING, pod.subject, message, advice, place)
@@ -165,16 +165,16 @@ def _missing(pod: PodTemplate, entry: PodClaim, claims: Claims, maker: str) -> F
     what = f"{TEMPLATE} {entry.template!r}" if entry.template else f"{CLAIM} {entry.claim!r}"
     where = f" (namespace {pod.document.namespace!r})" if pod.document.namespace else ""
     place = "not in the files" if entry.template else "neither in the files nor in the cluster"
-    message = f"{what} is {place}{where}; the pod waits until it is there"
-    advice = "Give the file in which it stands as well, or correct the name."
+    message = f"{what} is {place}{where}; the pod waits until it exists"
+    advice = "Give the file that contains it as well, or correct the name."
     if maker:
-        message = f"{what} is made by the controller of {maker}, so what it asks for is not known here"
+        message = f"{what} comes from the controller of {maker}, so dra-lab does not know what it requests"
         advice = "To check it, give the template as the cluster has it: kubectl get resourceclaimtemplate -o yaml"
     kind, name = (TEMPLATE, entry.template) if entry.template else (CLAIM, entry.claim)
     there = (own for found, namespace, own in claims if (found, namespace) == (kind, pod.document.namespace))
     renamed = likely_renamed(name, there)
     if renamed:
-        advice = f"{renamed!r} is there: kustomize renames it and not what refers to it. {ADVICE}"
+        advice = f"{renamed!r} exists: kustomize renames it, but not the references to it. {ADVICE}"
     return Finding("claim-not-given", Severity.WARNING, pod.subject, message, advice, pod.document.at(entry.path))
 
 

@@ -65,7 +65,7 @@ def together_line(review: Review) -> str:
 
 def last_line(review: Review) -> str:
     """Return how many objects have each outcome."""
-    others = f"{counted(review.others, 'object')} ask{'s' if review.others == 1 else ''} for no devices"
+    others = f"{counted(review.others, 'object')} request{'s' if review.others == 1 else ''} no devices"
     if not review.objects:
         if review.errors:
             return f"Not valid: {counted(len(review.errors), 'error')}."

@@ -60,11 +60,17 @@ def answer_tied(
     if unread is not None:
         return _all(group, Fit.NOT_CHECKED, "fit-not-decided", unread.message)
     if not nodes:
-        message = f"{_shares(group)}, and no node is admitted by all these pods"
+        message = (
+            f"{_shares(group)}, and no node fits the node names, selectors, affinities and tolerations of "
+            "all these pods"
+        )
         return _all(group, Fit.DOES_NOT_FIT if _is_local(cluster) else Fit.NOT_DECIDED, "no-node-admitted", message)
     claims = _claims(group)
     if len(claims) > MOST_CLAIMS:
-        message = f"{_shares(group)}; more than {MOST_CLAIMS} claims on one node, {len(claims)} or more, is not tried"
+        message = (
+            f"{_shares(group)}; they need {len(claims)} or more claims on one node, and dra-lab tries at "
+            f"most {MOST_CLAIMS}"
+        )
         return _all(group, Fit.NOT_DECIDED, "fit-not-decided", message)
     part = only_nodes(cluster, nodes)
     try:
@@ -90,16 +96,18 @@ def answer_tied(
 def _told(group: Sequence[Question], plan: Plan, cluster: Cluster) -> Answer:
     sentence = timeless(answer_sentence(plan, cluster), cluster)
     if plan.fits:
-        told = f"{_shares(group)}: it is allocated once, and all their pods fit on one node. {sentence}"
+        told = f"{_shares(group)}, which is allocated once, and all their pods fit on one node. {sentence}"
         reviewed = [_reviewed(question, Fit.FITS, told, plan) for question in group]
         return reviewed, list(_elsewhere(group, plan, cluster))
     if plan.status is not PlanStatus.INFEASIBLE:
         return _all(group, Fit.NOT_DECIDED, "fit-not-decided", f"{_shares(group)}. {sentence}", plan)
     reason = plan.shortfalls[0].message if plan.shortfalls else "no node can serve them"
-    message = f"{_shares(group)}, and no node holds the devices of all their pods: {reason}"
+    message = f"{_shares(group)}, and no node has the devices for all their pods: {reason}"
     if _is_local(cluster):
         return _all(group, Fit.DOES_NOT_FIT, "tied-pods-do-not-fit", message, plan)
-    message += "; on several nodes they may fit, as some devices are seen from several nodes, which is not tried"
+    message += (
+        "; they may fit on several nodes, because several nodes can use some devices, but dra-lab does not try that"
+    )
     return _all(group, Fit.NOT_DECIDED, "fit-not-decided", message, plan)
 
 
@@ -138,8 +146,8 @@ def _elsewhere(group: Sequence[Question], plan: Plan, cluster: Cluster) -> Itera
     local = any((spec.driver, spec.pool.name) in pools for spec in own)
     for question in group:
         if question.per_node and local and len(question.nodes(cluster)) > 1:
-            message = "its pods share a claim whose devices are on one node: on all others they wait for ever"
-            advice = "Use a ResourceClaimTemplate, so that each pod has a claim of its own."
+            message = "its pods share a claim whose devices are on one node, so they wait forever on all other nodes"
+            advice = "Use a ResourceClaimTemplate, so that each pod has its own claim."
             place = question.origin
             yield Finding("daemonset-not-everywhere", Severity.WARNING, question.subject, message, advice, place)
 

@@ -58,7 +58,9 @@ def _annotations(pod: PodTemplate) -> Iterator[Finding]:
         message = f"a claim does not read the annotation {name}: {pod.annotations[name]}"
         advice = "Add a selector on the device's uuid, productName or NUMA node to the claim's request."
         if name == _NETWORKS:
-            message = f"Multus finds the devices of the annotation {name} by the device plugin, and not by a claim"
+            message = (
+                f"Multus finds the devices of the annotation {name} through the device plugin, not through a claim"
+            )
             advice = "Configure the network in the claim, as the DRA driver of the NICs documents it."
         place = pod.document.at(pod.path.removesuffix(".spec"))
         yield Finding("annotation-not-read", Severity.WARNING, pod.subject, message, advice, place)
@@ -71,10 +73,10 @@ def _controllers(pod: PodTemplate) -> Iterator[Finding]:
         given = group.get("rayStartParams") if isinstance(group, Mapping) else None
         if isinstance(given, Mapping) and ("num-gpus" in given or "resources" in given):
             return
-        message = "KubeRay tells Ray the number of GPUs and TPUs by the container's limits, and these have none now"
+        message = "KubeRay counts GPUs and TPUs from the container's limits, and these now have none"
         advice = "Set rayStartParams: num-gpus (for TPUs: resources) of this group."
     elif pod.document.kind in RUNTIMES:
-        message = "Kubeflow Trainer counts the GPUs of a node by the container's limits, and these have none now"
+        message = "Kubeflow Trainer counts the GPUs of a node from the container's limits, and these now have none"
         advice = "Set numProcPerNode in the TrainJob or in the runtime's mlPolicy."
     else:
         return
@@ -110,28 +112,28 @@ def _changes_by_name(
 ) -> Iterator[Finding]:
     resources = ", ".join(sorted({request.resource for request in requests}))
     if not release.enabled("DRAExtendedResource"):
-        message = f"Kubernetes {release} does not know extendedResourceName: the gate DRAExtendedResource is off"
-        advice = "Switch the gate on, wait for 1.36, or let the workload ask by claims."
+        message = f"Kubernetes {release} ignores extendedResourceName, because the gate DRAExtendedResource is off"
+        advice = "Turn the gate on, wait for 1.36, or use claims in the workload."
         place = pod.document.at(pod.path)
         yield Finding("migrate-release", Severity.ERROR, pod.subject, message, advice, place)
     yield _note(
         pod,
         "migrate-both-on",
-        f"where a node still has {resources} allocatable from a device plugin, the plugin serves the pod there; the "
+        f"if a node still has {resources} allocatable from a device plugin, the plugin serves the pod there; the "
         "class serves it on the other nodes",
-        "Move node by node: plugin off, driver on.",
+        "Move one node at a time: turn the plugin off, then the driver on.",
     )
     yield _note(
         pod,
         "migrate-no-alignment",
-        "a resource name carries no selectors, links or configuration beyond those of the class",
-        "Where devices must sit together, let the workload ask by claims (without --keep-resource-name).",
+        "a resource name has no selectors, links or configuration except those of the class",
+        "If devices must be close together, use claims in the workload (without --keep-resource-name).",
     )
     yield _note(
         pod,
         "migrate-quota-both",
-        f"ResourceQuota on requests.{requests[0].resource} goes on counting, and the class's own quota counts as well",
-        "Look at both: CLASS.deviceclass.resource.k8s.io/devices.",
+        f"ResourceQuota on requests.{requests[0].resource} still counts, and the class's own quota counts as well",
+        "Check both: CLASS.deviceclass.resource.k8s.io/devices.",
     )
 
 
@@ -142,9 +144,9 @@ def _changes(pod: PodTemplate, asked: Asked) -> Iterator[Finding]:
     yield _note(
         pod,
         "migrate-both-on",
-        f"a node on which the device plugin of {resources} and the DRA driver both offer the same devices gives them "
-        "out twice",
-        "Switch the plugin off on the nodes of the driver, or split the nodes.",
+        f"if the device plugin of {resources} and the DRA driver offer the same devices on a node, the node "
+        "allocates them twice",
+        "Turn the plugin off on the nodes of the driver, or use different nodes for the two.",
     )
     quota = ", ".join(f"{name}.deviceclass.resource.k8s.io/devices" for name in classes if name)
     yield _note(
@@ -156,22 +158,22 @@ def _changes(pod: PodTemplate, asked: Asked) -> Iterator[Finding]:
     yield _note(
         pod,
         "migrate-choice",
-        "kube-scheduler now chooses the devices itself, the first that pass; the kubelet's device manager and its "
-        "topology hints have no part in it",
-        "Say what must sit together as links (constraints), and plan it: dra-lab plan.",
+        "kube-scheduler now allocates the first matching devices; the kubelet's device manager and its topology "
+        "hints no longer choose",
+        "If devices must be close together, add links (constraints) and plan them: dra-lab plan.",
     )
     yield _note(
         pod,
         "migrate-template",
-        "the spec of a ResourceClaimTemplate cannot be changed once it is there",
-        "Give a changed template a new name and roll the workload over to it.",
+        "the spec of an existing ResourceClaimTemplate cannot be changed",
+        "Give a changed template a new name and roll the workload out with it.",
     )
     for key in _labels(pod.spec):
         yield _note(
             pod,
             "migrate-node-label",
-            f"the node label {key} still chooses nodes; it is no longer needed to choose devices",
-            "A selector on the device's attributes says the same of each device, also on nodes of mixed devices.",
+            f"the node label {key} still chooses nodes, but is no longer needed to choose devices",
+            "A selector on the device's attributes does the same per device, even on nodes with mixed devices.",
         )
 
 

@@ -95,7 +95,7 @@ class _Reader(Struct):
             if rows:
                 return
             advice = f"Read it in {KINDS[kind][0]}: kubectl get {kind.lower()}s.{version}.{group} -o json"
-            self._refuse("version-unknown", f"apiVersion {text_of(found)!r} of {kind} is not read", origin, advice)
+            self._refuse("version-unknown", f"apiVersion {text_of(found)!r} of {kind} is not supported", origin, advice)
             return
         try:
             item, unknown = _convert(hub_document(value, kind), model, origin)
@@ -119,21 +119,21 @@ class _Reader(Struct):
 
     def _refuse(self, rule: str, message: str, origin: Origin, advice: str = "") -> None:
         subject = origin.object or "document"
-        advice = advice or "The other documents are read; correct this one."
+        advice = advice or "dra-lab read the other documents; correct this one."
         self.findings.append(_not_used(rule, subject, message, advice, origin))
 
     def done(self) -> Documents:
         """Return what was collected."""
         if self.ignored:
             kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(self.ignored.items()))
-            message = f"objects of other kinds are not used: {kinds}"
+            message = f"dra-lab does not use objects of other kinds: {kinds}"
             self.findings.append(Finding("kind-ignored", Severity.NOTE, self.source, message, "", Origin(self.source)))
         return Documents(tuple(self.objects), _gathered(self.findings))
 
 
 def _not_used(rule: str, subject: str, message: str, advice: str, origin: Origin | None) -> Finding:
     """Return the finding about a document without which all answers are given."""
-    return Finding(rule, Severity.WARNING, subject, f"{message}; it counts as absent", advice, origin)
+    return Finding(rule, Severity.WARNING, subject, f"{message}; dra-lab ignores it", advice, origin)
 
 
 def _gathered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -179,7 +179,7 @@ def decode_documents(text: str | bytes, source: str = "") -> Documents:
         reader.document(document.value, Origin(source, document.number, line=document.line()))
     if errors and not reader.objects:
         raise errors[0]
-    rest = "The other documents are read; correct this one."
+    rest = "dra-lab read the other documents; correct this one."
     for told in errors:
         reader.findings.append(_not_used("document-broken", "document", told.message, rest, told.origin))
     return reader.done()
@@ -287,7 +287,7 @@ def _json_values(data: bytes, source: str) -> Iterator[Any]:
         if len(lines) > 1 and isinstance(error, msgspec.DecodeError):
             yield from _json_lines(lines, source, error)
             return
-        raise ManifestError(f"this is no valid JSON: {_why(error)}", origin=Origin(source)) from None
+        raise ManifestError(f"this is not valid JSON: {_why(error)}", origin=Origin(source)) from None
     yield from value if isinstance(value, list) else [value]
 
 
@@ -301,7 +301,7 @@ def _json_lines(lines: Iterable[bytes], source: str, whole: Exception) -> Iterat
         try:
             values.append(from_json(line, Any))
         except (msgspec.DecodeError, RecursionError):
-            raise ManifestError(f"this is no valid JSON: {whole}", origin=Origin(source)) from None
+            raise ManifestError(f"this is not valid JSON: {whole}", origin=Origin(source)) from None
     yield from values
 
 

@@ -44,7 +44,9 @@ def decode_drawing(text: str, source: str = "") -> Drawing:
     if not documents:
         return Drawing()
     if len(documents) > 1:
-        raise SketchError("a drawing's file holds one document", origin=Origin(source, 2, line=documents[1].line()))
+        raise SketchError(
+            "the file of a drawing contains one document", origin=Origin(source, 2, line=documents[1].line())
+        )
     return drawing_of(documents[0].value, source, documents[0].line)
 
 
@@ -52,7 +54,7 @@ def drawing_of(value: Any, source: str, line: Any = None) -> Drawing:
     """Return the drawing of a plain document. `line` maps a path to a line, where the text is known."""
     origin = Origin(source, line=line() if line else 0)
     if not is_drawing(value):
-        raise SketchError("this is no drawing (kind: Drawing)", origin=origin)
+        raise SketchError("this is not a drawing (kind: Drawing)", origin=origin)
     _check_version(value, source, line)
     try:
         drawing = convert({**value, "apiVersion": DRAWING_VERSION}, Drawing, origin)
@@ -85,7 +87,7 @@ def _check_version(value: dict[str, Any], source: str, line: Any) -> None:
             raise SketchError(f"{FIRST_VERSION} has no field {name!r}; write {DRAWING_VERSION}", origin=place)
     elif version != DRAWING_VERSION:
         known = f"{DRAWING_VERSION} and {FIRST_VERSION}"
-        message = f"apiVersion {version!r} of the drawing is not known; this dra_lab reads {known}"
+        message = f"apiVersion {version!r} of the drawing is not supported; this dra-lab reads {known}"
         raise SketchError(message, origin=Origin(source, line=line() if line else 0))
 
 
@@ -116,7 +118,7 @@ def _check_editing(drawing: Drawing) -> None:
 
 def _check_kept(kept: Kept, before: Sequence[Kept]) -> None:
     if not kept.name or any(kept.name == other.name for other in before):
-        raise SketchError(f"there are two kept plans {kept.name!r}" if kept.name else "a kept plan needs a name")
+        raise SketchError(f"two kept plans are named {kept.name!r}" if kept.name else "a kept plan needs a name")
     check_sketch(kept.sketch)
     check_pods(kept.workloads)
     for layer in kept.layers:

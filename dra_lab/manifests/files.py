@@ -55,7 +55,7 @@ def read_bytes(path: Path, limit: int, *, pipes: bool = False) -> bytes:
         if not stat.S_ISFIFO(info.st_mode):
             raise SourceError(f"{str(path)!r} is a device or socket; give a file")
         if not pipes:
-            raise SourceError(f"{str(path)!r} is a pipe, and it is read more than once; save it in a file")
+            raise SourceError(f"{str(path)!r} is a pipe, and dra-lab reads the file more than once; save it in a file")
         return _pipe_bytes(path, limit)
     except OSError as error:
         raise SourceError(f"{str(path)!r} cannot be read: {error.strerror or error}") from None

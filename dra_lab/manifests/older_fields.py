@@ -41,20 +41,20 @@ def older_fields(document: Mapping[str, Any]) -> tuple[OlderField, ...]:
 
 def _rows(document: Mapping[str, Any], kind: str, version: str) -> Iterator[OlderField]:
     if kind in ("PodSchedulingContext", "PodScheduling"):
-        message = f"{kind} is gone since Kubernetes 1.32: kube-scheduler allocates devices itself"
+        message = f"Kubernetes 1.32 removed {kind}; kube-scheduler allocates devices itself"
         yield OlderField("kind", message, "Remove the object.")
         return
     if kind == "ResourceSlice":
-        message = f"no release since Kubernetes 1.32 reads slices in {version}"
+        message = f"Kubernetes 1.32 and later do not read slices in {version}"
         yield OlderField("apiVersion", message, "Update the driver: it publishes its slices itself.")
         return
     gone = "1.31" if version != "v1alpha3" else "1.34"
-    message = f"Kubernetes has no {GROUP}/{version} {kind} since {gone}"
+    message = f"Kubernetes {gone} removed {GROUP}/{version} {kind}"
     yield OlderField("apiVersion", message, f"Write apiVersion: {GROUP}/v1.")
     if kind not in KIND_VERSIONS:
         now = _NOW.get(kind)
         known = f"Kinds are: {', '.join(sorted(KIND_VERSIONS))}."
-        yield OlderField("kind", f"the kind {kind} is gone", f"Write {now}." if now else known)
+        yield OlderField("kind", f"the kind {kind} no longer exists", f"Write {now}." if now else known)
     if kind in _ROOTS:
         yield from _claim(_mapping(document, *_ROOTS[kind].split(".")), _ROOTS[kind])
     elif kind == "ResourceClass":
@@ -82,7 +82,7 @@ def _claim(spec: Mapping[str, Any], root: str) -> Iterator[OlderField]:
         yield OlderField(f"{root}.parametersRef", message, advice)
     if "allocationMode" in spec:
         message = f"a claim has no allocationMode {spec['allocationMode']!r}: devices are allocated with the pod"
-        advice = f"Remove it. ({request}.exactly.allocationMode says something else: ExactCount or All.)"
+        advice = f"Remove it. {request}.exactly.allocationMode means something else: ExactCount or All."
         yield OlderField(f"{root}.allocationMode", message, advice)
     if "controller" in spec:
         message = f"a claim has no controller {spec['controller']!r}: kube-scheduler allocates devices itself"
@@ -107,15 +107,15 @@ def _resource_class(document: Mapping[str, Any]) -> Iterator[OlderField]:
         advice = "Write its choices as spec.selectors, its settings as spec.config[0].opaque."
         yield OlderField("parametersRef", message, advice)
     if "structuredParameters" in document:
-        message = "structuredParameters is gone: every claim has structured parameters"
+        message = "structuredParameters no longer exists, because every claim has structured parameters"
         yield OlderField("structuredParameters", message, "Remove it.")
     yield from _suitable_nodes(document, "")
 
 
 def _suitable_nodes(spec: Mapping[str, Any], root: str) -> Iterator[OlderField]:
     if "suitableNodes" in spec:
-        message = "a DeviceClass chooses no nodes any more (suitableNodes)"
-        advice = "Remove it; where it matters, write the node affinity into the pods."
+        message = "a DeviceClass no longer chooses nodes (suitableNodes)"
+        advice = "Remove it. If the choice of nodes matters, add node affinity to the pods."
         yield OlderField(f"{root}suitableNodes", message, advice)
 
 
@@ -130,10 +130,13 @@ def _parameters(document: Mapping[str, Any]) -> Iterator[OlderField]:
         if field in words:
             yield OlderField(field, f"{field} is part of {where} now", f"Write it there as {words[field]}.")
         elif field == "shareable":
-            message = f"shareable {value!r} is gone: pods share a ResourceClaim that they name (resourceClaimName)"
+            message = (
+                f"shareable {value!r} no longer exists, because pods share a ResourceClaim that they name "
+                "(resourceClaimName)"
+            )
             yield OlderField(field, message, "Remove it.")
         elif field == "generatedFrom":
-            yield OlderField(field, f"generatedFrom ({_reference(value)}) is gone", "Remove it.")
+            yield OlderField(field, f"generatedFrom ({_reference(value)}) no longer exists", "Remove it.")
 
 
 def _reference(value: object) -> str:

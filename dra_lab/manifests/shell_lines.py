@@ -31,7 +31,7 @@ def shell_lines(text: str) -> tuple[tuple[int, str], ...]:
 
 def shell_message(lines: tuple[tuple[int, str], ...]) -> str:
     """Return the sentence that names these lines and says to remove them."""
-    first = f"line {lines[0][0]} belongs to a terminal and is not YAML or JSON: {lines[0][1]!r}"
+    first = f"line {lines[0][0]} was copied from a terminal and is not YAML or JSON: {lines[0][1]!r}"
     if len(lines) == 1:
         return f"{first}; remove this line"
     others = ", ".join(str(number) for number, _ in lines[1:6]) + (" ..." if len(lines) > 6 else "")

@@ -48,7 +48,7 @@ def decode_strict(
 def decode_strict_json(text: str | bytes, source: str = "") -> tuple[Any, tuple[FieldError, ...]]:
     """Return the value of a JSON text and the keys that stand twice in one object (the last one wins).
 
-    Raises ManifestError when the text is no JSON.
+    Raises ManifestError when the text is not JSON.
     """
     repeated: list[FieldError] = []
 
@@ -57,16 +57,16 @@ def decode_strict_json(text: str | bytes, source: str = "") -> tuple[Any, tuple[
         if len(value) < len(pairs):
             names = [name for name, _ in pairs]
             twice = sorted({name for name in names if names.count(name) > 1})
-            repeated.extend(FieldError(name, "stands twice in one object") for name in twice)
+            repeated.extend(FieldError(name, "appears twice in one object") for name in twice)
         return value
 
     def no_constant(name: str) -> Any:
-        raise ValueError(f"{name} is no JSON")
+        raise ValueError(f"{name} is not JSON")
 
     try:
         value = json.loads(text, object_pairs_hook=once, parse_constant=no_constant)
     except (ValueError, RecursionError) as error:
-        raise ManifestError(f"this is no valid JSON: {error}", origin=Origin(source)) from None
+        raise ManifestError(f"this is not valid JSON: {error}", origin=Origin(source)) from None
     return value, tuple(repeated)
 
 

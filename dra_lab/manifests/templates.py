@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-NO_MANIFEST = "this is a template with variables ({{ }} or ${ }), and not a manifest"
-RENDER = "Give what `helm template` prints, or fill in its variables."
+NO_MANIFEST = "this is a template with variables ({{ }} or ${ }), not a manifest"
+RENDER = "Give the output of `helm template`, or replace its variables."
 
 _MARK = re.compile(r"\{\{|\$[{(]?[A-Za-z_]")
 """`{{ .Values.name }}` of Helm, `${NAME}`, `$(NAME)` and `$NAME` of envsubst and kustomize."""

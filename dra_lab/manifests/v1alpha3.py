@@ -22,7 +22,7 @@ def upgrade(document: Mapping[str, Any]) -> dict[str, Any]:
     told = [name for name in _UNTIL_1_34 if isinstance(selector, Mapping) and selector.get(name)]
     if told:
         raise ManifestError(
-            f"spec.deviceSelector has {' and '.join(told)}, which DeviceTaintRule had until Kubernetes 1.34 and which "
-            "is not read: the rule puts its taint on no device here"
+            f"spec.deviceSelector has {' and '.join(told)}, which DeviceTaintRule had only up to Kubernetes 1.34, "
+            "so dra-lab adds the taint of this rule to no device"
         )
     return dict(document)

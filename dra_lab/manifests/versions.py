@@ -73,5 +73,5 @@ def _version(document: Mapping[str, Any], api_version: str) -> str:
     version = short_version(api_version, kind)
     if not version:
         known = ", ".join(f"{GROUP}/{name}" for name in KIND_VERSIONS.get(kind, ())) or "none"
-        raise ManifestError(f"{kind} in apiVersion {api_version!r} is not known; known versions: {known}")
+        raise ManifestError(f"{kind} in apiVersion {api_version!r} is not supported; supported versions: {known}")
     return version

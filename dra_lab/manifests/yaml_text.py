@@ -170,9 +170,9 @@ def _documents(
         parts = (getattr(error, "context", ""), getattr(error, "problem", ""))
         problem = " ".join(part for part in parts if part) if mark else str(error)
         if mark and "".join(text.split("\n")[mark.line : mark.line + 1])[mark.column :].startswith("\t"):
-            problem = "a tab stands where a value or an indentation is expected; YAML is indented by spaces"
+            problem = "a tab is in the place of a value or an indentation; indent YAML with spaces"
         place = Origin(source, before + number, line=above + mark.line + 1 if mark else 0)
-        why = f"{NO_MANIFEST}. {RENDER}" if is_template(text) else f"this is no valid YAML: {problem}"
+        why = f"{NO_MANIFEST}. {RENDER}" if is_template(text) else f"this is not valid YAML: {problem}"
         raise ManifestError(why, origin=place) from None
     finally:
         if loader is not None:
@@ -255,7 +255,7 @@ def _check_size(root: Any, source: str, number: int, above: int) -> None:
 
 def _refuse(why: str, source: str, number: int, above: int, node: Any) -> None:
     place = Origin(source, number, line=above + node.start_mark.line + 1)
-    raise ManifestError(f"this YAML is refused: {why}", origin=place)
+    raise ManifestError(f"dra-lab refuses this YAML: {why}", origin=place)
 
 
 def _children(node: Any) -> list[Any]:

@@ -56,8 +56,8 @@ class Judge:
             if pool.invalid or not pool.complete:
                 state = f"invalid: {pool.invalid}" if pool.invalid else "incomplete"
                 raise AttemptAborted(
-                    f"claim {need.claim_name}, request {need.reference}: it asks for all devices, but the pool "
-                    f"{pool.driver}/{pool.name} is {state}; wait for its driver, or ask for a count"
+                    f"claim {need.claim_name}, request {need.reference}: it requests all devices, but the pool "
+                    f"{pool.driver}/{pool.name} is {state}; wait for its driver, or request a count"
                 )
         left_out = (REJECTED, FULL) if self._gates.defects else (REJECTED,)
         wanted = range(len(self._candidates))
@@ -89,10 +89,10 @@ class Judge:
                 candidate.device, need.capacity, fractional=gates.fractional_range, defects=gates.defects
             )
             if use is None:
-                return self._reject(need, candidate, Check.CAPACITY, "it cannot give what is asked for")
+                return self._reject(need, candidate, Check.CAPACITY, "it cannot provide the requested capacity")
             need.uses[candidate.index] = use
             if not capacity_left(candidate.device, use):
-                return self._reject(need, candidate, Check.CAPACITY, "it has less than is asked for")
+                return self._reject(need, candidate, Check.CAPACITY, "it has less than the request asks for")
             if not capacity_left(candidate.device, use, candidate.consumed):
                 self._reject(need, candidate, Check.CAPACITY, "too little is left")
                 return FULL

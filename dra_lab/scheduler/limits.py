@@ -86,13 +86,13 @@ class Limits:
         if self._cancel is not None and self._cancel.is_set():
             raise Cancelled(f"cancelled after {self.steps} steps of the scheduler's search")
         if self.steps >= self._step_limit:
-            raise SearchStopped(f"stopped after {self.steps} steps; raise step_limit to search on")
+            raise SearchStopped(f"stopped after {self.steps} steps; raise step_limit to continue")
         if self.cost >= self._cost_limit:
             seconds = f"{self._cost_limit / 1e9:g} s"
             raise SearchStopped(f"stopped after {self.steps} steps; kube-scheduler needs more than {seconds} for it")
         if time.monotonic() > self._deadline:
             seconds = f"{self._time_limit:g} s"
-            raise SearchStopped(f"stopped after {self.steps} steps and {seconds}; raise time_limit to search on")
+            raise SearchStopped(f"stopped after {self.steps} steps and {seconds}; raise time_limit to continue")
         if self._tell is not None:
             self._tell(self.steps)
         self._check_at = min(self.steps + _CLOCK_EVERY, self._step_limit)

@@ -47,7 +47,7 @@ def read_case(case: Mapping[str, Any]) -> RecordedCase:
     try:
         return from_builtins(case, RecordedCase)
     except msgspec.ValidationError as error:
-        raise ManifestError(f"this is no recorded allocation case: {error}") from error
+        raise ManifestError(f"this is not a recorded allocation case: {error}") from error
 
 
 def replay_allocation(

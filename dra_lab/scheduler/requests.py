@@ -96,8 +96,8 @@ def check_size(needs: ClaimNeeds) -> None:
     least = sum(min(need.count for need in request) for request in needs.requests)
     if least > MAX_DEVICES:
         raise AttemptAborted(
-            f"claim {needs.label}: it asks for at least {least} devices, more than the {MAX_DEVICES} that a claim can "
-            "be given; split it into several claims"
+            f"claim {needs.label}: it requests at least {least} devices, but a claim can contain at most "
+            f"{MAX_DEVICES}; split it into several claims"
         )
 
 
@@ -145,7 +145,7 @@ def _need(
 
 def _check_part(part: ExactDeviceRequest | DeviceSubRequest, where: str, gates: Gates) -> None:
     if part.capacity is not None and not gates.consumable_capacity:
-        raise AttemptAborted(f"{where}: it asks for capacity, but the gate DRAConsumableCapacity is off")
+        raise AttemptAborted(f"{where}: it requests capacity, but the gate DRAConsumableCapacity is off")
     if _admin_access(part) is not None and not gates.admin_access:
         raise AttemptAborted(f"{where}: it sets adminAccess, but the gate DRAAdminAccess is off")
     if part.allocation_mode not in ("", EXACT_COUNT, ALL):

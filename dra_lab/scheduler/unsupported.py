@@ -35,6 +35,6 @@ def check_supported(view: NodeView, claims: Sequence[ResourceClaim], release: Ku
 def _refusal(feature: str, where: str, release: KubernetesRelease) -> UnsupportedFeature:
     return UnsupportedFeature(
         feature,
-        f"{where} uses {feature}, whose rule the scheduler's search does not know yet; leave the field out, or plan "
-        f"for a release with the gate off (now {release})",
+        f"{where} uses {feature}, which dra-lab cannot simulate yet; remove the field, or plan for a release in "
+        f"which the gate is off (now {release})",
     )

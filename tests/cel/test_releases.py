@@ -27,7 +27,7 @@ def test_what_a_release_refuses_is_named_with_the_release_that_takes_it():
     """The message is for a person whose cluster is older than the selector."""
     assert unknown_in(KubernetesRelease("1.35"), "[2].sort() == [2]") == ()
     (why,) = unknown_in(KubernetesRelease("1.34"), "[2].sort() == [2].sort()")
-    assert why == "`sort` is taken in new selectors from Kubernetes 1.35 on, not in 1.34"
+    assert why == "`sort` works in new selectors from Kubernetes 1.35 on, not in 1.34"
 
 
 def test_an_option_is_taken_where_its_gate_is_on():

@@ -110,7 +110,7 @@ def test_a_compile_error_points_at_the_offset_in_the_text():
 @pytest.mark.parametrize(
     ("expression", "says"),
     [
-        ('device.attributes["gpu.nvidia.com"].nosuch == 1', "guard with has("),
+        ('device.attributes["gpu.nvidia.com"].nosuch == 1', "guard it with has("),
         ('device.attributes["gpu.nvidia.com"].memory == 1', 'device.capacity["gpu.nvidia.com"].memory'),
         ('device.attributes["gpu.nvidia.com"].pcieRoot == ""', 'device.attributes["resource.kubernetes.io"].pcieRoot'),
         ('device.attributes["gpu.nvidia.com"].productName < 1', "gpu-0"),

@@ -16,7 +16,7 @@ GPU = request("gpu", "gpu")
 BROKEN = {
     "incomplete": (POOL, POOL.replace("Count: 1", "Count: 2"), "kube-scheduler does not use its devices"),
     "invalid": ("- {name: d}\n", "- {name: d}\n  - {name: d}\n", "kube-scheduler does not use its devices"),
-    "unreadable": ("devices:\n  - {name: d}\n", "devices: none\n", "it counts as absent"),
+    "unreadable": ("devices:\n  - {name: d}\n", "devices: none\n", "dra-lab ignores it"),
     "refused": ("{name: d}", "{name: d, attributes: {a: {}}}", "it is used here as written"),
 }
 """Ways to break a slice: what is written in place of what, and the reason that is given with the warning."""

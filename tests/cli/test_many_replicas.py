@@ -49,4 +49,4 @@ def test_more_replicas_than_the_api_accepts_are_an_error(files, capsys, count):
     workload, _ = files(count)
     assert main(["check", "sample:eks-p4d", workload]) == 1
     printed = capsys.readouterr()
-    assert "is no whole number from 0 to 2147483647" in printed.out + printed.err
+    assert "is not a whole number from 0 to 2147483647" in printed.out + printed.err

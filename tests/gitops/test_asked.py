@@ -80,7 +80,7 @@ def test_a_pod_goes_only_where_its_own_words_let_it(read, cluster):
 
 def test_a_claim_that_is_nowhere_is_told_with_what_to_give(read):
     """Without its template a pod cannot be planned."""
-    with pytest.raises(DraLabError, match=r"ResourceClaimTemplate 'b'.*Give the file in which it stands"):
+    with pytest.raises(DraLabError, match=r"ResourceClaimTemplate 'b'.*Give the file that contains it"):
         read(gpus("a", 1), train("a", "b"))
 
 

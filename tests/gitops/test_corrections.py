@@ -294,7 +294,7 @@ def test_a_class_in_a_file_beside_it_is_not_replaced(tmp_path, capsys, place):
     own.write_text(OWN_CLASS)
     main(["check", "sample:eks-p4d", str(claim), "--fix"])
     assert "deviceClassName: nvidia-gpu" in claim.read_text()
-    assert f"{own} has it; give that file as well." in capsys.readouterr().out
+    assert f"{own} contains it; give that file as well." in capsys.readouterr().out
 
 
 ASKED = """\

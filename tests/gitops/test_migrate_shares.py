@@ -113,21 +113,21 @@ def test_a_percentage_of_devices_of_several_sizes_is_left(tmp_path):
     other = changed(first, spec=changed(first.spec, devices=(small, *others)))
     cluster = replace(HAMI, slices=(other, *rest))
     found = _migrated(tmp_path, _pod({**GPU, "nvidia.com/gpumem-percentage": 50}), cluster)
-    assert "do not tell how much that is" in _left(found)
+    assert "do not publish how much they have" in _left(found)
 
 
 @pytest.mark.parametrize(
     ("value", "cluster", "release", "why"),
     [
         (_pod(SHARE), WITHOUT, RELEASE, f"no node of this cluster has the driver {DRIVER}"),
-        (_pod(SHARE), None, RELEASE, "only a claim of the driver"),
+        (_pod(SHARE), None, RELEASE, "only a claim for the driver"),
         (_pod(SHARE), HAMI, KubernetesRelease("1.34"), "DRAConsumableCapacity is off"),
         (_pod(SHARE, annotations={"nvidia.com/vgpu-mode": "mig"}), HAMI, RELEASE, "vgpu-mode: mig"),
         (_pod({**SHARE, "nvidia.com/gpucores": 120}), HAMI, RELEASE, "more than the 100"),
-        (_pod({**SHARE, "nvidia.com/gpumem": "much"}), HAMI, RELEASE, "a whole number only"),
+        (_pod({**SHARE, "nvidia.com/gpumem": "much"}), HAMI, RELEASE, "only a whole number"),
         (_pod({**SHARE, "nvidia.com/gpu": "$GPUS"}), HAMI, RELEASE, "a variable"),
         (_pod({**SHARE, "nvidia.com/priority": 1}), HAMI, RELEASE, "HAMi's priority"),
-        (_pod(SHARE, init={**SHARE, "nvidia.com/gpumem": 9000}), HAMI, RELEASE, "an init container asks for a share"),
+        (_pod(SHARE, init={**SHARE, "nvidia.com/gpumem": 9000}), HAMI, RELEASE, "an init container requests a share"),
         (_pod({"nvidia.com/gpu.shared": 1}), HAMI, RELEASE, "a time slice"),
         (_pod({"nvidia.com/mig-1g.5gb.shared": 1}), HAMI, RELEASE, "a time slice of a MIG partition"),
         (_pod({"gpu.intel.com/i915": 1, "gpu.intel.com/millicores": 500}), HAMI, RELEASE, "a part of an Intel GPU"),
@@ -140,13 +140,13 @@ def test_a_percentage_of_devices_of_several_sizes_is_left(tmp_path):
             _pod({"nvidia.com/gpu": 1}, nodeSelector={"nvidia.com/gpu.product": "T4-SHARED"}),
             HAMI,
             RELEASE,
-            "no whole GPU",
+            "not a whole GPU",
         ),
         (
             _pod({"nvidia.com/gpu": 1}, nodeSelector={"cloud.google.com/gke-gpu-partition-size": "1g.5gb"}),
             HAMI,
             RELEASE,
-            "no whole GPU",
+            "not a whole GPU",
         ),
     ],
 )
@@ -203,7 +203,7 @@ def test_a_kept_name_serves_no_share(tmp_path):
     """A resource name carries no amount, so that a class for it would give out whole GPUs."""
     manifests = read_manifests([write(tmp_path, pod=yaml.safe_dump(_pod(SHARE)))])
     found = keep_names(manifests, HAMI, RELEASE)
-    assert "only a claim of the driver" in _left(found)
+    assert "only a claim for the driver" in _left(found)
 
 
 def test_what_is_asked_outside_a_pod_template_is_told(tmp_path):
@@ -255,7 +255,7 @@ def test_a_manifest_in_a_config_map_is_told(tmp_path):
     """Text is not changed, and not passed over silently either."""
     data = {"job.yaml": yaml.safe_dump(_pod({"amd.com/gpu": 8})), "other": "amd.com/gpu: 8"}
     found = _migrated(tmp_path, {"kind": "ConfigMap", "metadata": {"name": "c"}, "data": data})
-    assert "amd.com/gpu is left as it is: data['job.yaml']" in _left(found)
+    assert "amd.com/gpu is not migrated, because data['job.yaml']" in _left(found)
 
 
 def test_comments_above_the_first_document_stay(tmp_path):

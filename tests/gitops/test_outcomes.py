@@ -112,7 +112,7 @@ def test_the_first_line_counts_the_objects_of_each_outcome(tmp_path):
     none = DEPLOYMENT.replace("resourceClaimTemplateName: pair", "resourceClaimTemplateName: none")
     review = reviewed(tmp_path, a=TEMPLATE, b=MANY, c=none.replace("name: train", "name: c"), d=CONFIG, e=WEB)
     assert review_text(review).splitlines()[0] == (
-        "3 objects: 1 valid and fitting, 1 not valid or not fitting, 1 not checked; 2 objects ask for no devices."
+        "3 objects: 1 valid and fitting, 1 not valid or not fitting, 1 not checked; 2 objects request no devices."
     )
 
 
@@ -238,7 +238,7 @@ def test_a_template_that_a_controller_makes_is_named_with_its_maker(tmp_path):
     review = reviewed(tmp_path, domain=DOMAIN, work=DEPLOYMENT)
     (item,) = review.objects
     assert item.outcome is Fit.NOT_CHECKED
-    assert "ResourceClaimTemplate 'pair' is made by the controller of ComputeDomain/fabric" in item.reason
+    assert "ResourceClaimTemplate 'pair' comes from the controller of ComputeDomain/fabric" in item.reason
 
 
 def test_the_old_spelling_of_a_pods_claim_says_what_to_write(tmp_path):
@@ -246,7 +246,7 @@ def test_the_old_spelling_of_a_pods_claim_says_what_to_write(tmp_path):
     old = "        source: {resourceClaimTemplateName: pair}\n"
     work = DEPLOYMENT.replace("        resourceClaimTemplateName: pair\n", old)
     (finding,) = reviewed(tmp_path, claim=TEMPLATE, work=work).errors
-    assert "write resourceClaimTemplateName: pair in its place" in finding.message
+    assert "write resourceClaimTemplateName: pair instead" in finding.message
     assert "Did you mean resourceClaimTemplateName?" in finding.advice
 
 

@@ -55,7 +55,7 @@ def test_a_drawing_reads_back_as_it_was_written(drawing):
     ("text", "words"),
     [
         ("kind: Drawing\napiVersion: dra-lab/v9\n", "v9"),
-        ("kind: Pod\n", "no drawing"),
+        ("kind: Pod\n", "not a drawing"),
         ("apiVersion: dra-lab/v1\nkind: Drawing\nsketch:\n  requests: 3\n", r"p\.yaml:4, sketch\.requests"),
         ("apiVersion: dra-lab/v1\nkind: Drawing\nsketch:\n  color: red\n", "unknown field 'color'"),
         ("a: [", "YAML"),

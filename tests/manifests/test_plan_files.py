@@ -96,7 +96,7 @@ POD = "- pod: a\n  claims:\n  - name: c\n"
         (f"{HEAD}layers:\n- change: drian\n  subject: n\n", r"p\.yaml:4, layers\[0\].*did you mean 'drain'"),
         (f"{HEAD}layers:\n- change: add\n  subject: n\n  count: 99999999\n", "give 1 to 10,000"),
         (f"{HEAD}layers:\n- change: release\n  subject: '9.9'\n", r"layers\[0\].*use one of"),
-        (f"{HEAD}kept:\n- name: a\n- name: a\n", r"p\.yaml:5, kept\[1\].*two kept plans 'a'"),
+        (f"{HEAD}kept:\n- name: a\n- name: a\n", r"p\.yaml:5, kept\[1\].*two kept plans are named 'a'"),
         (f"{HEAD}kept:\n- name: ''\n", "needs a name"),
         (f"{HEAD}kept:\n- name: a\n  layers:\n  - change: nope\n", r"kept\[0\]: there is no change 'nope'"),
         (f"{HEAD}view: [1]\n", r"p\.yaml:3, view"),

@@ -156,6 +156,6 @@ def test_a_taint_rule_that_selects_as_until_1_34_is_refused(members):
     }
     found = decode_documents(json.dumps(rule).encode(), "a.json")
     assert [finding.rule for finding in found.findings] == ["document-broken"]
-    assert "puts its taint on no device" in found.findings[0].message
+    assert "adds the taint of this rule to no device" in found.findings[0].message
     none = {**rule, "spec": {**spec, "deviceSelector": {"driver": "d", "deviceClassName": None}}}
     assert len(decode_documents(json.dumps(none).encode(), "a.json").objects) == 1

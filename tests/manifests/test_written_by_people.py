@@ -76,7 +76,7 @@ def test_a_line_of_a_terminal_is_named(prompt, between, tmp_path):
         told.append((error.message, error.origin.line))
     assert len(told) == 2
     for message, line in told:
-        assert message.startswith("line 1 belongs to a terminal")
+        assert message.startswith("line 1 was copied from a terminal")
         assert repr(prompt[:60])[1:-1] in message
         assert "remove this line" in message
         assert line == 1
@@ -117,7 +117,7 @@ def test_kyaml_is_validated_with_its_lines():
 def test_broken_json_is_told_as_json():
     """A text that begins as JSON and is not YAML in flow style either is reported as broken JSON."""
     for read in (decode_documents, check_text):
-        with pytest.raises(ManifestError, match="no valid JSON"):
+        with pytest.raises(ManifestError, match="not valid JSON"):
             read('{"kind": "List", "items": [}')
 
 

@@ -59,7 +59,7 @@ def test_a_document_beside_the_claim_is_refused_with_its_line(session):
     [
         ("count: 1", "count: many", "count", "count: many"),
         ("deviceClassName", "deviceClas", "unknown field 'deviceClas'; did you mean 'deviceClassName'", "deviceClas:"),
-        ("  spec:\n", "  spec: [\n", "no valid YAML", ""),
+        ("  spec:\n", "  spec: [\n", "not valid YAML", ""),
         ("kind: ResourceClaimTemplate", "kind: Pod", "keep one", ""),
         ("allocationMode: ExactCount", "allocationMode: Some", "allocationMode", "allocationMode: Some"),
     ],

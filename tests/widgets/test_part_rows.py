@@ -80,7 +80,7 @@ def test_an_empty_text_removes_the_entry():
 
 
 @pytest.mark.parametrize(
-    ("text", "words"), [("a: [", "no valid YAML"), ("- 1", "one YAML or JSON object"), ("a", "object")]
+    ("text", "words"), [("a: [", "not valid YAML"), ("- 1", "one YAML or JSON object"), ("a", "object")]
 )
 def test_parameters_that_are_no_object_are_refused(text, words):
     with pytest.raises(ManifestError, match=words):
