@@ -14,6 +14,8 @@ from dra_lab.cli.options import (
     add_planning,
     cluster_of,
     findings_of,
+    layers_json,
+    layers_said,
     session_of,
     status_of,
 )
@@ -38,7 +40,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_planning(parser)
     parser.add_argument("--file", type=Path, required=True, metavar="FILE", help="the file to write: .svg or .html")
     add_output(parser)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, layers=())
 
 
 def run(options: argparse.Namespace) -> int:
@@ -72,9 +74,10 @@ def _drawn(options: argparse.Namespace, plan: Plan | None, findings: Sequence[Fi
     file = str(options.file)
     if options.format == "json":
         drawn = answer_json("Picture", "fits") if plan is None else plan_json(replace(plan, findings=tuple(findings)))
-        print_json({**drawn, "kind": "Picture", "file": file})
+        print_json({**drawn, "kind": "Picture", "file": file} | layers_json(options))
     else:
         parts: list[Part] = [] if plan is None else [Sentence(answer_sentence(plan))]
-        print_parts([*parts, Words(f"Picture: {file}")], "" if plan is None else pod_outcome(plan))
+        parts = [*layers_said(options, parts), Words(f"Picture: {file}")]
+        print_parts(parts, "" if plan is None else pod_outcome(plan))
     print_findings(options, findings)
     return FITS if plan is None else status_of(plan)

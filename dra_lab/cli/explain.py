@@ -50,8 +50,6 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pod", default="", metavar="NAME", help=POD_HELP)
     parser.add_argument("--device", default="", metavar="ID", help="why this device: driver/pool/device, or its name")
     parser.add_argument("--step", action="store_true", help="show kube-scheduler's search on the node step by step")
-    text = "trace counts and selectors only, as if the claim had no links"
-    parser.add_argument("--no-links", action="store_true", help=text)
     add_planning(parser)
     add_what_if(parser)
     add_output(parser, all_of_it="print all of the answer: every request's devices, and every step of the search")
@@ -101,7 +99,7 @@ def _planned(options: argparse.Namespace) -> tuple[Plan, Cluster, Iterable[Findi
 def _trace(plan: Plan, options: argparse.Namespace) -> Trace[FirstFit] | None:
     """Return kube-scheduler's search, None where the claim or the cluster gives none. Raises InputError if needed."""
     try:
-        return plan.trace(options.node, links=not options.no_links)
+        return plan.trace(options.node)
     except (InputError, UnsupportedFeature):
         if options.step or options.device:
             raise

@@ -42,7 +42,8 @@ _PLAN_FILES = """\
                      an example drawing of a shipped sample (dra-lab samples lists them)
 
 Only a plan file can contain preferences and one-to-one links. Commands use its node,
-release and goals; the options --node, --release and --goals come first."""
+release, goals and what-if changes. The options --node, --release and --goals come first,
+and --add, --drain, --without and --idle replace all of its what-if changes."""
 
 _OUTPUT = """\
 Results go to standard output, findings and progress to standard error.

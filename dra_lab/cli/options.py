@@ -18,6 +18,7 @@ from dra_lab.model.sketch import Drawing
 from dra_lab.planner.waiting import SAID
 
 if TYPE_CHECKING:
+    from dra_lab.model.layers import Layer
     from dra_lab.words.document import Part
 
 CLUSTER_HELP = "sample:NAME, context:NAME, a file or folder, or - (see dra-lab help clusters)"
@@ -96,13 +97,24 @@ def layers_said(options: argparse.Namespace, parts: Iterable[Part]) -> Iterator[
 
     for number, part in enumerate(parts):
         yield part
-        if not number and options.layers:
-            yield Words(f"What if: {'; '.join(layer.words for layer in options.layers)}.")
+        layers = layers_of(options)
+        if not number and layers:
+            where = "" if options.layers else f", from {' and '.join(_plan_files(options))}"
+            yield Words(f"What if{where}: {'; '.join(layer.words for layer in layers)}.")
 
 
 def layers_json(options: argparse.Namespace) -> dict[str, Any]:
     """Return the field of an answer with the what-if changes of the command."""
-    return {"layers": [{"option": str(layer), "words": layer.words} for layer in options.layers]}
+    return {"layers": [{"option": str(layer), "words": layer.words} for layer in layers_of(options)]}
+
+
+def layers_of(options: argparse.Namespace) -> tuple[Layer, ...]:
+    """Return the what-if changes of a command: its options, else those of its plan files.
+
+    Raises InputError where the plan files differ.
+    """
+    layers: tuple[Layer, ...] = setting_of(options, "layers") if "layers" in options else ()
+    return layers
 
 
 def cluster_of(options: argparse.Namespace) -> Cluster:
@@ -139,10 +151,14 @@ def _read(options: argparse.Namespace) -> Cluster:
         from dra_lab.sources.foreign.loading import overlaid
 
         cluster = overlaid(cluster, options.overlay)
-    if getattr(options, "layers", ()):
-        from dra_lab.topology.layered import with_layers
+    if layers := layers_of(options):
+        from dra_lab.topology.layered import with_layers, with_possible_layers
 
-        cluster = with_layers(cluster, options.layers)
+        refused = {} if options.layers else with_possible_layers(cluster, layers).refused
+        for number, message in refused.items():
+            origin = Origin(next(iter(_plan_files(options))), path=f"layers[{number}]")
+            raise SketchError(f"{message}. Correct the lines, or remove them", origin=origin)
+        cluster = with_layers(cluster, layers)
     return cluster
 
 
@@ -182,18 +198,25 @@ def seconds(text: str) -> float:
 
 
 def setting_of(options: argparse.Namespace, name: str) -> Any:
-    """Return a command's node, release or goals: the option, else what its plan files say, "" or () where nothing does.
+    """Return a command's node, release, goals or layers: the option, else what its plan files say, "" or () for none.
 
     Raises InputError where the plan files differ.
     """
     given = getattr(options, name)
+    if given and name == "layers":
+        return given
     if given:
         return tuple(filter(None, (goal.strip() for goal in given.split(",")))) if name == "goals" else given
     said = {file: value for file, drawing in _plan_files(options).items() if (value := getattr(drawing, name))}
     if len(set(said.values())) > 1:
-        differing = "; ".join(f"{file}: {value}" for file, value in said.items())
-        raise InputError(f"the plan files differ in {name} ({differing}); give --{name}")
-    return next(iter(said.values()), () if name == "goals" else "")
+        differing = "; ".join(f"{file}: {_words(value)}" for file, value in said.items())
+        advice = "give the what-if options" if name == "layers" else f"give --{name}"
+        raise InputError(f"the plan files differ in {name} ({differing}); {advice}")
+    return next(iter(said.values()), () if name in ("goals", "layers") else "")
+
+
+def _words(value: Any) -> str:
+    return value if isinstance(value, str) else " ".join(map(str, value))
 
 
 def _plan_files(options: argparse.Namespace) -> Mapping[str, Drawing]:
@@ -201,7 +224,7 @@ def _plan_files(options: argparse.Namespace) -> Mapping[str, Drawing]:
     from dra_lab.session import read_plan_file
 
     if "drawings" not in options:
-        files = [asked.claim for asked in options.asked] if "asked" in options else [options.claim]
+        files = [asked.claim for asked in options.asked] if "asked" in options else list(filter(None, [options.claim]))
         options.drawings = {file: drawing for file in files if (drawing := read_plan_file(file)) is not None}
     drawings: Mapping[str, Drawing] = options.drawings
     return drawings
@@ -210,9 +233,17 @@ def _plan_files(options: argparse.Namespace) -> Mapping[str, Drawing]:
 def release_of(options: argparse.Namespace) -> KubernetesRelease:
     """Return the release that a command plans for, with its gates. Raises InputError for an unknown gate."""
     cluster = cluster_of(options)
-    version = setting_of(options, "release") if "claim" in options else options.release
     gates = read_gates(options.feature_gates)
-    return cluster.target_release(KubernetesRelease(version or cluster.default_release, gates))
+    return cluster.target_release(KubernetesRelease(_version(options) or cluster.default_release, gates))
+
+
+def _version(options: argparse.Namespace) -> str:
+    """Return the release that is asked for: by the option, a what-if change or a plan file; "" for none."""
+    from dra_lab.model.layers import layered_release
+
+    if options.release or "claim" not in options:
+        return str(options.release)
+    return layered_release(layers_of(options)) or str(setting_of(options, "release"))
 
 
 def node_of(options: argparse.Namespace) -> str:
@@ -253,7 +284,7 @@ def session_of(options: argparse.Namespace) -> Any:
     return Session(
         classes_beside(options.claim, cluster_of(options)),
         sketch=read_sketch(options.claim),
-        release=setting_of(options, "release"),
+        release=_version(options),
         feature_gates=read_gates(options.feature_gates),
         time_limit=getattr(options, "time_limit", None) or 60.0,
         node=node_of(options),

@@ -68,7 +68,7 @@ def trace_claims(
         with suppress(WindowEnd):
             # it ends with the window, so that no more time is needed than the first time
             search(time_limit=10 * time_limit, recorder=window)
-        counts = _counts_at(window.counts, until).plus(Counts(len(later)))
+        counts = window.counts.plus(Counts(len(later)))
         held = held_last if tail and last > recorded + 1 else window.held
         return Window((*window.rows, *later), held, counts)
 
@@ -94,12 +94,6 @@ def _held(verdict: Verdict, claims: Sequence[ResourceClaim], step: int) -> tuple
             where = claim.metadata.name, result.request
             held.append(Held(*where, 1 + sum(one[:2] == where for one in held), result.id, step))
     return tuple(held)
-
-
-def _counts_at(counts: Counts, step: int) -> Counts:
-    """Return the counts at a step, which is among candidates that are rejected one after the other."""
-    later = max(0, counts.steps - step)
-    return Counts(counts.steps - later, counts.allocated, counts.rejected - later, counts.given_back)
 
 
 def test_device(

@@ -1,7 +1,8 @@
 """The cluster, the drawing and the answers of one notebook."""
 
 from dra_lab.session.drawings import read_plan_file, read_sketch
+from dra_lab.session.modes import MODES
 from dra_lab.session.opening import EXAMPLE, EXAMPLE_CLUSTER
-from dra_lab.session.session import MODES, Session
+from dra_lab.session.session import Session
 
 __all__ = ["EXAMPLE", "EXAMPLE_CLUSTER", "MODES", "Session", "read_plan_file", "read_sketch"]

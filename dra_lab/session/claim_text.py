@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -11,28 +12,20 @@ from dra_lab.authoring.edited_claim import taken_over
 from dra_lab.authoring.names import claim_objects, object_name
 from dra_lab.authoring.read_back import sketch_of
 from dra_lab.checks.documents import check_text
-from dra_lab.errors import DraLabError, ManifestError
+from dra_lab.errors import ManifestError
 from dra_lab.findings import Origin, Severity
 from dra_lab.manifests.drawings import decode_drawing
+from dra_lab.manifests.files import expanded
 from dra_lab.manifests.yaml_text import YamlDocument, load_yaml
-from dra_lab.model.sketch import ClaimSketch, claims_of, pod_drawing
-from dra_lab.session.drawables import (
-    CLAIM_KINDS,
-    EXAMPLE,
-    Drawable,
-    Drawables,
-    decoded_claim,
-    drawables,
-    pod_claims,
-)
+from dra_lab.model.sketch import ClaimSketch, Drawing, claims_of, pod_drawing
+from dra_lab.session.drawables import CLAIM_KINDS, EXAMPLE, Drawable, decoded_claim, pod_claims
 from dra_lab.session.outputs import manifest
-from dra_lab.sources import load_cluster
+from dra_lab.sources import PREFIX, load_cluster, samples
 
 if TYPE_CHECKING:
     from dra_lab.gitops.corrections import Correction
     from dra_lab.session.session import Session
 
-_SAMPLE = "sample:"
 _BETWEEN = re.compile(r"^---\n", re.MULTILINE)
 """What stands between documents; a selector may have such a line too, but further to the right."""
 
@@ -113,34 +106,14 @@ def fixed_claim(session: Session, text: str) -> tuple[str, tuple[Correction, ...
     return corrected(text, "", session.cluster, session.release)
 
 
-def is_drawn_text(text: str) -> bool:
-    """Say whether a text is a drawing, a ResourceClaim or a ResourceClaimTemplate alone, to be opened on the canvas."""
-    try:
-        found = drawables({"": text})
-    except DraLabError:
-        return True  # one that is wrong: opening it says where
-    return found is not None
+def open_drawable(session: Session, found: Drawable, source: str = "") -> str:
+    """Show a drawing that was found in a text, as one undo step; return what is missing for it, or "".
 
-
-def open_text(session: Session, text: str, source: str = "") -> str:
-    """Make a drawing or claim, given as text, the session's drawing; return what of the text it does not show, or "".
-
-    One undo step. A claim in KYAML is shown as KYAML. What the canvas cannot show of a claim is kept and stands in its
-    YAML. The claims of a pod are one drawing. The first of several drawings is shown; the others stay in their file,
-    which is not written. Raises ManifestError or SketchError with file and line; the present drawing then stays.
+    Of a plan file all is taken, on the cluster that is loaded. Raises SketchError; the present drawing then stays.
     """
-    found = drawables({source: text})
-    if found is None or not found.found:
-        _claims_in(text)
-        raise ManifestError("there is no ResourceClaimTemplate or ResourceClaim in the text", origin=Origin(source))
-    open_drawable(session, found.found[0])
-    return _others(found, source)
-
-
-def open_drawable(session: Session, found: Drawable) -> None:
-    """Show a drawing that was found in a text, as one undo step. Raises SketchError; the present drawing then stays."""
-    session.open(found.drawing)
+    session.open(found.drawing, whole=found.is_plan)
     session.in_kyaml = found.in_kyaml
+    return _not_loaded(session, found.drawing, source or found.detail) if found.is_plan else ""
 
 
 def open_page(session: Session, drawing: str, source: str = "") -> str:
@@ -150,25 +123,34 @@ def open_page(session: Session, drawing: str, source: str = "") -> str:
     the present drawing then stays.
     """
     plan = decode_drawing(drawing, source)
-    other = plan.cluster and plan.cluster != session.cluster.name
-    cluster = load_cluster(plan.cluster) if other and plan.cluster.startswith(_SAMPLE) else None
-    session.open(plan, cluster)
-    if not other or cluster is not None:
+    other = plan.cluster and plan.cluster != session.snapshot.name
+    session.open(plan, load_cluster(plan.cluster) if other and is_shipped(plan.cluster) else None, whole=True)
+    return _not_loaded(session, plan, source or "The page")
+
+
+def cluster_to_read(session: Session, drawing: Drawing) -> str:
+    """Return the cluster that is to be read for a plan file, "" for none: a sample, or a file that is there.
+
+    A running cluster is not read without being asked for.
+    """
+    name = drawing.cluster
+    if not name or name == session.snapshot.name:
+        return ""
+    return name if is_shipped(name) or (":" not in name and expanded(Path(name)).exists()) else ""
+
+
+def is_shipped(name: str) -> bool:
+    """Say whether a cluster is a shipped sample."""
+    return any(name == f"{PREFIX}{sample.name}" for sample in samples())
+
+
+def _not_loaded(session: Session, plan: Drawing, source: str) -> str:
+    """Return that the cluster of a plan file is not the one that is loaded, "" if it is."""
+    if not plan.cluster or plan.cluster == session.snapshot.name:
         return ""
     return (
-        f"{source or 'The page'} was planned on {plan.cluster}, which is not loaded. "
-        f"Its drawing is now planned on {session.cluster.name}. Load {plan.cluster} to see the same answer"
-    )
-
-
-def _others(found: Drawables, source: str) -> str:
-    names = [one.label for one in found.found if one.is_pod or not one.drawing.sketch.claims]
-    if len(names) == 1:
-        return " ".join(found.notes)
-    where, what = source or "The text", "drawings" if any(one.is_pod for one in found.found) else "claims"
-    return (
-        f"{where} holds {len(names)} {what}, and the canvas shows one at a time: {names[0]}. Left as they are in the "
-        f"file: {', '.join(names[1:])}. Claims of one pod are one drawing if the pod is in the text"
+        f"{source[:1].upper()}{source[1:]} was planned on {plan.cluster}, which is not loaded. "
+        f"Its drawing is now planned on {session.snapshot.name}. Load {plan.cluster} to see the same answer"
     )
 
 

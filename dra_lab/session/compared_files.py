@@ -93,15 +93,9 @@ def _planned(file: str) -> Kept:
     drawing = read_plan_file(file)
     if drawing is None or not drawing.cluster:
         raise InputError(f"{file!r} names no cluster, so its drawing cannot be planned; plan it and give the JSON")
-    session = Session(
-        drawing.cluster,
-        sketch=drawing.sketch,
-        release=drawing.release,
-        node=drawing.node,
-        goals=drawing.goals,
-        drawn=False,
-    )
+    session = Session(drawing.cluster, sketch=drawing.sketch, drawn=False)
     try:
+        session.open(drawing, whole=True)
         name = session.comparing.keep(session.plan(), Path(file).name.removesuffix(PLAN_FILE))
         return session.comparing.kept(name)
     finally:

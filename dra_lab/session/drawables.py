@@ -44,6 +44,7 @@ class Drawable(Struct, frozen=True):
     """A drawing that a text holds: what it is called, where it comes from, and whether its text is KYAML.
 
     `is_pod` says that a pod uses its claims.
+    `is_plan` says that it is a plan file, with all that one says, and not a claim.
     """
 
     label: str
@@ -51,6 +52,7 @@ class Drawable(Struct, frozen=True):
     detail: str = ""
     in_kyaml: bool = False
     is_pod: bool = False
+    is_plan: bool = False
 
 
 class Drawables(Struct, frozen=True):
@@ -88,7 +90,7 @@ def drawables(texts: Mapping[str, str]) -> Drawables | None:
     for name, text, document in read:
         if is_drawing(document.value):
             drawing = drawing_of(document.value, name, document.line)
-            found.append(Drawable(drawing.sketch.name, drawing, f"plan file {name}"))
+            found.append(Drawable(drawing.sketch.name, drawing, f"plan file {name}", is_plan=True))
         elif isinstance(document.value, dict) and document.value.get("kind") in CLAIM_KINDS:
             claim = _Claim(document, name, is_kyaml(text))
             claims.setdefault(claim.key, claim)

@@ -81,10 +81,17 @@ def first_cluster(given: Given, drawing: Drawing, node: str) -> tuple[Cluster, D
             cluster = Cluster(name=drawing.cluster)
     layered = with_possible_layers(cluster, drawing.layers).cluster
     check_node(layered, node)
-    if drawing.node and not problem:
-        try:
-            check_node(layered, drawing.node)
-        except InputError as error:
-            # the node stays in the drawing, so that no answer is given for other nodes
-            problem = f"The plan file pins a node: {error.message}. Choose a node, or all nodes"
-    return cluster, drawing, problem
+    return cluster, drawing, problem or pinned_problem(layered, drawing.node)
+
+
+def pinned_problem(cluster: Cluster, node: str) -> str:
+    """Return what is wrong with the node that a plan file pins, "" if the cluster has it.
+
+    The node stays in the drawing, so that no answer is given for other nodes.
+    """
+    try:
+        if node:
+            check_node(cluster, node)
+    except InputError as error:
+        return f"The plan file pins a node: {error.message}. Choose a node, or all nodes"
+    return ""

@@ -1,10 +1,12 @@
-"""What a step of the undo history stands on: the cluster, the node that is pinned, and the places of the boxes."""
+"""What a step of the undo history stands on: the cluster, and the settings that are no undo steps by themselves."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.sketch import Drawing
+
+SETTINGS = ("layout", "node", "release", "goals", "measured")
+"""The fields of a drawing that go with its scene."""
 
 
 class Loaded:
@@ -16,13 +18,12 @@ class Loaded:
 
 
 class Scene:
-    """What a load or an opened file begins: a loaded cluster, the node that is pinned, the places of the boxes.
+    """What a load or an opened file begins: a loaded cluster, and the settings of a drawing (`SETTINGS`).
 
-    `node` and `layout` are kept up to date when another scene takes its place, and are used when it is undone to.
+    `drawing` is kept up to date when another scene takes its place, and is used when it is undone to.
     """
 
-    def __init__(self, loaded: Loaded, node: str = "", layout: Mapping[str, tuple[float, float]] | None = None) -> None:
-        """Begin on a loaded cluster."""
+    def __init__(self, loaded: Loaded, drawing: Drawing) -> None:
+        """Begin on a loaded cluster with the settings of a drawing."""
         self.loaded = loaded
-        self.node = node
-        self.layout = dict(layout or {})
+        self.drawing = drawing

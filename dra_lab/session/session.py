@@ -25,7 +25,8 @@ from dra_lab.session.drawing_file import DrawingFile
 from dra_lab.session.fleet import Fleet
 from dra_lab.session.history import History
 from dra_lab.session.live import LiveCluster
-from dra_lab.session.opening import first_cluster, first_drawing
+from dra_lab.session.modes import MODES, mode_of, view_of
+from dra_lab.session.opening import first_cluster, first_drawing, pinned_problem
 from dra_lab.session.preparing import (
     check_node,
     checked_findings,
@@ -33,7 +34,7 @@ from dra_lab.session.preparing import (
     is_prepared,
     prepare,
 )
-from dra_lab.session.scene import Loaded, Scene
+from dra_lab.session.scene import SETTINGS, Loaded, Scene
 from dra_lab.sources import load_cluster, load_texts
 from dra_lab.topology.layered import with_possible_layers
 
@@ -41,10 +42,6 @@ if TYPE_CHECKING:
     from dra_lab.session.comparing import Comparing
     from dra_lab.session.exporting import Exporting
     from dra_lab.sources.live import Following
-
-
-MODES: Mapping[str, str] = {"plan": "Plan", "fleet": "Fleet", "compare": "Compare", "trace": "Trace"}
-"""What the planner screen shows at a time, by the name of the mode, with its label."""
 
 
 class Session(Answering):
@@ -77,7 +74,6 @@ class Session(Answering):
         self.file = DrawingFile(Path(file)) if file else None
         self.ask: Mapping[str, Any] = {}
         self.highlight = ""
-        self.mode = next(iter(MODES))
         self.looked_at = "", ""
         self.shown = "best"
         self.in_kyaml = False
@@ -87,7 +83,8 @@ class Session(Answering):
         drawing, self.example = first_drawing(kept, cluster, sketch, version, node, goals, examples=self.file is None)
         own = release.gates if isinstance(release, KubernetesRelease) else {}
         self.snapshot, self.drawing, self.problem = first_cluster(cluster, drawing, node)
-        self.history: History[Content] = History(content_of(drawing, Scene(Loaded(self.snapshot))))
+        self.history: History[Content] = History(content_of(drawing, Scene(Loaded(self.snapshot), drawing)))
+        self.mode = mode_of(drawing)
         self._layers = drawing.layers
         self.cluster, self.refused_layers, self.layer_notes = with_possible_layers(self.snapshot, drawing.layers)
         self.fleet = Fleet(self)
@@ -153,16 +150,21 @@ class Session(Answering):
         """
         self._take(source if isinstance(source, Cluster) else load_cluster(source))
 
-    def open(self, drawing: Drawing, cluster: Cluster | None = None) -> None:
+    def open(self, drawing: Drawing, cluster: Cluster | None = None, *, whole: bool = False) -> None:
         """Show another drawing with its places, and with `cluster` on that one: one undo step.
 
-        Raises SketchError, keeping everything, when the drawing is inconsistent.
+        `whole` takes all that a plan file says: node, release, goals, workloads, layers, mode, and kept plans if it has
+        some. Raises SketchError, keeping everything, when the drawing is inconsistent.
         """
         check_sketch(drawing.sketch)
         present = self.history.present
-        whole = drawing.workloads or drawing.layers or drawing.kept
-        content = content_of(drawing, present.scene) if whole else present.with_sketch(drawing.sketch)
-        self._enter(content, cluster, drawing.layout)
+        if whole:
+            loaded = Loaded(cluster) if cluster is not None else present.scene.loaded
+            content = content_of(replace(drawing, kept=drawing.kept or present.kept), Scene(loaded, drawing))
+            self._step(lambda: self.history.push(content))
+            self.show_mode(mode_of(drawing))
+        else:
+            self._enter(present.with_sketch(drawing.sketch), cluster, drawing.layout)
 
     def load_texts(self, texts: Mapping[str, str]) -> None:
         """Take the cluster of texts by file name (files dropped on the planner). Raises like `load_texts`."""
@@ -247,6 +249,9 @@ class Session(Answering):
             raise InputError(f"there is no mode {mode!r}; modes: {', '.join(MODES)}")
         if mode != self.mode:
             self.mode = mode
+            self.drawing = replace(self.drawing, view=view_of(mode))
+            if not self.example:
+                self._save()
             self.fleet.ask()
             self.events.emit("mode")
 
@@ -324,14 +329,15 @@ class Session(Answering):
     def _enter(self, content: Content, cluster: Cluster | None, layout: Mapping[str, tuple[float, float]]) -> None:
         """Begin a scene, as one undo step; without a cluster on the present one."""
         if cluster is None:
-            scene = Scene(self.history.present.scene.loaded, self.drawing.node, layout)
+            scene = Scene(self.history.present.scene.loaded, replace(self.drawing, layout=dict(layout)))
         else:
-            content, scene = on_other_cluster(content, cluster), Scene(Loaded(cluster), layout=layout)
+            content = on_other_cluster(content, cluster)
+            scene = Scene(Loaded(cluster), replace(self.drawing, layout=dict(layout), node=""))
         self._step(lambda: self.history.push(replace(content, scene=scene)))
 
     def _step(self, move: Callable[[], bool]) -> bool:
         before = self.history.present
-        before.scene.node, before.scene.layout = self.drawing.node, dict(self.drawing.layout)
+        before.scene.drawing = self.drawing
         if not move():
             return False
         now = self.history.present
@@ -351,14 +357,13 @@ class Session(Answering):
     def _show_scene(self, before: Scene) -> list[str]:
         """Take over what the history's present step stands on, which is another scene; return what has changed."""
         scene = self.history.present.scene
-        name = scene.loaded.cluster.name
-        self.drawing = replace(self.drawing, cluster=name, node=scene.node, layout=dict(scene.layout))
-        if scene.loaded is before.loaded:
-            self._layer(self.snapshot)
-            return ["cluster", "layout"]
-        self._live.end()
-        self._said_before, self.problem = (), ""
+        settings = {name: getattr(scene.drawing, name) for name in SETTINGS}
+        self.drawing = replace(self.drawing, cluster=scene.loaded.cluster.name, **settings)
+        if scene.loaded is not before.loaded:
+            self._live.end()
+            self._said_before = ()
         self._layer(scene.loaded.cluster)
+        self.problem = pinned_problem(self.cluster, self.drawing.node)
         return ["cluster", "layout", "problem"]
 
     def _drawing_changed(self, *events: str, save: bool = True, asks: bool = True) -> None:

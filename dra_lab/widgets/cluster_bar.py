@@ -49,7 +49,6 @@ from dra_lab.words.cluster_document import first_words, summary
 from dra_lab.words.document import Part
 
 if TYPE_CHECKING:
-    from dra_lab.model.sketch import Drawing
     from dra_lab.session.drawables import Drawable
 
 
@@ -92,7 +91,7 @@ class ClusterBar(FollowingWidget):
         self._contexts: tuple[Context, ...] = ()
         self._upload: Upload | None = None
         self._offered: tuple[Drawable, ...] = ()
-        self._example: Drawing | None = None
+        self._opened: Drawable | None = None
         self._tell(modes=[ModeRow(name=name, label=label) for name, label in MODES.items()])
         self.loading = Loading(session.events.post, self._tell_busy, self._take, self._refuse)
         self._when(session, self._show_cluster, "cluster")
@@ -173,6 +172,7 @@ class ClusterBar(FollowingWidget):
 
     def _open_example(self, source: str, session: Session) -> None:
         """Open a sample's example with its cluster, as one undo step."""
+        from dra_lab.session.drawables import Drawable
         from dra_lab.session.drawings import read_plan_file
 
         cluster = source.partition("/")[0]
@@ -184,11 +184,11 @@ class ClusterBar(FollowingWidget):
         if drawing is not None and session.cluster.name == cluster:
             session.open(drawing)
         else:
-            self._read(f"Reading {cluster} ...", reading_of(cluster), drawing)
+            found = Drawable(source, drawing) if drawing is not None else None
+            self._read(f"Reading {cluster} ...", reading_of(cluster), found)
 
     def _offers(self, texts: Mapping[str, str], source: str, *, dropped: bool = False) -> bool:
         """Offer what texts hold to be drawn; say whether they do. A single drawing that was dropped is opened."""
-        from dra_lab.session.claim_text import open_drawable
         from dra_lab.session.drawables import drawables
 
         if self._session is None or not texts:
@@ -198,8 +198,7 @@ class ClusterBar(FollowingWidget):
             if found is None:
                 return False
             if dropped and len(found.found) == 1:
-                open_drawable(self._session, found.found[0])
-                self.refused = " ".join(found.notes)
+                self._open(self._session, found.found[0], " ".join(found.notes))
                 return True
         except DraLabError as error:
             self.refused = str(error)
@@ -215,11 +214,19 @@ class ClusterBar(FollowingWidget):
         return True
 
     def _open_offered(self, message: messages.OpenDrawing) -> None:
-        from dra_lab.session.claim_text import open_drawable
-
-        if self._session is not None and 0 <= message.number < len(self._offered):
-            open_drawable(self._session, self._offered[message.number])
+        offered = self._offered
         self._withdraw()
+        if self._session is not None and 0 <= message.number < len(offered):
+            self._open(self._session, offered[message.number])
+
+    def _open(self, session: Session, found: Drawable, notes: str = "") -> None:
+        """Show a drawing; a plan file with its cluster, if that can be read. Raises SketchError."""
+        from dra_lab.session.claim_text import cluster_to_read, open_drawable
+
+        if found.is_plan and (cluster := cluster_to_read(session, found.drawing)):
+            self._read(f"Reading {cluster} ...", reading_of(cluster), found)
+        else:
+            self.refused = " ".join(filter(None, (open_drawable(session, found), notes)))
 
     def _withdraw(self) -> None:
         """Take the offer back, and what was said about the latest reading."""
@@ -285,9 +292,10 @@ class ClusterBar(FollowingWidget):
             # Ending waits for the connections to close, which must not hold up the kernel.
             threading.Thread(target=session.unfollow, name="dra-lab unfollow", daemon=True).start()
 
-    def _read(self, words: str, read: Read, example: Drawing | None = None) -> None:
+    def _read(self, words: str, read: Read, opened: Drawable | None = None) -> None:
+        """Read a cluster in a thread, and then show it, with a drawing if that is opened."""
         if self._session is not None:
-            self.refused, self._example = "", example
+            self.refused, self._opened = "", opened
             self.loading.begin(words, read)
 
     def _tell_busy(self, words: str) -> None:
@@ -295,10 +303,10 @@ class ClusterBar(FollowingWidget):
 
     def _take(self, cluster: Cluster) -> None:
         if self._session is not None:
-            if self._example is None:
+            if self._opened is None:
                 self._session.load(cluster)
             else:
-                self._session.open(self._example, cluster)
+                self._session.open(self._opened.drawing, cluster, whole=self._opened.is_plan)
 
     def _refuse(self, problem: str) -> None:
         self.refused = problem

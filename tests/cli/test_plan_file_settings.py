@@ -12,6 +12,7 @@ from dra_lab import Session, load_cluster
 from dra_lab.cli import main
 from dra_lab.errors import DraLabError, SketchError
 from dra_lab.manifests.drawings import encode_drawing
+from dra_lab.model.layers import Layer
 from dra_lab.model.sketch import Drawing
 from dra_lab.session import read_plan_file, read_sketch
 from dra_lab.sources import samples
@@ -101,6 +102,54 @@ def test_an_option_comes_before_the_plan_file(words, expected, tmp_path, capsys)
     path = plan_file(tmp_path, node=NODES[1], release="1.35", goals=("roots",))
     found = answer(capsys, CLUSTER, "--claim", str(path), *words)
     assert (found["node"], found["release"], found["goals"][2]["goal"]) == expected
+
+
+DRAINED = (Layer(change="drain", subject=NODES[0]),)
+
+
+@pytest.mark.parametrize("command", ["plan", "explain", "export", "draw", "replicas"])
+def test_the_what_if_changes_of_a_plan_file_are_made_and_said(command, tmp_path, capsys):
+    """The answer is for the changed cluster, and says after its first sentences what is changed and by which file."""
+    path, out = plan_file(tmp_path, layers=DRAINED), tmp_path / "out"
+    more = {
+        "export": ["--dir", str(out), "--allow-worse"],
+        "draw": ["--file", str(out.with_suffix(".svg"))],
+        "replicas": ["--replicas", "2"],
+    }
+    name = "plan" if command == "replicas" else command
+    main([name, CLUSTER, "--claim", str(path), *more.get(command, [])])
+    answered = capsys.readouterr().out
+    assert f"What if, from {path}: Drain {NODES[0]}." in " ".join(answered.split())
+
+
+def test_what_if_options_replace_those_of_the_plan_file(tmp_path, capsys):
+    """Only the options' changes are in the answer."""
+    path = plan_file(tmp_path, layers=DRAINED)
+    found = answer(capsys, CLUSTER, "--claim", str(path), "--idle")
+    assert [layer["option"] for layer in found["layers"]] == ["--idle"]
+
+
+def test_a_release_among_the_what_if_changes_is_planned_for(tmp_path, capsys):
+    """It comes before the file's own release, as on the screen."""
+    path = plan_file(tmp_path, release="1.35", layers=(Layer(change="release", subject="1.37"),))
+    assert answer(capsys, CLUSTER, "--claim", str(path))["release"] == "1.37"
+
+
+def test_a_what_if_change_that_the_cluster_cannot_have_is_refused_where_it_stands(tmp_path, capsys):
+    """The message has the file and the position in its list."""
+    path = plan_file(tmp_path, layers=(Layer(change="drain", subject="nowhere"),))
+    assert main(["plan", CLUSTER, "--claim", str(path)]) == 2
+    said = capsys.readouterr().err
+    assert [part for part in (str(path), "layers[0]", "nowhere") if part not in said] == []
+
+
+def test_diff_plans_a_file_with_its_what_if_changes(tmp_path, capsys):
+    """The same drawing without its best node is another plan."""
+    paths = [tmp_path / f"{name}.dralab.yaml" for name in ("all", "drained")]
+    for path, layers in zip(paths, ((), DRAINED), strict=True):
+        path.write_text(encode_drawing(Drawing(sketch=read_sketch(PAIRS), cluster=CLUSTER, layers=layers)))
+    main(["diff", *map(str, paths)])
+    assert f"Drain {NODES[0]}" in " ".join(capsys.readouterr().out.split())
 
 
 NONSENSE = [

@@ -7,7 +7,8 @@ from dra_lab.errors import ManifestError
 from dra_lab.model.claims import CELDeviceSelector, DeviceSelector
 from dra_lab.model.sketch import How
 from dra_lab.session import Session
-from dra_lab.session.claim_text import claim_text, edit_claim, is_drawn_text, open_text
+from dra_lab.session.claim_text import claim_text, edit_claim, open_drawable
+from dra_lab.session.drawables import drawables
 
 
 @pytest.fixture
@@ -89,22 +90,11 @@ spec:
     config:
     - opaque: {driver: gpu.nvidia.com, parameters: {apiVersion: x/v1, kind: Sharing}}
 """
-    assert is_drawn_text(text)
-    open_text(session, text)
+    open_drawable(session, drawables({"": text}).found[0])
     assert [request.name for request in session.sketch.requests] == ["a"]
     assert session.sketch.links[0].where == "pcieRoot"
     assert "kind: Sharing" in claim_text(session)
     assert session.undo()
-
-
-def test_of_several_claims_one_is_shown_and_the_others_are_named(session):
-    """A pod's file with two templates opens: the first is on the canvas, the other is named and stays in the file."""
-    one = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaimTemplate\nmetadata: {name: NAME}\nspec: {spec: {devices: "
-    one += "{requests: [{name: r, exactly: {deviceClassName: gpu.nvidia.com}}]}}}\n"
-    told = open_text(session, "---\n".join((one.replace("NAME", "first"), one.replace("NAME", "second"))), "pod.yaml")
-    assert session.sketch.name == "first"
-    assert "pod.yaml holds 2 claims" in told
-    assert "Left as they are in the file: second" in told
 
 
 @pytest.mark.parametrize(
@@ -112,4 +102,4 @@ def test_of_several_claims_one_is_shown_and_the_others_are_named(session):
 )
 def test_a_clusters_file_is_not_taken_for_a_drawing(text):
     """What holds slices, nodes or lists belongs to a cluster."""
-    assert not is_drawn_text(text)
+    assert drawables({"": text}) is None

@@ -154,3 +154,21 @@ def test_what_only_the_canvas_shows_is_left_out_where_nothing_is_drawn():
         Session("sample:two-sockets", sketch=read_sketch("sample:two-sockets/lesson"), drawn=False)
     ) as session:
         assert (session.plan().fits, session.status) == (True, {})
+
+
+def test_a_drawing_is_restored_in_the_mode_in_which_it_was_left(tmp_path):
+    """The mode is in the plan file once something is drawn."""
+    path = tmp_path / "plan.dralab.yaml"
+    with closing(Session("sample:eks-p4d", sketch=read_sketch("sample:eks-p4d/four-pairs"), file=path)) as left:
+        left.example = False
+        left.show_mode("compare")
+    with closing(Session(file=path)) as again:
+        assert again.mode == "compare"
+
+
+def test_an_untouched_example_is_not_stored_when_another_mode_is_shown(tmp_path):
+    """Looking at the example makes no file."""
+    path = tmp_path / "plan.dralab.yaml"
+    with closing(Session(file=path)) as session:
+        session.show_mode("trace")
+    assert not path.exists()

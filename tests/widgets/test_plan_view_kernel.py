@@ -8,7 +8,8 @@ from widget_messages import answered, say
 from dra_lab.manifests.kyaml import in_kyaml, is_kyaml
 from dra_lab.model.claims import CELDeviceSelector, DeviceSelector
 from dra_lab.session import read_sketch
-from dra_lab.session.claim_text import open_text
+from dra_lab.session.claim_text import open_drawable
+from dra_lab.session.drawables import drawables
 from dra_lab.widgets.plan_view import PlanView
 
 
@@ -112,11 +113,12 @@ def test_kyaml_that_was_opened_stays_kyaml(session):
     """A claim that is opened from a KYAML file is shown as KYAML; one in block style turns it back."""
     view = PlanView(session)
     block = view.claim_text
-    open_text(session, in_kyaml(block).replace("gpu-nic-pairs", "opened"), "a.yaml")
+    opened = in_kyaml(block).replace("gpu-nic-pairs", "opened")
+    open_drawable(session, drawables({"a.yaml": opened}).found[0])
     answered(session)
     assert is_kyaml(view.claim_text)
     assert 'name: "opened"' in view.claim_text
-    open_text(session, block, "b.yaml")
+    open_drawable(session, drawables({"b.yaml": block}).found[0])
     answered(session)
     assert not is_kyaml(view.claim_text)
 
