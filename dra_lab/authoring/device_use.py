@@ -44,7 +44,13 @@ def is_free(cluster: Cluster, item: PoolDevice, release: KubernetesRelease, capa
 
 
 def device_use(cluster: Cluster, item: PoolDevice) -> str:
-    """Return "in use", "tainted", "shared" (something of it is left) or "free", in the cluster's default release."""
+    """Return how a device is used, in the cluster's default release.
+
+    It is "in use", "blocked" (partitions in use leave too little of its shared counters), "tainted", "shared" (some of
+    it is left) or "free".
+    """
+    if item.id in without_counters(cluster) and not cluster.allocated.holders(item.id):
+        return "blocked"
     if is_used_up(cluster, item.id, item.device):
         return "in use"
     if any(map(keeps_away, cluster.taints_of(item.id, item.device))):

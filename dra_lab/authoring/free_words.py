@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from dra_lab.index.catalogue import Shape
 from dra_lab.model.cluster import Cluster
 
 
@@ -11,6 +14,26 @@ def free_count(cluster: Cluster, free: int) -> str:
         return "unknown"
     # claims of the namespaces that were not read may hold what looks free; where nothing does, that is certain
     return f"at most {free:,}" if free and cluster.claims_in_part else f"{free:,}"
+
+
+def use_words(cluster: Cluster, free: int, total: int, shapes: Iterable[Shape] = ()) -> str:
+    """Return `18 of 32 free`, of partitions `41 of 50 partitions still possible`, as far as claims were read."""
+    if not are_partitions(shapes):
+        return free_words(cluster, free, total)
+    return partition_words(cluster, free, total)
+
+
+def partition_words(cluster: Cluster, possible: int, total: int) -> str:
+    """Return `41 of 50 partitions still possible`: as `free_count` tells it, `use unknown` where no claim was."""
+    if not cluster.claims_known:
+        return f"{total:,} partitions, use unknown"
+    return f"{free_count(cluster, possible)} of {total:,} partitions still possible"
+
+
+def are_partitions(shapes: Iterable[Shape]) -> bool:
+    """Say whether all devices draw on shared counters (KEP-4815): each may exclude others, so none is simply free."""
+    found = [bool(shape.example.consumes_counters) for shape in shapes]
+    return bool(found) and all(found)
 
 
 def free_words(cluster: Cluster, free: int, total: int | None = None) -> str:

@@ -9,10 +9,12 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from dra_lab.authoring.candidates import taken_devices
-from dra_lab.authoring.free_words import free_count, free_words
+from dra_lab.authoring.free_words import free_words, partition_words
 from dra_lab.drivers import Lookup
+from dra_lab.drivers.parents import parent_of
 from dra_lab.index.catalogue import catalogue, lookup_of
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import Device
 from dra_lab.model.memo import once_per_devices
 from dra_lab.model.names import DeviceID
 from dra_lab.model.release import KubernetesRelease
@@ -34,7 +36,8 @@ class KindCount(Struct, frozen=True):
     """The devices of one kind.
 
     `whole` are the devices that draw on no shared counters, and `whole_free` those of them that are free. `split` are
-    the physical devices that are published as partitions: each of their counter sets is one. `partitions` counts these
+    the physical devices that are published as partitions: each of their counter sets is one, and each device that
+    partitions without counters name as theirs. `partitions` counts these
     partitions and `possible` those that can still be allocated; `model` is what all split devices are, or "".
     """
 
@@ -102,9 +105,7 @@ def count_words(cluster: Cluster, kind: str, count: KindCount) -> str:
 
 
 def _possible(cluster: Cluster, count: KindCount) -> str:
-    if not cluster.claims_known:
-        return f"{count.partitions:,} partitions, use unknown"
-    return f"{free_count(cluster, count.possible)} of {count.partitions:,} partitions still possible"
+    return partition_words(cluster, count.possible, count.partitions)
 
 
 def _name(kind: str, count: int) -> str:
@@ -113,9 +114,9 @@ def _name(kind: str, count: int) -> str:
 
 @once_per_devices
 def _partitions(cluster: Cluster) -> _Partitions:
-    if not cluster.partitioned:
-        return _Partitions({}, {}, {})
     known = catalogue(cluster)
+    if not cluster.partitioned and not any(_parent(shape.driver, shape.example) for shape in known.counts):
+        return _Partitions({}, {}, {})
     kind_of: dict[DeviceID, str] = {}
     sets: dict[str, set[tuple[str, str, str]]] = defaultdict(set)
     models: dict[str, set[str]] = defaultdict(set)
@@ -124,8 +125,16 @@ def _partitions(cluster: Cluster) -> _Partitions:
             kind = kind_of[item.id] = known.shape(item).kind
             models[kind].add(_model(item.driver, lookup_of(item.driver, item.device)))
             sets[kind].update((item.id.driver, item.id.pool, use.counter_set) for use in item.device.consumes_counters)
+        elif parent := _parent(item.driver, item.device):
+            kind = kind_of[item.id] = known.shape(item).kind
+            models[kind].add(_model(item.driver, lookup_of(item.driver, item.device)))
+            sets[kind].add((item.id.driver, item.id.pool, parent))
     one = {kind: next(iter(names)) if len(names) == 1 else "" for kind, names in models.items()}
     return _Partitions(kind_of, {kind: len(names) for kind, names in sets.items()}, one)
+
+
+def _parent(driver: str, device: Device) -> str:
+    return parent_of(driver, lookup_of(driver, device))
 
 
 def _model(driver: str, lookup: Lookup) -> str:

@@ -15,6 +15,7 @@ from dra_lab.authoring.candidates import (
     kind_of_most,
     lookup_of,
 )
+from dra_lab.authoring.free_words import are_partitions
 from dra_lab.drivers import DriverProfile, Offer, device_label, documented_class, profile
 from dra_lab.index.catalogue import Shape, catalogue
 from dra_lab.index.documented_classes import is_documented_only, with_documented_classes
@@ -44,7 +45,8 @@ class PaletteEntry:
     and `selectors` are what a request of it gets; `capacity_key` is "" where whole devices are asked for, else the key
     of which `default_capacity` (a quantity) is asked. `total` counts the devices of all nodes, `free` those not in use
     and not tainted. `in_cluster` is False where the class is only documented and has to be created with the claim;
-    `missing` says in a few words whether the cluster lacks the class or no class was read.
+    `missing` says in a few words whether the cluster lacks the class or no class was read; `split` that the devices are
+    partitions, which exclude each other.
     """
 
     key: str
@@ -61,6 +63,7 @@ class PaletteEntry:
     driver: str = ""
     note: str = ""
     missing: str = ""
+    split: bool = False
 
 
 Meant = tuple[PaletteEntry, Candidates]
@@ -80,7 +83,9 @@ def palette(cluster: Cluster, release: KubernetesRelease | None = None) -> tuple
 @once_per_snapshot
 def _with_free(cluster: Cluster, release: KubernetesRelease) -> tuple[PaletteEntry, ...]:
     return tuple(
-        dataclasses.replace(entry, free=count_free(cluster, meant, release, entry.capacity_key))
+        dataclasses.replace(
+            entry, free=count_free(cluster, meant, release, entry.capacity_key), split=are_partitions(meant.shapes)
+        )
         for entry, meant in _of_hardware(cluster, release)
     )
 

@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.authoring.candidates import Candidates, candidates, common_kind, count_free, joined, kind_of_most
+from dra_lab.authoring.free_words import are_partitions
 from dra_lab.cel.selector import admit_selector, compile_selector
 from dra_lab.drivers import documented_class, profile
 from dra_lab.errors import CelError
@@ -32,7 +33,7 @@ class RequestStatus(Struct, frozen=True):
     `matching` are the devices that class and selectors let through (of any alternative); `total` counts those of the
     class alone; `free` the matching ones that are not in use and not tainted. `text` says it in words ("12 of 64 match;
     3 lack dra.net/rdma"), `error` why nothing can match or where a selector fails, "" where all is well. `attributes`
-    are the full names that every matching device publishes.
+    are the full names that every matching device publishes. `split` says that all of them are partitions of a device.
     """
 
     matching: tuple[DeviceID, ...] = ()
@@ -42,6 +43,7 @@ class RequestStatus(Struct, frozen=True):
     free: int = 0
     attributes: tuple[str, ...] = ()
     kind: str = "other"
+    split: bool = False
 
 
 def request_status(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelease) -> Mapping[str, RequestStatus]:
@@ -84,6 +86,7 @@ def _of_hardware(
         0,
         tuple(sorted(whole.attributes)),
         _kind(cluster, ways, whole),
+        are_partitions(whole.shapes),
     )
 
 

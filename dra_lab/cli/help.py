@@ -43,7 +43,7 @@ _PLAN_FILES = """\
 
 Only a plan file can contain preferences and one-to-one links. Commands use its node,
 release, goals and what-if changes. The options --node, --release and --goals come first,
-and --add, --drain, --without and --idle replace all of its what-if changes."""
+and the what-if options, such as --drain, replace all of its what-if changes."""
 
 _OUTPUT = """\
 Results go to standard output, findings and progress to standard error.

@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dra_lab.drivers.parents import parent_of
+from dra_lab.index.catalogue import lookup_of
 from dra_lab.index.in_use import Amount, counters_in_use
 from dra_lab.index.pools import devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
@@ -26,7 +28,8 @@ class Card:
     """A physical device that is published as partitions.
 
     `slices` is how many memory slices it has and `compute` how many compute slices; both are 0 if the driver does not
-    count them one by one, as NVIDIA's does with `memory-slice-0` and `multiprocessors`.
+    count them one by one, as NVIDIA's does with `memory-slice-0` and `multiprocessors`. A device of static partitions
+    (`is_static`) has no counter set: only those that were made are published, and `slices` ends with the last of them.
     """
 
     driver: str
@@ -34,6 +37,7 @@ class Card:
     counter_set: str
     slices: int = 0
     compute: int = 0
+    is_static: bool = False
 
     @property
     def name(self) -> str:
@@ -53,13 +57,23 @@ class Part:
 
 def partitions(cluster: Cluster, node_name: str) -> Mapping[DeviceID, Part]:
     """Return the part of every partition that a node sees; what draws on several counter sets is not one of them."""
-    if not cluster.partitioned:
-        return {}
     of_set: dict[tuple[str, str, str], dict[DeviceID, Device]] = defaultdict(dict)
+    of_parent: dict[tuple[str, str, str], dict[DeviceID, Device]] = defaultdict(dict)
     for found in devices_on(gather_pools(cluster, node_name)):
         if len(found.device.consumes_counters) == 1:
             name = found.device.consumes_counters[0].counter_set
             of_set[found.id.driver, found.id.pool, name][found.id] = found.device
+        elif parent := parent_of(found.id.driver, lookup_of(found.id.driver, found.device)):
+            of_parent[found.id.driver, found.id.pool, parent][found.id] = found.device
+    return {**_counted(cluster, of_set), **_static(of_parent)}
+
+
+def _counted(
+    cluster: Cluster, of_set: Mapping[tuple[str, str, str], Mapping[DeviceID, Device]]
+) -> Mapping[DeviceID, Part]:
+    """Return the parts of partitions that draw on shared counters, by counter set."""
+    if not of_set:
+        return {}
     totals: dict[tuple[str, str, str], dict[str, Fraction]] = defaultdict(dict)
     for use in counters_in_use(cluster):
         totals[use.driver, use.pool, use.counter_set][use.counter] = use.amount.total
@@ -85,6 +99,28 @@ def _parts(
         for device, slot in slots.items()
         if slot is not None
     }
+
+
+def _static(of_parent: Mapping[tuple[str, str, str], Mapping[DeviceID, Device]]) -> Mapping[DeviceID, Part]:
+    """Return the parts of partitions that were made before; their memory slices are capacities: memorySlice0."""
+    found: dict[DeviceID, Part] = {}
+    for (driver, pool, parent), devices in of_parent.items():
+        name = _parent_name(parent, devices)
+        slots = {
+            device: _slot({key.rpartition("/")[2]: parse_quantity(c.value) for key, c in of.capacity.items()})
+            for device, of in devices.items()
+        }
+        known = {device: slot for device, slot in slots.items() if slot is not None}
+        slices = max((first + count for first, count in known.values()), default=0) if len(known) == len(slots) else 0
+        card = Card(driver, pool, name, slices, is_static=True)
+        found |= {device: Part(card, *(known[device] if slices else ())) for device in devices}
+    return found
+
+
+def _parent_name(parent: str, devices: Iterable[DeviceID]) -> str:
+    """Return `gpu-0` for `gpu-0-mig-1g5gb-19-0` and its like, else the identity that the partitions name."""
+    names = {device.device.partition("-mig-")[0] for device in devices if "-mig-" in device.device}
+    return names.pop() if len(names) == 1 else parent
 
 
 def _draws(device: Device) -> dict[str, Fraction]:

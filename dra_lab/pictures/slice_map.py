@@ -80,6 +80,8 @@ def _label_width(devices: Sequence[Locality]) -> float:
 def _heading(card: Card, devices: Sequence[Locality], room: float) -> tuple[tuple[str, ...], tuple[str, ...]]:
     label = Counter(locality.label.partition(" MIG ")[0] for locality in devices).most_common(1)[0][0]
     facts = f"{card.compute} compute × {card.slices} memory slices" if card.compute else f"{card.slices} memory slices"
+    if card.is_static:
+        facts = f"fixed partitions, memory slices 0 to {card.slices - 1}"
     whole = f"{card.name} · {label} · {facts}"
     if text_width(whole, SIZE) <= room:
         return (whole,), ()

@@ -69,12 +69,13 @@ class MeterRow(Row, frozen=True):
 
 
 class NodeUseRow(Row, frozen=True):
-    """A node, or nodes of a row, with the devices of one kind in use there."""
+    """A node, or nodes of a row, with the devices of one kind in use there; `text` says how many are free."""
 
     node: str
     kind: str
     used: int
     total: int
+    text: str
 
 
 class FollowRow(Row, frozen=True):

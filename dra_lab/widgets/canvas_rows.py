@@ -37,15 +37,24 @@ def palette_rows(cluster: Cluster) -> tuple[PaletteRow, ...]:
     from dra_lab.authoring.palette import palette
 
     return tuple(
-        msgspec.structs.replace(from_builtins(entry, PaletteRow, from_attributes=True), use=_use(cluster, entry))
+        msgspec.structs.replace(
+            from_builtins(entry, PaletteRow, from_attributes=True), use=_use(cluster, entry), chip=_chip(entry)
+        )
         for entry in palette(cluster)
     )
 
 
-def _use(cluster: Cluster, entry: PaletteEntry) -> str:
-    from dra_lab.authoring.free_words import free_words
+def _chip(entry: PaletteEntry) -> str:
+    """Return how many devices are free in two words, "" where `use` says more."""
+    if not entry.free or not entry.in_cluster:
+        return ""
+    return f"{entry.free:,} {'possible' if entry.split else 'free'}"
 
-    words = free_words(cluster, entry.free, entry.total)
+
+def _use(cluster: Cluster, entry: PaletteEntry) -> str:
+    from dra_lab.authoring.free_words import free_words, partition_words
+
+    words = (partition_words if entry.split else free_words)(cluster, entry.free, entry.total)
     return words if entry.in_cluster else f"{words}; {entry.missing}"
 
 
@@ -121,7 +130,8 @@ def _request_rows(sketch: ClaimSketch, known: Mapping[str, Any]) -> dict[str, Re
 
 
 def _with_free(status: RequestStatus) -> str:
-    return f"{status.text}, {status.free:,} free" if status.matching and not status.error else status.text
+    left = "possible" if status.split else "free"
+    return f"{status.text}, {status.free:,} {left}" if status.matching and not status.error else status.text
 
 
 def _options(

@@ -18,8 +18,8 @@ class PaletteRow(Row, frozen=True):
 
     `kind` is gpu, nic, cpu, memory or other; `selectors` are CEL texts; where `capacity_key` is given the devices are
     shared by amount and the box's stepper changes `default_capacity` instead of `default_count`. `use` says in words
-    how many are free of how many, and that the class is missing, `free` only the first number; `in_cluster` is False
-    for a documented class that the cluster does not have.
+    how many are free of how many, and that the class is missing, `chip` only the first number, "" where `use` is to be
+    shown; `in_cluster` is False for a documented class that the cluster does not have.
     """
 
     key: str
@@ -31,7 +31,7 @@ class PaletteRow(Row, frozen=True):
     default_count: int = 1
     default_capacity: str = ""
     use: str = ""
-    free: int = 0
+    chip: str = ""
     in_cluster: bool = True
     driver: str = ""
     note: str = ""

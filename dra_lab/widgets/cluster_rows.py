@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from dra_lab.authoring.candidates import all_devices, kind_of
 from dra_lab.authoring.device_use import is_free
+from dra_lab.authoring.free_words import partition_words, use_words
 from dra_lab.authoring.kind_counts import KIND_PLURALS, kind_counts
 from dra_lab.findings import Finding
+from dra_lab.index.catalogue import Shape, catalogue
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.memo import once_per_snapshot
 from dra_lab.model.release import KubernetesRelease
@@ -132,7 +134,8 @@ def meter_rows(cluster: Cluster, release: KubernetesRelease) -> tuple[MeterRow, 
             text = f"{count.whole_free:,} of {count.whole:,} free" if cluster.claims_known else f"{count.whole:,}"
             found.append(MeterRow(label=label, text=text, used=count.whole - count.whole_free, total=count.whole))
         if count.split:
-            text = f"{count.split:,}, {count.possible:,} of {count.partitions:,} partitions possible"
+            model = f" {count.model}" if count.model else ""
+            text = f"{count.split:,}{model}, {partition_words(cluster, count.possible, count.partitions)}"
             used = count.partitions - count.possible
             found.append(MeterRow(label=label, text=text, used=used, total=count.partitions))
     return tuple(found)
@@ -145,12 +148,21 @@ def node_use_rows(cluster: Cluster, release: KubernetesRelease) -> tuple[NodeUse
         return ()
     used: Counter[tuple[str, str]] = Counter()
     total: Counter[tuple[str, str]] = Counter()
+    shapes: dict[tuple[str, str], set[Shape]] = defaultdict(set)
+    known = catalogue(cluster)
     for item in all_devices(cluster):
         node, kind = item.slice.spec.node_name, kind_of(item)
         if node and kind in METERS:
             total[node, kind] += 1
             used[node, kind] += not is_free(cluster, item, release)
+            shapes[node, kind].add(known.shape(item))
     return tuple(
-        NodeUseRow(node=node, kind=KIND_PLURALS[kind], used=used[node, kind], total=count)
+        NodeUseRow(
+            node=node,
+            kind=KIND_PLURALS[kind],
+            used=used[node, kind],
+            total=count,
+            text=use_words(cluster, count - used[node, kind], count, shapes[node, kind]),
+        )
         for (node, kind), count in sorted(total.items())
     )

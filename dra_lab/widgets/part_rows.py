@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from dra_lab.authoring.candidates import Candidates, candidates, count_free
+from dra_lab.authoring.free_words import are_partitions
 from dra_lab.cel.selector import admit_selector
 from dra_lab.errors import CelError, QuantityError
 from dra_lab.index.catalogue import Shape
@@ -88,7 +89,8 @@ def _counted(cluster: Cluster, found: Candidates, release: KubernetesRelease, as
     key = next(iter(ask.capacity)) if len(ask.capacity) == 1 else ""
     match = "matches" if len(found.devices) == 1 else "match"
     free = count_free(cluster, found, release, key)
-    return f"{len(found.devices):,} of {len(found.in_class):,} {match}, {free:,} free"
+    left = "possible" if are_partitions(found.shapes) else "free"
+    return f"{len(found.devices):,} of {len(found.in_class):,} {match}, {free:,} {left}"
 
 
 def _selector(cluster: Cluster, ask: Ask, text: str, release: KubernetesRelease) -> SelectorRow:

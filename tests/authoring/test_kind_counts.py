@@ -5,6 +5,7 @@ from __future__ import annotations
 from small_nodes import a_slice, cluster, device
 
 from dra_lab.authoring.kind_counts import KindCount, count_words, kind_counts
+from dra_lab.model.release import KubernetesRelease
 from dra_lab.sources import load_cluster
 from dra_lab.words.cluster_document import summary
 
@@ -33,3 +34,11 @@ def test_whole_and_split_devices_are_told_apart():
     count = KindCount(whole=6, whole_free=5, split=2, partitions=14, possible=9)
     plain = cluster(a_slice("gpu.nvidia.com", device("gpu-0")))
     assert count_words(plain, "gpu", count) == "6 GPUs, 5 free and 2 GPUs, 9 of 14 partitions still possible"
+
+
+def test_fixed_partitions_are_counted_by_the_gpu_that_they_name():
+    """Three partitions of two GPUs are two GPUs."""
+    names = {"a": "GPU-1", "b": "GPU-1", "c": "GPU-2"}
+    made = [device(name, {"type": "mig", "parentUUID": of}) for name, of in names.items()]
+    count = kind_counts(cluster(a_slice("gpu.nvidia.com", *made)), KubernetesRelease("1.36"))["gpu"]
+    assert (count.split, count.partitions, count.possible) == (2, 3, 3)

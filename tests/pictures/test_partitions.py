@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from exhaustive_plans import text
 from sharing_nodes import counted, node, part
+from small_nodes import a_slice, cluster
 
 from dra_lab.index.counters_left import without_counters
 from dra_lab.index.in_use import Amount
 from dra_lab.index.pools import devices_on, gather_pools
+from dra_lab.model.device import Device, DeviceCapacity
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.pictures.boxes import COUNTERS, SLICES
@@ -107,3 +110,32 @@ def test_a_slice_map_is_a_box_of_its_own(world):
 def test_amounts_have_one_unit(total: str, used: str, words: str):
     """What is left is told in the unit of the whole."""
     assert amount_words(Amount(parse_quantity(total), parse_quantity(used))) == words
+
+
+def fixed(name: str, first: int, count: int, parent: str = "GPU-1") -> Device:
+    """Return a MIG partition that was made before the driver started: its memory slices are capacities."""
+    slices = {f"memorySlice{at}": DeviceCapacity(value="1") for at in range(first, first + count)}
+    attributes = {"type": text("mig"), "parentUUID": text(parent), "profile": text("3g.20gb")}
+    return Device(name=name, attributes=attributes, capacity=slices)
+
+
+def test_fixed_partitions_stand_on_the_memory_slices_that_they_publish():
+    """Without shared counters the parent and the slices are attributes and capacities of the partitions."""
+    made = [
+        fixed("gpu-0-mig-3g20gb-9-0", 0, 4),
+        fixed("gpu-0-mig-3g20gb-9-4", 4, 4),
+        fixed("gpu-3-mig-x", 0, 2, "GPU-3"),
+    ]
+    found = partitions(cluster(a_slice("gpu.nvidia.com", *made, node="n1")), "n1")
+    assert [(part.card.name, part.card.slices, part.first, part.count) for part in found.values()] == [
+        ("gpu-0", 8, 0, 4),
+        ("gpu-0", 8, 4, 4),
+        ("gpu-3", 2, 0, 2),
+    ]
+
+
+def test_fixed_partitions_without_slices_are_a_group_of_their_gpu():
+    """What is not published is not drawn."""
+    made = [fixed("gpu-0-mig-a", 0, 0), fixed("gpu-0-mig-b", 0, 0)]
+    world = cluster(a_slice("gpu.nvidia.com", *made, node="n1"))
+    assert [(box.branch.level, box.card.name) for box in cards(node_scene(world, "n1"))] == [(COUNTERS, "gpu-0")]

@@ -14,7 +14,7 @@ const BAR: ClusterBarModel = {
   details: [{ label: "Cluster", value: "sample:a" }],
   example: true,
   meters: [{ label: "GPUs", text: "18 of 32 free", used: 14, total: 32 }],
-  node_use: [{ node: "n1", kind: "GPUs", used: 3, total: 8 }],
+  node_use: [{ node: "n1", kind: "GPUs", used: 3, total: 8, text: "5 of 8 free" }],
   findings: [],
   follow: {},
   mode: "plan",

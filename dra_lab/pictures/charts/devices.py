@@ -25,8 +25,9 @@ _SIZE = 9.0
 _FIELD, _WIDTH = 46, 740
 """The least width of a field, and of all fields of a row together, in pixels."""
 _SHARED = State("H", "shared, something left", "#009e73", "#000000")
-_OF_USE = {"in use": IN_USE, "tainted": BLOCKED, "shared": _SHARED, "free": FREE}
-_STATES = (IN_USE, _SHARED, PLANNED, FREE, BLOCKED)
+_SPLIT = State("B", "blocked by another partition", "#cc79a7", "#000000")
+_OF_USE = {"in use": IN_USE, "blocked": _SPLIT, "tainted": BLOCKED, "shared": _SHARED, "free": FREE}
+_STATES = (IN_USE, _SPLIT, _SHARED, PLANNED, FREE, BLOCKED)
 
 
 def devices_chart(cluster: Cluster, node: str, plan: Plan | None = None) -> alt.TopLevelMixin:

@@ -129,7 +129,7 @@ def _ask(case: NodeCase, index: int, part: AskEligibility) -> Shortfall | None:
         have = part.count(stage)
         if have < max(1, ask.count):
             named = "count" if rule == "class" and have else rule
-            text, needed = _chain(part, stage), max(1, ask.count)
+            text, needed = _chain(case, part, stage), max(1, ask.count)
             found = shortfall_of(named, ask.reference, text, needed, have, node, published=bool(part.stages))
             return _without_key(case, part, found) if rule == "capacity" else found
     able = sum(group.size for group in case.problem.groups if index in group.asks)
@@ -160,7 +160,7 @@ def _blocked_rule(part: AskEligibility) -> str:
     return {Stage.TAINT: "taint", Stage.IN_USE: "in-use"}.get(stuck[0], "capacity")
 
 
-def _chain(part: AskEligibility, last: Stage) -> str:
+def _chain(case: NodeCase, part: AskEligibility, last: Stage) -> str:
     """Tell the counts from test to test, up to the one that leaves too few."""
     told, before = [], -1
     for _, stage, words in _RULES:
@@ -175,7 +175,14 @@ def _chain(part: AskEligibility, last: Stage) -> str:
     need = "at least one device" if part.ask.all_devices else _devices(part.ask.count)
     if not part.stages:
         return f"request {part.ask.reference} needs {need}; none is published here"
-    return f"request {part.ask.reference} needs {need}; {len(part.stages)} are published here, {', '.join(told)}"
+    return f"request {part.ask.reference} needs {need}; {_published(case, part)} published here, {', '.join(told)}"
+
+
+def _published(case: NodeCase, part: AskEligibility) -> str:
+    """Return `15 are`, or `50 partitions are` if all devices draw on shared counters."""
+    items = (item for pool in case.eligible.pools for item in pool.devices)
+    split = {item.id for item in items if item.device.consumes_counters}
+    return f"{len(part.stages)} {'partitions are' if part.stages.keys() <= split else 'are'}"
 
 
 def _devices(count: int) -> str:

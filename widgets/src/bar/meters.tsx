@@ -47,9 +47,7 @@ export function useMeters() {
               <td aria-hidden="true">
                 <Track used={row.used} total={row.total} />
               </td>
-              <td>
-                {row.total - row.used} of {row.total} free
-              </td>
+              <td>{row.text}</td>
             </tr>
           ))}
         </tbody>

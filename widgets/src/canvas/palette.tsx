@@ -70,7 +70,7 @@ export function Palette({ onAdd, onLeave }: Props) {
             <span aria-hidden="true">+</span>
             <KindIcon kind={row.kind ?? "other"} />
             <b>{row.label}</b>
-            <small>{row.inCluster === false || row.free === undefined ? row.use : `${row.free} free`}</small>
+            <small>{row.chip || row.use}</small>
           </button>
         ))}
         {more > 0 && (

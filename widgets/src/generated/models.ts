@@ -451,6 +451,7 @@ export interface NodeUseRow {
   kind: string;
   used: number;
   total: number;
+  text: string;
 }
 
 export interface OfferRow {
@@ -484,7 +485,7 @@ export interface PaletteRow {
   defaultCount?: number;
   defaultCapacity?: string;
   use?: string;
-  free?: number;
+  chip?: string;
   inCluster?: boolean;
   driver?: string;
   note?: string;
