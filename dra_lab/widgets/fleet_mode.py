@@ -17,6 +17,7 @@ from dra_lab.session import MODES, Session
 from dra_lab.session.fleet_answer import FleetAnswer
 from dra_lab.topology.fabric import plural
 from dra_lab.widgets import messages
+from dra_lab.widgets.fleet_filters import filter_rows, matching
 from dra_lab.widgets.fleet_mode_values import (
     BarRow,
     BarTable,
@@ -53,8 +54,8 @@ _NOTHING = "No devices here. Load a cluster."
 class FleetMode(FollowingWidget):
     """The part of a view that shows the fleet; nothing is told before the mode is shown for the first time.
 
-    `fleet_kind`, `fleet_by`, `fleet_chosen` (the id of a bar) and `fleet_picture` (whether the card shows the picture
-    of its node) are written by either side; the other traits by Python.
+    `fleet_kind`, `fleet_by`, `fleet_filters` (`driver:dra.net`), `fleet_chosen` (the id of a bar) and `fleet_picture`
+    (whether the card shows the picture of its node) are written by either side; the other traits by Python.
     """
 
     fleet_answer = traitlets.Dict().tag(sync=True, value=FleetAnswerRow)
@@ -66,6 +67,7 @@ class FleetMode(FollowingWidget):
     fleet_card = traitlets.Dict().tag(sync=True, value=CardRow)
     fleet_kind = traitlets.Unicode("").tag(sync=True)
     fleet_by = traitlets.Unicode("").tag(sync=True)
+    fleet_filters: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[str])
     fleet_chosen = traitlets.Unicode("").tag(sync=True)
     fleet_picture = traitlets.Bool(False).tag(sync=True)
 
@@ -76,7 +78,9 @@ class FleetMode(FollowingWidget):
         self._when(session, self._show_bars, "fleet", "mode")
         self._when(session, self._show_card, "fleet-why")
         self._when(session, self._soon(self._show_fleet_progress), "fleet-progress")
-        self.observe(lambda _change: self._try("_show_bars", self._show_bars), ["fleet_kind", "fleet_by"])
+        self.observe(
+            lambda _change: self._try("_show_bars", self._show_bars), ["fleet_kind", "fleet_by", "fleet_filters"]
+        )
         self.observe(lambda _change: self._try("_show_card", self._show_card), ["fleet_chosen", "fleet_picture"])
 
     # ------------------------------------------------------------ what is shown
@@ -125,6 +129,7 @@ class FleetMode(FollowingWidget):
         }
         kinds = dict(bars.kinds)
         kind = self.fleet_kind if self.fleet_kind in kinds else next(iter(kinds))
+        bars.only = matching(bars.cluster, self.fleet_filters)
         by: Any = self.fleet_by if self.fleet_by in groupings else ("types" if many else "nodes")
         rows = bars.nodes(kind) if by == "nodes" else bars.groups(kind, by)
         with self.hold_trait_notifications():
@@ -136,6 +141,7 @@ class FleetMode(FollowingWidget):
             groupings=tuple(groupings.items()),
             rows=rows,
             many=many,
+            filters=filter_rows(bars.cluster),
             names=_names(answer.question.cluster),
         )
         self._tell(fleet_bars=table, fleet_heat=bars.heat(kind) if many else HeatMap())

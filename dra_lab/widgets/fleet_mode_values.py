@@ -84,11 +84,18 @@ BarRow = tuple[str, str, str, int, float, float, float, float, float, str]
 """id, name, state, nodes; in use, planned, free, stranded, not available; pods in words. A tuple, as there are many."""
 
 
+class FilterRow(Row, frozen=True):
+    """One filter of the bars: its name, and its values with the number of nodes of each."""
+
+    name: str
+    values: tuple[tuple[str, int], ...] = ()
+
+
 class BarTable(Row, frozen=True):
     """The bars: one kind of device by nodes, racks or hardware types, and the amounts of all of them.
 
     `kinds` and `groupings` are what can be chosen, with labels; `many` if nodes are too many for a bar each at first;
-    `names` are the nodes of a small cluster.
+    `names` are the nodes of a small cluster; `filters` are what nodes can be chosen by.
     """
 
     kind: str = ""
@@ -97,6 +104,7 @@ class BarTable(Row, frozen=True):
     groupings: tuple[tuple[str, str], ...] = ()
     rows: tuple[BarRow, ...] = ()
     names: tuple[str, ...] = ()
+    filters: tuple[FilterRow, ...] = ()
     note: str = ""
     many: bool = False
 

@@ -61,11 +61,12 @@ def _hardware_words(cluster: Cluster, node: str) -> str:
 
 
 class Bars:
-    """The amounts of an answer by kind and node, with the words for its pods."""
+    """The amounts of an answer by kind and node, with the words for its pods; `only` are the nodes to show."""
 
     def __init__(self, cluster: Cluster, amounts: Iterable[Amounts], answer: FleetAnswer | None) -> None:
         """Sort the amounts by kind."""
         self.cluster = cluster
+        self.only: frozenset[str] | None = None
         self.racks = racks(cluster)
         self._rack_of = {node: rack for rack, nodes in self.racks.nodes.items() for node in nodes} if self.racks else {}
         self.by_kind: dict[str, dict[str, tuple[float, ...]]] = defaultdict(dict)
@@ -88,7 +89,8 @@ class Bars:
     def nodes(self, kind: str, only: Iterable[str] | None = None) -> tuple[BarRow, ...]:
         """Return a bar for each node that has devices of a kind, by name."""
         known = self.by_kind.get(kind, {})
-        names = sorted(known if only is None else (name for name in only if name in known), key=natural_order)
+        wanted = known if only is None else (name for name in only if name in known)
+        names = sorted((name for name in wanted if self._is_shown(name)), key=natural_order)
         return tuple(self._row(name, "", [name], known[name], self.pods_on(name)) for name in names)
 
     def groups(self, kind: str, by: str) -> tuple[BarRow, ...]:
@@ -104,6 +106,8 @@ class Bars:
         found: dict[str, tuple[str, str, list[str]]] = {}
         names = self._rack_of if by == "racks" else hardware_types(self.cluster)
         for node, values in self.by_kind.get(kind, {}).items():
+            if not self._is_shown(node):
+                continue
             name = names.get(node, "") or (NO_RACK if by == "racks" else "devices that several nodes see")
             state = "" if by == "racks" else state_of(values)
             found.setdefault(_group_id(by, name, state), (name, state, []))[2].append(node)
@@ -128,6 +132,9 @@ class Bars:
         grades = grade_words(max((row.value for row in rows), default=0))
         title = f"Stranded {label} by {word}"
         return HeatMap(title=title, source=self.racks.source, grades=grades, cells=cells)
+
+    def _is_shown(self, node: str) -> bool:
+        return self.only is None or node in self.only
 
     def _sum(self, kind: str, nodes: Sequence[str]) -> tuple[float, ...]:
         known = self.by_kind[kind]

@@ -90,6 +90,18 @@ def test_bars_are_grouped_by_hardware_type_and_state(fleet):
     assert len(view.fleet_card["rows"]) == rows[0][3]
 
 
+def test_nodes_are_filtered_by_label_driver_and_hardware_type(fleet):
+    """One value of each filter has to be the node's; a value that all nodes have is not offered."""
+    session, view = fleet
+    labels = next(row for row in view.fleet_bars["filters"] if row["name"] == "label")
+    value, nodes = labels["values"][0]
+    assert 0 < nodes < len(session.cluster.node_names)
+    view.fleet_filters = [f"label:{value}"]
+    key, _, wanted = value.partition("=")
+    shown = {row[0] for row in view.fleet_bars["rows"]}
+    assert shown == {n.name for n in session.cluster.nodes if n.metadata.labels.get(key) == wanted}
+
+
 def test_the_heat_map_has_a_cell_for_each_group_of_racks(fleet):
     """A click on a cell chooses the row of that rack."""
     session, view = fleet

@@ -20,6 +20,7 @@ export const PLAN: PlanViewModel = {
   fleet_scenarios: {},
   fleet_bars: {},
   fleet_heat: {},
+  fleet_filters: [],
   fleet_card: {},
   fleet_kind: "",
   fleet_by: "",

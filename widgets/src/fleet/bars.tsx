@@ -11,6 +11,7 @@ import {
 } from "react";
 import type { BarTable, PlanViewModel } from "../generated/models";
 import { useChannel, useTrait } from "../plan/model";
+import { Icon } from "../view/icon";
 import { useMenu } from "./menu";
 
 export type BarRow = NonNullable<BarTable["rows"]>[number];
@@ -71,9 +72,11 @@ export function Bars() {
     kinds = [],
     groupings = [],
     rows = [],
+    filters = [],
     note = "",
     many = false,
   } = useTrait("fleet_bars");
+  const chosenFilters = useTrait("fleet_filters");
   const [words, setWords] = useState("");
   const [only, setOnly] = useState<ReadonlySet<string>>(new Set());
   const [chosenOrder, setOrder] = useState("");
@@ -81,18 +84,20 @@ export function Bars() {
   const shown = useMemo(() => arranged(rows, words, only, order), [rows, words, only, order]);
   const label = kinds.find(([key]) => key === kind)?.[1] ?? "Devices";
   const place = groupings.find(([key]) => key === by)?.[1] ?? "";
+  const one = place.replace(/(?<=ch)es$|s$/, "");
+  const filterBy = (found: readonly string[]) => channel.set({ fleet_filters: [...new Set(found)] });
   const turn = (key: string) =>
     setOnly((now) => {
       const next = new Set(now);
       if (!next.delete(key)) next.add(key);
       return next;
     });
-  if (!rows.length) return <p className="dra-nothing">{note || "Planning …"}</p>;
+  if (!kinds.length) return <p className="dra-nothing">{note || "Planning …"}</p>;
   return (
     <section className="dra-fleet-bars" aria-label={`${label} by ${place}`}>
       <div className="dra-fleet-head">
         <h3>
-          {label} by {place.replace(/(?<=ch)es$|s$/, "")}
+          {label} by {one}
         </h3>
         <Choice name="Devices" values={kinds} now={kind} onChoose={(value) => channel.set({ fleet_kind: value })} />
         <Choice
@@ -122,6 +127,14 @@ export function Bars() {
             {text}
           </button>
         ))}
+        {filters.map(({ name, values = [] }) => (
+          <FilterChoice
+            key={name}
+            name={name}
+            values={values}
+            onChoose={(value) => filterBy([...chosenFilters, `${name}:${value}`])}
+          />
+        ))}
         <select
           className="dra-button"
           aria-label="Order"
@@ -138,10 +151,74 @@ export function Bars() {
           {shown.length === rows.length ? "" : `${number(shown.length)} of ${number(rows.length)} rows`}
         </span>
       </div>
-      <BarList rows={shown} isGrouped={by !== "nodes"} label={`${label} by ${place}`} />
+      {chosenFilters.length > 0 && (
+        <ul className="dra-fleet-chips" aria-label="Filters">
+          {chosenFilters.map((text) => (
+            <li key={text}>
+              <span>{text.replace(":", ": ")}</span>
+              <button
+                type="button"
+                className="dra-quiet"
+                aria-label={`Remove the filter ${text.replace(":", ": ")}`}
+                onClick={() => filterBy(chosenFilters.filter((other) => other !== text))}
+              >
+                <Icon name="cross" />
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+      {shown.length ? (
+        <>
+          <Heads isGrouped={by !== "nodes"} place={one} label={label} />
+          <BarList rows={shown} isGrouped={by !== "nodes"} label={`${label} by ${place}`} />
+        </>
+      ) : (
+        <p className="dra-nothing">No {one} passes the filters. Remove one of them.</p>
+      )}
       <Total rows={shown} label={label} />
       <Legend />
     </section>
+  );
+}
+
+/** A filter with its values; choosing one adds it to the chips. */
+function FilterChoice({
+  name,
+  values,
+  onChoose,
+}: {
+  name: string;
+  values: readonly (readonly [string, number])[];
+  onChoose(value: string): void;
+}) {
+  return (
+    <select
+      className="dra-button dra-fleet-filter"
+      aria-label={`Filter by ${name}`}
+      value=""
+      onChange={(event) => event.currentTarget.value && onChoose(event.currentTarget.value)}
+    >
+      <option value="">{name}</option>
+      {values.map(([value, nodes]) => (
+        <option key={value} value={value}>{`${value} (${number(nodes)})`}</option>
+      ))}
+    </select>
+  );
+}
+
+/** What the columns of the bars are; each bar says it in words as well. */
+function Heads({ isGrouped, place, label }: { isGrouped: boolean; place: string; label: string }) {
+  return (
+    <div className={isGrouped ? "is-grouped" : ""} aria-hidden="true">
+      <div className="dra-fleet-row dra-fleet-heads">
+        <span>{place}</span>
+        {isGrouped && <span>state</span>}
+        {isGrouped && <span className="dra-fleet-number">nodes</span>}
+        <span>{label}</span>
+        {isGrouped ? <span className="dra-fleet-number">stranded</span> : <span>pods</span>}
+      </div>
+    </div>
   );
 }
 

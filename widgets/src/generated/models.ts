@@ -55,6 +55,7 @@ export interface BarTable {
   groupings?: readonly [string, string][];
   rows?: readonly [string, string, string, number, number, number, number, number, number, string][];
   names?: readonly string[];
+  filters?: readonly FilterRow[];
   note?: string;
   many?: boolean;
 }
@@ -289,6 +290,11 @@ export interface FileRow {
 export interface FileSize {
   name: string;
   size: number;
+}
+
+export interface FilterRow {
+  name: string;
+  values?: readonly [string, number][];
 }
 
 export interface FindingRow {
@@ -784,6 +790,7 @@ export interface FleetModeModel {
   fleet_by: string;
   fleet_card: CardRow;
   fleet_chosen: string;
+  fleet_filters: readonly string[];
   fleet_heat: HeatMap;
   fleet_kind: string;
   fleet_layers: readonly LayerRow[];
@@ -882,6 +889,7 @@ export interface PlanViewModel {
   fleet_by: string;
   fleet_card: CardRow;
   fleet_chosen: string;
+  fleet_filters: readonly string[];
   fleet_heat: HeatMap;
   fleet_kind: string;
   fleet_layers: readonly LayerRow[];
