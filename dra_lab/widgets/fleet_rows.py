@@ -87,10 +87,10 @@ class Bars:
         return self._pods.get(node, Counter())
 
     def nodes(self, kind: str, only: Iterable[str] | None = None) -> tuple[BarRow, ...]:
-        """Return a bar for each node that has devices of a kind, by name."""
+        """Return a bar for each node to show, or of `only`, that has devices of a kind, by name."""
         known = self.by_kind.get(kind, {})
-        wanted = known if only is None else (name for name in only if name in known)
-        names = sorted((name for name in wanted if self._is_shown(name)), key=natural_order)
+        wanted = filter(self._is_shown, known) if only is None else (name for name in only if name in known)
+        names = sorted(wanted, key=natural_order)
         return tuple(self._row(name, "", [name], known[name], self.pods_on(name)) for name in names)
 
     def groups(self, kind: str, by: str) -> tuple[BarRow, ...]:

@@ -101,6 +101,14 @@ def test_what_is_in_use_planned_and_tainted_is_counted(cluster):
     assert (gpus.in_use, gpus.planned, gpus.free) == (3, 1, 4)
 
 
+def test_pods_of_an_earlier_plan_are_not_counted(cluster):
+    """The amounts without pods are kept for the cluster, and no plan changes them."""
+    node = cluster.node_names[0]
+    before = node_amounts(cluster)
+    node_amounts(cluster, fleet_of(Placement("gpu", DeviceID("gpu.nvidia.com", node, "gpu-3"))))
+    assert node_amounts(cluster) == before
+
+
 def test_cpus_of_one_device_are_counted_in_cpus():
     """A device that stands for 64 CPUs of which a plan takes 16 is 16 planned and 48 free."""
     made = load_cluster("sample:dgx-h100")

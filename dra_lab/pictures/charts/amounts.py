@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from dra_lab.index.pools import Pool, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.fleet import FleetPlan, Stranded
+from dra_lab.model.memo import once_per_snapshot
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.topology.locality import kinds, skipped_devices
@@ -40,9 +41,9 @@ class Amounts:
     kind: str
     in_use: float = 0.0
     planned: float = 0.0
-    stranded: float = 0.0
     free: float = 0.0
     blocked: float = 0.0
+    stranded: float = 0.0
 
     @property
     def total(self) -> float:
@@ -63,17 +64,36 @@ def node_amounts(
     `fleet` adds what its replicas take; `stranded` says how much of what is then free is stranded. Devices that several
     nodes see are counted once, under NETWORK.
     """
-    planned = _planned(fleet)
+    used = fleet.on_node if fleet is not None else ()
+    # a device that several nodes see is counted on the first of them, so that with such devices every node counts
+    changed = _parts(cluster, cluster.node_names if used and cluster.network_slices else used, _planned(fleet))
+    found = _without_pods(cluster) | {key: Amounts(*key, *parts) for key, parts in changed.items()}
+    for key, lost in _lost(stranded).items():
+        if key in found:
+            found[key] = _with_stranded(found[key], lost)
+    return tuple(found.values())
+
+
+@once_per_snapshot
+def _without_pods(cluster: Cluster) -> dict[tuple[str, str], Amounts]:
+    """Return the amounts without the pods of a plan by (node, kind), in the order of `node_amounts`."""
+    found, order = _parts(cluster, cluster.node_names, {}), list(KINDS)
+    keys = sorted(found, key=lambda key: (key[0] == NETWORK, key[0], order.index(key[1])))
+    return {key: Amounts(*key, *found[key]) for key in keys}
+
+
+def _parts(
+    cluster: Cluster, nodes: Iterable[str], planned: Mapping[DeviceID, Mapping[str, Fraction]]
+) -> Mapping[tuple[str, str], Sequence[float]]:
+    """Return what is in use, planned, free and not available by (node, kind)."""
     seen: set[DeviceID] = set()
     found: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0, 0.0])
-    for node in cluster.node_names:
+    for node in nodes:
         for own, kind, parts in _node(cluster, node, planned, seen):
             into = found[node if own else NETWORK, kind]
             for at, part in enumerate(parts):
                 into[at] += part
-    order, lost = list(KINDS), _lost(stranded)
-    keys = sorted(found, key=lambda key: (key[0] == NETWORK, key[0], order.index(key[1])))
-    return tuple(_amounts(*key, found[key], lost.get(key, 0)) for key in keys)
+    return found
 
 
 def amounts_frame(cluster: Cluster, fleet: FleetPlan | None = None, lost: Stranded | None = None) -> pd.DataFrame:
@@ -91,10 +111,9 @@ def _lost(stranded: Stranded | None) -> Mapping[tuple[str, str], int]:
     return {(name, kind.kind): kind.least for row in rows for name in row.nodes for kind in row.kinds}
 
 
-def _amounts(node: str, kind: str, parts: list[float], stranded: int) -> Amounts:
-    used, planned, free, blocked = parts
-    lost = min(free, float(stranded))
-    return Amounts(node, kind, used, planned, lost, free - lost, blocked)
+def _with_stranded(amounts: Amounts, stranded: int) -> Amounts:
+    lost = min(amounts.free, float(stranded))
+    return replace(amounts, stranded=lost, free=amounts.free - lost)
 
 
 def _planned(fleet: FleetPlan | None) -> Mapping[DeviceID, Mapping[str, Fraction]]:
@@ -147,10 +166,12 @@ def _device(
     cluster: Cluster, device_id: DeviceID, device: Device, kind: str, planned: Mapping[str, Fraction] | None
 ) -> Parts:
     held, shares = device_id in cluster.allocated.exclusive, cluster.allocated.consumed.get(device_id)
-    if held or (planned is None and not shares):  # nearly every device of a large cluster: no arithmetic
+    if held or not (planned or shares):  # nearly every device of a large cluster: no arithmetic
         whole = float(_size(device, kind)) if kind == "cpu" and device.allow_multiple_allocations else 1.0
         if held:
             return whole, 0.0, 0.0, 0.0
+        if planned is not None:
+            return 0.0, whole, 0.0, 0.0
         return (0.0, 0.0, 0.0, whole) if _blocked(cluster, device_id, device) else (0.0, 0.0, whole, 0.0)
     size = _size(device, kind)
     used = _part(device, shares) * size

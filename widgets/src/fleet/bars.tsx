@@ -210,8 +210,8 @@ function FilterChoice({
 /** What the columns of the bars are; each bar says it in words as well. */
 function Heads({ isGrouped, place, label }: { isGrouped: boolean; place: string; label: string }) {
   return (
-    <div className={isGrouped ? "is-grouped" : ""} aria-hidden="true">
-      <div className="dra-fleet-row dra-fleet-heads">
+    <div className={`dra-fleet-columns${isGrouped ? " is-grouped" : ""}`} aria-hidden="true">
+      <div className="dra-fleet-heads">
         <span>{place}</span>
         {isGrouped && <span>state</span>}
         {isGrouped && <span className="dra-fleet-number">nodes</span>}
@@ -407,7 +407,7 @@ function Bar({ row, top, isGrouped, isShort, isChosen }: BarProps) {
           if (!value) return null;
           return (
             <span key={key} data-part={key} style={{ width: `${share}%` }} title={`${number(value)} ${text}`}>
-              {share > 7 && <span>{share > 22 ? `${number(value)} ${text}` : number(value)}</span>}
+              <Inside share={share} texts={[`${number(value)} ${text}`, number(value)]} />
             </span>
           );
         })}
@@ -419,6 +419,12 @@ function Bar({ row, top, isGrouped, isShort, isChosen }: BarProps) {
       )}
     </div>
   );
+}
+
+/** The longest of some texts that a part of a bar has space for; a bar has 290 px at least. */
+function Inside({ share, texts }: { share: number; texts: readonly string[] }) {
+  const text = texts.find((one) => share * 2.9 > one.length * 7.5 + 8);
+  return text ? <span>{text}</span> : null;
 }
 
 /** The pods of a node: each can be dragged to another node, or moved by its menu. */
