@@ -64,3 +64,42 @@ class InTab(Planner):
     def mode(self, name: str) -> None:
         """Choose a mode in the bar."""
         self.bar.locator(".dra-modes label", has_text=name).click()
+
+
+MISFIT = "from dra_lab import read_sketch\nlab.sketch = read_sketch('sample:eks-p4d/five-pairs')"
+KEPT = "lab.session.comparing.keep(lab.session.answer)"
+UNLINKED = "from msgspec.structs import replace\nlab.sketch = replace(lab.sketch, links=())"
+SCREENS = ("plan", "misfit", "goals", "fleet", "compare", "trace", "export")
+"""What the planner shows: Plan in three states, the other modes, the Export sheet."""
+
+
+def show_screen(planner: InTab, name: str) -> str:
+    """Bring the planner, fresh with its example, to one of SCREENS; returns the selector of what is shown."""
+    lab, root = planner.lab, planner.root
+    if name == "misfit":
+        lab.run(MISFIT)
+        root.locator(".dra-fix").first.wait_for()
+        planner.answered()
+    elif name == "goals":
+        planner.tab("Goals and proof").click()
+        root.locator("[data-goal]").first.wait_for()
+    elif name == "fleet":
+        planner.mode("Fleet")
+        done = "not lab.fleet.stale and lab.fleet.answer.complete"
+        until(lambda: lab.eval(done), "the fleet is planned", timeout=60)
+    elif name == "compare":
+        lab.run(KEPT)
+        lab.run(UNLINKED)
+        planner.answered()
+        lab.run(KEPT)
+        planner.mode("Compare")
+        until(lambda: root.locator(".dra-compare-name").count() == 2, "two plans are compared", timeout=30)
+    elif name == "trace":
+        planner.mode("Trace")
+        root.get_by_role("button", name="Next device").click()
+    elif name == "export":
+        root.locator(".dra-export").click()
+        root.locator(".dra-sheet").wait_for()
+        until(lambda: lab.eval("lab.session.exporting.stage") == "", "the export is simulated", timeout=30)
+        return f"{IN_TAB} .dra-sheet"
+    return IN_TAB

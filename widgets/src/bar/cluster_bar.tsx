@@ -10,6 +10,7 @@ import { FollowSwitch } from "./follow_switch";
 import { Lines } from "./lines";
 import { useMeters } from "./meters";
 import { useChannel, useTrait } from "./model";
+import { Release } from "./release";
 import { useSourcePicker } from "./source_picker";
 import { useDrop } from "./use_drop";
 
@@ -104,28 +105,6 @@ function Modes({ grid }: { grid: HTMLElement | null }) {
         </label>
       ))}
     </fieldset>
-  );
-}
-
-function Release() {
-  const channel = useChannel();
-  const [now, known] = [useTrait("release"), useTrait("releases")];
-  return (
-    <label className="dra-bar-release">
-      <span className="dra-dim dra-wide">Kubernetes</span>
-      <select
-        className="dra-button"
-        aria-label="Kubernetes release that the manifests are for"
-        value={now}
-        onChange={(event) => channel.send({ type: "release", value: event.currentTarget.value })}
-      >
-        {[...new Set([...known, ...(now ? [now] : [])])].map((version) => (
-          <option key={version} value={version}>
-            {version}
-          </option>
-        ))}
-      </select>
-    </label>
   );
 }
 

@@ -1,7 +1,9 @@
 // How much of the cluster is free: a meter for each kind of device, and a click shows every node.
+import { Icon } from "../view/icon";
 import { keyed } from "../view/keyed";
 import { usePopover } from "../view/use_popover";
 import { useTrait } from "./model";
+import { Release } from "./release";
 
 export function useMeters() {
   const [meters, nodeUse] = [useTrait("meters"), useTrait("node_use")];
@@ -22,11 +24,15 @@ export function useMeters() {
           <span>{row.text}</span>
         </span>
       ))}
-      <span className="dra-meters-short">Free</span>
+      <span className="dra-meters-short">
+        Free
+        <Icon name="down" />
+      </span>
     </button>
   );
   const panel = (
     <div {...over.panel} role="dialog" className="dra-popover dra-use" aria-label="What is free on each node">
+      <Release />
       <h3>What is free on each node</h3>
       <table className="dra-use-table">
         <tbody>

@@ -145,12 +145,30 @@ function Fixes({ fixes, isStale, tried, apply }: FixesProps) {
           </span>
         </button>
       ))}
-      {tried && (
-        <p className="dra-tried" title={tried}>
-          {tried}
-        </p>
-      )}
+      {tried && <Tried text={tried} />}
     </div>
+  );
+}
+
+/** What was tried in vain, which can be long. */
+function Tried({ text }: { text: string }) {
+  const over = usePopover();
+  const [title, ...rest] = text.split(": ");
+  const tried = rest.join(": ").split("; ");
+  return (
+    <>
+      <button {...over.button} className="dra-link dra-tried" data-key="tried">
+        {title}
+      </button>
+      <div {...over.panel} role="dialog" className="dra-popover dra-explained" aria-label={title}>
+        <h3>{title}</h3>
+        <ul className="dra-lines">
+          {keyed(tried).map(([key, change]) => (
+            <li key={key}>{change}</li>
+          ))}
+        </ul>
+      </div>
+    </>
   );
 }
 
