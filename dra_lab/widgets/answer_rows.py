@@ -9,7 +9,7 @@ from dra_lab.errors import DraLabError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import Room
 from dra_lab.model.memo import once_per_hardware
-from dra_lab.model.plan import FIXED_GOALS, GOALS, FirstFit, FirstFitStatus, GoalValue, Plan, PlanStatus
+from dra_lab.model.plan import FIXED_GOALS, FirstFit, FirstFitStatus, GoalValue, Plan, PlanStatus
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.widgets.plan_values import (
     AnswerRow,
@@ -24,10 +24,10 @@ from dra_lab.widgets.plan_values import (
 )
 from dra_lab.widgets.selector_words import without_text
 from dra_lab.words.asked import asked_sentence
-from dra_lab.words.facts import search_end
+from dra_lab.words.facts import goal_figure, goal_words, search_end
 from dra_lab.words.plan_document import headline
 from dra_lab.words.reason_words import no_help_lines
-from dra_lab.words.verdict import fixes, scheduler_sentences, tiles
+from dra_lab.words.verdict import GLOSSARY, fixes, goal_title, scheduler_sentences, tiles
 
 _STATES: dict[PlanStatus, State] = {
     PlanStatus.OPTIMAL: "fits",
@@ -137,13 +137,17 @@ def badge_rows(sketch: ClaimSketch) -> dict[str, BadgeRow]:
 
 
 def _goal_row(plan: Plan, goal: GoalValue) -> GoalRow:
+    number, caption = goal_figure(goal)
     return GoalRow(
         goal=goal.goal,
-        label=GOALS.get(goal.goal, goal.goal) + (", at most" if goal.at_most else ""),
+        label=goal_title(goal),
         best=goal.value,
+        number=number,
+        caption=caption,
+        at_best=goal_words(goal, goal.bound) if goal.bound is not None and not goal.proven else "",
+        meaning=GLOSSARY[goal.goal],
         bound=goal.bound,
         proven=goal.proven,
-        unknown=goal.unknown,
         manifest=_reached(plan.first_fit, goal.goal),
         plain=_reached(plan.first_fit_plain, goal.goal),
         better=_better(plan, goal),

@@ -63,16 +63,21 @@ class AnswerRow(Row, frozen=True):
 class GoalRow(Row, frozen=True):
     """One goal: best value with bound and proof; kube-scheduler with the manifest, and with counts and selectors only.
 
-    The two texts say what kube-scheduler ends with where it has no value; `better` says how much better the best is;
-    `movable` is False for the goals that come first whatever a person prefers.
+    `number` and `caption` are the best value in words, as in the verdict, `at_best` its bound in the same way, and
+    `meaning` says what the goal counts. The two texts of kube-scheduler say what it ends with where it has no value;
+    `better` says how much better the best is; `movable` is False for the goals that come first whatever a person
+    prefers.
     """
 
     goal: str
     label: str
     best: int
+    number: str = ""
+    caption: str = ""
+    at_best: str = ""
+    meaning: str = ""
     bound: int | None = None
     proven: bool = False
-    unknown: int = 0
     manifest: str = ""
     plain: str = ""
     better: str = ""

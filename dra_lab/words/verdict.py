@@ -52,6 +52,7 @@ GLOSSARY: Mapping[str, str] = {
     "roots": "How many PCIe roots the allocated GPUs and NICs are on.",
     "alternatives": "How far down its list of alternatives the claim is served. 0 is the first choice everywhere.",
     "preferences": "How many of the preferred links the allocation does not keep.",
+    "damage": "How many copies of this claim fewer fit on the node once this plan is allocated there.",
     "proof": "Whether a better allocation can exist. The planner proves each goal with those above it kept.",
     "copies": "How many pods with this claim can start together as the cluster is now, on all nodes. Links that must "
     "hold are kept in each of them, preferred ones may be broken.",
@@ -291,11 +292,16 @@ def _goal_tile(plan: Plan, goal: GoalValue) -> Tile:
     number, caption = goal_figure(goal)
     tone: Tone = "ok" if goal.goal == "unpaired" and not goal.value else "plain"
     here = f"On {plan.node}: {goal_words(goal)}, {goal_proof(goal)}."
-    return Tile(number, caption, tone, _title(goal), (GLOSSARY.get(goal.goal, GOAL_WORDS[goal.goal].meaning), here))
+    return Tile(number, caption, tone, goal_title(goal), (GLOSSARY[goal.goal], here))
 
 
-def _title(goal: GoalValue) -> str:
-    return "GPUs paired with a NIC" if goal.goal == "unpaired" else GOAL_WORDS[goal.goal].many
+def goal_title(goal: GoalValue) -> str:
+    """Return what a goal is called above its figure."""
+    words = _TITLES.get(goal.goal, GOAL_WORDS[goal.goal].many)
+    return f"{words[0].upper()}{words[1:]}"
+
+
+_TITLES: Mapping[str, str] = {"unpaired": "GPUs paired with a NIC", "damage": "Copies that no longer fit beside it"}
 
 
 def _proof_tile(plan: Plan) -> Tile:

@@ -22,6 +22,9 @@ test("goals stand with their proof and what kube-scheduler reaches", async () =>
       goal: "numa",
       label: "NUMA nodes",
       best: 1,
+      number: "1",
+      caption: "NUMA node",
+      meaning: "How many NUMA nodes",
       bound: 1,
       proven: true,
       manifest: "1",
@@ -30,9 +33,23 @@ test("goals stand with their proof and what kube-scheduler reaches", async () =>
     },
   ]);
   await drawn();
-  expect(
-    [...el.querySelectorAll(".dra-goals tbody :is(th, td):not(.dra-order)")].map((cell) => cell.textContent),
-  ).toEqual(["NUMA nodes", "1", "proven", "1", "2", "1 better than without links"]);
+  const card = el.querySelector('.dra-goals [data-goal="numa"]')!;
+  expect(card.querySelector(".dra-goal-value")!.textContent).toBe("1 NUMA node proven");
+  expect([...card.querySelectorAll("dd")].map((cell) => cell.textContent)).toEqual([
+    "1",
+    "2",
+    "1 better than without links",
+  ]);
+});
+
+test("a goal that is not proven says how good it may still get", async () => {
+  const { el, model } = plan();
+  const open = { goal: "unpaired", label: "GPUs paired", best: 2, number: "4 of 6", caption: "GPUs paired" };
+  model.set("goals", [{ ...open, bound: 1, atBest: "5 of 6 GPUs paired" }]);
+  await drawn();
+  expect(el.querySelector(".dra-goal-value")!.textContent).toBe(
+    "4 of 6 GPUs paired not proven, at best 5 of 6 GPUs paired, gap 1",
+  );
 });
 
 test("a column of the devices has room for its longest text, to a limit", () => {

@@ -374,9 +374,12 @@ export interface GoalRow {
   goal: string;
   label: string;
   best: number;
+  number?: string;
+  caption?: string;
+  atBest?: string;
+  meaning?: string;
   bound?: number | null;
   proven?: boolean;
-  unknown?: number;
   manifest?: string;
   plain?: string;
   better?: string;

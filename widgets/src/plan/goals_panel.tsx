@@ -4,15 +4,6 @@ import type { GoalRow } from "../generated/models";
 import { Icon } from "../view/icon";
 import { useChannel, useTrait } from "./model";
 
-const COLUMNS = [
-  "Order",
-  "Goal",
-  "Best",
-  "Proof",
-  "kube-scheduler with this manifest",
-  "kube-scheduler without links",
-  "Difference",
-] as const;
 type Order = (goal: string, step: number) => void;
 
 export function GoalsPanel() {
@@ -38,9 +29,9 @@ export function GoalsPanel() {
     <div className="dra-scroll" tabIndex={0} role="region" aria-label="Goals">
       <div>
         {goals.length ? (
-          <GoalTable goals={goals} movable={movable} onOrder={order} />
+          <GoalCards goals={goals} movable={movable} onOrder={order} />
         ) : (
-          <p className="dra-nothing">Goals are told when the drawing fits.</p>
+          <p className="dra-nothing">The goals are shown once the drawing fits.</p>
         )}
         {goals.length > 0 && isChanged && (
           <p>
@@ -59,71 +50,67 @@ export function GoalsPanel() {
   );
 }
 
-interface TableProps {
+interface CardsProps {
   goals: readonly GoalRow[];
   movable: readonly GoalRow[];
   onOrder: Order;
 }
 
-function GoalTable({ goals, movable, onOrder }: TableProps) {
+function GoalCards({ goals, movable, onOrder }: CardsProps) {
   return (
-    <table className="dra-goals">
-      <caption className="dra-hint">
-        Most important first; lower is better. Each goal is proven with those above it kept.
-      </caption>
-      <thead>
-        <tr>
-          {COLUMNS.map((name) => (
-            <th key={name} scope="col">
-              {name}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
+    <>
+      <p className="dra-hint">Most important first; lower is better. Each goal is proven with those above it kept.</p>
+      <ol className="dra-goals">
         {goals.map((goal) => (
           <Goal key={goal.goal} goal={goal} place={movable.indexOf(goal)} count={movable.length} onOrder={onOrder} />
         ))}
-      </tbody>
-    </table>
+      </ol>
+    </>
   );
 }
 
 function Goal({ goal, place, count, onOrder }: { goal: GoalRow; place: number; count: number; onOrder: Order }) {
-  const tone = (text: string | undefined) =>
-    text && /^\d+$/.test(text) && Number(text) > goal.best ? "warn" : "plain";
   return (
-    <tr data-goal={goal.goal}>
-      <td className="dra-order">
+    <li className="dra-goal" data-goal={goal.goal}>
+      <div className="dra-goal-head">
+        <h3>{goal.label}</h3>
         {place < 0 ? (
-          <span className="dra-hint">fixed</span>
+          <span className="dra-hint">fixed place</span>
         ) : (
-          <>
+          <span className="dra-order">
             <Mover goal={goal} step={-1} isAble={place > 0} onOrder={onOrder} />
             <Mover goal={goal} step={1} isAble={place < count - 1} onOrder={onOrder} />
-          </>
+          </span>
         )}
-      </td>
-      <th scope="row">{goal.label}</th>
-      <td className="dra-number">
-        <b>{goal.best}</b>
-        {Boolean(goal.unknown) && <small> {goal.unknown} of unknown place</small>}
-      </td>
-      <td>
-        <Proof goal={goal} />
-      </td>
-      <td className="dra-number" data-tone={tone(goal.manifest)}>
-        {goal.manifest || "not asked"}
-      </td>
-      <td className="dra-number" data-tone={tone(goal.plain)}>
-        {goal.plain || "not asked"}
-      </td>
-      <td>{goal.better || "as good"}</td>
-    </tr>
+      </div>
+      <p className="dra-goal-value">
+        {goal.number && <b>{goal.number}</b>} {goal.caption} <Proof goal={goal} />
+      </p>
+      <p className="dra-hint">{goal.meaning}</p>
+      <dl>
+        <Reached words="kube-scheduler with this manifest" goal={goal} text={goal.manifest} />
+        <Reached words="kube-scheduler without links" goal={goal} text={goal.plain} />
+        <div>
+          <dt>Difference</dt>
+          <dd>{goal.better || "as good"}</dd>
+        </div>
+      </dl>
+    </li>
+  );
+}
+
+function Reached({ words, goal, text = "" }: { words: string; goal: GoalRow; text?: string }) {
+  const isWorse = /^\d+$/.test(text) && Number(text) > goal.best;
+  return (
+    <div data-tone={isWorse ? "warn" : "plain"}>
+      <dt>{words}</dt>
+      <dd>{text || "not asked"}</dd>
+    </div>
   );
 }
 
 function Proof({ goal }: { goal: GoalRow }) {
+  const { best, bound = null, atBest = "" } = goal;
   if (goal.proven) {
     return (
       <span className="dra-proof" data-tone="ok">
@@ -132,10 +119,10 @@ function Proof({ goal }: { goal: GoalRow }) {
       </span>
     );
   }
-  const hasBound = goal.bound !== null && goal.bound !== undefined;
   return (
     <span className="dra-proof" data-tone="warn">
-      {hasBound ? `not proven, bound ${goal.bound}, gap ${goal.best - (goal.bound ?? 0)}` : "not proven"}
+      <Icon name="warning" />
+      {bound === null ? "not proven" : `not proven, at best ${atBest}, gap ${best - bound}`}
     </span>
   );
 }

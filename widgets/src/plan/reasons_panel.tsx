@@ -90,7 +90,7 @@ function Funnel({ row }: { row: FunnelRow }) {
   const { columns = [], legend = [], rows = [] } = row;
   return (
     <section className="dra-funnel" aria-label={row.title} tabIndex={0}>
-      <table className="dra-goals">
+      <table className="dra-counts">
         <caption>{row.title}</caption>
         <thead>
           <tr>
