@@ -8,15 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from dra_lab.authoring.names import claim_objects
 from dra_lab.errors import DraLabError
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import from_builtins
-from dra_lab.model.names import split_request
+from dra_lab.model.names import MARK, split_request
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, Link
+from dra_lab.model.sketch import ClaimSketch, Link, claims_of
 from dra_lab.session import Session
-from dra_lab.widgets.canvas_values import CanvasStatus, LinkOptionRow, LinkRow, PaletteRow, ProblemRow, RequestRow
+from dra_lab.widgets.canvas_values import (
+    CanvasStatus,
+    ClaimRow,
+    LinkOptionRow,
+    LinkRow,
+    PaletteRow,
+    ProblemRow,
+    RequestRow,
+)
 from dra_lab.widgets.part_rows import config_rows, missing_fields, part_rows
 from dra_lab.widgets.selector_words import without_text
 
@@ -69,25 +78,35 @@ def status_rows(session: Session, before: Mapping[str, Any] | None = None) -> Ca
         known = from_builtins(before or {}, CanvasStatus)
         links = {link.name: known.links.get(link.name, LinkRow(label=link.where)) for link in sketch.links}
         counting = not session.is_prepared
+        claims = _claim_rows(sketch)
         return CanvasStatus(
-            requests=rows, links=links, pairs=known.pairs, counting=counting, config=config, gates=gates
+            requests=rows, links=links, pairs=known.pairs, counting=counting, claims=claims, config=config, gates=gates
         )
-    compiled = _compiled(cluster, sketch, release)
-    return CanvasStatus(
-        requests={
-            request.name: msgspec.structs.replace(
-                rows[request.name],
+    linked: dict[str, LinkRow] = {}
+    pairs: dict[str, tuple[LinkOptionRow, ...]] = {}
+    for claim in claims_of(sketch):
+        mark = f"{claim.name}{MARK}" if sketch.claims else ""
+        compiled = _compiled(cluster, claim, release)
+        for request in claim.requests:
+            rows[f"{mark}{request.name}"] = msgspec.structs.replace(
+                rows[f"{mark}{request.name}"],
                 field=_field(compiled, request.name),
                 note=_notes(compiled, request.name),
                 parts=part_rows(cluster, request, release),
             )
-            for request in sketch.requests
-        },
-        links=_link_rows(cluster, sketch, release, compiled),
-        pairs=_pairs(cluster, sketch, release),
-        config=config,
-        gates=gates,
-    )
+        linked |= {f"{mark}{name}": row for name, row in _link_rows(cluster, claim, release, compiled).items()}
+        pairs |= _pairs(cluster, claim, release, mark)
+    claims = _claim_rows(sketch)
+    return CanvasStatus(requests=rows, links=linked, pairs=pairs, claims=claims, config=config, gates=gates)
+
+
+def _claim_rows(sketch: ClaimSketch) -> dict[str, ClaimRow]:
+    """Return what each claim of a pod is written as, by its name."""
+    objects = claim_objects(sketch) if sketch.claims else ()
+    return {
+        name: ClaimRow(field=f"spec.resourceClaims[{number}].name", template=own)
+        for number, (name, own) in enumerate(zip(sketch.claims, objects, strict=True))
+    }
 
 
 def problem_rows(session: Session) -> tuple[ProblemRow, ...]:
@@ -212,10 +231,12 @@ def _sentence(finding: Finding) -> str:
     return f"{message} {finding.advice}".strip()
 
 
-def _pairs(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelease) -> dict[str, tuple[LinkOptionRow, ...]]:
+def _pairs(
+    cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelease, mark: str
+) -> dict[str, tuple[LinkOptionRow, ...]]:
     names = sorted(request.name for request in sketch.requests)
     pairs = list(combinations(names, 2))[:MAX_PAIRS]
     return {
-        f"{one}|{other}": _options(cluster, sketch, Link(name="new", requests=(one, other)), release)
+        f"{mark}{one}|{mark}{other}": _options(cluster, sketch, Link(name="new", requests=(one, other)), release)
         for one, other in pairs
     }

@@ -117,6 +117,13 @@ class LinkRow(Row, frozen=True):
     options: tuple[LinkOptionRow, ...] = ()
 
 
+class ClaimRow(Row, frozen=True):
+    """What a claim of a pod is written as: the field with its name, and the name of its template."""
+
+    field: str
+    template: str
+
+
 class ConfigRow(Row, frozen=True):
     """One entry of `config[]`: the driver, and its parameters as YAML; the requests it is for stand in the sketch."""
 
@@ -144,14 +151,16 @@ class CanvasStatus(Row, frozen=True):
 
     `pairs` is optional: the places at which two requests that are not linked yet could be, by their names sorted and
     joined with "|". A new link starts at the first enabled one. `counting`: the devices of a large cluster are still
-    being counted, so that an empty palette says nothing yet. `config` are the entries of the sketch's `config`;
-    `gates` maps a field of the API that the target release does not have to the reason in words.
+    being counted, so that an empty palette says nothing yet. `claims` are those of a pod with several. `config` are
+    the entries of the sketch's `config`; `gates` maps a field of the API that the target release does not have to the
+    reason in words.
     """
 
     requests: dict[str, RequestRow] = {}
     links: dict[str, LinkRow] = {}
     pairs: dict[str, tuple[LinkOptionRow, ...]] = {}
     counting: bool = False
+    claims: dict[str, ClaimRow] = {}
     config: tuple[ConfigRow, ...] = ()
     gates: dict[str, str] = {}
 

@@ -16,6 +16,7 @@ from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.session import Session
+from dra_lab.session.drawings import read_sketch
 from dra_lab.session.fleet import Fleet
 from dra_lab.widgets.claim_canvas import ClaimCanvas
 from dra_lab.widgets.cluster_bar import ClusterBar
@@ -38,9 +39,9 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
 
     `cluster` is a Cluster or what `load_cluster` takes (`sample:NAME`, a file, a folder); without one, the drawing's
     file names it, else the shipped example opens. `file` holds the drawing and is written after every change; None
-    keeps nothing. `release` is the target release, "" for the cluster's own, and `feature_gates` its gates that differ.
-    With `session`, that one is shown and the other arguments must be left out. Raises SourceError or SketchError for
-    what cannot be read.
+    keeps nothing. `sketch` is a drawing, or a file that `read_sketch` reads: a claim, a Pod, a Deployment. `release` is
+    the target release, "" for the cluster's own, and `feature_gates` its gates that differ. With `session`, that one is
+    shown and the other arguments must be left out. Raises SourceError or SketchError for what cannot be read.
 
     `session`, `bar`, `canvas`, `plan_view` and `hardware` are the parts.
     """
@@ -48,17 +49,18 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
     def __init__(
         self,
         cluster: str | Path | Cluster | None = None,
+        sketch: ClaimSketch | str | Path | None = None,
         *,
         file: str | Path | None = DRAWING_FILE,
-        sketch: ClaimSketch | None = None,
         release: str | KubernetesRelease = "",
         feature_gates: Mapping[str, bool] | None = None,
         session: Session | None = None,
     ) -> None:
         """Open the session and show it."""
         self._take_over(file if session is None else None)
+        drawn = read_sketch(sketch) if isinstance(sketch, str | Path) else sketch
         self.session = session or Session(
-            cluster, file=file, sketch=sketch, release=release, feature_gates=feature_gates
+            cluster, file=file, sketch=drawn, release=release, feature_gates=feature_gates
         )
         self.session.replay_delay = 1.0
         self.session.count_copies()

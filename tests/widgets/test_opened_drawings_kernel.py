@@ -54,17 +54,22 @@ def test_an_example_that_there_is_not_is_refused_with_the_known_ones(session):
     assert "gpu-nic-cpu" in bar.refused
 
 
-def test_a_dropped_pod_of_two_claims_offers_each(session):
+def test_a_dropped_pod_of_two_claims_opens_as_one_drawing(session):
+    drop(ClusterBar(session), BOTH)
+    assert (session.sketch.name, session.sketch.claims) == ("trainer", ("a", "b"))
+
+
+def test_dropped_claims_without_a_pod_are_offered(session):
     bar = ClusterBar(session)
     before = session.sketch
-    drop(bar, BOTH)
-    assert [row["label"] for row in bar.offer["options"]] == ["Pod trainer: claim a", "Pod trainer: claim b"]
+    drop(bar, BOTH.removeprefix(f"{POD}---\n"))
+    assert [row["label"] for row in bar.offer["options"]] == ["first", "second", "All 2 claims as one pod"]
     assert session.sketch is before
 
 
 def test_an_offered_drawing_is_opened_and_the_offer_ends(session):
     bar = ClusterBar(session)
-    drop(bar, BOTH)
+    drop(bar, BOTH.removeprefix(f"{POD}---\n"))
     say(bar, type="open-drawing", number=1)
     assert (session.sketch.name, bar.offer) == ("second", {})
 

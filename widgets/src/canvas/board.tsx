@@ -10,30 +10,50 @@ import {
   SelectionMode,
   useReactFlow,
 } from "@xyflow/react";
-import { type DragEvent, type FocusEvent, type ReactNode, useCallback, useId } from "react";
+import { type DragEvent, type FocusEvent, type ReactNode, useCallback, useId, useRef } from "react";
 import type { PaletteRow } from "../generated/models";
+import { claimOf } from "./claims";
 import { useCanvas } from "./editor";
 import { EndLine } from "./end_edge";
-import { type CanvasNode, type EndEdge, isRequestId, nameOf, placeKey, placesOf, sizesOf } from "./flow";
-import { BOX, pushedApart } from "./layout";
-import { LinkKnot, RequestBox } from "./nodes";
+import {
+  type CanvasNode,
+  claimOfNode,
+  type EndEdge,
+  framesOf,
+  isClaimId,
+  isFrame,
+  isRequestId,
+  nameOf,
+  placeKey,
+  placesOf,
+  sizesOf,
+} from "./flow";
+import { apart, claimAt } from "./frames";
+import { BOX, type Places } from "./layout";
+import { isAcross } from "./linking";
+import { ClaimFrame, LinkKnot, RequestBox } from "./nodes";
 import { DRAGGED } from "./palette";
 import type { Flow } from "./use_flow";
 import { marginsOf } from "./use_view";
 
-const NODE_TYPES = { request: RequestBox, link: LinkKnot };
+const NODE_TYPES = { request: RequestBox, link: LinkKnot, frame: ClaimFrame };
 const EDGE_TYPES = { end: EndLine };
 
 interface Props {
   flow: Flow;
   /** Something of the board is dragged: the card gives way. */
   setDragged(isDragged: boolean): void;
-  onAdd(row: PaletteRow, at?: { x: number; y: number }): void;
+  onAdd(row: PaletteRow, at?: { x: number; y: number }, claim?: string): void;
+  onMove(requests: readonly string[], claim: string, places: Places): void;
   onJoin(from: string, to: string): unknown;
   /** Whether the focus comes from the mouse: then React Flow decides what is selected. */
   byMouse: { current: boolean };
   children?: ReactNode;
 }
+
+/** The boxes and links in the frame of a claim. */
+const membersOf = (nodes: readonly CanvasNode[], claim: string): string[] =>
+  nodes.filter((node) => !isFrame(node) && claimOfNode(node.id) === claim).map(({ id }) => id);
 
 /** The box or knot under the mouse at the end of a drag. */
 function nodeUnder(event: MouseEvent | TouchEvent): string {
@@ -42,7 +62,7 @@ function nodeUnder(event: MouseEvent | TouchEvent): string {
   return hit?.closest<HTMLElement>(".react-flow__node")?.dataset.id ?? "";
 }
 
-export function Board({ flow, setDragged, onAdd, onJoin, byMouse, children }: Props) {
+export function Board({ flow, setDragged, onAdd, onMove, onJoin, byMouse, children }: Props) {
   const editor = useCanvas();
   const { screenToFlowPosition } = useReactFlow();
   const { palette, readOnly, light, place } = editor;
@@ -53,8 +73,12 @@ export function Board({ flow, setDragged, onAdd, onJoin, byMouse, children }: Pr
     if (!row) return;
     event.preventDefault();
     event.stopPropagation();
-    onAdd(row, withinSight(event));
+    onAdd(row, withinSight(event), claimAt(framesOf(flow.nodes), pointOf(event)));
   };
+  const pointOf = useCallback(
+    (event: { clientX: number; clientY: number }) => screenToFlowPosition({ x: event.clientX, y: event.clientY }),
+    [screenToFlowPosition],
+  );
   /** Where a box goes that is dropped here: under the mouse, and wholly in sight, so that the view stays as it is. */
   const withinSight = (event: DragEvent) => {
     const board = event.currentTarget.getBoundingClientRect();
@@ -74,8 +98,9 @@ export function Board({ flow, setDragged, onAdd, onJoin, byMouse, children }: Pr
     event.dataTransfer.dropEffect = "copy";
   };
   const onDragStop: OnNodeDrag<CanvasNode> = useCallback(
-    (_event, _node, moved) => {
+    (event, node, moved) => {
       setDragged(false);
+      dragged.current = null;
       const at = new Map(moved.map((node) => [node.id, node]));
       const places = {
         ...editor.positions,
@@ -84,11 +109,30 @@ export function Board({ flow, setDragged, onAdd, onJoin, byMouse, children }: Pr
           flow.nodes.map((node) => at.get(node.id) ?? node),
         ),
       };
-      const fixed = moved.map((node) => placeKey(editor.sketch, node.id));
-      place(pushedApart(editor.sketch, places, fixed, sizesOf(flow.nodes)));
+      const requests = moved.filter(({ id }) => isRequestId(id)).map(({ id }) => nameOf(id));
+      const point = "changedTouches" in event ? event.changedTouches[0] : event;
+      const to = point && !isFrame(node) ? claimAt(framesOf(flow.nodes), pointOf(point)) : "";
+      if (to && requests.some((name) => claimOf(name) !== to)) return onMove(requests, to, places);
+      const own = moved.flatMap(({ id }) => (isClaimId(id) ? membersOf(flow.nodes, nameOf(id)) : [id]));
+      const fixed = own.map((id) => placeKey(editor.sketch, id));
+      place(apart(editor.sketch, places, fixed, sizesOf(flow.nodes)));
     },
-    [editor, flow.nodes, place, setDragged],
+    [editor, flow.nodes, place, setDragged, onMove, pointOf],
   );
+  // A frame takes what is in it along.
+  const dragged = useRef<{ x: number; y: number } | null>(null);
+  const onDrag: OnNodeDrag<CanvasNode> = (_event, node) => {
+    const before = dragged.current;
+    if (!isFrame(node) || !before) return;
+    const [dx, dy] = [node.position.x - before.x, node.position.y - before.y];
+    dragged.current = node.position;
+    const members = new Set(membersOf(flow.nodes, node.data.claim));
+    flow.setNodes((nodes) =>
+      nodes.map((one) =>
+        members.has(one.id) ? { ...one, position: { x: one.position.x + dx, y: one.position.y + dy } } : one,
+      ),
+    );
+  };
   const dots = useId();
   const onConnect = ({ source, target }: Connection) => onJoin(source, target);
   // A drag may end anywhere on a box, not only on one of its dots.
@@ -123,15 +167,19 @@ export function Board({ flow, setDragged, onAdd, onJoin, byMouse, children }: Pr
         aria-label="Requests and links"
         onNodesChange={flow.onNodesChange}
         onEdgesChange={flow.onEdgesChange}
+        onNodeDrag={onDrag}
         onNodeDragStop={onDragStop}
         onSelectionDragStop={(event, nodes) => {
           if (nodes[0]) onDragStop(event as never, nodes[0], nodes);
         }}
         onConnectStart={() => setDragged(true)}
-        onNodeDragStart={() => setDragged(true)}
+        onNodeDragStart={(_event, node) => {
+          dragged.current = flow.nodes.find(({ id }) => id === node.id)?.position ?? node.position;
+          setDragged(true);
+        }}
         onConnect={onConnect}
         onConnectEnd={onConnectEnd}
-        isValidConnection={({ source, target }) => source !== target}
+        isValidConnection={({ source, target }) => source !== target && !isAcross(source, target)}
         onNodeMouseEnter={(_event, node) => {
           if (isRequestId(node.id)) light(nameOf(node.id));
         }}

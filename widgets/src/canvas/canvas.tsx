@@ -7,11 +7,13 @@ import { Icon } from "../view/icon";
 import { Lost } from "../view/lost";
 import { Board } from "./board";
 import { onCanvasKey } from "./canvas_keys";
-import { EditorProvider, useEditor } from "./editor";
-import { linkId, placesOf, requestId, sizesOf } from "./flow";
+import { addClaim, claimsOf, moveRequests, renamedPlaces, shortName } from "./claims";
+import { EditorProvider, useCanvas, useEditor } from "./editor";
+import { claimId, claimOfNode, isFrame, isRequestId, linkId, nameOf, placesOf, requestId, sizesOf } from "./flow";
+import { apart } from "./frames";
 import { Inspector } from "./inspector";
-import { pushedApart } from "./layout";
-import { candidateWords, join as joined, type Linking } from "./linking";
+import type { Place, Places } from "./layout";
+import { candidateWords, isAcross, join as joined, type Linking, OTHER_CLAIM } from "./linking";
 import { useTrait } from "./model";
 import { Palette } from "./palette";
 import { addRequest, linksOf, requestsOf } from "./sketch";
@@ -41,31 +43,80 @@ function Desk() {
   const arranged = Object.keys(placesOf(editor, flow.nodes)).some((name) => !editor.positions[name]);
   const [first, ...more] = flow.selected;
   const shown = first && !more.length && first.id === quiet ? [] : flow.selected;
-  const fit = useView(flow.nodes, arranged, root, byMouse, shown.length === 1 ? (first?.id ?? "") : "");
+  const boxes = useMemo(() => flow.nodes.filter((node) => !isFrame(node)), [flow.nodes]);
+  const fit = useView(boxes, arranged, root, byMouse, shown.length === 1 ? (first?.id ?? "") : "");
   // What can be tied may be gone: a link that is being made ends when the drawing changes.
   // biome-ignore lint/correctness/useExhaustiveDependencies: it runs when the drawing changes
   useEffect(() => setLinking(null), [editor.sketch]);
+  // What a person must know of a change: it can be closed, and goes by itself.
+  const [notice, setNotice] = useState<NoticeText | null>(null);
+  useEffect(() => {
+    const timer = notice && setTimeout(() => setNotice(null), READING);
+    return () => clearTimeout(timer ?? undefined);
+  }, [notice]);
   const find = useCallback((selector: string) => root.current?.querySelector<HTMLElement>(selector)?.focus(), []);
 
-  const add = (row: PaletteRow, at?: { x: number; y: number }) => {
+  /** The claim to which a device is added: that of what has the focus, else the last one. */
+  const claims = claimsOf(editor.sketch);
+  const here = claimOfNode(flow.active);
+  const current = claims.includes(here) ? here : (claims.at(-1) ?? "");
+  const add = (row: PaletteRow, at?: { x: number; y: number }, over = "") => {
     let name = "";
+    const claim = over || current;
     const draw = (sketch: typeof editor.sketch) => {
-      const added = addRequest(sketch, row);
+      const added = addRequest(sketch, row, claim);
       name = added.name;
       return added.sketch;
     };
-    const own = addRequest(editor.sketch, row);
+    const own = addRequest(editor.sketch, row, claim);
     const places = at && {
       ...editor.positions,
       ...placesOf(editor, flow.nodes),
       [own.name]: [at.x, at.y] as const,
     };
-    editor.edit(draw, places && pushedApart(own.sketch, places, [own.name], sizesOf(flow.nodes)));
+    editor.edit(draw, places && apart(own.sketch, places, [own.name], sizesOf(flow.nodes)));
     if (!name) return;
     setQuiet(requestId(name));
     flow.focus(requestId(name));
   };
+  const anotherClaim = () => {
+    if (editor.readOnly) return;
+    const added = addClaim(editor.sketch);
+    const places = renamedPlaces(
+      { ...editor.positions, ...placesOf(editor, flow.nodes) },
+      editor.sketch,
+      added.renamed,
+    );
+    if (editor.edit(() => added.sketch, places)) flow.focus(claimId(added.claim));
+  };
+  const moveTo = (requests: readonly string[], claim: string, at?: Places) => {
+    const moved = moveRequests(editor.sketch, requests, claim);
+    if (editor.readOnly || !moved.names.length) return;
+    const known = { ...editor.positions, ...(at ?? placesOf(editor, flow.nodes)) };
+    const places: Record<string, Place> = { ...renamedPlaces(known, editor.sketch, moved.renamed) };
+    // Moved by key or card, a box goes where there is room in the other frame.
+    if (!at) for (const name of moved.names) delete places[name];
+    const next = at ? apart(moved.sketch, places, moved.names, sizesOf(flow.nodes)) : places;
+    if (!editor.edit(() => moved.sketch, next)) return;
+    const what = moved.names.map(shortName).join(", ");
+    const links = `${moved.cut.length === 1 ? "the link" : "the links"} ${moved.cut.join(", ")}`;
+    const text = `${what} moved to claim ${claim}. This removed ${links}: no rule joins claims.`;
+    if (moved.cut.length) setNotice({ text, isUndoable: true });
+    else editor.say(`${what} moved to claim ${claim}`);
+    const [only] = moved.names;
+    if (only) flow.focus(requestId(only));
+  };
+  const moveOn = () => {
+    const requests = flow.selected.filter((node) => isRequestId(node.id)).map((node) => nameOf(node.id));
+    const next = claims[(claims.indexOf(current) + 1) % claims.length];
+    if (!claims.length) editor.say("There is one claim. C adds another one.");
+    else if (next && requests.length) moveTo(requests, next);
+  };
   const join = (from: string, to: string) => {
+    if (isAcross(from, to)) {
+      setNotice({ text: OTHER_CLAIM, isUndoable: false });
+      return "";
+    }
     const { link } = joined(editor.sketch, editor.status, from, to);
     if (!link) editor.say("Drop the line on a request to link them");
     else if (editor.edit((sketch) => joined(sketch, editor.status, from, to).sketch)) flow.focus(linkId(link));
@@ -86,7 +137,7 @@ function Desk() {
   };
   const toBoard = () => (flow.active ? flow.focus(flow.active) : find(".dra-board"));
   const clear = () => {
-    editor.edit((sketch) => ({ ...sketch, requests: [], links: [], config: [] }));
+    editor.edit((sketch) => ({ ...sketch, requests: [], links: [], config: [], claims: [] }));
     find(".dra-board");
   };
   const closeCard = () => {
@@ -104,6 +155,8 @@ function Desk() {
       linking,
       setLinking,
       join: joinByKey,
+      addClaim: anotherClaim,
+      moveOn,
       choosePalette: () => (editor.readOnly ? undefined : find(".dra-chips button[tabindex='0']")),
       toggleKeys: () => setKeysShown((shown) => !shown),
       editForm,
@@ -144,15 +197,17 @@ function Desk() {
         }}
       >
         <Palette onAdd={add} onLeave={toBoard} />
-        <Board flow={flow} setDragged={setDragged} onAdd={add} onJoin={join} byMouse={byMouse}>
+        <Board flow={flow} setDragged={setDragged} onAdd={add} onMove={moveTo} onJoin={join} byMouse={byMouse}>
           <Toolbar
             onFit={fit}
             onTidy={() => editor.place({})}
             onClear={clear}
+            onClaim={anotherClaim}
             onKeys={() => setKeysShown(!keysShown)}
             keysShown={keysShown}
           />
           {linking && <p className="dra-banner">{candidateWords(editor.sketch, linking)}</p>}
+          {notice && <Notice {...notice} onClose={() => setNotice(null)} />}
           {editor.problem && <Problem text={editor.problem} onClose={editor.forget} />}
           {editor.isLost && !root.current?.closest(".dra-lab") && <Lost className="dra-banner is-problem dra-lost" />}
           {keysShown && (
@@ -170,6 +225,8 @@ function Desk() {
           onSelect={(id) => flow.select([id])}
           onDelete={flow.deleteSelected}
           onLink={(name) => join(requestId(name), requestId(name))}
+          onMove={(name, claim) => moveTo([name], claim)}
+          onClaim={anotherClaim}
           onClose={closeCard}
         />
         <div className="dra-sr" role="status" aria-live="polite">
@@ -177,6 +234,35 @@ function Desk() {
         </div>
       </section>
     </EditorProvider>
+  );
+}
+
+interface NoticeText {
+  text: string;
+  /** It is about a change that was made. */
+  isUndoable: boolean;
+}
+/** Milliseconds that such a message stays. */
+const READING = 15000;
+
+function Notice({ text, isUndoable, onClose }: NoticeText & { onClose(): void }) {
+  const { undo } = useCanvas();
+  const takeBack = () => {
+    undo();
+    onClose();
+  };
+  return (
+    <p className="dra-banner is-notice" role="status">
+      <span>{text}</span>
+      {isUndoable && (
+        <button type="button" className="dra-button" onClick={takeBack}>
+          Undo
+        </button>
+      )}
+      <button type="button" className="dra-tool" aria-label="Close this message" onClick={onClose}>
+        <Icon name="cross" />
+      </button>
+    </p>
   );
 }
 

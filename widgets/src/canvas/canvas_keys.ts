@@ -1,9 +1,10 @@
 // What the keys do on the board. While a link is being made the arrows choose its other end.
 import type { KeyboardEvent } from "react";
+import { shortName } from "./claims";
 import type { Editor } from "./editor";
-import { isRequestId, nameOf, placeKey, placesOf, sizesOf } from "./flow";
+import { claimOfNode, isClaimId, isFrame, isRequestId, nameOf, placeKey, placesOf, sizesOf } from "./flow";
+import { apart } from "./frames";
 import { type Action, actionOf, type Direction, neighbour, strideTo } from "./keyboard";
-import { pushedApart } from "./layout";
 import { candidatesFrom, candidateWords, type Linking } from "./linking";
 import { step } from "./sketch";
 import type { Flow } from "./use_flow";
@@ -16,6 +17,9 @@ export interface KeyTargets {
   /** Link two ends by keyboard: the form of the link gets the focus. */
   join(from: string, to: string): void;
   choosePalette(): void;
+  addClaim(): void;
+  /** Move what is selected to the next claim. */
+  moveOn(): void;
   toggleKeys(): void;
   editForm(): void;
   leaveForm(): void;
@@ -78,6 +82,12 @@ function act(action: Action, targets: KeyTargets): boolean {
     case "link":
       beginLink(targets);
       break;
+    case "claim":
+      targets.addClaim();
+      break;
+    case "to-claim":
+      targets.moveOn();
+      break;
     case "count":
       changeCount(targets, action.by, action.alone);
       break;
@@ -114,10 +124,10 @@ const focusAt = (flow: Flow, index: number) => {
 
 function beginLink({ editor, flow, setLinking }: KeyTargets): void {
   const from = flow.active;
-  if (!from || editor.readOnly) return;
+  if (!from || editor.readOnly || isClaimId(from)) return;
   const candidates = candidatesFrom(editor.sketch, from);
   if (!candidates.length) {
-    editor.say(`${nameOf(from)} ties every request already`);
+    editor.say(`${shortName(nameOf(from))} ties every request already`);
     return;
   }
   const linking = { from, candidates, index: 0 };
@@ -128,11 +138,13 @@ function beginLink({ editor, flow, setLinking }: KeyTargets): void {
 function changeCount({ editor, flow }: KeyTargets, by: 1 | -1, alone: boolean): void {
   const name = nameOf(flow.active);
   if (!isRequestId(flow.active)) return;
-  if (!editor.edit((sketch) => step(sketch, name, by, alone))) editor.say(`The count of ${name} stays`);
+  if (!editor.edit((sketch) => step(sketch, name, by, alone))) editor.say(`The count of ${shortName(name)} stays`);
 }
 
 function go({ flow }: KeyTargets, to: Direction): void {
-  const spots = flow.nodes.map(({ id, position, measured }) => ({
+  // A frame with boxes is where they are; an empty one can be reached.
+  const isSpot = (node: (typeof flow.nodes)[number]) => !isFrame(node) || node.data.detail !== "";
+  const spots = flow.nodes.filter(isSpot).map(({ id, position, measured }) => ({
     id,
     x: position.x + (measured?.width ?? 0) / 2,
     y: position.y + (measured?.height ?? 0) / 2,
@@ -147,13 +159,16 @@ function go({ flow }: KeyTargets, to: Direction): void {
 function move({ editor, flow }: KeyTargets, to: Direction): void {
   if (editor.readOnly) return;
   const [dx, dy] = strideTo(to);
-  const ids = new Set(flow.selected.length ? flow.selected.map((node) => node.id) : [flow.active]);
+  const chosen = flow.selected.length ? flow.selected.map((node) => node.id) : [flow.active];
+  const claims = chosen.filter(isClaimId).map(nameOf);
+  const inside = flow.nodes.filter((node) => claims.includes(claimOfNode(node.id))).map((node) => node.id);
+  const ids = new Set([...chosen, ...inside]);
   const moved = flow.nodes.map((node) =>
     ids.has(node.id) ? { ...node, position: { x: node.position.x + dx, y: node.position.y + dy } } : node,
   );
   const places = { ...editor.positions, ...placesOf(editor, moved) };
   editor.place(
-    pushedApart(
+    apart(
       editor.sketch,
       places,
       [...ids].map((id) => placeKey(editor.sketch, id)),

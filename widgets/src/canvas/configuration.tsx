@@ -1,6 +1,7 @@
 // Device configuration: parameters that a claim passes on to a driver, as YAML or JSON. Python reads and checks them.
 import { useEffect, useId, useRef, useState } from "react";
 import type { ConfigRow, DeviceRequest } from "../generated/models";
+import { claimOf, inClaim, shortName } from "./claims";
 import { useCanvas } from "./editor";
 import { PlainText, useDraft, Wrong } from "./fields";
 import { useChannel, useTrait } from "./model";
@@ -20,7 +21,9 @@ export function Configuration({ request, drivers, isAdding, onAdded }: Props) {
   const all = sketch.config ?? [];
   const own = all.flatMap((entry, index) => {
     const requests = entry.requests ?? [];
-    return !requests.length || requests.some((name) => requestOf(name) === request.name) ? [{ index, requests }] : [];
+    const all = inClaim(claimOf(request.name), "");
+    const isOwn = requests.some((name) => name === all || requestOf(name) === request.name);
+    return !requests.length || isOwn ? [{ index, requests }] : [];
   });
   const count = all.length;
   const before = useRef(count);
@@ -55,7 +58,8 @@ function Entry({ index, requests, row, isNew = false }: EntryProps) {
   const send = (text: string, of = driver) =>
     channel.send({ type: "configure", index, requests: [...requests], driver: of, text });
   const { input } = useDraft({ value: row.text ?? "", onDone: (text) => send(text) });
-  const others = requests.length === 0 ? "for every request" : requests.length > 1 ? `for ${requests.join(", ")}` : "";
+  const names = requests.map(shortName).filter(Boolean);
+  const others = names.length === 0 ? "for every request" : names.length > 1 ? `for ${names.join(", ")}` : "";
   return (
     <div className="dra-field" role="group" aria-label={`Device configuration ${index + 1}`}>
       <span className="dra-label" aria-hidden="true">

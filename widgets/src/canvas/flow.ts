@@ -1,8 +1,10 @@
 // The drawing as nodes and edges of React Flow: a box for each request, a knot for each link, an edge for each end.
 import type { Edge, Node } from "@xyflow/react";
 import type { ClaimSketch, DeviceRequest, Link } from "../generated/models";
+import { claimOf, claimsOf, partOf } from "./claims";
 import type { Editor } from "./editor";
-import { BOX, KNOT, linkKey, type Place, type Places, placeAll, type Sizes } from "./layout";
+import { claimKey, type Frame, frameOf, placed, podFrame } from "./frames";
+import { BOX, KNOT, linkKey, type Place, type Places, type Sizes } from "./layout";
 import { linksOf, mustOf, partsOf, requestOf, requestsOf, selectorsOf } from "./sketch";
 import { type Badge, badgeOf, describeLink, describeRequest, linkTitle } from "./wording";
 
@@ -31,14 +33,27 @@ export interface EndData extends Record<string, unknown> {
 }
 export type BoxNode = Node<BoxData, "request">;
 export type KnotNode = Node<KnotData, "link">;
-export type CanvasNode = BoxNode | KnotNode;
+export interface FrameData extends Record<string, unknown> {
+  /** The claim; "" for the frame of the pod. */
+  claim: string;
+  name: string;
+  detail: string;
+}
+export type FrameNode = Node<FrameData, "frame">;
+export type CanvasNode = BoxNode | KnotNode | FrameNode;
 export type EndEdge = Edge<EndData, "end">;
 
 export const requestId = (name: string): string => `r:${name}`;
 export const linkId = (name: string): string => `l:${name}`;
 export const endId = (link: string, reference: string): string => `e:${link}:${reference}`;
+export const claimId = (name: string): string => `c:${name}`;
+export const POD = "p:";
 export const nameOf = (id: string): string => id.slice(2);
 export const isRequestId = (id: string): boolean => id.startsWith("r:");
+export const isLinkId = (id: string): boolean => id.startsWith("l:");
+export const isClaimId = (id: string): boolean => id.startsWith("c:");
+/** The claim that a node belongs to; "" in a drawing of one claim. */
+export const claimOfNode = (id: string): string => (isClaimId(id) ? nameOf(id) : claimOf(nameOf(id)));
 
 export interface Shown {
   /** The node that Tab enters at. */
@@ -54,7 +69,7 @@ const causeOf = (editor: Known, kind: "request" | "link", name: string): string 
 
 export function toNodes(editor: Known, shown: Shown, old: readonly CanvasNode[]): CanvasNode[] {
   const before = new Map(old.map((node) => [node.id, node]));
-  const places = placeAll(editor.sketch, editor.positions);
+  const places = placed(editor.sketch, editor.positions, sizesOf(old));
   const common = (id: string, [x, y]: Place) => {
     const known = before.get(id);
     const position = known?.dragging ? known.position : { x, y };
@@ -93,8 +108,81 @@ export function toNodes(editor: Known, shown: Shown, old: readonly CanvasNode[])
       data: { link, problem, cause, candidate: shown.candidate === id },
     };
   });
-  return [...boxes, ...knots];
+  const frames = claimsOf(editor.sketch).map((claim): FrameNode => {
+    const { x, y, ...size } = frameOf(editor.sketch, claim, places, measuredOf(editor.sketch, old));
+    const count = requestsOf(partOf(editor.sketch, claim)).length;
+    const detail = count ? "" : "Empty: drop a device here";
+    const requests = `${count} ${count === 1 ? "request" : "requests"}`;
+    return {
+      ...common(claimId(claim), [x, y]),
+      ...behind(size),
+      dragHandle: ".dra-frame-head",
+      connectable: false,
+      ariaLabel: `Claim ${claim}, ${requests}`,
+      data: { claim, name: claim, detail },
+    };
+  });
+  return [...boxes, ...knots, ...frames, ...podOf(editor, frames)];
 }
+
+/** A frame lies behind boxes and lines, also if it is selected, and lets the mouse through to them. */
+const behind = (size: { width: number; height: number }) => ({
+  ...size,
+  type: "frame" as const,
+  zIndex: -2000,
+  style: { pointerEvents: "none" as const },
+});
+
+function podOf(editor: Known, frames: readonly FrameNode[]): FrameNode[] {
+  if (!frames.length) return [];
+  const name = editor.sketch.name ?? "pod";
+  const { x, y, ...size } = podFrame(frames.map(rectOf));
+  return [
+    {
+      id: POD,
+      position: { x, y },
+      ...behind(size),
+      zIndex: -3000,
+      draggable: false,
+      selectable: false,
+      focusable: false,
+      connectable: false,
+      data: { claim: "", name, detail: "" },
+    },
+  ];
+}
+
+export const rectOf = ({ position, width = 0, height = 0 }: FrameNode): Frame => ({ ...position, width, height });
+
+export const isFrame = (node: CanvasNode): node is FrameNode => node.type === "frame";
+
+/** The frames of the claims as they are shown. */
+export const framesOf = (nodes: readonly CanvasNode[]): ReadonlyMap<string, Frame> =>
+  new Map(nodes.filter(isFrame).flatMap((node) => (node.data.claim ? [[node.data.claim, rectOf(node)]] : [])));
+
+/** The nodes with frames that fit what was measured since they were made. */
+export function framed(sketch: ClaimSketch, nodes: readonly CanvasNode[]): CanvasNode[] {
+  const [places, sizes] = [placesOf({ sketch }, nodes), measuredOf(sketch, nodes)];
+  const fitted = nodes.map((node) => {
+    if (!isFrame(node) || !node.data.claim || node.dragging) return node;
+    const { x, y, ...size } = frameOf(sketch, node.data.claim, places, sizes);
+    return { ...node, position: { x, y }, ...size };
+  });
+  const pod = podFrame(fitted.filter(isFrame).flatMap((node) => (node.data.claim ? [rectOf(node)] : [])));
+  return fitted.map((node) =>
+    node.id === POD ? { ...node, position: { x: pod.x, y: pod.y }, width: pod.width, height: pod.height } : node,
+  );
+}
+
+/** The sizes of boxes and links as they are drawn, by the keys of their places. */
+const measuredOf = (sketch: ClaimSketch, nodes: readonly CanvasNode[]): Sizes =>
+  Object.fromEntries(
+    nodes.flatMap((node) =>
+      !isFrame(node) && node.measured?.width && node.measured.height
+        ? [[placeKey(sketch, node.id), { width: node.measured.width, height: node.measured.height }]]
+        : [],
+    ),
+  );
 
 function boxData(editor: Known, request: DeviceRequest, candidate: boolean): BoxData {
   const told = editor.status.requests?.[request.name];
@@ -142,7 +230,7 @@ export function toEdges(editor: Known, old: readonly EndEdge[]): EndEdge[] {
 
 /** The key of the place of a box or knot. */
 export const placeKey = (sketch: ClaimSketch, id: string): string =>
-  isRequestId(id) ? nameOf(id) : linkKey(sketch, nameOf(id));
+  isRequestId(id) ? nameOf(id) : isClaimId(id) ? claimKey(nameOf(id)) : linkKey(sketch, nameOf(id));
 
 /** The sizes of boxes as they are drawn: a text of three lines makes one higher. */
 export const sizesOf = (nodes: readonly CanvasNode[]): Sizes =>
@@ -157,9 +245,11 @@ export const sizesOf = (nodes: readonly CanvasNode[]): Sizes =>
 /** Where all boxes stand now, to be kept: one moved box must not make the others jump. */
 export function placesOf(editor: Pick<Editor, "sketch">, nodes: readonly CanvasNode[]): Places {
   return Object.fromEntries(
-    nodes.map(({ id, position }) => [
-      placeKey(editor.sketch, id),
-      [Math.round(position.x), Math.round(position.y)] as const,
-    ]),
+    nodes
+      .filter(({ id }) => id !== POD)
+      .map(({ id, position }) => [
+        placeKey(editor.sketch, id),
+        [Math.round(position.x), Math.round(position.y)] as const,
+      ]),
   );
 }

@@ -1,9 +1,12 @@
 // The card of what is selected, and of the whole claim: nothing needs a drag.
 import { useEffect, useState } from "react";
+import type { ClaimSketch } from "../generated/models";
 import { Icon, Strength } from "../view/icon";
+import { claimsOf, partOf, renameClaim, renamedPlaces, shortName } from "./claims";
 import { useCanvas } from "./editor";
-import { Group, TextField, Wrong } from "./fields";
-import { type CanvasNode, isRequestId, linkId, nameOf, requestId } from "./flow";
+import { Field, Group, TextField, Wrong } from "./fields";
+import { type CanvasNode, claimId, isClaimId, isLinkId, isRequestId, linkId, nameOf, requestId } from "./flow";
+import { claimKey } from "./frames";
 import { LinkForm } from "./link_form";
 import { RequestForm, wrongName } from "./request_form";
 import { linkNamed, linksOf, mustOf, rename, requestNamed, requestsOf } from "./sketch";
@@ -15,15 +18,18 @@ interface Props {
   onSelect(id: string): void;
   onDelete(): void;
   onLink(request: string): void;
+  onMove(request: string, claim: string): void;
+  onClaim(): void;
   /** Close the card: nothing is selected any more. */
   onClose(): void;
 }
 
 /** The card of what is selected; with nothing selected a button that opens the card of the claim. */
-export function Inspector({ selected, ends, onSelect, onDelete, onLink, onClose }: Props) {
+export function Inspector({ selected, ends, onSelect, onDelete, onLink, onMove, onClaim, onClose }: Props) {
   const { sketch, readOnly } = useCanvas();
   const [isClaimShown, setClaimShown] = useState(false);
   const count = selected.length + ends;
+  const whole = claimsOf(sketch).length ? "Pod" : "Claim";
   useEffect(() => {
     if (count) setClaimShown(false);
   }, [count]);
@@ -32,10 +38,10 @@ export function Inspector({ selected, ends, onSelect, onDelete, onLink, onClose 
       <button
         type="button"
         className="dra-button dra-claim"
-        aria-label={`Claim ${sketch.name ?? "claim"}: name, requests and links`}
+        aria-label={`${whole} ${sketch.name ?? "claim"}: name, requests and links`}
         onClick={() => setClaimShown(true)}
       >
-        Claim <b>{sketch.name ?? "claim"}</b>
+        {whole} <b>{sketch.name ?? "claim"}</b>
       </button>
     );
   const close = () => {
@@ -57,8 +63,8 @@ export function Inspector({ selected, ends, onSelect, onDelete, onLink, onClose 
           <Icon name="cross" />
         </button>
       </header>
-      {count === 0 && <Overview onSelect={onSelect} />}
-      {one && <One id={one.id} onSelect={onSelect} onLink={onLink} />}
+      {count === 0 && <Overview onSelect={onSelect} onClaim={onClaim} />}
+      {one && <One id={one.id} onSelect={onSelect} onLink={onLink} onMove={onMove} />}
     </section>
   );
 }
@@ -66,10 +72,12 @@ export function Inspector({ selected, ends, onSelect, onDelete, onLink, onClose 
 function Title({ one, count, ends }: { one: CanvasNode | undefined; count: number; ends: number }) {
   const { sketch, status, problems } = useCanvas();
   if (!one) {
-    const words = count === 0 ? "This claim" : ends === 1 && count === 1 ? "One end of a link" : `${count} selected`;
+    const whole = claimsOf(sketch).length ? "This pod" : "This claim";
+    const words = count === 0 ? whole : ends === 1 && count === 1 ? "One end of a link" : `${count} selected`;
     return <h3>{words}</h3>;
   }
   const name = nameOf(one.id);
+  if (isClaimId(one.id)) return <h3>{`Claim ${name}`}</h3>;
   const kind = isRequestId(one.id) ? "request" : "link";
   const link = kind === "link" ? linkNamed(sketch, name) : undefined;
   const cause = problems.find((problem) => problem.kind === kind && problem.name === name)?.text;
@@ -77,7 +85,7 @@ function Title({ one, count, ends }: { one: CanvasNode | undefined; count: numbe
   return (
     <>
       {link ? <Strength must={mustOf(link)} /> : <Letter name={name} />}
-      <h3>{link ? `Link: ${linkTitle(link)}` : `Request ${name}`}</h3>
+      <h3>{link ? `Link: ${linkTitle(link)}` : `Request ${shortName(name)}`}</h3>
       {(told || cause) && (
         <div className="dra-subtitle">
           {told?.field && <code className="dra-api">{told.field}</code>}
@@ -94,17 +102,29 @@ function Title({ one, count, ends }: { one: CanvasNode | undefined; count: numbe
   );
 }
 
-function One({ id, onSelect, onLink }: { id: string; onSelect(id: string): void; onLink(request: string): void }) {
+type OneProps = Pick<Props, "onSelect" | "onLink" | "onMove"> & { id: string };
+
+function One({ id, onSelect, onLink, onMove }: OneProps) {
   const { sketch, edit, positions } = useCanvas();
   const name = nameOf(id);
   const request = isRequestId(id) ? requestNamed(sketch, name) : undefined;
-  const link = isRequestId(id) ? undefined : linkNamed(sketch, name);
+  const link = isLinkId(id) ? linkNamed(sketch, name) : undefined;
+  if (isClaimId(id)) return <ClaimForm key={id} claim={name} onSelect={onSelect} />;
   const renamed = (to: string) => {
     const { [name]: place, ...others } = positions;
     edit((s) => rename(s, name, to), place ? { ...others, [to]: place } : undefined);
     onSelect(requestId(to));
   };
-  if (request) return <RequestForm key={id} request={request} onRenamed={renamed} onLink={() => onLink(name)} />;
+  if (request)
+    return (
+      <RequestForm
+        key={id}
+        request={request}
+        onRenamed={renamed}
+        onLink={() => onLink(name)}
+        onMove={(claim) => onMove(name, claim)}
+      />
+    );
   return link ? <LinkForm key={id} link={link} /> : null;
 }
 
@@ -118,9 +138,37 @@ function Letter({ name }: { name: string }) {
   );
 }
 
-function Overview({ onSelect }: { onSelect(id: string): void }) {
-  const { sketch, status, edit } = useCanvas();
-  const [requests, links] = [requestsOf(sketch), linksOf(sketch)];
+/** The card of a claim of the pod: its name, what it is written as, and what is in it. */
+function ClaimForm({ claim, onSelect }: { claim: string; onSelect(id: string): void }) {
+  const { sketch, status, edit, positions } = useCanvas();
+  const told = status.claims?.[claim];
+  const taken = (name: string) => claimsOf(sketch).includes(name);
+  const rename = (to: string) => {
+    const { sketch: next, renamed } = renameClaim(sketch, claim, to);
+    const { [claimKey(claim)]: place, ...others } = renamedPlaces(positions, sketch, renamed);
+    edit(() => next, place ? { ...others, [claimKey(to)]: place } : others);
+    onSelect(claimId(to));
+  };
+  return (
+    <div className="dra-form">
+      <TextField
+        label="Name"
+        value={claim}
+        api={told?.field ?? "spec.resourceClaims[].name"}
+        check={(name) => wrongName(taken, claim, name)}
+        onDone={rename}
+      />
+      <Field label="Template" api="metadata.name">
+        <code>{told?.template ?? ""}</code>
+      </Field>
+      <Drawn sketch={partOf(sketch, claim)} onSelect={onSelect} />
+      <p className="dra-hint">A link stays within a claim. Up to 32 devices per claim.</p>
+    </div>
+  );
+}
+
+function Overview({ onSelect, onClaim }: { onSelect(id: string): void; onClaim(): void }) {
+  const { sketch, edit, readOnly } = useCanvas();
   return (
     <div className="dra-form">
       <TextField
@@ -130,24 +178,50 @@ function Overview({ onSelect }: { onSelect(id: string): void }) {
         check={(name) => wrongName(() => false, "", name)}
         onDone={(name) => edit((s) => ({ ...s, name }))}
       />
-      <Group label="Draws" name="Requests and links">
-        {requests.map((request) => (
-          <button
-            key={request.name}
-            type="button"
-            className="dra-button"
-            onClick={() => onSelect(requestId(request.name))}
-          >
-            <Letter name={request.name} /> {request.name} <span className="dra-hint">× {amountLabel(request)}</span>
+      {claimsOf(sketch).length > 0 && (
+        <Group label="Claims" api="spec.resourceClaims">
+          {claimsOf(sketch).map((claim) => (
+            <button key={claim} type="button" className="dra-button" onClick={() => onSelect(claimId(claim))}>
+              {claim}
+            </button>
+          ))}
+        </Group>
+      )}
+      <Drawn sketch={sketch} onSelect={onSelect} />
+      {!readOnly && (
+        <div className="dra-row">
+          <button type="button" className="dra-button" onClick={onClaim}>
+            + Add a claim to the pod
           </button>
-        ))}
-        {links.map((link) => (
-          <button key={link.name} type="button" className="dra-button" onClick={() => onSelect(linkId(link.name))}>
-            <Strength must={mustOf(link)} /> {linkTitle(link)}: {linkWords(link, status).how}
-          </button>
-        ))}
-        {requests.length === 0 && <span className="dra-hint">Nothing drawn yet.</span>}
-      </Group>
+        </div>
+      )}
     </div>
+  );
+}
+
+/** The requests and links of a claim, or of all of them, each with a button to its card. */
+function Drawn({ sketch, onSelect }: { sketch: ClaimSketch; onSelect(id: string): void }) {
+  const { status } = useCanvas();
+  const [requests, links] = [requestsOf(sketch), linksOf(sketch)];
+  return (
+    <Group label="Draws" name="Requests and links">
+      {requests.map((request) => (
+        <button
+          key={request.name}
+          type="button"
+          className="dra-button"
+          onClick={() => onSelect(requestId(request.name))}
+        >
+          <Letter name={request.name} /> {shortName(request.name)}{" "}
+          <span className="dra-hint">× {amountLabel(request)}</span>
+        </button>
+      ))}
+      {links.map((link) => (
+        <button key={link.name} type="button" className="dra-button" onClick={() => onSelect(linkId(link.name))}>
+          <Strength must={mustOf(link)} /> {linkTitle(link)}: {linkWords(link, status).how}
+        </button>
+      ))}
+      {requests.length === 0 && <span className="dra-hint">Nothing drawn yet.</span>}
+    </Group>
   );
 }

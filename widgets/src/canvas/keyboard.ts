@@ -2,7 +2,21 @@
 
 export type Direction = "left" | "right" | "up" | "down";
 export type Action =
-  | { do: "undo" | "redo" | "add" | "link" | "delete" | "keys" | "cancel" | "confirm" | "first" | "last" }
+  | {
+      do:
+        | "undo"
+        | "redo"
+        | "add"
+        | "claim"
+        | "to-claim"
+        | "link"
+        | "delete"
+        | "keys"
+        | "cancel"
+        | "confirm"
+        | "first"
+        | "last";
+    }
   | { do: "count"; by: 1 | -1; alone: boolean }
   | { do: "go" | "move"; to: Direction };
 
@@ -20,6 +34,8 @@ export const KEYS: readonly (readonly [string, string])[] = [
   ["Shift + arrows", "move the box"],
   ["N", "add: arrows choose, Enter adds"],
   ["L", "link: arrows choose the partner, Enter opens place and kind"],
+  ["C", "add a claim to the pod"],
+  ["M", "move the request to the next claim"],
   ["+ and −", "one more, one less, with what is linked one to one"],
   ["Alt and + or −", "this request alone"],
   ["Enter", "edit in the card below"],
@@ -48,6 +64,10 @@ export function actionOf(event: Pressed): Action | null {
   switch (key) {
     case "n":
       return { do: "add" };
+    case "c":
+      return { do: "claim" };
+    case "m":
+      return { do: "to-claim" };
     case "l":
       return { do: "link" };
     case "Delete":

@@ -25,7 +25,7 @@ const STEPS: readonly Place[] = (() => {
   const all = steps.flatMap((dx) => steps.map((dy): Place => [dx, dy]));
   return all.sort(([ax, ay], [bx, by]) => Math.hypot(ax, ay) - Math.hypot(bx, by) || by - ay || bx - ax);
 })();
-const knotSize = (link: Link) => ({
+export const knotSize = (link: Link) => ({
   ...KNOT,
   width: Math.round(Math.min(310, 54 + 7.1 * `${HOW_WORDS[howOf(link)]}, ${sameWords(link)}`.length)),
 });
@@ -46,7 +46,7 @@ export function placeAll(sketch: ClaimSketch, known: Places): Places {
 }
 
 /** What the board of a planner has room for in a window of 1280 pixels, clear of its chips and buttons. */
-const BOARD = { width: 440, height: 330 };
+export const BOARD = { width: 440, height: 330 };
 
 /** The size at which a drawing with its knots under its boxes is readable enough. */
 const LARGE = 0.9;
@@ -188,7 +188,7 @@ export function pushedApart(sketch: ClaimSketch, places: Places, fixed: readonly
 }
 
 /** Where the second thing goes so that it is clear of the first; null where it is clear already. */
-function wayOut([x, y]: Place, size: typeof BOX, [ox, oy]: Place, other: typeof BOX): Place | null {
+export function wayOut([x, y]: Place, size: typeof BOX, [ox, oy]: Place, other: typeof BOX): Place | null {
   const right = x + size.width + CLEAR - ox;
   const left = ox + other.width + CLEAR - x;
   const down = y + size.height + CLEAR - oy;

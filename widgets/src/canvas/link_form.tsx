@@ -2,6 +2,7 @@
 import { useState } from "react";
 import { LINK_KINDS, type Link, type LinkOptionRow } from "../generated/models";
 import { Icon, Strength } from "../view/icon";
+import { claimOf, partOf, shortName } from "./claims";
 import { useCanvas } from "./editor";
 import { Choice, Group } from "./fields";
 import { changeLink, howOf, mustOf, remove, requestOf, requestsOf, tie, whereOf } from "./sketch";
@@ -108,18 +109,18 @@ function Places({ link, options, onChoose }: PlacesProps) {
 
 function Ends({ link }: { link: Link }) {
   const { edit, sketch, readOnly } = useCanvas();
-  const free = requestsOf(sketch).filter(
+  const free = requestsOf(partOf(sketch, claimOf(link.name))).filter(
     (request) => !link.requests.some((reference) => requestOf(reference) === request.name),
   );
   return (
     <Group label="Connects">
       {link.requests.map((reference) => (
         <span key={reference} className="dra-tag">
-          {reference}
+          {shortName(reference)}
           {!readOnly && (
             <button
               type="button"
-              aria-label={`Disconnect ${reference}`}
+              aria-label={`Disconnect ${shortName(reference)}`}
               onClick={() => edit((s) => remove(s, { ends: [{ link: link.name, reference }] }))}
             >
               <Icon name="cross" />
@@ -138,7 +139,7 @@ function Ends({ link }: { link: Link }) {
           </option>
           {free.map((request) => (
             <option key={request.name} value={request.name}>
-              {request.name}
+              {shortName(request.name)}
             </option>
           ))}
         </select>

@@ -1,6 +1,7 @@
 // Links by keyboard and by mouse: where one can go from a box, and what joining two things of the drawing means.
 import type { CanvasStatus, ClaimSketch } from "../generated/models";
-import { isRequestId, linkId, nameOf, requestId } from "./flow";
+import { claimOf, claimsOf, partOf, shortName } from "./claims";
+import { isLinkId, isRequestId, linkId, nameOf, requestId } from "./flow";
 import { startLink } from "./new_link";
 import { addLink, linkNamed, linksOf, requestOf, requestsOf, tie } from "./sketch";
 import { linkTitle } from "./wording";
@@ -15,8 +16,12 @@ export interface Linking {
 const ties = (sketch: ClaimSketch, link: string, request: string): boolean =>
   linkNamed(sketch, link)?.requests.some((reference) => requestOf(reference) === request) ?? false;
 
-/** What can be tied to a box: the other boxes, links that do not tie it yet, and at last itself alone. */
-export function candidatesFrom(sketch: ClaimSketch, from: string): readonly string[] {
+/** Why nothing of another claim can be linked. */
+export const OTHER_CLAIM = "Kubernetes has no rule between claims. Move both requests into one claim to link them.";
+
+/** What can be tied to a box, of its claim: the other boxes, links that do not tie it yet, and at last itself alone. */
+export function candidatesFrom(whole: ClaimSketch, from: string): readonly string[] {
+  const sketch = claimsOf(whole).length ? partOf(whole, claimOf(nameOf(from))) : whole;
   const requests = requestsOf(sketch).map((request) => request.name);
   if (!isRequestId(from)) return requests.filter((name) => !ties(sketch, nameOf(from), name)).map(requestId);
   const name = nameOf(from);
@@ -31,7 +36,7 @@ export function candidatesFrom(sketch: ClaimSketch, from: string): readonly stri
 /** A request by its name, a link by what it connects. */
 function shown(sketch: ClaimSketch, id: string): string {
   const link = isRequestId(id) ? undefined : linkNamed(sketch, nameOf(id));
-  return link ? linkTitle(link) : nameOf(id);
+  return link ? linkTitle(link) : shortName(nameOf(id));
 }
 
 export function candidateWords(sketch: ClaimSketch, linking: Linking): string {
@@ -44,8 +49,12 @@ export function candidateWords(sketch: ClaimSketch, linking: Linking): string {
         ? `${from} with ${name}`
         : `${from} into the link ${name}`;
   const place = `${linking.index + 1} of ${linking.candidates.length}`;
-  return `Link ${what} (${place}). Enter links, arrow keys choose, Esc cancels.`;
+  const within = claimsOf(sketch).length ? ` Only claim ${claimOf(nameOf(linking.from))}: no rule joins claims.` : "";
+  return `Link ${what} (${place}). Enter links, arrow keys choose, Esc cancels.${within}`;
 }
+
+/** Whether two nodes are of different claims, which nothing can link. */
+export const isAcross = (a: string, b: string): boolean => claimOf(nameOf(a)) !== claimOf(nameOf(b));
 
 export interface Joined {
   sketch: ClaimSketch;
@@ -58,6 +67,7 @@ export interface Joined {
  */
 export function join(sketch: ClaimSketch, status: CanvasStatus, a: string, b: string): Joined {
   const requests = [...new Set([a, b])].filter(isRequestId).map(nameOf);
+  if (![a, b].every((id) => isRequestId(id) || isLinkId(id))) return { sketch, link: "" };
   const knot = [a, b].find((id) => !isRequestId(id));
   if (knot === undefined) {
     const { sketch: next, name } = addLink(sketch, startLink(status, requests));

@@ -2,8 +2,9 @@
 import { Handle, type NodeProps, Position } from "@xyflow/react";
 import type { CSSProperties } from "react";
 import { Icon, KindIcon, Strength } from "../view/icon";
+import { shortName } from "./claims";
 import { useCanvas } from "./editor";
-import type { BoxNode, KnotNode } from "./flow";
+import type { BoxNode, FrameNode, KnotNode } from "./flow";
 import { amountOf, isAll, mustOf, partnersOf, partsOf, step } from "./sketch";
 import { amountLabel, linkWords } from "./wording";
 
@@ -30,8 +31,8 @@ export function RequestBox({ data, selected }: NodeProps<BoxNode>) {
         <span className="dra-letter" aria-hidden="true">
           {badge.letter}
         </span>
-        <span className="dra-box-name" title={request.name}>
-          {request.name}
+        <span className="dra-box-name" title={shortName(request.name)}>
+          {shortName(request.name)}
         </span>
         <Stepper name={request.name} />
       </div>
@@ -65,15 +66,15 @@ function Stepper({ name }: { name: string }) {
       : isAll(part)
         ? "all"
         : (amount?.amount ?? amountLabel(request));
-  const partners = amount ? "" : partnersOf(sketch, name).join(", ");
+  const partners = amount ? "" : partnersOf(sketch, name).map(shortName).join(", ");
   const button = (by: 1 | -1) => (
     <button
       type="button"
       className="nodrag"
       tabIndex={-1}
       disabled={step(sketch, name, by) === sketch}
-      aria-label={`${by > 0 ? "More" : "Less"} ${name}`}
-      title={partners ? `With ${partners}. Alt: ${name} alone` : undefined}
+      aria-label={`${by > 0 ? "More" : "Less"} ${shortName(name)}`}
+      title={partners ? `With ${partners}. Alt: ${shortName(name)} alone` : undefined}
       onClick={(event) => {
         event.stopPropagation();
         edit((s) => step(s, name, by, event.altKey));
@@ -88,6 +89,20 @@ function Stepper({ name }: { name: string }) {
       <span className="dra-count">{shown}</span>
       {!fixed && button(1)}
     </span>
+  );
+}
+
+/** The frame of a claim, or of the pod. */
+export function ClaimFrame({ data, selected }: NodeProps<FrameNode>) {
+  const { claim, name, detail } = data;
+  const marks = [claim ? "is-claim" : "is-pod", selected && "is-selected"];
+  return (
+    <div className={["dra-frame", ...marks.filter(Boolean)].join(" ")}>
+      <div className="dra-frame-head" title={claim ? "Drag to move the claim" : undefined}>
+        {claim ? "Claim" : "Pod"} <b>{name}</b>
+      </div>
+      {detail && <p className="dra-hint">{detail}</p>}
+    </div>
   );
 }
 

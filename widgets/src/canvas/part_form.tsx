@@ -3,6 +3,7 @@ import { type ReactNode, useState } from "react";
 import type { DeviceRequest, SelectorRow } from "../generated/models";
 import { Icon } from "../view/icon";
 import { Amounts } from "./amounts";
+import { shortName } from "./claims";
 import { useCanvas } from "./editor";
 import { Field, Group, PlainText, TextField, useDraft, Wrong } from "./fields";
 import { Adding } from "./request_form";
@@ -142,7 +143,11 @@ function Count({ request, part, index, api }: CountProps) {
     <Group
       label="Count"
       api={api}
-      note={partners.length ? `Moves together with ${partners.join(", ")} (Alt: ${request.name} alone).` : undefined}
+      note={
+        partners.length
+          ? `Moves together with ${partners.map(shortName).join(", ")} (Alt: ${shortName(request.name)} alone).`
+          : undefined
+      }
     >
       {!all && (
         <span className="dra-number">

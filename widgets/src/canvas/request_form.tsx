@@ -1,9 +1,10 @@
 // The card of a request: its alternatives, its device configuration, and its name.
 import { type ReactNode, useState } from "react";
 import type { DeviceRequest } from "../generated/models";
+import { claimOf, claimsOf, inClaim, shortName } from "./claims";
 import { Configuration } from "./configuration";
 import { useCanvas } from "./editor";
-import { Group, TextField, Wrong } from "./fields";
+import { Field, Group, TextField, Wrong } from "./fields";
 import { PartForm } from "./part_form";
 import { addAlternative, freeName, isAll, moveAlternative, type Part, partsOf, removeAlternative } from "./sketch";
 import { partLabel } from "./wording";
@@ -20,9 +21,11 @@ interface Props {
   request: DeviceRequest;
   onRenamed(to: string): void;
   onLink(): void;
+  /** Move it to another claim of the pod. */
+  onMove(claim: string): void;
 }
 
-export function RequestForm({ request, onRenamed, onLink }: Props) {
+export function RequestForm({ request, onRenamed, onLink, onMove }: Props) {
   const { sketch, status, edit, readOnly } = useCanvas();
   const [way, setWay] = useState(0);
   const [isConfiguring, setConfiguring] = useState(false);
@@ -30,7 +33,8 @@ export function RequestForm({ request, onRenamed, onLink }: Props) {
   const index = Math.min(way, parts.length - 1);
   const part = parts[index];
   if (!part) return null;
-  const taken = (name: string) => freeName(sketch, name) !== name;
+  const claim = claimOf(request.name);
+  const taken = (name: string) => freeName(sketch, inClaim(claim, name)) !== inClaim(claim, name);
   const told = status.requests?.[request.name];
   const gap = status.gates?.firstAvailable;
   return (
@@ -57,11 +61,22 @@ export function RequestForm({ request, onRenamed, onLink }: Props) {
       />
       <TextField
         label="Name"
-        value={request.name}
+        value={shortName(request.name)}
         api="name"
-        check={(name) => wrongName(taken, request.name, name)}
-        onDone={onRenamed}
+        check={(name) => wrongName(taken, shortName(request.name), name)}
+        onDone={(name) => onRenamed(inClaim(claim, name))}
       />
+      {claim && (
+        <Field label="Claim" api={status.claims?.[claim]?.field ?? "spec.resourceClaims[].name"}>
+          <select value={claim} disabled={readOnly} onChange={(event) => onMove(event.target.value)}>
+            {claimsOf(sketch).map((name) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </Field>
+      )}
       {readOnly && <p className="dra-hint">This drawing cannot be changed here.</p>}
     </div>
   );

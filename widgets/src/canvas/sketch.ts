@@ -10,6 +10,15 @@ import {
 } from "../generated/models";
 
 export type How = NonNullable<Link["how"]>;
+const MARK = ":";
+
+export const claimsOf = (sketch: ClaimSketch): readonly string[] => sketch.claims ?? [];
+/** The claim that a request or link belongs to; "" in a drawing of one claim. */
+export const claimOf = (name: string): string => (name.includes(MARK) ? (name.split(MARK)[0] ?? "") : "");
+/** The name of a request or link in its claim. */
+export const shortName = (name: string): string => name.slice(name.indexOf(MARK) + 1);
+export const inClaim = (claim: string, name: string): string => (claim ? claim + MARK + name : name);
+
 /** One way to serve a request: `exactly`, or an entry of `firstAvailable`. */
 export type Part = ExactDeviceRequest | DeviceSubRequest;
 export const ALL = "All";
@@ -46,8 +55,8 @@ export function freeName(sketch: ClaimSketch, stem: string, always = false): str
 
 const STEMS: Record<string, string> = { gpu: "gpu", nic: "nic", cpu: "cpu", memory: "memory" };
 
-export function addRequest(sketch: ClaimSketch, row: PaletteRow): { sketch: ClaimSketch; name: string } {
-  const name = freeName(sketch, STEMS[row.kind ?? ""] ?? "device");
+export function addRequest(sketch: ClaimSketch, row: PaletteRow, claim = ""): { sketch: ClaimSketch; name: string } {
+  const name = freeName(sketch, inClaim(claim, STEMS[row.kind ?? ""] ?? "device"));
   const exactly: ExactDeviceRequest = {
     deviceClassName: row.deviceClass,
     ...(row.selectors?.length ? { selectors: row.selectors.map((expression) => ({ cel: { expression } })) } : {}),
@@ -135,7 +144,7 @@ export function removeAlternative(sketch: ClaimSketch, name: string, index: numb
   return withoutReferences({ ...sketch, requests }, (reference) => gone.includes(reference));
 }
 
-function withoutReferences(sketch: ClaimSketch, isGone: (reference: string) => boolean): ClaimSketch {
+export function withoutReferences(sketch: ClaimSketch, isGone: (reference: string) => boolean): ClaimSketch {
   const links = linksOf(sketch)
     .map((link) => {
       const requests = link.requests.filter((reference) => !isGone(reference));
@@ -191,7 +200,7 @@ export interface NewLink {
 }
 
 export function addLink(sketch: ClaimSketch, link: NewLink): { sketch: ClaimSketch; name: string } {
-  const name = freeName(sketch, "link", true);
+  const name = freeName(sketch, inClaim(claimOf(link.requests[0] ?? ""), "link"), true);
   return { sketch: { ...sketch, links: [...linksOf(sketch), { name, ...link, must: true }] }, name };
 }
 

@@ -32,13 +32,14 @@ interface Props {
   onFit(): void;
   onTidy(): void;
   onClear(): void;
+  onClaim(): void;
   onKeys(): void;
   keysShown: boolean;
 }
 
-export function Toolbar({ onFit, onTidy, onClear, onKeys, keysShown }: Props) {
+export function Toolbar({ onFit, onTidy, onClear, onClaim, onKeys, keysShown }: Props) {
   const { history, undo, redo, sketch, readOnly } = useCanvas();
-  const empty = !sketch.requests?.length && !sketch.links?.length;
+  const empty = !sketch.requests?.length && !sketch.links?.length && !sketch.claims?.length;
   return (
     <div className="dra-tools" role="toolbar" aria-label="Drawing" aria-orientation="vertical" data-home=".dra-board">
       {!readOnly && (
@@ -57,6 +58,11 @@ export function Toolbar({ onFit, onTidy, onClear, onKeys, keysShown }: Props) {
       <Tool label="Show the whole drawing" onClick={onFit} disabled={empty}>
         <Icon name="fit" />
       </Tool>
+      {!readOnly && (
+        <Tool label="Add a claim to the pod (C)" onClick={onClaim}>
+          <Icon name="frames" />
+        </Tool>
+      )}
       {!readOnly && (
         <Tool label="Clear the drawing" onClick={onClear} disabled={empty}>
           <Icon name="clear" />

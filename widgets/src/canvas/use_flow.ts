@@ -1,9 +1,24 @@
 // The nodes and edges that React Flow works on, rebuilt whenever the drawing changes; selection and focus live here.
 import { applyEdgeChanges, applyNodeChanges, type EdgeChange, type NodeChange } from "@xyflow/react";
 import { type RefObject, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { claimsOf, partOf, type Renamed, removeClaim, renamedPlaces } from "./claims";
 import type { Editor } from "./editor";
-import { type CanvasNode, type EndEdge, isRequestId, nameOf, toEdges, toNodes } from "./flow";
-import { linkNamed, type Removal, remove } from "./sketch";
+import {
+  type CanvasNode,
+  type EndEdge,
+  framed,
+  isClaimId,
+  isFrame,
+  isLinkId,
+  isRequestId,
+  linkId,
+  nameOf,
+  requestId,
+  toEdges,
+  toNodes,
+} from "./flow";
+import type { Places } from "./layout";
+import { linksOf, type Removal, remove, requestsOf } from "./sketch";
 
 export interface Flow {
   nodes: CanvasNode[];
@@ -33,6 +48,8 @@ export function useFlow(editor: Editor, candidate: string, root: RefObject<HTMLE
   );
   const { sketch, status, palette, positions, problems, highlight, readOnly } = editor;
   const renamed = useRef("");
+  const latest = useRef(sketch);
+  latest.current = sketch;
 
   useLayoutEffect(() => {
     const known = { sketch, status, palette, positions, problems, highlight, readOnly };
@@ -47,7 +64,11 @@ export function useFlow(editor: Editor, candidate: string, root: RefObject<HTMLE
   }, [sketch, status, palette, positions, problems, highlight, readOnly, active, candidate]);
 
   const onNodesChange = useCallback((changes: NodeChange<CanvasNode>[]) => {
-    setNodes((now) => applyNodeChanges(changes.filter(isNotRemoval), now));
+    setNodes((now) => {
+      const next = applyNodeChanges(changes.filter(isNotRemoval), now);
+      const isMeasured = changes.some((change) => change.type === "dimensions");
+      return isMeasured && next.some(isFrame) ? framed(latest.current, next) : next;
+    });
   }, []);
   const onEdgesChange = useCallback((changes: EdgeChange<EndEdge>[]) => {
     setEdges((now) => applyEdgeChanges(changes.filter(isNotRemoval), now));
@@ -68,7 +89,8 @@ export function useFlow(editor: Editor, candidate: string, root: RefObject<HTMLE
     const removal = removalOf(selected, selectedEnds);
     const survivor = survivorOf(editor, nodes, selected, removal);
     const had = root.current?.querySelector(".react-flow")?.contains(document.activeElement);
-    const changed = editor.edit((before) => (isEmpty(removal) ? before : remove(before, removal)));
+    const { sketch: next, places } = without(editor, removal);
+    const changed = editor.edit((before) => (isEmpty(removal) ? before : next), places);
     if (!changed || !had) return;
     if (survivor) focus(survivor);
     else root.current?.querySelector<HTMLElement>(".dra-board")?.focus();
@@ -90,12 +112,14 @@ export function useFlow(editor: Editor, candidate: string, root: RefObject<HTMLE
   };
 }
 
-function removalOf(selected: readonly CanvasNode[], ends: readonly EndEdge[]): Removal {
-  const names = (request: boolean) =>
-    selected.filter((node) => isRequestId(node.id) === request).map((node) => nameOf(node.id));
+type Taken = Removal & { claims: readonly string[] };
+
+function removalOf(selected: readonly CanvasNode[], ends: readonly EndEdge[]): Taken {
+  const names = (is: (id: string) => boolean) => selected.filter((node) => is(node.id)).map((node) => nameOf(node.id));
   return {
-    requests: names(true),
-    links: names(false),
+    requests: names(isRequestId),
+    links: names(isLinkId),
+    claims: names(isClaimId),
     ends: ends.map((edge) => ({
       link: nameOf(edge.source),
       reference: edge.id.slice(`e:${nameOf(edge.source)}:`.length),
@@ -103,21 +127,39 @@ function removalOf(selected: readonly CanvasNode[], ends: readonly EndEdge[]): R
   };
 }
 
-const isEmpty = ({ requests, links, ends }: Removal) => !requests?.length && !links?.length && !ends?.length;
+const isEmpty = ({ requests, links, ends, claims }: Taken) =>
+  !requests?.length && !links?.length && !ends?.length && !claims.length;
+
+/** The drawing without what is taken out of it, claims with all that is in them; with places if names change. */
+function without(editor: Editor, { claims, ...removal }: Taken): Renamed & { places?: Places } {
+  const gone = claims.flatMap((claim) => requestsOf(partOf(editor.sketch, claim)).map((request) => request.name));
+  const rest = remove(editor.sketch, { ...removal, requests: [...(removal.requests ?? []), ...gone] });
+  let [sketch, renamed] = [rest, (name: string) => name];
+  for (const claim of claims) if (claimsOf(sketch).length) ({ sketch, renamed } = removeClaim(sketch, claim));
+  if (!claims.length) return { sketch, renamed };
+  return { sketch, renamed, places: renamedPlaces(editor.positions, rest, renamed) };
+}
 
 /** Where the focus goes when what has it is deleted: the next box that stays, else the one before. */
 function survivorOf(
   editor: Editor,
   nodes: readonly CanvasNode[],
   selected: readonly CanvasNode[],
-  removal: Removal,
+  removal: Taken,
 ): string | null {
-  const after = remove(editor.sketch, removal);
+  const { sketch: after, renamed } = without(editor, removal);
+  const now = (id: string) =>
+    isRequestId(id) ? requestId(renamed(nameOf(id))) : isLinkId(id) ? linkId(renamed(nameOf(id))) : id;
   const stays = (id: string) =>
-    isRequestId(id) ? after.requests?.some((r) => r.name === nameOf(id)) : Boolean(linkNamed(after, nameOf(id)));
+    isRequestId(id)
+      ? after.requests?.some((r) => requestId(r.name) === now(id))
+      : isLinkId(id)
+        ? linksOf(after).some((link) => linkId(link.name) === now(id))
+        : claimsOf(after).includes(nameOf(id));
   const from = nodes.findIndex((node) => node.id === (selected[0]?.id ?? ""));
   const order = [...nodes.slice(from + 1), ...nodes.slice(0, Math.max(0, from)).reverse()];
-  return order.find((node) => stays(node.id))?.id ?? null;
+  const next = order.find((node) => stays(node.id))?.id;
+  return next === undefined ? null : now(next);
 }
 
 function useFocus(

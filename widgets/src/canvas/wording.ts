@@ -1,6 +1,7 @@
 // The words of the canvas: what is written on it, and what is spoken when it changes.
 import type { CanvasStatus, ClaimSketch, DeviceRequest, Link } from "../generated/models";
 import { isEqual } from "../view/equal";
+import { claimOf, claimsOf, shortName } from "./claims";
 import {
   amountOf,
   countOf,
@@ -97,7 +98,7 @@ export function sameWords(link: Link, label?: string): string {
 }
 
 /** A link by what it connects, as every message names it: "gpu + nic". */
-export const linkTitle = (link: Link): string => link.requests.join(" + ");
+export const linkTitle = (link: Link): string => link.requests.map(shortName).join(" + ");
 
 export function describeRequest(
   sketch: ClaimSketch,
@@ -108,7 +109,8 @@ export function describeRequest(
   const told = status.requests?.[request.name];
   const ties = linksOf(sketch).filter((link) => link.requests.some((r) => requestOf(r) === request.name)).length;
   return [
-    `Request ${badgeOf(sketch, status, request.name).letter}, ${request.name}`,
+    `Request ${badgeOf(sketch, status, request.name).letter}, ${shortName(request.name)}`,
+    claimOf(request.name) && `claim ${claimOf(request.name)}`,
     told?.label ?? partsOf(request)[0]?.deviceClassName ?? "",
     `count ${amountLabel(request)}`,
     told?.error ? `error: ${told.error}` : (told?.text ?? ""),
@@ -128,18 +130,39 @@ export function describeLink(link: Link, status: CanvasStatus, cause: string): s
 }
 
 const byName = <T extends { name: string }>(items: readonly T[]) => new Map(items.map((item) => [item.name, item]));
+/** The requests that are in another claim now; "" where none is. */
+function movedOver(before: ClaimSketch, after: ClaimSketch): string {
+  const names = (sketch: ClaimSketch) => new Set(requestsOf(sketch).map((request) => request.name));
+  const [old, now] = [names(before), names(after)];
+  const added = [...now].filter((name) => !old.has(name));
+  const gone = [...old].filter((name) => !now.has(name));
+  if (!added.length || added.length !== gone.length || !claimsOf(after).length) return "";
+  if (added.some((name) => gone.some((other) => claimOf(other) === claimOf(name)))) return "";
+  return `moved ${added.map(shortName).join(", ")} to claim ${claimOf(added[0] ?? "")}`;
+}
+
 /** What is different in `after`, in one sentence for the live region; "" where nothing is. */
 export function describeChange(before: ClaimSketch, after: ClaimSketch): string {
   const [oldRequests, newRequests] = [byName(requestsOf(before)), byName(requestsOf(after))];
   const [oldLinks, newLinks] = [byName(linksOf(before)), byName(linksOf(after))];
   const said: string[] = [];
-  for (const [name, request] of newRequests) {
-    const old = oldRequests.get(name);
+  const [oldClaims, newClaims] = [claimsOf(before), claimsOf(after)];
+  const [added, gone] = [
+    newClaims.filter((c) => !oldClaims.includes(c)),
+    oldClaims.filter((c) => !newClaims.includes(c)),
+  ];
+  if (added.length && gone.length) return `claim ${gone.join(", ")} is now ${added.join(", ")}`;
+  if (added.length) return `the pod has ${newClaims.length} claims: ${newClaims.join(", ")}`;
+  if (gone.length) return newClaims.length ? `removed claim ${gone.join(", ")}` : "the pod has one claim";
+  const moved = movedOver(before, after);
+  if (moved) return moved;
+  for (const [key, request] of newRequests) {
+    const [old, name] = [oldRequests.get(key), shortName(key)];
     if (!old) said.push(`added request ${name}, count ${amountLabel(request)}`);
     else if (amountLabel(old) !== amountLabel(request)) said.push(`count of ${name} is ${amountLabel(request)}`);
     else if (!isEqual(old, request)) said.push(`changed request ${name}`);
   }
-  for (const name of oldRequests.keys()) if (!newRequests.has(name)) said.push(`removed request ${name}`);
+  for (const name of oldRequests.keys()) if (!newRequests.has(name)) said.push(`removed request ${shortName(name)}`);
   for (const [name, link] of newLinks) {
     const old = oldLinks.get(name);
     const strength = mustOf(link) ? "must" : "prefer";

@@ -80,6 +80,7 @@ export interface CanvasStatus {
   links?: Readonly<Record<string, LinkRow>>;
   pairs?: Readonly<Record<string, readonly LinkOptionRow[]>>;
   counting?: boolean;
+  claims?: Readonly<Record<string, ClaimRow>>;
   config?: readonly ConfigRow[];
   gates?: Readonly<Record<string, string>>;
 }
@@ -125,6 +126,11 @@ export interface ClaimAnswer {
   line?: number;
   fixes?: readonly FixRow[];
   text?: string;
+}
+
+export interface ClaimRow {
+  field: string;
+  template: string;
 }
 
 export interface ClaimSketch {
