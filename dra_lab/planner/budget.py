@@ -55,12 +55,15 @@ class Sizes(Struct, frozen=True):
         kept_in_all: Numbers of pods of all orders that are kept for all node states.
         filled: Ways that are tried one after the other to fill a node; of more, those that are worth most.
         extended: Partial ways times ways that are compared in one step of an exhaustive search; with more, a solver.
-        copies: Groups that all pods of such a model may take from; with more, devices are dealt to nodes beforehand.
+        copies: Groups that all pods of such a model may take from; with more, the first plan is the answer.
         variables: Variables of such models that are solved to the end without a time limit.
         supplies: Largest sets of partitions that counters allow; with more, the model has the counters themselves.
         supply_states: Amounts left of counters that are compared to find such sets; with more, likewise.
         sharing: Nodes that share devices that are planned at once; more are planned separately if numbers decide.
         rounds: Plans that are checked against such sets; after them, nodes that share devices are one place.
+        first_ways: Ways of a pod that are listed over a few groups of devices for a first plan.
+        first_tries: Such sets of groups that are tried for a pod where each loses a preference.
+        first_spare: Times over that devices are looked at for such a pod where no place tells them apart.
         racks: Racks that are decided exactly where the relaxation is not whole; of more, the others stay rounded.
         more_nodes: Nodes above the relaxation's bound that are tried for a first plan on few nodes.
     """
@@ -99,6 +102,9 @@ class Sizes(Struct, frozen=True):
     supply_states: int = 20_000
     sharing: int = 100
     rounds: int = 60
+    first_ways: int = 2_000
+    first_tries: int = 12
+    first_spare: int = 8
     racks: int = 40
     more_nodes: int = 8
 
@@ -110,11 +116,11 @@ class Shares(Struct, frozen=True):
         first: Share for a step without which there is no answer, such as examining the nodes.
         step: Share for one of several steps that improve the answer.
         last: Share that is kept for the devices of a plan at most, and for each trial of a plan on few nodes.
-        poor: Share of the replicas that the bound allows; a plan with fewer is compared with one made pod by pod.
         cancelled: Seconds that an answer to a fleet may take after a cancel; if it takes more, the one before stays.
         improve: Seconds for improving a large plan without a time limit.
         placing: Seconds kept for finding the devices of one replica, or of one node.
         pattern: Seconds that the integer model of a fleet takes for one number of replicas on one node state.
+        at_once: Seconds that it takes for one variable of nodes that share devices.
         search: Seconds for what kube-scheduler would take for one pod.
         explain: Seconds for the reasons on the nearest node, and again for conflicts and changes that help.
         look: Seconds for why one node or device does not serve, for which a person waits.
@@ -126,11 +132,11 @@ class Shares(Struct, frozen=True):
     first: float = 0.6
     step: float = 0.5
     last: float = 0.3
-    poor: float = 0.9
     cancelled: float = 0.1
     improve: float = 60.0
     placing: float = 1e-4
     pattern: float = 2e-5
+    at_once: float = 1e-4
     search: float = 0.5
     explain: float = 2.5
     look: float = 0.6

@@ -8,7 +8,7 @@ from itertools import islice
 
 import numpy as np
 
-from dra_lab.model.fleet import NODES, UNPLACED, Replica
+from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
@@ -18,7 +18,6 @@ from dra_lab.planner.fleet.master import Master
 from dra_lab.planner.fleet.master_at_once import MasterAtOnce
 from dra_lab.planner.fleet.mastered import GoalBound, Mastered
 from dra_lab.planner.fleet.pack import Values, device_goals
-from dra_lab.planner.fleet.shared_tables import DealtTable
 from dra_lab.planner.fleet.sites import Cap
 from dra_lab.planner.fleet.tables import AnyTable, Table
 from dra_lab.planner.fleet.tree_table import TreeTable
@@ -135,14 +134,13 @@ def _racked(alike: dict[_Patterns, list[AnyTable]]) -> Racked:
 
 
 def _add_singles(racked: Racked, known: AnyTable) -> None:
-    table = known.whole if isinstance(known, DealtTable) else known
-    assert isinstance(table, (Table, TreeTable)), "other tables list their numbers"
-    caps = table.caps
+    assert isinstance(known, (Table, TreeTable)), "other tables list their numbers"
+    caps = known.caps
     ones = [tuple(int(position == at) for position in range(len(caps))) for at in range(len(caps))]
-    lower = {one: table.lower(one) for one, cap in zip(ones, caps, strict=True) if cap}
+    lower = {one: known.lower(one) for one, cap in zip(ones, caps, strict=True) if cap}
     patterns = {one: values for one, values in lower.items() if values is not None}
     if patterns:
-        racked.racks.append(Rack(table.site.count, patterns, 0, table.rows))
+        racked.racks.append(Rack(known.site.count, patterns, 0, known.rows))
         racked.tables.append([known])
 
 
@@ -157,8 +155,7 @@ def _ones(counts: Counts) -> Iterator[tuple[Counts, int]]:
 class Answer:
     """The best plan known and what is proven of it; `goals` covers all of them, in order.
 
-    `not_examined` is the number of nodes that were not examined before time was over. `first` is a plan that was made
-    pod by pod, without values of goals in `goals`.
+    `not_examined` is the number of nodes that were not examined before time was over.
     """
 
     goals: tuple[GoalBound, ...] = ()
@@ -168,7 +165,6 @@ class Answer:
     least: Mastered | None = None
     least_racked: Racked = field(default_factory=Racked)
     not_examined: int = 0
-    first: tuple[Replica, ...] = ()
 
     @property
     def proven(self) -> bool:

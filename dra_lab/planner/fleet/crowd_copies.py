@@ -17,6 +17,7 @@ from dra_lab.planner.fleet.counting import Counts, room_of
 from dra_lab.planner.fleet.crowds import CrowdTaken
 from dra_lab.planner.fleet.pack import Takes, takes_of
 from dra_lab.planner.fleet.sites import Site
+from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.copies import Copies, OneOf, Part, replicated
 from dra_lab.planner.node.goal_table import goal_values, objectives
 from dra_lab.planner.node.milp import build_model, is_enough, overbooked
@@ -66,11 +67,18 @@ def copies_crowd(site: Site, demand: Sequence[int], order: Sequence[str], budget
     # A pod that may stay away takes nothing then; one that is there takes something for each request.
     never = {ask for ask in range(len(problem.asks)) if not is_enough(problem, ask)}
     problem = changed(problem, impossible=problem.impossible | never)
+    able = tuple([int(all(set(row) - problem.impossible for row in _requests(problem, part))) for part in site.parts])
+    if _takes_of(site, able) > budget.sizes.copies:
+        return None
     site = replace(site, make=lambda: problem)
     caps = room_of(site, demand).caps
     if _takes_of(site, caps) > budget.sizes.copies:
         return None
     return CopiesCrowd(site, caps, tuple(order))
+
+
+def _requests(problem: AllocationProblem, part: Part) -> Sequence[tuple[int, ...]]:
+    return problem.requests[slice(*part.requests)]
 
 
 def _takes_of(site: Site, counts: Counts) -> int:
@@ -89,10 +97,11 @@ class CopiesModel:
         self.copies: Copies = replicated(crowd.site.problem, crowd.site.parts, crowd.counts)
         self.whole = build_model(Model(self.copies.problem, lp=lp, mark=f"c{number}_"))
         self.ones = [OneOf(self.whole, self.copies, at) for at in range(len(self.copies.copies))]
-        sums: list[Expression] = [0] * len(crowd.order)
+        self._values: list[dict[Expression, int]] = [{} for _ in crowd.order]
         for one in self.ones:
-            sums = [known + goal.expression for known, goal in zip(sums, objectives(one, crowd.order), strict=True)]
-        self._values = [dict(pulp.LpAffineExpression(found).items()) for found in sums]
+            for factors, goal in zip(self._values, objectives(one, crowd.order), strict=True):
+                for variable, factor in pulp.LpAffineExpression(goal.expression).items():
+                    factors[variable] = factors.get(variable, 0) + factor
         self._node = {node: self.whole.integer("node", node, 1) for node in crowd.nodes}
         self._keep_order()
         self._all = [variable for variable in lp.variables() if variable not in before]

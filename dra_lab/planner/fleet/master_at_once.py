@@ -14,8 +14,6 @@ from dra_lab.planner.fleet.starts import greedy
 from dra_lab.planner.node.solver_outcome import Outcome
 from dra_lab.planner.node.variables import Expression
 
-"""The share of the time that is left for one goal: those after it are to be looked at too."""
-
 
 class MasterAtOnce(Master):
     """The integer model over racks and crowds; its bounds are the solver's, stage by stage."""
@@ -61,6 +59,11 @@ class MasterAtOnce(Master):
                 for part, count in some.pods.items():
                     left[part] -= count
         return found
+
+    def _is_late(self, budget: Budget) -> bool:
+        variables = sum(crowd.variables for crowd in self.crowds) if self.lp is None else 0
+        left = budget.left
+        return super()._is_late(budget) or (left is not None and left < budget.shares.at_once * variables)
 
     def minimise(self, expression: Expression, budget: Budget) -> Outcome:
         """Minimise an expression, and cut off what only rounding inside the solver allowed."""

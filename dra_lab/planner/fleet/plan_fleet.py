@@ -126,19 +126,20 @@ def _planned(work: FleetWork, plan: FleetPlan) -> FleetPlan:
     from dra_lab.planner.fleet.placing import goals_of, open_goals, proven_goals, replicas_of
     from dra_lab.planner.fleet.search import search
 
-    answer, stands, states = search(replace(work, budget=_before_placing(work)))
+    found = search(replace(work, budget=_before_placing(work)))
+    answer, first = found.answer, found.first
     findings = (*plan.findings, *_not_examined(answer.not_examined, len(work.fleet.scan.rules.nodes)))
-    plan = replace(plan, states=states, not_examined=answer.not_examined, findings=findings)
-    replicas = () if answer.chosen is None else replicas_of(work.fleet, stands, work.order)
-    enough = sum(work.fleet.demand) if work.all_placed else len(replicas) + 1
-    if len(answer.first) >= enough:
-        counted = goals_of(work.fleet, answer.first, work.order, len({replica.node for replica in answer.first}))
+    plan = replace(plan, states=found.states, not_examined=answer.not_examined, findings=findings)
+    if first.is_better(work, answer):
+        replicas = replicas_of(work.fleet, first.stands, work.order)
+        counted = goals_of(work.fleet, replicas, work.order, len(first.stands))
         goals = open_goals(answer, counted)
         work.clock.lap("placing")
-        return replace(plan, status=PlanStatus.FEASIBLE, replicas=answer.first, goals=goals)
+        return replace(plan, status=PlanStatus.FEASIBLE, replicas=replicas, goals=goals)
     if answer.chosen is None:
         status = PlanStatus.INFEASIBLE if answer.infeasible else PlanStatus.STOPPED
         return replace(plan, status=status)
+    replicas = replicas_of(work.fleet, found.stands, work.order)
     counted = goals_of(work.fleet, replicas, work.order, len({replica.node for replica in replicas}))
     goals = proven_goals(answer, counted)
     work.clock.lap("placing")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from msgspec.structs import replace as changed
 
@@ -13,17 +13,17 @@ from dra_lab.planner.fleet.assign_shared import count_too, oversubscribed
 from dra_lab.planner.fleet.bounds import Answer, best_answer
 from dra_lab.planner.fleet.counting import Counts, room_of
 from dra_lab.planner.fleet.crowds import Crowd
+from dra_lab.planner.fleet.first_plan import FirstPlan, first_plan
 from dra_lab.planner.fleet.fleet_work import FleetWork
 from dra_lab.planner.fleet.in_turn import fill_in_turn
 from dra_lab.planner.fleet.islands import with_islands
 from dra_lab.planner.fleet.mastered import GoalBound
-from dra_lab.planner.fleet.one_by_one import one_by_one
 from dra_lab.planner.fleet.pack import Packed, device_goals
 from dra_lab.planner.fleet.placing import Stand, stands_of
 from dra_lab.planner.fleet.shared_pools import apart
-from dra_lab.planner.fleet.shared_tables import DealtTable, tables_for
+from dra_lab.planner.fleet.shared_tables import crowds_of
 from dra_lab.planner.fleet.sites import Site, sites_of
-from dra_lab.planner.fleet.tables import AnyTable, Table, stock_of_states
+from dra_lab.planner.fleet.tables import AnyTable, Table, stock_of_states, tables_of
 from dra_lab.planner.fleet.tree_table import TreeTable, list_all, tree_tables
 from dra_lab.planner.fleet.walk import walk
 from dra_lab.planner.fleet.wide import is_listed, wide_layout
@@ -35,16 +35,27 @@ from dra_lab.planner.states.stock import Stock
 _TELL_EVERY = 10
 
 
-def search(work: FleetWork) -> tuple[Answer, list[Stand], int]:
-    """Return the best answer, who stands where in it, and the number of distinct node states."""
+@dataclass(frozen=True)
+class Found:
+    """What was found: the best answer, who stands where in it, how many node states there are, and the first plan."""
+
+    answer: Answer
+    stands: Sequence[Stand]
+    states: int
+    first: FirstPlan = field(default_factory=FirstPlan)
+
+
+def search(work: FleetWork) -> Found:
+    """Return the best answer; its first plan is better where time ended before."""
     admin = admin_pods(work.fleet, work.order)
     if admin is None:
         return _search(work)
-    answer, stands, states = _search(replace(work, fleet=admin.rest))
-    return *admin.added(answer, stands), states
+    found = _search(replace(work, fleet=admin.rest))
+    answer, stands = admin.added(found.answer, found.stands)
+    return Found(answer, stands, found.states)
 
 
-def _search(work: FleetWork) -> tuple[Answer, list[Stand], int]:
+def _search(work: FleetWork) -> Found:
     listed = work.fleet.survey.plain and is_listed(work.fleet, work.budget.sizes)
     order = device_goals(work.order)
     trees = None if listed else tree_tables(work.fleet, order, work.solver, work.budget)
@@ -56,8 +67,11 @@ def _search(work: FleetWork) -> tuple[Answer, list[Stand], int]:
         work.clock.lap("patterns")
         found = _over(work, trees, (), closed=closed, whole=whole, states=len(trees))
         answer, stands = found or (Answer(), [])
-        return answer, stands, len(trees)
+        return Found(answer, stands, len(trees))
     states = sites_of(work.fleet, work.budget)
+    shared = any(site.nodes for site in states)
+    first = first_plan(work.fleet, states, order, work.budget) if shared else FirstPlan()
+    work.clock.lap("first plan")
     places = with_islands(work.fleet, states, work.budget.part(work.budget.shares.step))
     sites = apart(work.fleet, places, work.budget)
     partly = any(site.partly for site in sites)
@@ -65,7 +79,9 @@ def _search(work: FleetWork) -> tuple[Answer, list[Stand], int]:
     if found is None or (partly and found[0].chosen is None and not found[0].infeasible):
         found = _searched(work, apart(work.fleet, places, work.budget, cuts=False))
     answer, stands = found or (Answer(), [])
-    return answer, stands, len(states)
+    if first.whole:
+        answer.not_examined = len(work.fleet.scan.unseen)
+    return Found(answer, stands, len(states), first)
 
 
 def _searched(work: FleetWork, sites: Sequence[Site]) -> tuple[Answer, list[Stand]] | None:
@@ -83,15 +99,16 @@ def _searched(work: FleetWork, sites: Sequence[Site]) -> tuple[Answer, list[Stan
         elif not late:
             narrow.extend(group)
     looking = early.budget if shared else work.budget.part(work.budget.shares.step)
-    asked, exact, crowds = tables_for(work.fleet, narrow, work.order, work.solver, looking)
+    alone, device = [site for site in narrow if not site.nodes], device_goals(work.order)
+    exact = tables_of(alone, work.fleet.demand, device, work.solver, looking)
+    crowds = crowds_of(work.fleet, [site for site in narrow if site.nodes], device, looking)
     _fill(early, exact)
     work.clock.lap("patterns")
-    looked_at = [*(table.site.all_nodes for table in (*tables, *asked)), *(crowd.nodes for crowd in crowds)]
+    looked_at = [*(table.site.all_nodes for table in (*tables, *exact)), *(crowd.nodes for crowd in crowds)]
     skipped = sum(map(len, looked_at)) < sum(len(site.all_nodes) for site in sites)
     whole = work.fleet.scan.complete and not skipped
     closed = not tables and whole and all(table.closed for table in exact)
-    closed = closed and not any(isinstance(table, DealtTable) for table in asked)
-    tables.extend(asked)
+    tables.extend(exact)
     return _over(work, tables, crowds, closed=closed, whole=whole, states=len(sites))
 
 
@@ -111,10 +128,8 @@ def _over(
     if known is None:
         return None
     answer, stands = known
-    first = one_by_one(work.fleet, work.order, work.budget) if _is_poor(work, answer) else ()
     if not closed and whole:
         answer, stands = _improved(work, tables, crowds, (answer, stands), states, time.monotonic() - began)
-    answer.first = first
     tried = {node for table in tables if not _is_blank(work, table) for node in table.site.all_nodes}
     tried.update(node for crowd in crowds for node in crowd.nodes)
     every = {node for table in tables for node in table.site.all_nodes} if whole else work.fleet.scan.rules.nodes
@@ -127,18 +142,7 @@ def _is_blank(work: FleetWork, table: AnyTable) -> bool:
     """Say whether time was over before any number of pods was tried on the nodes of a table."""
     if isinstance(table, TreeTable):
         return not table.numbers.examined
-    inner = table.dealt if isinstance(table, DealtTable) else table
-    return isinstance(inner, Table) and len(inner.packed) == 1 and any(inner.caps) and work.budget.reached
-
-
-def _is_poor(work: FleetWork, answer: Answer) -> bool:
-    """Say whether, with a time limit, a plan places less than a share of what its bound allows."""
-    if work.budget.deadline is None or answer.infeasible:
-        return False
-    wanted = sum(work.fleet.demand)
-    unplaced = answer.goals[0].value if answer.chosen is not None else wanted
-    bound = (answer.goals[0].bound or 0) if answer.goals else 0
-    return wanted - unplaced < work.budget.shares.poor * (wanted - bound)
+    return isinstance(table, Table) and len(table.packed) == 1 and any(table.caps) and work.budget.reached
 
 
 def _answer(

@@ -13,7 +13,15 @@ from dra_lab.index.node_binding import Tie
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.pods import Fleet
-from dra_lab.planner.fleet.together import joint, joint_parts, made_problem, problem_like, shared_nodes, taken_by
+from dra_lab.planner.fleet.together import (
+    devices_like,
+    joint,
+    joint_parts,
+    made_problem,
+    problem_like,
+    shared_nodes,
+    taken_by,
+)
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.node.copies import Part
 from dra_lab.planner.node_classes import canonical
@@ -222,6 +230,11 @@ def each_alone(fleet: Fleet, sites: Iterable[Site]) -> Iterator[Site]:
 def table(fleet: Fleet, node: str) -> AllocationProblem:
     """Return a node's problem with its groups in the order of their fingerprint."""
     return problem_like(fleet, node, "table", _in_its_order)
+
+
+def table_devices(fleet: Fleet, node: str, groups: Iterable[int]) -> dict[int, list[DeviceID]]:
+    """Return the devices of some groups of a node's problem (`table`)."""
+    return devices_like(fleet, node, "table", _in_its_order, groups)
 
 
 def _in_its_order(fleet: Fleet, node: str) -> AllocationProblem:

@@ -101,16 +101,32 @@ def problem_like(
 
     With a thousand devices that all nodes see, each takes a tenth of a second to make.
     """
+    problem, _ = _known_like(fleet, node, form, made)
+    groups = list(problem.groups)
+    own = devices_like(fleet, node, form, made, range(len(groups)))
+    return changed(
+        problem, node=node, groups=tuple([changed(g, devices=tuple(own[at])) for at, g in enumerate(groups)])
+    )
+
+
+def devices_like(
+    fleet: Fleet, node: str, form: str, made: Callable[[Fleet, str], AllocationProblem], groups: Iterable[int]
+) -> dict[int, list[DeviceID]]:
+    """Return the devices of some groups of a node's problem in one of its forms, without making it."""
+    positions, devices = _known_like(fleet, node, form, made)[1], fleet.scan.views.view(node).devices
+    return {group: [devices[at].id for at in positions[group]] for group in groups}
+
+
+def _known_like(
+    fleet: Fleet, node: str, form: str, made: Callable[[Fleet, str], AllocationProblem]
+) -> tuple[AllocationProblem, tuple[tuple[int, ...], ...]]:
+    """Return the problem of a node that is equal, and the positions of the devices of its groups."""
     key, problems = (form, _exactly(fleet, node)), fleet.survey.problems
-    devices = fleet.scan.views.view(node).devices
     if key not in problems:
         problem = made(fleet, node)
-        at = {item.id: position for position, item in enumerate(devices)}
+        at = {item.id: position for position, item in enumerate(fleet.scan.views.view(node).devices)}
         problems[key] = (problem, tuple(tuple([at[device] for device in group.devices]) for group in problem.groups))
-    problem, positions = problems[key]
-    own = [tuple([devices[at].id for at in mine]) for mine in positions]
-    groups = [changed(group, devices=mine) for group, mine in zip(problem.groups, own, strict=True)]
-    return changed(problem, node=node, groups=tuple(groups))
+    return problems[key]
 
 
 def _exactly(fleet: Fleet, node: str) -> Hashable:

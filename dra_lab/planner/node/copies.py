@@ -87,7 +87,8 @@ def replicated(problem: AllocationProblem, parts: Sequence[Part], counts: Sequen
                 tied = tuple(mark + reference for reference in link.requests)
                 links.append(replace(link, name=mark + link.name, requests=tied))
             places_from.append(part.links)
-    apart = [(at, one) for at, group in enumerate(problem.groups) for one in _told_apart(problem, group)]
+    admin = {number for number, ask in enumerate(problem.asks) if ask.admin_access}
+    apart = [(at, one) for at, group in enumerate(problem.groups) for one in _told_apart(group, admin)]
     groups = tuple(_group(group, moved, places_from) for _, group in apart)
     impossible = frozenset(new for old in problem.impossible for new in moved.get(old, ()))
     several = tuple(claims) if max(claims, default=0) else ()
@@ -104,8 +105,8 @@ def replicated(problem: AllocationProblem, parts: Sequence[Part], counts: Sequen
     return Copies(whole, tuple(parts), tuple(copies), tuple(at for at, _ in apart))
 
 
-def _told_apart(problem: AllocationProblem, group: DeviceGroup) -> tuple[DeviceGroup, ...]:
-    if group.size < 2 or not any(problem.asks[ask].admin_access for ask in group.asks):
+def _told_apart(group: DeviceGroup, admin: set[int]) -> tuple[DeviceGroup, ...]:
+    if group.size < 2 or admin.isdisjoint(group.asks):
         return (group,)
     return tuple(replace(group, devices=(device,)) for device in group.devices)
 

@@ -143,8 +143,10 @@ def add_shared_counters(model: Model) -> None:
 
 def add_device_limit(model: Model) -> None:
     """`status.allocation.devices.results`: at most 32 devices in each claim of a pod."""
-    for claim in range(model.problem.most_devices // MAX_DEVICES):
-        mine = [variable for (ask, _), variable in model.take.items() if model.problem.claim_of(ask) == claim]
+    inside: dict[int, list[Expression]] = {}
+    for (ask, _), variable in model.take.items():
+        inside.setdefault(model.problem.claim_of(ask), []).append(variable)
+    for claim, mine in sorted(inside.items()):
         if sum(variable.upBound for variable in mine) > MAX_DEVICES:
             model.require(total(mine) <= MAX_DEVICES, "limit", f"claim {claim}")
 

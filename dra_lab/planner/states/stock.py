@@ -69,7 +69,11 @@ class Stock:
         self._counters = dict(problem.counters)
         # Counters stand below all groups: what asks by group passes them by.
         self._counted = {-1 - number: counter for number, counter in enumerate(self._counters)}
+        self._counter_at = {counter: len(self.keys) + at for at, counter in enumerate(self._counted.values())}
         self.keys.extend((number, "counter") for number in self._counted)
+        self._of_group: dict[int, list[int]] = {}
+        for at, (number, _) in enumerate(self.keys):
+            self._of_group.setdefault(number, []).append(at)
         self.free = np.array([self._row(state) for state in states], np.int64).reshape(len(states), len(self.keys))
         self.columns = [self._possible(found) for found in columns]
         self.uses = [self._uses(found) for found in self.columns]
@@ -108,12 +112,10 @@ class Stock:
         if key not in self._taken:
             found = self.problem.groups[group]
             uses, draws = dict(dict(found.uses).get(ask, ())), dict(found.draws)
-            amounts = {}
-            for at, (number, name) in enumerate(self.keys):
-                if number in self._counted:
-                    amounts[at] = draws.get(self._counted[number], 0)
-                elif number == group:
-                    amounts[at] = int(uses.get(name, 0) / self.units[number, name]) if name else 1
+            amounts = {self._counter_at[one]: amount for one, amount in draws.items() if one in self._counter_at}
+            for at in self._of_group.get(group, ()):
+                name = self.keys[at][1]
+                amounts[at] = int(uses.get(name, 0) / self.units[group, name]) if name else 1
             self._taken[key] = {at: amount for at, amount in amounts.items() if amount}
         return self._taken[key]
 
