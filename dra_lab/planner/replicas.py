@@ -19,12 +19,12 @@ from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup, build_problem
+from dra_lab.planner.node.copies import Copies, Part, replicated
 from dra_lab.planner.node.device_tests import Stage
 from dra_lab.planner.node.eligible import NodeEligibility, eligibility, is_shareable
 from dra_lab.planner.node.link_rows import LINK_ROWS, NO_GROUPS, place_counts
 from dra_lab.planner.node.merged_requests import merge_requests
 from dra_lab.planner.node.milp import is_feasible
-from dra_lab.planner.node.variables import Model, OnePod
 from dra_lab.planner.scan import Scan
 from dra_lab.topology.locality import localities
 
@@ -77,7 +77,7 @@ class Others(Struct, dict=True):
 
         With shared counters it is all of them: a large partition may take what many small ones need.
         """
-        one = self._build([self._kept], None)
+        one = self._one(None)
         if any(group.draws for group in one.groups):
             return self.before[1]
         costs = [max(one.need(ask) * _cost(one, ask) for ask in indices) for indices in one.requests]
@@ -94,38 +94,46 @@ class Others(Struct, dict=True):
     @cached_property
     def plain(self) -> bool:
         """Say whether the requests have nothing in common: then dividing counts is exact, and one replica costs one."""
-        return not self.endless and is_plain(self._build([self._kept], None))
+        return not self.endless and is_plain(self._one(None))
 
     def after(self, placements: Sequence[Placement]) -> Count:
         """Return how many replicas fit once some devices are taken."""
         return self._count(self._held(placements))
 
-    def beside(self, count: int) -> AllocationProblem:
-        """Return the problem of this claim and a number of further replicas together."""
-        return self._build([self.scan.sketch, *[self._kept] * count], None)
-
-    def own(self, model: Model) -> Model:
-        """Return the part of a model made from `beside` that is the claim itself, for its goals."""
-        first = _first(model.problem)
-        return OnePod(model, first, range(len(first.asks)), range(len(first.links)))
+    def beside(self, count: int) -> Copies:
+        """Return the problem of this claim, the first copy, and a number of further replicas together."""
+        return self._copies([(self.scan.sketch, 1), (self._kept, count)], None)
 
     @cached_property
     def _kept(self) -> ClaimSketch:
         links = tuple(replace(link, must=True) for link in self.scan.sketch.links)
         return replace(self.scan.sketch, links=links)
 
-    def _build(self, sketches: Sequence[ClaimSketch], held: AllocatedDevices | None) -> AllocationProblem:
-        joined = _numbered(sketches)
-        rules = replace(self.scan.rules, sketch=joined)
+    def _one(self, held: AllocatedDevices | None) -> AllocationProblem:
+        return self._copies([(self._kept, 1)], held).problem
+
+    def _copies(self, pods: Sequence[tuple[ClaimSketch, int]], held: AllocatedDevices | None) -> Copies:
+        """Return the problem of so many pods of each drawing; `held` is what else is in use."""
+        joined = pods[0][0] if len(pods) == 1 else _joined([sketch for sketch, _ in pods])
+        rules = replace(self.scan.rules, sketch=joined, replicas=max(count for _, count in pods))
         found = eligibility(rules, self.node)
         if held is not None:
             found = _meaning_all_of(found, eligibility(replace(rules, held=held), self.node))
-        whole = build_problem(joined, found, localities(self.scan.cluster, self.node), paired=self.scan.paired)
-        merged = merge_requests(whole)
-        return whole if merged is None else merged.problem
+        paired = self.scan.paired
+        problem = build_problem(joined, found, localities(self.scan.cluster, self.node), paired=paired)
+        parts, asked, drawn, tied = [], 0, 0, 0
+        for number, (sketch, _) in enumerate(pods):
+            ends = (asked + sum(len(asks(one)) for one in sketch.requests), drawn + len(sketch.requests))
+            linked = tied + len(sketch.links)
+            parts.append(Part(number, self.node, (asked, ends[0]), (drawn, ends[1]), (tied, linked), paired))
+            (asked, drawn), tied = ends, linked
+        merged = merge_requests(problem)
+        if merged is not None:
+            problem, parts = merged.problem, [merged.part(part) for part in parts]
+        return replicated(problem, parts, [count for _, count in pods])
 
     def _count(self, held: AllocatedDevices | None) -> Count:
-        one = self._build([self._kept], held)
+        one = self._one(held)
         most = most_replicas(one)
         if is_plain(one):
             return most, most
@@ -135,7 +143,7 @@ class Others(Struct, dict=True):
         budget = self.bounded
         if budget.reached:
             return None
-        return is_feasible(self._build([self._kept] * count, held), budget, solver=self.solver)
+        return is_feasible(self._copies([(self._kept, count)], held).problem, budget, solver=self.solver)
 
     def _held(self, placements: Sequence[Placement]) -> AllocatedDevices:
         """Return what is in use once the placements are."""
@@ -268,7 +276,7 @@ def _cost(problem: AllocationProblem, ask: int) -> int:
     return found
 
 
-def _numbered(sketches: Sequence[ClaimSketch]) -> ClaimSketch:
+def _joined(sketches: Sequence[ClaimSketch]) -> ClaimSketch:
     """Return several pods as one drawing: each claim of each pod is a claim of its own to the planner."""
     requests, links = [], []
     for number, sketch in enumerate(sketches):
@@ -282,32 +290,3 @@ def _numbered(sketches: Sequence[ClaimSketch]) -> ClaimSketch:
 def _name(name: str, number: int) -> str:
     part, rest = part_of(name)
     return f"{part}~{number}{MARK}{rest}"
-
-
-def _is_first(name: str) -> bool:
-    return part_of(name)[0].endswith("~0")
-
-
-def _first(problem: AllocationProblem) -> AllocationProblem:
-    """Return the part of a problem that belongs to the first of several pods."""
-    requests = tuple(indices for indices in problem.requests if _is_first(problem.asks[indices[0]].reference))
-    own = max(index for indices in requests for index in indices) + 1
-    links = tuple(link for link in problem.links if _is_first(link.name))
-    groups = tuple(
-        replace(
-            group,
-            asks=tuple(ask for ask in group.asks if ask < own),
-            places=group.places[: len(links)],
-            uses=tuple((ask, uses) for ask, uses in group.uses if ask < own),
-        )
-        for group in problem.groups
-    )
-    return replace(
-        problem,
-        asks=problem.asks[:own],
-        requests=requests,
-        links=links,
-        groups=groups,
-        impossible=frozenset(ask for ask in problem.impossible if ask < own),
-        claims=problem.claims[:own],
-    )

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from dra_lab.model.plan import DAMAGE, GOALS
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.allocation_problem import AllocationProblem
+from dra_lab.planner.node.copies import OneOf
 from dra_lab.planner.node.goal_table import Objective, goal_values, objectives
 from dra_lab.planner.node.merged_requests import merge_requests
 from dra_lab.planner.node.milp import as_written, build_model, hopeless, minimise_exactly, read_taken
@@ -153,16 +154,16 @@ def _damage(run: _Run) -> bool:
 def _beside(run: _Run, count: int) -> Outcome:
     """Look for an allocation with the values reached so far beside which a number of replicas fits; keep it if so."""
     assert run.others is not None
-    problem = run.others.beside(count)
-    model = build_model(Model(problem))
-    own = run.others.own(model)
+    copies = run.others.beside(count)
+    model = build_model(Model(copies.problem))
+    own = OneOf(model, copies, 0)
     order = [goal.goal for goal in run.goals]
     goals = objectives(own, order, damage=run.others.most)
     reached = {stage.goal: stage.value for stage in run.done}
     for goal in goals:
         if goal.goal in reached:
             model.require(goal.expression == reached[goal.goal], "goal", goal.goal)
-    trial = replace(run, model=model, goals=goals, mine=len(own.problem.asks), budget=run.others.bounded)
+    trial = replace(run, model=model, goals=goals, mine=copies.parts[0].asks[1], budget=run.others.bounded)
     outcome = _minimise(trial, 0)
     if outcome.value is not None:
         run.model, run.goals, run.have, run.mine = model, goals, trial.have, trial.mine
