@@ -17,7 +17,7 @@ from dra_lab.pictures.captions import place_words, wrap
 from dra_lab.pictures.legend import add_legend, add_notes
 from dra_lab.pictures.letters import colours, letters
 from dra_lab.pictures.marks import Ink, add_cells, add_mark
-from dra_lab.pictures.nvlink import nvlink_words
+from dra_lab.pictures.nvlink import fabric_partitions, nvlink_words
 from dra_lab.pictures.partitions import left_words
 from dra_lab.pictures.scene import node_scene, node_title
 from dra_lab.pictures.shapes import Element, element, patterns, say, text, title, to_text
@@ -80,6 +80,7 @@ def hardware_svg(
         item.set("tabindex", "0")
         break
     notes = [*([f"{unread[0].upper()}{unread[1:]}."] if unread else []), *_in_use_by(states)]
+    notes += fabric_partitions(cluster, node_name)
     legend = add_notes(root, width, top + scene.height + below + 6, notes)
     bottom = add_legend(root, prefix, width, legend + 10, states=ink, domain=bool(domain), shown=on_top)
     ground.set("height", f"{bottom:g}")
@@ -133,8 +134,9 @@ def _place(parent: Element, cluster: Cluster, frame: Frame, ink: Ink, level: int
     element(item, "rect", **place, rx=radius, class_="dra-hw-frame" + kind)
     headings = [(line, " dra-hw-strong" if frame.branch.level != "pcieRoot" else "") for line in frame.lines]
     headings += [(line, "") for line in frame.source]
-    if frame.branch.level == COUNTERS and frame.card is not None and (left := left_words(cluster, frame.card)):
-        headings.append((f"{left} left", ""))
+    if frame.branch.level == COUNTERS and frame.card is not None:
+        left = "fixed partitions" if frame.card.is_static else left_words(cluster, frame.card)
+        headings += [(left if frame.card.is_static else f"{left} left", "")] if left else []
     for at, (line, strong) in enumerate(headings):
         text(item, line, frame.x + 8, frame.y + 16 + at * LINE, "dra-hw-heading" + strong)
     for at, line in enumerate(lines):

@@ -6,6 +6,7 @@ import re
 from xml.etree import ElementTree as ET
 
 import pytest
+from small_nodes import a_slice, cluster, device
 from small_plans import HOSTILE, SKETCH, a_plan, busy_cluster, hostile_cluster, hostile_plan
 
 from dra_lab.pictures.hardware import hardware_svg
@@ -210,3 +211,13 @@ def test_every_node_of_every_sample_is_drawn(sample: str):
         items = [e for e in ET.fromstring(hardware_svg(world, node)).iter() if e.get("role") == "treeitem"]
         drawn = [name for e in items for name in (e.get("data-ids") or e.get("data-id")).split(" ")]
         assert sorted(drawn) == sorted(str(device) for device in localities(world, node))
+
+
+def test_fabric_partitions_of_a_node_are_named_below_the_picture():
+    """GPUs with one number are linked; a number that all of them have says nothing."""
+    gpus = [device(f"gpu-{at}", {"type": "gpu", "partition2": at // 2, "partition4": 0}) for at in range(4)]
+    svg = hardware_svg(cluster(a_slice("gpu.nvidia.com", *gpus)), "n1")
+    assert "Fabric partitions of 2 (partition2): gpu-0 + gpu-1; gpu-2 + gpu-3." in " ".join(
+        re.findall(">([^<]+)<", svg)
+    )
+    assert "partition4" not in svg

@@ -1,7 +1,8 @@
 // A picture of a node: shown, lit up, and walked through with the keyboard like a tree.
-import { type KeyboardEvent, type RefObject, type SyntheticEvent, useEffect, useLayoutEffect, useRef } from "react";
+import { type KeyboardEvent, type RefObject, type SyntheticEvent, useLayoutEffect, useRef } from "react";
 import { type Light, useLit } from "../view/light";
 import { useChannel, useTrait } from "./model";
+import { useOwnWidth } from "./own_width";
 import { DEVICES, devicesOf, focusItem, itemsOf, light as lightUp, nextItem, requestsOf, show } from "./tree";
 import type { Choosing } from "./use_choosing";
 
@@ -129,32 +130,4 @@ export function Picture({ root, light, choosing, onEnd, onProblem }: PictureProp
       onKey={onEnd}
     />
   );
-}
-
-/** Milliseconds for which a width has to stay before the picture is laid out for it. */
-const PAUSE = 120;
-/** What the pane keeps for its scroll bar, and the least change that is worth another picture, in pixels. */
-const [BAR, STEP] = [14, 8];
-
-/** Tell Python how wide the picture may be; a view that is not shown says nothing. */
-function useOwnWidth(root: RefObject<HTMLDivElement | null>): void {
-  const channel = useChannel();
-  useEffect(() => {
-    const node = root.current;
-    if (!node || typeof ResizeObserver === "undefined") return;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const tell = () => {
-      const width = Math.floor(node.clientWidth - BAR);
-      if (width > 0 && Math.abs(width - channel.get("width")) >= STEP) channel.set({ width });
-    };
-    const sizes = new ResizeObserver(() => {
-      clearTimeout(timer);
-      timer = setTimeout(tell, PAUSE);
-    });
-    sizes.observe(node);
-    return () => {
-      clearTimeout(timer);
-      sizes.disconnect();
-    };
-  }, [channel, root]);
 }

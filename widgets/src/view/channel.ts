@@ -34,6 +34,12 @@ export class Channel<M extends object, S extends object> {
     if (changed.length) this.model.save_changes();
   }
 
+  /** Change values for the views of this page only: Python is not told. */
+  show(values: Partial<M>): void {
+    if (this.life.isOver()) return;
+    for (const [name, value] of Object.entries(values)) this.model.set(name, value);
+  }
+
   send(message: S, piece?: ArrayBuffer): void {
     if (this.life.isOver()) return;
     if (piece) this.model.send(message, undefined, [piece]);
