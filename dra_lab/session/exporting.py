@@ -185,6 +185,7 @@ class Exporting:
             self._tell(number, plain=None, pinned=None, changes=())
         except Exception as error:  # noqa: BLE001  a defect of ours must be seen in the sheet and not end the thread
             problem = f"this is a defect of dra_lab: {type(error).__name__}: {error}"
+            self._tell(number, plain=None, pinned=None, changes=())
         self._tell(number, stage="", problem=problem)
 
     def _changes(self, choice: ExportChoice, made: Bundle) -> tuple[FileChange, ...]:

@@ -79,8 +79,8 @@ def strings(part, path: tuple[str, ...] = ()):
 
 
 def fleet_of(*placements: Placement) -> FleetPlan:
-    """Return a fleet plan with one replica."""
-    replica = Replica("w", 0, "", tuple(placements))
+    """Return a fleet plan with one replica, on the node whose pool its first device is in."""
+    replica = Replica("w", 0, placements[0].device.pool, tuple(placements))
     return FleetPlan(PlanStatus.FEASIBLE, (Workload("w", (ClaimSketch(),)),), replicas=(replica,))
 
 

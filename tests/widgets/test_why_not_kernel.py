@@ -94,7 +94,7 @@ def test_the_meters_count_what_is_free(session):
     """GPUs and NICs, in all and on each node."""
     bar = ClusterBar(session)
     assert [(row["label"], row["text"]) for row in bar.meters] == [("GPUs", "18 of 32 free"), ("NICs", "21 of 28 free")]
-    assert {"node": FULL, "kind": "GPUs", "used": 8, "total": 8} in bar.node_use
+    assert {"node": FULL, "kind": "GPUs", "used": 8, "total": 8, "text": "0 of 8 free"} in bar.node_use
 
 
 def test_nodes_that_serve_as_well_have_the_same_words():

@@ -11,7 +11,7 @@ from dra_lab.model.sketch import How
 from dra_lab.planner.budget import Sizes
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.node.copies import Part
-from dra_lab.planner.node.placement_values import PlaceValue
+from dra_lab.planner.node.link_places import PlaceValue
 from dra_lab.planner.states.columns import Columns, columns_of
 from dra_lab.planner.states.node_state import NodeState
 from dra_lab.planner.states.stock import Stock

@@ -24,18 +24,13 @@ from dra_lab.model.reasons import Relaxation
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.what_if import without_nodes
-from dra_lab.planner.budget import Budget
+from dra_lab.planner.budget import Budget, default_sizes
 from dra_lab.planner.fleet.after import admin_requests, shareable_devices
 from dra_lab.planner.fleet.plan_fleet import plan_fleet
 from dra_lab.planner.fleet.stranded import stranded
 from dra_lab.planner.why.fitting import Trial
 from dra_lab.planner.why.relaxations import changes
 from dra_lab.planner.why.why_not import WhyNot, why_not
-
-MOST_TRIED = 8
-"""Claims of a node of which it is tried what their leaving would free."""
-
-_MOST_PODS = 64
 
 
 class Leaving(Struct, frozen=True):
@@ -84,7 +79,8 @@ def why_stranded(
     kinds = stranded(part, claims, release=release, time_limit=seconds / 4).kinds
     if not any(kind.stranded for kind in kinds):
         return WhyStranded(node, kinds)
-    many = [Workload(workload.name, workload.claims, _MOST_PODS) for workload in workloads]
+    most = default_sizes().node_pods
+    many = [Workload(workload.name, workload.claims, most) for workload in workloads]
     more = plan_fleet(part, many, release=release, time_limit=seconds / 4, first_fit=False)
     full = _with_pods(part, more.replicas, workloads, release, "more-")
     reasons = ((claim, why_not(full, claim, node, release, seconds=seconds / 8)) for claim in claims)
@@ -141,7 +137,7 @@ def _leaving(
     """Return the claim whose leaving leaves least of the first kind that is stranded."""
     before = next(kind for kind in kinds if kind.stranded)
     found: list[Leaving] = []
-    for holder in holders[:MOST_TRIED]:
+    for holder in holders:
         if (left := end - time.monotonic()) <= 0:
             break
         rest = part.with_objects(claims=tuple(claim for claim in part.claims if claim.metadata != holder))
