@@ -104,12 +104,15 @@ function Desk() {
     if (moved.cut.length) setNotice({ text, isUndoable: true });
     else editor.say(`${what} moved to claim ${claim}`);
     const [only] = moved.names;
-    if (only) flow.focus(requestId(only));
+    if (!only) return;
+    // The message would lie over the card.
+    if (at || moved.cut.length) setQuiet(requestId(only));
+    flow.focus(requestId(only));
   };
   const moveOn = () => {
     const requests = flow.selected.filter((node) => isRequestId(node.id)).map((node) => nameOf(node.id));
     const next = claims[(claims.indexOf(current) + 1) % claims.length];
-    if (!claims.length) editor.say("There is one claim. C adds another one.");
+    if (!claims.length) editor.say("There is one claim. Shift+N adds another one.");
     else if (next && requests.length) moveTo(requests, next);
   };
   const join = (from: string, to: string) => {
@@ -207,7 +210,6 @@ function Desk() {
             keysShown={keysShown}
           />
           {linking && <p className="dra-banner">{candidateWords(editor.sketch, linking)}</p>}
-          {notice && <Notice {...notice} onClose={() => setNotice(null)} />}
           {editor.problem && <Problem text={editor.problem} onClose={editor.forget} />}
           {editor.isLost && !root.current?.closest(".dra-lab") && <Lost className="dra-banner is-problem dra-lost" />}
           {keysShown && (
@@ -229,6 +231,7 @@ function Desk() {
           onClaim={anotherClaim}
           onClose={closeCard}
         />
+        {notice && <Notice {...notice} onClose={() => setNotice(null)} />}
         <div className="dra-sr" role="status" aria-live="polite">
           {editor.spoken}
         </div>

@@ -34,7 +34,7 @@ export const KEYS: readonly (readonly [string, string])[] = [
   ["Shift + arrows", "move the box"],
   ["N", "add: arrows choose, Enter adds"],
   ["L", "link: arrows choose the partner, Enter opens place and kind"],
-  ["C", "add a claim to the pod"],
+  ["Shift + N", "add a claim to the pod"],
   ["M", "move the request to the next claim"],
   ["+ and −", "one more, one less, with what is linked one to one"],
   ["Alt and + or −", "this request alone"],
@@ -63,9 +63,7 @@ export function actionOf(event: Pressed): Action | null {
   if (arrow) return { do: event.shiftKey ? "move" : "go", to: arrow };
   switch (key) {
     case "n":
-      return { do: "add" };
-    case "c":
-      return { do: "claim" };
+      return { do: event.shiftKey ? "claim" : "add" };
     case "m":
       return { do: "to-claim" };
     case "l":

@@ -59,7 +59,7 @@ export function Toolbar({ onFit, onTidy, onClear, onClaim, onKeys, keysShown }: 
         <Icon name="fit" />
       </Tool>
       {!readOnly && (
-        <Tool label="Add a claim to the pod (C)" onClick={onClaim}>
+        <Tool label="Add a claim to the pod (Shift+N)" onClick={onClaim}>
           <Icon name="frames" />
         </Tool>
       )}
