@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
-from itertools import count, groupby, repeat
+from itertools import chain, count, groupby, repeat
 
 from msgspec import Struct, field
 
@@ -92,6 +92,7 @@ class NodeIndex:
         # of devices that several nodes see, by the place in memory of what the cluster keeps
         self._shared: dict[int, int] = {}
         self._drawn: dict[int, tuple[Pool, int]] = {}
+        self._of_pool: dict[int, tuple[Pool, list[int]]] = {}
         self._same: dict[tuple[int, ...], IndexedNode] = {}
         self._of_kind: dict[int, int] = {}
         self._ruled = bool(cluster.taint_rules) and self._taint_rules
@@ -119,7 +120,7 @@ class NodeIndex:
                 return found
             # What an incomplete pool publishes still tells places: such a node is like no other.
             counted = counted_pools(pools)
-            numbers = tuple(map(self._number, devices))
+            numbers = tuple(chain.from_iterable(map(self._numbers, pools)))
             key: tuple[Hashable, ...] = (numbers, self._counters(pools, counted))
             if overlay is not None:
                 # it tells places by the devices' names, so names count here
@@ -253,6 +254,18 @@ class NodeIndex:
                 found.append((begin, known[1]))
             begin += sum(item.on_node for item in pool.devices)
         return tuple(found)
+
+    def _numbers(self, pool: Pool) -> Sequence[int]:
+        """Return what stands for each device of a pool on a node; of a pool that many nodes see it is asked once."""
+        known = self._of_pool.get(id(pool))
+        if known is not None:
+            return known[1]
+        devices = [item for item in pool.devices if item.on_node]
+        numbers = [self._number(item) for item in devices]
+        if devices and not devices[0].slice.spec.node_name:
+            # with the pool, so that its place in memory is not used again
+            self._of_pool[id(pool)] = (pool, numbers)
+        return numbers
 
     def _number(self, item: PoolDevice) -> int:
         if item.slice.spec.node_name:

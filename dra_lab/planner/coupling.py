@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
+from dra_lab.index.pools import PoolDevice
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.scan import Scan
 
-_DEVICES, _POOLS = "devices", "pools"
+_DEVICES, _POOLS, _MEANT = "devices", "pools", "meant"
 
 
 def coupled_devices(scan: Scan) -> Mapping[DeviceID, tuple[str, ...]]:
@@ -29,12 +30,7 @@ def _coupled_devices(scan: Scan) -> Mapping[DeviceID, tuple[str, ...]]:
     # nodes that see the same far devices together: a pool that many nodes see is gone through once
     alike: dict[tuple[DeviceID, ...], list[str]] = defaultdict(list)
     for name in _looked_at(scan):
-        devices = scan.views.view(name).devices
-        far = [at for at, item in enumerate(devices) if item.slice.spec.node_name is None]
-        if not far:
-            continue
-        reached = [_stages(scan, name, number) for number in range(len(scan.rules.asks))]
-        alike[tuple(devices[at].id for at in far if any(stages[at] == "match" for stages in reached))].append(name)
+        alike[tuple([item.id for item in _meant(scan, name) if item.slice.spec.node_name is None])].append(name)
     seen: dict[DeviceID, list[tuple[str, ...]]] = defaultdict(list)
     for mine, nodes in alike.items():
         told = tuple(nodes)
@@ -78,10 +74,15 @@ def _drawn_on(scan: Scan, name: str) -> dict[tuple[str, str], None]:
     """Return the pools whose counters a device that an ask may mean draws on, in the order of the node."""
     if not scan.views.view(name).counted:
         return {}
-    reached = list(zip(*(_stages(scan, name, number) for number in range(len(scan.rules.asks))), strict=True))
-    devices = zip(scan.views.view(name).devices, reached, strict=True)
-    return {item.id[:2]: None for item, stages in devices if item.device.consumes_counters and "match" in stages}
+    return {item.id[:2]: None for item in _meant(scan, name) if item.device.consumes_counters}
 
 
-def _stages(scan: Scan, name: str, ask: int) -> tuple[str, ...]:
-    return scan.views.stages(scan.rules.asks[ask], name)
+def _meant(scan: Scan, name: str) -> list[PoolDevice]:
+    """Return the devices of a node that some ask means; their positions are found once for all nodes that are alike."""
+    views = scan.views
+    alike = tuple([views.answers(ask, name).by_node[name] for ask in scan.rules.asks])
+    if (_MEANT, alike) not in scan.coupled:
+        reached = zip(*(views.stages(ask, name) for ask in scan.rules.asks), strict=True)
+        scan.coupled[_MEANT, alike] = [at for at, stages in enumerate(reached) if "match" in stages]
+    devices = views.view(name).devices
+    return [devices[at] for at in scan.coupled[_MEANT, alike]]

@@ -71,8 +71,8 @@ class Scan(Struct):
     exact: dict[str, Hashable] = field(default_factory=dict)
     solutions: dict[Hashable, Solution] = field(default_factory=dict)
     looked_at: dict[str, AllocationProblem] = field(default_factory=dict)
-    coupled: dict[str, Any] = field(default_factory=dict)
-    counted: dict[int, tuple[Pool, Mapping[tuple[str, str], int]]] = field(default_factory=dict)
+    coupled: dict[Hashable, Any] = field(default_factory=dict)
+    counted: dict[int, tuple[Pool, tuple[tuple[tuple[str, str], int], ...]]] = field(default_factory=dict)
 
     @property
     def cluster(self) -> Cluster:
@@ -105,14 +105,20 @@ class Scan(Struct):
 
     def left_on(self, node_name: str) -> dict[Counter, int]:
         """Return what is left of every counter of a node's pools, in 1/NANO (docs/semantics.md 3.10.1 to 3.10.3)."""
-        found: dict[Counter, int] = {}
-        for position, pool in enumerate(self.views.view(node_name).counted):
-            # with the pool, so that its place in memory is not used again: many nodes see the same pools
-            known = self.counted.get(id(pool))
-            if known is None:
-                known = self.counted[id(pool)] = (pool, counters_left(self.cluster, pool, self.rules.allocated))
-            found.update(((position, *counter), amount) for counter, amount in known[1].items())
-        return found
+        pools = enumerate(self.views.view(node_name).counted)
+        return {(position, *counter): left for position, pool in pools for counter, left in self._left_of(pool)}
+
+    def left_key(self, node_name: str) -> Hashable:
+        """Return what is left of the counters of a node's pools as one value."""
+        return tuple([self._left_of(pool) for pool in self.views.view(node_name).counted])
+
+    def _left_of(self, pool: Pool) -> tuple[tuple[tuple[str, str], int], ...]:
+        # with the pool, so that its place in memory is not used again: many nodes see the same pools
+        known = self.counted.get(id(pool))
+        if known is None:
+            left = counters_left(self.cluster, pool, self.rules.allocated)
+            known = self.counted[id(pool)] = (pool, tuple(sorted(left.items())))
+        return known[1]
 
     def kinds_matched(self, ask: Ask, node_name: str) -> list[str]:
         """Return the kind of each device of a node that matches an ask."""
@@ -236,7 +242,7 @@ class _Sorter:
         counted = self.scan.views.view(name).counted
         if self._each or counted:
             # With All, admin access or counters a device in use does more than to be missing: every state for itself.
-            left = tuple(sorted(self.scan.left_on(name).items()))
+            left = self.scan.left_key(name)
             exact = (shape, alone, shared, left)
             now = self._print(("each", exact), lambda: self._kept(name))
             return CachedState(shape, exact, now, idle, -1, ())

@@ -134,9 +134,8 @@ def _exactly(fleet: Fleet, node: str) -> Hashable:
     scan = fleet.scan
     held = scan.rules.allocated
     wheres = tuple(dict.fromkeys(link.where for link in scan.sketch.links if not link.is_level))
-    left = scan.left_on(node)
     shape = shape_key(scan.views, node, scan.rules.asks, wheres)
-    return shape, scan.views.held_on(node, held), tuple(sorted(left.items()))
+    return shape, scan.views.held_on(node, held), scan.left_key(node)
 
 
 def _on(position: int, ask: Ask) -> Ask:
