@@ -114,8 +114,8 @@ class Shares(Struct, frozen=True):
 
     Attributes:
         first: Share for a step without which there is no answer, such as examining the nodes.
-        step: Share for one of several steps that improve the answer.
-        last: Share that is kept for the devices of a plan at most, and for each trial of a plan on few nodes.
+        step: Share for one of several steps that improve the answer, and for the devices of a plan at most.
+        last: Share that is kept for each trial of a plan on few nodes.
         cancelled: Seconds that an answer to a fleet may take after a cancel; if it takes more, the one before stays.
         improve: Seconds for improving a large plan without a time limit.
         placing: Seconds kept for finding the devices of one replica, or of one node.
@@ -134,7 +134,7 @@ class Shares(Struct, frozen=True):
     last: float = 0.3
     cancelled: float = 0.1
     improve: float = 60.0
-    placing: float = 1e-4
+    placing: float = 3e-5
     pattern: float = 2e-5
     at_once: float = 1e-4
     search: float = 0.5

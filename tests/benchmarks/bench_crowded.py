@@ -55,12 +55,15 @@ def main() -> None:
     _fleet("one MIG partition and a NIC a pod, 50 nodes before 4 chassis of 8 A100", before_chassis(50, 4), fleet)
     many = [with_nic(workload) for workload in profiles(16)]
     _fleet("one MIG partition and a NIC a pod, 200 nodes before 16 chassis", before_chassis(200, 16), many)
-    _fleet("one MIG partition and a NIC a pod, 200 nodes before 16 chassis", before_chassis(200, 16), many, 2.0)
+    _fleet("one MIG partition and a NIC a pod, 200 nodes before 16 chassis", before_chassis(200, 16), many, 1.0)
     _more("MIG 1g.5gb and a NIC on 50 nodes before 4 chassis of 8 A100", before_chassis(50, 4), fleet[0])
     for nodes, nics, rack in ((96, 20, 8), (1_000, 1_600, 1_000)):
         words = f"GPUs and a NIC a pod, {nodes:,} nodes, {nics:,} NICs for every {rack:,} nodes"
         _fleet(words, sharing_nics(nodes, nics, rack), gpus_and_nic(3 * nodes // 2))
     _fleet("8 or 3 GPUs of an island a pod, 16 nodes before 16 islands", *before_islands(16, 16), limit=SHORT)
+    for nodes, islands in ((64, 32), (200, 64)):
+        words = f"8 or 3 GPUs of an island a pod, {nodes} nodes before {islands} islands"
+        _fleet(words, *before_islands(nodes, islands), limit=1.0)
     _fleet("a share of storage and a NIC a pod, 100 nodes before 20 devices", *before_storage(100, 20), limit=SHORT)
     words = "200 pods with admin access, beside three kinds of pods, 500 mixed nodes"
     _fleet(words, mixed_cluster(500), beside_admin(500), limit=SHORT)

@@ -110,7 +110,7 @@ def _before_placing(work: FleetWork) -> Budget:
     left, fleet, shares = work.budget.left, work.fleet, work.budget.shares
     if left is None or work.budget.deadline is None:
         return work.budget
-    reserve = min(shares.last * left, shares.placing * (sum(fleet.demand) + len(fleet.survey.states)))
+    reserve = min(shares.step * left, shares.placing * (sum(fleet.demand) + len(fleet.survey.states)))
     return changed(work.budget, deadline=work.budget.deadline - reserve)
 
 

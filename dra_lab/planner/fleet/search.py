@@ -69,9 +69,10 @@ def _search(work: FleetWork) -> Found:
         answer, stands = found or (Answer(), [])
         return Found(answer, stands, len(trees))
     states = sites_of(work.fleet, work.budget)
-    shared = any(site.nodes for site in states)
-    first = first_plan(work.fleet, states, order, work.budget) if shared else FirstPlan()
-    work.clock.lap("first plan")
+    first = FirstPlan()
+    if any(site.nodes for site in states):
+        first = first_plan(work.fleet, states, order, work.budget)
+        work.clock.lap("first plan")
     places = with_islands(work.fleet, states, work.budget.part(work.budget.shares.step))
     sites = apart(work.fleet, places, work.budget)
     partly = any(site.partly for site in sites)
