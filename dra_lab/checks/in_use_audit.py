@@ -12,7 +12,7 @@ from dra_lab.index.in_use import claim_name
 from dra_lab.index.not_read import not_read
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.memo import once_per_hardware, once_per_snapshot
+from dra_lab.model.memo import once_per_labels, once_per_snapshot
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import Node, node_matches
 from dra_lab.model.release import KubernetesRelease
@@ -85,7 +85,7 @@ def _all_rows(held: Held) -> Iterator[AuditRow]:
     latest.release, latest.known = held.release, kept
 
 
-@once_per_hardware
+@once_per_labels
 def _latest(_cluster: Cluster) -> _Audited:
     return _Audited()
 

@@ -177,10 +177,15 @@ class Cluster:
             made.memo.rules = self.memo.rules
         if made.claims is self.claims:
             made.memo.claims = self.memo.claims
-        if made.slices is self.slices and made.overlays is self.overlays and _same_labels(self.nodes, made.nodes):
-            made.memo.devices = self.memo.devices
-            if same_rules:
-                made.memo.hardware = self.memo.hardware
+        if made.slices is self.slices and made.overlays is self.overlays:
+            same_labels = _same_labels(self.nodes, made.nodes)
+            # Labels place devices only where slices select nodes by them.
+            if same_labels or (_same_names(self.nodes, made.nodes) and not self.network_slices):
+                made.memo.devices = self.memo.devices
+                if same_rules:
+                    made.memo.hardware = self.memo.hardware
+            if same_labels and same_rules:
+                made.memo.labels = self.memo.labels
         return made
 
     @property
@@ -218,8 +223,12 @@ class Cluster:
         return found
 
 
+def _same_names(before: tuple[Node, ...], after: tuple[Node, ...]) -> bool:
+    return len(before) == len(after) and all(old.name == new.name for old, new in zip(before, after, strict=True))
+
+
 def _same_labels(before: tuple[Node, ...], after: tuple[Node, ...]) -> bool:
-    """Say whether nodes differ in nothing that places devices: a node that is cordoned or tainted changes nothing."""
+    """Say whether nodes have the same names and labels: a node that is cordoned or tainted changes nothing."""
     return before is after or (
         len(before) == len(after)
         and all(

@@ -14,11 +14,12 @@ class Cache(dict[Hashable, Any]):
 class Memo:
     """The derived values of one Cluster.
 
-    One rule holds for all of them. A function that derives data from a cluster has one of five decorators. The
+    One rule holds for all of them. A function that derives data from a cluster has one of six decorators. The
     decorator names the fields that the function may read. The value is kept while these fields are the same objects:
 
-    - `once_per_devices`: slices, names and labels of the nodes, overlays;
+    - `once_per_devices`: slices, names of the nodes, their labels where slices select nodes, overlays;
     - `once_per_hardware`: the same, DeviceClasses and DeviceTaintRules;
+    - `once_per_labels`: the same, and all labels of the nodes;
     - `once_per_rules`: DeviceClasses and DeviceTaintRules;
     - `once_per_claims`: claims;
     - `once_per_snapshot`: every field.
@@ -29,12 +30,12 @@ class Memo:
     A memo is not pickled and not copied with its cluster.
     """
 
-    __slots__ = ("claims", "devices", "hardware", "rules", "snapshot")
+    __slots__ = ("claims", "devices", "hardware", "labels", "rules", "snapshot")
 
     def __init__(self) -> None:
         """Begin without any value."""
         self.devices, self.hardware, self.claims, self.snapshot = Cache(), Cache(), Cache(), Cache()
-        self.rules = Cache()
+        self.rules, self.labels = Cache(), Cache()
 
 
 class HasMemo(Protocol):
@@ -53,13 +54,18 @@ _MISSING = object()
 
 
 def once_per_devices(derive: _Derive[C, P, T]) -> _Derive[C, P, T]:
-    """Keep what a function derives from slices, names and labels of nodes, and overlays."""
+    """Keep what a function derives from slices, names of nodes (labels where slices select nodes), and overlays."""
     return _once(derive, "devices")
 
 
 def once_per_hardware(derive: _Derive[C, P, T]) -> _Derive[C, P, T]:
-    """Keep what a function derives from slices, names and labels of nodes, overlays, classes and taint rules."""
+    """Keep what a function derives from the same, classes and taint rules."""
     return _once(derive, "hardware")
+
+
+def once_per_labels(derive: _Derive[C, P, T]) -> _Derive[C, P, T]:
+    """Keep what a function derives from the same and all labels of nodes."""
+    return _once(derive, "labels")
 
 
 def once_per_claims(derive: _Derive[C, P, T]) -> _Derive[C, P, T]:
@@ -78,7 +84,7 @@ def once_per_rules(derive: _Derive[C, P, T]) -> _Derive[C, P, T]:
 
 
 def _once(
-    derive: _Derive[C, P, T], fields: Literal["devices", "hardware", "claims", "snapshot", "rules"]
+    derive: _Derive[C, P, T], fields: Literal["devices", "hardware", "labels", "claims", "snapshot", "rules"]
 ) -> _Derive[C, P, T]:
     @wraps(derive)
     def known(cluster: C, /, *key: P.args, **named: P.kwargs) -> T:

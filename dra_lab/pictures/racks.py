@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.memo import once_per_devices
+from dra_lab.model.memo import once_per_labels
 from dra_lab.topology.fabric import FabricBranch, fabric_tree
 from dra_lab.topology.tree import natural_order
 
@@ -47,7 +47,7 @@ class Heat:
     grade: int
 
 
-@once_per_devices
+@once_per_labels
 def racks(cluster: Cluster) -> Racks | None:
     """Return the racks of a cluster by the labels of its nodes, else by what the names begin with; None for neither.
 

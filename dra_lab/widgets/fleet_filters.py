@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.memo import once_per_devices
+from dra_lab.model.memo import once_per_labels
 from dra_lab.topology.tree import natural_order
 from dra_lab.widgets.fleet_mode_values import FilterRow
 from dra_lab.widgets.fleet_rows import hardware_types
@@ -15,7 +15,7 @@ MOST_VALUES = 40
 """Values up to which a label is offered; one with more, or one for each node, says little about any node."""
 
 
-@once_per_devices
+@once_per_labels
 def _values(cluster: Cluster) -> Mapping[str, Mapping[str, frozenset[str]]]:
     """Return the nodes of each value of each filter."""
     labels: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
-from dra_lab.model.memo import once_per_devices
+from dra_lab.model.memo import once_per_labels
 from dra_lab.model.sketch import Figure, Kept
 from dra_lab.pictures.charts.amounts import Amounts
 from dra_lab.pictures.racks import NO_RACK, grade_words, heat, racks
@@ -26,7 +26,7 @@ _STRANDED = 3
 _ROUND = 2
 
 
-@once_per_devices
+@once_per_labels
 def hardware_types(cluster: Cluster) -> Mapping[str, str]:
     """Return what each node is, by its name: the label of its instance type, else its GPUs (`8 × NVIDIA H100`)."""
     words: dict[object, str] = {}

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.memo import once_per_devices, once_per_snapshot
+from dra_lab.model.memo import once_per_devices, once_per_labels, once_per_snapshot
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.topologies import Topology
 from dra_lab.words.document import Lines, Part, Sentence, Table, Words
@@ -44,7 +44,7 @@ def fabric(cluster: Cluster, *, known: bool = False) -> str:
     return words[0][1]
 
 
-@once_per_devices
+@once_per_labels
 def _fabric_words(_cluster: Cluster) -> list[tuple[tuple[Topology, ...], str]]:
     """Return the latest topologies and the words for them, or nothing."""
     return []

@@ -7,7 +7,14 @@ from msgspec.structs import replace
 
 from dra_lab.index.pools import gather_pools
 from dra_lab.model.device import DeviceTaint
-from dra_lab.model.memo import once_per_claims, once_per_devices, once_per_hardware, once_per_rules, once_per_snapshot
+from dra_lab.model.memo import (
+    once_per_claims,
+    once_per_devices,
+    once_per_hardware,
+    once_per_labels,
+    once_per_rules,
+    once_per_snapshot,
+)
 from dra_lab.model.nodes import NodeSpec, ObjectMeta
 from dra_lab.model.slices import DeviceTaintRule, DeviceTaintRuleSpec
 from dra_lab.sources import load_cluster
@@ -15,6 +22,7 @@ from dra_lab.sources import load_cluster
 ONCE = {
     "devices": once_per_devices,
     "hardware": once_per_hardware,
+    "labels": once_per_labels,
     "rules": once_per_rules,
     "claims": once_per_claims,
     "snapshot": once_per_snapshot,
@@ -49,10 +57,10 @@ def ruled(cluster):
 
 
 CHANGES = {
-    "a claim goes": (lambda cluster: {"claims": cluster.claims[1:]}, {"rules", "devices", "hardware"}),
-    "a pod goes": (lambda cluster: {"pods": cluster.pods[1:]}, {"rules", "devices", "hardware", "claims"}),
-    "a node is cordoned": (cordoned, {"rules", "devices", "hardware", "claims"}),
-    "a node gets a label": (labelled, {"rules", "claims"}),
+    "a claim goes": (lambda cluster: {"claims": cluster.claims[1:]}, {"rules", "devices", "hardware", "labels"}),
+    "a pod goes": (lambda cluster: {"pods": cluster.pods[1:]}, {"rules", "devices", "hardware", "labels", "claims"}),
+    "a node is cordoned": (cordoned, {"rules", "devices", "hardware", "labels", "claims"}),
+    "a node gets a label": (labelled, {"rules", "devices", "hardware", "claims"}),
     "a node goes": (lambda cluster: {"nodes": cluster.nodes[1:]}, {"rules", "claims"}),
     "a slice is published again": (published_again, {"rules", "claims"}),
     "a class goes": (lambda cluster: {"classes": cluster.classes[1:]}, {"devices", "claims"}),
@@ -63,12 +71,21 @@ CHANGES = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_values_are_kept_while_the_fields_that_they_may_read_stay(change):
-    """Each of the five kinds for itself."""
+    """Each of the six kinds for itself."""
     before = load_cluster("sample:eks-p4d")
     make, kept = CHANGES[change]
     after = before.with_objects(**make(before))
     values = {kind: once(lambda _cluster: object()) for kind, once in ONCE.items()}
     assert {kind for kind, value in values.items() if value(before) is value(after)} == kept
+
+
+def test_labels_place_devices_where_slices_select_nodes():
+    """With a slice for all nodes what is derived from devices is not kept when a node gets a label."""
+    cluster = load_cluster("sample:eks-p4d")
+    far = replace(cluster.slices[0], spec=replace(cluster.slices[0].spec, node_name=None, all_nodes=True))
+    before = cluster.with_objects(slices=(far, *cluster.slices[1:]))
+    after = before.with_objects(**labelled(before))
+    assert after.memo.devices is not before.memo.devices
 
 
 @pytest.mark.parametrize("once", ONCE.values(), ids=ONCE)
