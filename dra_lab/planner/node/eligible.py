@@ -9,7 +9,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dra_lab.cel.matching import Matching
-from dra_lab.index.counter_draws import Draws
 from dra_lab.index.node_binding import Tie, tie_of
 from dra_lab.index.pools import Pool, PoolDevice, devices_on, pools_of
 from dra_lab.model.allocated import AllocatedDevices
@@ -110,16 +109,6 @@ class Rules(Struct, frozen=True, dict=True):
         return self.release.enabled(LIST_ATTRIBUTES)
 
     @cached_property
-    def shared_devices(self) -> dict[Hashable, dict[DeviceID, tuple[Stage, Amounts | None]]]:
-        """What is known of devices that several nodes see, by request and device: counters are looked at by node."""
-        return {}
-
-    @cached_property
-    def draws(self) -> dict[tuple[int, DeviceID], Draws]:
-        """What is known of the counters that devices draw on, by position of the pool and device."""
-        return {}
-
-    @cached_property
     def claims(self) -> int:
         """Return the number of claims that are planned together."""
         return len({part_of(request.name)[0] for request in self.sketch.requests}) or 1
@@ -147,7 +136,7 @@ def eligibility(rules: Rules, node_name: str) -> NodeEligibility:
     remaining = {item.id: _remaining(rules, item) for item in devices if item.device.capacity} if consumable else {}
     shared = {item.id for item in devices if item.id in rules.allocated.shares and is_shareable(item.device, rules)}
     claims = rules.claims * rules.replicas
-    books = counter_books(rules.cluster, pools, rules.allocated, frozenset(shared), claims, rules.draws)
+    books = counter_books(rules.cluster, pools, rules.allocated, frozenset(shared), claims)
     state = _State(devices, remaining, pools, books)
     found = _all_or_none(tuple(_asks(rules, state)), pools)
     seen = {
@@ -219,27 +208,20 @@ def _ask(rules: Rules, ask: Ask, state: _State) -> AskEligibility:
     uses: dict[DeviceID, Amounts] = {}
     errors: list[tuple[DeviceID, str, str]] = []
     driver, match_of = "", rules.matching.matcher(ask, "")
-    shared = rules.shared_devices.setdefault(_same(ask), {})
     for item in state.devices:
-        elsewhere = item.slice.spec.node_name is None
-        known = shared.get(item.id) if elsewhere else None
-        if known is None:
-            if item.driver != driver:
-                driver, match_of = item.driver, rules.matching.matcher(ask, item.driver)
-            match = match_of(item.device)
-            if match.stage == "error":
-                errors.append((item.id, match.expression, match.error))
-            if match.stage != "match":
-                own = match.stage == "selector" or (match.stage == "error" and match.expression in ask.selectors)
-                known = Stage.SELECTOR if own else Stage.CLASS, None
-            elif is_hidden(rules.gates, item.device):
-                known = Stage.CLASS, None
-            else:
-                use = device_use(rules.gates, ask, item.device)
-                known = _stage(rules, ask, item, use, state), use
-            if elsewhere and match.stage != "error":
-                shared[item.id] = known
-        stages[item.id], use = known
+        if item.driver != driver:
+            driver, match_of = item.driver, rules.matching.matcher(ask, item.driver)
+        match, use = match_of(item.device), None
+        if match.stage == "error":
+            errors.append((item.id, match.expression, match.error))
+        if match.stage != "match":
+            own = match.stage == "selector" or (match.stage == "error" and match.expression in ask.selectors)
+            stages[item.id] = Stage.SELECTOR if own else Stage.CLASS
+        elif is_hidden(rules.gates, item.device):
+            stages[item.id] = Stage.CLASS
+        else:
+            use = device_use(rules.gates, ask, item.device)
+            stages[item.id] = _stage(rules, ask, item, use, state)
         if stages[item.id] is Stage.FREE and item.id in state.books.barred:
             stages[item.id] = Stage.IN_USE if state.books.barred[item.id] else Stage.CAPACITY
         if use is not None and is_shareable(item.device, rules):

@@ -47,12 +47,10 @@ def counter_books(
     held: AllocatedDevices,
     shared: frozenset[DeviceID],
     claims: int = 1,
-    known: dict[tuple[int, DeviceID], Draws] | None = None,
 ) -> CounterBooks:
     """Return the counters of a node's pools with what is held; `shared` are shareable devices that have paid already.
 
-    `claims` is the number of claims that draw on them at once. `known` remembers what devices draw, from node to node:
-    many nodes may see the same thousands of devices. A pool of which any counter is over-committed bars all
+    `claims` is the number of claims that draw on them at once. A pool of which any counter is over-committed bars all
     its devices that have to pay (docs/semantics.md 3.10.4).
     """
     counted = counted_pools(pools)
@@ -63,14 +61,11 @@ def counter_books(
     overdrawn = {position for (position, _, _), amount in left.items() if amount < 0}
     draws: dict[DeviceID, Draws] = {}
     barred: dict[DeviceID, bool] = {}
-    known = {} if known is None else known
     for position, pool in enumerate(counted):
         for item in pool.devices:
             if not (item.on_node and item.device.consumes_counters) or item.id in shared:
                 continue
-            found = known.get((position, item.id))
-            mine = consumption(item.device, position) if found is None else found
-            known[position, item.id] = mine
+            mine = consumption(item.device, position)
             if position in overdrawn or any(amount > left[counter] for counter, amount in mine):
                 barred[item.id] = all(amount <= idle[counter] for counter, amount in mine)
             elif mine:
