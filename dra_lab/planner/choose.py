@@ -204,7 +204,7 @@ def _fit(found: Solution, best: Solution | None, chosen: bool) -> NodeFit:  # no
 
 
 def _node_class(search: _Search, equal: EqualNodes, fit: NodeFit, found: Solution, whole: Solution) -> NodeClass:
-    return NodeClass(equal.nodes, fit, _fits_idle(search, equal, found), whole.goals)
+    return NodeClass(equal.nodes, fit, _fits_idle(search, equal, found), whole.stages)
 
 
 def _fits_idle(search: _Search, equal: EqualNodes, found: Solution) -> bool | None:

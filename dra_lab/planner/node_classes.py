@@ -58,23 +58,22 @@ def thinned(layout: Layout, held: Collection[int]) -> tuple[int, ...]:
     return tuple(left)
 
 
-class _Kind:
-    """The identity of a group, apart from its size and places.
-
-    Its hash is worked out once, for it is asked for often, and from the text of the value: hashes of texts differ from
-    process to process, and the order of equal groups, hence of devices in a plan, must not.
-    """
+class Print:
+    """A value that hashes once, and is compared by its place in memory first: both are asked for often."""
 
     __slots__ = ("known", "value")
 
-    def __init__(self, value: Hashable) -> None:
-        self.value, self.known = value, crc32(repr(value).encode())
+    def __init__(self, value: Hashable, known: int | None = None) -> None:
+        """Take a value, and its hash where it is not to be the one of Python."""
+        self.value, self.known = value, hash(value) if known is None else known
 
     def __hash__(self) -> int:
+        """Return the hash of the value."""
         return self.known
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, _Kind) and self.known == other.known and self.value == other.value)
+        """Compare the values."""
+        return self is other or (isinstance(other, Print) and self.known == other.known and self.value == other.value)
 
 
 class Prepared(Struct, frozen=True):
@@ -83,7 +82,7 @@ class Prepared(Struct, frozen=True):
     `kinds` says what each group is; `places` numbers its place in each dimension (None: not known), `count` of them.
     """
 
-    kinds: tuple[_Kind, ...]
+    kinds: tuple[Print, ...]
     places: tuple[tuple[int | None, ...], ...]
     count: int
 
@@ -94,12 +93,13 @@ def prepare(problem: AllocationProblem) -> Prepared:
     listed = _listed(problem)
     kinds, places = [], []
     numbers: dict[tuple[int, Hashable], int] = {}
-    known: dict[Hashable, _Kind] = {}
+    known: dict[Hashable, Print] = {}
     for at, group in enumerate(problem.groups):
         raw = tuple(group.places[link] for link in listed)
         shared = (group.shareable, group.remaining, group.uses, group.draws, group.tie, at if ordered else 0)
         value = (group.asks, group.kind, *shared, raw)
-        kinds.append(known.setdefault(value, _Kind(value)))
+        # Hashes of texts differ from process to process, and the order of equal groups, hence of devices, must not.
+        kinds.append(known.setdefault(value, Print(value, crc32(repr(value).encode()))))
         single = (v[0] if v and link not in listed else None for link, v in enumerate(group.places))
         places.append(
             tuple(
@@ -108,16 +108,6 @@ def prepare(problem: AllocationProblem) -> Prepared:
             )
         )
     return Prepared(tuple(kinds), tuple(places), len(numbers))
-
-
-def fingerprint(
-    problem: AllocationProblem,
-    free: Sequence[int] | None = None,
-    replicas: int = 1,
-    prepared: Prepared | None = None,
-) -> Hashable:
-    """Return a value that two problems share only if one is the other with its places renamed; see `canonical`."""
-    return canonical(problem, free, replicas, prepared)[0]
 
 
 def canonical(

@@ -14,7 +14,7 @@ from dra_lab.model.memo import once_per_hardware
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.node.eligible import Rules
 from dra_lab.planner.node.solution import Solution
-from dra_lab.planner.node_classes import Layout
+from dra_lab.planner.node_classes import Layout, Print
 
 _QUESTIONS = 4
 _MOST_STATES = 20_000
@@ -22,24 +22,6 @@ _MOST_SOLUTIONS = 100
 _FEW = 200
 _MORE = 1.25
 """What is kept beyond what the present states need: a quarter of it and a few, as claims that go leave older states."""
-
-
-class Print:
-    """A fingerprint that hashes once, and is compared by its place in memory first: both are asked for often."""
-
-    __slots__ = ("known", "value")
-
-    def __init__(self, value: Hashable) -> None:
-        """Take a value that only equal problems share."""
-        self.value, self.known = value, hash(value)
-
-    def __hash__(self) -> int:
-        """Return the hash of the value."""
-        return self.known
-
-    def __eq__(self, other: object) -> bool:
-        """Compare the values."""
-        return self is other or (isinstance(other, Print) and self.known == other.known and self.value == other.value)
 
 
 class CachedState(Struct, frozen=True):

@@ -89,7 +89,7 @@ def make_plan(
     if choice.node:
         plan = plan_of_fit(work)
     else:
-        from dra_lab.planner.why.nearest import plan_of_misfit
+        from dra_lab.planner.why.misfit import plan_of_misfit
 
         plan = plan_of_misfit(work, node, early)
     named = (plan.node, node, *(reason.node for reason in plan.shortfalls), *rules.nodes)

@@ -23,8 +23,8 @@ from dra_lab.planner.node.allocation_problem import AllocationProblem, build_pro
 from dra_lab.planner.node.eligible import NodeEligibility, Rules, eligibility
 from dra_lab.planner.node.refuse import refuse_devices
 from dra_lab.planner.node.solution import Solution
-from dra_lab.planner.node_classes import Layout, fingerprint, layout_of, thinned
-from dra_lab.planner.plan_cache import CachedState, PlanCache, Print, get_cache, put_cache
+from dra_lab.planner.node_classes import Layout, Print, canonical, layout_of, thinned
+from dra_lab.planner.plan_cache import CachedState, PlanCache, get_cache, put_cache
 from dra_lab.scheduler.counters import counters_left
 from dra_lab.topology.locality import kinds, localities
 
@@ -264,13 +264,13 @@ class _Sorter:
     def _print(self, key: Hashable, problem: Callable[[], AllocationProblem]) -> Print:
         found = self.known.prints.get(key)
         if found is None:
-            found = self.known.prints[key] = self.known.print_of(fingerprint(problem(), replicas=self._replicas))
+            found = self.known.prints[key] = self.known.print_of(canonical(problem(), None, self._replicas)[0])
         return found
 
     def _thinned_print(self, laid: Layout, layout: int, free: tuple[int, ...]) -> Print:
         found = self.known.prints.get((layout, free))
         if found is None:
-            value = fingerprint(laid.problem, free, self._replicas, laid.prepared)
+            value, _ = canonical(laid.problem, free, self._replicas, laid.prepared)
             found = self.known.prints[layout, free] = self.known.print_of(value)
         return found
 

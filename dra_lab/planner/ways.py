@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from dra_lab.index.node_binding import Tie
 from dra_lab.index.node_index import shape_key
 from dra_lab.model.names import DeviceID
+from dra_lab.model.plan import GoalValue
 from dra_lab.planner.budget import Budget, Sizes
 from dra_lab.planner.node.copies import Part
 from dra_lab.planner.node.eligible import is_shareable
-from dra_lab.planner.node.solution import Solution, StageResult, Taken
+from dra_lab.planner.node.solution import Solution, Taken
 from dra_lab.planner.scan import EqualNodes, Scan
 from dra_lab.planner.states.columns import Array, Columns, columns_of
 from dra_lab.planner.states.node_state import NodeState
@@ -76,12 +77,7 @@ def list_ways(scan: Scan, order: tuple[str, ...], budget: Budget) -> Ways | None
             ways.values[name] = known
         else:
             shapes.setdefault(shape_key(scan.views, name, rules.asks, rules.attributes), []).append(name)
-    for number, names in enumerate(shapes.values()):
-        if budget.reached:
-            break
-        if not _look(ways, number, names, budget):
-            return None
-    return ways
+    return ways if _look_at_all(ways, shapes, budget) else None
 
 
 def fitting_nodes(
@@ -95,11 +91,8 @@ def fitting_nodes(
     if _forbidden(scan, [names[0] for names in shapes.values()]):
         return None
     ways = Ways(scan, (), budget.sizes)
-    for number, names in enumerate(shapes.values()):
-        if budget.reached:
-            break
-        if not _look(ways, number, names, budget):
-            return None
+    if not _look_at_all(ways, shapes, budget):
+        return None
     return {name: not found.infeasible for name, found in ways.values.items()}
 
 
@@ -111,6 +104,11 @@ def _forbidden(scan: Scan, names: Sequence[str]) -> bool:
 
 def _key(scan: Scan, name: str, order: tuple[str, ...]) -> Hashable:
     return ("way", scan.exact[name], order)
+
+
+def _look_at_all(ways: Ways, shapes: Mapping[tuple[int, ...], Sequence[str]], budget: Budget) -> bool:
+    """Look at nodes by hardware as long as there is time; say whether the ways can be listed on each that was."""
+    return all(budget.reached or _look(ways, at, names, budget) for at, names in enumerate(shapes.values()))
 
 
 def _look(ways: Ways, number: int, names: Sequence[str], budget: Budget) -> bool:
@@ -143,5 +141,5 @@ def _look(ways: Ways, number: int, names: Sequence[str], budget: Budget) -> bool
 
 
 def _solution(values: Array, order: Sequence[str]) -> Solution:
-    stages = tuple(StageResult(goal, value, value, True) for goal, value in zip(order, values.tolist(), strict=True))
-    return Solution((), stages, copied=True)
+    told = zip(order, values.tolist(), strict=True)
+    return Solution((), tuple(GoalValue(goal, value, value, proven=True) for goal, value in told), copied=True)

@@ -39,7 +39,7 @@ import gc, weakref
 class Held: pass
 def first():
     held = Held()
-    import dra_lab.planner.answer, dra_lab.planner.why.nearest, dra_lab.planner.fleet.plan_fleet
+    import dra_lab.planner.answer, dra_lab.planner.why.misfit, dra_lab.planner.fleet.plan_fleet
     return weakref.ref(held)
 held = first()
 gc.collect()

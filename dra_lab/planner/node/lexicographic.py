@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from dra_lab.model.plan import DAMAGE, GOALS
+from dra_lab.model.plan import DAMAGE, GOALS, GoalValue
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.copies import OneOf
 from dra_lab.planner.node.goal_table import Objective, goal_values, objectives
 from dra_lab.planner.node.merged_requests import merge_requests
 from dra_lab.planner.node.milp import as_written, build_model, hopeless, minimise_exactly, read_taken
-from dra_lab.planner.node.solution import Solution, StageResult, Taken
+from dra_lab.planner.node.solution import Solution, Taken
 from dra_lab.planner.node.solver_outcome import Outcome
 from dra_lab.planner.node.variables import Expression, Model, total
 
@@ -39,7 +39,7 @@ class _Run(Struct):
     solver: str
     budget: Budget
     least: tuple[int, ...] = ()
-    done: list[StageResult] = field(default_factory=list)
+    done: list[GoalValue] = field(default_factory=list)
     have: Taken | None = None
     others: Others | None = None
     mine: int | None = None
@@ -96,7 +96,7 @@ def _solve(
             best = None
     rest = run.goals[len(run.done) :]
     values = _values(run)
-    late = (StageResult(goal.goal, values[goal.goal], None, False) for goal in rest)
+    late = (GoalValue(goal.goal, values[goal.goal]) for goal in rest)
     return Solution(run.have, (*run.done, *late))
 
 
@@ -127,7 +127,7 @@ def _stage(run: _Run, position: int, objective: Objective) -> bool:
 
 def _conclude(run: _Run, goal: str, value: int, bound: int | None) -> bool:
     proven = bound is not None and bound >= value
-    run.done.append(StageResult(goal, value, bound, proven))
+    run.done.append(GoalValue(goal, value, bound, proven))
     run.budget.tell(goal, f"{GOALS[goal]}: {_say(value, bound, proven=proven)}", value, bound)
     return proven
 

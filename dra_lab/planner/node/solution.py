@@ -13,15 +13,6 @@ Taken = tuple[tuple[int, DeviceID], ...]
 """(index of the ask, device) in the claim's order."""
 
 
-class StageResult(Struct, frozen=True):
-    """One goal: its value in the allocation found, the best value still possible (None: unknown), proven or not."""
-
-    goal: str
-    value: int
-    bound: int | None
-    proven: bool
-
-
 class Solution(Struct, frozen=True, dict=True):
     """What is known of one problem.
 
@@ -31,7 +22,7 @@ class Solution(Struct, frozen=True, dict=True):
     """
 
     taken: Taken | None = None
-    stages: tuple[StageResult, ...] = ()
+    stages: tuple[GoalValue, ...] = ()
     infeasible: bool = False
     worse: bool = False
     copied: bool = False
@@ -45,8 +36,3 @@ class Solution(Struct, frozen=True, dict=True):
     def values(self) -> tuple[int, ...]:
         """Return the goals' values in order of importance."""
         return tuple([stage.value for stage in self.stages])
-
-    @cached_property
-    def goals(self) -> tuple[GoalValue, ...]:
-        """Return the goals as a plan tells them."""
-        return tuple([GoalValue(stage.goal, stage.value, stage.bound, stage.proven) for stage in self.stages])

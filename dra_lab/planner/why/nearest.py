@@ -1,9 +1,9 @@
-"""The plan of a claim that fits nowhere: the reasons on the node that comes nearest, within a time."""
+"""Why a claim fits on no node, told on the node that comes nearest."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -11,22 +11,17 @@ from msgspec.structs import replace as changed
 
 from dra_lab.authoring.links import LEVEL_WORDS, attribute_for
 from dra_lab.model.names import split_request
-from dra_lab.model.plan import Plan, PlanStatus, Shortfall
+from dra_lab.model.plan import Shortfall
 from dra_lab.model.sketch import Link
-from dra_lab.planner.answer import Work, once
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.device_tests import Stage
 from dra_lab.planner.node.eligible import eligibility
 from dra_lab.planner.node.milp import is_feasible
-from dra_lab.planner.plan_findings import failure_shortfalls
-from dra_lab.planner.pod_claims import compile_pod
 from dra_lab.planner.scan import EqualNodes, Scan
 from dra_lab.planner.why.explain_node import explain_node, missing
 from dra_lab.planner.why.explain_together import NodeCase
-from dra_lab.planner.why.find_reasons import Question, find_reasons
 from dra_lab.planner.why.funnel import figures
-from dra_lab.planner.why.relaxations import as_suggestions
 
 PARTITIONS = "DRAPartitionableDevices"
 """The gate without which kube-scheduler passes over devices that consume shared counters (KEP-4815)."""
@@ -169,34 +164,3 @@ def _numa_instead(scan: Scan, link: Link) -> str:
     verb = "publishes" if len(without) == 1 else "publish"
     lacking = f"{' and '.join(without)} {verb} no NUMA node" if without else choice.reason
     return f". No NUMA link can be written: {lacking}"
-
-
-def plan_of_misfit(work: Work, pinned: str, early: Callable[[Plan], None] | None = None) -> Plan:
-    """Return the plan with its reasons, within their own time; `pinned` is the only node asked about ("": all).
-
-    `early` gets the plan with what is short, before every change is tried.
-    """
-    plan = replace(work.plan, node_classes=work.choice.classes)
-    if not work.choice.decided:
-        return replace(plan, status=PlanStatus.STOPPED, findings=once(work.findings))
-    compiled = compile_pod(work.scan.sketch, work.scan.cluster, work.scan.release)
-    plan = replace(plan, status=PlanStatus.INFEASIBLE, findings=once((*work.findings, *compiled.findings)))
-    misfit = explain_misfit(work.scan, work.budget, solver=work.solver, pinned=pinned)
-    shortfalls = misfit.shortfalls
-    if early is not None:
-        early(replace(plan, shortfalls=shortfalls))
-    asked = {pinned} if pinned else set(work.scan.rules.nodes)
-    idle = tuple(name for name in plan.fitting_idle_nodes if name in asked)
-    unknown = sum(name in asked for c in plan.node_classes if c.fits_idle is None for name in c.nodes)
-    whole = work.several or work.exact
-    drawn = work.scan.sketch if whole else work.sketch
-    question = Question(work.cluster, drawn, work.scan, work.budget, work.solver, pinned, idle, unknown, expanded=whole)
-    suggestions = work.suggestions()
-    reasons = find_reasons(question, shortfalls, suggestions)
-    reasons = changed(reasons, complete=reasons.complete and misfit.complete)
-    return replace(
-        plan,
-        shortfalls=(*failure_shortfalls(reasons.failures), *shortfalls),
-        suggestions=work.offered(as_suggestions(reasons.relaxations, suggestions, work.sketch, work.scan.sketch)),
-        reasons=reasons,
-    )
