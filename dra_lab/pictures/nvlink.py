@@ -46,8 +46,8 @@ def fabric_partitions(cluster: Cluster, node_name: str) -> Iterator[str]:
     for found in devices_on(gather_pools(cluster, node_name)):
         for name, attribute in found.device.attributes.items():
             full = name if "/" in name else f"{found.id.driver}/{name}"
-            if (found_size := _FABRIC_PARTITION.fullmatch(full)) and attribute.int_ is not None:
-                of_size[int(found_size[1])][f"{found.id.driver} {attribute.int_}"].append(found.id.device)
+            if (number := _FABRIC_PARTITION.fullmatch(full)) and attribute.int_ is not None:
+                of_size[int(number[1])][f"{found.id.driver} {attribute.int_}"].append(found.id.device)
     for size, groups in sorted(of_size.items()):
         if len(groups) > 1:
             told = "; ".join(" + ".join(devices) for devices in groups.values())
