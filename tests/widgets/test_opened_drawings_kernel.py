@@ -22,7 +22,8 @@ spec:
   resourceClaims: [{name: a, resourceClaimName: first}, {name: b, resourceClaimName: second}]
   containers: [{name: main, image: x}]
 """
-BOTH = "---\n".join((POD, CLAIM.replace("NAME", "first"), CLAIM.replace("NAME", "second")))
+CLAIMS = "---\n".join((CLAIM.replace("NAME", "first"), CLAIM.replace("NAME", "second")))
+BOTH = f"{POD}---\n{CLAIMS}"
 
 
 def drop(bar: ClusterBar, text: str) -> None:
@@ -55,21 +56,23 @@ def test_an_example_that_there_is_not_is_refused_with_the_known_ones(session):
 
 
 def test_a_dropped_pod_of_two_claims_opens_as_one_drawing(session):
+    """Its claims are allocated together."""
     drop(ClusterBar(session), BOTH)
     assert (session.sketch.name, session.sketch.claims) == ("trainer", ("a", "b"))
 
 
-def test_dropped_claims_without_a_pod_are_offered(session):
+def test_claims_without_a_pod_are_offered_one_by_one_and_together(session):
+    """Which of them a pod uses is not said in the file."""
     bar = ClusterBar(session)
     before = session.sketch
-    drop(bar, BOTH.removeprefix(f"{POD}---\n"))
+    drop(bar, CLAIMS)
     assert [row["label"] for row in bar.offer["options"]] == ["first", "second", "All 2 claims as one pod"]
     assert session.sketch is before
 
 
 def test_an_offered_drawing_is_opened_and_the_offer_ends(session):
     bar = ClusterBar(session)
-    drop(bar, BOTH.removeprefix(f"{POD}---\n"))
+    drop(bar, CLAIMS)
     say(bar, type="open-drawing", number=1)
     assert (session.sketch.name, bar.offer) == ("second", {})
 
