@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from msgspec.structs import replace as replace_fields
+
 from dra_lab.cli.options import (
     CLAIM_HELP,
     POD_HELP,
@@ -45,7 +47,9 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Draw the node, with the plan of a claim where one is given; print the answer and the name of the file."""
+    from dra_lab.exports.manifests import ManifestText
     from dra_lab.exports.starts import searched
+    from dra_lab.session import read_plan_file
     from dra_lab.session.outputs import manifest, picture_page
 
     if not options.claim:
@@ -53,13 +57,17 @@ def run(options: argparse.Namespace) -> int:
         return _drawn(options, None, ())
     pod = plan_pod(options)
     if pod is not None:
-        picture_page(pod.cluster, pod.plan, options.node, options.file, pod.manifests)
+        picture_page(pod.cluster, pod.plan, options.node, options.file, ManifestText(pod.manifests))
         return _drawn(options, pod.plan, pod.findings)
     session = session_of(options)
     plan: Plan = session.plan()
     session.wait()
     plan, findings = searched(plan, findings_of(options, session))
-    picture_page(session.cluster, plan, options.node, options.file, manifest(session).text)
+    drawing = read_plan_file(options.claim)
+    if drawing is not None:
+        # the cluster has the changes already
+        drawing = replace_fields(drawing, cluster=session.cluster.name, layers=())
+    picture_page(session.cluster, plan, options.node, options.file, manifest(session), drawing)
     return _drawn(options, plan, findings)
 
 

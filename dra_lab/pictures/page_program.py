@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
 
 from dra_lab.manifests.drawings import encode_drawing
 from dra_lab.model.cluster import Cluster
@@ -34,12 +36,19 @@ def policy(script: str) -> str:
     return f"{_CSP}; script-src 'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'"
 
 
-def plan_data(cluster: Cluster, plan: Plan) -> str:
-    """Return the element that carries the drawing as a plan file, the cluster's name and the answer in short."""
-    drawing = Drawing(sketch=plan.sketch, cluster=plan.cluster or cluster.name, release=plan.release)
+def plan_data(cluster: Cluster, plan: Plan, drawn: Drawing | None = None, snapshot: bytes = b"") -> str:
+    """Return the element that carries the drawing as a plan file, the cluster's name and the answer in short.
+
+    `drawn` has the places of the boxes and the settings; its kept plans, and the view, are not for others. `snapshot`
+    is the cluster itself.
+    """
+    named = {"cluster": plan.cluster or cluster.name, "release": plan.release}
+    drawing = replace(drawn or Drawing(), sketch=plan.sketch, kept=(), view={})
+    drawing = replace(drawing, **{name: value for name, value in named.items() if not getattr(drawing, name)})
     value = {
         "kind": _KIND,
         "cluster": drawing.cluster,
+        **({"snapshot": b64encode(snapshot).decode()} if snapshot else {}),
         "release": plan.release,
         "drawing": encode_drawing(drawing),
         "answer": {
@@ -54,8 +63,15 @@ def plan_data(cluster: Cluster, plan: Plan) -> str:
     return f"{_OPEN}{text}{_CLOSE}"
 
 
-def drawing_in(page: str) -> str | None:
-    """Return the plan file in the text of a plan's page, None where the text is no such page."""
+class PagePlan(NamedTuple):
+    """What a plan's page carries: the plan file, and the cluster as it was packed, b"" if it is not there."""
+
+    drawing: str
+    snapshot: bytes = b""
+
+
+def plan_in(page: str) -> PagePlan | None:
+    """Return what the text of a plan's page carries, None where the text is no such page."""
     start = page.find(_OPEN)
     if start < 0:
         return None
@@ -63,5 +79,11 @@ def drawing_in(page: str) -> str | None:
         value: Any = json.loads(page[start + len(_OPEN) : page.find(_CLOSE, start)])
     except (ValueError, RecursionError):
         return None
-    drawing = value.get("drawing") if isinstance(value, dict) and value.get("kind") == _KIND else None
-    return drawing if isinstance(drawing, str) else None
+    if not isinstance(value, dict) or value.get("kind") != _KIND or not isinstance(value.get("drawing"), str):
+        return None
+    packed = value.get("snapshot", "")
+    try:
+        snapshot = b64decode(packed, validate=True) if isinstance(packed, str) else b""
+    except ValueError:
+        snapshot = b""
+    return PagePlan(value["drawing"], snapshot)

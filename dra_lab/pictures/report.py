@@ -5,14 +5,14 @@ Without its program (a reader that blocks scripts, a print) the page has the sam
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from dra_lab.authoring.free_words import unread_words
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import Plan
-from dra_lab.model.sketch import asks
+from dra_lab.model.sketch import Drawing, asks
 from dra_lab.pictures.fleet import fleet_svg
 from dra_lab.pictures.hardware import hardware_svg
 from dra_lab.pictures.letters import colours, letters
@@ -61,6 +61,7 @@ button { font: inherit; font-size: 13px; padding: 2px 12px; border: 1px solid va
   font-weight: 700; }
 pre { background: var(--soft); border: 1px solid var(--line); border-radius: 8px; padding: 14px 16px; overflow-x: auto;
   font: 13px/1.55 ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
+pre .is-lit { background: var(--line); }
 @media print { fieldset, .card, button, .stepper { display: none; } .steps { max-height: none; }
   main { padding: 0; max-width: none; } pre { white-space: pre-wrap; } }
 """
@@ -69,6 +70,7 @@ _WIDTH = 500.0
 """The width of a picture that stands beside another."""
 
 _MADE = """<p class="facts">Made with dra-lab. Drop this page on the planner to open its drawing.</p></main>"""
+_PACKED = """<p class="facts">This page contains a snapshot of the cluster: its nodes, devices, claims and pods.</p>"""
 _END = """</body></html>
 """
 
@@ -81,26 +83,47 @@ class SearchStep(NamedTuple):
 
 
 def report_page(
-    cluster: Cluster, plan: Plan | None, yaml_text: str = "", *, node: str = "", steps: Sequence[SearchStep] = ()
+    cluster: Cluster,
+    plan: Plan | None,
+    yaml_text: str = "",
+    *,
+    node: str = "",
+    steps: Sequence[SearchStep] = (),
+    lines: Mapping[str, Sequence[int]] | None = None,
+    drawing: Drawing | None = None,
+    snapshot: bytes = b"",
 ) -> str:
     """Return the page: answer, pictures, goals beside kube-scheduler's, bandwidth, reasons, findings, YAML.
 
     `node` is the one to draw, "" for the plan's, the nearest of a misfit, or the first. Without a plan the page shows
-    the node's hardware. `steps` are those of kube-scheduler's search on the node, folded. All text is escaped, the
+    the node's hardware. `steps` are those of kube-scheduler's search on the node, folded. `lines` are the lines of
+    the YAML for each request. `drawing` has what the plan file in the page says besides the drawn requests, and
+    `snapshot` is the cluster, packed, for one that cannot be loaded by its name. All text is escaped, the
     page's own policy forbids requests and every script but its own, and the same plan gives the same page. The drawing
-    is in the page as data, which `drawing_in` reads. Raises NodeError for a node that the cluster does not have.
+    is in the page as data, which `plan_in` reads. Raises NodeError for a node that the cluster does not have.
     """
     drawn = node or node_to_draw(plan) or next(iter(cluster.node_names), "")
     if plan is None:
         title = f"{drawn} on {cluster.name}" if drawn else cluster.name
         return "\n".join((_head(title), as_html(_bare(cluster, title, drawn), page=True), _MADE, _END))
     title = f"{plan.sketch.name} on {plan.cluster or cluster.name}"
-    manifests = f'{_YAML_HEADING}<pre id="yaml" tabindex="0">{_code(yaml_text)}</pre>' if yaml_text else ""
+    code = _code(yaml_text, lines or {})
+    manifests = f'{_YAML_HEADING}<pre id="yaml" tabindex="0">{code}</pre>' if yaml_text else ""
     script = program()
     run = f"<script>{script}</script>" if script else ""
     answer = as_html(_answer(cluster, plan, title, drawn), page=True)
     return "\n".join(
-        (_head(title, script), answer, _search(steps), manifests, _MADE, plan_data(cluster, plan), run, _END)
+        (
+            _head(title, script),
+            answer,
+            _search(steps),
+            manifests,
+            _PACKED if snapshot else "",
+            _MADE,
+            plan_data(cluster, plan, drawing, snapshot),
+            run,
+            _END,
+        )
     )
 
 
@@ -149,8 +172,14 @@ def _head(title: str, script: str = "") -> str:
     )
 
 
-def _code(text: str) -> str:
-    return "\n".join(map(escaped, text.split("\n")))
+def _code(text: str, lines: Mapping[str, Sequence[int]]) -> str:
+    """Return YAML as HTML, with the lines of a request named for the program."""
+    request_of = {line: request for request, own in lines.items() for line in own}
+    rows = [escaped(row) for row in text.split("\n")]
+    for line, request in request_of.items():
+        if 0 < line <= len(rows):
+            rows[line - 1] = f'<span data-request="{escaped(request)}">{rows[line - 1]}</span>'
+    return "\n".join(rows)
 
 
 def _search(steps: Sequence[SearchStep]) -> str:

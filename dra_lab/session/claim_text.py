@@ -20,10 +20,12 @@ from dra_lab.manifests.yaml_text import YamlDocument, load_yaml
 from dra_lab.model.sketch import ClaimSketch, Drawing, claims_of, pod_drawing
 from dra_lab.session.drawables import CLAIM_KINDS, EXAMPLE, Drawable, decoded_claim, pod_claims
 from dra_lab.session.outputs import manifest
-from dra_lab.sources import PREFIX, load_cluster, samples
+from dra_lab.sources import load_cluster, load_texts
+from dra_lab.sources.samples import is_shipped
 
 if TYPE_CHECKING:
     from dra_lab.gitops.corrections import Correction
+    from dra_lab.pictures.page_program import PagePlan
     from dra_lab.session.session import Session
 
 _BETWEEN = re.compile(r"^---\n", re.MULTILINE)
@@ -116,15 +118,25 @@ def open_drawable(session: Session, found: Drawable, source: str = "") -> str:
     return _not_loaded(session, found.drawing, source or found.detail) if found.is_plan else ""
 
 
-def open_page(session: Session, drawing: str, source: str = "") -> str:
-    """Open the plan file of a plan's page with the shipped cluster that it names; return what is missing, or "".
+def open_page(session: Session, page: PagePlan, source: str = "") -> str:
+    """Open the plan file of a plan's page with the cluster that it carries or names; return what is missing, or "".
 
-    Another cluster than a shipped one is not read: a page may come from anybody. Raises SketchError or ManifestError;
-    the present drawing then stays.
+    Of the clusters that it names only the shipped ones are read: a page may come from anybody. Raises SketchError,
+    ManifestError or SourceError; the present drawing then stays.
     """
-    plan = decode_drawing(drawing, source)
-    other = plan.cluster and plan.cluster != session.snapshot.name
-    session.open(plan, load_cluster(plan.cluster) if other and is_shipped(plan.cluster) else None, whole=True)
+    plan = decode_drawing(page.drawing, source)
+    if not plan.cluster or plan.cluster == session.snapshot.name:
+        session.open(plan, whole=True)
+    elif is_shipped(plan.cluster):
+        session.open(plan, load_cluster(plan.cluster), whole=True)
+    elif page.snapshot:
+        packed = load_texts({f"{source}.tar.gz": page.snapshot})
+        # a name that cannot be taken for that of a running cluster
+        name = f"{plan.cluster.removeprefix('context:')} (from {source})"
+        session.open(plan, packed.with_objects(name=name), whole=True)
+        return ""
+    else:
+        session.open(plan, whole=True)
     return _not_loaded(session, plan, source or "The page")
 
 
@@ -137,11 +149,6 @@ def cluster_to_read(session: Session, drawing: Drawing) -> str:
     if not name or name == session.snapshot.name:
         return ""
     return name if is_shipped(name) or (":" not in name and expanded(Path(name)).exists()) else ""
-
-
-def is_shipped(name: str) -> bool:
-    """Say whether a cluster is a shipped sample."""
-    return any(name == f"{PREFIX}{sample.name}" for sample in samples())
 
 
 def _not_loaded(session: Session, plan: Drawing, source: str) -> str:

@@ -20,8 +20,9 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Workload
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, claims_of
+from dra_lab.model.sketch import ClaimSketch, Drawing, claims_of
 from dra_lab.sources import write_whole
+from dra_lab.sources.samples import is_shipped
 
 if TYPE_CHECKING:
     from dra_lab.exports.loop_result import Loop
@@ -249,11 +250,21 @@ def _fleet_run(
     return Run(written.plan, written.tightened, written.guarded, written.loop)
 
 
-def picture_page(cluster: Cluster, plan: Plan | None, node: str, path: Path, yaml_text: str = "") -> None:
+def picture_page(
+    cluster: Cluster,
+    plan: Plan | None,
+    node: str,
+    path: Path,
+    manifests: ManifestText | None = None,
+    drawing: Drawing | None = None,
+    snapshot: Cluster | None = None,
+) -> None:
     """Write the hardware picture (`.svg`) or the self-contained page (`.html`) of a node or a plan.
 
-    Without a node, the plan's node is drawn, of a misfit the nearest one, else the cluster's first. Raises ExportError
-    for another ending, and InputError for an unknown node or a cluster without nodes.
+    The page carries `drawing` with the cluster that it is for, if that is no sample and small: `snapshot`, without the
+    what-if changes of the drawing, or `cluster`. Without a node, the plan's node is drawn, of a misfit the nearest one,
+    else the cluster's first. Raises ExportError for another ending, and InputError for an unknown node or a cluster
+    without nodes.
     """
     from dra_lab.pictures.hardware import hardware_svg
     from dra_lab.pictures.report import node_to_draw, report_page
@@ -267,7 +278,36 @@ def picture_page(cluster: Cluster, plan: Plan | None, node: str, path: Path, yam
     if path.suffix.lower() == ".svg":
         write_whole(path, hardware_svg(cluster, name, plan=plan))
     else:
-        write_whole(path, report_page(cluster, plan, yaml_text, node=name, steps=_steps(plan, name)))
+        text = manifests or ManifestText("")
+        page = report_page(
+            cluster,
+            plan,
+            text.text,
+            node=name,
+            steps=_steps(plan, name),
+            lines=text.lines,
+            drawing=drawing,
+            snapshot=_packed(snapshot or cluster) if plan is not None else b"",
+        )
+        write_whole(path, page)
+
+
+_MOST_PACKED = 100_000
+"""Bytes of a cluster that a page carries, packed; a larger one is only named."""
+
+_MOST_NODES = 300
+"""Nodes up to which a cluster is packed: that of more takes a second and is too large."""
+
+
+def _packed(cluster: Cluster) -> bytes:
+    """Return a cluster as the bytes of its snapshot, b"" for a sample, which everybody has, and for a large one."""
+    from dra_lab.sources.archives import archive_bytes
+    from dra_lab.sources.snapshots import make_snapshot
+
+    if is_shipped(cluster.name) or len(cluster.node_names) > _MOST_NODES:
+        return b""
+    packed = archive_bytes(make_snapshot(cluster).files)
+    return packed if len(packed) <= _MOST_PACKED else b""
 
 
 _MOST_STEPS = 500

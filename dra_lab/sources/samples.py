@@ -35,6 +35,11 @@ def samples() -> tuple[Sample, ...]:
     return tuple(_sample(folder) for folder in folders)
 
 
+def is_shipped(name: str) -> bool:
+    """Say whether a cluster is a shipped sample."""
+    return any(name == f"{PREFIX}{sample.name}" for sample in samples())
+
+
 def sample_path(name: str) -> Path:
     """Return the folder of `NAME` or `sample:NAME`. Raises SourceError with the known names."""
     wanted = name.removeprefix(PREFIX)

@@ -257,13 +257,13 @@ class ClusterBar(FollowingWidget):
 
     def _opened_page(self, texts: Mapping[str, str]) -> bool:
         """Open a plan's page on the canvas; say whether that was what was dropped."""
-        from dra_lab.pictures.page_program import drawing_in
+        from dra_lab.pictures.page_program import plan_in
         from dra_lab.session.claim_text import open_page
 
         if self._session is None or len(texts) != 1:
             return False
         ((name, text),) = texts.items()
-        page = drawing_in(text)
+        page = plan_in(text)
         if page is None:
             return False
         try:

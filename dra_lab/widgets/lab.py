@@ -244,7 +244,10 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         """Write the picture (`.svg`) or the whole answer (`.html`) to a file and return it. Raises ExportError."""
         from dra_lab.session.outputs import manifest, picture_page
 
-        picture_page(self.cluster, self.plan(), node, Path(path), manifest(self.session).text)
+        plan, session = self.plan(), self.session
+        picture_page(
+            self.cluster, plan, node, Path(path), manifest(session), session.drawing, snapshot=session.snapshot
+        )
         return Path(path)
 
     def devices(self, node: str | None = None) -> pd.DataFrame:

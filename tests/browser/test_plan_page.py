@@ -26,7 +26,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     plan = make_plan(cluster, read_sketch("sample:eks-p4d/gpu-nic-pairs"))
     path = tmp_path_factory.mktemp("page") / "plan.html"
     steps = [SearchStep(f"gives {one.reference} {one.device.device}", [one.device]) for one in plan.placements]
-    path.write_text(report_page(cluster, plan, YAML, steps=steps), encoding="utf-8")
+    path.write_text(report_page(cluster, plan, YAML, steps=steps, lines={"gpu": (2, 3)}), encoding="utf-8")
     return path
 
 
@@ -73,6 +73,14 @@ def test_pointing_at_a_row_lights_the_picture(page: Page):
     page.get_by_role("row", name="nic").first.hover()
     lit = page.locator("figure:visible .dra-hw-lit").all()
     assert {item.get_attribute("data-request") for item in lit} == {"nic"}
+
+
+def test_pointing_at_a_device_lights_the_lines_of_its_request(page: Page):
+    """And a line of the YAML lights the devices of its request."""
+    page.locator("figure:visible [data-request=gpu]").first.hover()
+    assert page.locator("#yaml .is-lit").all_text_contents() == ["metadata:", "  name: pairs"]
+    page.locator("#yaml [data-request=gpu]").first.hover()
+    assert page.locator("figure:visible .dra-hw-lit").count() == 2
 
 
 def test_the_arrow_keys_walk_through_the_picture(page: Page):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from base64 import b64encode
 from dataclasses import replace
@@ -17,7 +18,8 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import FirstFit, FirstFitStatus, PlanStatus, Shortfall
 from dra_lab.model.reasons import Conflict, Element, Funnel, FunnelStep, Reasons, Relaxation, Scarcity
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.pictures.page_program import drawing_in
+from dra_lab.model.sketch import Drawing, Kept
+from dra_lab.pictures.page_program import plan_in
 from dra_lab.pictures.report import report_page
 from dra_lab.planner import make_plan
 from dra_lab.session import read_sketch
@@ -161,11 +163,33 @@ def test_a_first_fit_that_is_not_recorded_says_so():
 
 def test_the_drawing_is_in_the_page_as_a_plan_file(page: str, hostile: str):
     """Whoever gets the page can open it; hostile texts cannot end the element that carries them."""
-    assert decode_drawing(drawing_in(page) or "").sketch == a_plan().sketch
-    assert decode_drawing(drawing_in(hostile) or "").sketch == hostile_plan().sketch
+    assert decode_drawing(plan_in(page).drawing).sketch == a_plan().sketch
+    assert decode_drawing(plan_in(hostile).drawing).sketch == hostile_plan().sketch
 
 
 @pytest.mark.parametrize("text", ["", "<html>", '<script type="application/json" id="dra-lab-plan">{', HOSTILE])
 def test_another_page_has_no_drawing(text: str):
     """Whatever it holds, nothing is raised."""
-    assert drawing_in(text) is None
+    assert plan_in(text) is None
+
+
+def test_the_places_of_the_boxes_and_the_settings_are_in_the_page():
+    """The drawing opens as it was left; plans that were kept, and the mode, stay with their owner."""
+    kept = (Kept(name="mine", sketch=a_plan().sketch),)
+    left = Drawing(layout={"gpu": (1.0, 2.0)}, goals=("roots",), kept=kept, view={"mode": "trace"})
+    found = decode_drawing(plan_in(report_page(busy_cluster(), a_plan(), drawing=left)).drawing)
+    assert (found.layout, found.goals, found.kept, found.view) == ({"gpu": (1.0, 2.0)}, ("roots",), (), {})
+
+
+def test_the_lines_of_a_request_are_named_in_the_yaml():
+    """The program lights them up with the devices of the request."""
+    text = report_page(busy_cluster(), a_plan(), "a: 1\nb: <2>\nc: 3\n", lines={"gpu": (2,)})
+    assert 'a: 1\n<span data-request="gpu">b: &lt;2&gt;</span>\nc: 3' in text
+
+
+@pytest.mark.parametrize("packed", ["no base64!", 7, "YQ=="])
+def test_a_snapshot_that_is_broken_leaves_the_drawing(packed):
+    """What is not bytes is no snapshot; whether bytes are a cluster is found out when they are read."""
+    page = report_page(busy_cluster(), a_plan(), snapshot=b"?")
+    found = plan_in(page.replace('"snapshot": "Pw=="', f'"snapshot": {json.dumps(packed)}'))
+    assert found.snapshot == (b"a" if packed == "YQ==" else b"")

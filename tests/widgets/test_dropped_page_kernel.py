@@ -6,9 +6,12 @@ import pytest
 from small_plans import a_plan, busy_cluster
 from widget_messages import answered, say
 
+from dra_lab.model.sketch import Drawing
+from dra_lab.pictures.page_program import plan_in
 from dra_lab.pictures.report import report_page
 from dra_lab.planner import make_plan
-from dra_lab.session import read_sketch
+from dra_lab.session import outputs, read_sketch
+from dra_lab.session.outputs import picture_page
 from dra_lab.sources import load_cluster
 from dra_lab.widgets.cluster_bar import ClusterBar
 
@@ -60,3 +63,26 @@ def test_another_page_is_no_plan(session):
     assert bar.loading.wait()
     assert "hello.html" in bar.refused
     assert session.cluster.name == "sample:eks-p4d"
+
+
+def test_a_page_opens_with_the_cluster_that_it_carries(session, tmp_path):
+    """A cluster that is no sample is in the page if it is small, and the answer is the same."""
+    cluster = load_cluster("sample:dgx-h100").with_objects(name="context:prod")
+    plan = make_plan(cluster, read_sketch("sample:dgx-h100/gpu-nic-cpu"))
+    path = tmp_path / "plan.html"
+    picture_page(cluster, plan, "", path, drawing=Drawing(layout={"gpu": (1.0, 2.0)}))
+    bar = ClusterBar(session)
+    drop(bar, path.read_text(encoding="utf-8"))
+    answered(session)
+    assert (session.cluster.name, bar.refused) == ("prod (from plan.html)", "")
+    assert session.drawing.layout == {"gpu": (1.0, 2.0)}
+    assert [p.device for p in session.answer.placements] == [p.device for p in plan.placements]
+
+
+def test_a_page_of_a_large_cluster_names_it_only(tmp_path, monkeypatch):
+    """A page stays small enough to be sent."""
+    monkeypatch.setattr(outputs, "_MOST_PACKED", 1_000)
+    cluster = load_cluster("sample:dgx-h100").with_objects(name="prod")
+    path = tmp_path / "plan.html"
+    picture_page(cluster, make_plan(cluster, read_sketch("sample:dgx-h100/gpu-nic-cpu")), "", path)
+    assert plan_in(path.read_text(encoding="utf-8")).snapshot == b""

@@ -28,7 +28,7 @@ function choosePictures(page: Document): void {
 function lightUp(page: Document): void {
   const card = page.querySelector<HTMLElement>(".card");
   if (card) card.hidden = false;
-  const marked = [...nameRows(page), ...page.querySelectorAll<Element>("svg [data-id]")];
+  const marked = [...nameRows(page), ...page.querySelectorAll<Element>("svg [data-id], #yaml [data-request]")];
   const light = (target: EventTarget | null): void => {
     const element = target instanceof Element ? target.closest("[data-id], [data-request]") : null;
     const [device, request] = [element?.getAttribute("data-id"), element?.getAttribute("data-request")];
