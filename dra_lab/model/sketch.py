@@ -204,19 +204,14 @@ class Figure(Value, frozen=True):
     value: int
     bound: int | None = None
 
-    @property
-    def proven(self) -> bool:
-        """Say whether no better value exists."""
-        return self.value == self.bound
-
 
 class Kept(Value, frozen=True):
     """A plan that a person kept, for comparing: what was asked on which cluster, and the answer.
 
     `mode` is "plan" (one claim, `sketch`) or "fleet" (`workloads`); `layers` are the what-if changes. `sentence` is the
-    answer in words; `figures` are its numbers by name: those of a fleet are `placed`, `wanted`, `nodes`, `more/POD`
-    (pods of a workload that fit as well), `stranded/KIND`, and the names of the goals; those of a claim are listed in
-    `words.kept_figures`. `yaml` is the manifest, if kept; `devices` maps each allocated device to its request.
+    answer in words, `figures` are its numbers by name (`words.kept_figures`). `yaml` is the manifest, `devices` maps
+    each allocated device to its request, `snapshot` is the cluster's fingerprint, and `simulation` says what kube-scheduler
+    does with the manifest; each is empty if not known.
     """
 
     name: str
@@ -231,6 +226,8 @@ class Kept(Value, frozen=True):
     figures: dict[str, Figure] = {}
     yaml: str = ""
     devices: dict[str, str] = {}
+    snapshot: str = ""
+    simulation: str = ""
 
 
 class Drawing(Value, frozen=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from dra_lab.errors import Cancelled, DraLabError, InputError, did_you_mean
+from dra_lab.model.fingerprint import cluster_fingerprint
 from dra_lab.model.fleet import Workload
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Figure, Kept, claims_of
+from dra_lab.session.content import MOST_KEPT
 from dra_lab.session.worker import Worker
 from dra_lab.topology.layered import with_layers
 from dra_lab.words.kept_figures import plan_figures
@@ -22,6 +24,7 @@ from dra_lab.words.plan_document import answer_sentence
 from dra_lab.words.plan_json import plan_json
 
 if TYPE_CHECKING:
+    from dra_lab.exports.simulation import Simulation
     from dra_lab.model.cluster import Cluster
     from dra_lab.session.content import Content
     from dra_lab.session.fleet import Asking
@@ -44,12 +47,33 @@ class Comparing:
         self._session = session
         self._yaml = yaml
         self._worker = Worker("dra-lab-compare", owner=self)
+        self._answers: dict[str, Plan] = {}  # of kept plans that are not simulated yet, by name
+        self._chosen: tuple[str, ...] = ()
         self.stage = ""
 
     @property
     def plans(self) -> tuple[Kept, ...]:
-        """Return the plans side by side: the last four that were kept."""
-        return self._content.kept[-MOST_COMPARED:]
+        """Return the plans side by side: those that were chosen, else the last four that were kept."""
+        chosen = tuple(kept for kept in self._content.kept if kept.name in self._chosen)
+        return chosen or self._content.kept[-MOST_COMPARED:]
+
+    @property
+    def every(self) -> tuple[Kept, ...]:
+        """Return all kept plans, the oldest first."""
+        return self._content.kept
+
+    def choose(self, names: Sequence[str]) -> None:
+        """Show these plans side by side, the last four for none. Raises InputError for too many or an unknown name."""
+        if len(names) > MOST_COMPARED:
+            raise InputError(f"{len(names)} plans are chosen, and {MOST_COMPARED} fit side by side")
+        self._chosen = tuple(self.kept(name).name for name in names)
+        self._session.events.emit("compare")
+
+    def is_of(self, kept: Kept, snapshot: Cluster) -> bool:
+        """Say whether a plan was kept from a snapshot with this content; one of an older file, from one of its name."""
+        if not kept.snapshot:
+            return kept.cluster == snapshot.name
+        return kept.snapshot == cluster_fingerprint(snapshot)
 
     @property
     def _content(self) -> Content:
@@ -58,15 +82,15 @@ class Comparing:
     def keep(self, plan: Plan, name: str = "") -> str:
         """Keep a plan of the present drawing and return its name; its copies are counted in the worker.
 
-        Raises InputError if four plans are kept, if the name is taken, or if the plan is of another drawing.
+        Raises InputError if the file has no space for more, the name is taken, or the plan is of another drawing.
         """
         session, taken = self._session, [kept.name for kept in self._content.kept]
         if plan.sketch != self._content.sketch or plan.cluster != session.cluster.name:
             raise InputError("the drawing is still being planned; keep the plan when its answer is there")
         if not plan.sketch.requests:
             raise InputError("nothing is drawn yet; draw a request and keep its plan")
-        if len(self.plans) >= MOST_COMPARED:
-            raise InputError(f"{MOST_COMPARED} plans are kept, which is all that fit side by side; remove one first")
+        if len(self._content.kept) >= MOST_KEPT:
+            raise InputError(f"{MOST_KEPT} plans are kept, which is all that a file holds; remove one first")
         own = name.strip() or _free(_title(plan), taken)
         if own in taken:
             raise InputError(f"there is a kept plan {own!r} already; give another name")
@@ -82,7 +106,11 @@ class Comparing:
             figures=plan_figures(plan_json(plan)),
             yaml=self._yaml(),
             devices={str(placement.device): placement.request for placement in plan.placements},
+            snapshot=cluster_fingerprint(session.snapshot),
         )
+        self._answers[own] = plan
+        if len(self._chosen) < MOST_COMPARED:
+            self._chosen = (*self._chosen, own) if self._chosen else ()
         self._change((*self._content.kept, made))
         snapshot, every = session.snapshot, self._content.kept
         self._worker.submit(lambda stop: self._count(snapshot, every, stop))
@@ -134,18 +162,30 @@ class Comparing:
     def _count(self, snapshot: Cluster, kept: tuple[Kept, ...], stop: threading.Event) -> None:
         """Count the copies of each kept plan that has no number of them, one after the other."""
         for plan in kept:
-            if plan.mode != "plan" or plan.cluster != snapshot.name or "copies" in plan.figures:
+            if plan.mode != "plan" or not self.is_of(plan, snapshot) or stop.is_set():
                 continue
-            self._tell(f"Counting the copies of “{plan.name}”")
-            with suppress(DraLabError):
-                figures = more_figures(plan, with_layers(snapshot, plan.layers), stop)
-                self._session.events.post(partial(self._counted, plan, figures))
+            if "copies" not in plan.figures:
+                self._tell(f"Counting the copies of “{plan.name}”")
+                with suppress(DraLabError):
+                    figures = more_figures(plan, with_layers(snapshot, plan.layers), stop)
+                    self._session.events.post(partial(self._counted, plan, figures))
+            if (answer := self._answers.get(plan.name)) is not None:
+                self._tell(f"Simulating kube-scheduler with “{plan.name}”")
+                with suppress(DraLabError):
+                    found = simulated(plan, answer, with_layers(snapshot, plan.layers), stop)
+                    self._answers.pop(plan.name, None)
+                    self._session.events.post(partial(self._counted, plan, _achieved(found), found.sentence))
         if not stop.is_set():
             self._tell("")
 
-    def _counted(self, counted: Kept, figures: Mapping[str, Figure]) -> None:
+    def _counted(self, counted: Kept, figures: Mapping[str, Figure], simulation: str = "") -> None:
         content = self._content
-        kept = (replace(k, figures={**k.figures, **figures}) if _is_same(k, counted) else k for k in content.kept)
+        kept = (
+            replace(k, figures={**k.figures, **figures}, simulation=simulation or k.simulation)
+            if _is_same(k, counted)
+            else k
+            for k in content.kept
+        )
         self._session.complete(replace(content, kept=tuple(kept)))
         self._session.events.emit("compare")
 
@@ -160,7 +200,8 @@ class Comparing:
 
 def _is_same(kept: Kept, other: Kept) -> bool:
     """Say whether two are the same plan, maybe under another name."""
-    return replace(kept, name="", figures={}) == replace(other, name="", figures={})
+    plain = {"name": "", "figures": {}, "simulation": ""}
+    return replace(kept, **plain) == replace(other, **plain)
 
 
 def more_figures(kept: Kept, cluster: Cluster, stop: threading.Event) -> dict[str, Figure]:
@@ -177,6 +218,19 @@ def more_figures(kept: Kept, cluster: Cluster, stop: threading.Event) -> dict[st
     for kind in lost.kinds:
         found[f"stranded/{kind.kind}"] = Figure(value=kind.stranded, bound=kind.stranded if kind.proven else None)
     return found
+
+
+def simulated(kept: Kept, answer: Plan, cluster: Cluster, stop: threading.Event) -> Simulation:
+    """Return what kube-scheduler does with a kept plan's manifest, as an export says it. Raises Cancelled."""
+    from dra_lab.exports.targets import Target
+    from dra_lab.session.outputs import Drawn, bundle
+
+    target = Target(cluster.target_release(KubernetesRelease(kept.release)))
+    return bundle(Drawn(kept.sketch, cluster, answer), target, cancel=stop).simulation
+
+
+def _achieved(found: Simulation) -> dict[str, Figure]:
+    return {} if found.achieves is None else {"achieved": Figure(value=int(found.achieves), bound=int(found.achieves))}
 
 
 def _title(plan: Plan) -> str:

@@ -36,6 +36,9 @@ class Content(Struct, frozen=True):
         return replace(drawing, **{name: getattr(self, name) for name in _OF_DRAWING})
 
 
+MOST_KEPT = 12
+"""Kept plans in a file."""
+
 _OF_DRAWING = tuple(name for name in Content.__struct_fields__ if name != "scene")
 
 

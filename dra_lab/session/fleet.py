@@ -10,15 +10,16 @@ from msgspec.structs import replace
 
 from dra_lab.errors import Cancelled, DraLabError, InputError, did_you_mean
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.fingerprint import cluster_fingerprint
 from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.layers import Layer, read_layer
 from dra_lab.model.pod_rules import MOST_PODS, check_pods
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Drawing, Kept, PodDrawing, claims_of, pod_drawing
 from dra_lab.planner.waiting import WaitingBar
-from dra_lab.session.content import Content
+from dra_lab.session.content import MOST_KEPT, Content
 from dra_lab.session.events import Events
-from dra_lab.session.fleet_answer import FleetAnswer, FleetQuestion, fleet_answers
+from dra_lab.session.fleet_answer import FleetAnswer, FleetQuestion, amount_figures, fleet_answers, fleet_yaml
 from dra_lab.session.history import History
 from dra_lab.session.stranding import Stranding
 from dra_lab.session.worker import Worker
@@ -45,10 +46,6 @@ class Asking(Protocol):
 
     def complete(self, content: Content) -> None:
         """Replace the content without an undo step."""
-
-
-MOST_KEPT = 12
-"""Kept plans in a file; the oldest goes first."""
 
 
 class Fleet:
@@ -231,7 +228,9 @@ class Fleet:
             workloads=answer.question.pods,
             layers=self.layers,
             sentence=fleet_sentence(answer.plan),
-            figures=dict(answer.figures),
+            figures={**answer.figures, **amount_figures(answer.amounts)},
+            yaml=fleet_yaml(answer.question),
+            snapshot=cluster_fingerprint(session.snapshot),
         )
         rest = [kept for kept in self.kept if kept.name != own]
         self._change(replace(session.history.present, kept=(*rest, made)[-MOST_KEPT:]))

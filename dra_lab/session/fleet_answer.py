@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -15,6 +15,7 @@ from dra_lab.model.fleet import UNPLACED, FleetPlan, Room, Stranded, Workload
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Figure, PodDrawing
+from dra_lab.words.facts import counted
 
 if TYPE_CHECKING:
     from dra_lab.pictures.charts.amounts import Amounts
@@ -24,6 +25,9 @@ FIRST_SECONDS = 0.7
 
 AFTER_SECONDS = 10.0
 """Seconds for each question after the plan: how many more pods fit, and what is stranded."""
+
+AMOUNTS = ("in_use", "planned", "free", "stranded", "blocked")
+"""The amounts of a fleet's bars, in their order."""
 
 _WITHOUT = (PlanStatus.STOPPED, PlanStatus.NOT_CHECKED, PlanStatus.EMPTY)
 
@@ -132,6 +136,30 @@ def fleet_answers(
         lost = stranded(question.cluster, claims, **common)
         answer = _with_amounts(replace(answer, stranded=lost))
     yield replace(answer, complete=not stop.is_set())
+
+
+def amount_figures(amounts: Iterable[Amounts]) -> dict[str, Figure]:
+    """Return what a kept fleet says of all devices: `amount/KIND/planned` and so on, in whole devices or CPUs."""
+    sums: dict[str, float] = {}
+    for amount in amounts:
+        for name in AMOUNTS:
+            key = f"amount/{amount.kind}/{name}"
+            sums[key] = sums.get(key, 0.0) + getattr(amount, name)
+    return {key: Figure(value=round(value), bound=round(value)) for key, value in sums.items() if round(value)}
+
+
+def fleet_yaml(question: FleetQuestion) -> str:
+    """Return the claims of the workloads as manifests, each under a comment with its pods."""
+    from dra_lab.exports.manifests import manifest_yaml
+
+    parts = [
+        f"# {counted(pod.replicas, 'pod')} of {pod.pod}\n"
+        f"{manifest_yaml(claim, question.cluster, question.release).text}"
+        for pod in question.pods
+        for claim in pod.claims
+        if claim.requests
+    ]
+    return "---\n".join(parts)
 
 
 def better(before: FleetPlan, now: FleetPlan) -> FleetPlan:

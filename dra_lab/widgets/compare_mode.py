@@ -10,13 +10,14 @@ import traitlets
 from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Placement, Plan, PlanStatus
-from dra_lab.model.sketch import Kept
+from dra_lab.model.sketch import Figure, Kept
 from dra_lab.session import Session
 from dra_lab.session.comparing import MOST_COMPARED
+from dra_lab.session.fleet_answer import AMOUNTS
 from dra_lab.topology.layered import with_possible_layers
 from dra_lab.topology.locality import Place, localities
 from dra_lab.widgets import messages
-from dra_lab.widgets.compare_values import ChipRow, CompareCell, ComparedPlan, CompareLine, CompareRow, PlaceRow
+from dra_lab.widgets.compare_values import BarRow, ChipRow, CompareCell, ComparedPlan, CompareLine, CompareRow, PlaceRow
 from dra_lab.widgets.following import Actions, FollowingWidget, latest_plan
 from dra_lab.words.comparison import (
     comparison_csv,
@@ -26,6 +27,7 @@ from dra_lab.words.comparison import (
     yaml_diff,
 )
 from dra_lab.words.document import as_markdown
+from dra_lab.words.facts import KINDS
 
 MODE = "compare"
 _SHOWN_KINDS = ("gpu", "nic")
@@ -45,7 +47,7 @@ class CompareMode(FollowingWidget):
         session = self._session
         if session is None:
             return
-        self.kept = len(session.comparing.plans)
+        self.kept = len(session.comparing.every)
         self._tell(compare=compare_row(session) if session.mode == MODE else {})
 
     # ------------------------------------------------------------ what the person did
@@ -69,7 +71,12 @@ class CompareMode(FollowingWidget):
         if self._session is not None:
             self._session.comparing.restore(message.name)
 
+    def _choose_plans(self, message: messages.ChooseKept) -> None:
+        if self._session is not None:
+            self._session.comparing.choose(message.names)
+
     actions: ClassVar[Actions] = {
+        messages.ChooseKept: _choose_plans,
         messages.KeepForCompare: _keep,
         messages.RemoveKept: _remove,
         messages.RenameKept: _rename,
@@ -96,21 +103,33 @@ def compare_row(session: Session) -> CompareRow:
         plans=tuple(_column(session, kept, plans[0]) for kept in plans),
         lines=tuple(lines),
         most=MOST_COMPARED,
+        every=tuple(kept.name for kept in comparing.every),
         markdown=as_markdown([comparison_table(plans)]) if plans else "",
         csv=comparison_csv(plans) if plans else "",
     )
 
 
 def _column(session: Session, kept: Kept, first: Kept) -> ComparedPlan:
-    known = kept.cluster == session.snapshot.name
+    known = session.comparing.is_of(kept, session.snapshot)
     return ComparedPlan(
         name=kept.name,
         sentence=kept.sentence,
         node=kept.node,
         drawn=session.comparing.is_drawn(kept),
+        bars=tuple(_bars(kept)),
+        elsewhere=not known,
         places=tuple(_places(session.snapshot, kept)) if known and kept.node else (),
         diff=yaml_diff(first, kept) if kept is not first else (),
     )
+
+
+def _bars(kept: Kept) -> Iterator[BarRow]:
+    """Yield the devices of a kept fleet by kind."""
+    for kind, label in KINDS.items():
+        named = (kept.figures.get(f"amount/{kind}/{name}", Figure(value=0)).value for name in AMOUNTS)
+        used, planned, free, stranded, blocked = named
+        if used + planned + free + stranded + blocked:
+            yield label, used, planned, free, stranded, blocked
 
 
 def _places(snapshot: Cluster, kept: Kept) -> Iterator[PlaceRow]:

@@ -40,10 +40,15 @@ class PlaceRow(Row, frozen=True):
     chips: tuple[ChipRow, ...]
 
 
+BarRow = tuple[str, int, int, int, int, int]
+"""A kind of device, then in use, planned, free, stranded and not available."""
+
+
 class ComparedPlan(Row, frozen=True):
     """A kept plan: a column. `drawn` says that it is the present drawing; `places` are a small picture of its node.
 
-    `diff` are the lines of its manifest against that of the first plan, each with its sign, () for the first.
+    `bars` are the devices of a fleet, `elsewhere` says that it was kept from another snapshot. `diff` are the lines of
+    its manifest against that of the first plan, each with its sign, () for the first.
     """
 
     name: str
@@ -51,16 +56,22 @@ class ComparedPlan(Row, frozen=True):
     node: str = ""
     drawn: bool = False
     places: tuple[PlaceRow, ...] = ()
+    bars: tuple[BarRow, ...] = ()
+    elsewhere: bool = False
     diff: tuple[str, ...] = ()
 
 
 class CompareRow(Row, frozen=True):
-    """Compare mode; {} while another mode is shown. The table is ready to be copied in both forms."""
+    """Compare mode; {} while another mode is shown. The table is ready to be copied in both forms.
+
+    `every` are the names of all kept plans, of which `plans` are shown.
+    """
 
     sentence: str
     stage: str = ""
     plans: tuple[ComparedPlan, ...] = ()
     lines: tuple[CompareLine, ...] = ()
     most: int = 4
+    every: tuple[str, ...] = ()
     markdown: str = ""
     csv: str = ""

@@ -195,6 +195,12 @@ class RenameKept(Message, frozen=True):
     to: str
 
 
+class ChooseKept(Message, frozen=True):
+    """Show these kept plans side by side."""
+
+    names: tuple[str, ...] = ()
+
+
 class RestoreKept(Message, frozen=True):
     """Make a kept plan's drawing the present one."""
 

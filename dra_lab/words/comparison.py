@@ -91,6 +91,14 @@ def _stranded(kept: Kept) -> str:
 
 
 def _scheduler(kept: Kept) -> str:
+    """Return what kube-scheduler does on every node that it may choose, else whether it is as good on the plan's."""
+    if kept.simulation:
+        return kept.simulation.removeprefix("kube-scheduler ").removesuffix(".")
+    found = _on_the_node(kept)
+    return f"{found} (on the plan's node)" if found and found != _UNKNOWN else found
+
+
+def _on_the_node(kept: Kept) -> str:
     """Return whether kube-scheduler is as good on the plan's node, and if not in which goal it is worse."""
     figures = kept.figures
     if "scheduler" not in figures:
@@ -125,6 +133,10 @@ def _more(name: str) -> Callable[[Kept], float | None]:
     return lambda kept: float(kept.figures[name].value) if _is_exact(kept, name) else None
 
 
+def _scheduled(kept: Kept) -> float | None:
+    return _more("achieved" if kept.simulation else "scheduler")(kept)
+
+
 def _is_exact(kept: Kept, name: str) -> bool:
     found = kept.figures.get(name)
     return found is not None and found.bound in (None, found.value)
@@ -136,6 +148,7 @@ def _none(_kept: Kept) -> float | None:
 
 ROWS: Mapping[str, tuple[str, Callable[[Kept], str], Callable[[Kept], float | None]]] = {
     "cluster": ("Cluster", lambda kept: kept.cluster, _none),
+    "snapshot": ("Snapshot", lambda kept: kept.snapshot[:7], _none),
     "changes": ("What if", lambda kept: "; ".join(layer.words for layer in kept.layers), _none),
     "release": ("Kubernetes", lambda kept: kept.release, _none),
     "fits": ("Fits on", _fits, _more("fitting")),
@@ -147,9 +160,9 @@ ROWS: Mapping[str, tuple[str, Callable[[Kept], str], Callable[[Kept], float | No
     "numa": ("NUMA nodes", _value("numa"), _less("numa")),
     "roots": ("PCIe roots", _value("roots"), _less("roots")),
     "bandwidth": ("Bandwidth kept", _bandwidth(), _more("bandwidth/low")),
-    "scheduler": ("kube-scheduler on that node", _scheduler, _more("scheduler")),
+    "scheduler": ("kube-scheduler", _scheduler, _scheduled),
     "scheduler-bandwidth": (
-        "Bandwidth with kube-scheduler",
+        "Bandwidth with kube-scheduler on that node",
         _bandwidth("scheduler/"),
         _more("scheduler/bandwidth/low"),
     ),
@@ -165,7 +178,7 @@ def comparison_rows(plans: Sequence[Kept]) -> tuple[Row, ...]:
     comparable = _same_gpus(plans)
     for key, (label, words, value) in ROWS.items():
         texts = [words(kept) for kept in plans]
-        if any(texts):
+        if any(texts) and (key != "snapshot" or len(set(filter(None, texts))) > 1):
             differs = len(set(texts)) > 1 or (key == "yaml" and len({kept.yaml for kept in plans}) > 1)
             values = [value(kept) if key not in _PER_CLAIM or comparable else None for kept in plans]
             rows.append(Row(key, label, tuple(_cells(texts, values)), differs))
@@ -185,8 +198,8 @@ def _same_gpus(plans: Sequence[Kept]) -> bool:
 
 def differ(plans: Sequence[Kept]) -> bool:
     """Say whether the plans differ in anything but their names."""
-    asked = {(kept.sketch, kept.workloads) for kept in plans}
-    return len(asked) > 1 or any(row.differs for row in comparison_rows(plans))
+    asked = [(kept.sketch, kept.workloads) for kept in plans]
+    return any(one != asked[0] for one in asked) or any(row.differs for row in comparison_rows(plans))
 
 
 def comparison_sentence(plans: Sequence[Kept]) -> str:

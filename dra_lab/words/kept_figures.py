@@ -5,6 +5,8 @@
 - `bandwidth/low` and `bandwidth/high`: percent of the bandwidth that the plan's worst GPU keeps, as a range
 - `scheduler`: 1 if kube-scheduler allocates devices as good on that node with this manifest, 0 if not;
   `scheduler/GOAL` and `scheduler/bandwidth/...`: its values
+- `achieved`: 1 if kube-scheduler allocates the plan on every node that it may choose, 0 if not
+- of a fleet `nodes`, `more/POD` (pods of a workload that fit as well), `amount/KIND/planned` and so on, and the goals
 - `copies`: how many pods with this claim fit in all; `placed` of `wanted`; `stranded/KIND`
 """
 

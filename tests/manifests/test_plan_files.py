@@ -109,12 +109,6 @@ def test_what_is_wrong_with_a_plan_file_is_told_with_its_place(text, words):
         decode_drawing(text, "p.yaml")
 
 
-def test_a_figure_is_proven_if_its_bound_is_reached():
-    """Without a bound nothing is proven."""
-    assert Figure(value=2, bound=2).proven
-    assert not Figure(value=2).proven
-
-
 def test_a_layer_travels_as_its_change():
     """The file says what a layer does in the words of the command line."""
     text = encode_drawing(Drawing(layers=(Layer(change="add", subject="node-1", count=4),)))

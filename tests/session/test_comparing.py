@@ -1,4 +1,4 @@
-"""Plans that are kept for comparing: at most four, one undo step each, stored in the plan file."""
+"""Plans that are kept for comparing: one undo step each, stored in the plan file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from dra_lab.errors import InputError
+from dra_lab.exports.targets import Target
 from dra_lab.session import Session, read_sketch
+from dra_lab.session.outputs import bundle, drawn_of
 
 
 @pytest.fixture
@@ -38,14 +40,39 @@ def test_kept_plans_are_in_the_file_of_the_drawing(session, tmp_path):
     again.close()
 
 
-def test_a_fifth_plan_is_refused(session):
+def test_a_thirteenth_plan_is_refused(session):
     """The message says what to do."""
-    for number in range(4):
+    for number in range(12):
         session.comparing.keep(session.plan(), f"plan {number}")
     with pytest.raises(InputError, match="remove one first"):
         session.comparing.keep(session.plan())
     session.comparing.remove("plan 0")
     assert session.comparing.keep(session.plan()) == f"{session.sketch.name}, 1 link"
+
+
+def test_any_four_of_the_kept_plans_stand_side_by_side(session):
+    """Without a choice these are the last four."""
+    for number in range(5):
+        session.comparing.keep(session.plan(), f"plan {number}")
+    assert [kept.name for kept in session.comparing.plans] == ["plan 1", "plan 2", "plan 3", "plan 4"]
+    session.comparing.choose(["plan 0", "plan 4"])
+    assert [kept.name for kept in session.comparing.plans] == ["plan 0", "plan 4"]
+
+
+def test_a_kept_plan_says_what_kube_scheduler_does_on_every_node(session):
+    """The sentence is that of an export."""
+    name = session.comparing.keep(session.plan())
+    assert session.comparing.wait(60)
+    made = bundle(drawn_of(session), Target(session.release))
+    assert session.comparing.kept(name).simulation == made.simulation.sentence
+
+
+def test_a_snapshot_is_told_by_its_content(session):
+    """The same objects under another name are the same snapshot, and one claim less is another one."""
+    kept = session.comparing.kept(session.comparing.keep(session.plan()))
+    renamed = session.snapshot.with_objects(name="another name")
+    assert session.comparing.is_of(kept, renamed)
+    assert not session.comparing.is_of(kept, session.snapshot.with_objects(claims=session.snapshot.claims[1:]))
 
 
 def test_a_name_is_unique(session):

@@ -24,12 +24,27 @@ def view(session):
 
 
 def test_the_columns_say_what_differs_and_which_is_best(view):
-    """kube-scheduler pairs both GPUs with the link only; the YAML of the second has a diff."""
+    """kube-scheduler keeps the bandwidth of both GPUs with the link only; the YAML of the second has a diff."""
     row = view.compare
-    line = next(line for line in row["lines"] if line["key"] == "scheduler")
-    assert [cell["text"] for cell in line["cells"]] == ["as good as the plan", "pairs 1 of 2 GPUs"]
+    line = next(line for line in row["lines"] if line["key"] == "scheduler-bandwidth")
     assert (line["differs"], line["cells"][0]["best"]) == (True, True)
     assert [bool(plan.get("diff")) for plan in row["plans"]] == [False, True]
+
+
+def test_what_kube_scheduler_does_is_simulated_on_every_node(view, session):
+    """The row has the sentence of an export, not what is first on the plan's node."""
+    line = next(line for line in view.compare["lines"] if line["key"] == "scheduler")
+    told = [f"kube-scheduler {cell['text']}." for cell in line["cells"]]
+    assert told == [kept.simulation for kept in session.comparing.plans]
+
+
+def test_a_kept_fleet_has_bars_and_manifests(view, session):
+    """The bars count all devices of the cluster; the manifests are those of its workloads."""
+    session.fleet.plan()
+    session.fleet.keep("fleet")
+    plan = view.compare["plans"][-1]
+    assert {kind: sum(values) for kind, *values in plan["bars"]}["GPUs"] == 32
+    assert "kind: ResourceClaimTemplate" in session.comparing.kept("fleet").yaml
 
 
 def test_the_small_picture_has_the_devices_of_the_plan(view):

@@ -61,9 +61,17 @@ test("a plan is renamed, removed, and made the drawing", async () => {
   ]);
 });
 
-test("a fifth plan cannot be kept, and an empty comparison says what to do", () => {
-  const full = compare({ plans: ["1", "2", "3", "4"].map((name) => ({ name, sentence: "" })), lines: [] });
-  expect((button(full.el, "Keep this plan") as HTMLButtonElement).disabled).toBe(true);
+test("of more than four kept plans those that stand side by side are chosen", () => {
+  const every = ["1", "2", "3", "4", "5"];
+  const plans = every.slice(1).map((name) => ({ name, sentence: "" }));
+  const { el, model } = compare({ plans, every, lines: [] });
+  const boxes = [...el.querySelectorAll<HTMLInputElement>(".dra-compare-chosen input")];
+  expect(boxes.map((box) => [box.checked, box.disabled])).toEqual([[false, true], ...plans.map(() => [true, false])]);
+  boxes[1]!.click();
+  expect(model.sent.at(-1)).toEqual({ type: "choose-kept", names: ["3", "4", "5"] });
+});
+
+test("an empty comparison says what to do", () => {
   const empty = compare({ plans: [], lines: [], sentence: "Keep at least two plans to compare them." });
   expect(empty.el.querySelector(".dra-compare-empty")!.textContent).toContain("Draw a claim in Plan");
 });

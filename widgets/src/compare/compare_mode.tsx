@@ -18,15 +18,12 @@ export function CompareMode() {
   const problem = useTrait("problem");
   const channel = useChannel();
   const plans = row.plans ?? [];
-  const isFull = plans.length >= (row.most ?? 4);
   const asked = (row.lines ?? []).filter((line) => isAbove(line));
   const keep = (
     <button
       type="button"
       className="dra-button dra-primary"
       data-key="keep"
-      disabled={isFull}
-      title={isFull ? "Remove a plan first" : undefined}
       onClick={() => channel.send({ type: "keep-for-compare" })}
     >
       Keep this plan
@@ -52,6 +49,7 @@ export function CompareMode() {
         {keep}
       </header>
       <PaneProblem text={problem} onHide={() => channel.send({ type: "dismiss-problem" })} />
+      <Chosen row={row} plans={plans} />
       {plans.length > 0 ? (
         <Columns row={row} plans={plans} />
       ) : (
@@ -61,6 +59,39 @@ export function CompareMode() {
         </p>
       )}
     </section>
+  );
+}
+
+/** Which of the kept plans stand side by side, if there are more than fit. */
+function Chosen({ row, plans }: { row: CompareRow; plans: readonly ComparedPlan[] }) {
+  const channel = useChannel();
+  const [every, most] = [row.every ?? [], row.most ?? 4];
+  if (every.length <= most) return null;
+  const shown = plans.map((plan) => plan.name);
+  const isFull = shown.length >= most;
+  return (
+    <fieldset className="dra-compare-chosen">
+      <legend>
+        {every.length} plans are kept. Choose up to {most}:
+      </legend>
+      {every.map((name) => {
+        const isShown = shown.includes(name);
+        return (
+          <label key={name}>
+            <input
+              type="checkbox"
+              checked={isShown}
+              disabled={isShown ? shown.length === 1 : isFull}
+              onChange={() => {
+                const names = isShown ? shown.filter((other) => other !== name) : [...shown, name];
+                channel.send({ type: "choose-kept", names });
+              }}
+            />
+            {name}
+          </label>
+        );
+      })}
+    </fieldset>
   );
 }
 
@@ -100,7 +131,7 @@ function Columns({ row, plans }: { row: CompareRow; plans: readonly ComparedPlan
           <tr className="dra-compare-pictures">
             <th scope="row">
               <span className="dra-differs" />
-              <span>Allocated devices</span>
+              <span>Devices</span>
               <PlacesLegend />
             </th>
             {plans.map((plan) => (

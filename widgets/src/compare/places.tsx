@@ -4,8 +4,17 @@ import { keyed } from "../view/keyed";
 
 export function Places({ plan }: { plan: ComparedPlan }) {
   const places = plan.places ?? [];
+  if (plan.bars?.length) return <FleetBars bars={plan.bars} />;
   if (!places.length)
-    return <span className="dra-dim">{plan.node ? "This node is not loaded." : "Does not fit."}</span>;
+    return (
+      <span className="dra-dim">
+        {plan.node
+          ? plan.elsewhere
+            ? "Kept from another snapshot, which is not loaded."
+            : "This node is not loaded."
+          : "Does not fit."}
+      </span>
+    );
   const nodes = new Map<string, PlaceRow[]>();
   for (const place of places) nodes.set(place.numa, [...(nodes.get(place.numa) ?? []), place]);
   return (
@@ -27,6 +36,33 @@ export function Places({ plan }: { plan: ComparedPlan }) {
           </div>
         </div>
       ))}
+    </div>
+  );
+}
+
+const PARTS = ["used", "planned", "free", "stranded", "blocked"] as const;
+const WORDS = ["in use", "planned", "free", "stranded", "not available"] as const;
+
+/** The devices of a kept fleet, a bar for each kind. */
+function FleetBars({ bars }: { bars: NonNullable<ComparedPlan["bars"]> }) {
+  return (
+    <div className="dra-compare-bars">
+      {bars.map(([kind, ...values]) => {
+        const total = values.reduce((sum, value) => sum + value, 0);
+        const said = values.flatMap((value, at) => (value ? [`${value.toLocaleString("en")} ${WORDS[at]}`] : []));
+        return (
+          <div key={kind}>
+            <b>{kind}</b> <span className="dra-dim">{said.join(", ")}</span>
+            <span className="dra-fleet-bar" aria-hidden="true">
+              {values.map((value, at) =>
+                value ? (
+                  <span key={PARTS[at]} data-part={PARTS[at]} style={{ width: `${(100 * value) / total}%` }} />
+                ) : null,
+              )}
+            </span>
+          </div>
+        );
+      })}
     </div>
   );
 }

@@ -159,6 +159,7 @@ export interface CompareRow {
   plans?: readonly ComparedPlan[];
   lines?: readonly CompareLine[];
   most?: number;
+  every?: readonly string[];
   markdown?: string;
   csv?: string;
 }
@@ -169,6 +170,8 @@ export interface ComparedPlan {
   node?: string;
   drawn?: boolean;
   places?: readonly PlaceRow[];
+  bars?: readonly [string, number, number, number, number, number][];
+  elsewhere?: boolean;
   diff?: readonly string[];
 }
 
@@ -773,6 +776,7 @@ export interface CompareModeModel {
 }
 
 export type CompareModeMessage =
+  | { type: "choose-kept"; names?: readonly string[] }
   | { type: "keep-for-compare"; name?: string }
   | { type: "remove-kept"; name: string }
   | { type: "rename-kept"; name: string; to: string }
@@ -929,6 +933,7 @@ export type PlanViewMessage =
   | { type: "cancel" }
   | { type: "cancel-export" }
   | { type: "choose-export"; release?: string | null; apiVersion?: string | null; kind?: string | null; namespace?: string | null; example?: string | null; workload?: string | null; templates?: readonly string[] | null; folder?: string | null; report?: boolean | null; pin?: boolean | null }
+  | { type: "choose-kept"; names?: readonly string[] }
   | { type: "close-export" }
   | { type: "compare-plans" }
   | { type: "dismiss-problem" }

@@ -7,7 +7,7 @@ import { useChannel, useTrait } from "./model";
 /** How long a button says that it was done, in milliseconds. */
 const DONE = 2000;
 /** Plans that fit side by side. */
-const MOST_KEPT = 4;
+const MOST_KEPT = 12;
 
 /** The buttons; `select` marks the text on the screen where the clipboard is barred. */
 export function Tools({ select }: { select(): void }) {
@@ -35,7 +35,7 @@ export function Tools({ select }: { select(): void }) {
         type="button"
         className="dra-button"
         disabled={isFull}
-        title={isFull ? "Four plans are kept; remove one in Compare" : "Keep this plan for Compare"}
+        title={isFull ? "Twelve plans are kept; remove one in Compare" : "Keep this plan for Compare"}
         onClick={() => channel.send({ type: "keep-for-compare" })}
       >
         <Icon name="pin" />
