@@ -59,6 +59,7 @@ class Answering:
         self.refusal: DraLabError | None = None
         self.manifest_findings: tuple[Finding, ...] = ()
         self.counts_copies = False
+        self.prepares_export = False  # whether a view may simulate the export before a person opens it
         self.copies: Room | None = None
         self.counting = False
         self.status: Mapping[str, Any] = {}

@@ -92,14 +92,24 @@ class Exporting:
             self._off = self._session.events.on("plan", self._renew)
         self._renew()
 
+    def simulate(self) -> None:
+        """Simulate the present drawing's export once, as `open` does again and again."""
+        if self._off is None:
+            self._renew()
+
+    @property
+    def is_present(self) -> bool:
+        """Say whether what is known is that of the present drawing, cluster, answer and release."""
+        return self.plain is not None and self._about == self._about_now(drawn_of(self._session))
+
     def close(self) -> None:
-        """Stop simulating; what was chosen stays for the next time."""
+        """Stop simulating; what was chosen, and what is known, stays."""
         if self._off is not None:
             self._off()
             self._off = None
         self._number += 1
         self._worker.cancel()
-        self._forget()
+        self.stage, self.written = "", ()
         self._session.events.emit("export")
 
     def choose(self, choice: ExportChoice) -> None:
@@ -141,7 +151,7 @@ class Exporting:
         session = self._session
         self._number += 1
         number, drawn, choice = self._number, drawn_of(session), self.choice
-        about = (drawn.sketch, id(drawn.cluster), id(drawn.plan), session.release)
+        about = self._about_now(drawn)
         if about != self._about:
             self._about, self._runs = about, {}
             self.plain = self.pinned = None
@@ -154,6 +164,9 @@ class Exporting:
             runs = self._runs
             self._worker.submit(lambda stop: self._make(number, drawn, target, choice, runs, stop))
         session.events.emit("export")
+
+    def _about_now(self, drawn: Drawn) -> tuple[object, ...]:
+        return drawn.sketch, id(drawn.cluster), id(drawn.plan), self._session.release
 
     def _make(
         self, number: int, drawn: Drawn, target: Target, choice: ExportChoice, runs: Runs, stop: threading.Event

@@ -69,13 +69,14 @@ class MeterRow(Row, frozen=True):
 
 
 class NodeUseRow(Row, frozen=True):
-    """A node, or nodes of a row, with the devices of one kind in use there; `text` says how many are free."""
+    """A node, or `nodes` of one hardware type, with the devices of one kind in use there; `text` says what is free."""
 
     node: str
     kind: str
     used: int
     total: int
     text: str
+    nodes: int = 1
 
 
 class FollowRow(Row, frozen=True):

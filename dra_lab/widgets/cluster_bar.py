@@ -33,6 +33,7 @@ from dra_lab.widgets.bar_values import (
     SourceRow,
 )
 from dra_lab.widgets.cluster_rows import (
+    MOST_NODES,
     counts,
     detail_rows,
     finding_rows,
@@ -56,7 +57,8 @@ class ClusterBar(FollowingWidget):
     """The line over a plan: cluster, its contents in a few words, target release, findings, a tab of its own.
 
     All traits are written by Python.
-    `meters` say how much of the cluster is free, `node_use` how much is in use on each node.
+    `meters` say how much of the cluster is free, `node_use` how much is in use on each node (of a large cluster once
+    that is asked for).
     `example` shows the line about the example, `ask` a question with a button for each answer, `busy` what is being
     read, `refused` why the latest cluster could not be read, `offer` what a file holds to be drawn, `uploaded` how many
     bytes of a drop are here, `details`
@@ -121,7 +123,9 @@ class ClusterBar(FollowingWidget):
         if changes := ", ".join(layer.words for layer in session.fleet.layers):
             words = f"what if: {changes} · {words}"
         if known:
-            self._tell(meters=meter_rows(cluster, session.release), node_use=node_use_rows(cluster, session.release))
+            few = len(cluster.node_names) <= MOST_NODES
+            self._tell(meters=meter_rows(cluster, session.release))
+            self._tell(node_use=node_use_rows(cluster, session.release) if few else ())
         self._tell(summary=words, release=session.release.version, details=self._details(session, words))
 
     def _show_following(self) -> None:
@@ -343,6 +347,10 @@ class ClusterBar(FollowingWidget):
         if self._session is not None:
             self._session.choose(message.id)
 
+    def _show_use(self, _message: messages.ShowUse) -> None:
+        if (session := self._session) is not None and session.is_prepared:
+            self._tell(node_use=node_use_rows(session.cluster, session.release))
+
     actions: ClassVar[Actions] = {
         messages.DismissProblem: _dismiss_problems,
         messages.Load: _load,
@@ -354,6 +362,7 @@ class ClusterBar(FollowingWidget):
         messages.Follow: _turn_following,
         messages.ShowMode: _show_other_mode,
         messages.ShowExport: _open_export,
+        messages.ShowUse: _show_use,
         messages.StartEmpty: _start_empty,
         messages.DismissExample: _dismiss_example,
         messages.Release: _set_release,

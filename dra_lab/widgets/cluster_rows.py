@@ -18,6 +18,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.sources import PREFIX, samples
 from dra_lab.sources.live import Context
 from dra_lab.widgets.bar_values import CountsRow, DetailRow, FindingRow, MeterRow, NodeUseRow, SourceRow
+from dra_lab.widgets.fleet_rows import hardware_types
 from dra_lab.words.cluster_document import fabric
 
 
@@ -122,7 +123,7 @@ METERS = ("gpu", "nic")
 """The kinds of devices with a meter in the bar."""
 
 MOST_NODES = 64
-"""Nodes up to which the use of each travels to the browser."""
+"""Nodes up to which each has a row of its own; above, nodes of the same hardware type share one."""
 
 
 def meter_rows(cluster: Cluster, release: KubernetesRelease) -> tuple[MeterRow, ...]:
@@ -143,26 +144,31 @@ def meter_rows(cluster: Cluster, release: KubernetesRelease) -> tuple[MeterRow, 
 
 @once_per_snapshot
 def node_use_rows(cluster: Cluster, release: KubernetesRelease) -> tuple[NodeUseRow, ...]:
-    """Return how many GPUs and NICs are in use on each node; nothing for a large cluster, or one without claims."""
-    if len(cluster.node_names) > MOST_NODES or not cluster.claims_known:
+    """Return how many GPUs and NICs are in use on each node or hardware type; nothing without claims."""
+    if not cluster.claims_known:
         return ()
+    names = hardware_types(cluster) if len(cluster.node_names) > MOST_NODES else {}
     used: Counter[tuple[str, str]] = Counter()
     total: Counter[tuple[str, str]] = Counter()
+    nodes: dict[tuple[str, str], set[str]] = defaultdict(set)
     shapes: dict[tuple[str, str], set[Shape]] = defaultdict(set)
     known = catalogue(cluster)
     for item in all_devices(cluster):
         node, kind = item.slice.spec.node_name, kind_of(item)
         if node and kind in METERS:
-            total[node, kind] += 1
-            used[node, kind] += not is_free(cluster, item, release)
-            shapes[node, kind].add(known.shape(item))
+            key = names.get(node, node), kind
+            nodes[key].add(node)
+            shapes[key].add(known.shape(item))
+            total[key] += 1
+            used[key] += not is_free(cluster, item, release)
     return tuple(
         NodeUseRow(
-            node=node,
-            kind=KIND_PLURALS[kind],
-            used=used[node, kind],
+            node=key[0],
+            kind=KIND_PLURALS[key[1]],
+            used=used[key],
             total=count,
-            text=use_words(cluster, count - used[node, kind], count, shapes[node, kind]),
+            text=use_words(cluster, count - used[key], count, shapes[key]),
+            nodes=len(nodes[key]),
         )
-        for (node, kind), count in sorted(total.items())
+        for key, count in sorted(total.items(), key=lambda pair: (METERS.index(pair[0][1]), pair[0]))
     )

@@ -64,6 +64,7 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         )
         self.session.replay_delay = 1.0
         self.session.count_copies()
+        self.session.prepares_export = True
         register_displays(self.session)
         on_kernel_loop(self.session)
         self.bar = ClusterBar(self.session)

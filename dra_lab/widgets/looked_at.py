@@ -8,10 +8,14 @@ import traitlets
 from msgspec.structs import replace
 
 from dra_lab.session import Session
+from dra_lab.session.preparing import is_small
 from dra_lab.widgets import messages
 from dra_lab.widgets.following import Actions, FollowingWidget, latest_plan
-from dra_lab.widgets.plan_values import NodeRow, OutgoingRow, WhyNotRow
-from dra_lab.widgets.why_not_rows import node_asked_about, node_rows, outgoing_rows, why_not_row
+from dra_lab.widgets.plan_values import NodeRow, OutgoingRow, PinOffer, WhyNotRow
+from dra_lab.widgets.why_not_rows import node_asked_about, node_rows, outgoing_rows, pin_offer, why_not_row
+
+_REST = 1.0
+"""Seconds without an edit after which the export is simulated."""
 
 
 class LookedAt(FollowingWidget):
@@ -21,11 +25,14 @@ class LookedAt(FollowingWidget):
     nodes: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[NodeRow])
     outgoing: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[OutgoingRow])
 
+    pin_offer = traitlets.Dict().tag(sync=True, value=PinOffer)
+
     def _follow_look(self, session: Session) -> None:
         """Answer for the session's node and device from now on."""
         self._why_of: tuple[Any, ...] = ()
         self._when(session, self._soon(self._show_why_not), "look", "plan", "cluster")
         self._when(session, self._show_nodes, "plan", "cluster")
+        self._when(session, self._soon(self._simulate, _REST), "plan")
 
     def _show_why_not(self) -> None:
         if (session := self._session) is None or not session.is_prepared:
@@ -47,9 +54,17 @@ class LookedAt(FollowingWidget):
         if (session := self._session) is not None:
             self._tell(nodes=node_rows(session.cluster, latest_plan(session), session.drawing.node))
 
+    def _simulate(self) -> None:
+        """Find out what kube-scheduler does with the manifests; a large cluster waits until Export is opened."""
+        session = self._session
+        if session is not None and session.prepares_export and session.is_answered and is_small(session.cluster):
+            session.exporting.simulate()
+
     def _tell_outgoing(self, text: str) -> None:
         """Show what is said of the manifests."""
         if (session := self._session) is not None:
+            known = session.exporting if "exporting" in vars(session) and session.exporting.is_present else None
+            self._tell(pin_offer=pin_offer(known) if known is not None else {})
             self._tell(
                 outgoing=outgoing_rows(
                     session.answer if session.is_answered else None,
@@ -57,6 +72,7 @@ class LookedAt(FollowingWidget):
                     session.release,
                     session.manifest_findings,
                     searching=session.searching,
+                    simulation=known.plain.simulation if known is not None and known.plain is not None else None,
                 )
             )
 

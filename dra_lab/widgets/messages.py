@@ -135,6 +135,10 @@ class ShowExport(Message, frozen=True):
     """Show the Export sheet."""
 
 
+class ShowUse(Message, frozen=True):
+    """Count what is in use on each node or hardware type."""
+
+
 class CloseExport(Message, frozen=True):
     """Close the Export sheet."""
 

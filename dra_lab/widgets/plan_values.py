@@ -147,6 +147,14 @@ class OutgoingRow(Row, frozen=True):
     tone: Tone = "ok"
 
 
+class PinOffer(Row, frozen=True):
+    """Whether the pins are written, what kube-scheduler allocates with them, and their price; "" for no pins."""
+
+    text: str = ""
+    on: bool = False
+    tone: Tone = "ok"
+
+
 class NodeRow(Row, frozen=True):
     """One node, or the first of `nodes` identical ones, and how it serves the drawing."""
 

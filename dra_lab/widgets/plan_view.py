@@ -107,7 +107,7 @@ class PlanView(FleetMode, ExportSheet, CompareMode, LookedAt, LitWidget):
         self._follow_export(session)
         self._follow_compare(session)
         self._follow_look(session)
-        self._when(session, self._show_outgoing, "plan", "findings", "progress")
+        self._when(session, self._show_outgoing, "plan", "findings", "progress", "export")
         self._follow_light(session)
         self._follow_fleet(session)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
@@ -13,7 +14,7 @@ from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.why.why_not import why_not
 from dra_lab.widgets.answer_rows import node_labels
 from dra_lab.widgets.device_rows import fleet
-from dra_lab.widgets.plan_values import BarRow, BarsRow, NodeRow, OutgoingRow, WhyNotRow
+from dra_lab.widgets.plan_values import BarRow, BarsRow, NodeRow, OutgoingRow, PinOffer, Tone, WhyNotRow
 from dra_lab.words.asked import nouns
 from dra_lab.words.verdict import scheduler_sentences
 from dra_lab.words.why_not import (
@@ -25,6 +26,10 @@ from dra_lab.words.why_not import (
     reason_lines,
     why_not_title,
 )
+
+if TYPE_CHECKING:
+    from dra_lab.exports.simulation import Simulation
+    from dra_lab.session.exporting import Exporting
 
 MOST_NODES = 500
 """Nodes or classes of identical nodes that travel to the browser."""
@@ -83,7 +88,13 @@ def node_rows(cluster: Cluster, plan: Plan | None, pinned: str = "") -> tuple[No
 
 
 def outgoing_rows(
-    plan: Plan | None, text: str, release: KubernetesRelease, findings: Sequence[Finding], *, searching: bool
+    plan: Plan | None,
+    text: str,
+    release: KubernetesRelease,
+    findings: Sequence[Finding],
+    *,
+    searching: bool,
+    simulation: Simulation | None = None,
 ) -> tuple[OutgoingRow, ...]:
     """Return what is exported: kind and lines, for which release it is valid, what kube-scheduler does with it.
 
@@ -93,6 +104,7 @@ def outgoing_rows(
         release: The target release.
         findings: What was found of the manifests.
         searching: Whether the manifest is still being tried.
+        simulation: What the Export sheet knows of the nodes that kube-scheduler may choose, None if it does not.
     """
     kinds = [line.removeprefix("kind: ") for line in text.splitlines() if line.startswith("kind: ")]
     if not kinds:
@@ -103,13 +115,28 @@ def outgoing_rows(
     head += f", valid for Kubernetes {release.version}" if valid else f", not valid for Kubernetes {release.version}"
     rows = [OutgoingRow(text=head, tone="ok" if valid else "error")]
     if plan is not None and plan.fits:
-        rows.append(_simulated(plan, searching=searching))
+        rows.append(_outcome(simulation) if simulation is not None else _simulated(plan, searching=searching))
     elif plan is not None and plan.status is PlanStatus.INFEASIBLE:
         rows.append(OutgoingRow(text="No node can serve this claim now, so its pods would wait.", tone="warn"))
     rows += [
         OutgoingRow(text=f.message, tone="error" if f.severity is Severity.ERROR else "warn") for f in findings[:2]
     ]
     return tuple(rows)
+
+
+def pin_offer(exporting: Exporting) -> PinOffer:
+    """Return the pins of an export, if they change what kube-scheduler allocates."""
+    made = exporting.pinned if exporting.is_present else None
+    if made is None or made.tightened is None or not made.tightened.pins:
+        return PinOffer()
+    price = f" Price: {made.tightened.price}." if made.tightened.price else ""
+    found = _outcome(made.simulation)
+    return PinOffer(text=f"{found.text}{price}", on=exporting.pins, tone=found.tone)
+
+
+def _outcome(simulation: Simulation) -> OutgoingRow:
+    tones: dict[bool | None, Tone] = {True: "ok", False: "warn", None: "plain"}
+    return OutgoingRow(text=simulation.sentence, tone=tones[simulation.achieves])
 
 
 def _simulated(plan: Plan, *, searching: bool) -> OutgoingRow:

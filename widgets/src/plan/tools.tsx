@@ -1,4 +1,4 @@
-// Copy and Export…, at the end of the tab bar.
+// Copy and Keep, at the end of the tab bar; Export… too where no bar stands above.
 import { useEffect, useRef, useState } from "react";
 import { copyText } from "../view/copy";
 import { Icon } from "../view/icon";
@@ -10,7 +10,7 @@ const DONE = 2000;
 const MOST_KEPT = 12;
 
 /** The buttons; `select` marks the text on the screen where the clipboard is barred. */
-export function Tools({ select }: { select(): void }) {
+export function Tools({ select, hasBar }: { select(): void; hasBar: boolean }) {
   const channel = useChannel();
   const [yaml, kept] = [useTrait("yaml"), useTrait("kept")];
   const isFull = kept >= MOST_KEPT;
@@ -41,10 +41,12 @@ export function Tools({ select }: { select(): void }) {
         <Icon name="pin" />
         {kept > 0 ? `Keep (${kept})` : "Keep"}
       </button>
-      <button type="button" className="dra-button" onClick={() => channel.send({ type: "show-export" })}>
-        <Icon name="folder" />
-        Export…
-      </button>
+      {!hasBar && (
+        <button type="button" className="dra-button" onClick={() => channel.send({ type: "show-export" })}>
+          <Icon name="folder" />
+          Export…
+        </button>
+      )}
     </div>
   );
 }
