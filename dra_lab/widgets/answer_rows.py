@@ -25,9 +25,10 @@ from dra_lab.widgets.plan_values import (
 from dra_lab.widgets.selector_words import without_text
 from dra_lab.words.asked import asked_sentence
 from dra_lab.words.facts import goal_figure, goal_words, search_end
+from dra_lab.words.glossary import GLOSSARY
 from dra_lab.words.plan_document import headline
 from dra_lab.words.reason_words import no_help_lines
-from dra_lab.words.verdict import GLOSSARY, fixes, goal_title, scheduler_sentences, tiles
+from dra_lab.words.verdict import fixes, goal_title, scheduler_sentences, tiles
 
 _STATES: dict[PlanStatus, State] = {
     PlanStatus.OPTIMAL: "fits",

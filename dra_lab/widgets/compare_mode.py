@@ -28,6 +28,7 @@ from dra_lab.words.comparison import (
 )
 from dra_lab.words.document import as_markdown
 from dra_lab.words.facts import KINDS
+from dra_lab.words.glossary import GLOSSARY
 
 MODE = "compare"
 _SHOWN_KINDS = ("gpu", "nic")
@@ -93,6 +94,7 @@ def compare_row(session: Session) -> CompareRow:
             key=row.key,
             label=row.label,
             differs=row.differs,
+            meaning=GLOSSARY[row.key],
             cells=tuple(CompareCell(text=cell.text, best=cell.best) for cell in row.cells),
         )
         for row in comparison_rows(plans)

@@ -13,12 +13,13 @@ class CompareCell(Row, frozen=True):
 
 
 class CompareLine(Row, frozen=True):
-    """One row of the comparison: a cell per plan."""
+    """One row of the comparison: a cell per plan; `meaning` says what it counts."""
 
     key: str
     label: str
     cells: tuple[CompareCell, ...]
     differs: bool = False
+    meaning: str = ""
 
 
 class ChipRow(Row, frozen=True):

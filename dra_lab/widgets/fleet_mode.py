@@ -23,7 +23,6 @@ from dra_lab.widgets.fleet_mode_values import (
     BarTable,
     CardRow,
     FleetAnswerRow,
-    FleetTileRow,
     LayerRow,
     PodsRow,
     ScenarioTable,
@@ -33,7 +32,7 @@ from dra_lab.widgets.fleet_mode_values import (
 from dra_lab.widgets.fleet_rows import FEW_NODES, Bars, free_lines, scenario_columns, scenario_row
 from dra_lab.widgets.fleet_values import HeatMap
 from dra_lab.widgets.following import FollowingWidget
-from dra_lab.widgets.plan_values import BarsRow, State
+from dra_lab.widgets.plan_values import BarsRow, State, TileRow, Tone
 from dra_lab.widgets.why_not_rows import bar_rows
 from dra_lab.words.fleet_verdict import (
     asked_words,
@@ -44,6 +43,7 @@ from dra_lab.words.fleet_verdict import (
     stranded_words,
     verdict_words,
 )
+from dra_lab.words.glossary import GLOSSARY
 
 MOST_NAMES = 300
 """Nodes up to which fields offer their names."""
@@ -344,20 +344,22 @@ def _state(answer: FleetAnswer) -> State:
     return "fits" if answer.figures["placed"].value == answer.figures["wanted"].value else "misfit"
 
 
-def _tiles(answer: FleetAnswer) -> tuple[FleetTileRow, ...]:
+def _tiles(answer: FleetAnswer) -> tuple[TileRow, ...]:
     placed, wanted = answer.figures["placed"].value, answer.figures["wanted"].value
-    tone = "ok" if placed == wanted else "warn"
-    tiles = [FleetTileRow(value=f"{placed:,} of {wanted:,}", caption="pods placed", tone=tone)]  # type: ignore[arg-type]
+    tone: Tone = "ok" if placed == wanted else "warn"
+    tiles = [_tile(f"{placed:,} of {wanted:,}", "pods placed", "Pods placed", "placed", tone)]
     for room in answer.rooms[:2]:
-        title = "So many more pods of this workload fit after the plan, each workload by itself."
         head, comma, proof = more_words(room).partition(" more")
         name = f" {room.workload}" if len(answer.rooms) > 1 else ""
-        tiles.append(FleetTileRow(value=f"{head}{name}", caption=f"more fit{proof}" if comma else "", title=title))
+        tiles.append(_tile(f"{head}{name}", f"more fit{proof}" if comma else "", "More pods that fit", "more"))
     for value, caption in stranded_words(answer.stranded)[:2] if answer.stranded is not None else ():
-        title = "These devices are free, but no more pod of these workloads can use them with all its links."
-        is_some = not value.startswith("0 ")
-        tiles.append(FleetTileRow(value=value, caption=caption, tone="warn" if is_some else "plain", title=title))
+        tones: Tone = "plain" if value.startswith("0 ") else "warn"
+        tiles.append(_tile(value, caption, "Stranded devices", "stranded", tones))
     return tuple(tiles)
+
+
+def _tile(value: str, caption: str, title: str, figure: str, tone: Tone = "plain") -> TileRow:
+    return TileRow(value=value, caption=caption, tone=tone, title=title, lines=(GLOSSARY[figure],))
 
 
 def _workload_rows(session: Session) -> tuple[WorkloadRow, ...]:

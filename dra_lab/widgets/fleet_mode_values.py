@@ -5,16 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from dra_lab.widgets.canvas_values import Row
-from dra_lab.widgets.plan_values import BarsRow, State, Tone
-
-
-class FleetTileRow(Row, frozen=True):
-    """One number of the answer with its caption; `title` explains it."""
-
-    value: str
-    caption: str
-    tone: Tone = "plain"
-    title: str = ""
+from dra_lab.widgets.plan_values import BarsRow, State, TileRow
 
 
 class FleetAnswerRow(Row, frozen=True):
@@ -28,7 +19,7 @@ class FleetAnswerRow(Row, frozen=True):
     asked: str = ""
     verdict: str = ""
     proof: str = ""
-    tiles: tuple[FleetTileRow, ...] = ()
+    tiles: tuple[TileRow, ...] = ()
     stale: bool = False
     working: str = ""
     gap: tuple[int, int] = (0, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dra_lab.widgets.canvas_values import Row
+from dra_lab.widgets.plan_values import TileRow
 
 
 class TraceHead(Row, frozen=True):
@@ -10,7 +11,7 @@ class TraceHead(Row, frozen=True):
 
     `goals` are the values of the goals at the end; `error` says why there is no search. `working` says how far a search
     is that still runs; the other fields are then of the one before. `recorded` is the number of steps of a search of
-    which not all are recorded, 0 if all are.
+    which not all are recorded, 0 if all are. `counters` explain the numbers of devices tried, rejected and given back.
     """
 
     node: str = ""
@@ -21,6 +22,7 @@ class TraceHead(Row, frozen=True):
     error: str = ""
     working: str = ""
     recorded: int = 0
+    counters: tuple[TileRow, ...] = ()
 
 
 class TraceRow(Row, frozen=True):

@@ -11,8 +11,10 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.model.trace import Step, StepKind, Trace, Window
 from dra_lab.pictures.letters import letters
+from dra_lab.widgets.plan_values import TileRow
 from dra_lab.widgets.trace_values import Prediction, TraceHead, TraceNow, TraceRow
 from dra_lab.words.facts import counted, goal_words, telling
+from dra_lab.words.glossary import GLOSSARY
 from dra_lab.words.trace_notes import Places
 from dra_lab.words.trace_words import (
     devices_words,
@@ -23,6 +25,9 @@ from dra_lab.words.trace_words import (
     step_sentence,
     why_words,
 )
+
+COUNTERS = {"tried": "devices tried", "rejected": "rejected", "given back": "given back"}
+"""The numbers beside the step, in their order, with their captions."""
 
 MOST_ROWS = 150
 """Rows up to the present step that are sent; earlier ones are counted."""
@@ -68,7 +73,18 @@ class TraceWalk:
         recorded = 0 if trace.is_whole else trace.recorded
         title += f". Shown: the first {recorded:,} steps, and the end" if recorded else ""
         end = end_sentence(trace)
-        return TraceHead(node=trace.node, title=title, total=self.total, end=end, goals=goals, recorded=recorded)
+        return TraceHead(
+            node=trace.node,
+            title=title,
+            total=self.total,
+            end=end,
+            goals=goals,
+            recorded=recorded,
+            counters=tuple(
+                TileRow(value="", caption=caption, title=f"Devices {name}", lines=(GLOSSARY[name],))
+                for name, caption in COUNTERS.items()
+            ),
+        )
 
     def now(self) -> TraceNow:
         """Return the present step with the rows up to it."""

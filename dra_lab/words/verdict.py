@@ -30,6 +30,7 @@ from dra_lab.words.facts import (
     sentence,
     telling,
 )
+from dra_lab.words.glossary import GLOSSARY
 
 Tone = Literal["plain", "ok", "warn", "error"]
 
@@ -42,26 +43,6 @@ class Tile(Struct, frozen=True):
     tone: Tone = "plain"
     title: str = ""
     lines: tuple[str, ...] = ()
-
-
-GLOSSARY: Mapping[str, str] = {
-    "unpaired": "How many of the GPUs have a NIC of their own on the same PCIe root, so that their traffic does not "
-    "cross the processor. Each NIC counts for one GPU.",
-    "numa": "How many NUMA nodes the allocated devices are on. Traffic between NUMA nodes crosses the link between "
-    "the processors.",
-    "roots": "How many PCIe roots the allocated GPUs and NICs are on.",
-    "alternatives": "How far down its list of alternatives the claim is served. 0 is the first choice everywhere.",
-    "preferences": "How many of the preferred links the allocation does not keep.",
-    "damage": "How many copies of this claim fewer fit on the node once this plan is allocated there.",
-    "proof": "Whether a better allocation can exist. The planner proves each goal with those above it kept.",
-    "copies": "How many pods with this claim can start together as the cluster is now, on all nodes. Links that must "
-    "hold are kept in each of them, preferred ones may be broken.",
-    "manifest": "What kube-scheduler allocates on the best node with the YAML that you export. It takes the first "
-    "devices that pass, and looks for nothing better.",
-    "plain": "What kube-scheduler allocates on the best node if the claim asks for the same devices without any link.",
-    "most": "How much of the claim the nearest node can serve, and how much it asks for.",
-}
-"""What every figure of a verdict counts and where it comes from."""
 
 
 # ---------------------------------------------------------------- kube-scheduler

@@ -100,7 +100,7 @@ _SCRIPT = r"""
 """
 
 
-def illegible(page: Page, selector: str, *, figures: str = ".dra-figure b", least: float = 11) -> list[str]:
+def illegible(page: Page, selector: str, *, figures: str = ".dra-tile-figure b", least: float = 11) -> list[str]:
     """Return a line for each text inside `selector` that is cut, lies over another one, or is too small.
 
     Args:

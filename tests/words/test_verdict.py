@@ -12,7 +12,8 @@ from dra_lab.model.sketch import ClaimSketch, How
 from dra_lab.planner import make_plan
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
-from dra_lab.words.verdict import GLOSSARY, cause, fixes, scheduler_sentences, tiles
+from dra_lab.words.glossary import GLOSSARY
+from dra_lab.words.verdict import cause, fixes, scheduler_sentences, tiles
 
 
 @pytest.fixture(scope="module")

@@ -97,6 +97,9 @@ test("a search that runs says how far it is, and Stop ends it", () => {
 });
 
 test("after the last recorded step the numbers are lower bounds", () => {
-  const { el } = pane({ trace: { ...TRACE.trace, recorded: 3 }, trace_now: { ...TRACE.trace_now, tried: 1200 } });
-  expect(el.querySelector(".dra-trace-tile dd")?.textContent).toBe("1,200+");
+  const { el } = pane({
+    trace: { ...TRACE.trace, recorded: 3, counters: [{ value: "", caption: "devices tried" }] },
+    trace_now: { ...TRACE.trace_now, tried: 1200 },
+  });
+  expect(el.querySelector(".dra-tile-figure b")?.textContent).toBe("1,200+");
 });

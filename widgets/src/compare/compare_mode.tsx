@@ -2,6 +2,7 @@
 import { useId, useState } from "react";
 import type { ComparedPlan, CompareLine, CompareRow } from "../generated/models";
 import { useChannel, useTrait } from "../plan/model";
+import { Term } from "../view/figure";
 import { Icon } from "../view/icon";
 import { keyed } from "../view/keyed";
 import { PaneProblem } from "../view/pane_problem";
@@ -122,7 +123,7 @@ function Columns({ row, plans }: { row: CompareRow; plans: readonly ComparedPlan
                   <span className="dra-differs" aria-hidden="true">
                     {line.differs ? "≠" : ""}
                   </span>
-                  {line.label}
+                  {line.meaning ? <Term title={line.label} text={line.meaning} /> : line.label}
                   {line.differs && <span className="dra-sr"> (differs)</span>}
                 </th>
                 <Cells line={line} plans={plans} shown={shown} panel={id} onDiff={setShown} />

@@ -1,6 +1,7 @@
 // What is asked of the fleet, the verdict with its proof, and the numbers.
 import { useEffect, useState } from "react";
 import { useChannel, useTrait } from "../plan/model";
+import { Figure } from "../view/figure";
 import { Icon, type IconName } from "../view/icon";
 
 const SIGNS: Readonly<Record<string, readonly [IconName, string]>> = {
@@ -35,9 +36,8 @@ export function Verdict() {
       </div>
       <ul className="dra-fleet-tiles" aria-label="Numbers">
         {tiles.map((tile) => (
-          <li key={`${tile.caption} ${tile.value}`} data-tone={tile.tone ?? "plain"} title={tile.title || undefined}>
-            <b>{tile.value}</b>
-            <span>{tile.caption}</span>
+          <li key={`${tile.caption} ${tile.value}`}>
+            <Figure row={tile} />
           </li>
         ))}
       </ul>

@@ -151,6 +151,7 @@ export interface CompareLine {
   label: string;
   cells: readonly CompareCell[];
   differs?: boolean;
+  meaning?: string;
 }
 
 export interface CompareRow {
@@ -339,7 +340,7 @@ export interface FleetAnswerRow {
   asked?: string;
   verdict?: string;
   proof?: string;
-  tiles?: readonly FleetTileRow[];
+  tiles?: readonly TileRow[];
   stale?: boolean;
   working?: string;
   gap?: [number, number];
@@ -357,13 +358,6 @@ export interface FleetItem {
   pinned?: boolean;
   detail?: string;
   word?: string;
-}
-
-export interface FleetTileRow {
-  value: string;
-  caption: string;
-  tone?: "error" | "ok" | "plain" | "warn";
-  title?: string;
 }
 
 export interface FollowRow {
@@ -649,6 +643,7 @@ export interface TraceHead {
   error?: string;
   working?: string;
   recorded?: number;
+  counters?: readonly TileRow[];
 }
 
 export interface TraceNow {

@@ -1,6 +1,7 @@
 // The verdict: the drawing read back, the answer, what kube-scheduler does, up to four figures, and what would help.
 import { type KeyboardEvent, type RefObject, useEffect, useRef } from "react";
-import type { AnswerRow, FixCard, TileRow } from "../generated/models";
+import type { AnswerRow, FixCard } from "../generated/models";
+import { Figure } from "../view/figure";
 import { Icon, type IconName } from "../view/icon";
 import { keyed } from "../view/keyed";
 import { usePopover } from "../view/use_popover";
@@ -80,7 +81,7 @@ export function Verdict() {
       </div>
       <div className="dra-tiles">
         {keyed(tiles, (row) => row.caption).map(([key, row]) => (
-          <Tile key={key} row={row} />
+          <Figure key={key} row={row} />
         ))}
       </div>
     </section>
@@ -167,38 +168,6 @@ function Tried({ text }: { text: string }) {
             <li key={key}>{change}</li>
           ))}
         </ul>
-      </div>
-    </>
-  );
-}
-
-/** One figure; a click explains it. */
-function Tile({ row }: { row: TileRow }) {
-  const close = useRef<HTMLButtonElement>(null);
-  const over = usePopover({ first: () => close.current });
-  return (
-    <>
-      <button
-        {...over.button}
-        className="dra-tile-figure"
-        data-tone={row.tone ?? "plain"}
-        data-key={`tile ${row.caption}`}
-        title={`What is this? ${row.title}`}
-      >
-        <b>{row.value}</b>
-        <span>{row.caption}</span>
-      </button>
-      <div {...over.panel} role="dialog" className="dra-popover dra-explained" aria-label={row.title}>
-        <h3>{row.title}</h3>
-        <p className="dra-explained-figure">
-          <b>{row.value}</b> {row.caption}
-        </p>
-        {keyed(row.lines ?? []).map(([key, line]) => (
-          <p key={key}>{line}</p>
-        ))}
-        <button ref={close} type="button" className="dra-button" onClick={over.close}>
-          Close
-        </button>
       </div>
     </>
   );

@@ -2,6 +2,7 @@
 import { type KeyboardEvent, useEffect, useId, useState } from "react";
 import { FleetStrip } from "../hardware/fleet";
 import { useChannel, useTrait } from "../hardware/model";
+import { Figure } from "../view/figure";
 import { PaneProblem } from "../view/pane_problem";
 import { PredictCard } from "./predict_card";
 import { StepControls } from "./step_controls";
@@ -114,26 +115,14 @@ function keys({ step, total, isPredicting, go, play, predict }: Steps): Record<s
 }
 
 function Tiles() {
-  const [now, { recorded = 0 }] = [useTrait("trace_now"), useTrait("trace")];
+  const [now, { recorded = 0, counters = [] }] = [useTrait("trace_now"), useTrait("trace")];
   const more = recorded > 0 && (now.step ?? 0) > recorded ? "+" : "";
+  const values = [now.tried, now.rejected, now.givenBack];
   return (
-    <dl className="dra-trace-tiles">
-      <Tile value={now.tried ?? 0} more={more} label="devices tried" />
-      <Tile value={now.rejected ?? 0} more={more} label="rejected" />
-      <Tile value={now.givenBack ?? 0} more={more} label="given back" />
-    </dl>
-  );
-}
-
-/** A number; `more` says that there are more than that. */
-function Tile({ value, more, label }: { value: number; more: string; label: string }) {
-  return (
-    <div className="dra-trace-tile">
-      <dd>
-        {value.toLocaleString("en")}
-        {more}
-      </dd>
-      <dt>{label}</dt>
+    <div className="dra-trace-tiles">
+      {counters.map((row, at) => (
+        <Figure key={row.caption} row={{ ...row, value: `${(values[at] ?? 0).toLocaleString("en")}${more}` }} />
+      ))}
     </div>
   );
 }
