@@ -42,11 +42,11 @@ def _of_container(container: Any, name: str, origin: Origin, classes: frozenset[
         if known is None:
             continue
         twice = known.device_class in classes
-        message = f"container {name} still asks for {resource}: {amount}, beside the devices of its claim"
+        message = f"container {name} still requests {resource}: {amount}, in addition to the devices of its claim"
         message += f": {known.device_class} twice, once from a device plugin" if twice else ""
         advice = (
-            "Take the resource out where the claim takes its place; dra-lab migrate CLUSTER FILE --dir DIR writes "
-            "the claim from what the workload asks, and takes it out."
+            "Remove the resource if the claim replaces it. dra-lab migrate CLUSTER FILE --dir DIR writes the "
+            "claim for what the workload requests and removes the resource."
         )
         severity = Severity.WARNING if twice else Severity.NOTE
         yield Finding(

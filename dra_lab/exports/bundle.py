@@ -115,8 +115,8 @@ def make_bundle(
     workload = wanted.workload
     if workload is not None and workload.namespace and target.namespace not in ("", workload.namespace):
         raise InputError(
-            f"{workload.name} is in the namespace {workload.namespace!r} and the claim is wanted in "
-            f"{target.namespace!r}, where its pods cannot use it; leave the claim's out, or change the workload"
+            f"{workload.name} is in the namespace {workload.namespace!r} and the claim in {target.namespace!r}, so "
+            "its pods cannot use it; leave the claim's namespace out, or change the workload's"
         )
     if workload is not None and not target.namespace:
         target = Target(target.release, target.api_version, target.kind, workload.namespace)

@@ -67,7 +67,7 @@ def replace_text(path: Path, old: str, new: str) -> None:
     try:
         data = path.read_bytes()
         if as_utf8(data).decode("utf-8", "replace") != old:
-            raise ExportError(f"{str(path)!r} was changed meanwhile; nothing is written, run it again")
+            raise ExportError(f"{str(path)!r} changed in the meantime, so nothing is written; run the command again")
         mark = next((mark for mark in _MARKS if data.startswith(mark)), b"")
         target = path.resolve()
         if not os.access(target, os.W_OK):
@@ -121,8 +121,8 @@ def _plan(folder: Path, texts: Mapping[str, str], record: Mapping[str, Any], *, 
         names = ", ".join(str(folder / name) for name in foreign)
         verb = "were" if len(foreign) > 1 else "was"
         raise ExportError(
-            f"{names} {verb} changed by somebody, or not written by dra-lab; "
-            "nothing is written. Move it away, choose another folder, or allow it to be overwritten (--overwrite)"
+            f"{names} {verb} edited or not written by dra-lab, so nothing is written. Move it away, choose another "
+            "folder, or use --overwrite"
         )
     stale = tuple(
         name
@@ -159,7 +159,7 @@ def _carry_out(folder: Path, step: _Step) -> None:
 
 def _stage(path: Path, text: str, staged: dict[str, Path]) -> str:
     if path.is_dir():
-        raise IsADirectoryError(21, "there is a folder of this name", str(path))
+        raise IsADirectoryError(21, "a folder has this name", str(path))
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}{_MARK}", suffix=".tmp")
     staged[name] = path
     with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape", newline="\n") as file:

@@ -59,7 +59,7 @@ def make_fleet_bundle(
         made = []
         for drawn, name in zip(parts, _claim_names(workload), strict=True):
             if used.one(name) != name:
-                raise InputError(f"two claims would be called {name!r}; give the workloads other names")
+                raise InputError(f"two claims would have the name {name!r}; give the workloads other names")
             made.append(manifest_files(drawn, cluster, target, example_kind="none", name=name, notes=notes))
             texts |= _files(made[-1], name)
             findings += made[-1].findings
@@ -68,7 +68,7 @@ def make_fleet_bundle(
             claims = [files.claim for files in made]
             name, more, replicas = object_name(workload.name), claims[1:], workload.replicas
             if shown_names.one(name) != name:
-                raise InputError(f"two examples would be called {name!r}; give the workloads other names")
+                raise InputError(f"two examples would have the name {name!r}; give the workloads other names")
             shown = example(claims[0], wanted.example, affinity, more=more, replicas=replicas, name=name)
             texts[f"{wanted.example}-{name}.yaml"] = dump_yaml(shown)
     texts[KUSTOMIZATION] = kustomization(list(texts))
@@ -89,7 +89,7 @@ def _of_one(
 ) -> Bundle:
     """Return the export of one workload, for which a person's own object is patched."""
     if len(plan.workloads) != 1:
-        raise InputError("a workload's file is patched for one workload; leave it out, or export them one by one")
+        raise InputError("dra-lab can patch the file of one workload only; leave it out, or export each workload alone")
     sketch = pod_drawing(plan.workloads[0].name, plan.workloads[0].claims)
     guard = guarded[0] if guarded else None
     made = make_bundle(sketch, cluster, target, wanted, loop=loop, tightened=tightened, guarded=guard)
@@ -113,7 +113,7 @@ def _unplaced(plan: FleetPlan) -> Iterator[Finding]:
         left = workload.replicas - plan.placed[workload.name]
         if left:
             message = f"{left} of {workload.replicas} replicas have no place in the plan"
-            yield Finding("replicas-unplaced", Severity.WARNING, workload.name, message, "Ask for fewer replicas.")
+            yield Finding("replicas-unplaced", Severity.WARNING, workload.name, message, "Plan fewer replicas.")
 
 
 def _claim_names(workload: Workload) -> tuple[str, ...]:

@@ -55,7 +55,7 @@ def close_loop(
     """
     pods, expected = _expected(cluster, plan, release, exported, parts)
     if not any(replica.planned for replica in expected):
-        return Loop(0, 0, not_run="nothing is planned")
+        return Loop(0, 0, not_run="there is no plan")
     arrivals = Arrivals(cluster, pods, release, affinity=affinity, seconds=time_limit, cancel=cancel)
     return run_loop(arrivals, expected, seeds=seeds)
 

@@ -86,13 +86,19 @@ class Loop(Struct, frozen=True):
     def sentence(self) -> str:
         """Return the result in one sentence."""
         if not self.runs:
-            return f"Not run on kube-scheduler's first fit: {self.not_run}."
+            return f"kube-scheduler's first fit was not simulated: {self.not_run}."
         first = f"{self.kept} of {self.wanted} as planned"
         if self.placed < self.pods and self.placed != self.kept:
             first += f", {self.placed} of {self.pods} placed"
         more = [f"replica {miss.number + 1} of {miss.workload} {miss.why}" for miss in self.misses[:3]]
         more += [f"{len(self.misses) - 3} more"] if len(self.misses) > 3 else []
-        rest = f"; not run: {self.not_run}" if self.not_run else "; not every order was run" if self.undecided else ""
+        rest = (
+            f"; not simulated: {self.not_run}"
+            if self.not_run
+            else "; not every order was simulated"
+            if self.undecided
+            else ""
+        )
         source = "" if self.recorded else "; from documentation, not recorded"
         return f"{first}{': ' if more else ''}{'; '.join(more)} ({self.runs}{rest}{source})."
 
@@ -100,7 +106,7 @@ class Loop(Struct, frozen=True):
     def findings(self) -> tuple[Finding, ...]:
         """Return the result as a Finding: a note where the manifests do what was planned, else a warning."""
         severity = Severity.NOTE if self.as_planned and not self.undecided else Severity.WARNING
-        advice = "" if self.as_planned or not self.misses else "Export with --pin, or take another order of goals."
+        advice = "" if self.as_planned or not self.misses else "Export with --pin, or use another order of goals."
         return (Finding("loop", severity, "kube-scheduler", self.sentence.rstrip("."), advice),)
 
     def as_json(self) -> dict[str, Any]:

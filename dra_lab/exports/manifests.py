@@ -199,7 +199,7 @@ def _header(
     for link in sketch.links:
         word = "must be" if link.must else "should be"
         rows.append(f"  {' + '.join(link.requests)}: {word} {link.how.value} at {link.where}")
-    rows += [f"  Not told to kube-scheduler: link {f.subject}" for f in compiled.findings if f.rule in _UNTOLD]
+    rows += [f"  Not in this manifest: link {f.subject}" for f in compiled.findings if f.rule in _UNTOLD]
     if target.kind == "claim":
         rows.append("  Shared: every pod that names this claim gets the same devices, on one node.")
     rows += notes
@@ -209,6 +209,6 @@ def _header(
 def _name_findings(name: str) -> tuple[Finding, ...]:
     if object_name(name) == name:
         return ()
-    message = f"this name cannot be an object's; the manifests say {object_name(name)!r}"
+    message = f"an object cannot have this name, so the manifests use {object_name(name)!r}"
     advice = "Use lower-case letters, digits and '-', at most 63."
     return (Finding("name-changed", Severity.NOTE, name, message, advice),)

@@ -37,14 +37,14 @@ def measure_files(cluster: Cluster, plan: Plan, target: Target) -> Mapping[str, 
     """
     sketch = plan.sketch
     if not plan.fits or not sketch.links:
-        raise InputError("there is no link to measure: draw one, and wait for a plan that fits")
+        raise InputError("there is no link to measure; draw one, and wait for a plan that fits")
     places = localities(cluster, plan.node)
     kinds = [places[placement.device].kind for placement in plan.placements]
     gpus, nics = kinds.count("gpu"), kinds.count("nic")
     if not nics and gpus < 2:
-        raise InputError("nothing to measure: the claim needs a NIC, or two GPUs")
+        raise InputError("there is nothing to measure; the claim needs a NIC or two GPUs")
     if nics and len(plan.fitting_nodes) < 2:
-        raise InputError("ib_write_bw needs two nodes: this claim fits on one")
+        raise InputError("ib_write_bw needs two nodes, but this claim fits on one")
     target = replace(target, kind="template")
     texts: dict[str, str] = {}
     for suffix, drawn in (("with-link", sketch), ("without-link", replace(sketch, links=()))):

@@ -10,7 +10,7 @@ from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.plan import Plan
 from dra_lab.words.plan_outcome import DOES_NOT_FIT, FITS, STOPPED, plan_outcome
 
-_NOT_EVERY = "no order of arrival was found that serves a replica worse, but not every order was run"
+_NOT_EVERY = "dra-lab found no order of arrival that serves a replica worse, but did not try every order"
 
 
 def export_answer(plan: Plan | FleetPlan | None, loop: Loop | None) -> dict[str, Any]:

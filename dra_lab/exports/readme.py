@@ -57,7 +57,7 @@ def fleet_readme(
 def _files(files: Sequence[str]) -> Iterator[str]:
     yield "## Files"
     yield "\n".join(f"- `{printable(name).replace('`', '')}`" for name in files)
-    yield "`plan.json` holds what was planned and run, and the digest of each file."
+    yield "`plan.json` contains the plan, the result of the simulation, and the digest of each file."
 
 
 def _answer(cluster: Cluster, plan: Plan | None, loop: Loop | None) -> Iterator[str]:
@@ -74,7 +74,7 @@ def _simulated(plan: Plan | FleetPlan | None, loop: Loop | None) -> Iterator[str
     found = simulation_of(plan, loop)
     yield marked_up(f"{found.sentence} {found.detail}".rstrip())
     if loop is not None:
-        yield f"Run on a copy of kube-scheduler's first fit: {marked_up(loop.sentence)}"
+        yield f"Simulated with a copy of kube-scheduler's first fit: {marked_up(loop.sentence)}"
 
 
 def _pins(tightened: Tightened | None) -> Iterator[str]:
@@ -83,7 +83,7 @@ def _pins(tightened: Tightened | None) -> Iterator[str]:
     yield "## Pins"
     if not tightened.pins:
         plain = "None: kube-scheduler allocates the plan without any."
-        yield plain if tightened.loop.as_planned else "None: no pins were found that help every replica."
+        yield plain if tightened.loop.as_planned else "None: dra-lab found no pins that help every replica."
         return
     pins = (f"{pin.text}: {pin.reason}. Price: {pin.price}." for pin in tightened.pins)
     yield as_markdown([Lines("", [*pins])])
@@ -95,6 +95,6 @@ def _use(sketches: Sequence[ClaimSketch], target: Target) -> Iterator[str]:
     yield f"For Kubernetes {target.release}, resource.k8s.io/{target.api_version}. {kind}: {MEANING[target.kind]}."
     namespace = f" -n {target.namespace}" if target.namespace else ""
     yield f"    kubectl apply -k .{namespace}"
-    yield "The spec of a claim or template cannot be changed once it is there: delete and create it, or rename it."
+    yield "The spec of an existing claim or template cannot be changed. Delete and create it again, or rename it."
     if any(ask.admin_access for sketch in sketches for request in sketch.requests for ask in asks(request)):
         yield f"    kubectl label namespace {target.namespace or 'NAMESPACE'} {ADMIN_LABEL}=true"

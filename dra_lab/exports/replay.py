@@ -176,8 +176,8 @@ def unallocated(
     message = "kube-scheduler finds no devices for this pod on any node, although an allocation exists"
     advice = "Select the planned devices by their attributes."
     if not release.matches_lists and any(_is_over_lists(link, cluster) for one in sketches for link in one.links):
-        message += f": its links are over lists, and kube-scheduler of {release.version} compares no lists"
-        advice = "Link at an attribute that is no list, or select the planned devices by their attributes."
+        message += f", because its links compare lists, and kube-scheduler {release.version} does not compare lists"
+        advice = "Link by an attribute that is not a list, or select the planned devices by their attributes."
     yield Finding(NOT_ALLOCATED, Severity.ERROR, subject, message, advice)
 
 
@@ -221,25 +221,26 @@ def _lasts(verdict: Verdict) -> bool:
 
 
 def _judged(verdict: Verdict, nodes: tuple[str, ...], release: KubernetesRelease) -> Iterator[Finding]:
-    where = nodes[0] if len(nodes) == 1 else f"{nodes[0]} and {len(nodes) - 1} equal nodes"
+    where = nodes[0] if len(nodes) == 1 else f"{nodes[0]} and {len(nodes) - 1} identical nodes"
     aborts = release.version not in ("1.34", "1.35")
     scope = "kube-scheduler would give up the pod, on every node" if aborts else "kube-scheduler would skip the node"
     advice = (
-        "Make preferred pairs fewer or must-links, draw the scarcer kind first, or keep the pod off by node affinity."
+        "Remove preferred pairs or make them musts, draw the scarcer kind first, or exclude the node with "
+        "node affinity."
     )
     if verdict.status is FirstFitStatus.ERROR:
         message = f"kube-scheduler would give up the pod, on every node: {verdict.message}"
         yield Finding("manifest-gives-up", Severity.ERROR, where, message)
     elif verdict.status is FirstFitStatus.STOPPED and verdict.seconds < LONGEST:
         message = (
-            f"the search did not end within {verdict.steps:,} candidates, which took {OWN_LIMIT:g} s here; whether "
-            f"kube-scheduler ends it in its {search_cost.GIVES_UP:g} s is not known"
+            f"the search did not end within {verdict.steps:,} candidates, which took {OWN_LIMIT:g} s here; "
+            f"it is not known whether kube-scheduler ends it within its {search_cost.GIVES_UP:g} s"
         )
         yield Finding("manifest-undecided", Severity.WARNING, where, message, advice)
     elif verdict.status is FirstFitStatus.STOPPED:
         message = (
-            f"kube-scheduler may need more than {LONGEST:g} s to search it: the search does not end within "
-            f"{verdict.steps:,} candidates; after {search_cost.GIVES_UP:g} s {scope}"
+            f"kube-scheduler may need more than {LONGEST:g} s to search it, because the search does not end "
+            f"within {verdict.steps:,} candidates; after {search_cost.GIVES_UP:g} s {scope}"
         )
         severity = Severity.ERROR if aborts else Severity.WARNING
         yield Finding("manifest-gives-up", severity, where, message, advice)

@@ -18,7 +18,7 @@ Served = list[tuple[Expected, str, Taken]]
 _State = tuple[Hashable, History]
 """Kind of a node, and the pods that stand on it."""
 
-NOWHERE = Taken(FirstFitStatus.NONE, message="no admitted node has what it asks for")
+NOWHERE = Taken(FirstFitStatus.NONE, message="no admitted node has what it requests")
 
 
 def run_pods(arrivals: Arrivals, order: Sequence[Expected], rng: random.Random | None) -> Served | None:

@@ -15,10 +15,10 @@ from dra_lab.words.facts import goal_words
 def missed(pod: PodKind, number: int, planned: Sequence[int], node: str, taken: Taken) -> Miss:
     """Return what is worse than planned in a replica, on which node, and why; `node` is "" where nothing was found."""
     if not node:
-        return Miss(pod.name, number, node, f"finds no place: {taken.message or 'no node has what it asks for'}")
+        return Miss(pod.name, number, node, f"finds no place: {taken.message or 'no node has what it requests'}")
     if taken.broken:
         links = ", ".join(taken.broken)
-        why = f"does not keep the link {links} on a node like {node}: Kubernetes cannot express it"
+        why = f"does not keep the link {links} on a node like {node}, because Kubernetes cannot express it"
         return Miss(pod.name, number, node, why)
     goals = zip(taken.goals, planned[1:], taken.values[1:], strict=True)
     theirs, want = next((goal, want) for goal, want, have in goals if have != want)

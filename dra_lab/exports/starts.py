@@ -67,5 +67,8 @@ def searched(plan: Plan, findings: Iterable[Finding]) -> tuple[Plan, tuple[Findi
 
 def unmet(finding: Finding) -> Finding:
     """Return a finding about a selector that fails on devices as a warning: the search ends before it meets one."""
-    message = f"{finding.message}. On the nodes as they are, the search ends before it meets one; later it may not"
+    message = (
+        f"{finding.message}. On the nodes as they are now, the search ends before it reaches such a device; "
+        "later it may not"
+    )
     return replace(finding, severity=Severity.WARNING, message=message)

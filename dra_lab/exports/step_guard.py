@@ -74,7 +74,7 @@ class _Looked:
         seconds = max((v.seconds for v in verdicts if v.status is FirstFitStatus.STOPPED), default=0.0)
         if seconds < replay.LONGEST and not self.filled.long:
             left = max(self.now.skipped, self.idle.skipped, 1)
-            return f"the searches of {left} node states did not end in the time that there was, and may be too long"
+            return f"the searches of {left} node states did not end in the available time and may be too long"
         return (
             f"kube-scheduler may need more than {replay.LONGEST:g} s to search a node, "
             f"and after {GIVES_UP:g} s it gives up the pod"
@@ -119,8 +119,8 @@ def guard_steps(
             return Guarded(drawn, kept, True, (*left_out, _kept_off(looked, extra, drawn), *told))
         if fewer is None:
             raise ExportError(
-                f"{_names(drawn)} is not written: {first.why}, and no label keeps its pods on nodes where it is short; "
-                "ask for fewer devices, or make preferred links musts"
+                f"{_names(drawn)} cannot be exported, because {first.why}, and no node label selects the nodes on "
+                "which the search is short; request fewer devices, or make preferred links musts"
             )
         name, drawn = fewer
         dropped.append(name)
@@ -175,16 +175,18 @@ def _without_last_preference(drawn: Sequence[ClaimSketch]) -> tuple[str, tuple[C
 def _left_out(dropped: Sequence[str], why: str, drawn: Sequence[ClaimSketch]) -> tuple[Finding, ...]:
     if not dropped:
         return ()
-    message = f"the preferred links {', '.join(dropped)} are left out: with them {why}"
-    advice = "Make them musts, or ask for less."
+    message = f"dra-lab left out the preferred links {', '.join(dropped)}, because with them {why}"
+    advice = "Make them musts, or request fewer devices."
     return (Finding("preferences-left-out", Severity.WARNING, _names(drawn), message, advice),)
 
 
 def _kept_off(looked: _Looked, extra: Affinity, drawn: Sequence[ClaimSketch]) -> Finding:
     words = "; ".join(f"{r['key']} {r['operator']} {', '.join(r['values'])}" for r in extra)
     long = len(looked.admitted - looked.short)
-    message = f"on {long} nodes {looked.why}; its pods are kept on others by node affinity ({words})"
-    return Finding("kept-off-nodes", Severity.WARNING, _names(drawn), message, "Make preferred pairs fewer or musts.")
+    message = f"on {long} nodes {looked.why}; node affinity keeps its pods on other nodes ({words})"
+    return Finding(
+        "kept-off-nodes", Severity.WARNING, _names(drawn), message, "Remove preferred pairs or make them musts."
+    )
 
 
 def _told(looked: _Looked, drawn: Sequence[ClaimSketch], release: KubernetesRelease) -> tuple[Finding, ...]:
@@ -195,7 +197,7 @@ def _told(looked: _Looked, drawn: Sequence[ClaimSketch], release: KubernetesRele
         if finding.rule == "manifest-slow" and not any(known.subject == finding.subject for known in found):
             found[changed(finding, message=f"with nothing in use {finding.message}")] = None
     if looked.filled.skipped:
-        message = f"{looked.filled.skipped} kinds of nodes were not filled with its own pods, no time was left"
+        message = f"{looked.filled.skipped} kinds of nodes were not filled with its own pods, because no time was left"
         found[Finding("manifest-not-replayed", Severity.NOTE, _names(drawn), message)] = None
     return tuple(found)
 

@@ -17,7 +17,7 @@ API_VERSIONS = ("v1", "v1beta2", "v1beta1")
 
 KINDS = {"template": "ResourceClaimTemplate", "claim": "ResourceClaim"}
 MEANING = {
-    "template": "every pod gets devices of its own, held as long as the pod lives",
+    "template": "each pod gets its own devices until the pod is deleted",
     "claim": "all pods that name it share the same devices, and so the node, until the claim is deleted",
 }
 """What pods get of a template and of a claim (docs/semantics.md 1.14, 1.15)."""
@@ -47,9 +47,9 @@ class Target(Struct, frozen=True):
         """Refuse what is not known, by name."""
         if self.api_version not in API_VERSIONS:
             known = ", ".join(API_VERSIONS)
-            raise InputError(f"resource.k8s.io/{self.api_version} is not written; use one of {known}")
+            raise InputError(f"resource.k8s.io/{self.api_version} is not supported; use one of {known}")
         if self.kind not in KINDS:
-            raise InputError(f"kind {self.kind!r} is not written; use template or claim ({KIND_HELP})")
+            raise InputError(f"kind {self.kind!r} is not supported; use template or claim ({KIND_HELP})")
         for error in check_label(self.namespace, "") if self.namespace else ():
             raise InputError(f"the namespace {error.message}")
 
@@ -59,18 +59,18 @@ def target_findings(sketch: ClaimSketch, target: Target) -> Iterator[Finding]:
     name = sketch.name
     if target.kind == "claim":
         message = (
-            "a ResourceClaim is shared: every pod that names it gets the same devices, so all of them run on one node, "
-            f"and at most {MOST_CONSUMERS} pods can use it"
+            "pods share a ResourceClaim. Every pod that names it gets the same devices, so all of them run "
+            "on one node, and at most {MOST_CONSUMERS} pods can use it"
         )
-        advice = "For devices of its own for every pod, write a template (--kind template)."
+        advice = "If each pod needs its own devices, write a template (--kind template)."
         yield Finding("shared-claim", Severity.NOTE, name, message, advice)
     admin = [ask.reference for request in sketch.requests for ask in asks(request) if ask.admin_access]
     if admin and target.release.enabled("DRAAdminAccess"):
         where = target.namespace or "NAMESPACE"
-        message = f"{', '.join(admin)}: the API server takes adminAccess only in a namespace with a label for it"
+        message = f"{', '.join(admin)}: the API server accepts adminAccess only in a namespace with a label for it"
         advice = f"kubectl label namespace {where} {ADMIN_LABEL}=true"
         yield Finding("admin-namespace", Severity.WARNING, name, message, advice)
     if target.api_version != "v1":
-        message = f"resource.k8s.io/{target.api_version} is written; every release from 1.34 on has v1 as well"
-        advice = "Use v1 unless a tool in between knows only the older version."
+        message = f"resource.k8s.io/{target.api_version} is used; every release from 1.34 on has v1 as well"
+        advice = "Use v1 unless another of your tools knows only the older version."
         yield Finding("api-version-old", Severity.NOTE, name, message, advice)

@@ -74,9 +74,9 @@ class Tightened:
         """Return a note for each pin, and a warning where pinning does not bring what was planned."""
         found = [Finding("pinned", Severity.NOTE, pin.text, f"{pin.reason}; {pin.price}") for pin in self.pins]
         if self.loop.wanted and not self.loop.as_planned:
-            message = "no pins were found with which every replica gets devices as planned"
+            message = "dra-lab found no pins that give every replica devices as planned"
             split = "--split, or " if self.split is False else ""
-            advice = f"Use {split}another order of goals: some devices publish nothing that tells them apart."
+            advice = f"Use {split}another order of goals. Some devices publish nothing that distinguishes them."
             found.append(Finding("not-tightened", Severity.WARNING, "kube-scheduler", message, advice))
         return tuple(found)
 
@@ -107,7 +107,7 @@ def tighten(
     pods, expected = expected_of(on, plan, release)
     base = Draft(sketches_of(plan), tuple(() for _ in pods))
     if not any(replica.planned for replica in expected):
-        loop = Loop(0, 0, not_run="nothing is planned")
+        loop = Loop(0, 0, not_run="there is no plan")
         return Tightened(base.sketches, base.affinity, (), loop, loop)
     split = False if isinstance(plan, FleetPlan) and len(plan.replicas) > 1 else None
     search = Search(on, plan, release, expected, time_limit, cancel)

@@ -210,7 +210,7 @@ def _order(cluster: Cluster, release: KubernetesRelease, sketch: ClaimSketch, pl
     few = {r.name: min(len(candidates(cluster, ask, release).devices) for ask in asks(r)) for r in sketch.requests}
     order = tuple(sorted(few, key=lambda name: few[name]))
     if order != tuple(few):
-        reason = "kube-scheduler fixes devices in this order, and the scarcer ones leave less choice"
+        reason = "kube-scheduler allocates requests in this order, and scarcer devices leave less choice"
         yield Piece(f"requests in the order {', '.join(order)}", reason, planned.workload, planned.claim, order=order)
 
 
@@ -219,7 +219,7 @@ def _musts(sketch: ClaimSketch, planned: Planned) -> Iterator[Piece]:
     if not planned.always("preferences", 0):
         return
     for link in soft:
-        reason = "the plan keeps this preference for every replica; as a must it cannot be given up"
+        reason = "the plan keeps this preference for every replica; as a must, kube-scheduler cannot drop it"
         text = f"link {link.name} is a must"
         yield Piece(text, reason, planned.workload, planned.claim, musts=(link.name,))
 
@@ -235,13 +235,13 @@ def _links(cluster: Cluster, release: KubernetesRelease, sketch: ClaimSketch, pl
         )
     roots = tuple(name for name, kind in kinds.items() if kind in ("gpu", "nic"))
     if planned.always("unpaired", 0) and {"gpu", "nic"} <= set(kinds.values()):
-        wanted.append(("pin-pairs", "pcieRoot", How.PAIRWISE, roots, "every planned GPU has a NIC at its PCIe root"))
+        wanted.append(("pin-pairs", "pcieRoot", How.PAIRWISE, roots, "every planned GPU has a NIC on its PCIe root"))
     if planned.always("roots", 1):
         wanted.append(("pin-root", "pcieRoot", How.TOGETHER, roots, "every planned replica is on one PCIe root"))
     for name, where, how, ends, reason in wanted:
         for tied in _writable(cluster, release, sketch, where, how, ends):
             link = Link(name=names.one(name), requests=tied, where=where, how=how)
-            text = f"{' + '.join(tied)} {how.value} at one {LEVEL_WORDS[where]}"
+            text = f"{' + '.join(tied)} {how.value} on one {LEVEL_WORDS[where]}"
             yield Piece(text, reason, planned.workload, planned.claim, link=link)
 
 
@@ -270,19 +270,19 @@ def _alternatives(sketch: ClaimSketch, planned: Planned) -> Iterator[Piece]:
             if sub.name in used:
                 reason = "every planned replica has this alternative"
                 if len(used) > 1:
-                    reason = "the other alternatives take devices that later replicas need"
+                    reason = "the other alternatives use devices that later replicas need"
                 text = f"request {request.name}: alternative {sub.name} only"
                 yield Piece(text, reason, planned.workload, planned.claim, keep={request.name: sub.name})
 
 
 def _splits(cluster: Cluster, sketch: ClaimSketch, planned: Planned) -> Iterator[Piece]:
-    reason = "no constraint can say on which NUMA nodes the devices are; the planned ones have these values"
+    reason = "no constraint can choose the NUMA nodes of the devices; the planned devices have these values"
     for split in place_splits(cluster, sketch, planned):
         yield Piece(words(split), reason, planned.workload, planned.claim, split=split)
 
 
 def _selectors(cluster: Cluster, planned: Planned) -> Iterator[Piece]:
-    reason = "the devices there are not told apart by any constraint; the planned ones have these values"
+    reason = "no constraint distinguishes the devices there; the planned devices have these values"
     at_numa = numa_selectors(cluster, planned.devices, planned.nodes)
     if at_numa:
         text = "; ".join(f"{name}: {expression}" for name, expression in at_numa.items())
@@ -292,7 +292,7 @@ def _selectors(cluster: Cluster, planned: Planned) -> Iterator[Piece]:
         yield Piece(text, reason, planned.workload, planned.claim, selectors=found)
     for found in narrower_selectors(cluster, planned.devices, planned.nodes):
         text = "; ".join(f"{name}: {expression}" for name, expression in found.items())
-        why = "first fit otherwise mixes devices of several sorts, which leaves less for the next replicas"
+        why = "otherwise first fit mixes different kinds of devices, which leaves less for the next replicas"
         yield Piece(text, why, planned.workload, planned.claim, selectors=found)
     exact = exact_selectors(cluster, planned.devices, planned.nodes)
     if exact:
@@ -308,7 +308,7 @@ def _places(cluster: Cluster, release: KubernetesRelease, sketch: ClaimSketch, p
     for name, texts in place_alternatives(cluster, planned.devices, planned.nodes):
         if name in exact - tied:
             text = f"{name}: alternatives by place: {'; '.join(texts)}"
-            reason = "first fit otherwise mixes places, or gives up where the first of them is full"
+            reason = "otherwise first fit mixes places, or gives up if the first place is full"
             yield Piece(text, reason, planned.workload, planned.claim, places={name: texts})
     yield from _ways(cluster, planned, (exact | {r.name for r in sketch.requests if r.first_available}) - tied)
 
@@ -328,7 +328,7 @@ def _ways(cluster: Cluster, planned: Planned, names: Collection[str]) -> Iterato
         text = "; ".join(
             f"{name}: {len(ways)} alternatives with the values of planned devices" for name, ways in some.items()
         )
-        reason = "planned replicas have devices of several sorts, and first fit otherwise mixes them"
+        reason = "planned replicas have different kinds of devices, which first fit otherwise mixes"
         yield Piece(text, reason, planned.workload, planned.claim, ways=some)
 
 

@@ -150,7 +150,8 @@ class Search:
 
     def _planned_nodes(self, base: Draft) -> Iterator[Piece]:
         reason = (
-            "the plan uses these nodes, and on others first fit takes worse devices, or none are known to be as good"
+            "the plan uses these nodes; on other nodes first fit takes worse devices, or it is not known "
+            "whether they are as good"
         )
         seen: set[int] = set()
         for planned in planned_of(self._plan, base.sketches):

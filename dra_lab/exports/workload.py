@@ -138,7 +138,7 @@ def _round_trip(name: str, text: str, above: int) -> tuple[Any, list[Any]]:
     except YAMLError as error:
         mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", "") or str(error)
         where = f"{name}:{above + mark.line + 1}" if mark else name
-        raise InputError(f"{where}: this cannot be read with its comments: {problem}; correct it first") from None
+        raise InputError(f"{where}: dra-lab cannot read this with its comments: {problem}; correct it first") from None
 
 
 def _patch_object(

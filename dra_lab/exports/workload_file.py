@@ -97,9 +97,9 @@ def _object(path: Path, documents: Sequence[YamlDocument]) -> tuple[int, Mapping
         raise InputError(_without(path, documents))
     names = ", ".join(_title(value) for _, value, _ in found)
     raise InputError(
-        f"{str(path)!r} must hold one object with a pod template; it has {len(found)}: {names}, and "
-        f"{len(asking) or 'none'} of them ask{'' if len(asking) > 1 else 's'} for devices; put the one that gets the "
-        "claim into a file of its own"
+        f"{str(path)!r} must contain one object with a pod template; it has {len(found)}: {names}, and "
+        f"{len(asking) or 'none'} of them request{'' if len(asking) > 1 else 's'} devices; put the one that gets the "
+        "claim into its own file"
     )
 
 
@@ -124,12 +124,12 @@ def _without(path: Path, documents: Sequence[YamlDocument]) -> str:
             kind, name = (value_at(value, f"spec.runtimeRef.{key}") for key in ("kind", "name"))
             which = f"{kind or 'ClusterTrainingRuntime'}/{name or '?'}"
             return (
-                f"{str(path)!r}: a TrainJob has no pod template that a claim can be put into; its pods are those of "
-                f"{which} (spec.runtimeRef); give --workload the file of that runtime"
+                f"{str(path)!r}: a TrainJob has no pod template for a claim, because {which} defines its pods "
+                "(spec.runtimeRef); give --workload the file of that runtime"
             )
     return (
-        f"{str(path)!r} must hold one object with a pod template; it has none (a `spec` with `containers`, or the pod "
-        "template of a kind that is known here)"
+        f"{str(path)!r} must contain one object with a pod template; it has none (a `spec` with `containers`, "
+        "or the pod template of a kind that dra-lab knows)"
     )
 
 
@@ -154,7 +154,7 @@ def _clear(path: Path, value: Mapping[str, Any], fields: Fields) -> Fields:
     working = tuple(field for field in running if not field.helper) or running
     if not asking and len(working) == 1:
         return working
-    why = "they ask for different devices today" if asking else "none of them asks for devices today"
+    why = "they request different devices today" if asking else "none of them requests devices today"
     raise InputError(
         f"{str(path)!r}: {_title(value)} has {len(fields)} pod templates, and it is not clear which get the claim: "
         f"{why}. Name them with --template PATH (repeatable):{_listed(fields)}"

@@ -145,7 +145,7 @@ def locality_words(locality: Locality) -> str:
     ]
     if locality.address:
         parts.append(f"address {locality.address}")
-    return clean(", ".join(parts)) if locality.known else "locality not published"
+    return clean(", ".join(parts)) if locality.known else "location unknown"
 
 
 def _place_source(place: Place) -> str:

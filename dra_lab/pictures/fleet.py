@@ -54,7 +54,7 @@ def fleet_tiles(plan: Plan) -> list[FleetTile]:
 
 
 def _tile(plan: Plan, node_class: NodeClass, node: str, count: int, label: str) -> FleetTile:
-    idle = {True: "; would if it were idle", False: "; nor if it were idle", None: ""}[node_class.fits_idle]
+    idle = {True: "; would if it were idle", False: ", even if idle", None: ""}[node_class.fits_idle]
     words = FIT_WORDS[node_class.fit] + (idle if node_class.fit is NodeFit.NO else "")
     many = f", one of {count:,} identical nodes" if count > 1 else ""
     return {

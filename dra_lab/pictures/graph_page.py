@@ -210,5 +210,5 @@ def _offline(page: str, node_name: str, plan: Plan | None) -> str:
     )
     page = page.replace("<html>", f"<!DOCTYPE html>{_HTML}", 1).replace("<head>", head, 1)
     page = page.replace("</head>", f"<style>{_STYLE}</style></head>", 1)
-    words = "Drag to move, wheel to zoom; hover over a box for all that is known of it."
+    words = "Drag to move, wheel to zoom; point at a box to see all that is known about it."
     return page.replace("<body>", f"<body><h1>{html.escape(told)}</h1><p>{words}</p>", 1)

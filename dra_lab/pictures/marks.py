@@ -257,11 +257,11 @@ def _words(locality: Locality, state: DeviceState, ink: Ink) -> str:
     if state.chosen:
         parts.append(f"chosen for request {state.chosen} ({ink.letter(state.chosen)})")
     if ink.compared and state.chosen and not state.scheduler:
-        parts.append("not taken by kube-scheduler")
+        parts.append("not allocated by kube-scheduler")
     if state.chosen and split_request(state.scheduler)[0] not in ("", split_request(state.chosen)[0]):
-        parts.append(f"taken by kube-scheduler for request {state.scheduler} ({ink.letter(state.scheduler)})")
+        parts.append(f"allocated by kube-scheduler for request {state.scheduler} ({ink.letter(state.scheduler)})")
     if state.scheduler and not state.chosen:
-        parts.append(f"taken by kube-scheduler for request {state.scheduler} ({ink.letter(state.scheduler)})")
+        parts.append(f"allocated by kube-scheduler for request {state.scheduler} ({ink.letter(state.scheduler)})")
     parts.extend(state.why or ([] if state.chosen else [state.state.value]))
     if state.amount and not state.holders:
         parts.append(f"{state.amount} free")

@@ -146,7 +146,7 @@ def _about_kube_scheduler(plan: Plan) -> Iterator[Part]:
             source = "" if found.recorded else " (from documentation, not recorded)"
             yield Picture(f'<p class="facts">{escaped(f"{name.name}: {taken_words(plan, found)}{source}.")}</p>')
     if plan.goals:
-        words = "Other plugins of kube-scheduler help to choose the node. Compared is what it takes on this node."
+        words = "Other plugins of kube-scheduler help to choose the node. This compares what it allocates on this node."
         yield Picture(f'<p class="facts">{words}</p>')
 
 

@@ -53,7 +53,7 @@ def _json(path: Path) -> Mapping[str, Any]:
     except ValueError as error:
         raise SourceError(f"{str(path)!r} is not JSON: {error}") from None
     if not isinstance(value, Mapping):
-        raise InputError(f"{str(path)!r} holds a list or a single value, not a plan")
+        raise InputError(f"{str(path)!r} contains a list or a single value, not a plan")
     return value
 
 
@@ -92,7 +92,7 @@ def _planned(file: str) -> Kept:
 
     drawing = read_plan_file(file)
     if drawing is None or not drawing.cluster:
-        raise InputError(f"{file!r} names no cluster, so its drawing cannot be planned; plan it and give the JSON")
+        raise InputError(f"{file!r} names no cluster, so dra-lab cannot plan its drawing; plan it and give the JSON")
     session = Session(drawing.cluster, sketch=drawing.sketch, drawn=False)
     try:
         session.open(drawing, whole=True)

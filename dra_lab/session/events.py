@@ -49,7 +49,7 @@ class Events:
     def on(self, event: str, callback: Callable[[], None]) -> Callable[[], None]:
         """Call `callback` after each event of that name; returns a function that ends it. Raises KeyError."""
         if event not in EVENTS:
-            raise KeyError(f"{event!r} is no event of a session; events: {', '.join(EVENTS)}")
+            raise KeyError(f"{event!r} is not an event of a session; events: {', '.join(EVENTS)}")
         self._callbacks[event].append(callback)
 
         def off() -> None:

@@ -310,7 +310,7 @@ class Session(Answering):
             self._layer(snapshot)
             self.history.present.scene.loaded.cluster = snapshot
             if self.drawing.node and self.drawing.node not in cluster.node_by_name:
-                self.problem = f"The node {self.drawing.node}, on which was planned, is gone; planning on all nodes"
+                self.problem = f"The chosen node {self.drawing.node} is no longer in the cluster; planning on all nodes"
                 self.drawing = replace(self.drawing, node="")
                 self.events.emit("problem")
         self.events.emit("cluster")
@@ -387,8 +387,8 @@ class Session(Answering):
         try:
             if not self.file.write(self.drawing):
                 name = self.file.path.name
-                text = f"{name} was changed by somebody else. Take its content, or write this drawing over it?"
-                self.ask = {"text": text, "options": [["reload", "Take the file's"], ["overwrite", "Write over it"]]}
+                text = f"{name} changed outside this planner. Use its content, or overwrite it with this drawing?"
+                self.ask = {"text": text, "options": [["reload", "Use the file"], ["overwrite", "Overwrite it"]]}
                 self.events.emit("ask")
         except DraLabError as error:
             self.problem = str(error)

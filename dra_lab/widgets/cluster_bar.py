@@ -213,7 +213,7 @@ class ClusterBar(FollowingWidget):
         self._offered = found.found
         rows = tuple(DrawableRow(label=one.label, detail=one.detail) for one in found.found)
         what = "1 drawing" if len(rows) == 1 else f"{len(rows)} drawings; the canvas shows one at a time"
-        words = f"{source} holds no cluster. It holds {what}."
+        words = f"{source} contains no cluster. It contains {what}."
         self._tell(offer=OfferRow(text=" ".join((words, *found.notes)), options=rows))
         return True
 

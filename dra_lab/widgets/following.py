@@ -172,7 +172,7 @@ class FollowingWidget(anywidget.AnyWidget):
         try:
             message: Message = from_builtins(content, reduce(or_, self.actions))
         except (msgspec.ValidationError, RecursionError) as error:
-            raise InputError(f"the browser sent a message that this view does not take: {error}") from error
+            raise InputError(f"the browser sent a message that this view does not accept: {error}") from error
         self.actions[type(message)](self, message)
 
     actions: ClassVar[Actions] = {DismissProblem: _dismiss_problem}

@@ -19,7 +19,7 @@ from dra_lab.widgets.trace_mode import TraceMode
 from dra_lab.words.document import Part
 
 SHOWN = ("best", "scheduler", "plain", "both")
-_NO_SLICES = "No ResourceSlices here: there is no hardware to show."
+_NO_SLICES = "This cluster has no ResourceSlices, so there is no hardware to show."
 _TRY_SAMPLE = "Try a sample"
 
 

@@ -108,7 +108,7 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         path = Path(file).absolute()
         before = _OPEN.pop(path, None)
         if before is not None:
-            before.end(f"The planner that stood here has ended: {path.name} was opened again by another cell.")
+            before.end(f"This planner has ended because another cell opened {path.name} again.")
         _OPEN[path] = self
 
     def end(self, why: str = "") -> None:

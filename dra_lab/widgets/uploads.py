@@ -22,7 +22,7 @@ class Upload:
         if total > MAX_UPLOAD_BYTES:
             limit = f"{MAX_UPLOAD_BYTES // 2**20} MiB"
             advice = "save it beside the notebook and give its path"
-            raise SourceError(f"files of {total / 2**20:,.0f} MiB are more than the {limit} that are taken; {advice}")
+            raise SourceError(f"files of {total / 2**20:,.0f} MiB exceed the limit of {limit}; {advice}")
         self._data = bytearray()
         self._total = total
 

@@ -304,6 +304,6 @@ def test_a_question_about_the_file_covers_nothing_and_loses_nothing(planner, ser
         lambda: shown.page.locator(".dra-tools").bounding_box()["y"] >= low["y"] + low["height"], "nothing is covered"
     )
     assert shown.page.locator(".dra-answer").bounding_box() == strip
-    ask.get_by_role("button", name="Take the file").click()
+    ask.get_by_role("button", name="Use the file").click()
     until(lambda: shown.lab.eval("lab.sketch.name") == "from-disk", "the file's drawing")
     until(lambda: shown.page.locator(".dra-tools").bounding_box() == tools, "the row is gone")

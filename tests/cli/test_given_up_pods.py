@@ -110,4 +110,4 @@ def test_a_device_that_the_search_does_not_meet_is_a_warning_that_says_so(files,
     told = "\n".join(shown).splitlines()
     (line,) = (line.removeprefix("  - ") for line in told if "a selector fails on" in line)
     assert line.startswith("warning: ")
-    assert "On the nodes as they are, the search ends before it meets one" in line
+    assert "On the nodes as they are now, the search ends before it reaches such a device" in line

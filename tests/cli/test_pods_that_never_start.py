@@ -57,7 +57,7 @@ def test_a_constraint_over_lists_fits_where_kube_scheduler_compares_lists(answer
 def test_a_constraint_over_lists_does_not_fit_where_kube_scheduler_compares_none(answers, attribute):
     """kube-scheduler of 1.36 allocates nothing for such a claim as written: every command exits 1 and says so."""
     found = answers(attribute, constraints=[same(attribute)])
-    told = {name: (status, NOWHERE in text, "compares no lists" in text) for name, (status, text) in found.items()}
+    told = {name: (status, NOWHERE in text, "does not compare lists" in text) for name, (status, text) in found.items()}
     assert told == dict.fromkeys(found, (1, True, True))
 
 

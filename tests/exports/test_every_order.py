@@ -112,7 +112,7 @@ def test_what_is_too_large_to_go_through_is_not_known_to_be_as_planned(monkeypat
     assert close_loop(on, plan, R136).always
     monkeypatch.setattr(module, "MOST_STATES", 1)
     loop = close_loop(on, plan, R136)
-    assert "not every order was run" in loop.sentence
+    assert "not every order was simulated" in loop.sentence
     answer = export_answer(plan, loop)
     assert (answer["asPlanned"], exit_status(answer), exit_status(answer, allow_worse=True)) == (None, 2, 0)
 

@@ -82,7 +82,7 @@ def test_replicas_cannot_share_one_claim():
 
 def test_two_claims_of_one_name_are_refused():
     plan = planned(Workload("a", (ONE,), 1), Workload("A", (ONE,), 1))
-    with pytest.raises(InputError, match="two claims would be called"):
+    with pytest.raises(InputError, match="two claims would have the name"):
         make_fleet_bundle(plan, nodes(), TARGET)
 
 
@@ -90,7 +90,7 @@ def test_two_examples_of_one_name_are_refused():
     """The claims of two pods differ, their workloads are called the same: neither example is lost silently."""
     other = (replace(ONE, name="two"), replace(WIRE, name="three"))
     plan = planned(Workload("a", (ONE, WIRE), 1), Workload("A", other, 1))
-    with pytest.raises(InputError, match="two examples would be called 'a'"):
+    with pytest.raises(InputError, match="two examples would have the name 'a'"):
         make_fleet_bundle(plan, nodes(), TARGET, Wanted("deployment"))
 
 

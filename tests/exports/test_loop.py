@@ -92,7 +92,7 @@ def test_what_there_was_no_time_for_is_said_and_never_claimed():
     on = cluster(*crossed())
     loop = close_loop(on, make_plan(on, PAIR, release=R136), R136, time_limit=0.0)
     assert not loop.as_planned
-    assert loop.sentence == "Not run on kube-scheduler's first fit: 21 of 21 runs, no time was left."
+    assert loop.sentence == "kube-scheduler's first fit was not simulated: 21 of 21 runs, no time was left."
 
 
 def test_releases_that_were_not_recorded_are_marked():

@@ -172,4 +172,4 @@ def test_a_hostile_class_name_cannot_break_out_of_the_header():
 
 def test_a_link_that_cannot_be_written_is_named_in_the_header():
     far = replace(PAIRS, links=(Link(name="far", requests=("gpu", "nic"), where="numaNode"),))
-    assert "# " + "  Not told to kube-scheduler: link far" in manifest_yaml(far, ON, R136).text
+    assert "# " + "  Not in this manifest: link far" in manifest_yaml(far, ON, R136).text

@@ -56,7 +56,7 @@ def test_a_selector_that_fails_somewhere_gives_up_the_pod():
 def test_equal_nodes_are_searched_once_and_named_together(monkeypatch):
     monkeypatch.setattr(replay, "SLOW", 0.04)
     (finding,) = replay_findings(pairs(), cluster(*short_node("n1"), *short_node("n2")), R136)
-    assert finding.subject == "n1 and 1 equal nodes"
+    assert finding.subject == "n1 and 1 identical nodes"
 
 
 def test_states_that_were_not_searched_are_counted():

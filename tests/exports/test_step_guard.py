@@ -98,7 +98,7 @@ def test_what_is_not_known_to_be_short_is_not_admitted(monkeypatch):
 def test_nothing_is_written_of_which_no_search_is_known_to_be_short():
     """Sixteen pairs that must be, and fifteen NICs: 17,773,137,360,361 candidates, and no other node to go to."""
     on = cluster(*a_node("short", range(16), range(15)))
-    with pytest.raises(ExportError, match="is not written"):
+    with pytest.raises(ExportError, match="cannot be exported"):
         guard_steps([pairs(16, must=True)], on, R136)
 
 

@@ -241,7 +241,7 @@ def test_what_the_workload_still_asks_of_a_device_plugin_is_told(tmp_path, patch
     (told,) = told_beside_the_claim(tmp_path, patch=patch)
     assert told.severity is Severity.WARNING
     assert str(told.origin) == "deployment.yaml, Deployment/llm, spec.template.spec.containers[0].resources.limits"
-    assert "container model still asks for nvidia.com/gpu: 2" in told.message
+    assert "container model still requests nvidia.com/gpu: 2" in told.message
     assert "dra-lab migrate" in told.advice
 
 

@@ -71,7 +71,7 @@ def test_templates_that_ask_for_the_same_all_get_the_claim(tmp_path):
     [
         (_ray(small=GPUS, large={"limits": {"nvidia.com/gpu": 1}}), "different devices"),
         (_ray(head={"limits": {"nvidia.com/gpu": 1}}, large=GPUS), "different devices"),
-        (_ray(), "none of them asks"),
+        (_ray(), "none of them requests"),
     ],
 )
 def test_what_is_not_clear_stops_with_the_templates(tmp_path, value, why):

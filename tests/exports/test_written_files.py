@@ -75,7 +75,7 @@ def test_a_file_that_a_person_changed_is_never_overwritten_and_nothing_else_is_w
     template = tmp_path / "resourceclaimtemplate.yaml"
     template.write_bytes(edit(template.read_text()).encode("utf-8", "surrogateescape"))
     before = contents(tmp_path)
-    with pytest.raises(ExportError, match=r"resourceclaimtemplate\.yaml was changed by somebody"):
+    with pytest.raises(ExportError, match=r"resourceclaimtemplate\.yaml was edited"):
         write_manifests(tmp_path, ClaimSketch(name="other", requests=PAIRS.requests), ON, R136)
     assert contents(tmp_path) == before
 
@@ -118,7 +118,7 @@ def test_a_changed_file_that_is_no_longer_part_of_the_export_stays(tmp_path):
 @pytest.mark.parametrize("text", ["mine", "[]", '{"apiVersion": "dra-lab/v1", "files": 3}', '{"apiVersion": "v1"}'])
 def test_a_record_that_is_not_ours_is_not_overwritten(tmp_path, text):
     (tmp_path / "plan.json").write_text(text)
-    with pytest.raises(ExportError, match=r"plan\.json was changed by somebody"):
+    with pytest.raises(ExportError, match=r"plan\.json was edited"):
         write_manifests(tmp_path, PAIRS, ON, R136)
     assert contents(tmp_path) == {"plan.json": text.encode()}
 

@@ -297,9 +297,9 @@ def test_nothing_in_a_chart_points_to_the_network(cluster, plan):
 
 def test_nothing_to_draw_is_told_in_words():
     """Empty questions give a chart with a sentence."""
-    assert "No devices were read" in str(utilisation_chart(Cluster()))
-    assert "Nothing was asked" in str(fits_chart([]))
-    assert "Nothing was asked" in str(scenarios_chart([]))
+    assert "No devices to show" in str(utilisation_chart(Cluster()))
+    assert "Nothing to show" in str(fits_chart([]))
+    assert "Nothing to show" in str(scenarios_chart([]))
     assert "nothing to compare" in str(regret_chart(FleetPlan(PlanStatus.STOPPED, ())))
     for chart in (utilisation_chart(Cluster()), fits_chart([])):
         assert chart.to_dict()

@@ -162,7 +162,7 @@ def test_a_file_changed_by_somebody_else_is_asked_about(tmp_path, option, name):
     session.edit(ClaimSketch(name="second"))
     write_drawing(path, replace(session.drawing, sketch=ClaimSketch(name="theirs")))
     session.edit(ClaimSketch(name="mine"))
-    assert "somebody else" in session.ask["text"]
+    assert "changed outside this planner" in session.ask["text"]
     session.choose(option)
     assert session.sketch.name == name
     assert read_drawing(path).sketch.name == name

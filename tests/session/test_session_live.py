@@ -114,7 +114,7 @@ def test_a_pinned_node_that_vanishes_is_told(server, session):
     server.store.delete("nodes", name)
     for slice_ in session.cluster.slices_by_node[name]:
         server.store.delete("resourceslices", slice_.name)
-    until(session, "problem", lambda: "is gone" in session.problem)
+    until(session, "problem", lambda: "no longer in the cluster" in session.problem)
     until(session, "plan", lambda: session.answer.node != name)
 
 

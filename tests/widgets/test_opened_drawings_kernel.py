@@ -81,7 +81,7 @@ def test_the_path_of_a_claim_is_offered_as_a_drawing(session, tmp_path):
     (tmp_path / "claim.yaml").write_text(CLAIM.replace("NAME", "mine"))
     bar = ClusterBar(session)
     say(bar, type="load", source=str(tmp_path / "claim.yaml"))
-    assert bar.offer["text"].endswith("claim.yaml holds no cluster. It holds 1 drawing.")
+    assert bar.offer["text"].endswith("claim.yaml contains no cluster. It contains 1 drawing.")
 
 
 def test_a_pod_whose_claims_are_elsewhere_says_which_are_missing(session):

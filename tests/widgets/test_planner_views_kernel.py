@@ -275,7 +275,7 @@ def test_a_planner_whose_file_is_opened_again_ends_and_says_so(tmp_path):
     file = tmp_path / "twice.dralab.yaml"
     first, second = Lab(file=file), Lab(file=file)
     (told,) = first.children
-    assert "twice.dralab.yaml was opened again" in told.value
+    assert "another cell opened twice.dralab.yaml again" in told.value
     assert (first.bar.comm, second.bar.comm is None) == (None, False)
     for lab in (first, second):
         lab.close()

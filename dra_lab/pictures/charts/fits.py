@@ -31,12 +31,12 @@ def fits_chart(rooms: Sequence[Room]) -> alt.TopLevelMixin:
     heading = "How many more replicas fit, by node and workload"
     values = _by_node(rooms)
     if not values:
-        return empty(heading, "Nothing was asked: give the answers of how_many_more, one for each workload.")
+        return empty(heading, "Nothing to show. Give the answers of how_many_more, one for each workload.")
     bands, words = of_nodes(values)
     names = _names(rooms)
     rows = [field for at, band in enumerate(bands) for field in _fields(band, at, names)]
     sums = ", ".join(f"{name}: {_known(room)}" for name, room in zip(names, rooms, strict=True))
-    return finish(_chart(rows), heading, (f"in all, each by itself: {sums}", words), _plain(bands, names))
+    return finish(_chart(rows), heading, (f"in total, each workload by itself: {sums}", words), _plain(bands, names))
 
 
 def _names(rooms: Sequence[Room]) -> tuple[str, ...]:

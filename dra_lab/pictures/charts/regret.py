@@ -45,7 +45,7 @@ def regret_chart(answer: Plan | FleetPlan) -> alt.TopLevelMixin:
     heading = "Best against kube-scheduler's first fit, goal by goal"
     rows = _rows(answer)
     if not rows:
-        return empty(heading, "There is nothing to compare: the plan holds no allocation.")
+        return empty(heading, "There is nothing to compare, because the plan has no allocation.")
     plain = plain_table(_PLAIN, [[r["goal"], r["who"], r["value"], r["worse"], r["proof"]] for r in rows])
     if told := _paths(answer):
         plain += "\n\n" + plain_table(_SHARES, [[who, s.gpus, s.words, _share_words(s)] for who, _, s in told])
@@ -58,7 +58,7 @@ def _told(answer: Plan | FleetPlan) -> list[str]:
         told = "best: proven" if answer.proven else "best so far: not every goal is proven"
         count = f"{len(answer.replicas):,} replicas on {len(answer.nodes):,} nodes"
         if answer.first_fit is None:
-            return [f"{count}; {told}", "kube-scheduler's first fit was not asked"]
+            return [f"{count}; {told}", "kube-scheduler's first fit was not simulated"]
         nodes = _compared(answer)
         there = sum(replica.node in nodes for replica in answer.replicas)
         some = f"{counted(len(nodes), 'node')}, which there was time to compare"

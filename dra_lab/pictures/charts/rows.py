@@ -52,7 +52,7 @@ def of_nodes(values: Mapping[str, Sequence[float]], most: int = MOST_ROWS) -> tu
     total = f"{len(values):,} nodes"
     if len(classes) <= most:
         rows = tuple(_band(f"{c[0]} ×{len(c):,}" if len(c) > 1 else c[0], c, values) for c in classes)
-        return rows, f"{total}: equal ones share a row (×)"
+        return rows, f"{total}; identical nodes share a row (×)"
     cuts = [len(ordered) * at // most for at in range(most + 1)]
     bands = tuple(
         _band(f"{ordered[low]} … ×{high - low:,}" if high - low > 1 else ordered[low], tuple(ordered[low:high]), values)

@@ -46,7 +46,7 @@ def scenarios_chart(answers: Iterable[ScenarioAnswer]) -> alt.TopLevelMixin:
     heading = "Replicas placed, by scenario and workload"
     found = [_placed(answer) for answer in answers]
     if not found:
-        return empty(heading, "Nothing was asked: give the answers of plan_scenarios.")
+        return empty(heading, "Nothing to show. Give the answers of plan_scenarios.")
     names = list(dict.fromkeys(name for one in found for name in one.placed))
     head = ("scenario", *map(clean, names), "placed", "wanted", "")
     plain = plain_table(

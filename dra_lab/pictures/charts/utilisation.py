@@ -38,7 +38,7 @@ def utilisation_chart(
     heading = f"Use of devices by node, {clean(cluster.name)}" if cluster.name else "Use of devices by node"
     amounts = node_amounts(cluster, fleet, stranded)
     if not amounts:
-        return empty(heading, "No devices were read: there are no ResourceSlices with devices here.")
+        return empty(heading, "No devices to show. The cluster has no ResourceSlices with devices.")
     kinds = [kind for kind in KINDS if any(a.kind == kind and a.total for a in amounts)]
     bands, words = of_nodes(_by_node(amounts, kinds))
     rows = [row for at, band in enumerate(bands) for row in _rows(band, at, kinds)]
