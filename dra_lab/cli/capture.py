@@ -35,9 +35,14 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_cluster(parser)
     parser.add_argument("out", metavar="OUT", type=Path, help="a folder, or a file ending in .tar.gz or .tgz")
-    parser.add_argument("--anonymise", action="store_true", help="replace names and identifiers, and list what was")
     parser.add_argument(
-        "--mapping", type=Path, metavar="FILE", help="with --anonymise: write who is who to a file that you keep"
+        "--anonymise", action="store_true", help="replace names and identifiers, and list what was replaced"
+    )
+    parser.add_argument(
+        "--mapping",
+        type=Path,
+        metavar="FILE",
+        help="with --anonymise: write the original and new names to a file for yourself",
     )
     add_output(parser)
     parser.set_defaults(run=run)
@@ -97,12 +102,10 @@ def _check(options: argparse.Namespace) -> None:
     if not options.mapping:
         return
     if not options.anonymise:
-        raise InputError("--mapping needs --anonymise: without it nothing is replaced")
+        raise InputError("--mapping needs --anonymise, because nothing is replaced without it")
     out, mapping = options.out.absolute(), options.mapping.absolute()
     if mapping == out or out in mapping.parents:
-        raise InputError(
-            f"--mapping {options.mapping} would be a part of the snapshot; put it outside of {options.out}"
-        )
+        raise InputError(f"--mapping {options.mapping} would become part of the snapshot; put it outside {options.out}")
 
 
 def _tell(options: argparse.Namespace, snapshot: Snapshot, findings: Sequence[Finding]) -> None:
@@ -120,7 +123,7 @@ def _tell(options: argparse.Namespace, snapshot: Snapshot, findings: Sequence[Fi
     told = {"Left out": info.left_out, "Replaced": info.replaced}
     lines = [f"{word}: {_counted(counts)}" for word, counts in told.items() if any(counts.values())]
     if mapping:
-        lines.append(f"Who is who: {mapping} (keep it to yourself)")
+        lines.append(f"Original and new names: {mapping} (do not share it)")
     more = Words(f"Plan on it: dra-lab plan {shlex.quote(str(options.out))} --claim FILE")
     print_parts([first] if options.detail == "answer" else [first, Lines("What changed", lines), more])
 

@@ -28,12 +28,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.description = _DESCRIPTION
     add_cluster(parser)
-    parser.add_argument("paths", metavar="PATH", nargs="+", help="files, folders, or - for what kustomize prints")
+    parser.add_argument("paths", metavar="PATH", nargs="+", help="files, folders, or - for the output of kustomize")
     add_release(parser)
     parser.add_argument("--now", action="store_true", help="count the devices that are in use")
     add_output(parser, "sarif", "junit", "markdown", all_of_it="print every object and every finding")
     parser.add_argument(
-        "--allow-unchecked", action="store_true", help="exit status 0 also if some objects are not checked"
+        "--allow-unchecked", action="store_true", help="exit status 0 even if some objects are not checked"
     )
     parser.add_argument(
         "--allow-worse",
@@ -41,20 +41,27 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="accept an exported folder whose replicas kube-scheduler does not allocate as planned",
     )
     parser.add_argument(
-        "--time-limit", type=seconds, default=60.0, metavar="S", help="for the planning of each review (default: 60)"
+        "--time-limit",
+        type=seconds,
+        default=60.0,
+        metavar="S",
+        help="time for planning each review, in seconds (default: 60)",
     )
-    text = "report only what is new since this git revision, and what became of each claim"
+    text = "report only what is new since this git revision, and how each claim changed"
     parser.add_argument("--baseline", metavar="REF", help=text)
     text = "with --baseline and -o markdown: also write summary.md and pictures of what changed to this folder"
     parser.add_argument("--dir", type=Path, metavar="DIR", help=text)
-    parser.add_argument("--fix", action="store_true", help="first correct in the files what has one sensible reading")
+    parser.add_argument(
+        "--fix", action="store_true", help="first correct mistakes that have only one sensible correction, in the files"
+    )
     parser.set_defaults(run=run)
 
 
 _DESCRIPTION = (
     "Checks that each object is valid for the API server, that its selectors match devices, and that its workload "
-    "fits: how often, and how well aligned. Devices in use count with --now only. An object is valid and fits, "
-    "does not, or is not checked, which the first line counts. A pod is not checked if a claim or template that "
+    "fits: how many replicas fit, and how well aligned they are. Devices in use count only with --now. The first "
+    "line counts the objects that are valid and fit, those that do not, and those that are not checked. A pod is "
+    "not checked if a claim or template that "
     "it names is neither in the files nor in the cluster, or if a device plugin serves its devices. Exit status "
     "0: valid, and everything fits; 1: something does not; 2: something is not checked."
 )
@@ -65,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
     from dra_lab.gitops.folder import read_manifests
 
     if options.dir and not (options.baseline and options.format == "markdown"):
-        raise InputError("--dir needs --baseline REF and -o markdown, the summary that is written there")
+        raise InputError("--dir needs --baseline REF and -o markdown, because it writes that summary")
     if options.fix:
         _fix(options)
     manifests = read_manifests(options.paths)
@@ -143,7 +150,7 @@ def _fix(options: argparse.Namespace) -> None:
     from dra_lab.gitops.given_classes import with_classes
 
     if "-" in options.paths:
-        raise InputError("--fix writes files, and standard input is none; save it in a file and give its path")
+        raise InputError("--fix changes files, so it cannot use standard input; save it in a file and give its path")
     cluster, manifests = cluster_of(options), read_manifests(options.paths)
     done = correct_files(manifests, with_classes(cluster, manifests), release_of(options))
     for correction in done:

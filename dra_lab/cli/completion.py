@@ -58,7 +58,7 @@ _SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("shell", choices=tuple(_SCRIPTS), help="print the script of this shell")
-    parser.add_argument("line", nargs="?", metavar="LINE", help="print what completes LINE, as the script asks")
+    parser.add_argument("line", nargs="?", metavar="LINE", help="print the completions of LINE, for the script")
     parser.set_defaults(run=run)
 
 

@@ -20,7 +20,7 @@ EXAMPLES = (
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("plans", nargs=2, metavar="PLAN", help=_PLAN)
-    add_output(parser, "markdown", "csv", all_of_it="print all of the comparison, as without it")
+    add_output(parser, "markdown", "csv", all_of_it="print the whole comparison, which is also the default")
     parser.set_defaults(run=run)
 
 

@@ -49,10 +49,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--claim", metavar="FILE", help=f"required: {CLAIM_HELP}")
     parser.add_argument("--pod", default="", metavar="NAME", help=POD_HELP)
     parser.add_argument("--device", default="", metavar="ID", help="why this device: driver/pool/device, or its name")
-    parser.add_argument("--step", action="store_true", help="show kube-scheduler's search on the node step by step")
+    parser.add_argument("--step", action="store_true", help="show kube-scheduler's search on the node, step by step")
     add_planning(parser)
     add_what_if(parser)
-    add_output(parser, all_of_it="print all of the answer: every request's devices, and every step of the search")
+    add_output(parser, all_of_it="print the whole answer: every request's devices, and every step of the search")
     parser.set_defaults(run=run)
 
 

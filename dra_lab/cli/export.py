@@ -53,24 +53,24 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_write(parser)
     text = "write two Jobs instead that measure what the link is worth (nccl-tests or ib_write_bw)"
     parser.add_argument("--measure", action="store_true", help=text)
-    text = "write the manifests also if kube-scheduler does not allocate the plan with them"
+    text = "write the manifests even if kube-scheduler does not allocate the plan with them"
     parser.add_argument("--allow-worse", action="store_true", help=text)
-    target = parser.add_argument_group("what it is written for")
+    target = parser.add_argument_group("target")
     target.add_argument("--api-version", choices=_API_VERSIONS, default="v1", help="of resource.k8s.io")
     target.add_argument(
         "--kind",
         choices=("template", "claim"),
         default="template",
-        help="template: each pod gets devices of its own; claim: all pods that name it share the same devices",
+        help="template: each pod gets its own devices; claim: all pods that name it share the same devices",
     )
-    target.add_argument("--namespace", default="", help="of the claim and of who uses it")
+    target.add_argument("--namespace", default="", help="namespace of the claim and its workload")
     target.add_argument("--pin", action="store_true", help="add the pins that make kube-scheduler allocate the plan")
-    text = "with --pin and replicas: several templates for a claim where one cannot serve every planned node"
+    text = "with --pin and replicas: write several templates if one cannot serve every planned node"
     target.add_argument("--split", action="store_true", help=text)
-    use = parser.add_argument_group("who uses it")
-    text = "an example beside the claim; default: pod, with replicas deployment, of a workload its own kind"
+    use = parser.add_argument_group("workload")
+    text = "an example that uses the claim; default: pod, deployment with replicas, or the workload's own kind"
     use.add_argument("--example", choices=_EXAMPLES, help=text)
-    text = "any object with a pod template: its patched copy, planned with the replicas that it says"
+    text = "any object with a pod template; writes a patched copy, planned with its number of replicas"
     use.add_argument("--workload", type=Path, metavar="FILE", help=text)
     text = "with --workload: the pod template that gets the claim, by its path in the file (repeatable)"
     use.add_argument("--template", action="append", default=[], metavar="PATH", help=text)
@@ -78,12 +78,12 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--container",
         default="",
         metavar="NAME",
-        help="which gets the devices; default: the one that asks for devices today, or the first",
+        help="the container that gets the devices; default: the one that requests devices today, or the first",
     )
-    use.add_argument("--patch", action="store_true", help="a kustomize component in place of the patched copy")
-    more = parser.add_argument_group("what else is written")
+    use.add_argument("--patch", action="store_true", help="write a kustomize component instead of the patched copy")
+    more = parser.add_argument_group("extra files")
     more.add_argument("--report", action="store_true", help="README.md and the picture of the plan")
-    more.add_argument("--annotate", action="store_true", help="version and digests in the claim too")
+    more.add_argument("--annotate", action="store_true", help="add version and digests to the claim")
     add_output(parser, "yaml")
     parser.set_defaults(run=run)
 
@@ -91,9 +91,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def _refuse_too_many(pods: int, source: object) -> None:
     if pods > MOST_REPLICAS:
         asked = f"{pods:,}" if pods < 10**18 else "too many"
-        raise InputError(
-            f"{source} asks for {asked} replicas; at most {MOST_REPLICAS:,} are planned. Give --replicas N."
-        )
+        raise InputError(f"{source} wants {asked} replicas; at most {MOST_REPLICAS:,} are planned. Give --replicas N.")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -106,13 +104,13 @@ def run(options: argparse.Namespace) -> int:
 
     refuse_write(options)
     if options.patch and options.format == "yaml":
-        raise InputError("-o yaml prints manifests, and --patch writes a kustomize component; give --dir in its place")
+        raise InputError("-o yaml prints manifests, and --patch writes a kustomize component; give --dir instead")
     if options.patch and options.workload is None:
         raise InputError("--patch needs --workload FILE, the workload that the patch is for")
     if options.workload and options.example not in (None, "none"):
-        raise InputError("--example and --workload FILE: the patched copy takes the example's place; leave one out")
+        raise InputError("use --example or --workload FILE, not both, because the patched copy replaces the example")
     if options.split and not (options.pin and is_fleet(options)):
-        raise InputError("--split needs --pin, and --replicas behind the claim whose replicas may be split")
+        raise InputError("--split needs --pin, and --replicas after the claim whose replicas may be split")
     if options.split and options.workload:
         raise InputError("--split writes a workload for each group of replicas; leave --workload out, or --split")
     if options.template and options.workload is None:
@@ -130,7 +128,8 @@ def run(options: argparse.Namespace) -> int:
     if pods > 1 and options.kind == "template" and not options.node:
         _refuse_too_many(pods, options.workload)
         print(
-            f"note: {pods} replicas are planned, as {options.workload} says; --replicas N plans others", file=sys.stderr
+            f"note: {pods} replicas are planned, as {options.workload} says; --replicas N plans another number",
+            file=sys.stderr,
         )
         options.asked = [options.asked[0]._replace(replicas=pods)]
     if is_fleet(options):
@@ -213,7 +212,10 @@ def _run_fleet(options: argparse.Namespace, wanted: Wanted) -> int:
     from dra_lab.words.fleet_document import fleet_sentence
 
     if options.node:
-        raise InputError("--node is for one claim without --replicas; leave it out: replicas go where there is room")
+        raise InputError(
+            "--node is for one claim without --replicas; leave it out, because replicas go to any node on which "
+            "they fit"
+        )
     cluster = cluster_of(options)
     target = Target(release_of(options), options.api_version, options.kind, options.namespace)
     asked = workloads_of(options.asked, cluster, target.release)

@@ -20,7 +20,7 @@ CLUSTER names the cluster that a command reads:
   FILE or FOLDER     kubectl's JSON or YAML, or a .tar.gz of dra-lab capture
   -                  the same from standard input
 
-Options in place of CLUSTER, and beside it:
+Options instead of CLUSTER, or in addition to it:
 
   --topology FILE --nodes 8 --driver D
                      8 nodes made from the topology file of one server (nvidia-smi
@@ -51,7 +51,7 @@ Results go to standard output, findings and progress to standard error.
   -o FORMAT   text (default) or json; check also sarif, junit and markdown;
               export and migrate also yaml, which prints the manifests
   -q          the answer's sentences only, and no notes on standard error
-  -v          all of the answer, and the rule of each finding (dra-lab help RULE)
+  -v          the whole answer, and the rule of each finding (dra-lab help RULE)
 
 On a terminal, text fits its width (or COLUMNS) and has colour. NO_COLOR=1 or TERM=dumb
 turns colour off. In a pipe or file, text is plain and lines are not wrapped.

@@ -29,7 +29,7 @@ COMMANDS = {
     "check": "check manifests against a cluster, for CI",
     "migrate": "turn workloads that request nvidia.com/gpu: 8 into workloads with claims",
     "topology": "show what nvidia-smi topo -m, hwloc or NCCL files about one server contain",
-    "capture": "write what planning needs of a cluster to a folder or .tar.gz",
+    "capture": "write what planning needs from a cluster to a folder or .tar.gz",
     "replay": "answer recorded cases of Kubernetes, so that anyone can check our claims",
     "help": "explain CLUSTER, plan files, output or the rule of a finding",
     "completion": "print the completion script of bash, zsh or fish",
@@ -39,23 +39,23 @@ COMMANDS = {
 
 _DESCRIPTION = """\
 A planning desk for Kubernetes Dynamic Resource Allocation. Without a command,
-or with `lab`, it opens JupyterLab on the planner; further words go to
+or with `lab`, it opens JupyterLab on the planner; other words go to
 JupyterLab."""
 
 _EPILOG = """\
-to begin with:
+to start:
   dra-lab samples
   dra-lab plan sample:eks-p4d --claim sample:eks-p4d/gpu-nic-pairs
   dra-lab plan context: --claim claim.yaml      (kubectl's current cluster)
   dra-lab COMMAND --help
 
-exit status: 0 = fits or valid, 1 = not, 2 = could not be answered"""
+exit status: 0 = fits or valid, 1 = not, 2 = not answered"""
 
 _LAB_HELP = """\
 usage: dra-lab [lab] [JUPYTERLAB-OPTION ...]
 
-Opens JupyterLab on the planner notebook of this folder, plan.ipynb, which is made where there is none.
-Options go to JupyterLab as they are: dra-lab lab --port=9999 --no-browser (all of them: jupyter lab --help)."""
+Opens JupyterLab on the planner notebook of this folder, plan.ipynb, and creates it if it is missing.
+Options go to JupyterLab unchanged: dra-lab lab --port=9999 --no-browser (all of them: jupyter lab --help)."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

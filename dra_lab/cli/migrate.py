@@ -36,7 +36,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="leave the workloads as they are; a DeviceClass serves their resource name (extendedResourceName)",
     )
-    text = "the class that takes the place of a resource (repeatable)"
+    text = "the class that replaces a resource (repeatable)"
     parser.add_argument("--map", action="append", default=[], metavar="NAME=DEVICECLASS", help=text)
     add_output(parser, "yaml")
     parser.set_defaults(run=run)
@@ -90,7 +90,7 @@ def _print_text(options: argparse.Namespace, found: Migration, files: tuple[Path
     from dra_lab.words.document import Lines, Sentence, Words
     from dra_lab.words.facts import counted
 
-    left = f" Left as they are, wholly or in part: {', '.join(found.left)}." if found.left else ""
+    left = f" Not migrated, or only in part: {', '.join(found.left)}." if found.left else ""
     if not found.workloads:
         asks = "" if left else " No container requests a device of a device plugin."
         print_parts([Sentence(f"Nothing is migrated.{asks}{left}")])
@@ -108,7 +108,7 @@ def _refuse_templates(manifests: Manifests) -> None:
 
     unread = next((finding for finding in manifests.findings if finding.rule == TEMPLATE_RULE), None)
     if unread is not None and not manifests.documents:
-        message = f"{NO_MANIFEST}, so it cannot be migrated"
+        message = f"{NO_MANIFEST}, so dra-lab cannot migrate it"
         raise SourceError(f"{message}. {unread.advice}", origin=unread.origin)
 
 

@@ -27,7 +27,7 @@ CLAIM_HELP = (
     "(a file or folder), or sample:NAME/EXAMPLE"
 )
 
-POD_HELP = "the pod or workload that is meant where the file of --claim holds several"
+POD_HELP = "the pod or workload to use if the file of --claim contains several"
 
 
 class AskedClaim(NamedTuple):
@@ -50,7 +50,7 @@ def add_cluster(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--read-namespace", action="append", default=[], dest="read_namespaces", metavar="NAME", help=text
     )
-    text = "in place of CLUSTER: nodes made from a topology file (repeatable, for files about one server)"
+    text = "instead of CLUSTER: nodes made from a topology file (repeatable, for files about one server)"
     group.add_argument("--topology", action="append", default=[], metavar="FILE", help=text)
     group.add_argument("--nodes", type=whole, metavar="N", help="with --topology: the number of nodes (default: 1)")
     text = "with --topology: a driver that publishes these devices (repeatable; default: the vendors' drivers)"
@@ -170,7 +170,7 @@ def add_planning(parser: argparse.ArgumentParser) -> None:
         "--goals",
         default="",
         metavar="GOAL,...",
-        help=f"goals that come first, after {' and '.join(FIXED_GOALS)}; the others in their usual order: {named}",
+        help=f"goals to put first, after {' and '.join(FIXED_GOALS)}; the others keep their usual order: {named}",
     )
     add_release(parser)
 
@@ -182,7 +182,7 @@ def add_release(parser: argparse.ArgumentParser) -> None:
         "--feature-gates",
         default="",
         metavar="NAME=true,...",
-        help="gates that differ from the release's defaults, for example DRADerivedAttributes=true (1.37)",
+        help="feature gates that differ from the release's defaults, for example DRADerivedAttributes=true (1.37)",
     )
 
 
@@ -193,7 +193,7 @@ def seconds(text: str) -> float:
     except ValueError:
         value = math.nan
     if not (math.isfinite(value) and value > 0):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds above 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
     return value
 
 
@@ -257,7 +257,7 @@ def node_of(options: argparse.Namespace) -> str:
 def refuse_pod(claim: str, pod: str) -> None:
     """Raise InputError where a pod is named and the file of the claim holds none."""
     if pod:
-        raise InputError(f"{claim} holds no pod; --pod {pod} is for a file with pods, leave it out")
+        raise InputError(f"{claim} contains no pod; --pod {pod} is for a file with pods, so leave it out")
 
 
 def refuse_node(node: str, claim: str, cluster: Cluster) -> None:
@@ -272,7 +272,7 @@ def whole(text: str) -> int:
     """Return a count. Raises argparse's error for anything but a whole number in the digits 0 to 9."""
     found = whole_number(text)
     if found is None:
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no whole number")
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number")
     return found
 
 

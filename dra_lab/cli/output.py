@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dra_lab.words.document import Part
 
 
-def add_output(parser: argparse.ArgumentParser, *more: str, all_of_it: str = "print all of the answer") -> None:
+def add_output(parser: argparse.ArgumentParser, *more: str, all_of_it: str = "print the whole answer") -> None:
     """Declare -o with text, json and `more`, and -q and -v, which say how much of the text is printed."""
     formats = ("text", "json", *more)
     group = parser.add_argument_group("output")

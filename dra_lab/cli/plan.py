@@ -44,10 +44,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_planning(parser)
     add_workloads(parser)
     add_what_if(parser)
-    parser.add_argument("--time-limit", type=seconds, metavar="S", help="seconds after which the best so far is given")
+    parser.add_argument(
+        "--time-limit", type=seconds, metavar="S", help="seconds after which to return the best plan so far"
+    )
     text = "bandwidths that you measured with the link and without it; they replace the published range"
     parser.add_argument("--measured", type=measured, metavar="WITH:WITHOUT", help=text)
-    add_output(parser, all_of_it="print all of the answer: goals with proof, bandwidth with sources, nodes, reasons")
+    add_output(parser, all_of_it="print the whole answer: goals with proof, bandwidth with sources, nodes, reasons")
     parser.set_defaults(run=run)
 
 
@@ -94,7 +96,7 @@ def _one_of_many(options: argparse.Namespace, pod: AskedPod) -> Iterator[Finding
         names = ", ".join(sorted({*pod.shared, *(claim.metadata.name for claim in pod.allocated)}))
         advice = f"They share {names}, which is allocated once: dra-lab check answers such pods together."
     else:
-        advice = f"--replicas {pod.replicas} behind --claim places all of them; dra-lab check asks how many fit."
+        advice = f"--replicas {pod.replicas} behind --claim places all of them; dra-lab check says how many fit."
     yield Finding("one-replica-planned", Severity.NOTE, pod.subject, message, advice)
 
 

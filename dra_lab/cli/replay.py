@@ -25,7 +25,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--allocator",
         choices=("first-fit", "ilp"),
         default="first-fit",
-        help="who answers cases of allocation: kube-scheduler's first fit (default), or the planner, with a proof",
+        help="what answers cases of allocation: kube-scheduler's first fit (default), or the planner, with a proof",
     )
     parser.set_defaults(run=run)
 

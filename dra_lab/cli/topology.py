@@ -18,7 +18,7 @@ EXAMPLES = (
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("files", nargs="+", metavar="FILE", help="what a tool printed about one and the same server")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="output of a tool about the same server")
     add_output(parser)
     parser.set_defaults(run=run)
 

@@ -74,7 +74,7 @@ class _SetReplicas(argparse.Action):
         del option_string
         asked = list(getattr(namespace, "asked", None) or [])
         if not asked or asked[-1].replicas is not None:
-            parser.error("--replicas N stands behind the --claim that it is for, once for each")
+            parser.error("write --replicas N after the --claim that it is for, once for each")
         if not 0 <= values <= MOST_REPLICAS:
             parser.error(f"--replicas {values}: give a number from 0 to {MOST_REPLICAS}")
         asked[-1] = asked[-1]._replace(replicas=values)
@@ -90,7 +90,7 @@ class _SetPod(argparse.Action):
         del option_string
         asked = list(getattr(namespace, "asked", None) or [])
         if not asked or asked[-1].pod:
-            parser.error("--pod NAME stands behind the --claim that it is for, once for each")
+            parser.error("write --pod NAME after the --claim that it is for, once for each")
         asked[-1] = asked[-1]._replace(pod=values)
         namespace.asked = asked
 
@@ -98,10 +98,10 @@ class _SetPod(argparse.Action):
 def add_workloads(parser: argparse.ArgumentParser) -> None:
     """Declare --claim, which may stand several times, --replicas behind each, and --objective."""
     parser.add_argument("--claim", action=_AddClaim, metavar="FILE", help=f"required and repeatable: {CLAIM_HELP}")
-    text = "so many pods of the --claim before it (1 where several claims are given)"
+    text = "number of pods for the preceding --claim (default with several claims: 1)"
     parser.add_argument("--replicas", type=whole, action=_SetReplicas, metavar="N", help=text)
-    parser.add_argument("--pod", action=_SetPod, metavar="NAME", help=f"of the --claim before it, {POD_HELP}")
-    text = "with replicas: place as many as can be (default), or all of them on the fewest nodes"
+    parser.add_argument("--pod", action=_SetPod, metavar="NAME", help=f"for the preceding --claim, {POD_HELP}")
+    text = "with replicas: place as many as possible (default), or all of them on the fewest nodes"
     parser.add_argument("--objective", choices=("replicas", "nodes"), default="replicas", help=text)
 
 
@@ -137,7 +137,10 @@ def run_fleet(options: argparse.Namespace) -> int:
     from dra_lab.words.plan_outcome import pod_outcome
 
     if options.node:
-        raise InputError("--node is for one claim without --replicas; leave it out: replicas go to any node with room")
+        raise InputError(
+            "--node is for one claim without --replicas; leave it out, because replicas go to any node on which "
+            "they fit"
+        )
     cluster = cluster_of(options)
     release = release_of(options)
     asked = workloads_of(options.asked, cluster, release)
@@ -202,18 +205,18 @@ def workloads_of(asked: Sequence[AskedClaim], cluster: Cluster, release: Kuberne
             refuse_not_read(cluster, (), selects_nodes=True)
         if pod.allocated:
             names = ", ".join(c.metadata.name for c in pod.allocated)
-            raise InputError(f"{claim}: {names} is allocated already, and replicas cannot share it; plan one pod")
+            raise InputError(f"{claim}: {names} is already allocated, and replicas cannot share it; plan one pod")
         number = pod.replicas if replicas is None else replicas
         if pod.shared and number > 1:
             names = ", ".join(sorted(pod.shared))
             raise InputError(
-                f"{claim}: {number} pods share the ResourceClaim {names}, which is allocated once; ask for one pod "
-                "(--replicas 1), or write a ResourceClaimTemplate for devices of their own"
+                f"{claim}: {number} pods share the ResourceClaim {names}, which is allocated once; plan one pod "
+                "(--replicas 1), or write a ResourceClaimTemplate so that each pod gets its own devices"
             )
         if pod.named & named:
             names = ", ".join(sorted(name for _, name in pod.named & named))
             raise InputError(
-                f"{claim}: its pod and one given before share the ResourceClaim {names}, which is allocated once; "
+                f"{claim}: its pod and an earlier one share the ResourceClaim {names}, which is allocated once; "
                 "`dra-lab check` answers such pods together"
             )
         named |= pod.named
@@ -227,9 +230,7 @@ def workloads_of(asked: Sequence[AskedClaim], cluster: Cluster, release: Kuberne
         if read_plan_file(claim) is None:
             written.add(name)
     if len(places) > 1:
-        raise InputError(
-            "the pods of these workloads may run on different nodes by their own words; plan them one by one"
-        )
+        raise InputError("the node selectors of these workloads admit different nodes; plan the workloads one by one")
     admitted = places.pop() if places else None
     on = cluster if admitted is None else only_nodes(cluster, sorted(admitted))
     return Asked(tuple(found), on, tuple(told), frozenset(written))

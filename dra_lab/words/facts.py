@@ -133,7 +133,7 @@ def proof_words(plan: Plan, most: int | None = None) -> str:
         return "proven: it does not fit"
     if plan.proven:
         unknown = any(goal.unknown for goal in plan.goals)
-        return "proven optimal as far as places are known" if unknown else "proven optimal"
+        return "proven optimal for the places that are known" if unknown else "proven optimal"
     left_open = [_open(goal) for goal in plan.goals if not goal.proven]
     nodes = sum(len(c.nodes) for c in plan.node_classes if c.fit is NodeFit.UNKNOWN)
     left_open += [f"{counted(nodes, 'node')} not decided"] if nodes else []

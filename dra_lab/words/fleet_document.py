@@ -20,7 +20,7 @@ MANY = 40
 def fleet_sentence(plan: FleetPlan) -> str:
     """Return the answer in one to three short sentences, with what is proven of it; names are made printable."""
     if plan.status is PlanStatus.EMPTY:
-        return "No replica is wanted."
+        return "No replicas are requested."
     if plan.status is PlanStatus.NOT_CHECKED:
         return printable(f"Not checked: {sentence(plan.shortfalls[0].message)}")
     if plan.status is PlanStatus.STOPPED:
@@ -31,7 +31,7 @@ def fleet_sentence(plan: FleetPlan) -> str:
         few = plan.objective == "nodes" and not (least and least.value == _wanted(plan))
         misfit = "The replicas do not all fit" if few else "Not one replica fits"
         reasons = f": {plan.shortfalls[0].message}" if plan.shortfalls else ""
-        none = " All on the fewest nodes was asked for, so none is placed." if few else ""
+        none = " You asked for all on the fewest nodes, so none is placed." if few else ""
         return printable(sentence(f"{misfit}, proven{reasons}") + none)
     return printable(" ".join(_placed(plan)))
 

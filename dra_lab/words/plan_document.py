@@ -173,7 +173,7 @@ def _where(plan: Plan, cluster: Cluster | None, *, brief: bool = False) -> str:
     if cluster is not None and not cluster.claims_known:
         when = " if nothing is in use (no claims were read)"
     elif cluster is not None and cluster.claims_in_part:
-        when = f" as far as claims were read, which are those of some namespaces{when_idle}"
+        when = f" if other namespaces use nothing (their claims were not read){when_idle}"
     return f"Fits on {now:,} of {counted(total, 'node')}{when}."
 
 

@@ -114,7 +114,7 @@ def _conflict(conflict: Conflict) -> str:
         return f"Impossible {where}: {names[0]}"
     told = f"Impossible together {where}: {', '.join(names[:-1])} and {names[-1]}"
     if not conflict.minimal:
-        return f"{told}. Perhaps fewer of them are; that was not found out"
+        return f"{told}. Perhaps fewer of them are impossible too; that is not known"
     least = ". No smaller set is impossible" if conflict.smallest else ""
     return f"{told}. Without any one of them the rest fits{least}"
 
@@ -142,13 +142,13 @@ def no_help_lines(reasons: Reasons) -> Iterator[str]:
         if change.why_open and not change.fitting:
             untried.setdefault(change.why_open, []).append(change.title)
     for why, titles in untried.items():
-        yield f"Not found out, {why}: {'; '.join(titles)}"
+        yield f"Not known, {why}: {'; '.join(titles)}"
 
 
 def relaxation_words(change: Relaxation) -> str:
     """Return one relaxation with what it brings: `Prefer 'pairs': fits on 3 of 4 nodes`."""
     if change.why_open and not change.fitting:
-        return f"{change.title}: not found out, {change.why_open}"
+        return f"{change.title}: not known, {change.why_open}"
     return f"{change.title}: fits on {change.fitting} of {_total(change)}"
 
 

@@ -24,7 +24,7 @@ ATTRIBUTES = {PCIE_ROOT: "PCIe root"}
 
 def _in_use(reason: Reason) -> str:
     kind, _, name = reason.detail.partition(" ")
-    return f"request {name} has it already" if kind == "request" else f"in use by {name}" if name else "in use"
+    return f"request {name} already has it" if kind == "request" else f"in use by {name}" if name else "in use"
 
 
 def _gate(reason: Reason) -> str:

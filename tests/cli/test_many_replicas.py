@@ -40,7 +40,7 @@ def test_more_replicas_than_are_planned_are_refused(files, tmp_path, capsys):
     workload, claim = files("2147483647")
     words = ["export", "sample:eks-p4d", "--claim", claim, "--workload", workload, "--dir", str(tmp_path / "out")]
     assert main(words) == 2
-    assert "asks for 2,147,483,647 replicas; at most 1,000,000 are planned" in capsys.readouterr().err
+    assert "wants 2,147,483,647 replicas; at most 1,000,000 are planned" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("count", ["2147483648", "9" * 400])

@@ -90,7 +90,7 @@ def test_a_pod_of_a_file_without_pods_is_refused(tmp_path, capsys):
     path = tmp_path / "claim.yaml"
     path.write_text(PARTS[0])
     assert main(["plan", CLUSTER, "--claim", str(path), "--pod", "one"]) == 2
-    assert "holds no pod" in capsys.readouterr().err
+    assert "contains no pod" in capsys.readouterr().err
 
 
 GANG = """\

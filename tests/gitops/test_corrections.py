@@ -263,7 +263,7 @@ def test_the_command_writes_what_it_lists_and_nothing_else(tmp_path, capsys):
 def test_standard_input_is_not_fixed(capsys):
     """There is no file behind standard input: the command says so and reads nothing."""
     assert main(["check", "sample:eks-p4d", "-", "--fix"]) != 0
-    assert "--fix writes files" in capsys.readouterr().err
+    assert "--fix changes files" in capsys.readouterr().err
 
 
 def test_a_published_article_is_corrected(tmp_path):

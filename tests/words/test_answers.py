@@ -54,7 +54,7 @@ def test_with_claims_of_some_namespaces_the_answer_says_so():
     partly = Finding("claims-some-namespaces", Severity.WARNING, "resourceclaims", "only those of team-a were read")
     told = answer_sentence(a_plan(), replace(cluster, findings=(*cluster.findings, partly)))
     assert told.startswith(
-        "Fits on 2 of 3 nodes as far as claims were read, which are those of some namespaces. Best on n1"
+        "Fits on 2 of 3 nodes if other namespaces use nothing (their claims were not read). Best on n1"
     )
     assert " now" not in told
 

@@ -26,7 +26,7 @@ RESULTS = [
     (Shortfall("count", HOSTILE, f"{HOSTILE} needs 9, has 8", advice="Ask for 8."), "needs 9, has 8. Ask for 8."),
     (Suggestion("Ask for 8", HOSTILE, selectors={"gpu": (HOSTILE,)}), "Ask for 8"),
     (Relaxation("link", HOSTILE, HOSTILE, 3, 4), "fits on 3 of 4 nodes"),
-    (UNTRIED, "not found out, the time limit was reached"),
+    (UNTRIED, "not known, the time limit was reached"),
     (REASONS, "Impossible on every node"),
     (Regret("plain", (GoalRegret("numa", 1, 2),)), "NUMA nodes spanned"),
 ]
@@ -66,7 +66,7 @@ def test_a_plan_without_its_cluster_tells_devices_and_goals_in_a_terminal(shell)
 def test_what_was_not_found_out_is_told_in_the_planner():
     """Relaxations that time did not reach are not silently left out."""
     plan = Plan(PlanStatus.INFEASIBLE, ClaimSketch(), reasons=Reasons(relaxations=(UNTRIED,)))
-    assert why_row(plan).tried == ("Not found out, the time limit was reached: Prefer 'pairs'",)
+    assert why_row(plan).tried == ("Not known, the time limit was reached: Prefer 'pairs'",)
 
 
 def test_columns_of_numbers_stand_to_the_right():

@@ -60,7 +60,7 @@ def test_the_frame_has_each_row_or_each_step(plan):
     ("reason", "words"),
     [
         (Reason(Check.IN_USE, "claim a/b"), "in use by a/b"),
-        (Reason(Check.IN_USE, "request gpu"), "request gpu has it already"),
+        (Reason(Check.IN_USE, "request gpu"), "request gpu already has it"),
         (Reason(Check.GATE, "DRAX"), "it needs the feature gate DRAX, which is off"),
         (Reason(Check.CONSTRAINT, "resource.kubernetes.io/pcieRoot", "10", "20"), "PCIe root is 20, must be 10"),
         (Reason(Check.CONSTRAINT, "a/b", "10", ""), "it publishes no a/b, which a constraint compares"),

@@ -93,7 +93,7 @@ def test_proven_is_qualified_where_a_place_is_unknown(second, qualified):
     """With a device of unknown place the proof holds as far as places are known."""
     cluster = load_texts({"slice.yaml": SLICE % (KNOWN, second)})
     assert (
-        "proven optimal as far as places are known" in answer_sentence(make_plan(cluster, gpus(2)), cluster)
+        "proven optimal for the places that are known" in answer_sentence(make_plan(cluster, gpus(2)), cluster)
     ) is qualified
 
 
