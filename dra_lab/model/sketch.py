@@ -210,8 +210,8 @@ class Kept(Value, frozen=True):
 
     `mode` is "plan" (one claim, `sketch`) or "fleet" (`workloads`); `layers` are the what-if changes. `sentence` is the
     answer in words, `figures` are its numbers by name (`words.kept_figures`). `yaml` is the manifest, `devices` maps
-    each allocated device to its request, `snapshot` is the cluster's fingerprint, and `simulation` says what kube-scheduler
-    does with the manifest; each is empty if not known.
+    each allocated device to its request, `snapshot` is the fingerprint of the cluster, and `simulation` says what
+    kube-scheduler does with the manifest; each is empty if not known.
     """
 
     name: str

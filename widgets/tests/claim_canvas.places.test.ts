@@ -132,7 +132,7 @@ test("the keys of the list do what it says", () => {
   expect(key("Z", { ctrlKey: true, shiftKey: true })).toEqual({ do: "redo" });
   expect(key("z", { metaKey: true })).toEqual({ do: "undo" });
   expect(key("ArrowUp", { shiftKey: true })).toEqual({ do: "move", to: "up" });
-  expect(key("N", { shiftKey: true })).toEqual({ do: "add" });
+  expect(key("N", { shiftKey: true })).toEqual({ do: "claim" });
   expect(key("?", { shiftKey: true })).toEqual({ do: "keys" });
 });
 
