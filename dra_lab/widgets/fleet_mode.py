@@ -376,7 +376,6 @@ def _workload_rows(session: Session) -> tuple[WorkloadRow, ...]:
             more=more.get(pod.pod, ""),
             pins=tuple(sorted(pod.pins.items())),
             editing=pod.pod == fleet.editing,
-            can_open=len(pod.claims) == 1,
             letter=letters[pod.pod],
         )
         for pod in fleet.workloads

@@ -32,7 +32,7 @@ class FleetAnswerRow(Row, frozen=True):
 class WorkloadRow(Row, frozen=True):
     """One workload: `detail` says what a pod requests, `more` how many more fit, `pins` the nodes that pods must be on.
 
-    `editing` says that the canvas shows its claim; `can_open` is False if the pod has several claims.
+    `editing` says that the canvas shows its claims.
     """
 
     name: str
@@ -42,7 +42,6 @@ class WorkloadRow(Row, frozen=True):
     more: str = ""
     pins: tuple[tuple[str, int], ...] = ()
     editing: bool = False
-    can_open: bool = True
     letter: str = ""
 
 

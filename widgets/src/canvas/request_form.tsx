@@ -40,6 +40,17 @@ export function RequestForm({ request, onRenamed, onLink, onMove }: Props) {
   return (
     <div className="dra-form">
       {told?.note && <Wrong>{told.note}</Wrong>}
+      {claim && (
+        <Field label="Claim" api={status.claims?.[claim]?.field ?? "spec.resourceClaims[].name"}>
+          <select value={claim} disabled={readOnly} onChange={(event) => onMove(event.target.value)}>
+            {claimsOf(sketch).map((name) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </Field>
+      )}
       {parts.length > 1 && <Ways request={request} index={index} onPick={setWay} />}
       <PartForm key={`${request.name}/${index}`} request={request} part={part} index={index}>
         <Adding label="Configure the driver" onClick={() => setConfiguring(true)} />
@@ -66,17 +77,6 @@ export function RequestForm({ request, onRenamed, onLink, onMove }: Props) {
         check={(name) => wrongName(taken, shortName(request.name), name)}
         onDone={(name) => onRenamed(inClaim(claim, name))}
       />
-      {claim && (
-        <Field label="Claim" api={status.claims?.[claim]?.field ?? "spec.resourceClaims[].name"}>
-          <select value={claim} disabled={readOnly} onChange={(event) => onMove(event.target.value)}>
-            {claimsOf(sketch).map((name) => (
-              <option key={name} value={name}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </Field>
-      )}
       {readOnly && <p className="dra-hint">This drawing cannot be changed here.</p>}
     </div>
   );

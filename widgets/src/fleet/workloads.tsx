@@ -86,7 +86,6 @@ function Workload({ row }: { row: WorkloadRow }) {
   const items = [
     {
       label: "Open in Plan",
-      isOff: row.canOpen === false,
       act: () => channel.send({ type: "open-workload", name }),
     },
     ...pins.map(([node, pods]) => ({

@@ -705,7 +705,6 @@ export interface WorkloadRow {
   more?: string;
   pins?: readonly [string, number][];
   editing?: boolean;
-  canOpen?: boolean;
   letter?: string;
 }
 
