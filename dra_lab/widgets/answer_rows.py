@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from dra_lab.authoring.links import link_words
 from dra_lab.errors import DraLabError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import Room
@@ -103,14 +104,18 @@ def reason_rows(plan: Plan | None, refusal: DraLabError | None = None) -> tuple[
     """Return why the drawing does not fit, or why it could not be answered."""
     if refusal is not None:
         return (ReasonRow(rule="not-answered", message=str(refusal)),)
+    if plan is None:
+        return ()
+    links = {link.name: link_words(link) for link in plan.sketch.links}
     return tuple(
         ReasonRow(
             rule=shortfall.rule,
             message=shortfall.message,
-            subject=f"{shortfall.subject} on {shortfall.node}" if shortfall.node else shortfall.subject,
+            subject=links.get(shortfall.subject, shortfall.subject)
+            + (f" on {shortfall.node}" if shortfall.node else ""),
             advice=shortfall.advice,
         )
-        for shortfall in (plan.shortfalls if plan is not None else ())
+        for shortfall in plan.shortfalls
     )
 
 

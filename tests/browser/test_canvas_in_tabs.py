@@ -1,0 +1,60 @@
+"""The canvas of a planner in a tab: it is whole after other tabs were in front, and tidying it up keeps it legible."""
+
+from __future__ import annotations
+
+import pytest
+from lab_server import until
+
+pytestmark = pytest.mark.browser
+
+_ZOOM = """canvas => new DOMMatrix(getComputedStyle(canvas.querySelector('.react-flow__viewport')).transform).a"""
+# Boxes that a person sees: inside the canvas, and not hidden.
+_SEEN = """canvas => [...canvas.querySelectorAll('.react-flow__node-request')].filter(box => {
+    const [at, room] = [box.getBoundingClientRect(), canvas.getBoundingClientRect()];
+    const isInside = at.left >= room.left && at.right <= room.right && at.top >= room.top && at.bottom <= room.bottom;
+    return isInside && box.checkVisibility({visibilityProperty: true, opacityProperty: true}) && at.width > 50;
+}).length"""
+_FRONT = """wanted => {
+    const { shell } = window.jupyterapp;
+    const isTab = one => one.node.querySelector('.jp-LinkedOutputView') || one.node.matches('.jp-LinkedOutputView');
+    const found = [...shell.widgets('main')].find(one => Boolean(isTab(one)) === (wanted === 'tab'));
+    shell.activateById(found.id);
+}"""
+
+
+@pytest.fixture
+def shown(in_tab):
+    """The planner in a tab."""
+    return in_tab(1440, 900)
+
+
+def bring(shown, wanted: str) -> None:
+    """Bring the planner's tab, or the notebook, to the front."""
+    shown.page.evaluate(_FRONT, wanted)
+    state = "visible" if wanted == "tab" else "hidden"
+    shown.root.locator(".dra-canvas").wait_for(state=state)
+
+
+def test_the_canvas_is_not_blank_after_other_tabs(shown):
+    """However often it was hidden, and whatever changed meanwhile, each box is in sight."""
+    canvas = shown.root.locator(".dra-canvas")
+    for _ in range(4):
+        bring(shown, "notebook")
+        bring(shown, "tab")
+        until(lambda: canvas.evaluate(_SEEN) == 2, "both boxes are in sight")
+    bring(shown, "notebook")
+    shown.lab.run("lab.load('sample:dgx-h100')")
+    shown.lab.run("from dra_lab import read_sketch\nlab.sketch = read_sketch('sample:dgx-h100/gpu-nic-cpu')")
+    bring(shown, "tab")
+    until(lambda: canvas.evaluate(_SEEN) == 3, "the three boxes of the other drawing are in sight")
+
+
+def test_tidying_up_keeps_the_boxes_legible(shown):
+    """The button may scroll the canvas, and does not make its text small."""
+    canvas = shown.root.locator(".dra-canvas")
+    shown.lab.run("from dra_lab import read_sketch\nlab.load('sample:dgx-h100')")
+    shown.lab.run("lab.sketch = read_sketch('sample:dgx-h100/gpu-nic-cpu')")
+    until(lambda: canvas.locator(".react-flow__node-request").count() == 3, "three boxes")
+    canvas.get_by_role("button", name="Arrange the boxes").click()
+    until(lambda: canvas.evaluate(_SEEN) == 3, "all are in sight")
+    assert canvas.evaluate(_ZOOM) >= 0.85
