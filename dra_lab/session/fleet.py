@@ -283,7 +283,9 @@ class Fleet:
     def ask(self, *, again: bool = False) -> None:
         """Plan the fleet if it is shown and the question is another one, or `again` after it was stopped."""
         session = self._session
-        question = FleetQuestion(session.cluster, self.workloads, session.release, session.drawing.goals)
+        question = FleetQuestion(
+            session.cluster, self.workloads, session.release, session.drawing.goals, session.drawing.measured
+        )
         with self._lock:
             is_new = not question.is_same(self._question)
             if is_new or (again and not self.stale):

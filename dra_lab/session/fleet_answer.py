@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace as changed
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -13,6 +14,7 @@ from msgspec.structs import replace
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import UNPLACED, FleetPlan, Room, Stranded, Workload
 from dra_lab.model.plan import PlanStatus
+from dra_lab.model.regret import with_measured
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Figure, PodDrawing
 from dra_lab.words.facts import counted
@@ -26,6 +28,9 @@ FIRST_SECONDS = 0.7
 AFTER_SECONDS = 10.0
 """Seconds for each question after the plan: how many more pods fit, and what is stranded."""
 
+COMPARE_SECONDS = 2.0
+"""Seconds for what kube-scheduler would take instead, on as many nodes as that allows."""
+
 AMOUNTS = ("in_use", "planned", "free", "stranded", "blocked")
 """The amounts of a fleet's bars, in their order."""
 
@@ -33,12 +38,16 @@ _WITHOUT = (PlanStatus.STOPPED, PlanStatus.NOT_CHECKED, PlanStatus.EMPTY)
 
 
 class FleetQuestion(Struct, frozen=True):
-    """What is asked of a fleet: the cluster with its layers, the workloads and the settings."""
+    """What is asked of a fleet: the cluster with its layers, the workloads and the settings.
+
+    `measured` are bandwidths that a person measured, by path, as in `Drawing`.
+    """
 
     cluster: Cluster
     pods: tuple[PodDrawing, ...]
     release: KubernetesRelease
     goals: tuple[str, ...] = ()
+    measured: Mapping[str, tuple[float, float]] = {}
 
     @property
     def workloads(self) -> tuple[Workload, ...]:
@@ -58,7 +67,8 @@ class FleetQuestion(Struct, frozen=True):
         """Say whether another question is this one; clusters are compared by identity, as they are large."""
         if other is None or other.cluster is not self.cluster:
             return False
-        return (self.pods, self.release, self.goals) == (other.pods, other.release, other.goals)
+        mine, theirs = ((one.pods, one.release, one.goals, one.measured) for one in (self, other))
+        return mine == theirs
 
 
 class FleetAnswer(Struct, frozen=True):
@@ -97,12 +107,13 @@ def fleet_answers(
     progress: Callable[[Any], None],
     time_limit: float | None,
 ) -> Iterator[FleetAnswer]:
-    """Yield the answer as it grows: a first plan, a better one, how many more pods fit, what is stranded.
+    """Yield the answer as it grows: a first plan, a better one, how many more fit, what is stranded, kube-scheduler's.
 
     Raises as `plan_fleet` does.
     """
     from dra_lab.planner.fleet import how_many_more, stranded
     from dra_lab.planner.fleet.pinned import plan_pinned
+    from dra_lab.planner.fleet.plan_fleet import with_first_fit
 
     def planned(seconds: float | None) -> FleetPlan:
         return plan_pinned(
@@ -135,6 +146,18 @@ def fleet_answers(
         claims = [claim for workload in question.workloads for claim in workload.claims]
         lost = stranded(question.cluster, claims, **common)
         answer = _with_amounts(replace(answer, stranded=lost))
+        if not stop.is_set():
+            yield answer
+            plan = with_first_fit(
+                question.cluster,
+                plan,
+                release=question.release,
+                goals=question.goals,
+                time_limit=COMPARE_SECONDS,
+                cancel=stop,
+            )
+            plan = changed(plan, regrets=with_measured(plan.regrets, question.measured))
+            answer = replace(answer, plan=plan)
     yield replace(answer, complete=not stop.is_set())
 
 

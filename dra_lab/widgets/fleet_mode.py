@@ -37,6 +37,7 @@ from dra_lab.widgets.why_not_rows import bar_rows
 from dra_lab.words.fleet_verdict import (
     asked_words,
     claim_words,
+    cost_words,
     more_figure,
     more_words,
     proof_words,
@@ -316,7 +317,7 @@ def _answer_row(session: Session) -> FleetAnswerRow:
     return FleetAnswerRow(
         state=_state(answer),
         verdict=verdict_words(plan, len(answer.question.cluster.node_names)),
-        proof=proof_words(plan, pins),
+        proof=" ".join(filter(None, (proof_words(plan, pins), cost_words(plan)))),
         tiles=_tiles(answer),
         stale=not is_current,
         working=working,
@@ -328,7 +329,7 @@ def _answer_row(session: Session) -> FleetAnswerRow:
 
 def _working_words(answer: FleetAnswer, progress: Any) -> str:
     if answer.rooms:
-        return "Finding what is stranded"
+        return "Finding what is stranded" if answer.stranded is None else "Comparing with kube-scheduler"
     if answer.plan.proven:
         return "Counting how many more fit"
     text = getattr(progress, "text", "")

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 from dra_lab.model.fleet import UNPLACED, FleetPlan, Room, Stranded
 from dra_lab.model.plan import PlanStatus
+from dra_lab.model.regret import YOURS
 from dra_lab.model.sketch import ClaimSketch, PodDrawing, asks
 from dra_lab.words.document import printable
 from dra_lab.words.facts import KINDS, counted, sentence
+from dra_lab.words.reason_words import ratio_words
 
 _ONE = {"gpu": "GPU", "nic": "NIC", "cpu": "CPU", "memory": "memory device", "other": "other device"}
 
@@ -81,6 +83,18 @@ def _proof(plan: FleetPlan, pins: int) -> str:
         if open_goal is not None
         else ""
     )
+
+
+def cost_words(plan: FleetPlan) -> str:
+    """Return the worst bandwidth that kube-scheduler leaves with these manifests, "" if it is that of the plan."""
+    for regret in plan.regrets:
+        known = [share for share in regret.theirs if share.low is not None]
+        if regret.paths_differ and known:
+            worst = min(known, key=lambda share: share.low or 0.0)
+            by = " (measured by you)" if worst.kind == YOURS else ""
+            gpus = f"{worst.gpus:,} of {counted(sum(share.gpus for share in regret.theirs), 'GPU')}"
+            return f"With these manifests kube-scheduler leaves {ratio_words(worst)} of the bandwidth to {gpus}{by}."
+    return ""
 
 
 def more_words(room: Room) -> str:

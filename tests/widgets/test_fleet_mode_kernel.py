@@ -4,6 +4,7 @@ import json
 
 import pytest
 from ipywidgets import Widget
+from msgspec import structs
 
 from dra_lab.model.fleet import FleetPlan, Replica
 from dra_lab.model.plan import PlanStatus
@@ -54,6 +55,21 @@ def test_the_verdict_has_its_proof_and_its_numbers(fleet):
     assert view.fleet_answer["proof"] == "Proven optimal."
     captions = [tile["caption"] for tile in view.fleet_answer["tiles"]]
     assert captions == ["pods placed", "more fit, proven", "stranded, proven", "stranded, proven"]
+
+
+def test_measured_bandwidths_change_the_answer_to_a_fleet(fleet):
+    """Without links kube-scheduler leaves part of the bandwidth; a person's own numbers replace the published range."""
+    session, view = fleet
+    session.edit(structs.replace(session.sketch, links=()))
+    session.plan()
+    session.fleet.set_replicas(POD, 3)
+    session.fleet.plan()
+    assert "kube-scheduler leaves 0.14 to 0.71 of the bandwidth to 2 of 6 GPUs." in view.fleet_answer["proof"]
+    path = session.fleet.answer.plan.regrets[0].theirs[-1].path
+    session.drawing = structs.replace(session.drawing, measured={path: (100.0, 30.0)})
+    session.fleet.ask()
+    session.fleet.wait(30)
+    assert "leaves 0.30 of the bandwidth to 2 of 6 GPUs (measured by you)." in view.fleet_answer["proof"]
 
 
 def test_stranded_devices_are_of_the_kinds_that_are_asked_for(fleet):

@@ -20,7 +20,7 @@ from dra_lab.model.plan import DAMAGE, GOALS, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.fleet_work import Clock, FleetWork
-from dra_lab.planner.fleet.pods import look_at
+from dra_lab.planner.fleet.pods import Fleet, look_at
 from dra_lab.planner.fleet.unplaced import unplaced
 from dra_lab.planner.regret_of import fleet_regret
 from dra_lab.planner.waiting import awaited
@@ -84,13 +84,36 @@ def plan_fleet(
     if decided or (plan.replicas and not budget.reached):
         plan = replace(plan, shortfalls=unplaced(fleet, plan))
     if first_fit and plan.replicas and not budget.reached:
-        from dra_lab.planner.fleet.regret import first_fit_of
-
-        plan = replace(plan, first_fit=first_fit_of(fleet, plan, order, budget))
-        found = fleet_regret(fleet.scan.cluster, plan)
-        plan = replace(plan, regrets=() if found is None else (found,))
+        plan = _with_first_fit(fleet, plan, order, budget)
         clock.lap("first fit")
     return replace(plan, seconds=time.monotonic() - began, parts=dict(clock.parts))
+
+
+def with_first_fit(
+    cluster: Cluster,
+    plan: FleetPlan,
+    *,
+    release: KubernetesRelease | str | None = None,
+    goals: Sequence[str] = (),
+    time_limit: float | None = None,
+    cancel: threading.Event | None = None,
+) -> FleetPlan:
+    """Return a plan with what kube-scheduler would take for its pods on the same nodes, and what that costs.
+
+    It is for a plan made with `first_fit=False`; other arguments are those of `plan_fleet`.
+    """
+    release = cluster.target_release(release)
+    budget = Budget(None if time_limit is None else time.monotonic() + time_limit, cancel)
+    fleet = look_at(cluster, plan.workloads, release, budget)
+    return _with_first_fit(fleet, plan, fleet_order(goals, plan.objective), budget) if plan.replicas else plan
+
+
+def _with_first_fit(fleet: Fleet, plan: FleetPlan, order: Sequence[str], budget: Budget) -> FleetPlan:
+    from dra_lab.planner.fleet.regret import first_fit_of
+
+    plan = replace(plan, first_fit=first_fit_of(fleet, plan, order, budget))
+    found = fleet_regret(fleet.scan.cluster, plan)
+    return replace(plan, regrets=() if found is None else (found,))
 
 
 def fleet_order(goals: Sequence[str], objective: str) -> tuple[str, ...]:
