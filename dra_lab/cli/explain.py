@@ -22,6 +22,7 @@ from dra_lab.cli.options import (
 )
 from dra_lab.cli.output import add_output, print_findings, print_json, print_parts
 from dra_lab.cli.pods import plan_pod
+from dra_lab.cli.workloads import what_to_try
 from dra_lab.errors import InputError, UnsupportedFeature
 from dra_lab.findings import Finding
 from dra_lab.index.pools import pools_of
@@ -59,13 +60,14 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Plan on the node, trace kube-scheduler's search there, and print what is asked for."""
     if not options.claim:
-        raise InputError("--claim is missing; --claim FILE names the claim to explain, for example sample:NAME/EXAMPLE")
+        raise InputError(f"--claim is missing; {what_to_try(options.cluster)}")
     if options.node:
         cluster_of(options).node_named(options.node)
     plan, cluster, findings = _planned(options)
     trace = _trace(plan, options)
     device = _device(trace, cluster, options.device) if options.device else None
-    found, names = (None, {}) if device or options.step else _tests(plan, cluster, options.node or plan.node)
+    node = options.node or plan.node or (trace.node if trace is not None else "")
+    found, names = (None, {}) if device or options.step else _tests(plan, cluster, node)
     if options.format == "json":
         print_json(_json(plan, trace, device, found, names) | layers_json(options))
     else:

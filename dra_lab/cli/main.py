@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from dra_lab.cli.status import FITS, UNANSWERED
 from dra_lab.cli.terminal import plain_output
@@ -124,6 +124,11 @@ class Parser(argparse.ArgumentParser):
     def declared(self) -> Sequence[argparse.Action]:
         """Return the options and arguments, in the order of their declaration."""
         return self._actions
+
+    def error(self, message: str) -> NoReturn:
+        """Tell what is wrong in one line, without the usage, which hides it."""
+        more = "" if "--help" in message or message.endswith("?") else f"; {self.prog} --help lists the options"
+        self.exit(UNANSWERED, f"error: {message}{more}\n")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Return what argparse returns. An option has one spelling, so that a shortened one is unknown."""

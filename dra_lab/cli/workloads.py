@@ -111,11 +111,12 @@ def is_fleet(options: argparse.Namespace) -> bool:
     Raises InputError without a --claim, with the examples of the sample.
     """
     if "asked" not in options:
-        raise InputError(f"--claim is missing; {_what_to_try(options.cluster)}")
+        raise InputError(f"--claim is missing; {what_to_try(options.cluster)}")
     return len(options.asked) > 1 or options.asked[0].replicas is not None
 
 
-def _what_to_try(cluster: str) -> str:
+def what_to_try(cluster: str) -> str:
+    """Return what to give as --claim: the examples of a sample, else what it can be."""
     from dra_lab.sources import samples
 
     for sample in samples():

@@ -37,7 +37,26 @@ def test_an_option_like_no_other_points_to_the_help(capsys):
     assert refused(capsys, "samples", "--xyzzy").endswith("unknown option '--xyzzy'; --help lists all")
 
 
-@pytest.mark.parametrize("command", [["plan"], ["export", "--dir", "out"]], ids=["plan", "export"])
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["check", EKS], "error: the following arguments are required: PATH; dra-lab check --help lists the options"),
+        (["plan", EKS, "--time-limit", "0"], "'0' is not a number of seconds above 0"),
+        (["completion", "ksh"], "invalid choice: 'ksh'"),
+    ],
+    ids=["missing", "value", "choice"],
+)
+def test_a_wrong_command_line_is_refused_in_one_line(arguments, words, capsys):
+    """The usage, which is twenty lines for some commands, does not hide what is wrong."""
+    with pytest.raises(SystemExit):
+        main(arguments)
+    said = capsys.readouterr().err
+    assert (said.count("\n"), words in said) == (1, True)
+
+
+@pytest.mark.parametrize(
+    "command", [["plan"], ["explain"], ["export", "--dir", "out"]], ids=["plan", "explain", "export"]
+)
 def test_a_missing_claim_is_told_with_the_examples_of_the_sample(command, capsys):
     """The message has options that can be copied."""
     assert f"--claim {EKS}/gpu-nic-pairs" in refused(capsys, *command, EKS)

@@ -48,6 +48,12 @@ def test_a_node_shows_how_many_devices_are_left_after_each_test(node, gpus, nics
     assert [(one["request"], one["tests"][-1]["left"]) for one in found["requests"]] == [("gpu", gpus), ("nic", nics)]
 
 
+def test_a_claim_that_fits_nowhere_shows_the_tests_of_the_node_whose_search_is_shown(capsys):
+    """Without --node the search is that of the nearest node."""
+    found = json.loads(printed(capsys, *MISFIT, "-o", "json"))
+    assert found["tests"]["node"] == found["scheduler"]["node"]
+
+
 def test_the_tests_of_a_node_name_who_uses_its_devices(capsys):
     """The row of the test that the full node fails has the claim that holds the devices."""
     assert "training/llm-70b-0-devices-2ddgn uses 8" in printed(capsys, *FITS, "--node", FULL)
@@ -91,7 +97,7 @@ def test_a_mistyped_node_gets_the_nodes_that_there_are(capsys):
 
 def test_a_missing_claim_says_what_to_give(capsys):
     """Without --claim the message names the option."""
-    assert "--claim FILE" in refusal(capsys, "explain", EKS)
+    assert f"--claim {EKS}/gpu-nic-pairs" in refusal(capsys, "explain", EKS)
 
 
 def test_steps_are_short_by_default_and_whole_with_verbose(capsys):
