@@ -31,7 +31,7 @@ from dra_lab.planner.plan_findings import (
 )
 from dra_lab.planner.pod_claims import CompiledPod, compile_pod, in_claim
 from dra_lab.planner.regret_of import regret_of
-from dra_lab.planner.replicas import Others, has_damage
+from dra_lab.planner.replicas import FurtherReplicas, has_damage
 from dra_lab.planner.scan import Scan
 from dra_lab.topology.locality import Locality, localities
 
@@ -219,7 +219,7 @@ def _damage(work: Work, placements: Sequence[Placement]) -> GoalValue | None:
     """Return how many fewer replicas fit after some placements, None where that is not known or not counted."""
     if not has_damage(work.scan.sketch) or work.budget.reached:
         return None
-    others = Others(work.scan, work.choice.node, work.budget, work.solver, work.choice.counts)
+    others = FurtherReplicas(work.scan, work.choice.node, work.budget, work.solver, work.choice.counts)
     (least, most), after = others.before, others.after(placements)
     if (least, after[0]) != (most, after[1]):
         return None

@@ -14,11 +14,11 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.lexicographic import solve_problem
 from dra_lab.planner.node.milp import is_feasible
 from dra_lab.planner.node.solution import Solution
-from dra_lab.planner.replicas import Count, Others, has_damage
+from dra_lab.planner.replicas import Count, FurtherReplicas, has_damage
 from dra_lab.planner.scan import EqualNodes, Scan
 
 if TYPE_CHECKING:
-    from dra_lab.planner.ways import Ways
+    from dra_lab.planner.ways import ListedWays
 
 _TELL_EVERY = 20
 
@@ -45,7 +45,7 @@ class _Search(Struct):
     budget: Budget
     solver: str
     pinned: str
-    ways: Ways | None
+    ways: ListedWays | None
     counts: dict[str, Count] = field(default_factory=dict)
     solutions: list[tuple[EqualNodes, str, Solution]] = field(default_factory=list)
     idle: dict[Hashable, bool | None] = field(default_factory=dict)
@@ -172,7 +172,7 @@ def _solve_whole(search: _Search, name: str, known: Solution, best: Solution | N
         solver=search.solver,
         best=None if best is None else best.values,
         least=known.values,
-        others=Others(search.scan, name, search.budget, search.solver, search.counts),
+        others=FurtherReplicas(search.scan, name, search.budget, search.solver, search.counts),
     )
     return known if solved.taken is None and not known.copied else solved
 

@@ -39,7 +39,7 @@ def has_damage(sketch: ClaimSketch) -> bool:
     return not any(ask.admin_access for request in sketch.requests for ask in asks(request))
 
 
-class Others(Struct, dict=True):
+class FurtherReplicas(Struct, dict=True):
     """The further replicas of a scan's claim on one node, every preferred link of theirs being kept.
 
     `memo` is shared by the nodes of one scan. A replica that asks for all devices needs each of them, as in 1.37.

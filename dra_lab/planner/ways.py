@@ -23,7 +23,7 @@ _TELL_EVERY = 500
 
 
 @dataclass
-class Ways:
+class ListedWays:
     """Proven values of a claim on node states: the first of all its ways, best first, for which enough is free.
 
     Only for claims under which a device in use is merely missing, and whose ways on one kind of hardware can be listed.
@@ -63,12 +63,12 @@ class Ways:
         return tuple(sorted(found, key=lambda row: row[0]))
 
 
-def list_ways(scan: Scan, order: tuple[str, ...], budget: Budget) -> Ways | None:
+def list_ways(scan: Scan, order: tuple[str, ...], budget: Budget) -> ListedWays | None:
     """Look at every class of equal nodes; None where the claim's rules or ways forbid it."""
     rules = scan.rules
     if _forbidden(scan, [equal.nodes[0] for equal in scan.classes]):
         return None
-    ways = Ways(scan, order, budget.sizes)
+    ways = ListedWays(scan, order, budget.sizes)
     shapes: dict[tuple[int, ...], list[str]] = {}
     for equal in scan.classes:
         name = equal.nodes[0]
@@ -90,7 +90,7 @@ def fitting_nodes(
     """
     if _forbidden(scan, [names[0] for names in shapes.values()]):
         return None
-    ways = Ways(scan, (), budget.sizes)
+    ways = ListedWays(scan, (), budget.sizes)
     if not _look_at_all(ways, shapes, budget):
         return None
     return {name: not found.infeasible for name, found in ways.values.items()}
@@ -106,12 +106,12 @@ def _key(scan: Scan, name: str, order: tuple[str, ...]) -> Hashable:
     return ("way", scan.exact[name], order)
 
 
-def _look_at_all(ways: Ways, shapes: Mapping[tuple[int, ...], Sequence[str]], budget: Budget) -> bool:
+def _look_at_all(ways: ListedWays, shapes: Mapping[tuple[int, ...], Sequence[str]], budget: Budget) -> bool:
     """Look at nodes by hardware as long as there is time; say whether the ways can be listed on each that was."""
     return all(budget.reached or _look(ways, at, names, budget) for at, names in enumerate(shapes.values()))
 
 
-def _look(ways: Ways, number: int, names: Sequence[str], budget: Budget) -> bool:
+def _look(ways: ListedWays, number: int, names: Sequence[str], budget: Budget) -> bool:
     """Look at states of one kind of hardware; say whether its ways can be listed."""
     scan = ways.scan
     layout = idle_layout(scan, names[0])

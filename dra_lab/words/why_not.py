@@ -10,7 +10,7 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import DAMAGE, Plan, Shortfall
 from dra_lab.model.reasons import Funnel, FunnelStep
 from dra_lab.model.sketch import ClaimSketch, How, Link
-from dra_lab.planner.why.why_not import DeviceTest, WhyNot
+from dra_lab.planner.why.why_not import FailedTest, WhyNot
 from dra_lab.words.asked import Noun, selector_words
 from dra_lab.words.document import clean
 from dra_lab.words.facts import FIT_WORDS, goal_words, sentence
@@ -154,7 +154,7 @@ def device_lines(found: WhyNot, device: DeviceID, plan: Plan | None) -> Iterator
         yield clean(f"{test.request}: {_device_words(test, chosen.get(device, ''))}.")
 
 
-def _device_words(test: DeviceTest, chosen: str) -> str:
+def _device_words(test: FailedTest, chosen: str) -> str:
     match test.test:
         case "class":
             return f"not of the device class; {test.text}" if test.text else "not of the device class"

@@ -15,7 +15,7 @@ from dra_lab.checks.plans import check_plan
 from dra_lab.model.plan import NodeFit, PlanStatus, goal_order
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner import make_plan
-from dra_lab.planner.ways import Ways
+from dra_lab.planner.ways import ListedWays
 
 CASES = int(os.environ.get("DRA_LAB_RANDOM_PLANS", "60"))
 LISTED = KubernetesRelease("1.37", {"DRAListTypeAttributes": True})
@@ -73,8 +73,8 @@ def test_listed_ways_of_shared_devices_are_brute_force(start):
 def test_listed_ways_give_a_device_once(monkeypatch):
     """The devices that the list gives to a claim are different ones."""
     found = []
-    placed = Ways.placed
-    monkeypatch.setattr(Ways, "placed", lambda self, name: found.append(placed(self, name)) or found[-1])
+    placed = ListedWays.placed
+    monkeypatch.setattr(ListedWays, "placed", lambda self, name: found.append(placed(self, name)) or found[-1])
     for seed in range(20):
         rng = random.Random(f"placed ways {seed}")
         cluster, sketch = random_fleet(rng), random_sketch(rng)

@@ -21,7 +21,7 @@ from dra_lab.planner.node.solver_outcome import Outcome
 from dra_lab.planner.node.variables import Expression, Model, total
 
 if TYPE_CHECKING:
-    from dra_lab.planner.replicas import Others
+    from dra_lab.planner.replicas import FurtherReplicas
 
 SEARCH_WEIGHT = 5
 
@@ -41,7 +41,7 @@ class _Run(Struct):
     least: tuple[int, ...] = ()
     done: list[GoalValue] = field(default_factory=list)
     have: Taken | None = None
-    others: Others | None = None
+    others: FurtherReplicas | None = None
     mine: int | None = None
 
 
@@ -53,7 +53,7 @@ def solve_problem(
     solver: str = "HiGHS",
     best: tuple[int, ...] | None = None,
     least: tuple[int, ...] = (),
-    others: Others | None = None,
+    others: FurtherReplicas | None = None,
 ) -> Solution:
     """Find the best allocation of one claim on one node, goal by goal, with a proof for each.
 
@@ -74,7 +74,7 @@ def _solve(
     solver: str,
     best: tuple[int, ...] | None,
     least: tuple[int, ...],
-    others: Others | None,
+    others: FurtherReplicas | None,
 ) -> Solution:
     if hopeless(problem):
         return Solution(infeasible=True)

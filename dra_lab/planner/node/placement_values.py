@@ -35,7 +35,7 @@ class Scale(Struct, frozen=True):
 def value_placements(scale: Scale, placements: Sequence[Placement], order: Sequence[str]) -> tuple[GoalValue, ...]:
     """Return the goals' values of placements in the given order of goals; nothing is proven by it.
 
-    `damage` is left out: it is about other replicas, not about these devices (`replicas.Others`).
+    `damage` is left out: it is about other replicas, not about these devices (`replicas.FurtherReplicas`).
     """
     counts = _counts(scale, placements)
     rules = ((goal, GOAL_RULES[goal]) for goal in order if goal in GOAL_RULES)

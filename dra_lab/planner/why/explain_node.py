@@ -14,7 +14,7 @@ from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.planner.node.device_tests import Stage
 from dra_lab.planner.node.eligible import AskEligibility
 from dra_lab.planner.node.link_rows import LINK_ROWS
-from dra_lab.planner.why.explain_together import NodeCase, explain_together, shortfall_of, undecided
+from dra_lab.planner.why.explain_together import NodeCase, devices, explain_together, shortfall_of, undecided
 
 
 def explain_link(case: NodeCase, name: str) -> Shortfall:
@@ -172,7 +172,7 @@ def _chain(case: NodeCase, part: AskEligibility, last: Stage) -> str:
             break
     if part.errors and last is Stage.TAINT:
         told.append(f"on {len(part.errors)} a selector fails")
-    need = "at least one device" if part.ask.all_devices else _devices(part.ask.count)
+    need = "at least one device" if part.ask.all_devices else devices(part.ask.count)
     if not part.stages:
         return f"request {part.ask.reference} needs {need}; none is published here"
     return f"request {part.ask.reference} needs {need}; {_published(case, part)} published here, {', '.join(told)}"
@@ -185,10 +185,6 @@ def _published(case: NodeCase, part: AskEligibility) -> str:
     return f"{len(part.stages)} {'partitions are' if part.stages.keys() <= split else 'are'}"
 
 
-def _devices(count: int) -> str:
-    return "1 device" if count == 1 else f"{count} devices"
-
-
 def _lacking(case: NodeCase, part: AskEligibility, able: int) -> Shortfall:
     """Explain that devices lack a value at the place of a must-link."""
     index = next(n for n, other in enumerate(case.eligible.asks) if other is part)
@@ -196,7 +192,7 @@ def _lacking(case: NodeCase, part: AskEligibility, able: int) -> Shortfall:
     wheres = ", ".join(LEVEL_WORDS.get(link.where, link.where) for link in links)
     need = len(part.listed) if part.ask.all_devices else part.ask.count
     text = (
-        f"request {part.ask.reference} needs {_devices(need)} whose {wheres} is known; {len(part.devices)} are free, "
+        f"request {part.ask.reference} needs {devices(need)} whose {wheres} is known; {len(part.devices)} are free, "
         f"{able} of them have it"
     )
     return shortfall_of("link", links[0].name if links else part.ask.reference, text, need, able, case.eligible.node)

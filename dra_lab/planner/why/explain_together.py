@@ -98,12 +98,12 @@ def explain_together(case: NodeCase) -> Shortfall:
         (
             "counters",
             _without_counters(problem),
-            f"the {_devices(have)} for {told[4:]} draw on {_counters(case, problem)}",
+            f"the {devices(have)} for {told[4:]} draw on {_counters(case, problem)}",
         ),
         (
             "capacity",
             _without_amounts(problem),
-            f"{one} the {_devices(have)} for them {_have(have)} not enough capacity left",
+            f"{one} the {devices(have)} for them {_have(have)} not enough capacity left",
         ),
         ("node", _without_ties(problem), f"{one} every choice comes to a device whose nodeSelector has several terms"),
     ):
@@ -182,7 +182,7 @@ def _rivals(case: NodeCase, problem: AllocationProblem, positions: Sequence[int]
             need, have = _need(problem, [indices for _, indices in chosen]), sum(group.size for group in mine)
             if need > have and not any(_is_taken_twice(problem, group) for group in mine):
                 names = ", ".join(every[at] for at, _ in chosen)
-                text = f"the requests {names} can be served one by one, but they compete for the same {_devices(have)}"
+                text = f"the requests {names} can be served one by one, but they compete for the same {devices(have)}"
                 return shortfall_of("count", names, text, need, have, node)
     need = _need(problem, problem.requests)
     return shortfall_of("count", ", ".join(every), f"{one} no choice of devices serves all", need, need - 1, node)
@@ -196,5 +196,6 @@ def _have(number: int) -> str:
     return "has" if number == 1 else "have"
 
 
-def _devices(number: int) -> str:
+def devices(number: int) -> str:
+    """Return a number of devices in words."""
     return "1 device" if number == 1 else f"{number} devices"

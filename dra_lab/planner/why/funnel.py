@@ -33,7 +33,7 @@ _PASSED = {Stage.CLASS: 0, Stage.TAINT: 1, Stage.IN_USE: 2, Stage.CAPACITY: 3, S
 """How many of these tests a device passed that class and selectors match; a gate that hides it leaves it at CLASS."""
 
 
-class AskFigures(Struct, frozen=True):
+class AskCounts(Struct, frozen=True):
     """One request on a node: the tests in their order and the devices left after each; `needed` is what it takes.
 
     `free` are those that it may take, links apart, and `far` the positions of such as other nodes may see too;
@@ -50,10 +50,10 @@ class AskFigures(Struct, frozen=True):
     short: tuple[int, ...]
 
 
-class Figures(Struct, frozen=True):
-    """All requests of a claim on nodes that have the same figures; the nodes in the order in which they were asked."""
+class NodeCounts(Struct, frozen=True):
+    """All requests of a claim on nodes that have the same counts; the nodes in the order in which they were asked."""
 
-    asks: tuple[AskFigures, ...]
+    asks: tuple[AskCounts, ...]
     nodes: list[str] = field(default_factory=list)
 
     @property
@@ -62,19 +62,19 @@ class Figures(Struct, frozen=True):
         return tuple(ask.short for ask in self.asks)
 
 
-def figures(scan: Scan, nodes: Sequence[str], budget: Budget, *, looks: int) -> tuple[Figures, ...]:
-    """Return the figures of nodes, those with the same ones together; of fewer nodes where time ended before.
+def node_counts(scan: Scan, nodes: Sequence[str], budget: Budget, *, looks: int) -> tuple[NodeCounts, ...]:
+    """Return the counts of nodes, those with the same ones together; of fewer nodes where time ended before.
 
     The scan's classes of equal nodes would not do: nodes are equal for a claim though more is free than it can take.
     It ends also where more than `looks` states have to be looked at one by one.
     """
-    found: dict[tuple[AskFigures, ...], Figures] = {}
+    found: dict[tuple[AskCounts, ...], NodeCounts] = {}
     tables = _Tables(scan)
     for node in nodes:
         if budget.reached or tables.looks > looks:
             break
         asks = tables.of(node)
-        found.setdefault(asks, Figures(asks)).nodes.append(node)
+        found.setdefault(asks, NodeCounts(asks)).nodes.append(node)
     return tuple(found.values())
 
 
@@ -99,10 +99,10 @@ class _Table:
         for test in range(len(tests) - 1, -1, -1):
             left += reached[test + 1]
             self._counts[test] = left
-        self._known: dict[tuple[int, ...], AskFigures] = {}
+        self._known: dict[tuple[int, ...], AskCounts] = {}
 
-    def figures(self, used: tuple[int, ...]) -> AskFigures:
-        """Return the figures where the devices at some positions, all of them free else, are in use."""
+    def counts(self, used: tuple[int, ...]) -> AskCounts:
+        """Return the counts where the devices at some positions, all of them free else, are in use."""
         if used in self._known:
             return self._known[used]
         counts = list(self._counts)
@@ -118,7 +118,7 @@ class _Table:
         left = enumerate(counts[self._of_class :])
         short = next(((at, count) for at, count in left if count < max(1, needed)), ())
         name, failing = self.part.ask.reference, len(self.part.errors)
-        found = self._known[used] = AskFigures(name, needed, steps, failing, counts[capacity], far, short)
+        found = self._known[used] = AskCounts(name, needed, steps, failing, counts[capacity], far, short)
         return found
 
 
@@ -137,8 +137,8 @@ class _Tables:
         self._tables: dict[Hashable, tuple[_Table, ...]] = {}
         self._fits: dict[Hashable, bool] = {}
 
-    def of(self, node: str) -> tuple[AskFigures, ...]:
-        """Return the figures of a node."""
+    def of(self, node: str) -> tuple[AskCounts, ...]:
+        """Return the counts of a node."""
         scan = self._scan
         refused = tuple(self._refused(node, number) for number in range(len(self._chains)))
         exact = scan.exact.get(node)
@@ -147,13 +147,13 @@ class _Tables:
             if key not in self._tables:
                 self.looks += 1
                 self._tables[key] = self._look(node, self._rules)
-            return tuple(table.figures(()) for table in self._tables[key])
+            return tuple(table.counts(()) for table in self._tables[key])
         key = (exact[0], refused)
         if key not in self._tables:
             self._tables[key] = self._look(node, replace(self._rules, idle=True))
         alone, shared = scan.views.held_on(node, self._rules.allocated)
         return tuple(
-            table.figures(self._used(key, number, table, node, alone, shared))
+            table.counts(self._used(key, number, table, node, alone, shared))
             for number, table in enumerate(self._tables[key])
         )
 
@@ -245,9 +245,9 @@ def _chain(scan: Scan, ask: Ask) -> tuple[tuple[str, ...], tuple[str, ...]]:
 _NOUNS = {"gpu": "GPUs", "nic": "NICs", "cpu": "CPU devices", "memory": "memory devices"}
 
 
-def funnels(rows: Sequence[Figures]) -> tuple[Funnel, ...]:
+def funnels(rows: Sequence[NodeCounts]) -> tuple[Funnel, ...]:
     """Return the counts of every request on every kind of node, equal ones together, most nodes first."""
-    found: dict[AskFigures, list[str]] = {}
+    found: dict[AskCounts, list[str]] = {}
     for row in rows:
         for ask in row.asks:
             # what is said of a request is the same whichever of its devices other nodes see
@@ -257,7 +257,7 @@ def funnels(rows: Sequence[Figures]) -> tuple[Funnel, ...]:
     return tuple(sorted(told, key=lambda funnel: (order[funnel.request], -funnel.nodes, funnel.node)))
 
 
-def scarcity(scan: Scan, rows: Sequence[Figures]) -> tuple[Scarcity, ...]:
+def scarcity(scan: Scan, rows: Sequence[NodeCounts]) -> tuple[Scarcity, ...]:
     """Say of each request whether the cluster has too few free devices, or enough, but no node has them.
 
     A device that several nodes see counts once. Requests for all devices are left out: they need no number. Empty
@@ -272,7 +272,7 @@ def scarcity(scan: Scan, rows: Sequence[Figures]) -> tuple[Scarcity, ...]:
     )
 
 
-def _free(scan: Scan, rows: Sequence[tuple[AskFigures, Sequence[str]]]) -> tuple[int, int, str]:
+def _free(scan: Scan, rows: Sequence[tuple[AskCounts, Sequence[str]]]) -> tuple[int, int, str]:
     """Return how many devices are free for a request in all, the most on a node, and the first such node."""
     own, far = 0, set[DeviceID]()
     for ask, nodes in rows:

@@ -21,7 +21,7 @@ from dra_lab.planner.plan_findings import failure_shortfalls, selector_failures
 from dra_lab.planner.pod_claims import compile_pod
 from dra_lab.planner.why.conflict import Fits, find_conflict
 from dra_lab.planner.why.fitting import Trial
-from dra_lab.planner.why.funnel import figures, funnels, scarcity
+from dra_lab.planner.why.funnel import funnels, node_counts, scarcity
 from dra_lab.planner.why.nearest import explain_misfit
 from dra_lab.planner.why.relaxations import as_suggestions, changes, try_changes
 
@@ -59,7 +59,7 @@ def _reasons(work: Work, pinned: str, plan: Plan, suggestions: Sequence[Suggesti
     names = (pinned,) if pinned else scan.rules.nodes
     if not names:
         return Reasons()
-    rows = figures(scan, names, within, looks=budget.sizes.looks)
+    rows = node_counts(scan, names, within, looks=budget.sizes.looks)
     nearest = next((s.node for s in plan.shortfalls if s.node), names[0])
     counted = sum(len(row.nodes) for row in rows) == len(names)
     failures, scarce = selector_failures(scan), () if pinned else scarcity(scan, rows)

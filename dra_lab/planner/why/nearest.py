@@ -21,7 +21,7 @@ from dra_lab.planner.node.milp import is_feasible
 from dra_lab.planner.scan import EqualNodes, Scan
 from dra_lab.planner.why.explain_node import explain_node, missing
 from dra_lab.planner.why.explain_together import NodeCase
-from dra_lab.planner.why.funnel import figures
+from dra_lab.planner.why.funnel import node_counts
 
 PARTITIONS = "DRAPartitionableDevices"
 """The gate without which kube-scheduler passes over devices that consume shared counters (KEP-4815)."""
@@ -88,7 +88,7 @@ def _is_open(found: Sequence[Shortfall]) -> bool:
 
 def _lacking_alike(scan: Scan, classes: Sequence[EqualNodes], budget: Budget) -> list[EqualNodes] | None:
     """Return the classes with nodes apart that lack something else, though equal for the claim; None: not found out."""
-    rows = figures(scan, scan.rules.nodes, budget, looks=budget.sizes.explained)
+    rows = node_counts(scan, scan.rules.nodes, budget, looks=budget.sizes.explained)
     kinds = {node: row.short for row in rows for node in row.nodes}
     if len(kinds) < len(scan.rules.nodes):
         return None

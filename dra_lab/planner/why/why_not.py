@@ -24,10 +24,10 @@ from dra_lab.planner.node.eligible import AskEligibility, NodeEligibility, Rules
 from dra_lab.planner.node.refuse import refuse_claim
 from dra_lab.planner.pod_claims import expand_pod, held_cluster, read_claims
 from dra_lab.planner.scan import Scan, scan_nodes
-from dra_lab.planner.why.funnel import figures, funnels
+from dra_lab.planner.why.funnel import funnels, node_counts
 
 
-class DeviceTest(Struct, frozen=True):
+class FailedTest(Struct, frozen=True):
     """The first test that keeps a device from one request.
 
     `test` is `class`, `selector`, `taint`, `in-use`, `capacity`, or "" if it passes all of them; `text` is the
@@ -51,7 +51,7 @@ class WhyNot(Struct, frozen=True):
     funnels: tuple[Funnel, ...] = ()
     shortfalls: tuple[Shortfall, ...] = ()
     users: Mapping[str, tuple[tuple[str, int], ...]] = {}
-    devices: Mapping[DeviceID, tuple[DeviceTest, ...]] = {}
+    devices: Mapping[DeviceID, tuple[FailedTest, ...]] = {}
 
 
 def why_not(
@@ -87,7 +87,7 @@ def why_not(
     found = eligibility(rules, node)
     fits = is_feasible(scan.build(found), budget, solver=solver)
     reasons = explain_misfit(scan, budget, solver=solver, pinned=node).shortfalls if fits is False else ()
-    rows = figures(scan, (node,), budget, looks=budget.sizes.looks)
+    rows = node_counts(scan, (node,), budget, looks=budget.sizes.looks)
     return WhyNot(node, fits, funnels(rows), reasons, _users(scan, found), _tests(scan, found))
 
 
@@ -101,13 +101,13 @@ def _users(scan: Scan, found: NodeEligibility) -> dict[str, tuple[tuple[str, int
     return users
 
 
-def _tests(scan: Scan, found: NodeEligibility) -> dict[DeviceID, tuple[DeviceTest, ...]]:
+def _tests(scan: Scan, found: NodeEligibility) -> dict[DeviceID, tuple[FailedTest, ...]]:
     return {
         item.id: tuple(_test(scan, part, item) for part in found.asks) for item in scan.views.view(found.node).devices
     }
 
 
-def _test(scan: Scan, part: AskEligibility, item: PoolDevice) -> DeviceTest:
+def _test(scan: Scan, part: AskEligibility, item: PoolDevice) -> FailedTest:
     """Return the first test of a request that a device does not pass, with what stands behind it."""
     rules, request = scan.rules, part.ask.reference
     match part.stages[item.id]:
@@ -116,20 +116,20 @@ def _test(scan: Scan, part: AskEligibility, item: PoolDevice) -> DeviceTest:
             own = match.expression in part.ask.selectors
             text = match.error or match.expression
             values = _values(match.expression, item)
-            return DeviceTest(request, "selector" if own else "class", f"{text}{values}")
+            return FailedTest(request, "selector" if own else "class", f"{text}{values}")
         case Stage.TAINT:
             taints = keeping_away(rules.cluster, rules.release, item.id, item.device)
-            return DeviceTest(request, "taint", ", ".join(map(str, taints)))
+            return FailedTest(request, "taint", ", ".join(map(str, taints)))
         case Stage.IN_USE:
-            return DeviceTest(request, "in-use", ", ".join(rules.allocated.holders(item.id)))
+            return FailedTest(request, "in-use", ", ".join(rules.allocated.holders(item.id)))
         case Stage.CAPACITY:
             asked = (
                 f"{amount} of {key} asked for, {_published(item, key)} published"
                 for key, amount in part.ask.capacity.items()
             )
-            return DeviceTest(request, "capacity", "; ".join(asked))
+            return FailedTest(request, "capacity", "; ".join(asked))
         case _:
-            return DeviceTest(request, "")
+            return FailedTest(request, "")
 
 
 def _published(item: PoolDevice, key: str) -> str:
