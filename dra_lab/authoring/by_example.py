@@ -33,8 +33,8 @@ _SINGULAR: Mapping[str, str] = {"gpu": "GPU", "nic": "NIC", "cpu": "CPU", "memor
 class Example:
     """One claim that asks for devices like those chosen.
 
-    `title` says how general it is; `matching` counts, by request, the devices of the whole cluster that it would take;
-    `exact` is True where no other device of the node could be taken in place of a chosen one.
+    `title` says how general it is. `matching` counts, by request, the devices of the whole cluster that match it.
+    `exact` is True if it matches no other device of the node in place of a chosen one.
     """
 
     title: str
@@ -81,9 +81,9 @@ def by_example(
 ) -> tuple[Example, ...]:
     """Return claims that ask for devices like those chosen on a node, the most general one first.
 
-    First the classes and counts alone; then with the shortest selectors that tell the chosen sorts of devices from the
-    other sorts on the node; then with each link that holds between the chosen, from the farthest level to the nearest;
-    last, where attributes allow it, with selectors that leave nothing but the chosen devices of the node. Every one
+    The first has the classes and counts alone. The second adds the shortest selectors that match only the chosen kinds
+    of devices on the node. Then each link follows that the chosen devices satisfy, from the farthest level to the
+    nearest. The last has selectors that match only the chosen devices of the node, if attributes allow it. Every one
     was checked: all chosen devices match their request. Raises InputError when nothing was chosen, or a device is not
     one that the node sees, or is of no class.
     """

@@ -46,9 +46,9 @@ _IN_CLASS = (MATCH, SELECTOR, ERROR)
 class Candidates(Struct, frozen=True, dict=True):
     """The devices of a cluster that an ask or a link's end means, whether or not they are free.
 
-    `devices` passed class and selectors; `in_class` passed the class; `failed` maps a device to the message with which
-    a selector fails on it (kube-scheduler would give up the pod); `error` says why nothing can match (no such class, a
-    selector that does not compile). `shapes` counts the devices by what they publish.
+    `devices` match class and selectors, and `in_class` match the class. `failed` maps a device to the message with
+    which a selector fails on it (kube-scheduler would give up the pod). `error` says why nothing can match: no such
+    class, or a selector that does not compile. `shapes` counts the devices by what they publish.
     """
 
     devices: tuple[PoolDevice, ...] = ()
@@ -145,7 +145,7 @@ def taken_devices(cluster: Cluster, release: KubernetesRelease) -> frozenset[Dev
 @once_per_snapshot
 def _taken(cluster: Cluster, release: KubernetesRelease, capacity_key: str) -> frozenset[DeviceID]:
     """Return the devices that are not free."""
-    # only what somebody holds or taints is looked at: of a followed cluster this is asked again with every claim
+    # read only devices in use or tainted, because a followed cluster repeats this with every claim
     by_id = catalogue(cluster).by_id
     shared = [by_id[id_] for id_ in cluster.allocated.shares if id_ in by_id]
     full = (item.id for item in shared if not is_free(cluster, item, release, capacity_key))

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dra_lab.model.names import split_qualified
 
 _SELECTABLE = re.compile(r"(?!(?:true|false|null|in)\Z)[A-Za-z_][A-Za-z0-9_]*\Z")
-"""What may stand behind a dot: an identifier, but none of the words that the grammar has for itself."""
+"""A name that may follow a dot: an identifier that is not a reserved word of the grammar."""
 
 
 def literal(value: object) -> str:

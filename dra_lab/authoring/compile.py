@@ -53,11 +53,11 @@ def compile_claim(
 ) -> CompiledClaim:
     """Return the claim of a drawing; defaults are written out, the same drawing gives the same claim every time.
 
-    Must-links become constraints, preferences alternatives with constraints on the better ones (`ladder`), pairwise
-    links numbered requests with one constraint a group (and one that keeps the parts of a count on different devices
-    where these can be shared); what the release or the drivers cannot say is left out and
-    told by a Finding. Without `links` only counts and selectors are written. Raises SketchError for a drawing that is
-    inconsistent in itself. Rules: docs/semantics.md 1.11, 1.13, 1.21, 3.7, 3.9.
+    Must-links become constraints. Preferences become alternatives with constraints on the better ones (`ladder`).
+    Pairwise links become numbered requests with one constraint per group. If devices can be shared, one more constraint
+    keeps the parts of a count on different devices. A Finding reports what the release or the drivers cannot express.
+    Without `links` only counts and selectors are written. Raises SketchError for a drawing that is inconsistent in
+    itself. Rules: docs/semantics.md 1.11, 1.13, 1.21, 3.7, 3.9.
     """
     check_sketch(sketch)
     expansion = expand(sketch, cluster, release)

@@ -134,7 +134,7 @@ def _groups(sketch: ClaimSketch, link: Link) -> int:
 
 
 def _unwritable(link: Link, choice: AttributeChoice, release: KubernetesRelease) -> Iterator[Finding]:
-    """Yield why kube-scheduler cannot be told a link at all: no attribute, or no gate."""
+    """Yield why Kubernetes cannot express a link at all: no attribute, or no gate."""
     severity = Severity.WARNING if link.must else Severity.NOTE
     if not link.kind.constraint:
         message = f"no constraint of a claim can express {link.how}, so kube-scheduler cannot enforce this link"

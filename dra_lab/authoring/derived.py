@@ -38,9 +38,9 @@ def derive_for(
 ) -> tuple[AttributeChoice, Expressions] | None:
     """Return a derived attribute with which a link at a level can be written, and its text for every end, or None.
 
-    Only where the gate DRADerivedAttributes is on, which a person has to say (it is alpha in 1.37), and where every
-    device that an end may mean publishes the level as one scalar: the text runs on each device that passes the
-    selectors, and one that fails ends the pod's attempt. Names of different types are compared as text. Source:
+    This needs the gate DRADerivedAttributes, which a person must turn on (alpha in 1.37). It also needs every device
+    that an end may match to publish the level as one scalar. kube-scheduler runs the text on each device that passes
+    the selectors, and one failure ends the pod's attempt. Names of different types are compared as text. Source:
     docs/semantics.md 1.12.
     """
     if not release.enabled(GATE) or not link.is_level:

@@ -30,9 +30,9 @@ def kept_different(
 
     A count means different devices; requests of their own may get shares of one device (docs/semantics.md 3.11.5).
     Where a device has room for two of them, a distinctAttribute is written at an attribute that differs between all
-    devices that a node sees, unless one of `constraints` does so already; `room` more constraints may be written. What
-    cannot be said so is told by a Finding. What is in use does not matter: the drawing means the same on a busy and on
-    an idle cluster.
+    devices that a node sees, unless one of `constraints` does so already; `room` more constraints may be written. A
+    Finding reports a claim for which this is not possible. What is in use does not matter: the drawing means the same
+    on a busy and on an idle cluster.
     """
     if not release.enabled("DRAConsumableCapacity"):
         return (), ()

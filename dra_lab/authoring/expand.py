@@ -38,13 +38,12 @@ class Expansion(Struct, frozen=True):
 def expand(sketch: ClaimSketch, cluster: Cluster, release: KubernetesRelease | None = None) -> Expansion:
     """Split CPU requests that are larger than any shareable CPU device, and say where each part came from.
 
-    A request for N CPUs (an exact count of 1 and one capacity key) that is larger than the total of every device it
-    may mean becomes k numbered requests of N/k, k being the smallest number that divides N and for which N/k fits
-    into a device; links and configurations that named the request name all parts, so that a link which demands one
-    NUMA node for it now says truly that it cannot be had. A request that no k helps stays as it is. What is in use
-    does not matter here, so that the drawing means the same on a busy and on an idle cluster. Why the parts cannot
-    land on one device: together they are larger than any. `release` decides which devices match; without it, the
-    cluster's own. Rules: docs/semantics.md 3.11.3, 3.11.5.
+    A request for N CPUs has an exact count of 1 and one capacity key. If N exceeds the total of every matching device,
+    it becomes k numbered requests of N/k. k is the smallest divisor of N for which N/k fits into a device. Links and
+    configurations of the request then name all parts, so a link that demands one NUMA node for it correctly cannot be
+    satisfied. A request that no k helps stays as it is. What is in use does not matter here, so that the drawing means
+    the same on a busy and on an idle cluster. Why the parts cannot land on one device: together they are larger than
+    any. `release` decides which devices match; without it, the cluster's own. Rules: docs/semantics.md 3.11.3, 3.11.5.
     """
     release = cluster.target_release(release)
     names = Names(request.name for request in sketch.requests)
@@ -93,7 +92,7 @@ def _parts_of(request: DeviceRequest, cluster: Cluster, release: KubernetesRelea
 
 
 def _is_enough_soon(ask: Ask, cluster: Cluster, release: KubernetesRelease, key: str, wanted: Fraction) -> bool:
-    """Say whether a device of the first nodes is large enough: then nobody needs to look at all the others."""
+    """Return whether a device of the first nodes is large enough, so that the other nodes need no check."""
     cluster = with_documented_classes(cluster)
     matching = Matching(cluster, release)
     return any(

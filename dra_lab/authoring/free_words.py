@@ -45,7 +45,7 @@ def free_words(cluster: Cluster, free: int, total: int | None = None) -> str:
 
 
 def doubt_words(cluster: Cluster) -> str:
-    """Return what is said of a device that no claim holds which was read, "" where that means that it is free."""
+    """Return the words for a device that no claim holds among those read, "" if that means that it is free."""
     if not cluster.claims_known:
         return "use unknown"
     return "free as far as claims were read" if cluster.claims_in_part else ""

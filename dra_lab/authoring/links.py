@@ -42,8 +42,8 @@ class AttributeChoice(Struct, frozen=True):
 class LinkOption(Struct, frozen=True):
     """A place that a link could name.
 
-    `where` is a level or a full attribute name; `enabled` is False where an end does not know it, and `reason` says
-    which; `writable` is False where the plan can keep it (the locality is known) but no attribute tells it to
+    `where` is a level or a full attribute name. `enabled` is False if an end does not know it, and `reason` says which
+    end. `writable` is False if the plan can keep the link (the locality is known) but no attribute expresses it for
     kube-scheduler, and `reason` says why.
     """
 

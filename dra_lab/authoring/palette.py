@@ -41,12 +41,12 @@ _KIND_ORDER = {"gpu": 0, "nic": 1, "cpu": 2, "memory": 3, "other": 4}
 class PaletteEntry:
     """Something that can be drawn in this cluster.
 
-    `key` is unique and stable; `label` is for people (text from the cluster may be in it: escape it); `device_class`
-    and `selectors` are what a request of it gets; `capacity_key` is "" where whole devices are asked for, else the key
-    of which `default_capacity` (a quantity) is asked. `total` counts the devices of all nodes, `free` those not in use
-    and not tainted. `in_cluster` is False where the class is only documented and has to be created with the claim;
-    `missing` says in a few words whether the cluster lacks the class or no class was read; `split` that the devices are
-    partitions, which exclude each other.
+    `key` is unique and stable. `label` is for people and may contain text from the cluster, so escape it.
+    `device_class` and `selectors` go into a request for it. `capacity_key` is "" for whole devices, else the capacity
+    of which the request asks for `default_capacity` (a quantity). `total` counts the devices of all nodes, `free` those
+    not in use and not tainted. `in_cluster` is False if the class is only documented and must be created with the
+    claim. `missing` says in a few words whether the cluster lacks the class or no class was read. `split` is True if
+    the devices are partitions, which exclude each other.
     """
 
     key: str

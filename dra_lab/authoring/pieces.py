@@ -75,12 +75,12 @@ def cuttable_count(request: DeviceRequest) -> int:
 def cut(sketch: ClaimSketch, links: Iterable[Written], release: KubernetesRelease) -> Pieces:
     """Cut requests as far as the links need it, name the pieces and put them in order.
 
-    Requests stay as drawn where no link needs a cut. A pairwise link cuts at its groups; `distinctAttribute` up to
-    1.36 compares one device of a request only, so its requests have a count of 1 there (docs/semantics.md 3.9.18); the
-    partners of a preference have a count of 1, because after the fallback a constraint still binds them among
-    themselves. Groups of pairwise links are written one after the other, so that kube-scheduler finds out
-    early that a device has no partner: for 8 must-pairs on a node that is short of one NIC its search is 14 times
-    shorter than with all GPUs first. Everything else keeps the order of the drawing.
+    Requests stay as drawn where no link needs a cut. A pairwise link cuts at its groups. Up to 1.36,
+    `distinctAttribute` compares only one device of a request, so its requests have a count of 1 there
+    (docs/semantics.md 3.9.18). The partners of a preference have a count of 1, because after the fallback a constraint
+    still applies among them. Groups of pairwise links follow one another, so that kube-scheduler notices early that a
+    device has no partner. For 8 must-pairs on a node that lacks one NIC, its search is 14 times shorter than with all
+    GPUs first. Everything else keeps the order of the drawing.
     """
     written = tuple(links)
     counts = {request.name: cuttable_count(request) for request in sketch.requests}

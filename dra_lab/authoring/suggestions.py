@@ -38,9 +38,9 @@ def suggest(
 ) -> tuple[Suggestion, ...]:
     """Return changes to a drawing for every must-link that cannot be written or that no node can keep.
 
-    In this order: as many devices for each end of a one to one link; counts that work for it; selectors that place all
-    ends on one NUMA node (only if some node has the devices), with the source of that locality; the same link at
-    another level that some node can keep; the link as a preference (only if some node has the devices). Each link is
+    In this order: the same count for each end of a one-to-one link, and counts that work for it. Then selectors that
+    put all ends on one NUMA node, with the source of that locality, if some node has the devices. Then the same link at
+    another level that some node can keep. Last, the link as a preference, if some node has the devices. Each link is
     looked at alone: whether the whole drawing then fits is for the planner to say. `nodes` are looked at (all where
     none are named; name one of each class of equal nodes in a large cluster).
     """

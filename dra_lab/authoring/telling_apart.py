@@ -61,8 +61,8 @@ def tests_for(
 def fewest(tests: Sequence[Condition], refuse: Collection[int]) -> tuple[Condition, ...] | None:
     """Return the fewest tests that together refuse every index in `refuse`, None where no choice of tests does.
 
-    Of equally many, those that do not name single devices, then the shortest text. Beyond MOST_TESTS the choice is
-    greedy: it then may be longer than needed.
+    Among equal numbers, it prefers those that do not name single devices, then the shortest text. Beyond MOST_TESTS the
+    choice is greedy: it then may be longer than needed.
     """
     wanted = frozenset(refuse)
     if not wanted:

@@ -1,8 +1,9 @@
 """What one call adds to the estimate, beyond its arguments.
 
-Rules: cel-go `checker/cost.go` (`functionCost`) for operators and the standard library, by overload, because an
-untyped argument leaves several overloads open and the dearest counts; `apiserver/pkg/cel/library/cost.go` and cel-go's
-`ext` (`lists.go` among them) for the rest, by name. `format.named` and the inserting of `transformMap` count 1.
+The rules for operators and the standard library are those of cel-go `checker/cost.go` (`functionCost`), by overload: an
+untyped argument leaves several overloads open, and the most expensive one counts. The other rules are those of
+`apiserver/pkg/cel/library/cost.go` and cel-go's `ext` (such as `lists.go`), by name. `format.named` and the inserting
+of `transformMap` count 1.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Rules: cel-go `checker/cost.go` for the language, `k8s.io/apiserver/pkg/cel/library/cost.go` for the Kubernetes
 libraries (`call_costs`), `dynamic-resource-allocation/cel/compile.go` for the sizes of a device. Only the upper ends
-are kept. Arithmetic saturates at 2^64 - 1, as there: a size that nobody knows makes an estimate of that order.
+are kept. Arithmetic saturates at 2^64 - 1, as there, because an unknown size makes an estimate of that order.
 """
 
 from __future__ import annotations

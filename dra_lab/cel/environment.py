@@ -1,10 +1,10 @@
 """The CEL environment of DRA selectors in Kubernetes 1.36 (`dynamic-resource-allocation/cel/compile.go`).
 
-Two environments share one set of functions. The *checker* types attribute values as `any`, or as `dyn` where
-list-typed attributes are known, exactly as Kubernetes does: this decides what compiles. The *runner* types them as
-`dyn`, because the engine holds plain values there. `device.attributes` and `device.capacity` exist twice for the
-runner: as published, for `in` and for loops, and (names with `@`) with an empty map for every domain that an
-expression may index, because in Kubernetes an unknown domain is an empty map and yet not `in` the attributes.
+Two environments share one set of functions. The *checker* types attribute values as `any`, or as `dyn` where list-typed
+attributes are known, exactly as Kubernetes does: this decides what compiles. The *runner* types them as `dyn`, because
+the engine holds plain values there. `device.attributes` and `device.capacity` exist twice for the runner. One version
+is as published, for `in` and for loops. The other (names with `@`) has an empty map for every domain that an expression
+may index. In Kubernetes an unknown domain is an empty map and yet not `in` the attributes.
 """
 
 from __future__ import annotations

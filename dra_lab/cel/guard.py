@@ -25,9 +25,10 @@ def guarded(
 ) -> str:
     """Return a selector that fails on none of `devices` (driver, device) and selects none of them.
 
-    What it reads is asked for with `has(...)` or `in`: at the front, or where it stands (of `a || b` the other half
-    still counts); else the driver of the devices is left out. On every one of `others` on which the selector does not
-    fail the result is that of the selector. The API server takes it as a new selector. "" where no such form is found.
+    It guards what it reads with `has(...)` or `in`, at the front or in place (in `a || b` the other half still counts).
+    If that is not possible, it excludes the driver of the devices. On every one of `others` on which the selector does
+    not fail the result is that of the selector. The API server takes it as a new selector. "" where no such form is
+    found.
     """
     tests = dict.fromkeys(map(_there, _TEST.finditer(expression)))
     candidates = []

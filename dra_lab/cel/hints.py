@@ -56,7 +56,7 @@ def compile_error(expression: str, text: str) -> CelCompileError:
 
 
 def placeless(text: str) -> str:
-    """Return the engine's message without its place, which is one in a text that nobody wrote."""
+    """Return the engine's message without its position, which refers to a text that only dra-lab made."""
     return re.sub(r"<input>:\d+:\d+", "<input>:-1:-1", text)
 
 

@@ -25,9 +25,9 @@ NO_CLASS = "no-class"
 class Match(Struct, frozen=True):
     """How far a device came.
 
-    `stage` is "match", "class" (a class selector says no), "selector" (one of the request's own says no), "error" (a
-    selector does not compile or fails on the device: kube-scheduler gives up the whole pod) or "no-class".
-    `expression` is the selector that decided, `error` the message for "error" and "no-class".
+    `stage` is "match", "class" (a class selector says no), "selector" (one of the request's own says no), "error" or
+    "no-class". "error" means that a selector does not compile or fails on the device, so kube-scheduler gives up the
+    whole pod. `expression` is the selector that decided, `error` the message for "error" and "no-class".
     """
 
     stage: str

@@ -1,7 +1,7 @@
 """Selectors nested deeper than the engine reads (32 levels): deep parts are bound to names, and put back in the tree.
 
-`cel.bind` evaluates a part only where its name is needed, so answers and errors stay those of the text as written; the
-estimate of the cost and all that looks at the tree see the parts in their places (`restore`).
+`cel.bind` evaluates a part only where its name is needed, so answers and errors stay those of the text as written. The
+cost estimate and all readers of the tree see the parts in their places (`restore`).
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def _is_value(item: _Item | None) -> bool:
 
 
 class _Writer:
-    """Writes a text anew; `count` names have been given."""
+    """Rewrites a text; `count` is the number of names given so far."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -1,4 +1,4 @@
-"""What a selector reads of a device: the names by which its answers are kept and explained."""
+"""The names that a selector reads from a device, by which its answers are stored and explained."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _INDEXES = ("_[_]", "_[?_]", "_?._")
 class Reads(Struct):
     """What an expression reads of a device.
 
-    `attributes` and `capacity` are full names (`domain/identifier`), as far as the text names them by literals; `whole`
-    is True when it reads more than these (a loop over all attributes, a computed key); `literals` are all its strings.
+    `attributes` and `capacity` are the full names (`domain/identifier`) that the text has as literals. `whole` is True
+    if it reads more than these (a loop over all attributes, a computed key). `literals` are all its strings.
     """
 
     attributes: set[str] = field(default_factory=set)

@@ -40,11 +40,11 @@ def prepare(tree: Tree) -> bytes:
     """Return the tree rewritten for the runner.
 
     `+` becomes `@add` (`functions.addition`) where it may build a text or a list, except where a macro collects.
-    Indexing `device.attributes` and `device.capacity` gets the variants with defaults (`environment.DEFAULTED`), and
-    `version == "1.2.0"` fails at run time, as in Kubernetes, where the left side decides what equality is;
-    `validate` and `format.named` are wrapped in `optional.ofNonZeroValue`, which turns an empty list of problems and
-    an unknown format into `none`; `string` of what may be an address goes through `@text`; and `transformMap` collects
-    its entries in a list, of which `@map_of` makes a map. NUL in texts is written as in `values.whole_text`.
+    Indexing `device.attributes` and `device.capacity` uses the variants with defaults (`environment.DEFAULTED`).
+    `version == "1.2.0"` fails at run time as in Kubernetes, where the left side decides the kind of equality.
+    `validate` and `format.named` are wrapped in `optional.ofNonZeroValue`, which turns an empty list of problems and an
+    unknown format into `none`. `string` of a possible address goes through `@text`. `transformMap` collects its entries
+    in a list, which `@map_of` turns into a map. NUL in texts is written as in `values.whole_text`.
     """
     ids = [max((*tree.references, *tree.types, 0))]
     _rewrite(tree, tree.root, ids, published=False)

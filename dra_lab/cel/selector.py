@@ -52,9 +52,8 @@ def _attribute_value(attribute: DeviceAttribute) -> Any:
 class Selector:
     """One CEL expression over a device.
 
-    `expression` is its text; `attributes` and `capacity` are the full names that it indexes, as far as these stand
-    there as literals; `tree` is its checked syntax tree; `max_cost` is Kubernetes' estimate of what it may cost (the
-    API server accepts `cost.LIMIT`).
+    `expression` is its text. `attributes` and `capacity` are the full names that it indexes with literals. `tree` is
+    its checked syntax tree. `max_cost` is Kubernetes' estimate of its cost (the API server accepts `cost.LIMIT`).
     """
 
     def __init__(self, expression: str, tree: Tree, program: Any, found: Reads, *, list_type_attributes: bool) -> None:

@@ -1,8 +1,8 @@
 """`device` as a value: `cel.bind(d, device, d.driver == ...)`.
 
 The engine knows the fields of a device as four variables with dotted names, which gives them their types. Kubernetes
-knows one object. So `device` is declared as well, and every field taken from it, or from a name bound to it, is turned
-into the variable here; anything else that is done with it is refused, as Kubernetes refuses nearly all of it.
+knows one object. So `device` is declared as well. This module turns every field read from it, or from a name bound to
+it, into the variable. It refuses any other use, as Kubernetes refuses nearly all of them.
 """
 
 from __future__ import annotations

@@ -31,8 +31,8 @@ def check_text(
 ) -> tuple[Finding, ...]:
     """Return what the API server of a release refuses, drops or takes oddly of the objects in a JSON or YAML text.
 
-    Objects of other groups are not looked at. Raises ManifestError when the text is no JSON and no YAML; `broken` is
-    told of single YAML documents that are none, and the others are looked at (`load_yaml`).
+    Objects of other groups are not looked at. Raises ManifestError if the text is neither JSON nor YAML. `broken` gets
+    the single YAML documents that are invalid, and the others are checked (`load_yaml`).
     """
     release = release or KubernetesRelease()
     found: list[Finding] = []
@@ -55,8 +55,8 @@ def check_object(
 ) -> tuple[Finding, ...]:
     """Return what the API server of a release refuses, drops or takes oddly of one object of `resource.k8s.io`.
 
-    Admission for administrators is told as a warning, as the labels of the namespace are not known here. Raises
-    ManifestError for an object of another group or version.
+    Admin access is a warning, because the labels of the namespace are not known here. Raises ManifestError for an
+    object of another group or version.
     """
     release = release or KubernetesRelease()
     answer = admit(document, release, admin_namespace=True)

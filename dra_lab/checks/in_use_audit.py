@@ -41,11 +41,12 @@ class AuditRow:
 def audit_claims(cluster: Cluster) -> tuple[AuditRow, ...]:
     """Return why allocated claims would not be granted again as they are, in the order of the claims.
 
-    Looked at: devices, pools and nodes that are gone, pools that kube-scheduler skips, taints that the request does
-    not tolerate, classes and selectors that no longer match, capacity that is too small, devices that are held twice
-    or are no longer shared, constraints that no longer hold. An allocation stays valid all the same: Kubernetes looks
-    at none of it again (docs/semantics.md 3.14). Selectors and taints are looked at as in the cluster's default
-    release: DeviceTaintRules count from 1.37 on. Without ResourceSlices nothing is known of any device.
+    It checks for devices, pools and nodes that no longer exist, and for pools that kube-scheduler skips. It checks for
+    taints that the request does not tolerate, for classes and selectors that no longer match, and for capacity that is
+    too small. It checks for devices that are held twice or no longer shared, and for constraints that no longer hold.
+    An allocation stays valid all the same: Kubernetes looks at none of it again (docs/semantics.md 3.14). Selectors and
+    taints are looked at as in the cluster's default release: DeviceTaintRules count from 1.37 on. Without
+    ResourceSlices nothing is known of any device.
     """
     return () if not_read(cluster) is not None else tuple(_all_rows(Held(cluster, cluster.target_release())))
 

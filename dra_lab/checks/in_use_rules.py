@@ -82,7 +82,7 @@ def device_reasons(held: Held, result: DeviceRequestAllocationResult, ask: Ask |
 
 
 def _taints(held: Held, result: DeviceRequestAllocationResult, ask: Ask | None, device: Device) -> Iterator[Reason]:
-    """Of a release that does not look at taints, or at rules that taint, neither keeps a device from anybody."""
+    """In a release that ignores taints or taint rules, these exclude no device."""
     if not held.release.enabled("DRADeviceTaints"):
         return
     tolerations = ask.tolerations if ask is not None else ()

@@ -68,7 +68,7 @@ def counters_kept(held: HeldPlan) -> Iterator[Finding]:
 
 
 def _paying(held: HeldPlan, taken: Sequence[DeviceID]) -> Iterator[DeviceID]:
-    """Yield the devices that pay, as often as they do: shares once, if none is held already.
+    """Yield the devices that draw from counters, once per draw. Shares draw once, if no share is held already.
 
     Rules: docs/semantics.md 3.10.6, 3.10.7.
     """

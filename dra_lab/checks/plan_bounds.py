@@ -112,11 +112,11 @@ def against(goals: Sequence[GoalValue], values: Mapping[str, int]) -> str:
 def least_values(ways: Ways) -> Mapping[str, int]:
     """Return values below which no allocation on a node can be, by goal; nothing is known of goals that are left out.
 
-    Why they hold: the devices of a request that are not shared are distinct. So `count` of them are on at least so many
-    PCIe roots (NUMA nodes) as the largest ones need to have `count` devices that may serve it, and a device without a
-    known place counts as a place of its own. A GPU is paired with a NIC of its own on its root, so no more are paired
-    than NICs are taken, and none beyond the GPUs or the NICs of any root that may be taken. An alternative that has
-    fewer devices than it asks for is not used.
+    Why they hold: the devices of a request that are not shared are distinct. So `count` of them are on at least as many
+    PCIe roots (NUMA nodes) as the largest ones need to have `count` matching devices. A device without a known place
+    counts as its own place. A GPU is paired with a NIC of its own on its root, so no more are paired than NICs are
+    taken, and none beyond the GPUs or the NICs of any root that may be taken. An alternative that has fewer devices
+    than it asks for is not used.
     """
     try:
         possible = [[ask for ask in asks(request) if _enough(ways, ask)] for request in ways.held.plan.sketch.requests]

@@ -32,16 +32,17 @@ def check_plan(
 ) -> tuple[Finding, ...]:
     """Return every rule that a plan breaks, as errors.
 
-    Checked of its devices: each is on the node, matches class and selectors, tolerates taints, is free, has the
-    capacity and is taken once unless it is shareable; shared counters; counts and alternatives; All, taken or not; the
-    limit of 32 in each claim; every must-link; node selectors, also of the pod's claims that hold devices already; the
-    values of the goals. `damage`, which is about other pods, is counted again where trying all replicas is short
-    (`plan_damage`). Then status, bounds and proofs, and that its node classes cover every node; and the devices and
-    goals of kube-scheduler's first fits, but for links. No node is called one that cannot take the claim if placing it
-    there is simple (`plan_room`), and no bound or goal contradicts counting or a better allocation (`plan_bounds`).
+    Each device must be on the node, match class and selectors, have no taint that is not tolerated, be free, have the
+    capacity and be used once unless it is shareable. The check covers shared counters, counts and alternatives, All,
+    the limit of 32 in each claim, and every must-link. It also covers node selectors, including those of the pod's
+    claims that hold devices already, and the values of the goals. `damage`, which is about other pods, is counted again
+    where trying all replicas is short (`plan_damage`). Then status, bounds and proofs, and that its node classes cover
+    every node; and the devices and goals of kube-scheduler's first fits, but for links. No node is called one that
+    cannot take the claim if placing it there is simple (`plan_room`), and no bound or goal contradicts counting or a
+    better allocation (`plan_bounds`).
 
-    The cluster is to be the one that was planned on, with the device classes of the plan; where it is only a part of
-    that one, `asks_for_nics` says whether the plan's requests may take a NIC anywhere in the whole.
+    The cluster must be the planned one, with the device classes of the plan. If it is only a part of that cluster,
+    `asks_for_nics` says whether the plan's requests may use a NIC anywhere in the whole.
     """
     release = cluster.target_release(release)
     found = list(told_of_itself(plan, cluster))

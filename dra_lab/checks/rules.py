@@ -41,7 +41,7 @@ def size(text: str) -> int:
 
 
 def check_list(items: Sequence[Any] | None, limit: int, rule: Rule, path: str) -> Errors:
-    """Yield what is wrong with a list; above its limit only that is told and the items are not looked at."""
+    """Yield what is wrong with a list. Above its limit it yields only that and does not check the items."""
     items = items or ()
     if len(items) > limit:
         yield too_many(path, len(items), limit)
@@ -72,7 +72,10 @@ def check_unique(keys: Iterable[Hashable], path: str) -> Errors:
 def check_map(
     items: Mapping[str, Any] | None, limit: int, key_length: int, key_rule: Rule, rule: Rule, path: str
 ) -> Errors:
-    """Yield what is wrong with a map. Keys are told at the map, values at their key; `limit` below 0 means none."""
+    """Yield what is wrong with a map.
+
+    Problems with keys refer to the map, problems with values to their key. `limit` below 0 means none.
+    """
     items = items or {}
     if 0 <= limit < len(items):
         yield too_many(path, len(items), limit)

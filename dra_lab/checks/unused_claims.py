@@ -36,12 +36,12 @@ _IDLE = {
 
 
 def check_unused(cluster: Cluster) -> Iterator[Finding]:
-    """Yield claims that hold devices for nobody: reserved for no pod, or only for pods that are not there.
+    """Yield claims that hold unused devices: reserved for no pod, or only for pods that no longer exist.
 
-    An allocated claim holds its devices whether or not a pod uses it (docs/semantics.md 3.14.5, 3.14.6). Pods that
-    are gone are only told where pods of the claim's namespace were read; one of the same name and another UID is not
-    the pod that it was reserved for. Admin access holds nothing. Pods and claims are lists of two moments: what ended
-    in between is told until it is read again.
+    An allocated claim holds its devices whether or not a pod uses it (docs/semantics.md 3.14.5, 3.14.6). Pods that are
+    gone are only told where pods of the claim's namespace were read; one of the same name and another UID is not the
+    pod that it was reserved for. Admin access holds nothing. Pods and claims are read at two moments, so a pod that
+    ended in between is reported until the next reading.
     """
     pods = {(pod.metadata.namespace, pod.metadata.name): pod.metadata.uid for pod in cluster.pods}
     read = {namespace for namespace, _ in pods}

@@ -96,7 +96,7 @@ def _try_writing(mapping: Path) -> None:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Raise InputError for an archive of another kind, for a mapping that nobody asked for, or one inside OUT."""
+    """Raise InputError for an archive of another kind, for --mapping without --anonymise, or for one inside OUT."""
     if options.out.suffix.lower() in _OTHER_FILES and not options.out.name.lower().endswith(".tar.gz"):
         raise InputError(f"'{options.out}': give a folder, or a file ending in .tar.gz or .tgz")
     if not options.mapping:

@@ -14,8 +14,8 @@ _SHOWN = {code: f"\\u{code:04x}" for code in _OBEYED if chr(code) not in "\n\t"}
 class _Plain:
     """A stream that writes control characters, and those that turn the direction of text, as their escapes.
 
-    What is printed as JSON stays the same JSON. A carriage return at the beginning stays: progress bars draw
-    themselves anew with it.
+    What is printed as JSON stays the same JSON. A carriage return at the beginning stays, because progress bars redraw
+    themselves with it.
     """
 
     def __init__(self, stream: TextIO) -> None:

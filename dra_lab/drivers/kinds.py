@@ -1,4 +1,4 @@
-"""What a device is and where it sits, read from the attributes that its driver publishes."""
+"""The kind and the place of a device, read from the attributes that its driver publishes."""
 
 from __future__ import annotations
 

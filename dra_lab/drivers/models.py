@@ -1,4 +1,4 @@
-"""What a PCI device is by its vendor and device id (`data/pci_models.yaml`)."""
+"""The model of a PCI device by its vendor and device id (`data/pci_models.yaml`)."""
 
 from __future__ import annotations
 

@@ -69,9 +69,9 @@ class Offer(Struct, frozen=True, forbid_unknown_fields=True):
     """An entry of the palette: how to ask for one sort of a driver's devices.
 
     `selectors` go into manifests and never fail at run time on a device of this driver, because one failure makes
-    kube-scheduler give up the whole pod (docs/semantics.md 4.2); `documented` is the shorter text of the driver's own
-    documentation, for people to read (empty where `selectors` already is that text). `capacity_key` is the
-    key exactly as published, "" where whole devices are asked for; a shareable device is asked for with a count of
+    kube-scheduler give up the whole pod (docs/semantics.md 4.2). `documented` is the shorter text of the driver's own
+    documentation, for people to read. It is empty if `selectors` already is that text. `capacity_key` is the key
+    exactly as published, "" where whole devices are asked for; a shareable device is asked for with a count of
     `default_count` and `default_capacity` (a quantity) of that key. `when` and `shareable` say for which devices the
     offer is meant (`shareable` None: for both).
     """
@@ -116,9 +116,10 @@ class MadeDevice(Struct, frozen=True, forbid_unknown_fields=True):
     """What the driver would publish for a piece of hardware that a topology file describes.
 
     `of` is "gpu", "nic", "numaNode" (its CPUs as one device) or "cpu"; `mode` is "" or the driver's mode that publishes
-    it so; `vendors` are PCI vendor ids, empty for all. `names` are templates, the first that can be filled in is used;
-    `attributes` and `capacity` have the keys as the driver publishes them (bare or full) and templates as values, with
-    the words of `data/README.md`. What cannot be filled in is left out. `note` says what the driver may do otherwise.
+    it so; `vendors` are PCI vendor ids, empty for all. `names` are templates, of which the first that can be filled in
+    is used. `attributes` and `capacity` have the keys as the driver publishes them (bare or full). Their values are
+    templates with the words of `data/README.md`. Templates that cannot be filled in are left out. `note` says what the
+    driver may do otherwise.
     """
 
     of: str

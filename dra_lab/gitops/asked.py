@@ -43,10 +43,10 @@ _SOME = 6
 class AskedPod:
     """A pod as it was asked for: its claims by their name in the pod, in the pod's order.
 
-    `subject` names the workload (`subjects_of`), "" for claims without one; `allocated` are claims of the pod that the
-    cluster has and that hold devices already; `nodes` those on which the pod may run by its own words, None for all;
-    `replicas` is how many pods its workload runs; `shared` are the claims that all of them share (ResourceClaims, which
-    are allocated once), `named` these by namespace and name; `cluster` has the DeviceClasses of the file.
+    `subject` names the workload (`subjects_of`), "" for claims without one. `allocated` are claims of the pod that the
+    cluster has and that hold devices already. `nodes` are those that the pod's own spec admits, None for all.
+    `replicas` is how many pods its workload runs. `shared` are the ResourceClaims that all of them share, which are
+    allocated once, and `named` are these by namespace and name. `cluster` has the DeviceClasses of the file.
     """
 
     subject: str
@@ -87,9 +87,10 @@ def read_pod(source: str | Path, cluster: Cluster, release: KubernetesRelease, *
     """Return the pod that a file or folder asks for, None where it holds one claim or drawing alone.
 
     A Pod, Deployment or any other object with a pod template stands with its ResourceClaimTemplates in the file or
-    folder; a ResourceClaim may also be in the cluster. Several claims without a pod are those of one pod, which is told
-    as a Finding. Raises SourceError for what cannot be read, ManifestError with file and line for what the API server
-    would refuse, InputError for a claim that is nowhere, and for several workloads unless `pod` names one of them.
+    folder; a ResourceClaim may also be in the cluster. Several claims without a pod count as those of one pod, and a
+    Finding says so. Raises SourceError for what cannot be read, ManifestError with file and line for what the API
+    server would refuse, InputError for a claim that is nowhere, and for several workloads unless `pod` names one of
+    them.
     """
     if not Path(source).exists():
         return None

@@ -177,9 +177,9 @@ def _version_findings(manifests: Manifests) -> Iterator[Finding]:
 
 
 def _snapshot_findings(cluster: Cluster, *, now: bool) -> Iterator[Finding]:
-    """Yield what was noticed when the cluster was read; what is said of devices in use only where they count."""
+    """Yield the findings of reading the cluster. Those about devices in use come only if these devices count."""
     for finding in cluster.findings:
         if now or not finding.rule.startswith("claims-"):
-            # an error in somebody's slice does not make these manifests wrong
+            # an error in a slice of the cluster does not make these manifests wrong
             severity = Severity.WARNING if finding.severity is Severity.ERROR else finding.severity
             yield replace(finding, severity=severity)

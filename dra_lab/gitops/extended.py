@@ -40,8 +40,8 @@ def class_of_resource(cluster: Cluster, name: str) -> DeviceClass | None:
     """Return the DeviceClass that serves an extended resource, None where none does.
 
     A name of `IMPLICIT` names its class (docs/semantics.md 1.10.3), which may be a documented one that the cluster
-    lacks. For any other name only classes of the cluster count: without them, a device plugin serves it. Of several
-    classes with one `spec.extendedResourceName` the newest counts, then the first by name (docs/semantics.md 1.10.2).
+    lacks. For any other name only classes of the cluster count: without them, a device plugin serves it. If several
+    classes have one `spec.extendedResourceName`, the newest counts, then the first by name (docs/semantics.md 1.10.2).
     """
     if name.startswith(IMPLICIT):
         return with_documented_classes(cluster).class_by_name.get(name.removeprefix(IMPLICIT))

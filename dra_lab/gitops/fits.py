@@ -34,9 +34,9 @@ class Question:
     """One workload to be planned: the claims of a pod by their name in the pod, how many pods, where they may go.
 
     `named` are the claims that all pods share (`resourceClaimName`), each with the namespace and name of the
-    ResourceClaim: they are allocated once. `spec` is the pod's spec as written, empty for a claim that no pod uses;
-    `without` are nodes on which a device plugin serves it; `unserved` are extended resources that no DeviceClass
-    serves; `allocated` are claims of the pod that the cluster has, with the devices that they hold.
+    ResourceClaim: they are allocated once. `spec` is the pod's spec as written, empty for a claim that no pod uses.
+    `without` are nodes on which a device plugin serves it. `unserved` are extended resources that no DeviceClass
+    serves. `allocated` are claims of the pod that the cluster has, with the devices that they hold.
     """
 
     subject: str
@@ -281,9 +281,9 @@ def plan_together(
 ) -> FleetPlan | None:
     """Return the plan of all workloads at once, None where they cannot be planned as one.
 
-    Workloads whose pods are admitted to different nodes, that run on every node or share claims are not planned
-    together: the answer for each alone is all that is said then. Claims that no pod uses do not count. Raises Cancelled
-    once `cancel` is set.
+    Workloads that run on every node, share claims or have pods with different admitted nodes are not planned together.
+    They get an answer for each workload alone. Claims that no pod uses do not count. Raises Cancelled once `cancel` is
+    set.
     """
     questions = [q for q in questions if q.spec]
     if len(questions) < 2:

@@ -32,8 +32,8 @@ def keep_names(
 ) -> Migration:
     """Return the DeviceClasses that serve the resource names which workloads ask for; the workloads stay as they are.
 
-    A class of the cluster that serves a name already is left alone. Where the class is there and serves no name, it
-    comes back with the name added; a resource that is narrower than its class (a MIG profile) gets a class of its own.
+    A class of the cluster that serves a name already is left alone. If the class exists and serves no name, it is
+    returned with the name added. A resource that is narrower than its class (a MIG profile) gets its own class.
     """
     findings: list[Finding] = []
     texts: dict[str, str] = {}

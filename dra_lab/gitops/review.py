@@ -54,9 +54,10 @@ class Checked:
 class Reviewed:
     """What was found for the pods of one workload, or for a claim that no workload uses.
 
-    `wanted` replicas are asked for; `times` is how many fit, None where that is not known; `proven` says that no more
-    do, and `capped` that counting ended at a number that is no bound (`fleet.MOST_COUNTED`). `plan` is the best
-    allocation of one replica with what kube-scheduler would take, or the reasons; `sentence` says it all to a person.
+    `wanted` is the number of requested replicas. `times` is how many fit, None if that is not known. `proven` says that
+    no more fit, and `capped` that counting ended at a number that is not a bound (`fleet.MOST_COUNTED`). `plan` is the
+    best allocation of one replica with what kube-scheduler would take, or the reasons; `sentence` says it all to a
+    person.
     """
 
     subject: str
@@ -77,8 +78,8 @@ class Review:
 
     `objects` are the objects that ask for devices, or are not valid, each with its outcome; `others` counts the valid
     objects that ask for no devices, which are nothing to check. `together` is the plan of all workloads at once, if
-    there are several; `in_use` says whether devices in use were counted, `unread` what is not known of them
-    (`free_words.unread_words`); `findings` are sorted, errors first.
+    there are several. `in_use` says whether devices in use were counted, and `unread` what is not known about them
+    (`free_words.unread_words`). `findings` are sorted, errors first.
     """
 
     cluster: str

@@ -127,7 +127,7 @@ def _claims(group: Sequence[Question]) -> Mapping[str, ClaimSketch]:
 
 
 def _is_local(cluster: Cluster) -> bool:
-    """Say whether every device is of one node only, so that whoever shares one stands on that node."""
+    """Return whether every device belongs to one node only, so that all pods that share one run on that node."""
     return not any(published.spec.devices and published.spec.node_name is None for published in cluster.slices)
 
 

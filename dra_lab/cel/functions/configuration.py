@@ -1,8 +1,9 @@
 """What the engine takes only in its own configuration: macros, and signatures with optionals or type parameters.
 
 The engine brings the macros of cel-go's `ext/comprehensions.go` (loops over two variables) and `ext/lists.go`
-(`sortBy`), and the generic signatures of lists. The standard `string` is declared anew, because Kubernetes adds
-addresses and networks to it (`library/ip.go`, `cidr.go`) and the engine lets nobody add to a standard function.
+(`sortBy`), and the generic signatures of lists. The standard `string` is declared again, because Kubernetes adds
+addresses and networks to it (`library/ip.go`, `cidr.go`) and the engine does not allow additions to a standard
+function.
 """
 
 from __future__ import annotations

@@ -132,7 +132,8 @@ def declare(into: Declarations) -> None:
 def declare_for_runner(into: Declarations) -> None:
     """Add what the checker has from the engine's configuration (`configuration`), and only the runner needs from us.
 
-    What returns durations or timestamps has a second name for each (`max@duration`), which `rewrite.prepare` puts in.
+    Each function that returns durations or timestamps has a second name for them (`max@duration`), which
+    `rewrite.prepare` inserts.
     """
     _declare_returning(into, "", _ANY_LIST, _T.Map(_T.DYN, _T.DYN))
     into.add("flatten", _ANY_LIST, [_ANY_LIST], _flatten, member=True)

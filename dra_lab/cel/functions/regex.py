@@ -1,8 +1,9 @@
 r"""Searches for `find` and `findAll` by the rules of RE2: leftmost, first alternative, in time linear in the text.
 
 The engine has RE2, but only says whether something matches. So whether a pattern is RE2's is asked of the engine, its
-structure is read by Python's parser, and the search runs here on sets of states; nothing backtracks, so no pattern
-can take for ever. What only one of the two parsers knows (`\pL`, `[[:alpha:]]`, look-around) is refused by name.
+structure is read by Python's parser, and the search runs here on sets of states; nothing backtracks, so no pattern can
+take for ever. A construct that only one of the two parsers knows (`\pL`, `[[:alpha:]]`, look-around) is refused by
+name.
 """
 
 from __future__ import annotations
