@@ -54,9 +54,9 @@ class Origin:
 class Finding:
     """One thing noticed.
 
-    `rule` is a stable identifier in kebab case (`pool-incomplete`); `subject` is what it is about, printed the way
-    the API names it (a `DeviceID`, an object name, a request); `message` says what is the matter in one sentence;
-    `advice` says what to do next; `origin` says where the text stands, when it came from a document.
+    `rule` is a stable identifier in kebab case (`pool-incomplete`). `subject` is what it is about, printed the way the
+    API names it (a `DeviceID`, an object name, a request). `message` says in one sentence what is wrong. `advice` says
+    what to do next. `origin` is the place of the text, if it came from a document.
     """
 
     rule: str

@@ -49,13 +49,13 @@ def config_path(given: str) -> str:
     `--LabApp.news_url=None` fetches no news, and JupyterLab asks all the same whether one would like some, over the
     planner: that question can only be taken away by the default of a setting.
 
-    Messages of widgets come to the kernel's main thread, and not to a second one ("subshell") as JupyterLab has it:
-    what a person draws and what a cell does to the same planner would run at the same time, and the answer waits for
+    Messages of widgets come to the kernel's main thread, and not to a second one ("subshell") as JupyterLab has it.
+    With a second one, a person's edit and a cell would change the same planner at the same time. The answer waits for
     the main thread anyway.
 
     A window that opens for the first time on a notebook has its file browser closed (`draLabWide` in its page's
-    configuration, read by our extension): at 1280 px it would leave the planner one column and push the picture off
-    the screen. JupyterLab keeps what the person makes of it.
+    configuration, read by our extension). At 1280 px the file browser would leave the planner one column and push the
+    picture off the screen. JupyterLab keeps what the person makes of it.
     """
     return os.pathsep.join([*([given] if given else []), str(CONFIG)])
 
@@ -86,7 +86,7 @@ def _sign(notebook: Path) -> None:
 
 
 def _is_planner(path: Path) -> bool:
-    """Say whether a notebook is one of ours; one that cannot be read is somebody's, so it is left alone."""
+    """Return whether a notebook is one of ours; one that cannot be read belongs to a person, so it stays unchanged."""
     try:
         return "dra_lab" in json.loads(path.read_text(encoding="utf-8"))["metadata"]
     except (OSError, ValueError, KeyError, TypeError):

@@ -1,8 +1,8 @@
 """Where the files that come with dra_lab lie: sample clusters and notebook templates.
 
-In an installed wheel they lie inside the package (hatch_build.py puts them there), in a clone or an editable
-install in the folders of the checkout. Both are ordinary folders, so callers may list and open what is in them;
-nobody may write there.
+In an installed wheel they lie inside the package (hatch_build.py puts them there), in a clone or an editable install in
+the folders of the checkout. Both are ordinary folders, so callers may list and open what is in them, but must not write
+there.
 """
 
 from __future__ import annotations

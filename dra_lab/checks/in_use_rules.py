@@ -82,7 +82,7 @@ def device_reasons(held: Held, result: DeviceRequestAllocationResult, ask: Ask |
 
 
 def _taints(held: Held, result: DeviceRequestAllocationResult, ask: Ask | None, device: Device) -> Iterator[Reason]:
-    """In a release that ignores taints or taint rules, these exclude no device."""
+    """Yield the taints that exclude the device, none in a release that ignores taints or taint rules."""
     if not held.release.enabled("DRADeviceTaints"):
         return
     tolerations = ask.tolerations if ask is not None else ()

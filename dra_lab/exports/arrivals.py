@@ -46,9 +46,9 @@ Hold = tuple[DeviceID, bool, Mapping[str, str]]
 class Taken:
     """What first fit takes for a pod on a node.
 
-    `score` is kube-scheduler's for prioritised lists, before it is scaled; `goals` value the drawing as planned;
-    `cut_off` says that the time for all searches was over, or somebody cancelled; `broken` are must-links that the
-    devices do not keep, as the manifest could not say them. `steps` and `seconds` are those of `Verdict`.
+    `score` is kube-scheduler's for prioritised lists, before it is scaled. `goals` value the drawing as planned.
+    `cut_off` says that the time for all searches was over or the run was cancelled. `broken` are must-links that the
+    devices do not keep because the manifest cannot express them. `steps` and `seconds` are those of `Verdict`.
     """
 
     status: FirstFitStatus

@@ -103,10 +103,10 @@ def make_bundle(
     """Return an export: the same drawing and target give the same bytes of every manifest, whatever is in use.
 
     Only what a person asked to have pinned (`tightened`), and what keeps pods off nodes on which kube-scheduler would
-    give up (`guarded`), depends on the cluster. What was planned, proven, run and pinned, our version and the digests
-    of the inputs are in the record alone, so that a new version changes no manifest (`annotate` puts them there too).
-    Where a workload is patched in the same export the claim's name ends in a digest of its spec, because a template's
-    spec is immutable. Raises InputError for a workload or target that cannot be written.
+    give up (`guarded`), depends on the cluster. Only the record contains the plan, its proofs, runs and pins, our
+    version and the digests of the inputs, so that a new version changes no manifest. `annotate` adds them to the
+    manifests too. Where a workload is patched in the same export the claim's name ends in a digest of its spec, because
+    a template's spec is immutable. Raises InputError for a workload or target that cannot be written.
     """
     wanted = wanted or Wanted()
     parts = guarded.sketches if guarded else tightened.sketches[0] if tightened else claims_of(sketch)

@@ -1,4 +1,4 @@
-"""Files in a folder that a person may edit too: written as a set, whole or not at all, never over somebody's change."""
+"""Files in a folder that a person may edit too: written as a set, all or none, and never over an edit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dra_lab.errors import ExportError
 from dra_lab.manifests.encodings import as_utf8
 
 RECORD = "plan.json"
-"""What was planned, and the digest of every file beside it, by which a person's edit is noticed."""
+"""The plan, and the digest of every file beside it, which shows a person's edit."""
 
 RECORD_VERSION = "dra-lab/v1"
 _MARK = ".dra-lab-"
@@ -40,11 +40,11 @@ def write_files(
     """Write texts to the files of a folder, which is made if need be; return their paths in the order given.
 
     Beside them `plan.json` holds `record` and the digest of each file. Every file is written beside its place and
-    synced before the first is renamed, so an interruption leaves each file old or new and never a mixture; what it
-    leaves half done the next export finishes, because `plan.json` knows the old and the new digests while files are
-    renamed. A file that says the same already is left alone; an untouched file of an earlier export is replaced, or
-    removed where this export has none of that name. Raises ExportError, before anything is written, where a file is
-    somebody else's or was edited (unless `overwrite`), and when the folder cannot be written.
+    synced before the first is renamed, so after an interruption each file is old or new and never a mixture. The next
+    export finishes the rest, because `plan.json` has the old and the new digests while files are renamed. A file that
+    says the same already is left alone; an untouched file of an earlier export is replaced, or removed where this
+    export has none of that name. Raises ExportError, before anything is written, if a file was edited or is not from an
+    export (unless `overwrite`), and if the folder cannot be written.
     """
     if folder.exists() and not folder.is_dir():
         raise ExportError(f"{str(folder)!r} is a file; give a folder")

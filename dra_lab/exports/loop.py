@@ -44,14 +44,15 @@ def close_loop(
 ) -> Loop:
     """Run first fit for all planned replicas on the manifests of a plan and say how many are served as planned.
 
-    The replicas arrive in the plan's order and in shuffled orders; the node is that with the best score for prioritised
-    lists, ties at random (`seeds` times), and the one where first fit takes the worst devices, as other plugins decide
-    as well. `exported`, `parts` (see `pod_kind`) and `affinity` are the drawings and node requirements of an export
-    with pins, per workload. Replicas without a place in the plan arrive as well: their pods exist too.
-    Served as planned means: the values of all goals but `damage`, most important first, are no worse than those of a
-    planned replica of the same workload. A run ends a pod's attempt where a search on an admitted node fails, or where
-    kube-scheduler may need more than `replay.LONGEST` seconds for it. `time_limit` (seconds) bounds everything; what
-    was not run is said. Raises UnsupportedFeature for rules that the copy of the scheduler does not have.
+    The replicas arrive in the plan's order and in shuffled orders. One run uses the node with the best score for
+    prioritised lists, with random ties (`seeds` times). Another uses the node where first fit takes the worst devices,
+    because other plugins decide as well. `exported`, `parts` (see `pod_kind`) and `affinity` are the drawings and node
+    requirements of an export with pins, per workload. Replicas without a place in the plan arrive as well: their pods
+    exist too. Served as planned means: the values of all goals but `damage`, most important first, are no worse than
+    those of a planned replica of the same workload. A run ends a pod's attempt where a search on an admitted node
+    fails, or where kube-scheduler may need more than `replay.LONGEST` seconds for it. `time_limit` (seconds) bounds
+    everything; what was not run is said. Raises UnsupportedFeature for rules that the copy of the scheduler does not
+    have.
     """
     pods, expected = _expected(cluster, plan, release, exported, parts)
     if not any(replica.planned for replica in expected):

@@ -31,8 +31,8 @@ _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\xa0\ufffe-\U0010ffff]")
 class ManifestText(Struct, frozen=True):
     """YAML documents as one text.
 
-    `lines` maps the name of a drawn request to the lines (from 1) of everything that was written for it; `marks` maps
-    the first line of each written request to the request's letter; `findings` tell what could not be written.
+    `lines` maps the name of a drawn request to the lines (from 1) of everything that was written for it. `marks` maps
+    the first line of each written request to the request's letter. `findings` report what could not be written.
     """
 
     text: str
@@ -76,10 +76,10 @@ def manifest_yaml(
 ) -> ManifestText:
     """Return the manifests of a drawing as YAML: missing classes, the template or claim, an example pod.
 
-    Fields stand in the API's order with the server's defaults written out; the requests carry the letters of the
-    canvas as comments; nothing in it depends on time, machine or the state of the cluster, so the same drawing gives
-    the same bytes. `api_version`, `kind`: see `Target`. `plan` adds its findings about what a manifest cannot
-    say. Never writes a status. Raises InputError for a target that is not known.
+    Fields are in the API's order with the server's defaults written out. The requests have the letters of the canvas as
+    comments. Nothing depends on time, machine or the state of the cluster, so the same drawing gives the same bytes.
+    `api_version`, `kind`: see `Target`. `plan` adds its findings about what a manifest cannot say. Never writes a
+    status. Raises InputError for a target that is not known.
     """
     files = manifest_files(sketch, cluster, Target(release, api_version, kind, namespace), plan=plan)
     text, offset, begins = "", 0, {}

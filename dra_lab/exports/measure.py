@@ -1,7 +1,7 @@
 """Two Jobs that measure what a link is worth: the same test with the drawn links, and with counts and selectors only.
 
-Commands and images are those that the projects document: `all_reduce_perf` of NVIDIA/nccl-tests, which is part of
-NVIDIA's PyTorch image, and `ib_write_bw` of linux-rdma/perftest in the image of the kubernetes-sigs/dranet examples.
+The projects document these commands and images. `all_reduce_perf` of NVIDIA/nccl-tests is part of NVIDIA's PyTorch
+image. `ib_write_bw` of linux-rdma/perftest is in the image of the kubernetes-sigs/dranet examples.
 """
 
 from __future__ import annotations

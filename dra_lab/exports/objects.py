@@ -27,7 +27,7 @@ POD_CLAIM = "devices"
 
 POD_IMAGE = "busybox:1.37"
 EXAMPLES = ("pod", "deployment", "statefulset", "job", "none")
-"""What may stand beside the claim to show how it is used."""
+"""The kinds of examples that show how the claim is used."""
 
 Affinity = tuple[dict[str, Any], ...]
 """Requirements on a node (`matchExpressions[]`), all of which must hold."""

@@ -29,7 +29,7 @@ Value = int | str
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a request: so many devices, on which NUMA nodes, and the CEL text that selects them."""
+    """A part of a request: the number of devices, their NUMA nodes, and the CEL text that selects them."""
 
     count: int
     values: tuple[Value, ...]

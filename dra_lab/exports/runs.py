@@ -51,7 +51,7 @@ def run_pods(arrivals: Arrivals, order: Sequence[Expected], rng: random.Random |
 class _Offers:
     """What first fit takes for the next pod of a workload, on each admitted node as it stands.
 
-    A node that took a pod is entered anew, and what was said of it before is passed over where it turns up.
+    A node that got a pod is entered again, and its older entries are skipped.
     """
 
     def __init__(

@@ -38,11 +38,12 @@ class _Level:
 def longest_searches(drawn: Sequence[ClaimSketch], cluster: Cluster, release: KubernetesRelease) -> Mapping[str, float]:
     """Return an upper bound of the seconds of a search for a pod's claims, by node; nothing where none is known.
 
-    A request of n devices has at most as many ways as n of the node's devices can be chosen for it, fewer where a
-    constraint ties it to a device that is placed before: then all have one value of an attribute. Devices that requests
-    of the same sort hold are no candidates. What is in use only takes candidates away, and a result ends the search
-    sooner, so the bound holds in every state of the node. Nodes that share devices have none, and none of a cluster has
-    one where a release gathers pools with counters in another way than 1.36 does, as which they are counted here.
+    A request of n devices has at most as many ways as there are choices of n of the node's devices. It has fewer if a
+    constraint links it to a device that is placed before, because then all have one value of an attribute. Devices that
+    requests of the same sort hold are no candidates. What is in use only takes candidates away, and a result ends the
+    search sooner, so the bound holds in every state of the node. Nodes that share devices have none, and none of a
+    cluster has one where a release gathers pools with counters in another way than 1.36 does, as which they are counted
+    here.
     """
     gates = gates_of(release)
     other_pools = cluster.partitioned and not (gates.partitionable_devices and gates.defects)

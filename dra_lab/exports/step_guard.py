@@ -46,7 +46,7 @@ class Guarded:
 
 @dataclass(frozen=True)
 class _Looked:
-    """What searching the admitted nodes gave: with what is in use now, with nothing in use, and as they fill up.
+    """The results of searching the admitted nodes: with devices in use now, with none in use, and as nodes fill up.
 
     On the `proven` nodes any search is short, whatever is in use: those were searched as they are now alone.
     """
@@ -92,14 +92,14 @@ def guard_steps(
 ) -> Guarded:
     """Return drawings and requirements on nodes with which no search of an admitted node is too long.
 
-    All claims of a pod are searched together, on every state of the nodes that `affinity` admits, fitting or not: with
-    what is in use now, with nothing in use, and as nodes fill up with pods of it. kube-scheduler may need more than
-    `replay.LONGEST` seconds for a search, or the first two are not known to be shorter, by a bound or a search: then
-    pods are kept by labels on nodes where they are known to be short. Where no label tells those apart, or there is
-    none, preferred links are left out one after the other, from the last. What was done is a Finding, and so is a
-    search of more than `replay.SLOW` seconds.
-    `time_limit` in seconds holds for the first, a third of it for each of the others. Raises ExportError where nothing
-    of this helps, UnsupportedFeature, and Cancelled when `cancel` is set.
+    All claims of a pod are searched together, on every state of the nodes that `affinity` admits, fitting or not. The
+    states are those with the devices in use now, with nothing in use, and as nodes fill up with its pods.
+    kube-scheduler may need more than `replay.LONGEST` seconds for a search, or neither a bound nor a search shows that
+    the first two are shorter. Then labels keep pods on nodes where the searches are known to be short. If no label
+    selects those nodes, or there are none, preferred links are left out one after the other, from the last. Findings
+    report each change and each search of more than `replay.SLOW` seconds. `time_limit` in seconds holds for the first,
+    a third of it for each of the others. Raises ExportError where nothing of this helps, UnsupportedFeature, and
+    Cancelled when `cancel` is set.
     """
     drawn = tuple(sketches)
     on, first = with_documented_classes(cluster), None

@@ -34,8 +34,9 @@ class Target(Struct, frozen=True):
     """What is written for.
 
     `kind` is `template` (a ResourceClaimTemplate: each pod its own devices) or `claim` (a ResourceClaim that pods
-    share); `namespace` "" leaves it to whoever applies the files. An alpha feature is used only where `release` has its
-    gate on: `KubernetesRelease("1.37", {"DRADerivedAttributes": True})`. Raises InputError for another version or kind.
+    share). If `namespace` is "", the person who applies the files chooses it. An alpha feature is used only where
+    `release` has its gate on: `KubernetesRelease("1.37", {"DRADerivedAttributes": True})`. Raises InputError for
+    another version or kind.
     """
 
     release: KubernetesRelease

@@ -96,12 +96,12 @@ def tighten(
 ) -> Tightened:
     """Return the drawings to export so that first fit serves every planned replica as well as planned.
 
-    Tried in this order, and kept only where a run of kube-scheduler's copy shows that it helps: another order of
-    requests, preferences as musts, links that hold in the plan, the planned alternatives only, requirements on nodes,
-    selectors for the places of the planned devices. In the end every piece that is not needed is taken out again.
-    Drafts are compared by the pods placed, then by those served as planned, and pins that place fewer pods than no pins
-    are never returned. Devices are told apart by what they publish, never by name, which CEL cannot see. `time_limit`
-    in seconds bounds the whole search. Raises UnsupportedFeature as `close_loop` does.
+    A pin is kept only if a run of kube-scheduler's copy shows that it helps. The order is: another order of requests,
+    preferences as musts, links that hold in the plan, the planned alternatives only, requirements on nodes, selectors
+    for the places of the planned devices. In the end every piece that is not needed is taken out again. Drafts are
+    compared by the pods placed, then by those served as planned, and pins that place fewer pods than no pins are never
+    returned. Devices are told apart by what they publish, never by name, which CEL cannot see. `time_limit` in seconds
+    bounds the whole search. Raises UnsupportedFeature as `close_loop` does.
     """
     on = with_documented_classes(cluster)
     pods, expected = expected_of(on, plan, release)

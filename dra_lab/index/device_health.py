@@ -20,8 +20,8 @@ def device_health(cluster: Cluster) -> Mapping[DeviceID, str]:
     """Return "Healthy", "Unhealthy" or "Unknown" by device, where a pod says it; the worst of what several say.
 
     kubelet names a device by its first CDI name, else by `driver/pool/device` (`dra/manager.go`,
-    `UpdateAllocatedResourcesStatus`). A CDI name that fits none or several of the claim's devices says nothing of any,
-    and neither does a pod for which the claim is not reserved any more: nobody writes its status after its end.
+    `UpdateAllocatedResourcesStatus`). A CDI name that matches none or several of the claim's devices is ignored. So is
+    a pod for which the claim is no longer reserved, because nothing updates the status of a pod after its end.
     """
     found: dict[DeviceID, str] = {}
     for device_id, health in _reported(cluster):

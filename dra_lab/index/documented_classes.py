@@ -18,11 +18,11 @@ from dra_lab.model.nodes import ObjectMeta
 def with_documented_classes(cluster: Cluster) -> Cluster:
     """Return the cluster with every documented DeviceClass that it lacks, after its own classes.
 
-    This is the one place that decides which classes a claim sees: those of the cluster (and of the claim's files, see
-    `with_given_classes`), else the documented class of that name or alias, whether or not its driver is in the cluster.
-    For a driver of which nothing is known the stand-in has the driver's name and selects all its devices. The same
-    object for a cluster that came from here.
-    Source of the classes: the drivers' documentation, as `drivers/data` names it.
+    Only this module decides which classes a claim sees. It uses those of the cluster and of the claim's files
+    (`with_given_classes`), else the documented class of that name or alias, whether or not its driver is in the
+    cluster. For a driver of which nothing is known the stand-in has the driver's name and selects all its devices. The
+    same object for a cluster that came from here. Source of the classes: the drivers' documentation, as `drivers/data`
+    names it.
     """
     return _documented(cluster) or cluster
 

@@ -118,7 +118,7 @@ class NodeIndex:
                 found = IndexedNode(node_name, devices, same.hardware, same.kinds, same.numbers)
                 self.nodes[node_name] = found
                 return found
-            # What an incomplete pool publishes still tells places: such a node is like no other.
+            # An incomplete pool still publishes places, so such a node is like no other.
             counted = counted_pools(pools)
             numbers = tuple(chain.from_iterable(map(self._numbers, pools)))
             key: tuple[Hashable, ...] = (numbers, self._counters(pools, counted))
@@ -191,7 +191,7 @@ class NodeIndex:
         return number
 
     def shapes(self, asks: Sequence[Ask], wheres: Sequence[str]) -> dict[tuple[int, ...], list[str]] | None:
-        """Return all nodes by their `shape_key`, where `keep_shapes` was told them; not to be changed."""
+        """Return all nodes by their `shape_key`, if `keep_shapes` has them; not to be changed."""
         key = _looked_at(asks, wheres)
         found = self._shapes.pop(key, None)
         if found is not None:

@@ -142,8 +142,8 @@ def _counters_elsewhere(published: _Published, node: Node, seen: Sequence[Resour
     """Return the counters of other nodes that make a difference here.
 
     In 1.36 a slice with shared counters is seen by every node, whatever its nodeName (docs/semantics.md 3.2.3). A
-    complete and valid pool of counters alone has no device to offer and changes nothing on a node that sees nothing
-    else of the pool: with 5,000 such pools, all of them on every node would be 25 million.
+    complete and valid pool that has only counters has no device to offer. It changes nothing on a node that sees
+    nothing else of the pool, and 5,000 such pools on every node would be 25 million.
     """
     keys = dict.fromkeys((*map(pool_of, seen), *published.everywhere))
     return [s for key in keys for s in published.counters.get(key, ()) if s.spec.node_name != node.name]

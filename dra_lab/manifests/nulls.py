@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 FREE_FIELDS = ("parameters", "data", "fieldsV1")
-"""Fields whose content belongs to somebody else, so that a null there is a value."""
+"""Fields whose content belongs to another program, so that a null there is a value."""
 
 
 def without_nulls(value: Any) -> Any:

@@ -24,7 +24,7 @@ Problems = list[tuple[Place, str]]
 Decoder = Callable[[Any, Place, Problems], Any]
 
 MAX_PROBLEMS = 100
-"""So many problems of one document are told; the rest is of the same kind."""
+"""The most problems reported for one document; the others are of the same kind."""
 
 _INT64 = range(-(2**63), 2**63)
 _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,]\d+)?(Z|[+-]\d\d:\d\d)\Z", re.ASCII)

@@ -38,7 +38,7 @@ def convert(value: Any, kind: type[T], origin: Origin) -> T:
 def convert_dropping_unknown(value: Any, kind: type[T], origin: Origin) -> tuple[T, tuple[str, ...]]:
     """Return a plain value as a model value and the paths of the unknown fields that were left out.
 
-    A field that several entries of a list or map have is told once, without their numbers (`spec.devices[].new`).
+    A field that several entries of a list or map have is reported once, without their numbers (`spec.devices[].new`).
     Raises ManifestError for everything that is wrong apart from unknown fields.
     """
     dropped: list[str] = []

@@ -32,7 +32,7 @@ _MAY_BE_ZERO = ("selectors", "adminAccess", "tolerations", "capacity", "derivedA
 
 
 def upgrade(document: Document) -> dict[str, Any]:
-    """Return a v1beta1 document as v1. What has another form than a document of its kind stays as it is."""
+    """Return a v1beta1 document as v1. A document that does not have the form of its kind stays unchanged."""
     return _converted(document, _request_up, _device_up, _slice_up)
 
 

@@ -20,7 +20,7 @@ MAX_YAML_BYTES = 256 * 2**20
 MAX_FLOW_BYTES = 16 * 2**20
 MAX_DEPTH = 64
 MAX_EXPANDED_NODES = 20_000_000
-"""Most values a document may hold once its aliases are counted as often as they are used."""
+"""The most values that a document may contain, with an alias counted each time it is used."""
 
 _MARKER = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 """Where a document begins: a line with this at its start stands in no value, not even in a block of text."""
@@ -89,9 +89,9 @@ def load_yaml(
 ) -> Iterator[YamlDocument]:
     """Yield the documents of a YAML text; empty documents are left out.
 
-    Raises ManifestError with file and line for broken YAML, for unknown tags, for text of more than MAX_YAML_BYTES,
-    nesting deeper than MAX_DEPTH and aliases that expand to more than MAX_EXPANDED_NODES values. With `broken` it is
-    given the errors of single documents, and the documents after them are read.
+    Raises ManifestError with file and line for broken YAML and unknown tags. It also raises it for text of more than
+    MAX_YAML_BYTES, nesting deeper than MAX_DEPTH and aliases that expand to more than MAX_EXPANDED_NODES values. With
+    `broken` it is given the errors of single documents, and the documents after them are read.
     """
     if len(text) > MAX_YAML_BYTES:
         size = MAX_YAML_BYTES // 2**20
@@ -120,7 +120,7 @@ def load_yaml(
 def _one_by_one(
     text: str, source: str, done: int, broken: Callable[[ManifestError], None] | None
 ) -> Iterator[YamlDocument]:
-    """Yield the documents after the first `done`; a broken one is told, or raised where nobody is to be told."""
+    """Yield the documents after the first `done`; report a broken one, or raise if there is nothing to report to."""
     starts = [match.start() for match in _MARKER.finditer(text)]
     number, above = 0, 0
     for start, end in zip((0, *starts), (*starts, len(text)), strict=True):

@@ -1,1 +1,1 @@
-"""What DRA is: frozen values, no input or output."""
+"""The objects of DRA: frozen values, no input or output."""

@@ -29,15 +29,15 @@ _Numbered = tuple[int, DeviceTaint]
 class Cluster:
     """A snapshot: ResourceSlices, DeviceClasses, Nodes, ResourceClaims, DeviceTaintRules, and where they came from.
 
-    `pods` are those that use claims, as far as pods were read; planning does not need them.
-    `name` is what the person gave (`sample:eks-p4d`, a path); `read_at` is an ISO time or "" for samples; `findings`
-    is what the reader noticed; `claims_known` is False where no claims were read, so that devices in use are unknown.
-    `read_as` is the user of the kubeconfig who read it, "" for files and samples; `resource_versions` says from where a
-    watch of each kind (`ResourceClaim`, or `ResourceClaim/namespace`) may go on, for a running cluster.
-    `overlays` gives, by node, places of devices that a file tells and no slice publishes; kube-scheduler sees none.
-    `topologies` name the labels of nodes that are levels of the fabric; where it is followed, as they were last read.
-    `given_classes` are the names of `classes` that a claim's own files bring and the real cluster does not have so.
-    `memo` keeps what is derived from the other fields; it is no part of the value.
+    `pods` are those that use claims, as far as pods were read; planning does not need them. `name` is what the person
+    gave (`sample:eks-p4d`, a path). `read_at` is an ISO time or "" for samples. `findings` are those of the reader.
+    `claims_known` is False if no claims were read, so that devices in use are unknown. `read_as` is the user of the
+    kubeconfig who read it, "" for files and samples; `resource_versions` says from where a watch of each kind
+    (`ResourceClaim`, or `ResourceClaim/namespace`) may go on, for a running cluster. `overlays` gives, by node, places
+    of devices that a file tells and no slice publishes; kube-scheduler sees none. `topologies` name the labels of nodes
+    that are levels of the fabric; where it is followed, as they were last read. `given_classes` are the names of
+    `classes` that a claim's own files bring and the real cluster does not have so. `memo` keeps what is derived from
+    the other fields; it is no part of the value.
     """
 
     slices: tuple[ResourceSlice, ...] = ()

@@ -2,8 +2,8 @@
 
 msgspec (seen in 0.22) works out what it has to know of a Struct or dataclass at the first decoding, and hands the
 unfinished table to every other thread meanwhile, which ends the process with a segmentation fault. So each type is
-worked out once here, with all that it is made of, while other threads that need a new one wait. Decoding itself waits
-for nobody. Encoding, `to_builtins` and `structs.replace` use no such table.
+worked out once here, with all that it is made of, while other threads that need a new one wait. Decoding itself does
+not wait. Encoding, `to_builtins` and `structs.replace` use no such table.
 """
 
 from __future__ import annotations

@@ -246,8 +246,8 @@ class StrandedKind(Struct, frozen=True):
     """Free capacity of one kind: `free` of it, `usable` by aligned claims, and surely no more of it than `bound`.
 
     Devices are counted by kind (`gpu`, `nic`, `other`), CPUs in whole CPUs. `stranded` is what no aligned claim can use
-    in the best packing; at least `least` of it is stranded for certain. Of partitions as many are free as shared
-    counters can feed at once. `partitions` of these share counters with others of another size: what is left of them
+    in the best packing; at least `least` of it is stranded for certain. The free partitions are as many as shared
+    counters can provide at once. `partitions` of these share counters with others of another size: what is left of them
     depends on which are in use, so that with them `stranded` is only what it can be at most.
     """
 

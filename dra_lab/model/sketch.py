@@ -43,11 +43,11 @@ class How(StrEnum):
 
 
 class LinkKind(Struct, frozen=True):
-    """What one way to tie means, whoever reads it.
+    """The meaning of one kind of link, for all its readers.
 
-    `meaning` says it to a person; `constraint` is the member of a claim's `constraints[]` that demands it of
-    kube-scheduler ("": it cannot be told); `least_ends` are the references that a link needs; `near` says that devices
-    share a place, so that a wider place is easier, and `paired` that the counts of its requests make groups.
+    `meaning` says it to a person. `constraint` is the member of a claim's `constraints[]` that expresses it, "" if none
+    can. `least_ends` is the number of references that a link needs. `near` says that devices share a place, so that a
+    wider place is easier, and `paired` that the counts of its requests make groups.
     """
 
     meaning: str
@@ -58,7 +58,7 @@ class LinkKind(Struct, frozen=True):
 
     @property
     def distinct(self) -> bool:
-        """Say whether kube-scheduler is told it as `distinctAttribute`."""
+        """Return whether a claim expresses it as `distinctAttribute`."""
         return self.constraint == "distinctAttribute"
 
 

@@ -40,7 +40,7 @@ class Constraint(Protocol):
         ...
 
     def remove(self, request: str, device: int, /) -> None:
-        """Take back the last `add`."""
+        """Undo the last `add`."""
         ...
 
 
@@ -80,7 +80,7 @@ def _text(key: object) -> str:
 
 
 def attribute_keys(attribute: str, lookup: Lookup, devices: int) -> list[Key | None]:
-    """Return type and values of an attribute of so many devices by position, None where a device has none."""
+    """Return type and values of an attribute by device position, None for a device that has none."""
     known: dict[Key, Key] = {}
     found: list[Key | None] = []
     for device in range(devices):

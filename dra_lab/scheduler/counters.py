@@ -60,7 +60,7 @@ class Counters:
         return "", "", ""
 
     def give_back(self, candidate: Candidate) -> None:
-        """Take back what `book` booked."""
+        """Undo what `book` booked."""
         left = self._books(candidate)
         for counter, amount in self._consumption(candidate):
             if counter in left:

@@ -22,16 +22,16 @@ MOST_REMEMBERED = 300_000
 """Parts of one search that are remembered; further ones are run each time."""
 
 _TRIAL, _WORTH = 20_000, 0.05
-"""After so many questions at least this share must have been answered, else asking costs more than it saves."""
+"""After this number of questions at least this share must have been answered, else asking costs more than it saves."""
 
 
 class _Rest(Struct, frozen=True):
     """What the search from one request on looks at.
 
     `mask` has a bit for each device that matters when it is taken; `by_claim` says that it matters by which claim.
-    Where equal devices may stand for each other, `kinds` numbers them by position. Where the constraints name one
-    attribute only, its values may stand for each other as well: `groups` says, by number of the value (0 for none), how
-    many devices there are of each kind, `value_of` the number of the value by position, and `numbers` that of a key.
+    Where equal devices may stand for each other, `kinds` numbers them by position. If the constraints name only one
+    attribute, its values may also replace each other. `groups` says, by number of the value (0 for none), how many
+    devices there are of each kind. `value_of` is the number of the value by position, and `numbers` that of a key.
     """
 
     mask: int

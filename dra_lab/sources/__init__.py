@@ -55,11 +55,11 @@ def load_cluster(source: str | Path, *, namespaces: Sequence[str] = ()) -> Clust
 
     `-` is standard input; a pipe is what a shell makes of `<(kubectl get ... -o json)`.
 
-    A topology file (`nvidia-smi topo -m`, hwloc or NCCL XML) becomes a cluster of one node, made from it and marked so;
-    `topo:FILE,FILE*8` joins files about one server and makes 8 equal nodes, `topo:FILE*8@DRIVER,DRIVER` with the slices
-    of these drivers (`make_cluster` has more choices);
-    `CLUSTER+topo:FILE` lays such files over a cluster (`with_overlay`).
-    `context:` alone is the current context; `namespaces` reads the claims and pods of these only, of a context.
+    A topology file (`nvidia-smi topo -m`, hwloc or NCCL XML) becomes a cluster of one node, which is marked as made
+    from the file. `topo:FILE,FILE*8` joins files about one server and makes 8 identical nodes.
+    `topo:FILE*8@DRIVER,DRIVER` makes the slices of these drivers (`make_cluster` has more choices). `CLUSTER+topo:FILE`
+    adds such files to a cluster (`with_overlay`). `context:` alone is the current context; `namespaces` reads the
+    claims and pods of these only, of a context.
 
     Raises SourceError when there is nothing to read and ManifestError when a single file is broken as a whole; what is
     wrong with single documents stands in the cluster's findings.

@@ -1,4 +1,4 @@
-"""A cluster under pseudonyms: nobody can tell whose it is, and it is planned as before."""
+"""A cluster under pseudonyms, which hide its owner and leave its plans unchanged."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from dra_lab.sources.snapshots_kept import portable
 from dra_lab.sources.snapshots_overlays import renamed_overlays
 
 _RELEASE = re.compile(r"v?\d+(?:\.\d+){0,2}")
-"""Of a kubelet's version what is Kubernetes' own: who builds it writes more behind it (`v1.36.2-acme.3`)."""
+"""The part of a kubelet's version that is Kubernetes' own, without what its builder adds (`v1.36.2-acme.3`)."""
 
 
 @dataclass(frozen=True)
@@ -51,13 +51,12 @@ class Anonymised:
 def anonymise(cluster: Cluster) -> Anonymised:
     """Return a cluster whose names and identifiers are pseudonyms, alike for equal texts and in the same order.
 
-    Replaced: names of nodes, hosts, pools, slices, namespaces, claims, pods, containers, taint rules and topologies,
-    and those that pods give to their claims; UIDs, UUIDs, serials, MACs, GUIDs, IP addresses and instance ids wherever
-    they stand; values of attributes and labels that are no model, mode, version or place inside a machine; keys of
-    labels that few clusters have; what a builder wrote behind the kubelet's version. Kept: names of drivers, classes,
-    attributes, capacities, counters, requests and binding conditions, PCI addresses, quantities. Selectors are
-    rewritten alike.
-    Only what `snapshots_kept` keeps is in the result.
+    It replaces names of nodes, hosts, pools, slices, namespaces, claims, pods, containers, taint rules and topologies,
+    and the names that pods give to their claims. It replaces UIDs, UUIDs, serials, MACs, GUIDs, IP addresses and
+    instance ids everywhere. It replaces values of attributes and labels, except models, modes, versions and places
+    inside a machine. It replaces keys of labels that few clusters have, and what a builder added to the kubelet's
+    version. Kept: names of drivers, classes, attributes, capacities, counters, requests and binding conditions, PCI
+    addresses, quantities. Selectors are rewritten alike. Only what `snapshots_kept` keeps is in the result.
     """
     kept, left_out = portable(cluster)
     names = Names(_protected(kept))
@@ -82,7 +81,7 @@ def anonymise(cluster: Cluster) -> Anonymised:
 
 
 def mapping_text(hidden: Anonymised) -> str:
-    """Return the pseudonyms as JSON, `{kind: {original: pseudonym}}`: for whoever captured, and nobody else."""
+    """Return the pseudonyms as JSON, `{kind: {original: pseudonym}}`, only for the person who captured the cluster."""
     return json.dumps(hidden.mapping, indent=1, ensure_ascii=False) + "\n"
 
 

@@ -12,7 +12,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 
 MAX_SELECTORS = 200
-"""Different selectors that are compared; more than these are told as not compared."""
+"""The most different selectors that are compared; a Finding counts the others."""
 
 
 def changed_selectors(before: Cluster, after: Cluster) -> tuple[Finding, ...]:

@@ -29,7 +29,7 @@ class Replacing:
         self.devices: Mapping[str, Mapping[str, str]] = {}
 
     def device_name(self, driver: str, name: str) -> str:
-        """Return the new name of a device; one that nobody publishes any more is replaced by its text alone."""
+        """Return the new name of a device; one that no slice publishes any more is replaced by its text alone."""
         known = self.devices.get(driver, {})
         return known[name] if name in known else self.names.scrub(name)
 

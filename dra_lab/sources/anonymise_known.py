@@ -1,4 +1,4 @@
-"""What tells nobody whose cluster it is, and stays: names of attributes and labels whose values planning needs."""
+"""Names of attributes and labels that stay: planning needs their values, and they do not identify a cluster."""
 
 from __future__ import annotations
 

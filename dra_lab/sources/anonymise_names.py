@@ -26,7 +26,7 @@ _TOKENS = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _AROUND = re.compile(r"(?:GPU|MIG|enx)?-?(?:/\d{1,3}|[,;\s]|\.\d{1,4})*")
-"""What may stand around an identifier that is replaced alone: `GPU-`, the length of a prefix, a number after it."""
+"""The text around an identifier that is replaced alone: `GPU-`, the length of a prefix, a number after it."""
 _PART = re.compile(r"[0-9A-Za-z]+")
 _RUN = re.compile(r"(?=[\d._-]*[A-Za-z])[0-9A-Za-z][0-9A-Za-z._-]{2,}[0-9A-Za-z-]|\d{1,3}(?:\.\d{1,3}){1,2}\.?")
 """A part of a literal that may be a part of a name (four characters or more, of which one is a letter) or address."""

@@ -25,9 +25,9 @@ _ADVICE = "pack it again with: tar czf cluster.tar.gz FOLDER"
 def read_archive(data: IO[bytes], source: str) -> Iterator[tuple[str, bytes]]:
     """Yield the regular files of a `.tar.gz` as (path in the archive, bytes), sorted by path.
 
-    Nothing is extracted. Every member is looked at before the first is yielded. Raises SourceError, naming the member
-    and the limit, for paths that leave the archive (absolute, `..`, drive letters), for links, devices and sparse
-    files, for a path that is there twice, and beyond MAX_MEMBERS or MAX_UNPACKED_BYTES.
+    Nothing is extracted. Every member is looked at before the first is yielded. Raises SourceError, which names the
+    member and the limit, for paths that leave the archive (absolute, `..`, drive letters). It also raises it for links,
+    devices and sparse files, for a path that appears twice, and beyond MAX_MEMBERS or MAX_UNPACKED_BYTES.
     """
     with tempfile.TemporaryFile() as plain:
         try:

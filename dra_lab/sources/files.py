@@ -135,7 +135,7 @@ def _decoded(source: str, name: str, content: Path | bytes) -> Documents:
 def modified_at(path: Path) -> str:
     """Return the ISO time at which a file, or the newest file of a folder, was last changed; "" where none can say.
 
-    What a file says of a cluster is not younger than that.
+    The data of a file about a cluster is not younger than that.
     """
     files = [path] if path.is_file() else [f for f in path.iterdir() if f.suffix.lower() in SUFFIXES]
     try:

@@ -1,8 +1,8 @@
 """What a distance costs between a GPU and a NIC: ranges from published measurements, never one number.
 
 The figures are ratios: what is left of the bandwidth that the same GPU and NIC reach where they sit together. Every
-range names the measurements that it is made of; where nobody has published one, it is derived and says so; where the
-path is not known, so is the bandwidth.
+range names its measurements. If none is published, the range is derived and says so. If the path is not known, neither
+is the bandwidth.
 """
 
 from __future__ import annotations

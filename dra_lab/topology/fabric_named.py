@@ -35,7 +35,7 @@ def named_levels(cluster: Cluster) -> Mapping[str, FabricLabel]:
 def in_order(labels: Sequence[FabricLabel], cluster: Cluster) -> list[FabricLabel]:
     """Return labels with those that a Topology names in its order, the others as near to their places as that allows.
 
-    Of objects that contradict one another the first by name decides.
+    If objects contradict each other, the first by name decides.
     """
     below: dict[str, set[str]] = {}
     for topology in _ordered(cluster):

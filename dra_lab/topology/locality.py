@@ -1,7 +1,8 @@
 """Where each device of a node sits: socket, NUMA node, PCIe root, switch; unknown stays unknown, and says so.
 
-What a driver publishes comes first. What it does not publish is derived only from facts (a topology file laid over the
-node, other devices at the same PCIe root, documented machines), marked `derived`, and never written into a manifest.
+What a driver publishes comes first. Places that it does not publish are derived only from facts: a topology file for
+the node, other devices on the same PCIe root, documented machines. They are marked `derived` and never written into a
+manifest.
 """
 
 from __future__ import annotations

@@ -22,9 +22,9 @@ _LEVEL_WORDS = {"numaNode": "NUMA node", "pcieRoot": "PCIe root", "switch": "PCI
 class Place(Struct, frozen=True):
     """A value of a level, and where it comes from.
 
-    `source` is the full name of the attribute that publishes it (with ", made from FILE:LINE" in slices that nobody
-    published) or, where `derived`, words that name the source
-    ("from the NICs on the same PCIe root (dra.net/numaNode)", "overlay: dgx.xml:36, Bridge 0000:[2b-3b]").
+    `source` is the full name of the attribute that publishes it, with ", made from FILE:LINE" in slices that no driver
+    published. If `derived`, it is words that name the source ("from the NICs on the same PCIe root (dra.net/numaNode)",
+    "overlay: dgx.xml:36, Bridge 0000:[2b-3b]").
     """
 
     value: str | int
@@ -83,8 +83,8 @@ def level_value(locality: Locality, where: str, device: Device) -> str | int | N
 def shared_place(locality: Locality, level: str) -> tuple[str, Place] | None:
     """Return the level and the place by which is known what shares a level with a device; None where nothing tells.
 
-    That is the level itself. Where a device's socket is not known, it is that of its NUMA node, else of its PCIe root
-    or switch: what sits there together is in one socket, so that a wider level is never worse.
+    That is the level itself. An unknown socket of a device is that of its NUMA node, else of its PCIe root or switch.
+    Devices there together are on one socket, so a wider level is never worse.
     """
     for known in (level, "numaNode", "pcieRoot", "switch") if level == "socket" else (level,):
         place = locality.place(known)

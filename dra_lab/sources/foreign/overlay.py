@@ -23,7 +23,7 @@ _MOST_TOLD = 20
 
 @dataclass
 class _Fitted:
-    """What the file says of one kind of equal nodes; `whole` where it knows every device that has an address."""
+    """The data of the file about one kind of identical nodes; `whole` if it knows every device that has an address."""
 
     overlay: Overlay
     whole: bool
@@ -90,11 +90,11 @@ def with_overlay(cluster: Cluster, inventory: Inventory, *, nodes: Sequence[str]
     """Return the cluster with what a topology file knows laid over the devices of `nodes` (default: all it fits).
 
     A device is met by the PCI address that it publishes (`pciBusID`, `dra.net/pciAddress`) or that its name holds; CPUs
-    by their NUMA node. What a driver publishes always wins: a contradiction is a Finding. What it does not publish is
-    then known to the planner, with the source "overlay: FILE:LINE", derived, and never written into a manifest. The
-    cluster's findings, and so every plan, name the file. Without `nodes`, those nodes are taken of which every device
-    with an address is in the file, as a device of its kind: clouds give the same addresses to other machines. Raises
-    InputError for an unknown node and where the file fits no node.
+    by their NUMA node. The published value always wins, and a contradiction is a Finding. The planner then knows the
+    values that no driver publishes, as derived and with the source "overlay: FILE:LINE". They are never written into a
+    manifest. The cluster's findings, and so every plan, name the file. Without `nodes`, those nodes are taken of which
+    every device with an address is in the file, as a device of its kind: clouds give the same addresses to other
+    machines. Raises InputError for an unknown node and where the file fits no node.
     """
     unknown = [node for node in nodes if node not in cluster.node_by_name]
     if unknown:

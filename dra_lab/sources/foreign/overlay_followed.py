@@ -16,8 +16,8 @@ RULES = ("overlay", "overlay-contradiction")
 class FollowedOverlays:
     """The overlays of a cluster, kept up to date with its slices.
 
-    A file that was laid over all nodes that it fits is laid over those that come as well; one that was laid over named
-    nodes is laid over nodes of these names again, and no others.
+    A file that was added to all nodes that it matches is also added to new nodes. A file that was added to named nodes
+    is added again to nodes of these names, and to no others.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -51,7 +51,7 @@ class FollowedOverlays:
         return self._overlays
 
     def findings(self, said: Iterable[Finding]) -> tuple[Finding, ...]:
-        """Return findings with those about overlays as they are now in place of what was said of them."""
+        """Return findings, with the current ones about overlays in place of the older ones."""
         others = tuple(finding for finding in said if finding.rule not in RULES)
         return (*others, *(finding for reading in self._readings for finding in reading.findings(self._overlays)))
 

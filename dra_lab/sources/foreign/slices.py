@@ -47,11 +47,11 @@ def make_cluster(
 
     `drivers` are those to plan for; without any: NVIDIA's, AMD's or Intel's by the vendor of the GPUs, dra.net for the
     NICs, dra.cpu for the CPUs (`cpu_mode` "grouped" or "individual"). If the file does not name the vendor of a GPU, it
-    is that of the GPU driver in `drivers`, else the usual one of its PCI class, else NVIDIA; a Finding reports it. What
-    each driver would publish stands in its data file; what an inventory knows beyond that is the nodes' overlay, which
-    a plan uses and kube-scheduler never sees. The cluster's name and findings say that nothing of it was read from a
-    cluster. Classes are left out: the documented ones stand in for them and are exported with a claim.
-    Raises InputError for an unknown driver, mode, count or name, and where no device is left.
+    is that of the GPU driver in `drivers`, else the usual one of its PCI class, else NVIDIA; a Finding reports it. The
+    data file of each driver says what it would publish. Other data of an inventory becomes the nodes' overlay, which a
+    plan uses and kube-scheduler never sees. The cluster's name and findings say that nothing of it was read from a
+    cluster. Classes are left out: the documented ones stand in for them and are exported with a claim. Raises
+    InputError for an unknown driver, mode, count or name, and where no device is left.
     """
     found = vendors(inventory, drivers)
     rules = list(_rules(_chosen(inventory, drivers, found), cpu_mode))
@@ -193,7 +193,7 @@ def places_of(facts: Mapping[str, Fact]) -> dict[str, OverlayPlace]:
 
 
 def _mark(inventory: Inventory) -> dict[str, str]:
-    # the names alone: a folder of the person's machine is nobody else's business
+    # the names alone, because a folder of the person's machine is private
     return {MADE_FROM: " + ".join(Path(name).name for name in inventory.source.split(" + "))}
 
 

@@ -133,7 +133,7 @@ class ReadingClient:
             raise SourceError(f"{self.server} was not read within {self.limits.overall:g} s")
 
     def _renew(self, used: Connection) -> None:
-        """Connect anew after the credentials of a connection were refused, unless another thread has done so.
+        """Connect again after the credentials of a connection were refused, unless another thread has done so.
 
         Not again before `renew` seconds are over: a plug-in may open a browser each time.
         """

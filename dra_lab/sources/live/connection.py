@@ -168,7 +168,7 @@ def _check(context: Context, configuration: Any) -> None:
     if not str(configuration.host).startswith(("https://", "http://")):
         raise SourceError(f"{refused}the server of its cluster is not a URL that begins with https://")
     if not configuration.verify_ssl:
-        # it is told as a Finding, once and not with every request
+        # a Finding reports it once, not with every request
         urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
     trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     try:

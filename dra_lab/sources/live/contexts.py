@@ -40,7 +40,7 @@ class Context:
 
     @property
     def who(self) -> str:
-        """Return whose rights count, in words: the user, or whom the user acts as; "" when nobody is named."""
+        """Return whose rights count, in words: the user, or the one whom the user acts as; "" if no one is named."""
         return f"{self.acts_as} ({self.user})" if self.acts_as else self.user
 
     @property

@@ -58,11 +58,11 @@ def _at_once() -> None:
 class ClusterFollower:
     """Follows a Cluster of `context:NAME` from the moment on at which it was read.
 
-    `on_cluster` gets each new snapshot in a thread of the follower, at most one every `gather` seconds; while it runs,
-    further changes are gathered, and until `ready`, which is called before a snapshot is made, has returned.
-    `on_state` is called after each change of `following`. Findings say which kinds are not followed because the right
-    to watch is missing. Kinds that could not be read are read once that is possible.
-    Raises InputError for a cluster that is no running one.
+    `on_cluster` gets each new snapshot in a thread of the follower, at most one every `gather` seconds. `ready` is
+    called before a snapshot is made. While one of the two runs, the follower gathers further changes. `on_state` is
+    called after each change of `following`. Findings say which kinds are not followed because the right to watch is
+    missing. Kinds that could not be read are read once that is possible. Raises InputError for a cluster that is no
+    running one.
     """
 
     def __init__(
@@ -176,7 +176,7 @@ class ClusterFollower:
         lost = f"dra-lab does not follow changes of {kind.plural}"
         if watch.version:
             self._now_read(watch)
-        # what could not be read at all was told when the cluster was read
+        # a kind that could not be read at all was reported when the cluster was read
         known_lost = watch.label in self._unread
         finding = None if known_lost else right_missing(self._context, kind, error, watch.space, verb, lost)
         with self._lock:

@@ -1,4 +1,4 @@
-"""Sockets that can be shut from another thread: whoever waits for an answer on one of them comes back at once."""
+"""Sockets that can be shut from another thread: a thread that waits for an answer on one of them returns at once."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Sockets:
 def close_cut(error: OSError) -> None:
     """Close the TLS socket of a connection that was cut before TLS began.
 
-    CPython leaves it to the garbage collector (`ssl.SSLSocket._create`), which warns; nobody but the error has it.
+    CPython leaves it to the garbage collector (`ssl.SSLSocket._create`), which warns; only the error refers to it.
     """
     for frame, _ in traceback.walk_tb(error.__traceback__):
         made = frame.f_locals.get("self")

@@ -66,7 +66,7 @@ def rights_missing(context: Context, refused: Mapping[str, Refusal], counts: Map
         "",
     )
     detail = next((error.detail for error in refused.values() if " cannot list " not in error.detail), "")
-    if detail:  # another right than those in the table, such as that to act as somebody else
+    if detail:  # another right than those in the table, such as that to act as another user
         return "\n".join((*table, f"The server says: {detail}. To see it:", can_i(context, kinds[0])))
     wanted = ",".join(kind.resource for kind in kinds)
     grant = f"kubectl create clusterrole {_ROLE} --verb=get,list,watch --resource={wanted}"

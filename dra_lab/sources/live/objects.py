@@ -51,7 +51,7 @@ class LiveObjects:
         self._moved: set[str] = set()
 
     def now_read(self, kind: Kind, space: str) -> None:
-        """Take back what was said about a kind, of a namespace or of all, that could not be read: it is here now."""
+        """Remove the findings about a kind, of a namespace or of all, that could not be read and now is."""
 
         def gone(finding: Finding) -> bool:
             told = finding.rule in ("right-missing", "kind-not-read") and finding.subject == kind.resource
@@ -107,7 +107,7 @@ class LiveObjects:
             return True
 
     def tell(self, kind: str, key: Key, findings: tuple[Finding, ...]) -> bool:
-        """Say what is wrong with an object, in place of what was said before; returns whether that is something new."""
+        """Replace the findings about an object; returns whether they are new."""
         with self._lock:
             before = self._findings.get((kind, key), ())
             self._forget(kind, key)
@@ -185,7 +185,7 @@ class LiveObjects:
         return tuple(map(objects.__getitem__, order))
 
     def _forget(self, kind: str, key: Key) -> None:
-        """Drop what was said about an object, here and in the snapshot that all began with; the lock is held."""
+        """Drop the findings about an object, here and in the first snapshot; the lock is held."""
         self._findings.pop((kind, key), None)
         name = f"{kind}/{key[1]}"
         if any(f.origin is not None and f.origin.object == name for f in self._said):

@@ -1,4 +1,4 @@
-"""Lists of one kind, page by page: raw bytes to model values, begun anew when the server has forgotten the list."""
+"""Lists of one kind, page by page: raw bytes to model values, started again if the server has dropped the list."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def wanted(item: Any) -> bool:
 def list_kind(client: ReadingClient, served: Served, namespace: str, count: OnCount, source: str) -> Listed:
     """Return all objects of a kind, or those in a namespace ("" for all), as of one moment.
 
-    When the server has forgotten the moment (410) the list is begun anew, at last in one piece. `source` stands in the
+    If the server has dropped the revision (410), the list starts again, in the end in one piece. `source` stands in the
     origins of findings. Raises Refusal, Unreachable, SourceError or Cancelled.
     """
     path = served.path(namespace)
@@ -181,7 +181,7 @@ def _decoder(kind: str) -> JsonDecoder[Any]:
 def decode_item(raw: bytes, served: Served, source: str) -> tuple[Any | None, tuple[Finding, ...]]:
     """Return one object of a list or event as a model value, or None, and what is wrong with it.
 
-    An object that cannot be used becomes a Finding and the others are read; unknown fields are told and left out.
+    An object that cannot be used becomes a Finding and the others are read. Unknown fields are reported and left out.
     """
     kind = served.kind
     try:

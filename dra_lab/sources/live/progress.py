@@ -61,7 +61,7 @@ def _words(read: Read) -> str:
 def bar(name: str) -> Iterator[OnProgress]:
     """Show a bar for readings of more than DELAY seconds: in a notebook as its widget, else on standard error.
 
-    It is drawn anew each time that it is told how far the reading is, also where nothing comes for a while.
+    It is drawn again at each report of progress, even if no data arrives for a while.
     """
     from tqdm.auto import tqdm
 

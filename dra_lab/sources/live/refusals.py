@@ -46,8 +46,9 @@ class Refusal(SourceError):
 class Unreachable(SourceError):
     """There was no whole answer.
 
-    `passing` says whether it may go better at once (a cut or stalled connection), `silent` that nothing came in time,
-    `away` that there was no connection, which passes where there was one before: API servers are restarted.
+    `passing` says that another try may succeed (an interrupted or stalled connection), and `silent` that nothing
+    arrived in time. `away` says that there was no connection. That passes if there was one before, because API servers
+    restart.
     """
 
     def __init__(self, message: str, *, passing: bool, silent: bool = False, away: bool = False) -> None:

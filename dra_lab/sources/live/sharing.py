@@ -1,4 +1,4 @@
-"""An object that comes anew, with the parts of the one in its place that are equal: so nothing is kept twice."""
+"""A new version of an object that reuses the equal parts of the older one, so that nothing is stored twice."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from msgspec.structs import replace
 def sharing(new: Any, old: Any) -> Any:
     """Return a value equal to `new`, made of the parts of `old` as far as they are equal.
 
-    Drivers publish slices anew of which one value changed, and a slice has some hundred. Named parts (devices, claims'
-    requests) are looked for under their names, the others at their places.
+    Drivers publish a whole slice again if one value changed, and a slice has some hundred. Named parts (devices,
+    claims' requests) are looked for under their names, the others at their places.
     """
     if new is old or type(new) is not type(old):
         return new

@@ -1,4 +1,4 @@
-"""Topology objects of Kueue and KAI in a running cluster: most have none, and nobody needs the right to read them."""
+"""Topology objects of Kueue and KAI in a running cluster: most have none, and the right to read them is optional."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dra_lab.sources.live.contexts import Context
 from dra_lab.sources.live.refusals import Refusal
 
 ATTEMPTS = 3
-"""Fewer than for other kinds: what nobody needs holds nobody up, as a webhook of Kueue that is away would."""
+"""Fewer than for other kinds, so that an optional kind causes no delay, for example if a webhook of Kueue is away."""
 
 _LOST = "dra-lab does not know whether the cluster's own labels are levels of the network"
 
@@ -69,7 +69,7 @@ def _of_group(client: ReadingClient, group: str, versions: tuple[str, ...]) -> l
 
 
 def _served(client: ReadingClient, group: str, versions: tuple[str, ...]) -> str:
-    """Return the newest version that is served and read here, "" for none; who may not ask is told nothing."""
+    """Return the newest version that is served and read here, "" for none and for a missing right."""
     try:
         answer = client.get(f"/apis/{group}", attempts=ATTEMPTS)
         served = {entry.version for entry in from_json(answer, _Group).versions}

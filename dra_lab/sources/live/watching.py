@@ -1,4 +1,4 @@
-"""One kind, watched: events from the last version on, resumed after a cut, listed anew when the server forgot."""
+"""The watch of one kind: events from the last version on, resumed after an interruption, else listed again."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from dra_lab.sources.live.refusals import Refusal, Unreachable, status_of_event
 from dra_lab.sources.live.resource_versions import number_of, went_back
 
 ANEW_AFTER = 3
-"""After so many failures in a row that are no lost connection, the kind is listed anew."""
+"""After this number of failures in a row that are not lost connections, the kind is listed again."""
 
 SHORTEST = 1.0
-"""A watch without events that the server ends before so many seconds counts as a failure; else it would be a loop."""
+"""A watch without events that the server ends within this number of seconds counts as a failure; else it would loop."""
 
 
 class Follower(Protocol):
