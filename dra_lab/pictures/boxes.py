@@ -20,7 +20,7 @@ LINE = 17.0
 """The distance of two lines of text."""
 
 MANY = 12
-"""Up to so many like devices of one place are drawn each; more are one block with counts."""
+"""Up to this number, identical devices of one place are drawn one by one; more become one block with counts."""
 
 PAD, GAP = 8.0, 8.0
 """The distance of what is in a box from its border, and from each other."""

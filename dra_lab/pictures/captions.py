@@ -109,7 +109,7 @@ def _source(branch: Branch) -> str:
 
 
 def _in_short(source: str) -> str:
-    """Shorten "from the NICs at the same PCIe root (...)", "overlay: FILE:LINE", or "derived: " and a fact."""
+    """Shorten "from the NICs on the same PCIe root (...)", "overlay: FILE:LINE", or "derived: " and a fact."""
     if source.startswith("overlay: "):
         return "from a topology file"
     return f"inferred {source.split(' on the same', 1)[0]}" if " on the same" in source else "inferred"

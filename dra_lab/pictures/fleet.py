@@ -14,7 +14,7 @@ from dra_lab.words.document import clean
 from dra_lab.words.facts import FIT_WORDS
 
 MOST_TILES = 64
-"""Up to so many nodes each gets its own tile; above, identical nodes share one."""
+"""Up to this number, each node gets its own tile; above it, identical nodes share one."""
 
 _LEAST = 4
 """Characters of a name that a label keeps at least."""

@@ -36,7 +36,7 @@ def text(parent: Element, words: str, x: float, y: float, class_: str = "") -> E
     if class_:
         made.set("class", class_)
     made.text = clean(words)
-    # two lines of one label are two words, also for whoever reads the picture without seeing it
+    # two lines of one label are two words, also for a screen reader
     made.tail = " "
     return made
 

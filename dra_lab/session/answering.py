@@ -110,9 +110,9 @@ class Answering:
     def plan(self, *, time_limit: float | None = None, bar: bool | None = None) -> Plan:
         """Return the answer to the present drawing; waits for it and obeys an interrupt.
 
-        `time_limit` (seconds) asks again, and holds from then on. Who waits longer than half a second sees a bar: in a
-        notebook, or where `bar` says so. Raises UnsupportedFeature, CelError and other errors of ours for what cannot
-        be answered, Cancelled where it was.
+        `time_limit` (seconds) asks again, and holds from then on. Shows a progress bar after 0.5 s, in a notebook or if
+        `bar` says so. Raises UnsupportedFeature, CelError and other errors of ours for what cannot be answered,
+        Cancelled where it was.
         """
         if time_limit is not None:
             self.time_limit = time_limit
@@ -143,7 +143,7 @@ class Answering:
     def cancel(self) -> None:
         """Stop the running solve; the best answer so far is kept, with its bound."""
         if self._worker.cancel():
-            # The question was never begun, so nobody else will say that it has no answer.
+            # The question was never started, so no other code will say that it has no answer.
             self._finish(self.number, None, Cancelled("cancelled before there was any answer"))
 
     def _answer_anew(self) -> None:
@@ -274,5 +274,5 @@ class Answering:
             if plan is not None:
                 self.answer = plan
             self.copies, self.counting = None, plan is not None and plan.fits and self.counts_copies
-            self.answered = number  # last: whoever waits looks at this one, and then takes the others
+            self.answered = number  # last, because a waiting thread checks this one and then reads the others
         self.events.emit("plan")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dra_lab.session.session import Session
 
 _BETWEEN = re.compile(r"^---\n", re.MULTILINE)
-"""What stands between documents; a selector may have such a line too, but further to the right."""
+"""The separator of documents; a selector may have such a line too, but further to the right."""
 
 
 def claim_text(session: Session) -> str:
@@ -111,7 +111,7 @@ def fixed_claim(session: Session, text: str) -> tuple[str, tuple[Correction, ...
 def open_drawable(session: Session, found: Drawable, source: str = "") -> str:
     """Show a drawing that was found in a text, as one undo step; return what is missing for it, or "".
 
-    Of a plan file all is taken, on the cluster that is loaded. Raises SketchError; the present drawing then stays.
+    A plan file opens as a whole, on the loaded cluster. Raises SketchError; the present drawing then stays.
     """
     session.open(found.drawing, whole=found.is_plan)
     session.in_kyaml = found.in_kyaml

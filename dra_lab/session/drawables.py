@@ -36,7 +36,7 @@ MAX_FILES = 100
 
 _OF_CLUSTERS = ("ResourceSlice", "Node", "List")
 _SLICES = re.compile(r"""kind["']?:\s*["']?ResourceSlice""")
-"""What a cluster has; a large one is not read twice to find that out."""
+"""The kinds that a cluster has, so that a large one is not read twice to find out."""
 _ENDINGS = (".yaml", ".yml", ".json")
 
 
@@ -117,7 +117,7 @@ def drawables(texts: Mapping[str, str]) -> Drawables | None:
 def texts_at(source: str) -> dict[str, str]:
     """Return the YAML and JSON texts of a file, or of a folder, by name; none for another source or unreadable files.
 
-    Of a file with a pod in it the other files of its folder are read as well, for the claims that the pod names.
+    If a file has a pod, the other files of its folder are read as well, for the claims that the pod names.
     """
     path = expanded(Path(source))
     try:

@@ -1,4 +1,4 @@
-"""The drawing's file while it is open: written after every change, never over somebody else's."""
+"""The drawing's file while it is open: written after every change, but never over a change from outside."""
 
 from __future__ import annotations
 

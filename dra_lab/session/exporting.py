@@ -47,7 +47,7 @@ class Exporting:
     """An export before it is written: its files with and without pins, what each comes to, and their changes on disk.
 
     `stage` says what goes on in the worker, "" if nothing does; `problem` why there are no files; `written` are the
-    files of the last write. Every change is told as the session's event "export".
+    files of the last write. Every change raises the session's event "export".
     """
 
     def __init__(self, session: Answering) -> None:

@@ -369,7 +369,7 @@ def _numbered(base: str, mark: str = " ") -> Iterable[str]:
 
 
 def _fitting(pins: Mapping[str, int], most: int, first: str = "") -> dict[str, int]:
-    """Return pins for at most so many pods, those of one node first."""
+    """Return pins for at most `pods` pods, those of one node first."""
     found: dict[str, int] = {}
     for node in sorted(pins, key=lambda name: name != first):
         if count := min(pins[node], most - sum(found.values())):

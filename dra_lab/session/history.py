@@ -27,7 +27,7 @@ class History(Generic[T]):
         return True
 
     def replace(self, value: T) -> None:
-        """Begin anew with a value, nothing to undo or redo."""
+        """Start again with a value, with nothing to undo or redo."""
         self.present = value
         self._past, self._future = [], []
 

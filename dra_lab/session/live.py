@@ -49,7 +49,7 @@ class LiveCluster:
         self.end()
         with self._lock:
             self._follower = follower
-        # now, when nobody waits for a change yet: it takes half a second of a large cluster
+        # now, because nothing waits for a change yet: it takes half a second with a large cluster
         self._collector.settle(cluster)
         follower.start()
         self._told()

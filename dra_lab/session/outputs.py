@@ -60,7 +60,7 @@ class Drawn(NamedTuple):
 
 
 class Run(NamedTuple):
-    """What was planned, the pins, the drawings that no search is too long for, and their run on kube-scheduler."""
+    """The plan, the pins, the drawings for which no search is too long, and their simulation with kube-scheduler."""
 
     plan: Plan | FleetPlan | None
     tightened: Tightened | None = None

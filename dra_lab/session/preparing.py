@@ -53,7 +53,7 @@ def check(cluster: Cluster) -> None:
 
 
 def checked_findings(cluster: Cluster, before: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """Return what is wrong with a cluster, and until that is known what was said `before`."""
+    """Return the findings about a cluster, and those of `before` until they are known."""
     from dra_lab.checks.cluster import check_cluster
 
     return check_cluster(cluster) if is_checked(cluster) else before

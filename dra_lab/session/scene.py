@@ -1,4 +1,4 @@
-"""What a step of the undo history stands on: the cluster, and the settings that are no undo steps by themselves."""
+"""The context of a step of the undo history: the cluster, and the settings that are not undo steps themselves."""
 
 from __future__ import annotations
 

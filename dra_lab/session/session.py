@@ -49,11 +49,10 @@ class Session(Answering):
 
     `cluster` is a Cluster or what `load_cluster` takes; without one, the drawing's file names it, else the shipped
     example is shown (`example` is True until something changes). A sample without `sketch` and `file` shows its own.
-    Every change is planned in a worker thread; `wait()`
-    waits for the answer and `plan()` returns it. `release` and `feature_gates` (`{"DRADerivedAttributes": True}`) are
-    the target; what is given comes before what the drawing's file says. Without `drawn`, the worker leaves out what
-    only the canvas shows. The thread ends with `close`, or when nobody holds the session any more. Raises SourceError
-    or SketchError for what cannot be read.
+    Every change is planned in a worker thread; `wait()` waits for the answer and `plan()` returns it. `release` and
+    `feature_gates` (`{"DRADerivedAttributes": True}`) are the target; what is given comes before what the drawing's
+    file says. Without `drawn`, the worker leaves out what only the canvas shows. The thread ends with `close`, or when
+    nothing refers to the session any more. Raises SourceError or SketchError for what cannot be read.
     """
 
     def __init__(
@@ -304,7 +303,7 @@ class Session(Answering):
     def _take_live(self, snapshot: Cluster) -> None:
         cluster = with_possible_layers(snapshot, self.drawing.layers).cluster
         prepare(cluster, self._release_for(cluster, self.drawing))
-        # it is checked after the answer, which a person waits for; until then what was said a moment before stays
+        # checked after the answer, because a person waits for that; until then the earlier findings stay
         with self._lock:
             self._said_before = checked_findings(self.cluster, self._said_before)
             self._layer(snapshot)

@@ -48,7 +48,7 @@ class Stranding:
             found = why_stranded(
                 question.cluster, question.workloads, node, release=question.release, after=answer.plan
             )
-        except DraLabError:  # it was said of the answer already
+        except DraLabError:  # the answer already says it
             found = WhyStranded(node)
         if not stop.is_set():
             self._found = found

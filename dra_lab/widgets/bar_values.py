@@ -1,4 +1,4 @@
-"""What `ClusterBar` and the lists of findings are told, as rows that travel in synced traits."""
+"""The values of `ClusterBar` and of the lists of findings, as rows that travel in synced traits."""
 
 from __future__ import annotations
 

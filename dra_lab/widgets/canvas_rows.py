@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from dra_lab.authoring.status import RequestStatus
 
 MAX_MATCHING_IDS = 200
-"""Devices of a request that the browser is told for lighting up; more would only make the message long."""
+"""The most devices of a request that the browser gets to light up; more would only make the message long."""
 
 MAX_PAIRS = 120
-"""Pairs of requests whose places are told in advance (16 requests); a link between others starts at a plain default."""
+"""The most pairs of requests whose places are sent in advance (16 requests); another link starts at a plain default."""
 
 
 def palette_rows(cluster: Cluster) -> tuple[PaletteRow, ...]:

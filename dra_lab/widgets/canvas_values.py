@@ -1,4 +1,4 @@
-"""What `ClaimCanvas` is told beside the sketch: rows of its palette, states of requests and links, the undo buttons.
+"""The values of `ClaimCanvas` beside the sketch: rows of its palette, states of requests and links, the undo buttons.
 
 They travel as camelCase dicts in synced traits; the browser's types are generated from these classes
 (`widgets/generate_models.py`), so a field exists on both sides or on none.
@@ -47,7 +47,7 @@ class LinkOptionRow(Row, frozen=True):
 
 
 class SelectorRow(Row, frozen=True):
-    """What one selector finds among the devices of its class ("16 of 28 match, 9 free"), or what is wrong with it."""
+    """A selector's result on the devices of its class ("16 of 28 match, 9 free"), or what is wrong with it."""
 
     text: str = ""
     error: str = ""

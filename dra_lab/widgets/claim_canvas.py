@@ -103,7 +103,7 @@ class ClaimCanvas(LitWidget):
     # ------------------------------------------------------------ the browser's side
 
     def set_state(self, sync_data: dict[str, Any]) -> None:
-        """Take the browser's values; what is refused is told in `problem` and sent back as it was.
+        """Accept the browser's values; `problem` says why one is refused, and its former value is sent back.
 
         ipywidgets prints the error of a refused value and goes on, which would leave the browser ahead of the kernel.
         """

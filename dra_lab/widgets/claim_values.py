@@ -1,4 +1,4 @@
-"""What the editor of the claim is told."""
+"""The values of the claim editor."""
 
 from __future__ import annotations
 

@@ -233,7 +233,7 @@ class ClusterBar(FollowingWidget):
             self.refused = " ".join(filter(None, (open_drawable(session, found), notes)))
 
     def _withdraw(self) -> None:
-        """Take the offer back, and what was said about the latest reading."""
+        """Remove the offer and the messages about the latest reading."""
         self._offered, self.refused = (), ""
         self._tell(offer=OfferRow())
 

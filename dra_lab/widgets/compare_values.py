@@ -1,4 +1,4 @@
-"""What Compare mode is told."""
+"""The values of Compare mode."""
 
 from __future__ import annotations
 

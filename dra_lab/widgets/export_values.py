@@ -1,4 +1,4 @@
-"""What the Export sheet is told."""
+"""The values of the Export sheet."""
 
 from __future__ import annotations
 

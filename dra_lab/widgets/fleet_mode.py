@@ -1,4 +1,4 @@
-"""The Fleet mode of `PlanView`: what the screen is told about the fleet, and what a person does there."""
+"""The Fleet mode of `PlanView`: its values about the fleet, and the actions of a person."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _NOTHING = "No devices here. Load a cluster."
 
 
 class FleetMode(FollowingWidget):
-    """The part of a view that shows the fleet; nothing is told before the mode is shown for the first time.
+    """The part of a view that shows the fleet; it has no values before the mode is shown for the first time.
 
     `fleet_kind`, `fleet_by`, `fleet_filters` (`driver:dra.net`), `fleet_chosen` (the id of a bar) and `fleet_picture`
     (whether the card shows the picture of its node) are written by either side; the other traits by Python.

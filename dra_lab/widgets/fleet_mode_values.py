@@ -1,4 +1,4 @@
-"""What the Fleet mode of `PlanView` is told: the answer, workloads, layers, scenarios, bars of nodes, and one card."""
+"""The values of the Fleet mode of `PlanView`: answer, workloads, layers, scenarios, bars of nodes, and one card."""
 
 from __future__ import annotations
 

@@ -175,7 +175,7 @@ def _number(value: float) -> float:
 def scenario_row(
     name: str, figures: Mapping[str, Figure], keys: Sequence[str], *, now: bool = False, kept: Kept | None = None
 ) -> ScenarioRow:
-    """Return the figures of one answer in the order of some keys; `placed` is told of what was wanted."""
+    """Return the figures of one answer in the order of `keys`; `placed` comes with the number wanted."""
     cells = []
     for key in keys:
         found = figures.get(key)

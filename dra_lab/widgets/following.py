@@ -1,4 +1,4 @@
-"""What the views of a session share: they follow its events until they are closed, and say what the person did."""
+"""The base of the views of a session: they follow its events until they are closed, and report a person's actions."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ def latest_plan(session: Session | None) -> Plan | None:
 class FollowingWidget(anywidget.AnyWidget):
     """A view that follows a session, or stands alone with traits given by hand.
 
-    Values of the model and rows are turned into what travels. `actions` are the messages that the browser may send,
-    and what is done with each; any other is refused. What goes wrong is told in `problem` until the same thing goes
-    well; the other parts of the view, and the other views, stay usable. `mode` is what the planner screen shows.
-    `_stored` is the HTML that the notebook should store in place of the view, kept up to date while `_stores` is set,
-    which the browser does if it can write it into the notebook.
+    Values of the model and rows are turned into what travels. `actions` are the messages that the browser may send, and
+    what is done with each; any other is refused. `problem` has an error until the same action succeeds. The other parts
+    of the view, and the other views, stay usable. `mode` is what the planner screen shows. `_stored` is the HTML that
+    the notebook should store in place of the view, kept up to date while `_stores` is set, which the browser does if it
+    can write it into the notebook.
     """
 
     is_part = False

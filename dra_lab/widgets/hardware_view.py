@@ -201,7 +201,7 @@ def _told_node(plan: Plan | None) -> str:
 
 
 def _compared(plan: Plan) -> list[str]:
-    """Return what is to be said of best and kube-scheduler over each other, beside what the picture shows."""
+    """Return the words for best and kube-scheduler over each other, in addition to the picture."""
     from dra_lab.pictures.states import over_each_other
 
     if over_each_other(plan) == "both-plain":

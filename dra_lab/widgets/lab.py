@@ -176,7 +176,7 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         self.session.unfollow()
 
     def undo(self) -> bool:
-        """Take back the latest edit; returns False when there is none."""
+        """Undo the latest edit; returns False if there is none."""
         return self.session.undo()
 
     def redo(self) -> bool:

@@ -1,4 +1,4 @@
-"""What `PlanView` shows of the node or device that a person looks at, of all nodes, and of what is exported."""
+"""The values of `PlanView` about the chosen node or device, about all nodes, and about the export."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class LookedAt(FollowingWidget):
             session.exporting.simulate()
 
     def _tell_outgoing(self, text: str) -> None:
-        """Show what is said of the manifests."""
+        """Show the words about the manifests."""
         if (session := self._session) is not None:
             known = session.exporting if "exporting" in vars(session) and session.exporting.is_present else None
             self._tell(pin_offer=pin_offer(known) if known is not None else {})

@@ -1,4 +1,4 @@
-"""What `PlanView` is told: the answer and its figures, goals, reasons, suggestions, devices."""
+"""The values of `PlanView`: the answer and its figures, goals, reasons, suggestions, devices."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class FunnelRow(Row, frozen=True):
 
 
 class WhyRow(Row, frozen=True):
-    """What stands behind the reasons: what is in the way, counts by test, what was tried in vain or not tried."""
+    """The details of the reasons: the causes, counts by test, and the changes tried without success or not tried."""
 
     lines: tuple[str, ...] = ()
     funnels: tuple[FunnelRow, ...] = ()

@@ -96,7 +96,7 @@ class PlanView(FleetMode, ExportSheet, CompareMode, LookedAt, LitWidget):
         self._edited: tuple[int, ClaimSketch] | None = None
         self._written_for: tuple[ClaimSketch, KubernetesRelease, bool, Cluster] | None = None
         self._when(session, self._show_answer, "plan", "copies")
-        # A quick answer takes a dozen steps that nobody can read; each would be drawn before the answer is.
+        # A quick answer takes a dozen steps that are too short to read; each would be drawn before the answer.
         self._when(session, self._soon(self._show_answer), "solving", "progress")
         self._when(session, self._show_plan, "cluster", "plan", "findings")
         # The picture is what a person waits for: the manifest is written while it is drawn.

@@ -22,7 +22,7 @@ PATIENCE = 0.5
 
 
 def with_stored(shown: Mapping[str, Any], parts: Iterable[Part]) -> dict[str, Any]:
-    """Return a MIME bundle with the document beside the view; without the view where nobody could use it."""
+    """Return a MIME bundle with the document and the view, without the view if it could not be used."""
     listed = list(parts)
     if not listed:
         return dict(shown)
@@ -82,7 +82,7 @@ def wait_for_answer(session: Session) -> None:
 
 
 class _Client(Enum):
-    """Who runs the cell: a person, a program that stores the outputs (nbconvert, papermill), or no notebook at all."""
+    """The caller of the cell: a person, a program that stores the outputs (nbconvert, papermill), or no notebook."""
 
     PERSON = auto()
     ALONE = auto()
@@ -121,6 +121,6 @@ def picture_of(cluster: Cluster, plan: Plan) -> str:
 
 
 def as_image(svg: str, words: str) -> str:
-    """Return an SVG as an HTML image, with the words for whoever cannot see it."""
+    """Return an SVG as an HTML image, with its text alternative."""
     code = b64encode(svg.encode()).decode()
     return f'<p><img alt="{escaped(words)}" src="data:image/svg+xml;base64,{code}"></p>'

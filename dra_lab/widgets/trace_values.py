@@ -1,4 +1,4 @@
-"""What the Trace pane of `HardwareView` is told: the search on a node, its present step, and the prediction."""
+"""The values of the Trace pane of `HardwareView`: the search on a node, its present step, and the prediction."""
 
 from __future__ import annotations
 

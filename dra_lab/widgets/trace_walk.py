@@ -65,7 +65,7 @@ class TraceWalk:
         self._present = self.window.rows[0] if self.window.rows else None
 
     def head(self) -> TraceHead:
-        """Return what is said of the whole search."""
+        """Return the words about the whole search."""
         trace, goals = self.trace, ", ".join(map(goal_words, telling(self.trace.end.goals)))
         how = "with the manifest" if trace.links else "with your counts and selectors, without links"
         title = f"kube-scheduler {trace.release} on {trace.node}, {how}"

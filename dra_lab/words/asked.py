@@ -27,7 +27,7 @@ _GUARD = re.compile(r"""has\(device\.[^()]*\)\s*&&\s*""")
 class Noun(Struct, frozen=True):
     """What a request asks for: the full name of one (`RDMA NIC`), and the name of its kind (`NIC`).
 
-    `amount` says that so many are asked for as capacity of one device.
+    `amount` says that the number is a capacity of one device.
     """
 
     full: str

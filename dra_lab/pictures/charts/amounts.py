@@ -33,8 +33,8 @@ class Amounts:
 
     A shareable device counts as the part of it that is taken, partitions of one device (shared counters) as parts of
     that device: the largest part over its capacities or counters. `blocked` is tainted, or in a pool that
-    kube-scheduler skips (whatever claims tolerate: none is known here); `stranded` is free, and for certain no claim
-    that was asked about can use it; on nodes that share devices it is not told, as it is one number for all of them.
+    kube-scheduler skips. Tolerations of claims are not known here. `stranded` is free, and certainly none of the claims
+    in question can use it. On nodes that share devices it is left out, because it is one number for all of them.
     """
 
     node: str

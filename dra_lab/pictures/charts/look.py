@@ -1,8 +1,8 @@
 """The look of all charts, and how a notebook shows them: JupyterLab draws them offline, elsewhere they are a table.
 
 Altair's own default fetches its scripts from the network. JupyterLab brings Vega-Lite 5 along, so a chart is handed to
-it as such; the charts use nothing that differs between Vega-Lite 5 and 6. Whoever chose another renderer with
-`altair.renderers.enable` gets that one. JupyterLab draws a chart once, in the theme of that moment, so a chart for it
+it as such; the charts use nothing that differs between Vega-Lite 5 and 6. A renderer that was chosen with
+`altair.renderers.enable` stays in use. JupyterLab draws a chart once, in the theme of that moment, so a chart for it
 has no ground of its own and writes in the colour of the text around it, and fits when the theme changes. A theme of
 Altair's own, or a background that was set, is kept. Text from a cluster is data or a literal title, never an
 expression.
@@ -79,7 +79,7 @@ _OFFLINE: Mapping[type, type] = {
 
 
 def finish(chart: C, heading: str, told: Sequence[str], plain: str) -> C:
-    """Return the chart with its title, what is told under it, and its table for places that draw nothing."""
+    """Return the chart with its title, the text under it, and its table for places that draw nothing."""
     lines = [clean(line) for line in told if line]
     titled = chart.properties(
         title=alt.TitleParams(clean(heading), subtitle=lines, anchor="start", fontSize=_TITLE_SIZE),
@@ -95,7 +95,7 @@ def finish(chart: C, heading: str, told: Sequence[str], plain: str) -> C:
 
 
 def _following(spec: dict[str, Any]) -> dict[str, Any]:
-    """Return a chart's specification so that it follows JupyterLab's theme, unless somebody gave it colours."""
+    """Return a chart's specification so that it follows JupyterLab's theme, unless it has its own colours."""
     if "background" in spec or alt.theme.active != "default":
         return spec
     config: dict[str, Any] = dict(spec.get("config", {}))

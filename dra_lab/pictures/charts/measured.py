@@ -17,9 +17,9 @@ _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down
 def cost_chart(measured: Iterable[Mapping[str, Any]], size: str, heading: str) -> alt.TopLevelMixin:
     """Return a chart of measured seconds against a size, both on logarithmic axes, a line for each `what`.
 
-    Each row of `measured` holds `what` (a few words), `seconds` and the number that `size` names (`nodes`); further
-    members are told on hovering. Rows that took no time that could be measured are left out of the drawing, never out
-    of the table. An Altair chart; printed, it is the table of all its rows.
+    Each row of `measured` has `what` (a few words), `seconds` and the number that `size` names (`nodes`). Other members
+    appear in the tooltip. Rows that took no time that could be measured are left out of the drawing, never out of the
+    table. An Altair chart; printed, it is the table of all its rows.
     """
     from dra_lab.pictures.charts.look import empty, finish
 

@@ -15,8 +15,8 @@ def defer_iri_grammar() -> None:
     """Import jsonschema, which Altair needs, so that the grammar of IRIs is compiled at the first check of an IRI.
 
     JupyterLab installs `rfc3987_syntax`, and jsonschema imports it wherever it is; that import alone compiles a grammar
-    for 0.8 to 2 s of processor time, for the formats `iri` and `iri-reference`, which no chart has. Whoever checks
-    these formats gets the same answers as ever. Does nothing where either was imported before, or one is missing.
+    for 0.8 to 2 s of processor time, for the formats `iri` and `iri-reference`, which no chart has. Code that checks
+    these formats gets the same answers as before. Does nothing where either was imported before, or one is missing.
     """
     if _READER in sys.modules or _GRAMMAR in sys.modules or find_spec(_READER) is None or find_spec(_GRAMMAR) is None:
         return

@@ -21,7 +21,7 @@ _WHO: Mapping[str, tuple[str, str]] = {
     "manifest": ("K kube-scheduler", "#e69f00"),
     "plain": ("L kube-scheduler without links", "#cc79a7"),
 }
-"""Who placed the devices: what the legend says, and the colour of Okabe and Ito."""
+"""The planner or scheduler that placed the devices: its words in the legend, and its colour of Okabe and Ito."""
 
 _WIDTH, _LABELS = 420, 330
 _ROOM = 1.4
@@ -37,7 +37,7 @@ def regret_chart(answer: Plan | FleetPlan) -> alt.TopLevelMixin:
     a fleet, the same replicas on the same nodes, or on those of them that there was time for. Shorter is better; a bar
     ends with its letter, its value and how much worse it is. A value that is not proven says its bound. Where a plan
     knows how the GPUs reach their NICs, a second part shows what that leaves of the bandwidth, as the range of
-    published measurements; measurements that do not agree with a range are told beside it. An Altair chart; printed, it
+    published measurements. Measurements that do not agree with a range appear beside it. An Altair chart; printed, it
     is the table of all its rows.
     """
     from dra_lab.pictures.charts.look import empty, finish
@@ -166,7 +166,7 @@ def _scale(most: float) -> alt.Scale:
 
 
 PathRow = tuple[str, str, PathShare]
-"""Who placed the devices, the colour, and GPUs with the same kind of path to their NICs."""
+"""The planner or scheduler that placed the devices, its colour, and GPUs with the same kind of path to their NICs."""
 
 
 def _paths(answer: Plan | FleetPlan) -> list[PathRow]:

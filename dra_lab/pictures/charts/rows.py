@@ -10,7 +10,7 @@ MOST_ROWS = 40
 """More rows than these cannot be read; `of_nodes` then puts similar nodes together, and says so."""
 
 _NAMED = 8
-"""Nodes of a row that are told by name."""
+"""The most nodes of a row that are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,9 @@ class Band:
 def of_nodes(values: Mapping[str, Sequence[float]], most: int = MOST_ROWS) -> tuple[tuple[Band, ...], str]:
     """Return the rows for nodes with their values, and in words what a row is ("" where it is one node).
 
-    Up to `most` nodes are a row each, by name; above, equal nodes share a row, the highest values first; where that is
-    still too many, nodes are sorted by their values and cut into `most` bands of like size. No node is left out.
+    Up to `most` nodes have one row each, by name. Above that, identical nodes share a row, the highest values first. If
+    there are still too many rows, nodes are sorted by their values and split into `most` bands of similar size. No node
+    is left out.
     """
     if len(values) <= most:
         return tuple(_band(name, (name,), values) for name in sorted(values)), ""

@@ -37,9 +37,9 @@ class _Placed:
 def scenarios_chart(answers: Iterable[ScenarioAnswer]) -> alt.TopLevelMixin:
     """Return a bar for each scenario, in their order: the replicas that find a place, by workload.
 
-    Each part carries the letter of its workload and its number; behind the bar stands how many of the wanted replicas
-    that is, whether more may fit (a bound that is not reached is not proven), or why there is no answer. A plan of one
-    claim counts as one replica. An Altair chart; printed, it is the table of all its rows.
+    Each part has the letter of its workload and its number. The text after the bar says how many of the wanted replicas
+    that is and whether more may fit (a bound that is not reached is not proven), or why there is no answer. A plan of
+    one claim counts as one replica. An Altair chart; printed, it is the table of all its rows.
     """
     from dra_lab.pictures.charts.look import empty, finish
 
