@@ -61,6 +61,12 @@ def pod_templates(path: Path) -> tuple[PodField, ...]:
     return _read(path)[1][2]
 
 
+def container_names(fields: Sequence[PodField]) -> tuple[str, ...]:
+    """Return the names of the containers of pod templates, each once, in their order."""
+    found = (item for field in fields for item in field.spec.get("containers") or () if isinstance(item, Mapping))
+    return tuple(dict.fromkeys(str(item["name"]) for item in found if item.get("name")))
+
+
 def metadata_of(value: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return `metadata` of a plain object, empty where it has none."""
     found = value.get("metadata")

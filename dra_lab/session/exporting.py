@@ -13,7 +13,7 @@ from dra_lab.errors import Cancelled, DraLabError, ExportError
 from dra_lab.exports.bundle import Bundle, Wanted, write_bundle
 from dra_lab.exports.file_changes import FileChange, file_changes
 from dra_lab.exports.targets import Target
-from dra_lab.exports.workload_file import pod_templates, read_workload
+from dra_lab.exports.workload_file import container_names, pod_templates, read_workload
 from dra_lab.manifests.pod_templates import PodField
 from dra_lab.session.outputs import Drawn, Runs, bundle, drawn_of
 from dra_lab.session.worker import Worker
@@ -28,8 +28,9 @@ class ExportChoice(msgspec.Struct, frozen=True):
     """What a person chose for an export.
 
     `workload` is the path of a workload's file, "" for an `example` of a kind; `templates` are those of its pod
-    templates that get the claim, () for those that clearly do. `pin` is None until a person decides: then pins are on
-    where kube-scheduler allocates something else without them.
+    templates that get the claim, () for those that clearly do; `container` gets the devices, "" for the one that asks
+    for devices, else the first; with `patch` a kustomize component changes the workload in place of a copy. `pin` is
+    None until a person decides: then pins are on where kube-scheduler allocates something else without them.
     """
 
     api_version: str = "v1"
@@ -38,6 +39,8 @@ class ExportChoice(msgspec.Struct, frozen=True):
     example: str = "pod"
     workload: str = ""
     templates: tuple[str, ...] = ()
+    container: str = ""
+    patch: bool = False
     folder: str = DEFAULT_FOLDER
     report: bool = True
     pin: bool | None = None
@@ -65,6 +68,7 @@ class Exporting:
         self.plain: Bundle | None = None
         self.pinned: Bundle | None = None
         self.templates: tuple[PodField, ...] = ()
+        self.containers: tuple[str, ...] = ()
         self.changes: tuple[FileChange, ...] = ()
         self.stage = self.problem = ""
         self.written: tuple[Path, ...] = ()
@@ -116,7 +120,7 @@ class Exporting:
         """Take another choice. Raises InputError for a target that cannot be written, keeping the present choice."""
         Target(self._session.release, choice.api_version, choice.kind, choice.namespace)
         other = choice.workload != self.choice.workload
-        self.choice = msgspec.structs.replace(choice, templates=()) if other else choice
+        self.choice = msgspec.structs.replace(choice, templates=(), container="") if other else choice
         self._renew()
 
     def cancel(self) -> None:
@@ -176,11 +180,12 @@ class Exporting:
             workload = None
             if choice.workload:
                 templates = pod_templates(Path(choice.workload))
-                self._tell(number, templates=templates)
+                self._tell(number, templates=templates, containers=container_names(templates))
                 workload = read_workload(Path(choice.workload), choice.templates)
             else:
-                self._tell(number, templates=())
-            wanted = Wanted(example=choice.example, workload=workload, report=choice.report)
+                self._tell(number, templates=(), containers=())
+            patch = choice.patch and workload is not None
+            wanted = Wanted(choice.example, workload, choice.container, patch=patch, report=choice.report)
             plain = bundle(drawn, target, wanted, cancel=stop, runs=runs)
             self._tell(number, plain=plain, changes=self._changes(choice, plain), stage="")
             if drawn.plan is not None and drawn.plan.fits and plain.is_worse:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import ClassVar
 
@@ -12,6 +13,8 @@ from dra_lab.exports.bundle import Bundle
 from dra_lab.exports.file_changes import FileChange
 from dra_lab.exports.simulation import Simulation
 from dra_lab.exports.targets import MEANING
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.memo import once_per_snapshot
 from dra_lab.model.regret import YOURS, measured_path
 from dra_lab.model.release import RELEASES
 from dra_lab.session import Session
@@ -34,6 +37,9 @@ from dra_lab.words.reason_words import path_words
 
 _MOST_LINES = 1500
 """Lines of a file that are sent to the browser."""
+
+_MOST_NAMESPACES = 100
+"""Namespaces that the field offers."""
 
 _VERDICTS: dict[bool | None, Verdict] = {True: "ok", False: "warn", None: "unknown"}
 
@@ -120,6 +126,8 @@ def export_row(session: Session) -> ExportRow:
             namespace=choice.namespace,
             example=choice.example,
             workload=choice.workload,
+            container=choice.container,
+            patch=choice.patch,
             folder=choice.folder,
             report=choice.report,
         ),
@@ -128,6 +136,8 @@ def export_row(session: Session) -> ExportRow:
         problem=exporting.problem,
         meaning=MEANING[choice.kind],
         templates=tuple(_templates(exporting)),
+        containers=exporting.containers,
+        namespaces=_namespaces(session.cluster),
         plain=_outcome(exporting.plain),
         pinned=_outcome(exporting.pinned) if pins else None,
         pins=tuple(PinRow(text=pin.text, reason=pin.reason, price=pin.price) for pin in pins),
@@ -139,6 +149,14 @@ def export_row(session: Session) -> ExportRow:
         written=tuple(str(path) for path in exporting.written),
         measure=_measure(session),
     )
+
+
+@once_per_snapshot
+def _namespaces(cluster: Cluster) -> tuple[str, ...]:
+    """Return the namespaces of claims and pods, the most used first."""
+    every = [claim.metadata for claim in cluster.claims] + [pod.metadata for pod in cluster.pods]
+    counts = Counter(one.namespace for one in every if one.namespace)
+    return tuple(name for name, _ in counts.most_common(_MOST_NAMESPACES))
 
 
 def _outcome(made: Bundle | None) -> OutcomeRow | None:

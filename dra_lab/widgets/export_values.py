@@ -57,6 +57,8 @@ class ChoiceRow(Row, frozen=True):
     namespace: str = ""
     example: str = "pod"
     workload: str = ""
+    container: str = ""
+    patch: bool = False
     folder: str = ""
     report: bool = False
 
@@ -74,7 +76,8 @@ class ExportRow(Row, frozen=True):
 
     `plain` is the outcome without pins, `pinned` that with them, None where there are none to choose; `price` is what
     all pins exclude. `worse` is the sentence that must stand beside the button, "" where the files achieve the plan.
-    `measure` is None where no link can be measured.
+    `containers` are those of the workload, `namespaces` those of the cluster. `measure` is None where no link can be
+    measured.
     """
 
     name: str
@@ -84,6 +87,8 @@ class ExportRow(Row, frozen=True):
     problem: str = ""
     meaning: str = ""
     templates: tuple[TemplateRow, ...] = ()
+    containers: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] = ()
     plain: OutcomeRow | None = None
     pinned: OutcomeRow | None = None
     pins: tuple[PinRow, ...] = ()

@@ -84,6 +84,27 @@ def test_a_workload_is_planned_with_its_own_replicas(view, tmp_path):
     assert [row["path"] for row in view.export["templates"]] == ["spec.template"]
 
 
+def test_the_container_and_the_way_of_changing_a_workload_are_chosen(view, tmp_path):
+    """The devices go to the container that a person names, in a patch in place of a copy."""
+    file = tmp_path / "train.yaml"
+    two = "[{name: main, image: example/train:1}, {name: side, image: example/side:1}]"
+    file.write_text(DEPLOYMENT.replace("[{name: main, image: example/train:1}]", two))
+    say(view, type="choose-export", workload=str(file))
+    assert view._session.exporting.wait(60)
+    assert view.export["containers"] == ["main", "side"]
+    say(view, type="choose-export", container="side", patch=True)
+    assert view._session.exporting.wait(60)
+    patch = next(one for one in view.export["files"] if "Component" in "".join(one["lines"]))
+    assert any("name: side" in line for one in view.export["files"] for line in one["lines"])
+    assert patch["state"] == "new"
+
+
+def test_the_namespaces_of_the_cluster_are_offered(view):
+    """The most used one comes first."""
+    used = {claim.metadata.namespace for claim in view._session.cluster.claims}
+    assert used <= set(view.export["namespaces"])
+
+
 def test_a_workload_that_is_not_there_is_a_problem_of_the_sheet(view):
     """The sheet says so, has no files, and the kernel goes on."""
     say(view, type="choose-export", workload="nowhere.yaml")

@@ -20,7 +20,7 @@ const EXAMPLES = [
 export function Settings({ row }: { row: ExportRow }) {
   const channel = useChannel();
   const name = useId();
-  const { choice, templates = [], pins = [] } = row;
+  const { choice, templates = [], containers = [], pins = [] } = row;
   return (
     <>
       <div className="dra-settings">
@@ -61,6 +61,7 @@ export function Settings({ row }: { row: ExportRow }) {
           label="Namespace"
           value={choice.namespace ?? ""}
           placeholder="chosen by kubectl apply -n"
+          options={row.namespaces ?? []}
           onSet={(namespace) => channel.send({ type: "choose-export", namespace })}
         />
         <Field
@@ -70,7 +71,28 @@ export function Settings({ row }: { row: ExportRow }) {
           onSet={(workload) => channel.send({ type: "choose-export", workload })}
         >
           {templates.length > 0 ? <Templates row={row} /> : null}
+          {choice.workload ? (
+            <label className="dra-check">
+              <input
+                type="checkbox"
+                checked={choice.patch ?? false}
+                onChange={(event) => channel.send({ type: "choose-export", patch: event.currentTarget.checked })}
+              />
+              a kustomize patch instead of a copy
+            </label>
+          ) : null}
         </Field>
+        {containers.length > 1 && (
+          <Select
+            label="Container"
+            value={choice.container ?? ""}
+            options={[
+              ["", "the one that asks for devices, or the first"],
+              ...containers.map((one) => [one, one] as const),
+            ]}
+            onChoose={(container) => channel.send({ type: "choose-export", container })}
+          />
+        )}
         {!choice.workload && (
           <Select
             label="Without one"
@@ -169,12 +191,13 @@ interface FieldProps {
   label: string;
   value: string;
   placeholder: string;
+  options?: readonly string[];
   onSet(value: string): void;
   children?: ReactNode;
 }
 
 /** A text that is sent when a person leaves the field or presses Enter. */
-function Field({ label, value, placeholder, onSet, children }: FieldProps) {
+function Field({ label, value, placeholder, options, onSet, children }: FieldProps) {
   const id = useId();
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => {
@@ -195,11 +218,19 @@ function Field({ label, value, placeholder, onSet, children }: FieldProps) {
           type="text"
           defaultValue={value}
           placeholder={placeholder}
+          list={options?.length ? `${id}-options` : undefined}
           spellCheck={false}
           autoComplete="off"
           onBlur={send}
           onKeyDown={onEnter(send)}
         />
+        {options?.length ? (
+          <datalist id={`${id}-options`}>
+            {options.map((one) => (
+              <option key={one} value={one} />
+            ))}
+          </datalist>
+        ) : null}
         {children}
       </div>
     </div>

@@ -116,6 +116,8 @@ export interface ChoiceRow {
   namespace?: string;
   example?: string;
   workload?: string;
+  container?: string;
+  patch?: boolean;
   folder?: string;
   report?: boolean;
 }
@@ -275,6 +277,8 @@ export interface ExportRow {
   problem?: string;
   meaning?: string;
   templates?: readonly TemplateRow[];
+  containers?: readonly string[];
+  namespaces?: readonly string[];
   plain?: OutcomeRow | null;
   pinned?: OutcomeRow | null;
   pins?: readonly PinRow[];
@@ -792,7 +796,7 @@ export interface ExportSheetModel {
 
 export type ExportSheetMessage =
   | { type: "cancel-export" }
-  | { type: "choose-export"; release?: string | null; apiVersion?: string | null; kind?: string | null; namespace?: string | null; example?: string | null; workload?: string | null; templates?: readonly string[] | null; folder?: string | null; report?: boolean | null; pin?: boolean | null }
+  | { type: "choose-export"; release?: string | null; apiVersion?: string | null; kind?: string | null; namespace?: string | null; example?: string | null; workload?: string | null; templates?: readonly string[] | null; container?: string | null; patch?: boolean | null; folder?: string | null; report?: boolean | null; pin?: boolean | null }
   | { type: "close-export" }
   | { type: "show-export" }
   | { type: "use-measured"; near: number; far: number }
@@ -936,7 +940,7 @@ export type PlanViewMessage =
   | { type: "apply-suggestion"; id: string }
   | { type: "cancel" }
   | { type: "cancel-export" }
-  | { type: "choose-export"; release?: string | null; apiVersion?: string | null; kind?: string | null; namespace?: string | null; example?: string | null; workload?: string | null; templates?: readonly string[] | null; folder?: string | null; report?: boolean | null; pin?: boolean | null }
+  | { type: "choose-export"; release?: string | null; apiVersion?: string | null; kind?: string | null; namespace?: string | null; example?: string | null; workload?: string | null; templates?: readonly string[] | null; container?: string | null; patch?: boolean | null; folder?: string | null; report?: boolean | null; pin?: boolean | null }
   | { type: "choose-kept"; names?: readonly string[] }
   | { type: "close-export" }
   | { type: "compare-plans" }
