@@ -26,6 +26,7 @@ from dra_lab.pictures.style import style_sheet
 from dra_lab.topology.locality import localities
 from dra_lab.words.document import clean
 from dra_lab.words.facts import counted
+from dra_lab.words.verdict import pairs_note
 
 _HOLDERS = 4
 
@@ -81,6 +82,7 @@ def hardware_svg(
         break
     notes = [*([f"{unread[0].upper()}{unread[1:]}."] if unread else []), *_in_use_by(states)]
     notes += fabric_partitions(cluster, node_name)
+    notes = [*filter(None, [pairs_note(plan, node_name) if plan is not None else ""]), *notes]
     legend = add_notes(root, width, top + scene.height + below + 6, notes)
     bottom = add_legend(root, prefix, width, legend + 10, states=ink, domain=bool(domain), shown=on_top)
     ground.set("height", f"{bottom:g}")

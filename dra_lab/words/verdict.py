@@ -323,11 +323,37 @@ def _fit_tile(plan: Plan, first: GoalValue | None, name: str, caption: str, foun
 
 
 def _most(plan: Plan) -> Iterator[Tile]:
-    first = plan.shortfalls[0] if plan.shortfalls else None
+    first = short_of_pairs(plan) or (plan.shortfalls[0] if plan.shortfalls else None)
     if plan.status is not PlanStatus.INFEASIBLE or first is None or not first.node or first.needed <= first.available:
         return
-    link = next((link for link in plan.sketch.links if link.name == first.subject), None)
-    what = "pairs" if link is not None and link.how is How.PAIRWISE else "devices"
+    what = "pairs" if first.rule == "link" and _link_of(plan, first).how is How.PAIRWISE else "devices"
     where = "most on one node" if first.widest else "on the nearest node"
     lines = (GLOSSARY["most"], f"{first.node} can serve {first.available:,} of {counted(first.needed, what[:-1])}.")
     yield Tile(f"{first.available:,} of {first.needed:,}", f"{what}, {where}", "warn", "How near it is", lines)
+
+
+def _link_of(plan: Plan, shortfall: Shortfall) -> Link:
+    return next(link for link in plan.sketch.links if link.name == shortfall.subject)
+
+
+def short_of_pairs(plan: Plan) -> Shortfall | None:
+    """Return how many pairs of a one-to-one link the nearest node has, if a claim does not fit for want of them."""
+    if plan.status is not PlanStatus.INFEASIBLE:
+        return None
+    short = (found for found in plan.shortfalls if found.rule == "link" and found.node)
+    return next(
+        (found for found in short if found.available < found.needed and _link_of(plan, found).how is How.PAIRWISE), None
+    )
+
+
+def pairs_note(plan: Plan, node: str) -> str:
+    """Return for the picture of the nearest node how many pairs it has, and how many find no place; "" for others."""
+    found = short_of_pairs(plan)
+    if found is None or found.node != node:
+        return ""
+    link = _link_of(plan, found)
+    place, left = LEVEL_WORDS.get(link.where, link.where), found.needed - found.available
+    return (
+        f"{found.available:,} of {counted(found.needed, 'pair')} of {listed(link.requests)} fit here, each on one "
+        f"{place}. No place is left for {counted(left, 'pair')}."
+    )

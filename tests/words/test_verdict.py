@@ -13,7 +13,7 @@ from dra_lab.planner import make_plan
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
 from dra_lab.words.glossary import GLOSSARY
-from dra_lab.words.verdict import cause, fixes, scheduler_sentences, tiles
+from dra_lab.words.verdict import cause, fixes, pairs_note, scheduler_sentences, tiles
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +106,13 @@ def test_a_misfit_offers_at_most_three_changes_with_what_they_bring(misfit):
 
 
 def test_how_near_a_misfit_is_has_a_figure(misfit):
-    """The most that one node can serve, of what is asked for."""
+    """The most that one node can serve, of what is asked for: pairs, where the claim asks for pairs."""
     (tile,) = tiles(misfit)
-    assert (tile.value, tile.caption) == ("4 of 5", "devices, most on one node")
+    assert (tile.value, tile.caption) == ("4 of 5", "pairs, most on one node")
+
+
+def test_the_nearest_node_says_how_many_pairs_find_no_place(misfit):
+    """Its picture says it; another node's says nothing."""
+    told = "4 of 5 pairs of gpu and nic fit here, each on one PCIe root. No place is left for 1 pair."
+    nodes = [name for node_class in misfit.node_classes for name in node_class.nodes]
+    assert {name: note for name in nodes if (note := pairs_note(misfit, name))} == {misfit.shortfalls[0].node: told}
