@@ -12,6 +12,7 @@ from dra_lab.widgets.fleet_values import Fit, Fleet, FleetItem, HeatCell, HeatMa
 from dra_lab.widgets.plan_values import DeviceTable
 from dra_lab.words.facts import FIT_WORDS, counted, goal_words
 from dra_lab.words.plan_document import place_words
+from dra_lab.words.verdict import short_of_pairs
 
 COLUMNS = ("device", "node", "kind", "model", "state", "NUMA node", "PCIe root", "address", "driver", "pool")
 
@@ -79,13 +80,17 @@ def fleet(cluster: Cluster, plan: Plan | None, pinned: str = "") -> Fleet:
     labels = dict(zip(cluster.node_names, short_labels(cluster.node_names), strict=True))
     use = {name: node_use(cluster, name) for name in cluster.node_names}
     is_mixed = len({idle for idle, _ in use.values()}) > 1
+    nearest = short_of_pairs(plan) if plan is not None else None
+    first = nearest.node if nearest is not None else best
     tiles = []
     for name in cluster.node_names:
         node_class = class_of.get(name, NodeClass((name,), NodeFit.UNKNOWN))
         fit, detail = _FITS[node_class.fit], _detail(node_class)
         word = _word(node_class, *use[name], is_mixed=is_mixed)
+        if nearest is not None and name == first:
+            word = f"{nearest.available:,} of {counted(nearest.needed, 'pair')}"
         tiles.append(FleetItem(id=name, label=labels[name], fit=fit, pinned=name == pinned, detail=detail, word=word))
-    tiles.sort(key=lambda tile: (tile.id != best, _ORDER.index(tile.fit), natural_order(tile.id)))
+    tiles.sort(key=lambda tile: (tile.id != first, _ORDER.index(tile.fit), natural_order(tile.id)))
     return Fleet(kind="tiles", items=tuple(tiles), total=total, best=best)
 
 

@@ -69,3 +69,13 @@ def test_without_racks_there_is_no_heat_map(monkeypatch):
     monkeypatch.setattr("dra_lab.pictures.fleet.MOST_TILES", 1)
     cluster = load_cluster("sample:two-sockets")
     assert fleet(cluster, None).heat.cells == ()
+
+
+def test_the_nearest_node_of_a_misfit_comes_first_with_its_pairs():
+    """How far the claim gets is known of this node; the others say that it does not fit."""
+    cluster = load_cluster("sample:eks-p4d")
+    strip = fleet(cluster, make_plan(cluster, read_sketch("sample:eks-p4d/five-pairs")))
+    assert [(item.label, item.word) for item in strip.items][:2] == [
+        ("140-52", "4 of 5 pairs"),
+        ("128-17", "does not fit"),
+    ]
