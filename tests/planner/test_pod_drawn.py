@@ -1,0 +1,85 @@
+"""A pod with several claims as one drawing: the same answers as for its claims given one by one."""
+
+import random
+
+import pytest
+from exhaustive_plans import random_fleet, random_sketch
+from msgspec.structs import replace
+from small_claims import request
+
+from dra_lab import Workload, make_plan, plan_fleet
+from dra_lab.errors import InputError
+from dra_lab.model.sketch import ClaimSketch, check_sketch, claims_of, pod_drawing
+from dra_lab.planner.fleet import how_many_more
+from dra_lab.planner.why.why_not import why_not
+from dra_lab.sources import load_cluster
+
+ON = load_cluster("sample:eks-p4d")
+FULL = "ip-192-168-158-9.ec2.internal"
+
+
+def gpus(name: str, count: int) -> ClaimSketch:
+    """Return a claim for a number of GPUs."""
+    return ClaimSketch(name=name, requests=(request("gpu", "gpu.nvidia.com", count),))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_drawn_pod_has_the_plan_of_its_claims(seed):
+    """Status, node, devices and goals, on random clusters with two or three random claims."""
+    rng = random.Random(seed)
+    cluster = random_fleet(rng)
+    claims = [replace(random_sketch(rng), name=f"claim-{number}") for number in range(2 + seed % 2)]
+    drawn = make_plan(cluster, pod_drawing("pod", claims))
+    given = make_plan(cluster, {claim.name: claim for claim in claims})
+    assert (drawn.status, drawn.node, drawn.placements, drawn.goals) == (
+        given.status,
+        given.node,
+        given.placements,
+        given.goals,
+    )
+
+
+def test_the_plan_keeps_the_drawing_as_it_was_drawn():
+    """A view compares the drawing of the answer with that on the canvas, an empty claim included."""
+    pod = pod_drawing("pod", (gpus("a", 1), gpus("b", 1), ClaimSketch(name="later")))
+    assert make_plan(ON, pod).sketch == pod
+
+
+def test_fleet_and_copies_take_the_drawing_as_the_claims_of_a_pod():
+    """A Workload of a pod's drawing has its claims."""
+    pod = pod_drawing("pod", (gpus("a", 2), gpus("b", 1)))
+    assert Workload("pod", pod).claims == claims_of(pod)
+    assert how_many_more(ON, Workload("pod", pod)).count == how_many_more(ON, Workload("pod", gpus("c", 3))).count
+    assert plan_fleet(ON, [Workload("pod", pod, 2)]).placed["pod"] == 2
+
+
+def test_each_claim_may_have_32_devices_of_its_own():
+    """The limit of a claim is no limit of the pod; one claim with as many is refused by kube-scheduler."""
+    wide = load_cluster("sample:eks-p4d")
+    together = make_plan(wide, pod_drawing("pod", (gpus("a", 33), gpus("b", 1))))
+    assert any("32" in reason.message for reason in together.shortfalls)
+
+
+def test_why_a_node_cannot_serve_a_pod_names_each_request_with_its_claim():
+    """Requests of one name are told apart."""
+    found = why_not(ON, pod_drawing("pod", (gpus("a", 1), gpus("b", 1))), FULL)
+    assert [funnel.request for funnel in found.funnels] == ["a:gpu", "b:gpu"]
+
+
+def test_a_change_that_helps_is_offered_as_a_drawing_of_the_pod():
+    """It can be applied: it has the same claims, and fits."""
+    plan = make_plan(ON, pod_drawing("pod", (gpus("a", 8), gpus("b", 1))))
+    offered = [found.sketch for found in plan.suggestions if found.sketch is not None]
+    assert not plan.fits
+    assert offered
+    for sketch in offered:
+        check_sketch(sketch)
+        assert sketch.claims == ("a", "b")
+    assert make_plan(ON, offered[0]).fits
+
+
+def test_a_pod_inside_of_a_pod_is_refused():
+    """Claims have names of one level."""
+    pod = pod_drawing("pod", (gpus("a", 1), gpus("b", 1)))
+    with pytest.raises(InputError, match="one pod at a time"):
+        make_plan(ON, {"x": pod, "y": gpus("y", 1)})
