@@ -28,6 +28,7 @@ GLOSSARY: Mapping[str, str] = {
     "rejected": "How many of these tests ended with no. The list says which test it was.",
     "given back": "How many devices kube-scheduler had allocated and gave back, because a later request found none.",
     "cluster": "The cluster that the plan was made for, as it was then.",
+    "snapshot": "A short fingerprint of what the cluster published and had in use. Two that differ are two states.",
     "changes": "What was assumed to be different from the cluster that was read.",
     "release": "The Kubernetes release that the manifests are for.",
     "fits": "On how many nodes the claim fits as the cluster was then.",

@@ -102,7 +102,7 @@ def test_a_message_that_the_bar_does_not_take_is_refused_in_words(session, messa
     """Only messages of the table do something; a type, a field or a value that is wrong is named."""
     bar = ClusterBar(session)
     say(bar, **message)
-    assert bar.problem.startswith("the browser sent a message that this view does not take: ")
+    assert bar.problem.startswith("the browser sent a message that this view does not accept: ")
 
 
 def test_a_question_about_the_file_is_shown_and_answered(tmp_path):

@@ -70,7 +70,7 @@ def test_nothing_worse_is_written_unless_it_is_accepted(view, tmp_path):
 def test_a_choice_that_cannot_be_written_keeps_the_former_one(view):
     """An unknown version is refused by name."""
     say(view, type="choose-export", apiVersion="v9")
-    assert "resource.k8s.io/v9 is not written" in view.problem
+    assert "resource.k8s.io/v9 is not supported" in view.problem
     assert "apiVersion" not in view.export["choice"]
 
 
