@@ -99,14 +99,28 @@ def test_a_dragged_frame_takes_its_boxes_along(draw):
     assert (after[0] - before[0], after[1] - before[1]) == pytest.approx((60, 70), abs=8)
 
 
-def test_frames_never_lie_on_each_other(draw):
-    """A frame that is dragged onto another one pushes it aside."""
+def are_apart(canvas) -> bool:
+    """Say whether the frames of the two claims do not lie on each other."""
+    a, b = (frame(canvas, claim).bounding_box() for claim in "ab")
+    beside = a["x"] + a["width"] <= b["x"] or b["x"] + b["width"] <= a["x"]
+    return beside or a["y"] + a["height"] <= b["y"] or b["y"] + b["height"] <= a["y"]
+
+
+def test_a_frame_that_is_dragged_onto_another_one_pushes_it_aside(draw):
     canvas = draw(APART)
     canvas.drag(head(canvas, "b"), head(canvas, "a"))
     canvas.settle()
-    a, b = (frame(canvas, claim).bounding_box() for claim in "ab")
-    beside = a["x"] + a["width"] <= b["x"] or b["x"] + b["width"] <= a["x"]
-    assert beside or a["y"] + a["height"] <= b["y"] or b["y"] + b["height"] <= a["y"]
+    assert are_apart(canvas)
+
+
+def test_frames_stay_apart_when_a_box_becomes_higher(draw):
+    """The cause of a misfit has up to three lines in the box."""
+    canvas = draw(APART, positions={"a:gpu": [0, 0], "a:nic": [0, 140], "b:gpu": [0, 300]})
+    why = "No node has nine free devices of this class; the most on one node are four, so that it does not fit at all."
+    canvas.lab.run(f"canvas.problems = [dict(kind='request', name='a:nic', text={why!r})]")
+    canvas.box("a:nic").locator(".dra-box.is-cause").wait_for()
+    canvas.settle()
+    assert are_apart(canvas)
 
 
 def test_a_claim_is_renamed_and_deleted_by_its_card(draw):

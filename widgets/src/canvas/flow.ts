@@ -69,7 +69,8 @@ const causeOf = (editor: Known, kind: "request" | "link", name: string): string 
 
 export function toNodes(editor: Known, shown: Shown, old: readonly CanvasNode[]): CanvasNode[] {
   const before = new Map(old.map((node) => [node.id, node]));
-  const places = placed(editor.sketch, editor.positions, sizesOf(old));
+  const sizes = measuredOf(editor.sketch, old);
+  const places = placed(editor.sketch, editor.positions, sizes);
   const common = (id: string, [x, y]: Place) => {
     const known = before.get(id);
     const position = known?.dragging ? known.position : { x, y };
@@ -109,7 +110,7 @@ export function toNodes(editor: Known, shown: Shown, old: readonly CanvasNode[])
     };
   });
   const frames = claimsOf(editor.sketch).map((claim): FrameNode => {
-    const { x, y, ...size } = frameOf(editor.sketch, claim, places, measuredOf(editor.sketch, old));
+    const { x, y, ...size } = frameOf(editor.sketch, claim, places, sizes);
     const count = requestsOf(partOf(editor.sketch, claim)).length;
     const detail = count ? "" : "Empty: drop a device here";
     const requests = `${count} ${count === 1 ? "request" : "requests"}`;
@@ -159,20 +160,6 @@ export const isFrame = (node: CanvasNode): node is FrameNode => node.type === "f
 /** The frames of the claims as they are shown. */
 export const framesOf = (nodes: readonly CanvasNode[]): ReadonlyMap<string, Frame> =>
   new Map(nodes.filter(isFrame).flatMap((node) => (node.data.claim ? [[node.data.claim, rectOf(node)]] : [])));
-
-/** The nodes with frames that fit what was measured since they were made. */
-export function framed(sketch: ClaimSketch, nodes: readonly CanvasNode[]): CanvasNode[] {
-  const [places, sizes] = [placesOf({ sketch }, nodes), measuredOf(sketch, nodes)];
-  const fitted = nodes.map((node) => {
-    if (!isFrame(node) || !node.data.claim || node.dragging) return node;
-    const { x, y, ...size } = frameOf(sketch, node.data.claim, places, sizes);
-    return { ...node, position: { x, y }, ...size };
-  });
-  const pod = podFrame(fitted.filter(isFrame).flatMap((node) => (node.data.claim ? [rectOf(node)] : [])));
-  return fitted.map((node) =>
-    node.id === POD ? { ...node, position: { x: pod.x, y: pod.y }, width: pod.width, height: pod.height } : node,
-  );
-}
 
 /** The sizes of boxes and links as they are drawn, by the keys of their places. */
 const measuredOf = (sketch: ClaimSketch, nodes: readonly CanvasNode[]): Sizes =>

@@ -6,9 +6,7 @@ import type { Editor } from "./editor";
 import {
   type CanvasNode,
   type EndEdge,
-  framed,
   isClaimId,
-  isFrame,
   isLinkId,
   isRequestId,
   linkId,
@@ -48,9 +46,9 @@ export function useFlow(editor: Editor, candidate: string, root: RefObject<HTMLE
   );
   const { sketch, status, palette, positions, problems, highlight, readOnly } = editor;
   const renamed = useRef("");
-  const latest = useRef(sketch);
-  latest.current = sketch;
+  const [measured, setMeasured] = useState(0);
 
+  // biome-ignore lint/correctness/useExhaustiveDependencies: frames are worked out again when boxes have another size
   useLayoutEffect(() => {
     const known = { sketch, status, palette, positions, problems, highlight, readOnly };
     setNodes((old) => {
@@ -61,15 +59,19 @@ export function useFlow(editor: Editor, candidate: string, root: RefObject<HTMLE
       return next.map((node) => ({ ...node, selected: node.id === due }));
     });
     setEdges((old) => toEdges(known, old));
-  }, [sketch, status, palette, positions, problems, highlight, readOnly, active, candidate]);
+  }, [sketch, status, palette, positions, problems, highlight, readOnly, active, candidate, measured]);
 
-  const onNodesChange = useCallback((changes: NodeChange<CanvasNode>[]) => {
-    setNodes((now) => {
-      const next = applyNodeChanges(changes.filter(isNotRemoval), now);
-      const isMeasured = changes.some((change) => change.type === "dimensions");
-      return isMeasured && next.some(isFrame) ? framed(latest.current, next) : next;
-    });
-  }, []);
+  const hasFrames = claimsOf(sketch).length > 0;
+  const onNodesChange = useCallback(
+    (changes: NodeChange<CanvasNode>[]) => {
+      setNodes((now) => applyNodeChanges(changes.filter(isNotRemoval), now));
+      // A box that has become higher makes the frame around it larger.
+      const isMember = (id: string) => isRequestId(id) || isLinkId(id);
+      if (hasFrames && changes.some((change) => change.type === "dimensions" && isMember(change.id)))
+        setMeasured((count) => count + 1);
+    },
+    [hasFrames],
+  );
   const onEdgesChange = useCallback((changes: EdgeChange<EndEdge>[]) => {
     setEdges((now) => applyEdgeChanges(changes.filter(isNotRemoval), now));
   }, []);
