@@ -132,7 +132,8 @@ test("the keys of the list do what it says", () => {
   expect(key("Z", { ctrlKey: true, shiftKey: true })).toEqual({ do: "redo" });
   expect(key("z", { metaKey: true })).toEqual({ do: "undo" });
   expect(key("ArrowUp", { shiftKey: true })).toEqual({ do: "move", to: "up" });
-  expect(key("N", { shiftKey: true })).toEqual({ do: "claim" });
+  expect([key("n"), key("N")]).toEqual([{ do: "add" }, { do: "add" }]);
+  expect([key("N", { shiftKey: true }), key("m")]).toEqual([{ do: "claim" }, { do: "to-claim" }]);
   expect(key("?", { shiftKey: true })).toEqual({ do: "keys" });
 });
 
