@@ -150,7 +150,7 @@ def test_a_running_cluster_that_does_not_answer_can_be_given_up(open_notebook, t
     silent.close()
 
 
-@pytest.mark.parametrize("width", [1280, 1000])
+@pytest.mark.parametrize("width", [1280, 1060, 1000, 940])
 def test_nothing_in_the_bar_is_cut(open_notebook, width):
     """At the usual widths every control can be read; where it is narrow the meters fold; the rest is in the choice."""
     planner = Planner(open_notebook, width=width, height=800)
@@ -209,5 +209,5 @@ def test_a_bar_alone_in_a_cell(open_notebook):
     for key in ("a", "b", "x"):
         page.page.keyboard.press(key)
     assert page.page.locator(".jp-Notebook .jp-Cell").count() == cells
-    bar.get_by_label("Kubernetes release that the manifests are for").select_option("1.37")
+    bar.get_by_role("toolbar").get_by_label("Kubernetes release that the manifests are for").select_option("1.37")
     until(lambda: page.eval("session.release.version") == "1.37", "the release")
