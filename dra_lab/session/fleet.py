@@ -134,7 +134,8 @@ class Fleet:
     def add_file(self, source: str) -> str:
         """Add the workload of a file (drawing, claim, template, Pod, Deployment) or `sample:NAME/EXAMPLE`.
 
-        Returns its name. Raises SourceError, ManifestError or SketchError for what cannot be read.
+        Returns its name. Raises SourceError, ManifestError or SketchError for what cannot be read, and InputError for
+        what `dra-lab plan` would plan in another way: pods for some nodes only, or DeviceClasses of their own.
         """
         from dra_lab.gitops.asked import read_pod
         from dra_lab.session.drawings import read_sketch
@@ -142,6 +143,12 @@ class Fleet:
         pod = read_pod(source, self._session.cluster, self._session.release)
         if pod is None:
             return self.add(read_sketch(source))
+        if pod.nodes is not None:
+            count = f"{len(pod.nodes):,} of {len(self._session.cluster.node_names):,} nodes"
+            raise InputError(f"{source}: its pods may run on {count} only, and Fleet plans on all; use dra-lab plan")
+        if own := pod.cluster.given_classes - self._session.cluster.given_classes:
+            names = ", ".join(sorted(own))
+            raise InputError(f"{source} brings the DeviceClass {names}; load it with the cluster, or use dra-lab plan")
         base = pod.subject.partition(":")[0].rpartition("/")[2] or "-".join(pod.claims)
         return self.add(pod.claims.values(), 1 if pod.shared else pod.replicas, base)
 

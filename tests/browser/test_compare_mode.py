@@ -27,9 +27,9 @@ def compared(planner):
 def test_columns_differ_and_the_diff_opens(compared):
     """The row of kube-scheduler is marked, and the YAML of the second plan against the first has both signs."""
     pane = compared.root.locator(".dra-compare")
-    row = pane.locator("tr", has_text="kube-scheduler on that node")
+    row = pane.locator("tr", has_text="Bandwidth with kube-scheduler")
     assert row.get_attribute("data-differs") is not None
-    assert "pairs 1 of 2 GPUs" in row.inner_text()
+    assert "45 to 64 %" in row.inner_text()
     pane.get_by_role("button", name="Diff of").click()
     for sign in "+-":
         pane.locator(f".dra-diff-line[data-sign='{sign}']").first.wait_for()

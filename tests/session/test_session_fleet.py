@@ -192,9 +192,7 @@ def test_another_cluster_drops_what_names_its_nodes(session):
     assert session.fleet.workload("gpu-nic-pairs").pins == {}
 
 
-def test_a_deployment_is_added_with_its_replicas(session, tmp_path):
-    """A file with a workload gives its claims and its number of pods."""
-    template = """apiVersion: resource.k8s.io/v1
+DEPLOYMENT = """apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
 metadata: {name: gpus}
 spec:
@@ -214,10 +212,32 @@ spec:
       containers: [{name: c, image: i}]
       resourceClaims: [{name: gpus, resourceClaimTemplateName: gpus}]
 """
-    (tmp_path / "serve.yaml").write_text(template)
+
+
+def test_a_deployment_is_added_with_its_replicas(session, tmp_path):
+    """A file with a workload gives its claims and its number of pods."""
+    (tmp_path / "serve.yaml").write_text(DEPLOYMENT)
     session.fleet.add_file(str(tmp_path / "serve.yaml"))
     assert session.fleet.workload("serve").replicas == 3
     assert session.fleet.plan().status is PlanStatus.OPTIMAL
+
+
+def test_pods_for_some_nodes_only_are_refused(session, tmp_path):
+    """Fleet plans on all nodes, which would not be the plan of `dra-lab plan`."""
+    node = session.cluster.node_names[0]
+    (tmp_path / "serve.yaml").write_text(
+        DEPLOYMENT.replace("      containers:", f"      nodeName: {node}\n      containers:")
+    )
+    with pytest.raises(InputError, match="may run on 1 of 4 nodes only"):
+        session.fleet.add_file(str(tmp_path / "serve.yaml"))
+
+
+def test_a_file_with_a_device_class_of_its_own_is_refused(session, tmp_path):
+    """The claims would be planned with the class of the cluster."""
+    own = "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: gpu.nvidia.com}\nspec: {}\n---\n"
+    (tmp_path / "serve.yaml").write_text(own + DEPLOYMENT)
+    with pytest.raises(InputError, match=r"brings the DeviceClass gpu.nvidia.com"):
+        session.fleet.add_file(str(tmp_path / "serve.yaml"))
 
 
 def test_unknown_names_are_refused(session):
