@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _ALIGNMENT = ("alternatives", "preferences", "numa", "unpaired", "roots")
 _PER_CLAIM = ("paired", "numa", "roots")
 _UNKNOWN = "not known"
+_NAMED = 4
 
 
 class Cell(Struct, frozen=True):
@@ -212,7 +213,12 @@ def comparison_sentence(plans: Sequence[Kept]) -> str:
     if said:
         return " ".join(said)
     labels = [row.label for row in comparison_rows(plans) if row.differs]
-    return f"They differ in: {', '.join(labels)}." if labels else "They differ in what is drawn, not in the answer."
+    more = f" and {counted(len(labels) - _NAMED, 'more row')}" if len(labels) > _NAMED else ""
+    return (
+        f"They differ in: {', '.join(labels[:_NAMED])}{more}."
+        if labels
+        else "They differ in what is drawn, not in the answer."
+    )
 
 
 def _aligned(plans: Sequence[Kept]) -> Iterator[str]:

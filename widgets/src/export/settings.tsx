@@ -86,10 +86,7 @@ export function Settings({ row }: { row: ExportRow }) {
           <Select
             label="Container"
             value={choice.container ?? ""}
-            options={[
-              ["", "the one that asks for devices, or the first"],
-              ...containers.map((one) => [one, one] as const),
-            ]}
+            options={[["", "the one with devices, or the first"], ...containers.map((one) => [one, one] as const)]}
             onChoose={(container) => channel.send({ type: "choose-export", container })}
           />
         )}
