@@ -306,10 +306,14 @@ def proven_goals(answer: Answer, counted: Mapping[str, GoalValue]) -> tuple[Goal
 
 
 def open_goals(answer: Answer, counted: Mapping[str, GoalValue]) -> tuple[GoalValue, ...]:
-    """Return the goals of a plan that was not made from an answer; what it proves of the first goal holds for any."""
-    first = answer.goals[0].bound if answer.goals else None
-    bounds = [first or 0, *(0 for _ in range(len(counted) - 1))]
-    return tuple(
-        replace(goal, bound=agreed(bound, goal.value), proven=goal.value <= bound)
-        for goal, bound in zip(counted.values(), bounds, strict=True)
-    )
+    """Return the goals of a plan that was not made from an answer.
+
+    A bound of the answer holds for all plans that are as good in the goals before.
+    """
+    found, same = [], True
+    for at, goal in enumerate(counted.values()):
+        known = answer.goals[at] if same and at < len(answer.goals) else None
+        bound = known.bound or 0 if known is not None else 0
+        found.append(replace(goal, bound=agreed(bound, goal.value), proven=goal.value <= bound))
+        same = known is not None and known.value == goal.value
+    return tuple(found)
