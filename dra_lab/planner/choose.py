@@ -116,7 +116,10 @@ def _conclude(search: _Search, best: Solution | None) -> Choice:
     fits = [(equal, _fit(found, best, name == node), found) for equal, name, found in search.solutions]
     # What is known of the node that is chosen is known of the nodes that are equal to it.
     whole = {id(found): solution for _, name, found in search.solutions if name == node}
-    classes = [_node_class(search, equal, fit, found, whole.get(id(found), found)) for equal, fit, found in fits]
+    classes = [
+        NodeClass(equal.nodes, fit, _fits_idle(search, equal, found), whole.get(id(found), found).stages)
+        for equal, fit, found in fits
+    ]
     if search.scan.excluded:
         classes.append(NodeClass(search.scan.excluded, NodeFit.NO, fits_idle=False))
     if search.scan.unseen:
@@ -201,10 +204,6 @@ def _fit(found: Solution, best: Solution | None, chosen: bool) -> NodeFit:  # no
     if found.proven and best.proven:
         return NodeFit.BEST if found.values == best.values else NodeFit.WORSE
     return NodeFit.BEST if chosen else NodeFit.UNKNOWN
-
-
-def _node_class(search: _Search, equal: EqualNodes, fit: NodeFit, found: Solution, whole: Solution) -> NodeClass:
-    return NodeClass(equal.nodes, fit, _fits_idle(search, equal, found), whole.stages)
 
 
 def _fits_idle(search: _Search, equal: EqualNodes, found: Solution) -> bool | None:

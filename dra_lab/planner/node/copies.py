@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from dra_lab.model.sketch import Ask, Link
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.node.link_places import PlaceValue
-from dra_lab.planner.node.variables import Model, OnePod
+from dra_lab.planner.node.variables import Model
 
 
 class Part(NamedTuple):
@@ -140,8 +140,8 @@ class JointProblem(AllocationProblem, frozen=True):
         return tuple(found)
 
 
-class OneOf(OnePod):
-    """The variables of one copy in a model of many."""
+class OneOf(Model):
+    """The variables of one copy in a model of many, for its goals; what is added goes into that model."""
 
     def __init__(self, whole: Model, copies: Copies, number: int) -> None:
         """Look at copy `number` of a model that was made from `copies.problem`."""
@@ -150,10 +150,16 @@ class OneOf(OnePod):
         mine = range(copy.first, copy.first + part.asks[1] - part.asks[0])
         problem = copies.problem
         groups = problem.seen_from(part.node) if isinstance(problem, JointProblem) else problem.groups
-        own = replace(
+        self.problem = replace(
             problem,
             groups=tuple(replace(g, asks=tuple(a for a in g.asks if a in mine)) for g in groups),
             requests=problem.requests[slice(*copy.requests)],
             paired=part.paired,
         )
-        super().__init__(whole, own, mine, range(*copy.links))
+        self.lp, self.subjects, self.mark = whole.lp, whole.subjects, whole.mark
+        self.take = {key: variable for key, variable in whole.take.items() if key[0] in mine}
+        self.chosen = {ask: chosen for ask, chosen in whole.chosen.items() if ask in mine}
+        self.broken = {link: lost for link, lost in whole.broken.items() if link in range(*copy.links)}
+        self.taken, self.paid = {}, {}
+        for number in range(len(groups)):
+            self._count(number)

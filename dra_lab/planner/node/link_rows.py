@@ -87,12 +87,9 @@ class Together(LinkRows):
 
     def add(self, model: Model, link: int) -> None:
         """Add a 0/1 for each place: devices are taken only at the one that is used."""
-        ends = model.problem.ends(link)
-        must = model.problem.links[link].must
-        name = model.problem.links[link].name
-        broken = 0 if must else model.integer("broken", name, 1)
+        name, broken = _broken(model, link)
         used: dict[PlaceValue, Expression] = {}
-        for number, variable in _touched(model, ends):
+        for number, variable in _touched(model, model.problem.ends(link)):
             values = model.problem.groups[number].places[link]
             if not values:
                 model.require(variable <= variable.upBound * broken, "together", name)
@@ -104,8 +101,6 @@ class Together(LinkRows):
             model.require(variable <= variable.upBound * total(used[value] for value in values), "together", name)
         if len(used) > 1:
             model.require(total(used.values()) <= 1 + (len(used) - 1) * broken, "together", name)
-        if not must:
-            model.broken[link] = broken
 
     def lost(self, counts: NumberCounts, link: int) -> Number:
         """Return 1 where no place has all devices."""
@@ -134,12 +129,9 @@ class Apart(LinkRows):
 
     def add(self, model: Model, link: int) -> None:
         """Add a row for each place: at most one device is there."""
-        ends = model.problem.ends(link)
-        must = model.problem.links[link].must
-        name = model.problem.links[link].name
-        broken = 0 if must else model.integer("broken", name, 1)
+        name, broken = _broken(model, link)
         at: dict[PlaceValue, list[Expression]] = {}
-        for number, variable in _touched(model, ends):
+        for number, variable in _touched(model, model.problem.ends(link)):
             values = model.problem.groups[number].places[link]
             if not values:
                 model.require(variable <= variable.upBound * broken, "apart", name)
@@ -147,8 +139,6 @@ class Apart(LinkRows):
                 at.setdefault(value, []).append(variable)
         for value, variables in at.items():
             model.require(total(variables) <= 1 + (MAX_DEVICES - 1) * broken, "apart", f"{name} at {value[1]}")
-        if not must:
-            model.broken[link] = broken
 
     def lost(self, counts: NumberCounts, link: int) -> Number:
         """Return 1 where a place has two devices, or a device has no place."""
@@ -312,6 +302,15 @@ def _combinations(model: Model, link: int) -> Iterator[tuple[tuple[int, ...], Ex
             model.require(with_it == model.chosen[ask], "active", model.problem.asks[ask].reference)
     for combination, here in zip(every, active, strict=True):
         yield tuple(index for index in combination if index is not None), here
+
+
+def _broken(model: Model, link: int) -> tuple[str, Expression]:
+    """Return a link's name and what it loses: 0 for a must-link, else a new 0/1 of the model."""
+    drawn = model.problem.links[link]
+    if drawn.must:
+        return drawn.name, 0
+    model.broken[link] = model.integer("broken", drawn.name, 1)
+    return drawn.name, model.broken[link]
 
 
 def _touched(model: Model, ends: tuple[int, ...]) -> Iterator[tuple[int, Expression]]:

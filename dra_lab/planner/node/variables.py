@@ -129,21 +129,6 @@ class Model:
         self.lp.addConstraint(constraint, name)
 
 
-class OnePod(Model):
-    """The variables of one pod in a model of several, for its goals; what is added goes into that model."""
-
-    def __init__(self, whole: Model, problem: AllocationProblem, asks: range, links: range) -> None:
-        """Take some asks and links of a model; `problem` numbers them as the model's problem does."""
-        self.problem = problem
-        self.lp, self.subjects, self.mark = whole.lp, whole.subjects, whole.mark
-        self.take = {key: variable for key, variable in whole.take.items() if key[0] in asks}
-        self.chosen = {ask: chosen for ask, chosen in whole.chosen.items() if ask in asks}
-        self.broken = {link: lost for link, lost in whole.broken.items() if link in links}
-        self.taken, self.paid = {}, {}
-        for number in range(len(problem.groups)):
-            self._count(number)
-
-
 def total(terms: Iterable[Expression]) -> Expression:
     """Return the sum of variables, expressions and numbers; 0 for nothing."""
     parts = list(terms)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from itertools import combinations
+from typing import Any
 
 from msgspec.structs import replace
 
 from dra_lab.authoring.links import link_words
-from dra_lab.model.claims import DeviceRequest, DeviceSelector
+from dra_lab.model.claims import DeviceRequest
 from dra_lab.model.names import split_request
 from dra_lab.model.reasons import Conflict, Element
 from dra_lab.model.sketch import ClaimSketch, Link, asks
+
+AnyPart = Any
+"""An ExactDeviceRequest or a DeviceSubRequest: what is changed stays of its kind."""
 
 Fits = Callable[[ClaimSketch], bool | None]
 """Says whether a drawing fits, None where that is not known."""
@@ -43,14 +47,18 @@ def only(sketch: ClaimSketch, kept: Collection[Element]) -> ClaimSketch:
 
 
 def _filtered(request: DeviceRequest, texts: Collection[tuple[str, int]]) -> DeviceRequest:
-    def left(selectors: tuple[DeviceSelector, ...], reference: str) -> tuple[DeviceSelector, ...]:
-        written = [selector for selector in selectors if selector.cel is not None]
-        return tuple(selector for position, selector in enumerate(written) if (reference, position) in texts)
+    def left(reference: str, part: AnyPart) -> AnyPart:
+        written = [selector for selector in part.selectors if selector.cel is not None]
+        return replace(part, selectors=tuple(s for at, s in enumerate(written) if (reference, at) in texts))
 
+    return with_parts(request, left)
+
+
+def with_parts(request: DeviceRequest, change: Callable[[str, AnyPart], AnyPart]) -> DeviceRequest:
+    """Return a request with what it asks for, or each of its alternatives, changed; `change` gets the reference."""
     if request.exactly is not None:
-        part = request.exactly
-        return replace(request, exactly=replace(part, selectors=left(part.selectors, request.name)))
-    subs = tuple(replace(s, selectors=left(s.selectors, f"{request.name}/{s.name}")) for s in request.first_available)
+        return replace(request, exactly=change(request.name, request.exactly))
+    subs = tuple(change(f"{request.name}/{sub.name}", sub) for sub in request.first_available)
     return replace(request, first_available=subs)
 
 

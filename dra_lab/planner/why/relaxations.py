@@ -20,7 +20,7 @@ from dra_lab.model.plan import Suggestion
 from dra_lab.model.quantity import format_quantity, parse_quantity
 from dra_lab.model.reasons import Relaxation
 from dra_lab.model.sketch import LEVELS, ClaimSketch, Link, asks
-from dra_lab.planner.why.conflict import elements, only
+from dra_lab.planner.why.conflict import AnyPart, elements, only, with_parts
 from dra_lab.planner.why.fitting import Trial
 
 
@@ -115,17 +115,10 @@ def _capacity_changes(sketch: ClaimSketch) -> Iterator[Relaxation]:
 
 
 def _with_part(sketch: ClaimSketch, reference: str, **members: Any) -> ClaimSketch:
-    def changed(request: DeviceRequest) -> DeviceRequest:
-        if request.exactly is not None:
-            same = request.name == reference
-            return replace(request, exactly=replace(request.exactly, **members)) if same else request
-        subs = tuple(
-            replace(sub, **members) if reference in (request.name, f"{request.name}/{sub.name}") else sub
-            for sub in request.first_available
-        )
-        return replace(request, first_available=subs)
+    def changed(name: str, part: AnyPart) -> AnyPart:
+        return replace(part, **members) if reference in (name, name.partition("/")[0]) else part
 
-    return replace(sketch, requests=tuple(changed(request) for request in sketch.requests))
+    return replace(sketch, requests=tuple(with_parts(request, changed) for request in sketch.requests))
 
 
 def try_changes(trial: Trial, found: Sequence[Relaxation]) -> tuple[Relaxation, ...]:
