@@ -63,7 +63,7 @@ def test_nothing_serious_for_axe_and_every_text_is_readable(draw, theme):
 def test_targets_are_at_least_24_pixels(draw):
     """WCAG 2.5.8: every button, field and choice can be hit."""
     canvas = draw(LINKED)
-    canvas.root.get_by_role("button", name="Show the whole drawing").click()
+    canvas.root.get_by_role("button", name="Zoom to fit").click()
     canvas.box("nic").locator(".dra-box-text").click()
     small = canvas.page.evaluate(
         """() => [...document.querySelectorAll('.dra-canvas :is(button, input[type=text], textarea, select)')]
@@ -108,7 +108,7 @@ def test_a_small_drawing_after_a_wide_one_is_shown_large_again(draw):
     canvas = draw({"requests": many})
     zoom = "() => new DOMMatrix(getComputedStyle(document.querySelector('.react-flow__viewport')).transform).a"
     assert canvas.page.evaluate(zoom) >= 0.85
-    canvas.root.get_by_role("button", name="Show the whole drawing").click()
+    canvas.root.get_by_role("button", name="Zoom to fit").click()
     until(lambda: canvas.page.evaluate(zoom) < 0.7, "many boxes are small")
     canvas.lab.run("canvas.sketch = {**canvas.sketch, 'requests': canvas.sketch['requests'][:2]}")
     until(lambda: canvas.page.evaluate(zoom) > 0.95, "two boxes are large")

@@ -144,8 +144,8 @@ test("findings are counted by severity, in words for those who do not see the si
 
 test("a cluster that is still looked at is not called free of findings", async () => {
   const { el, model } = bar({ counts: { checking: true } });
-  expect(button(el, "Findings").getAttribute("aria-label")).toBe("Findings: still being looked for");
-  expect(el.querySelector(".dra-findings-panel")!.textContent).toContain("still being looked at");
+  expect(button(el, "Findings").getAttribute("aria-label")).toBe("Findings: still being checked");
+  expect(el.querySelector(".dra-findings-panel")!.textContent).toContain("still checking the cluster");
   model.set("counts", {});
   await drawn();
   expect(button(el, "Findings").getAttribute("aria-label")).toBe("Findings: none");

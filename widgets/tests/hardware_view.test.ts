@@ -72,7 +72,7 @@ test("a picture comes in without anything that could act or fetch", () => {
 
 test("text that is no SVG is told in its pane", () => {
   const { el } = hardware({ svg: "<html/>" });
-  expect(el.querySelector(".dra-pane-problem")!.textContent).toContain("no valid SVG");
+  expect(el.querySelector(".dra-pane-problem")!.textContent).toContain("not valid SVG");
   expect(() => safeSvg("<svg")).toThrow();
 });
 

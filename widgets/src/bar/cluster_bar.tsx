@@ -137,7 +137,7 @@ function OpenInTab() {
       className="dra-button"
       aria-label="Open in a tab"
       disabled={isMissing}
-      title={isMissing ? "A tab of its own needs JupyterLab" : undefined}
+      title={isMissing ? "A separate tab needs JupyterLab" : undefined}
       onClick={open}
     >
       <Icon name="tab" />

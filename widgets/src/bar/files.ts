@@ -38,7 +38,7 @@ export function chooseFiles(list: Iterable<File>): ChosenFiles {
   return {
     files,
     problem: others.length
-      ? `Left out, since they are neither JSON, YAML, XML, HTML, text nor an archive: ${others.join(", ")}`
+      ? `Left out, because they are not JSON, YAML, XML, HTML, text or an archive: ${others.join(", ")}`
       : "",
   };
 }

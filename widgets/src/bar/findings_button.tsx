@@ -12,7 +12,7 @@ export function useFindings() {
   const some = SEVERITIES.filter((severity) => counts[severity]);
   const words = some.map((severity) => `${counts[severity]} ${severity}${counts[severity] === 1 ? "" : "s"}`);
   // "None" is an answer: as long as nobody has looked, it is not given.
-  if (counts.checking) words.push("still being looked for");
+  if (counts.checking) words.push("still being checked");
   const button = (
     <button
       {...over.button}
@@ -35,8 +35,8 @@ export function useFindings() {
     </button>
   );
   const nothing = counts.checking
-    ? "The cluster is still being looked at."
-    : "Nothing to tell: the cluster publishes what it should.";
+    ? "dra-lab is still checking the cluster."
+    : "No findings: the cluster publishes what it should.";
   const panel = (
     <div {...over.panel} role="dialog" className="dra-popover dra-findings-panel" aria-label="Findings">
       <h3>Findings</h3>

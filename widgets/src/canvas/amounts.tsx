@@ -41,7 +41,7 @@ export function Amounts({ part, rows, root, gap, onChange }: Props) {
           <PlainText
             label={key}
             value={bytes?.[1] ?? String(given)}
-            check={(t) => (t.trim() ? "" : "Give an amount like 16 or 40Gi.")}
+            check={(t) => (t.trim() ? "" : "Enter an amount, for example 16 or 40Gi.")}
             onDone={(t) => set(key, bytes && /^\d+$/.test(t.trim()) ? `${t.trim()}${bytes[2]}` : t.trim())}
           />
         </span>

@@ -215,7 +215,7 @@ export function Board({ flow, setDragged, onAdd, onMove, onJoin, byMouse, childr
               Drag a device here, click one above, or press <kbd>N</kbd>
             </>
           ) : (
-            "Nothing to draw with yet"
+            "No devices loaded"
           )}
         </p>
       )}

@@ -117,7 +117,7 @@ interface CountProps {
 function Count({ request, part, index, api }: CountProps) {
   const { sketch, edit, readOnly } = useCanvas();
   const [all, count] = [isAll(part), countOf(part)];
-  const whole = (text: string) => (/^[1-9]\d*$/.test(text.trim()) ? "" : "Give a whole number from 1.");
+  const whole = (text: string) => (/^[1-9]\d*$/.test(text.trim()) ? "" : "Enter a whole number, 1 or more.");
   const partners = request.exactly && !all ? partnersOf(sketch, request.name) : [];
   const change = (next: Parameters<typeof changePart>[3]) => edit((s) => changePart(s, request.name, index, next));
   const set = (to: number) => {

@@ -50,12 +50,12 @@ export function Toolbar({ onFit, onTidy, onClear, onClaim, onKeys, keysShown }: 
           <Tool label="Redo (Ctrl+Shift+Z)" onClick={redo} disabled={!history.canRedo}>
             <Icon name="redo" />
           </Tool>
-          <Tool label="Arrange the boxes" onClick={onTidy} disabled={empty}>
+          <Tool label="Tidy up" onClick={onTidy} disabled={empty}>
             <Icon name="tidy" />
           </Tool>
         </>
       )}
-      <Tool label="Show the whole drawing" onClick={onFit} disabled={empty}>
+      <Tool label="Zoom to fit" onClick={onFit} disabled={empty}>
         <Icon name="fit" />
       </Tool>
       {!readOnly && (

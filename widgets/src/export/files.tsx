@@ -65,7 +65,7 @@ export function Files({ row }: { row: ExportRow }) {
           {told}
         </span>
         <fieldset className="dra-toggle">
-          <legend className="dra-sr">What is shown of the file</legend>
+          <legend className="dra-sr">View of the file</legend>
           {[false, true].map((all) => (
             <label key={String(all)}>
               <input type="radio" checked={whole === all} onChange={() => setWhole(all)} />

@@ -116,8 +116,8 @@ export function Settings({ row }: { row: ExportRow }) {
         </Field>
       </div>
       {pins.length > 0 && (
-        <section className="dra-sheet-card" aria-label="What the pin writes">
-          <h3>What the pin writes</h3>
+        <section className="dra-sheet-card" aria-label="What the pin changes">
+          <h3>What the pin changes</h3>
           <ul>
             {pins.map((pin) => (
               <li key={pin.text}>

@@ -97,7 +97,7 @@ export function WhatIf() {
         <button
           type="button"
           className="dra-button"
-          title="As if drivers published each NUMA node that is known from the hardware"
+          title="What if drivers published each NUMA node that is known from the hardware"
           onClick={() => channel.send({ type: "add-layer", change: "publish-numa" })}
         >
           Next driver publishes NUMA

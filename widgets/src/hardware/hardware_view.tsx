@@ -63,7 +63,7 @@ function NodePicture() {
             className={`dra-button${choosing.isOn ? " is-on" : ""}`}
             aria-pressed={choosing.isOn}
             aria-label="By example"
-            title="Choose devices and get the claim that asks for such devices"
+            title="Select devices and get a claim that requests such devices"
             onClick={() => choosing.turn(!choosing.isOn)}
           >
             <Icon name="check" />

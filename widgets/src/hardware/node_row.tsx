@@ -36,7 +36,7 @@ export function NodeRow({ toggle, children }: { toggle: ReactNode; children: Rea
 function Pin({ node }: { node: string }) {
   const channel = useChannel();
   const pinned = useTrait("pinned");
-  const title = pinned ? `The plan is held to ${pinned}; press to let it choose the best node` : `Plan on ${node} only`;
+  const title = pinned ? `The plan uses only ${pinned}; press to let it choose the best node` : `Plan on ${node} only`;
   return (
     <button
       type="button"

@@ -31,7 +31,7 @@ const LINKS = new Set(["href", "xlink:href", "src"]);
 export function safeSvg(text: string): SVGSVGElement {
   const parsed = new DOMParser().parseFromString(text, "image/svg+xml");
   const root = parsed.documentElement;
-  if (parsed.querySelector("parsererror") || root.localName !== "svg") throw new Error("The picture is no valid SVG.");
+  if (parsed.querySelector("parsererror") || root.localName !== "svg") throw new Error("The picture is not valid SVG.");
   clean(root);
   copies += 1;
   rename(root, `dra-svg-${COPY}-${copies}`);

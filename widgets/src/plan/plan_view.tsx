@@ -96,7 +96,7 @@ function PlanMode() {
       label: "Findings",
       panel: (
         <div className="dra-scroll" tabIndex={0} role="region" aria-label="Findings">
-          <FindingsList findings={findings} nothing="Nothing to tell about the cluster or the answer." />
+          <FindingsList findings={findings} nothing="No findings about the cluster or the answer." />
         </div>
       ),
       count: findings.length,

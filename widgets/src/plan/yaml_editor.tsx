@@ -163,7 +163,7 @@ function Editor({ area, text, answer, isOpen, onBack, onDone }: EditorProps) {
 function toldWords(message: string, line: number, isShown: boolean): string {
   if (message) return `${line ? `Line ${line}: ` : ""}${message.replace(/[.]$/, "")}. The drawing stays as it was.`;
   if (isShown) return "The canvas shows this text.";
-  return "The canvas follows when you pause. Ctrl+Z takes back what you typed.";
+  return "Changes apply when you stop typing. Ctrl+Z undoes.";
 }
 
 interface TypedText {

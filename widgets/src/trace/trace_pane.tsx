@@ -132,12 +132,12 @@ function Links() {
   const channel = useChannel();
   const [now, name] = [useTrait("trace_links"), useId()];
   const choices: readonly (readonly [boolean, string, string])[] = [
-    [true, "Manifest", "The search with the manifest that would be written"],
+    [true, "Manifest", "The search with the exported manifest"],
     [false, "No links", "The search with counts and selectors only"],
   ];
   return (
     <fieldset className="dra-toggle">
-      <legend className="dra-sr">Claim that is searched for</legend>
+      <legend className="dra-sr">Claim of the search</legend>
       {choices.map(([value, label, title]) => (
         <label key={label} title={title}>
           <input
