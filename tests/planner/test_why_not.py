@@ -244,7 +244,7 @@ def test_a_guard_keeps_the_meaning():
 
 
 def test_the_claims_of_a_pod_are_explained_together():
-    """What cannot hold together, and what would help, is told by claim; none of it is for one drawing."""
+    """What cannot hold together, and what would help, is told by claim, and changes the drawing of the pod."""
     cluster = load_cluster("sample:eks-p4d")
     pod = {
         "a": read_sketch("sample:eks-p4d/gpu-nic-pairs"),
@@ -255,7 +255,7 @@ def test_the_claims_of_a_pod_are_explained_together():
     subjects = {element.subject for conflict in plan.reasons.conflicts for element in conflict.elements}
     assert {"a:nic", "b:nic"} <= subjects
     assert any(change.fitting for change in plan.reasons.relaxations)
-    assert {suggestion.sketch for suggestion in plan.suggestions} == {None}
+    assert {s.sketch.claims for s in plan.suggestions if s.sketch is not None} == {("a", "b")}
 
 
 def test_what_is_tried_of_a_resource_claim_is_not_split():
