@@ -232,7 +232,11 @@ def better(ways: Placed, judge: Judge, allowed: Allowed) -> str:
 def _allocations(ways: Placed) -> Iterator[tuple[Part, ...]]:
     if (yield from _until_unknown(ways)):
         return
-    for devices in _corners(ways):
+    try:
+        corners = tuple(_corners(ways))
+    except Unknown:  # there are too many devices to say what each may serve
+        return
+    for devices in corners:
         yield from _until_unknown(ways.among(devices))
 
 

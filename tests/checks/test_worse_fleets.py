@@ -105,3 +105,13 @@ def test_hardly_a_worse_plan_is_called_best():
     every = [accepted(way, sharing=sharing) for way in ways for sharing in (False, True)]
     worse, fine = (sum(len(seeds) for seeds in part) for part in zip(*every, strict=True))
     assert fine * 10 <= worse
+
+
+def test_a_node_with_too_many_devices_to_try_is_not_an_error(monkeypatch):
+    """The check then finds nothing on it, instead of ending without an answer."""
+    monkeypatch.setattr("dra_lab.checks.plan_bounds.MOST_DEVICES", 0)
+    cluster, workloads, _ = next(filter(None, (best(seed, sharing=False) for seed in SEEDS)))
+    many = [replace(workload, replicas=workload.replicas + 50) for workload in workloads]
+    plan = plan_fleet(cluster, many, release=RELEASE, first_fit=False)
+    assert plan.goal(UNPLACED).bound
+    assert check_fleet(cluster, plan, RELEASE) == ()

@@ -48,14 +48,14 @@ def test_a_partition_lacks_counters_exactly_where_the_scheduler_cannot_book_it(m
         assert without_counters(cluster).keys() == refused
 
 
-def test_everything_that_says_free_counts_them_as_in_use(mig):
-    """Chart, table and palette: the partition in use, and the eight that it blocks, which the picture tells apart."""
+def test_nothing_that_says_free_counts_them(mig):
+    """Picture, chart, table and palette tell the partition in use from the eight that it blocks."""
     node = mig.node_names[0]
     states = [state.state for state in device_states(mig, node).values()]
     rows = devices_chart(mig, node).to_dict()["data"]["values"]
     assert (states.count(State.IN_USE), states.count(State.BLOCKED)) == (1, 8)
-    assert sum(row["state"] == "U in use" for row in rows) == 9
-    assert (devices_frame(mig)["state"] == "in use").sum() == 9
+    assert sum(row["state"] == "F free" for row in rows) == 41
+    assert (devices_frame(mig)["state"] == "free").sum() == 41
     assert kind_counts(mig, RELEASE)["gpu"].possible == 41
 
 
