@@ -85,6 +85,7 @@ def test_the_graph_stands_beside_the_picture_and_closes_with_escape(planner):
 
 def test_text_is_never_scaled_or_cut(planner):
     """Names of devices have 13 px on the screen, and no text is wider than the picture."""
+    until(lambda: planner.lab.eval("lab.hardware.width") > 0, "the picture is laid out for its pane")
     sizes = planner.hardware.locator(".dra-picture-pane svg").first.evaluate(
         """svg => {
             const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
