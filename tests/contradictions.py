@@ -48,7 +48,7 @@ TEXT: tuple[Pair, ...] = (
         r"^error: .*a selector fails on",
     ),
     # fits / does not fit / not checked
-    Pair("an answer fits and does not fit", r"^Fits on [1-9]", r"^Does not fit: "),
+    Pair("an answer fits and does not fit", r"^Fits on [1-9]", r"^Does not fit\. "),
     Pair("an answer fits and is open", r"^Fits on [1-9]", _OPEN),
     Pair("everything fits, and something does not", _ALL_FIT, _MISFIT),
     Pair(

@@ -128,7 +128,7 @@ def _fewer(
     place = LEVEL_WORDS.get(link.where, link.where)
     yield Suggestion(
         f"Ask for {words}",
-        f"No node has more than {most} such groups, each at one {place}.",
+        f"No node has more than {most} such groups, each on one {place}.",
         sketch=_with_counts(sketch, counts) if simple else None,
     )
 

@@ -11,6 +11,7 @@ from msgspec import Struct, field
 
 from dra_lab.authoring.classes import needed_classes
 from dra_lab.authoring.compile import CompiledClaim, compile_claim
+from dra_lab.authoring.links import LEVEL_WORDS
 from dra_lab.authoring.names import claim_objects, object_name
 from dra_lab.exports.objects import Affinity, claim_object, example, labelled_class, plain
 from dra_lab.exports.targets import KINDS, Target, target_findings
@@ -21,10 +22,16 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import MARK, split_request
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, asks, claims_of
+from dra_lab.model.sketch import ClaimSketch, How, asks, claims_of
 from dra_lab.pictures.letters import letters
 
 _UNTOLD = ("link-not-writable", "pairwise-counts")
+_LINKED = {
+    How.TOGETHER: "all together on one",
+    How.PAIRWISE: "one to one, each pair on one",
+    How.APART: "all apart, each on another",
+}
+
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\xa0\ufffe-\U0010ffff]")
 
 
@@ -198,7 +205,8 @@ def _header(
         rows.append(f"  {marks[request.name]}  {request.name}: {', else '.join(ways)}")
     for link in sketch.links:
         word = "must be" if link.must else "should be"
-        rows.append(f"  {' + '.join(link.requests)}: {word} {link.how.value} at {link.where}")
+        place = LEVEL_WORDS.get(link.where, link.where)
+        rows.append(f"  {' + '.join(link.requests)}: {word} {_LINKED[link.how]} {place}")
     rows += [f"  Not in this manifest: link {f.subject}" for f in compiled.findings if f.rule in _UNTOLD]
     if target.kind == "claim":
         rows.append("  Shared: every pod that names this claim gets the same devices, on one node.")

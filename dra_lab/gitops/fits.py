@@ -248,7 +248,7 @@ def _misfit(question: Question, plan: Plan, cluster: Cluster) -> tuple[Reviewed,
     reason = plan.shortfalls[0] if plan.shortfalls else None
     if reason is not None and reason.rule == "class" and EXTENDED not in question.claims:
         # told once, at the line of the class; a resource of a container has no such line
-        sentence = f"Does not fit: there is no device of the class that request {reason.subject} names."
+        sentence = f"Does not fit. There is no device of the class that request {reason.subject} names."
         return _reviewed(question, Fit.DOES_NOT_FIT, sentence, plan, 0, proven=True), ()
     message = reason.message if reason else "no node can serve it"
     advice = reason.advice if reason else ""

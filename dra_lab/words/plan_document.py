@@ -113,10 +113,15 @@ def headline(plan: Plan, cluster: Cluster | None = None, named: Callable[[str], 
     `named` gives the name under which a node is shown beside it.
     """
     if plan.status is PlanStatus.INFEASIBLE:
-        return printable(f"Does not fit: {cause(plan, cluster) or 'no node can serve it.'}")
+        return printable(_misfit_words(plan, cluster))
     if not plan.fits:
         return answer_sentence(plan, cluster)
     return printable(f"{_where(plan, cluster, brief=True)} Best on {named(plan.node)}, {proof_words(plan)}.")
+
+
+def _misfit_words(plan: Plan, cluster: Cluster | None) -> str:
+    why = cause(plan, cluster) or "No node can serve it."
+    return f"Does not fit. {why[:1].upper()}{why[1:]}"
 
 
 def _no_fit(plan: Plan, cluster: Cluster | None) -> Iterator[str]:
@@ -128,7 +133,7 @@ def _no_fit(plan: Plan, cluster: Cluster | None) -> Iterator[str]:
     elif plan.status is PlanStatus.STOPPED:
         yield f"Not answered: {sentence(reason or _no_time(plan))}"
     else:
-        yield f"Does not fit: {cause(plan, cluster) or 'no node can serve it.'}"
+        yield _misfit_words(plan, cluster)
         yield from _help(plan)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from dra_lab.model.names import DeviceID
+from dra_lab.model.names import MARK, DeviceID
 from dra_lab.model.plan import DAMAGE, Plan, Shortfall
 from dra_lab.model.reasons import Funnel, FunnelStep
 from dra_lab.model.sketch import ClaimSketch, How, Link
@@ -84,7 +84,9 @@ def _bars(found: WhyNot, funnel: Funnel, noun: Noun | None) -> Bars:
         note = _users(found, funnel.request) if step.test == "in-use" and step.count < before else ""
         rows.append(Bar(_label(step, number), step.count, total, note, step.count < needed))
         before = step.count
-    title = f"{funnel.request}: {noun.many(funnel.needed)}" if noun is not None and funnel.needed else funnel.request
+    claim, _, request = funnel.request.rpartition(MARK)
+    title = f"{request} of {claim}" if claim else request
+    title = f"{title}: {noun.many(funnel.needed)}" if noun is not None and funnel.needed else title
     return Bars(funnel.request, clean(title), needed, tuple(rows))
 
 

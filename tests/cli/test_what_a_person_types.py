@@ -108,7 +108,7 @@ def test_claims_that_come_again_get_numbers(capsys):
 def test_an_export_of_what_does_not_fit_says_why(tmp_path, capsys):
     """Status 1 does not come without a word."""
     assert main(["export", EKS, "--claim", f"{EKS}/five-pairs", "--dir", str(tmp_path)]) == 1
-    assert capsys.readouterr().out.startswith("Does not fit: ")
+    assert capsys.readouterr().out.startswith("Does not fit. ")
 
 
 def test_a_claim_goes_where_the_pods_of_its_workload_are(tmp_path, capsys):

@@ -20,7 +20,7 @@ def test_a_tightened_folder_says_that_first_fit_does_what_is_planned(tmp_path, c
     assert "1 of 1 as planned" in told.err
     record = json.loads((tmp_path / "plan.json").read_text())
     assert record["loop"]["asPlanned"] is True
-    assert [pin["pin"] for pin in record["pins"]] == ["nic together at one NUMA node"]
+    assert [pin["pin"] for pin in record["pins"]] == ["nic together on one NUMA node"]
     assert "![The plan on" in (tmp_path / "README.md").read_text()
 
 

@@ -114,7 +114,7 @@ def test_what_is_not_proven_says_which_goal_is_open():
 
 def test_a_misfit_gives_the_reason_and_what_to_do():
     sentence = answer_sentence(MISFIT)
-    assert sentence == "Does not fit: needs 5 RDMA NICs, no node has more than 4. Ask for nic ×4."
+    assert sentence == "Does not fit. Needs 5 RDMA NICs, no node has more than 4. Ask for nic ×4."
 
 
 def test_nothing_drawn_and_nothing_known_have_their_own_sentences():

@@ -42,7 +42,7 @@ def test_a_plan_without_its_cluster_is_shown_without_a_picture(bare_shell):
     shortfall = Shortfall(rule="count", subject="gpu", message="needs 9, has 8", advice="Ask for 8.")
     plan = Plan(PlanStatus.INFEASIBLE, ClaimSketch(), shortfalls=(shortfall,))
     shown, _ = bare_shell.display_formatter.format(plan)
-    assert "needs 9, has 8. Ask for 8" in shown["text/html"]
+    assert "Needs 9, has 8. Ask for 8" in shown["text/html"]
     assert "<svg" not in shown["text/html"]
     assert shown["text/plain"].startswith("Does not fit")
 

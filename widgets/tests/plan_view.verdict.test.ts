@@ -4,7 +4,7 @@ import { button, plan } from "./plan_view_model";
 
 const MISFIT = {
   state: "misfit",
-  sentence: "Does not fit: no node has 5 free NICs.",
+  sentence: "Does not fit. No node has 5 free NICs.",
   fixes: [
     { title: "Ask for 4", brings: "fits on 1 of 4 nodes", id: "3" },
     { title: "Prefer the link", brings: "fits on 2 of 4 nodes", id: "1" },

@@ -116,7 +116,7 @@ class Together(LinkRows):
         at = place_counts(problem, link, parts)
         best = max((sum(min(c[p], problem.need(p)) for p in parts) for c in at.values()), default=0)
         wanted = _counted(problem, parts, {part: problem.need(part) for part in parts})
-        text = f"{link_words(problem.links[link])} needs {wanted} at one {_place(problem, link)}; "
+        text = f"{link_words(problem.links[link])} needs {wanted} on one {_place(problem, link)}; "
         return LinkReason(text + _table(problem, parts, at), sum(problem.need(part) for part in parts), best)
 
     def groups(self, needs: Sequence[int]) -> Groups:
@@ -239,7 +239,7 @@ class Pairwise(LinkRows):
         available = sum(fit.values())
         each = _counted(problem, parts, dict(zip(parts, shares, strict=True)))
         word = "group" if groups == 1 else "groups"
-        text = f"{name} needs {groups} {word} of {each}, each at one {place}; there is room for {available}: "
+        text = f"{name} needs {groups} {word} of {each}, each on one {place}; there is room for {available}: "
         if any(fit.values()):
             return LinkReason(text + _table(problem, parts, at), groups, available)
         return LinkReason(f"{text}they sit at different {place}s, {_sides(problem, parts, at)}", groups, available)
