@@ -97,6 +97,7 @@ def _planned(file: str) -> Kept:
     try:
         session.open(drawing, whole=True)
         name = session.comparing.keep(session.plan(), Path(file).name.removesuffix(PLAN_FILE))
+        session.comparing.wait()
         return session.comparing.kept(name)
     finally:
         session.close()

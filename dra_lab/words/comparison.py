@@ -180,7 +180,8 @@ def comparison_rows(plans: Sequence[Kept]) -> tuple[Row, ...]:
     for key, (label, words, value) in ROWS.items():
         texts = [words(kept) for kept in plans]
         if any(texts) and (key != "snapshot" or len(set(filter(None, texts))) > 1):
-            differs = len(set(texts)) > 1 or (key == "yaml" and len({kept.yaml for kept in plans}) > 1)
+            # what is not known of a plan is no difference
+            differs = len(set(filter(None, texts))) > 1 or (key == "yaml" and len({kept.yaml for kept in plans}) > 1)
             values = [value(kept) if key not in _PER_CLAIM or comparable else None for kept in plans]
             rows.append(Row(key, label, tuple(_cells(texts, values)), differs))
     return tuple(rows)

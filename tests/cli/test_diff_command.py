@@ -52,6 +52,7 @@ def test_a_plan_file_is_planned_on_its_cluster(one, tmp_path, capsys):
     file = tmp_path / "drawn.dralab.yaml"
     session = Session("sample:eks-p4d", sketch=read_sketch(EKS[-1]), file=file)
     session.comparing.keep(session.plan(), "first")
+    session.comparing.wait()
     session.close()
     assert main(["diff", str(file), f"{file}#first"]) == 0, capsys.readouterr().out
 
