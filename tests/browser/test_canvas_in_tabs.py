@@ -55,6 +55,6 @@ def test_tidying_up_keeps_the_boxes_legible(shown):
     shown.lab.run("from dra_lab import read_sketch\nlab.load('sample:dgx-h100')")
     shown.lab.run("lab.sketch = read_sketch('sample:dgx-h100/gpu-nic-cpu')")
     until(lambda: canvas.locator(".react-flow__node-request").count() == 3, "three boxes")
-    canvas.get_by_role("button", name="Arrange the boxes").click()
+    canvas.get_by_role("button", name="Tidy up").click()
     until(lambda: canvas.evaluate(_SEEN) == 3, "all are in sight")
     assert canvas.evaluate(_ZOOM) >= 0.85

@@ -179,6 +179,7 @@ def test_the_keyboard_alone_goes_from_an_empty_drawing_to_manifests(planner, ser
     tab_to(shown, "A100")
     keyboard.press("Enter")
     until(lambda: shown.canvas.focused().startswith("r:"), "the new box has the focus")
+    until(lambda: shown.lab.eval("len(lab.sketch.requests)") == 1, "one request")
     keyboard.press("+")
     until(lambda: shown.lab.eval("lab.sketch.requests[0].exactly.count") == 2, "two of them")
     keyboard.press("Shift+Tab")
