@@ -162,7 +162,7 @@ def _short_of(plan: Plan, first: Shortfall, noun: Noun) -> str:
         free = f"{scarce.free:,} {'is' if scarce.free == 1 else 'are'} free" if scarce.free else "none is free"
         return f"You ask for {noun.many(scarce.needed)}; {free} in the whole cluster."
     if scarce is not None and scarce.kind == "fragmentation":
-        none = f"The most on one node are {scarce.most:,}." if scarce.most else "Not one of them has any."
+        none = f"The most that one node has is {scarce.most:,}." if scarce.most else "Not one of them has any."
         return f"No node has {scarce.needed:,} free {noun.full if scarce.needed == 1 else plural(noun.full)}. {none}"
     test = {
         "class": "are of that class",
@@ -185,7 +185,7 @@ def _link_cause(first: Shortfall, link: Link, names: Mapping[str, Noun]) -> str:
     if link.how is How.PAIRWISE:
         of = f"of {listed(shorts)} on the same {place}"
         if first.widest:
-            none = f"The most on one node are {first.available}." if first.available else "No node has any."
+            none = f"The most that one node has is {first.available}." if first.available else "No node has any."
             pairs = "a pair" if first.needed == 1 else f"{first.needed} pairs"
             return f"No node has {pairs} {of}. {none}"
         return f"{first.node}, the nearest node, has {first.available} of {first.needed} pairs {of}."

@@ -76,7 +76,7 @@ def test_how_many_nodes_would_serve_an_idle_cluster_is_explained_with_the_copies
 
 def test_the_cause_of_a_misfit_is_short(cluster, misfit):
     """It names no link, no test and no node."""
-    assert cause(misfit, cluster) == "No node has 5 free RDMA NICs. The most on one node are 4."
+    assert cause(misfit, cluster) == "No node has 5 free RDMA NICs. The most that one node has is 4."
 
 
 def test_a_class_without_devices_names_those_that_there_are():

@@ -20,6 +20,8 @@ from dra_lab.planner.states.columns import Array, Columns
 
 _GOAL = "numa"
 
+_AT_ONCE = 1_000_000
+
 
 @dataclass
 class LocalBound:
@@ -102,13 +104,18 @@ class LocalBound:
 
     def _values(self, inside: Array, vectors: Sequence[Counts]) -> dict[Counts, Values]:
         """Return the bounds where all NUMA nodes together hold the numbers of pods in `inside`, a row each."""
-        found, totals = {}, inside.sum(axis=1)
-        for counts in vectors:
-            local = int(totals[(inside <= np.array(counts)).all(axis=1)].max())
-            values = (np.array(counts) @ self.floors).tolist()
-            values[self.position] = max(values[self.position], 2 * sum(counts) - local)
-            found[counts] = tuple(values)
-        return found
+        totals, wanted = inside.sum(axis=1), np.array(vectors)
+        values = wanted @ self.floors
+        at_once = max(1, _AT_ONCE // max(1, len(inside)))
+        for first in range(0, len(vectors), at_once):
+            block = slice(first, first + at_once)
+            fits = np.ones((len(wanted[block]), len(inside)), bool)
+            for pod in range(wanted.shape[1]):
+                fits &= inside[:, pod] <= wanted[block, pod, None]
+            local = np.where(fits, totals, -1).max(axis=1)
+            spread = 2 * wanted[block].sum(axis=1) - local
+            values[block, self.position] = np.maximum(values[block, self.position], spread)
+        return dict(zip(vectors, map(tuple, values.tolist()), strict=True))
 
 
 def _on(problem: AllocationProblem, numa: object) -> Callable[[int], bool]:
