@@ -44,7 +44,7 @@ from dra_lab.words.fleet_verdict import (
     stranded_words,
     verdict_words,
 )
-from dra_lab.words.glossary import GLOSSARY
+from dra_lab.words.glossary import FLEET_TERMS, GLOSSARY
 
 MOST_NAMES = 300
 """Nodes up to which fields offer their names."""
@@ -62,6 +62,7 @@ class FleetMode(FollowingWidget):
     fleet_answer = traitlets.Dict().tag(sync=True, value=FleetAnswerRow)
     fleet_workloads: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[WorkloadRow])
     fleet_layers: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[LayerRow])
+    fleet_terms = traitlets.Dict(FLEET_TERMS, read_only=True).tag(sync=True, value=dict[str, str])
     fleet_scenarios = traitlets.Dict().tag(sync=True, value=ScenarioTable)
     fleet_bars = traitlets.Dict().tag(sync=True, value=BarTable)
     fleet_heat = traitlets.Dict().tag(sync=True, value=HeatMap)

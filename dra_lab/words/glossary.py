@@ -20,6 +20,7 @@ GLOSSARY: Mapping[str, str] = {
     "devices that pass, and looks for nothing better.",
     "plain": "What kube-scheduler allocates on the best node if the claim asks for the same devices without any link.",
     "most": "How much of the claim the nearest node can serve, and how much it asks for.",
+    "wanted": "How many pods of this workload the plan is asked for.",
     "placed": "How many of the wanted pods have a node and devices in this plan, of all workloads together.",
     "more": "How many more pods of this workload fit once this plan is allocated, each workload by itself.",
     "stranded": "How many devices are free, but of no use: no more pod of these workloads can use them and keep all "
@@ -43,3 +44,6 @@ GLOSSARY: Mapping[str, str] = {
     "yaml": "How long the manifests are. The difference is against the first kept plan.",
 }
 """What each figure counts, by the name of the figure or of its row in a comparison."""
+
+FLEET_TERMS = {word: GLOSSARY[word] for word in ("wanted", "placed", "more", "stranded")}
+"""The first words above the numbers of a fleet."""

@@ -16,7 +16,8 @@ def test_the_answer_follows_the_drawing_and_its_reasons(planner):
     assert planner.sentence("Fits on 3 of 4 nodes now.") == "Fits on 3 of 4 nodes now. Best on 128-17, proven optimal."
     assert 100 <= planner.strip.bounding_box()["height"] <= 120
     planner.lab.run(NO_FIT)
-    assert planner.sentence("Does not fit") == "Does not fit. No node has 5 free RDMA NICs. The most that one node has is 4."
+    why = "No node has 5 free RDMA NICs. The most that one node has is 4."
+    assert planner.sentence("Does not fit") == f"Does not fit. {why}"
     planner.strip.locator(".dra-fix").first.wait_for()
     assert 100 <= planner.strip.bounding_box()["height"] <= 120
     planner.tab("Why not").click()

@@ -21,6 +21,7 @@ export const PLAN: PlanViewModel = {
   fleet_bars: {},
   fleet_heat: {},
   fleet_filters: [],
+  fleet_terms: {},
   fleet_card: {},
   fleet_kind: "",
   fleet_by: "",

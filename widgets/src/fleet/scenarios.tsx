@@ -1,7 +1,9 @@
 // The present answer beside the kept ones.
+
 import { useChannel, useTrait } from "../plan/model";
 import { Icon } from "../view/icon";
 import { keyed } from "../view/keyed";
+import { Head } from "./head";
 import { useMenu } from "./menu";
 
 /** `11 of 13` is short; a number that differs from the present one is marked. */
@@ -29,7 +31,7 @@ export function Scenarios() {
               <th scope="col">scenario</th>
               {columns.map((column) => (
                 <th key={column} scope="col">
-                  {column}
+                  <Head word={column} />
                 </th>
               ))}
               <th scope="col">

@@ -1,9 +1,11 @@
 // The workloads as rows: what a pod requests, how many are wanted and placed, and how many more fit.
+
 import { useState } from "react";
 import type { WorkloadRow } from "../generated/models";
 import { useChannel, useTrait } from "../plan/model";
 import { Icon } from "../view/icon";
 import { FormButton, Stepper, TextField } from "./form";
+import { Head } from "./head";
 import { useMenu } from "./menu";
 
 export function Workloads() {
@@ -41,9 +43,11 @@ export function Workloads() {
           <thead>
             <tr>
               <th scope="col">pod</th>
-              <th scope="col">wanted</th>
-              <th scope="col">placed</th>
-              <th scope="col">more fit</th>
+              {["wanted", "placed", "more fit"].map((word) => (
+                <th key={word} scope="col">
+                  <Head word={word} />
+                </th>
+              ))}
               <th scope="col">
                 <span className="dra-sr">Actions</span>
               </th>

@@ -815,6 +815,7 @@ export interface FleetModeModel {
   fleet_layers: readonly LayerRow[];
   fleet_picture: boolean;
   fleet_scenarios: ScenarioTable;
+  fleet_terms: Readonly<Record<string, string>>;
   fleet_workloads: readonly WorkloadRow[];
   mode: string;
   problem: string;
@@ -915,6 +916,7 @@ export interface PlanViewModel {
   fleet_layers: readonly LayerRow[];
   fleet_picture: boolean;
   fleet_scenarios: ScenarioTable;
+  fleet_terms: Readonly<Record<string, string>>;
   fleet_workloads: readonly WorkloadRow[];
   goals: readonly GoalRow[];
   goals_changed: boolean;
