@@ -5,7 +5,7 @@ import type { NotebookPanel } from "./run_on_open";
 /** The DOM event by which a widget asks for a tab of its own; `detail.element` is any element of it. */
 export const EVENT = "dra-lab:open-in-tab";
 
-/** JupyterLab's command for it; Notebook has none. */
+/** JupyterLab's command for it; Notebook 7 has it too, but no tabs: only JupyterLab's shell has a `mode`. */
 const SHOW = "notebook:create-output-view";
 
 /**
@@ -37,7 +37,7 @@ function asTab(app: JupyterFrontEnd, view: Widget, panel: NotebookPanel): void {
 export function listen(app: JupyterFrontEnd): () => void {
   const onEvent = (event: Event): void => {
     const asked = (event as CustomEvent<{ element?: unknown } | null>).detail?.element;
-    if (!app.commands.hasCommand(SHOW)) return;
+    if (!app.commands.hasCommand(SHOW) || !("mode" in app.shell)) return;
     // Says to the widget that somebody listens.
     event.preventDefault();
     const from = asked instanceof Element ? asked : event.target instanceof Element ? event.target : null;

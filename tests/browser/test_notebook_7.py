@@ -1,0 +1,75 @@
+"""The planner in Notebook 7, which has one notebook in a page and no tabs."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from lab_page import LabPage, write_notebook
+from lab_server import LabServer, until
+
+pytestmark = pytest.mark.browser
+
+NOTHING_OF_OURS = "1 + 1"
+PLANNER = "from dra_lab import Lab\nlab = Lab(file=None)\nlab"
+VIEWS = ("ClusterBar", "ClaimCanvas", "PlanView", "HardwareView")
+SESSION = (
+    "from dra_lab import *\nsession = Session('sample:eks-p4d', sketch=read_sketch('sample:eks-p4d/gpu-nic-pairs'))"
+)
+
+
+@pytest.fixture(scope="module")
+def notebook(tmp_path_factory, chromium):
+    """Open a notebook of cells in Notebook 7 and run it."""
+    server = LabServer(tmp_path_factory.mktemp("notebook7"), program=(sys.executable, "-m", "notebook"))
+    pages = []
+
+    def shown(name, *cells):
+        write_notebook(server.root / f"{name}.ipynb", cells)
+        context = chromium.new_context(viewport={"width": 1280, "height": 900})
+        page = LabPage(context, server).goto(f"notebooks/{name}.ipynb")
+        pages.append((page, context))
+        page.notebook = f"{name}.ipynb"
+        status = "() => window.jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
+        page.page.wait_for_function(status, timeout=60_000)
+        return page.run_all()
+
+    yield shown
+    for page, context in pages:
+        page.release()
+        context.close()
+    server.close()
+
+
+def told(page):
+    """Return the first line of each error of a page."""
+    return [error.splitlines()[0] for error in page.errors]
+
+
+def test_the_planner_answers_and_adds_no_error_of_its_own(notebook):
+    """A count is changed by a click, and the page reports what it reports without our widgets."""
+    before = notebook("empty", NOTHING_OF_OURS)
+    until(lambda: before.page.locator(".jp-OutputArea-output").count(), "the cell has run")
+    shown = notebook("planner", PLANNER)
+    box = shown.page.locator(".react-flow__node").filter(has_text="gpu").first
+    box.get_by_role("button", name="More gpu").click()
+    until(lambda: shown.eval("lab.sketch.requests[0].exactly.count") == 3, "three GPUs")
+    shown.page.get_by_text("You ask for 3 A100").wait_for()
+    assert told(shown) == told(before)
+
+
+def test_a_tab_of_its_own_needs_jupyterlab(notebook):
+    """The button says so instead of doing nothing."""
+    page = notebook("tab", PLANNER).page
+    page.get_by_role("button", name="Open in a tab").click()
+    button = page.get_by_role("button", name="Open in a tab")
+    until(button.is_disabled, "the button says that it needs JupyterLab")
+    assert button.get_attribute("title") == "A separate tab needs JupyterLab"
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_each_view_works_alone(notebook, view):
+    """One view in a cell, with the session of another cell."""
+    page = notebook(view, SESSION, f"{view}(session)").page
+    page.locator(".jp-OutputArea-output .lm-Widget.dra-widget").wait_for()
+    assert page.locator(".lm-Widget.dra-widget").count() == 1
