@@ -121,7 +121,8 @@ def headline(plan: Plan, cluster: Cluster | None = None, named: Callable[[str], 
 
 def _misfit_words(plan: Plan, cluster: Cluster | None) -> str:
     why = cause(plan, cluster) or "No node can serve it."
-    return f"Does not fit. {why[:1].upper()}{why[1:]}"
+    begins_with_a_name = why.partition(" ")[0] in {shortfall.node for shortfall in plan.shortfalls}
+    return f"Does not fit. {why if begins_with_a_name else why[:1].upper() + why[1:]}"
 
 
 def _no_fit(plan: Plan, cluster: Cluster | None) -> Iterator[str]:

@@ -18,7 +18,7 @@ def test_every_figure_opens_a_popover_with_its_meaning(in_tab, screen):
     shown = in_tab(1440, 900)
     show_screen(shown, screen)
     figures = shown.root.locator(":is(.dra-tile-figure, .dra-term):visible")
-    assert figures.count() >= FEWEST[screen]
+    figures.nth(FEWEST[screen] - 1).wait_for()
     for figure in figures.all():
         figure.click()
         panel = shown.root.locator(".dra-explained:popover-open")
