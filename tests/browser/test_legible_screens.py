@@ -37,6 +37,7 @@ def test_verdict_canvas_and_picture_need_no_scroll_in_a_small_window(in_tab):
     shown = in_tab(1280, 800)
     lower = shown.tabs.bounding_box()["y"]
     for region in (".dra-answer", ".dra-canvas", "svg.dra-hw"):
+        shown.root.locator(region).first.wait_for()
         box = shown.root.locator(region).first.bounding_box()
         assert box["y"] >= 0, region
         assert box["y"] + box["height"] <= lower + 1, region
