@@ -22,16 +22,10 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import MARK, split_request
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, How, asks, claims_of
+from dra_lab.model.sketch import ClaimSketch, asks, claims_of
 from dra_lab.pictures.letters import letters
 
 _UNTOLD = ("link-not-writable", "pairwise-counts")
-_LINKED = {
-    How.TOGETHER: "all together on one",
-    How.PAIRWISE: "one to one, each pair on one",
-    How.APART: "all apart, each on another",
-}
-
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\xa0\ufffe-\U0010ffff]")
 
 
@@ -204,9 +198,8 @@ def _header(
             ways.append(f"{'all' if ask.all_devices else ask.count} of {ask.device_class_name}{amount}")
         rows.append(f"  {marks[request.name]}  {request.name}: {', else '.join(ways)}")
     for link in sketch.links:
-        word = "must be" if link.must else "should be"
-        place = LEVEL_WORDS.get(link.where, link.where)
-        rows.append(f"  {' + '.join(link.requests)}: {word} {_LINKED[link.how]} {place}")
+        place, word = LEVEL_WORDS.get(link.where, link.where), "must" if link.must else "prefer"
+        rows.append(f"  {' + '.join(link.requests)}, {place} ({word}): {link.kind.meaning}")
     rows += [f"  Not in this manifest: link {f.subject}" for f in compiled.findings if f.rule in _UNTOLD]
     if target.kind == "claim":
         rows.append("  Shared: every pod that names this claim gets the same devices, on one node.")

@@ -64,7 +64,7 @@ def plan_data(cluster: Cluster, plan: Plan, drawn: Drawing | None = None, snapsh
 
 
 class PagePlan(NamedTuple):
-    """What a plan's page carries: the plan file, and the cluster as it was packed, b"" if it is not there."""
+    """The content of a plan's page: the plan file, and the packed cluster, b"" if it is not there."""
 
     drawing: str
     snapshot: bytes = b""

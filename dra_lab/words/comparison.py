@@ -173,6 +173,10 @@ ROWS: Mapping[str, tuple[str, Callable[[Kept], str], Callable[[Kept], float | No
 """The rows of a comparison in their order: label, words, and what is better as a number (more is better)."""
 
 
+_COUNTED_LATER = ("copies", "stranded")
+"""Rows that are not known when a plan is kept; what is not known is no difference."""
+
+
 def comparison_rows(plans: Sequence[Kept]) -> tuple[Row, ...]:
     """Return the rows that say something about at least one of the plans."""
     rows = []
@@ -180,8 +184,8 @@ def comparison_rows(plans: Sequence[Kept]) -> tuple[Row, ...]:
     for key, (label, words, value) in ROWS.items():
         texts = [words(kept) for kept in plans]
         if any(texts) and (key != "snapshot" or len(set(filter(None, texts))) > 1):
-            # what is not known of a plan is no difference
-            differs = len(set(filter(None, texts))) > 1 or (key == "yaml" and len({kept.yaml for kept in plans}) > 1)
+            told = filter(None, texts) if key in _COUNTED_LATER else texts
+            differs = len(set(told)) > 1 or (key == "yaml" and len({kept.yaml for kept in plans}) > 1)
             values = [value(kept) if key not in _PER_CLAIM or comparable else None for kept in plans]
             rows.append(Row(key, label, tuple(_cells(texts, values)), differs))
     return tuple(rows)

@@ -6,6 +6,7 @@ import csv
 
 from msgspec.structs import replace
 
+from dra_lab.model.layers import read_layer
 from dra_lab.model.sketch import Figure, Kept
 from dra_lab.words.comparison import (
     comparison_csv,
@@ -95,3 +96,12 @@ def test_a_name_from_a_file_is_no_markup_and_no_formula():
     hostile = replace(ONE, name="=1+<img src=x>")
     assert "<img" not in as_html(comparison_parts((hostile, TWO)))
     assert comparison_csv((hostile, TWO)).splitlines()[0].startswith("row,'=1+")
+
+
+def test_a_change_of_the_cluster_is_a_difference_from_none():
+    """A plan without what-if changes differs from one with a drained node; copies that are not counted yet do not."""
+    plan = Kept(name="a", mode="plan", cluster="c")
+    drained = replace(plan, name="b", layers=(read_layer("drain", "n1"),))
+    counted = replace(plan, name="b", figures={"copies": Figure(value=4)})
+    assert [row.key for row in comparison_rows((plan, drained)) if row.differs] == ["changes"]
+    assert [row.key for row in comparison_rows((plan, counted)) if row.differs] == []

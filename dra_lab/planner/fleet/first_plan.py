@@ -34,7 +34,7 @@ _Shared = tuple[object, ...]
 
 @dataclass
 class _Ledger:
-    """What pods have taken of what several nodes see."""
+    """The shared devices, capacities and counters that pods use."""
 
     placed: int = 0
     devices: set[DeviceID] = field(default_factory=set)
@@ -43,7 +43,7 @@ class _Ledger:
 
 @dataclass
 class _Taken:
-    """What pods take on one node: `own` is left of what only this node has, `given` the shared devices by group."""
+    """The devices of pods on one node: `own` are its own free amounts, `given` are shared devices by group."""
 
     own: list[int]
     ways: list[tuple[int, Way]] = field(default_factory=list)
@@ -181,7 +181,7 @@ class _Nodes:
         self._taken = {}
 
     def place(self, pod: int, most: int, ledger: _Ledger, budget: Budget) -> int:
-        """Place up to so many pods of a workload, node after node; return how many."""
+        """Place pods of a workload, node after node, up to a number; return how many."""
         shared, free = self._left(ledger)
         failed: set[tuple[int, ...]] = set()
         way: Way | None = None
