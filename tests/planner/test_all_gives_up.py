@@ -41,7 +41,7 @@ def test_a_pool_that_is_not_whole_keeps_the_pod_away():
 
 
 def test_only_the_request_for_all_is_named():
-    """Other requests of the claim could be served: they are not told, and nobody is to lower the count of all."""
+    """The other requests could be served, so they are not named, and no correction lowers the count of all."""
     cluster = node(a_slice(GPU, gpu(0), gpu(1)), a_slice("other.example", gpu(0), count=2))
     (reason,) = planned(cluster, ask("x"), one_or_all()).shortfalls
     assert reason.subject == "r/every"

@@ -1,8 +1,8 @@
 """The best allocation against trying everything, all rules of DRA mixed: several nodes, several claims, every goal.
 
-`DRA_LAB_RANDOM_MIXED` is the number of random cases, 2,000 by itself. Of every tenth the whole answer is compared,
-`damage` with it, of the others what the solver finds and which nodes fit. Three tenths of the cases run in `make test`,
-the others in `make test-long`.
+`DRA_LAB_RANDOM_MIXED` is the number of random cases, 2,000 by itself. For every tenth case the whole answer is
+compared, with `damage`. For the others, only the solver's result and the fitting nodes are. Three tenths of the cases
+run in `make test`, the others in `make test-long`.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from dra_lab.planner.scan import scan_nodes
 CASES = int(os.environ.get("DRA_LAB_RANDOM_MIXED", "2000"))
 PARTS = [part if part < 3 else pytest.param(part, marks=pytest.mark.long) for part in range(10)]
 WHOLE = 10
-"""Of one case in so many the whole answer is compared."""
+"""The whole answer is compared for one case in this many."""
 
 ENOUGH = 5
-"""So many cases each rule, and each goal, is to decide at least."""
+"""The least number of cases that each rule, and each goal, must decide."""
 
 
 def claims_of(case: Case) -> PodClaims:

@@ -89,7 +89,7 @@ def test_a_cell_shows_a_bar_while_it_waits(kernel, question):
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_an_interrupt_gives_the_best_answer_so_far(kernel, question):
-    """The cell goes on with an answer, and the person is told what it is."""
+    """The cell continues with an answer and prints what it is."""
     printed, failed, _ = kernel.run(
         f"interrupted, told = True, []\nanswer = {QUESTIONS[question]}\nprint(type(answer))"
     )

@@ -1,4 +1,4 @@
-"""What several nodes have in common, and what tells two states of one node apart."""
+"""State that several nodes share, and the differences between two states of one node."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_what_is_left_of_counters_is_in_the_key_of_a_node(enough, less):
 
 
 def test_a_partition_in_use_changes_the_key_of_other_nodes():
-    """What a claim on one node holds of a counter is missing on the other nodes of the pool."""
+    """A counter that a claim on one node uses is reduced on the other nodes of the pool."""
     free = {node: c.now for c in scanned(partitioned()).classes for node in c.nodes}
     busy = scanned(partitioned(claims=(held(DeviceID(GPU, "pool", "p1")),)))
     keys = {node: c.now for c in busy.classes for node in c.nodes}

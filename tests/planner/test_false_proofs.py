@@ -103,7 +103,7 @@ def test_infeasible_after_presolve_is_no_proof():
 
 
 def test_infeasible_beside_a_known_solution_is_no_proof():
-    """A model whose variables already hold a solution is not infeasible, whoever says so."""
+    """A model whose variables already hold a solution is not infeasible, even if a solver says so."""
     outcome, _ = judged(Rows.of(small(start=1)[0]), Claim(infeasible=True, presolved=False))
     assert (outcome.infeasible, outcome.stopped) == (False, True)
 

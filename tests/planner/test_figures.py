@@ -42,7 +42,7 @@ def planned(slices, *requests, links=()) -> Plan:
 
 
 def test_more_than_a_claim_can_take_is_counted():
-    """Nodes with 4 and 8 GPUs are equal for a claim of two and a NIC that nobody has; 12 are free all the same."""
+    """Nodes with 4 and 8 GPUs are identical for a claim with an impossible NIC; the 12 GPUs are still free."""
     slices = [a_slice(GPU, *map(gpu, range(count)), node=node) for node, count in (("a", 4), ("b", 8))]
     plan = planned(slices, request("gpu", GPU, 2), request("nic", NIC, 1))
     assert len(plan.node_classes) == 1
@@ -119,7 +119,7 @@ def left(found: Device, *, amount: int, taken: int) -> dict[str, int]:
 )
 @pytest.mark.parametrize("shareable", [True, None])
 def test_capacity_that_others_hold_is_in_use_and_what_never_was_there_is_missing(amount, counts, shareable):
-    """Of 8 cores another claim has 5: 3 are left; whether it is still shared does not matter.
+    """If another claim uses 5 of 8 cores, 3 are left, whether or not the device is still shared.
 
     Rule: docs/semantics.md 3.11.9.
     """

@@ -82,7 +82,7 @@ def test_a_plan_of_a_followed_cluster_is_that_of_the_cluster_read_anew(example):
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_the_checks_of_a_followed_cluster_are_those_of_the_cluster_read_anew(example):
-    """Claims that did not change are not audited again, which nobody can see."""
+    """The audit skips claims that did not change, and its findings stay the same."""
     followed = load_cluster(example.partition("/")[0])
     for claims in steps(followed, random.Random(example)):
         followed = followed.with_objects(claims=claims)
@@ -122,7 +122,7 @@ def test_what_is_tried_for_a_misfit_does_not_displace_what_was_asked():
 
 
 def test_selectors_that_were_typed_long_ago_are_forgotten(monkeypatch):
-    """However many selectors are tried on a cluster, a number of them is known; failing ones are told all the same."""
+    """A cluster keeps a limited number of selectors, and still reports every selector that fails."""
     monkeypatch.setattr(node_index, "_MOST_ANSWERS", 2)
     read = load_cluster("sample:eks-p4d")
     fails = 'device.attributes["gpu.nvidia.com"].nosuch == "x"'

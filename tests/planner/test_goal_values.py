@@ -1,4 +1,4 @@
-"""What an allocation is worth is read from what it takes, whatever a solver that was ended early left behind."""
+"""The value of an allocation comes from its devices, even if a solver that was stopped early left other values."""
 
 from __future__ import annotations
 

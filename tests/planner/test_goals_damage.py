@@ -47,7 +47,7 @@ def test_damage_is_brute_force(start):
 
 
 def test_the_node_is_the_one_with_the_least_damage():
-    """Of nodes that are equally good for the goals before, the one with the least damage is taken, then the first."""
+    """Among nodes that are equal in the earlier goals, the plan takes the one with the least damage, then the first."""
     for seed in range(CASES // 3):
         rng = random.Random(f"damage fleet {seed}")
         cluster, sketch = random_fleet(rng, 3), random_sketch(rng)
@@ -119,7 +119,7 @@ def test_shares_that_take_nothing_cost_nothing():
 
 
 def test_what_was_not_counted_is_said_as_at_most():
-    """Of replicas without end that also take unshared devices, the damage is at most the devices taken, and said so."""
+    """For unlimited replicas that also take unshared devices, the damage is reported as at most the devices taken."""
     free = [Device(name=name, allow_multiple_allocations=True) for name in "ab"]
     plan = planned(node(a_slice(GPU, *free, gpu(0), gpu(1))), ask("r", count=2))
     damage = plan.goals[-1]

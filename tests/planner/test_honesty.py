@@ -111,7 +111,7 @@ def test_engines_agree():
 
 
 def test_infeasible_is_told_by_both():
-    """A model without a solution is infeasible, whoever solves it."""
+    """A model without a solution is infeasible with every solver."""
     for solver in ("HiGHS", "CBC"):
         lp = pulp.LpProblem("none", pulp.LpMinimize)
         x = lp.add_variable("x_0", 0, 5, pulp.LpInteger)

@@ -158,7 +158,7 @@ def test_claims_of_one_name_are_numbered():
 
 
 def test_names_that_stand_between_names_are_refused():
-    """A claim called with a colon could not be told from its requests."""
+    """A claim name with a colon would look like the name of a request."""
     with pytest.raises(InputError, match="rename"):
         make_plan(node(a_slice(GPU, gpu(0))), {"a:b": gpus(1), "c": gpus(1)}, release=RELEASE)
 

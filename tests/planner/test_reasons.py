@@ -128,7 +128,7 @@ def test_suggestion_holds(gb200):
 
 
 def test_numa_link_that_cannot_be_written(gb200):
-    """A must-link at the NUMA node is kept by the plan through the known locality and marked as not writable."""
+    """The plan keeps a must-link on the NUMA node through the known locality and marks it as not writable."""
     plan = planned(gb200, pairs(2, RDMA, where="numaNode", how=How.TOGETHER))
     assert plan.fits
     assert plan.goal("numa") == 1
@@ -154,7 +154,7 @@ def test_every_node_is_there_once():
 
 
 def test_pinned_node():
-    """A pinned node wins over a better one, and a misfit is told of that node."""
+    """A pinned node wins over a better one, and a misfit names the pinned node."""
     cluster = load_cluster("sample:eks-p4d")
     best = planned(cluster, pairs(1, RDMA))
     other = best.fitting_nodes[-1]

@@ -163,7 +163,7 @@ def test_hard_cases_are_decided():
 
 
 def test_answers_are_allocations():
-    """What `--allocator ilp` answers has the form of `status.allocation`, one a claim, and says how it is proven."""
+    """The answer of `--allocator ilp` has the form of `status.allocation`, one per claim, and says how it is proven."""
     for case in recorded("allocation", 0, 200):
         for answer in replay_feasibility(case)["results"].values():
             assert answer["proof"] in ("allocation", "count", "solver") or answer["error"]

@@ -1,4 +1,4 @@
-"""What the planner does not know is refused by its API name; devices that do not matter do not."""
+"""The planner refuses an unknown feature by its API name, unless the feature is on devices that do not matter."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_inconsistent_drawing():
 
 
 def test_class_missing():
-    """A class that nobody knows makes the claim unservable, says why, and does not raise."""
+    """A missing class makes the claim unservable with a reason, and raises no error."""
     found = plan(node_with(Device(name="b")), ask(driver="nobody.example"))
     assert found.status is PlanStatus.INFEASIBLE
     assert found.shortfalls[0].rule == "class"

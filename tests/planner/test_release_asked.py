@@ -19,7 +19,7 @@ QUESTIONS = {
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_a_version_is_a_release_and_none_is_the_clusters(question):
-    """What a person types, `release="1.36"` or nothing at all, is answered like the release itself."""
+    """The text `release="1.36"`, or no release at all, gives the same answer as the release object."""
     cluster, claim = load_cluster("sample:two-sockets"), read_sketch("sample:two-sockets/lesson")
     ask = QUESTIONS[question]
     expected = ask(cluster, claim, release=KubernetesRelease(cluster.default_release))
@@ -29,7 +29,7 @@ def test_a_version_is_a_release_and_none_is_the_clusters(question):
 
 @pytest.mark.parametrize("given", ["1.20", 1.36])
 def test_what_is_no_known_version_is_refused(given):
-    """The person is told which versions are known, or what a release is."""
+    """The error lists the known versions, or says what a release is."""
     cluster, claim = load_cluster("sample:two-sockets"), read_sketch("sample:two-sockets/lesson")
     with pytest.raises(InputError, match=r"1\.36"):
         make_plan(cluster, claim, release=given)

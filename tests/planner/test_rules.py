@@ -105,7 +105,7 @@ def test_all_takes_every_device():
 
 
 def test_a_plan_for_all_needs_every_pool_and_answer():
-    """What a request for all devices takes is held against pools that are not complete, and selectors that fail."""
+    """A request for all devices is checked against incomplete pools and failing selectors."""
     found = node(gpus=[gpu(0)])
     every = DeviceRequest(name="g", exactly=ExactDeviceRequest(device_class_name=GPU, allocation_mode=ALL))
     plan = planned(found, every)
@@ -131,14 +131,14 @@ def test_alternatives_in_order():
 
 @pytest.mark.parametrize(("count", "fits"), [(32, True), (33, False)])
 def test_at_most_32(count, fits):
-    """A claim holds 32 devices; one more does not fit and is told as the limit, not as a lack of devices."""
+    """A claim holds 32 devices; one more does not fit, and the reason is the limit, not a lack of devices."""
     plan = planned(node(gpus=[gpu(n) for n in range(40)]), ask("g", GPU, count))
     assert plan.fits is fits
     assert fits or plan.shortfalls[0].rule == "limit"
 
 
 def test_limit_of_the_whole_claim():
-    """Two requests that together exceed 32 are told as the limit."""
+    """Two requests that together exceed 32 devices are reported as the limit."""
     plan = planned(node(gpus=[gpu(n) for n in range(40)]), ask("a", GPU, 20), ask("b", GPU, 20))
     assert (plan.status, plan.shortfalls[0].rule) == (PlanStatus.INFEASIBLE, "limit")
 

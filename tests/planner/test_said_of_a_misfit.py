@@ -1,4 +1,4 @@
-"""What a reason says of a node is true of it: alternatives, shared counters, node selectors, lack of time."""
+"""Every reason that names a node is true of it: alternatives, shared counters, node selectors, lack of time."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_link_that_an_alternative_escapes_is_no_reason():
 
 
 def test_counters_are_named_where_they_are_in_the_way():
-    """Two that draw on a counter for one; NICs beside them that compete are told as that."""
+    """Two requests exceed a counter that suffices for one; two NIC requests that compete are named as such."""
     slices = counted(part("a", size=1), part("b", size=1), size=1)
     assert planned(node(*slices), ask("x", GPU), ask("y", GPU)).shortfalls[0].rule == "counters"
     nics = node(*slices, a_slice(NIC, device("n")))
@@ -112,7 +112,7 @@ def test_more_than_a_claim_can_hold_is_said_of_the_claim_and_of_no_node():
 
 
 def scattered() -> Cluster:
-    """Return three nodes of different hardware, of which the last comes nearest to three GPUs at one NUMA node."""
+    """Return three nodes of different hardware, of which the last comes nearest to three GPUs on one NUMA node."""
     found = []
     for number, places in enumerate(((0, 1, 2, 3), (0, 0, 1, 2, 3), (0, 0, 1, 1, 2, 3)), 1):
         devices = [gpu(at, **{NUMA: place}) for at, place in enumerate(places)]
@@ -121,7 +121,7 @@ def scattered() -> Cluster:
 
 
 def test_what_was_not_explained_in_time_is_said(monkeypatch):
-    """One node is explained whatever the time; that others were not is said with the reason and of the reasons."""
+    """One node is always explained; if time ends before the others, the answer says so and why."""
     use_shares(monkeypatch, explain=0.0)
     one_place = (Link("same", ("x",), where="numaNode"),)
     plan = planned(scattered(), ask("x", GPU, 3), links=one_place)
@@ -131,7 +131,7 @@ def test_what_was_not_explained_in_time_is_said(monkeypatch):
 
 
 def test_a_node_that_time_left_open_is_not_the_nearest(monkeypatch):
-    """Of a node on which nothing was found out it is not known how little it lacks: another one is told."""
+    """The nearest node is one that was explained, because it is unknown how little an unexplained node lacks."""
     monkeypatch.setattr(nearest, "is_feasible", lambda *_, **__: None)
     two = node(a_slice(GPU, gpu(0), node="n1"), a_slice(GPU, gpu(0), gpu(1), gpu(2), node="n2"))
     plan = planned(two, ask("x", GPU, 2), ask("y", GPU, 2))

@@ -177,7 +177,7 @@ def test_valid_values_round_up():
 
 
 def test_rounded_shares_add_up():
-    """What adds up is what is consumed after rounding, not what is asked for."""
+    """Consumed capacity is the sum of the rounded shares, not of the requested amounts."""
     found = ruled(CapacityRequestPolicy(default=4, valid_values=(4,)))
     three = [ask(n, CPU, capacity=amounts(cores=1)) for n in "abc"]
     assert planned(found, *three[:2]).fits

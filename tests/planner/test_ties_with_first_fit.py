@@ -1,4 +1,4 @@
-"""Of equally good sets of devices, the plan has the one that kube-scheduler takes."""
+"""Among equally good sets of devices, the plan has the one that kube-scheduler takes."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def test_nodes_that_were_seen_are_not_lost(answers):
 
 
 def test_what_is_not_decided_is_said(answers):
-    """The sentence names the first goal that is open with its gap, or the nodes that nobody looked at."""
+    """The sentence names the first goal that is open with its gap, or the nodes that were not looked at."""
     for *_, plans in answers:
         for plan in plans:
             told = answer_sentence(plan)

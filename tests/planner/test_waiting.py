@@ -1,4 +1,4 @@
-"""The bar comes to whoever waits, tells the latest step, and goes."""
+"""The progress bar appears after a delay, shows the latest step, and disappears."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dra_lab.planner.waiting import WaitingBar, in_notebook
 
 
 def test_nothing_is_shown_for_an_answer_that_comes_at_once(capsys):
-    """Before half a second is over nothing is written, and where nobody looks never."""
+    """Nothing is written in the first half second, and never if the output is not a terminal."""
     with WaitingBar(shown=True) as bar:
         bar.tell(Progress("numa", "goal 4"))
     with WaitingBar() as bar:
@@ -21,7 +21,7 @@ def test_nothing_is_shown_for_an_answer_that_comes_at_once(capsys):
 
 
 def test_who_waits_sees_the_latest_step_and_then_nothing(capsys):
-    """The step is told on standard error, and the line is wiped at the end."""
+    """Standard error shows the step, and the line is cleared at the end."""
     with WaitingBar(shown=True) as bar:
         bar._began -= waiting.DELAY
         bar.tell(None)
@@ -33,7 +33,7 @@ def test_who_waits_sees_the_latest_step_and_then_nothing(capsys):
 
 
 def test_a_kernel_is_a_notebook(monkeypatch):
-    """In the kernel of a notebook the bar is wanted unless somebody says no."""
+    """In the kernel of a notebook the bar is shown unless it is switched off."""
 
     class Shell:
         kernel = object()

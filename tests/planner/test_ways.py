@@ -84,7 +84,7 @@ def test_listed_ways_give_a_device_once(monkeypatch):
 
 
 def test_without_time_nothing_is_claimed():
-    """No allocation, no misfit, no proof: each node is told as not decided."""
+    """Without an allocation, a misfit or a proof, each node is reported as not decided."""
     for seed in range(5):
         rng = random.Random(f"ways {seed}")
         cluster, sketch = random_fleet(rng), random_sketch(rng)

@@ -244,7 +244,7 @@ def test_a_guard_keeps_the_meaning():
 
 
 def test_the_claims_of_a_pod_are_explained_together():
-    """What cannot hold together, and what would help, is told by claim, and changes the drawing of the pod."""
+    """Conflicts and corrections are reported by claim, and a correction changes the drawing of the pod."""
     cluster = load_cluster("sample:eks-p4d")
     pod = {
         "a": read_sketch("sample:eks-p4d/gpu-nic-pairs"),
@@ -272,7 +272,7 @@ def test_what_is_tried_of_a_resource_claim_is_not_split():
 
 
 def test_a_guard_is_held_against_devices_on_which_another_selector_fails():
-    """Of two selectors that fail, each keeps its meaning on a device on which only the other one fails."""
+    """If two selectors fail, each keeps its meaning on a device on which only the other one fails."""
     speed, tag = f'device.attributes["{GPU}"].speed > 3', f'device.attributes["{GPU}"].tag == "a"'
     on = node(a_slice(GPU, small("bare"), small("fast", {"speed": 9})))
     texts = (f"{speed} || {tag}", tag)

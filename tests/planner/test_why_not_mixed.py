@@ -1,4 +1,4 @@
-"""What is said of pods that fit nowhere is true under all rules of DRA, mixed: conflicts and gains, each tried again.
+"""The reasons for pods that fit nowhere are true under all rules of DRA, mixed: conflicts and gains, each tried again.
 
 `DRA_LAB_RANDOM_MISFITS` is the number of random cases, 20 by itself; about half of them fit nowhere.
 """

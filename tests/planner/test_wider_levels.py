@@ -31,7 +31,7 @@ def test_relaxing_to_the_socket_helps_where_relaxing_to_the_numa_node_does():
 
 @pytest.mark.parametrize("how", [How.TOGETHER, How.PAIRWISE])
 def test_a_link_at_the_socket_fits_where_one_at_a_numa_node_fits(how):
-    """On random nodes without sockets a must-link at the socket fits on no fewer than one at the NUMA node."""
+    """On random nodes without sockets, a must-link on the socket fits on no fewer nodes than one on the NUMA node."""
     seen = 0
     for seed in range(300):
         rng = random.Random(f"wider {seed}")

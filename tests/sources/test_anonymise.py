@@ -156,7 +156,7 @@ def of_class(cluster, expression):
 
 @pytest.mark.parametrize(("part", "rules"), [('startsWith("02:")', []), ('endsWith("b")', ["selector-changed"])])
 def test_a_selector_that_looks_at_a_part_of_a_replaced_value_is_told(part, rules):
-    """Where it selects other devices under pseudonyms, nobody should have to find out."""
+    """The report names a selector that selects other devices under pseudonyms."""
     mac = 'device.attributes["dra.net"].mac'
     has = 'device.driver == "dra.net" && "mac" in device.attributes["dra.net"]'
     cluster = of_class(load_cluster("sample:eks-p4d"), f"{has} && {mac}.{part}")
@@ -172,7 +172,7 @@ def test_a_node_named_like_a_kind_of_device_changes_no_device():
 
 
 def test_the_mapping_is_written_only_when_asked_and_only_outside(tmp_path, capsys):
-    """Who is who stays with whoever captures: never in the snapshot, and readable by its owner only."""
+    """The mapping of names is never in the snapshot, and only its owner can read it."""
     out, mapping = tmp_path / "out", tmp_path / "who.json"
     assert main(["capture", "sample:mig", str(out), "--anonymise", "--mapping", str(out / "who.json")]) == 2
     assert not out.exists()
@@ -184,7 +184,7 @@ def test_the_mapping_is_written_only_when_asked_and_only_outside(tmp_path, capsy
 
 
 def test_an_anonymised_snapshot_says_so(tmp_path):
-    """Whoever reads it knows that its names are pseudonyms."""
+    """The snapshot states that its names are pseudonyms."""
     out = str(tmp_path / "out.tgz")
     assert main(["capture", "sample:mig", out, "--anonymise"]) == 0
     assert "snapshot-anonymised" in {finding.rule for finding in load_cluster(out).findings}

@@ -176,7 +176,7 @@ def test_a_label_of_the_fabric_keeps_its_key(key):
 
 
 def test_labels_of_models_stay():
-    """What accelerators a node has, and of what kind it is."""
+    """These labels name the accelerators of a node and the kind of node."""
     labels = {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3", "node.kubernetes.io/instance-type": "p5.48xlarge"}
     assert anonymise(world(labels=labels)).cluster.nodes[0].metadata.labels == labels
 

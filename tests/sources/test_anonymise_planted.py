@@ -232,7 +232,7 @@ def planted() -> tuple[list[Any], dict[str, str]]:
 
 
 def test_nothing_that_was_planted_is_left():
-    """Names, labels, annotations, messages, opaque parameters, literals, comments, whoever is named anywhere."""
+    """No planted text is left in names, labels, annotations, messages, parameters, literals, comments or references."""
     documents, where = planted()
     cluster = load_texts({"all.json": json.dumps({"apiVersion": "v1", "kind": "List", "items": documents})})
     assert [finding for finding in cluster.findings if finding.rule != "claims-one-namespace"] == []

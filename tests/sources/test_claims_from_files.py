@@ -39,7 +39,7 @@ def test_the_claim_is_found_among_other_documents(tmp_path):
 
 
 def test_an_unknown_field_of_a_persons_claim_is_an_error_with_its_line(tmp_path):
-    """What a person wrote is not silently dropped."""
+    """The reader does not silently drop what a person wrote."""
     with pytest.raises(InputError, match=r"claim\.yaml:9.*coutn"):
         read_sketch(written(tmp_path, TEMPLATE.replace("count: 2", "coutn: 2")))
 
@@ -71,7 +71,7 @@ def test_a_file_of_gigabytes_is_refused_before_it_is_read(tmp_path):
 
 
 def test_a_binary_file_is_no_claim(tmp_path):
-    """Bytes that are no text are told with their place."""
+    """Bytes that are not text are reported with their place."""
     path = tmp_path / "claim.yaml"
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(SourceError, match="UTF-8"):

@@ -70,7 +70,7 @@ def test_what_only_claims_to_be_utf16_is_refused(data):
 
 
 def test_the_beginning_of_a_text_may_be_cut_anywhere():
-    """Formats are told by the first bytes of a file."""
+    """The first bytes of a file show its format."""
     data = "x\U0001f600y".encode("utf-16")
     for end in range(4, len(data) + 1):
         assert as_utf8(data[:end], cut=True).startswith(b"x")

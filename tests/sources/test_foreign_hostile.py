@@ -124,7 +124,7 @@ def test_very_many_elements_end_in_time():
     ],
 )
 def test_hwloc_that_lies_names_line_and_element(change, words):
-    """What cannot be true is told with the line and the element."""
+    """An impossible value is reported with the line and the element."""
     message = refused(SERVER.replace(*change, 1), "dgx.xml")
     assert words in message
     assert message.startswith("dgx.xml:")
@@ -185,7 +185,7 @@ def test_a_nic_of_nccl_that_lost_its_net_is_told():
     ],
 )
 def test_nccl_that_lies_names_line_and_element(change, words):
-    """What cannot be true is told with the line and the element."""
+    """An impossible value is reported with the line and the element."""
     message = refused(NCCL.replace(*change, 1), "nccl.xml")
     assert words in message
     assert message.startswith("nccl.xml:")

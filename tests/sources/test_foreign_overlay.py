@@ -110,7 +110,7 @@ def test_the_plan_names_the_overlay_and_the_manifest_does_without():
 
 
 def test_nodes_with_and_without_an_overlay_are_not_equal():
-    """Of two nodes with the same slices, only the one that the file is laid over can keep the link."""
+    """If two nodes have the same slices, only the node with the overlay can keep the link."""
     world = with_overlay(cluster(*slices("n1"), *slices("n2")), FILE, nodes=["n2"])
     plan = make_plan(world, pair(), release=RELEASE)
     assert (plan.node, len(plan.node_classes)) == ("n2", 2)

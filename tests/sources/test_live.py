@@ -77,7 +77,7 @@ def test_the_client_has_no_writing_verb():
     "versions", [("v1",), ("v1beta2", "v1beta1"), ("v1beta1", "v1alpha3"), ("v1", "v1beta2", "v1beta1")]
 )
 def test_every_version_of_the_api_gives_the_same_devices(server, config, versions):
-    """Of the versions that a server has, the newest is read: v1, else v1beta2, else v1beta1."""
+    """The newest version that a server has is read: v1, else v1beta2, else v1beta1."""
     server.versions = versions
     cluster = load_cluster("context:test")
     assert [s.spec for s in cluster.slices] == [s.spec for s in as_files(server).slices]
@@ -126,7 +126,7 @@ def test_a_list_that_is_always_forgotten_is_read_in_one_piece(server, config):
 
 
 def test_pods_without_claims_are_not_kept(server, config):
-    """Of the pods only those that use claims are part of the cluster, without commands and annotations."""
+    """Only pods that use claims are part of the cluster, without commands and annotations."""
     plain = {"containers": [{"name": "c", "command": ["--password=x"]}]}
     for name, spec in (("plain", plain), ("user", {**plain, "resourceClaims": [{"name": "g"}]})):
         meta = {"name": name, "namespace": "a", "annotations": {"secret": "x"}}
@@ -138,7 +138,7 @@ def test_pods_without_claims_are_not_kept(server, config):
 
 
 def test_namespaces_limit_claims_and_pods_and_say_so(server, config):
-    """With namespaces given, claims of the others are not read, which is told as they may hold devices."""
+    """With namespaces given, other namespaces' claims are not read, and a finding says that they may hold devices."""
     server.store.put(claim("b", "gpu-1", namespace="team-b"))
     cluster = load_cluster("context:test", namespaces=["team-b"])
     assert [c.metadata.name for c in cluster.claims] == ["b"]
@@ -199,6 +199,6 @@ def test_contexts_are_listed_without_credentials(server, tmp_path, monkeypatch):
 
 
 def test_an_unknown_context_names_those_that_there_are(server, config):
-    """A wrong name is told with the right ones."""
+    """The error for a wrong name lists the right ones."""
     with pytest.raises(SourceError, match="contexts: test"):
         load_cluster("context:prod")

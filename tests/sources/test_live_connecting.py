@@ -40,7 +40,7 @@ def test_a_client_certificate(server, use, tmp_path):
 
 
 def test_no_credentials_at_all(server, use):
-    """The server knows nobody, and the rights that are missing are named."""
+    """The server accepts no user, and the error names the missing rights."""
     use({})
     with pytest.raises(SourceError, match=r"anonymous|can-i"):
         load_context("test", limits=QUICK)
@@ -80,7 +80,7 @@ def test_a_plugin_that_is_not_installed_is_named(server, use):
 
 
 def test_what_a_kubeconfig_says_about_its_plugin_is_told(server, use):
-    """`installHint`, which clouds write for whoever has not installed it; in one line and cut where it is endless."""
+    """`installHint`, which clouds write for a missing plugin, is shown in one line and cut if it is endless."""
     api = "client.authentication.k8s.io/v1"
     hint = "Install no-such-plugin\n  from https://cloud.example/docs" + " x" * 1000
     use({"exec": {"apiVersion": api, "command": "no-such-plugin", "installHint": hint, "interactiveMode": "Never"}})

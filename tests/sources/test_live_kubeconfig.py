@@ -1,4 +1,4 @@
-"""What kubeconfigs of real people hold: entries in several files, odd tokens, impersonation; no secret is ever told."""
+"""Kubeconfigs of real people: entries in several files, odd tokens, impersonation; no message contains a secret."""
 
 import dataclasses
 import sys
@@ -30,7 +30,7 @@ def served():
 
 @pytest.fixture
 def server(served, monkeypatch):
-    """The same; nobody is denied anything yet, and no way to it is set up."""
+    """The same server; it denies no request yet, and no way to connect is set up."""
     for name in ("KUBERNETES_SERVICE_HOST", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
     served.denied, served.impersonated = set(), []
@@ -86,7 +86,7 @@ def test_what_surrounds_a_token_is_no_part_of_it(use, tmp_path, where):
 
 @pytest.mark.parametrize("end", ["\nx", "\0", "\u00e9", "\x7f"])
 def test_a_token_that_is_none_is_not_shown(use, end):
-    """What cannot stand in a header is refused before it is sent, and not quoted."""
+    """A token that a header cannot contain is refused before it is sent, and not quoted."""
     use({"token": SECRET + end})
     assert "has characters that a token cannot have" in refused()
 
@@ -101,7 +101,7 @@ def test_an_entry_that_lacks_something_is_not_quoted(use):
 
 @pytest.mark.parametrize("name", ["gcp", "azure", "oidc"])
 def test_an_auth_provider_that_gives_nothing_is_named(use, name):
-    """Those of clouds left kubectl with 1.26; without a word the server would only say 403 to nobody."""
+    """Without this error, the server would only return 403: kubectl 1.26 removed the auth-providers of clouds."""
     use({"auth-provider": {"name": name, "config": {"id-token": "no-token"}}})
     assert f"the auth-provider {name!r}" in refused()
 
@@ -114,7 +114,7 @@ def test_a_token_file_counts_more_than_a_token(use, tmp_path):
 
 
 def test_a_user_may_act_as_somebody_else(server, use):
-    """`as` and `as-groups`: the rights of the other count, and it is said whose."""
+    """With `as` and `as-groups`, the rights of that user count, and the origin names the user."""
     use({"token": "good-token", "as": "bob", "as-groups": ["one", "two"]})
     server.denied = {("bob", "list", "pods")}
     cluster = load_context("test", limits=QUICK)
@@ -146,7 +146,7 @@ def test_impersonation_has_the_headers_that_kubectl_sends():
 
 
 def test_a_server_that_is_not_verified_is_a_finding(use):
-    """insecure-skip-tls-verify: it works, nothing is printed, and it is said what it means."""
+    """insecure-skip-tls-verify works without a printed warning, and a finding explains what it means."""
     use(cluster={"insecure-skip-tls-verify": True, "certificate-authority": None})
     with warnings.catch_warnings(record=True) as printed:
         (finding,) = load_context("test", limits=QUICK).findings

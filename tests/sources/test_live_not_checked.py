@@ -1,4 +1,4 @@
-"""What an answer needs and may not be read: every command says that it is not checked, and exits with 2."""
+"""Without the right to read what an answer needs, every command reports "not checked" and exits with 2."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def test_a_right_to_watch_that_comes_back_is_used(server, watched):
 
 
 def test_a_right_to_list_that_is_withdrawn_is_named_so(server, watched):
-    """Where a kind must be listed anew the finding names that right, and what was read stays."""
+    """If a kind must be listed again, the finding names that right, and what was read stays."""
     server.hang_up()
     watched.until_state(FollowState.LOST)
     server.store.put(claim("late"))
@@ -107,7 +107,7 @@ def test_a_kind_that_could_not_be_read_is_read_once_that_is_possible(server, con
 
 
 def test_a_namespace_that_could_not_be_read_is_read_once_that_is_possible(server, config):
-    """Only what was said about this namespace is taken back."""
+    """Only the finding about this namespace is removed."""
     server.store.put(claim("held", "gpu-x", namespace="team-b"))
     server.denied = {("admin", "list", "resourceclaims")}
     spaces = ["team-a", "team-b", "team-c"]
@@ -122,7 +122,7 @@ def test_a_namespace_that_could_not_be_read_is_read_once_that_is_possible(server
 
 
 def test_a_kind_that_may_never_be_read_leaves_the_others_followed(server, config):
-    """The finding of the reading stays, is told once, and the state is live."""
+    """The finding from the first reading stays, appears once, and the state is live."""
     server.denied = {("admin", verb, "pods") for verb in ("list", "watch")}
     followed = Watched(load_context("test", limits=SOON), SOON)
     followed.until_live()
@@ -239,7 +239,7 @@ def test_a_server_that_went_away_after_a_quiet_while_is_lost(server, config):
 
 
 def test_a_silent_list_is_a_loss(server, config):
-    """Silence is in order on an open watch only: a server that says nothing when a kind is listed anew is lost."""
+    """Only an open watch may be silent; a server that does not answer when a kind is listed again is lost."""
     limits = Limits(read=0.1, attempts=2, backoff_first=0.01, backoff_most=0.05)
     followed = Watched(load_context("test", limits=QUICK), limits)
     followed.until_live()
@@ -254,7 +254,7 @@ def test_a_silent_list_is_a_loss(server, config):
 
 
 def test_a_server_with_too_much_to_do_is_not_asked_for_lists(server, watched):
-    """429 and 503 on watches, however often: the watch goes on where it ended, and nothing is listed anew."""
+    """After any number of 429 and 503 on watches, the watch resumes where it ended, and no kind is listed again."""
     server.whole.clear()
     server.faults.add("watch=true", times=40, status=429, reason="TooManyRequests")
     server.drop()

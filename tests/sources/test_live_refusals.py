@@ -79,7 +79,7 @@ def test_credentials_refused_in_the_middle_end_it(server, config):
 
 @pytest.mark.parametrize(("where", "status"), [("/apis/", 401), ("resourceclaims", 401), ("resourceslices", 500)])
 def test_an_error_is_no_cancelling(server, config, where, status):
-    """The event with which a caller cancels is the caller's: whoever looks at it must hear of the error."""
+    """The cancel event belongs to the caller, so an error does not set it and is raised."""
     server.faults.add(where, times=99, status=status, reason="Unauthorized")
     cancel = threading.Event()
     with pytest.raises(SourceError, match=str(status)):
@@ -140,7 +140,7 @@ def test_the_pause_grows_has_jitter_and_an_end():
 
 
 def test_a_server_that_keeps_failing_is_told_with_what_was_read(server, config):
-    """500 for ever on the slices: an error after so many attempts, with what had been read."""
+    """Repeated 500 for the slices ends, after a fixed number of attempts, in an error with what had been read."""
     server.faults.add("resourceslices", times=99, status=500, reason="InternalError")
     words = refused()
     assert "500" in words
@@ -168,7 +168,7 @@ def test_a_cut_or_stalled_answer_is_asked_for_again(server, config, fault):
 
 
 def test_a_server_that_always_stalls_is_told(server, config):
-    """Silence has an end: the read time-out, so many times."""
+    """Silence ends after a fixed number of read time-outs."""
     server.faults.add("resourceslices", times=99, stall=True)
     words = refused(Limits(connect=2, read=0.05, overall=20, attempts=2, backoff_first=0.001))
     assert "stopped in the middle of an answer" in words
@@ -198,7 +198,7 @@ def test_garbage_for_discovery_is_named_as_such(server, config):
 
 
 def test_a_redirect_is_not_followed(server, config):
-    """Credentials do not go where somebody points."""
+    """Credentials are never sent to the target of a redirect."""
     server.faults.add("resourceslices", times=99, status=302, headers={"Location": f"{server.url}/elsewhere"})
     assert "302" in refused()
     assert not server.asked("elsewhere")

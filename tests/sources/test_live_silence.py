@@ -1,4 +1,4 @@
-"""A server that takes requests and says nothing: whoever stops does not wait for it."""
+"""A caller that stops does not wait for a server that takes requests and never answers."""
 
 import os
 import select
@@ -99,7 +99,7 @@ def seconds_to_end(is_waiting: Callable[[], object]) -> float:
 
 
 def test_a_plugin_that_waits_for_a_person_can_be_cancelled(waiting_plugin):
-    """It may have opened a page to log in, which nobody looks at."""
+    """The plugin may have opened a log-in page that no person looks at."""
     assert seconds_to_end(lambda: select.select([waiting_plugin], [], [], 10)[0]) < SOON
 
 

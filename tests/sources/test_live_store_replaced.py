@@ -111,7 +111,7 @@ def whole_lists(server, plural) -> int:
 
 @pytest.fixture(params=[0.0])
 def compared_whole(server, config, request):
-    """The cluster with a claim of its own, of which the objects themselves are compared after so many seconds."""
+    """The cluster with an extra claim, whose objects are compared whole after the given number of seconds."""
     server.store.put(claim("of-the-old-store", "gpu-x"))
     limits = replace(OFTEN, whole=request.param)
     made = Watched(load_context("test", limits=limits), limits)
@@ -127,7 +127,7 @@ def test_the_same_versions_with_another_content_are_listed_anew(server, compared
 
 
 def test_objects_are_compared_whole_after_a_long_outage(server, config):
-    """An etcd is restored while its API server is away, so that nobody waits for the next comparison in turn."""
+    """An etcd is restored while its API server is away, so the comparison does not wait for its next turn."""
     server.store.put(claim("of-the-old-store", "gpu-x"))
     limits = replace(OFTEN, consistency=3600.0, outage=0.0)
     watched = Watched(load_context("test", limits=limits), limits)
@@ -151,7 +151,7 @@ def test_equal_objects_compared_whole_change_nothing(server, compared_whole):
 
 @pytest.mark.parametrize("compared_whole", [1.0], indirect=True)
 def test_an_object_that_cannot_be_read_is_no_difference_when_compared_whole(server, compared_whole):
-    """The names have it, the objects that were read do not; no kind is listed anew for that again and again."""
+    """The list of names contains it and the objects do not; no kind is listed again and again for that."""
     server.requests.clear()
     server.whole.clear()
     spec = {"driver": "d.com", "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1}, "nodeName": "n"}
@@ -209,7 +209,7 @@ def test_an_object_that_cannot_be_read_lists_anew_at_most_once(server, watched):
 
 
 def test_a_server_that_does_not_answer_the_comparison_changes_nothing(server, watched):
-    """What is wrong with the server is said by the watches; a failed comparison is made again later."""
+    """The watches report the failure of the server; a failed comparison is repeated later."""
     server.faults.add("limit=1", times=20, status=503, reason="ServiceUnavailable")
     watched.until_elsewhere(lambda: len(server.asked("limit=1")) > 30)
     assert watched.follower.following.state is FollowState.LIVE

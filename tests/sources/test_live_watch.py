@@ -1,4 +1,4 @@
-"""A running cluster, followed: what changes is seen, cuts are told and healed, nothing is left behind."""
+"""A running cluster, followed: changes arrive, lost connections are reported and resumed, nothing is left behind."""
 
 import gc
 import threading
@@ -49,7 +49,7 @@ def test_a_claim_that_comes_and_goes_is_seen(server, watched):
 
 
 def test_the_followed_cluster_is_the_one_that_a_new_reading_gives(server, watched):
-    """Slices, classes, nodes, claims, taint rules and pods: followed or read anew, they are the same in one order."""
+    """Slices, classes, nodes, claims, taint rules and pods are equal and in one order, followed or read again."""
     first = watched.latest
     spec = {"driver": "d.com", "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1}, "nodeName": "n"}
     taint = {"spec": {"taint": {"key": "a", "effect": "NoSchedule"}}}
@@ -100,7 +100,7 @@ def test_what_does_not_change_is_not_copied(server, watched):
 
 
 def test_a_change_of_nothing_that_is_kept_makes_no_snapshot(server, watched):
-    """A node's heartbeat is an event twenty times a second on a large cluster, and no reason to plan anew."""
+    """A node's heartbeat is an event twenty times a second on a large cluster, and no reason for another plan."""
     for beat in range(5):
         name = watched.latest.nodes[0].name
         labels = watched.latest.nodes[0].metadata.labels
@@ -206,7 +206,7 @@ def test_trouble_while_resuming_is_tried_again(server, watched, fault):
 
 
 def test_watches_are_renewed_when_the_server_ends_them(server, config):
-    """Servers end every watch after a while: it goes on from the last version, and nobody is told."""
+    """Servers end every watch after a while; it resumes from the last version, and no finding appears."""
     followed = Watched(load_context("test", limits=QUICK), Limits(backoff_first=0.01, watch=1, idle=30))
     followed.until_live()
     followed.until_elsewhere(lambda: len(server.asked("resourceclaims?watch")) > 1)
@@ -229,7 +229,7 @@ def test_bookmarks_move_the_version(server, config):
 
 
 def test_a_missing_right_to_watch_is_a_finding(server, config):
-    """List without watch: the kind stays as it was read, which is told with the right."""
+    """With the right to list but not to watch, the kind stays as it was read, and a finding names the right."""
     server.denied = {("admin", "watch", "resourceclaims")}
     followed = Watched(load_context("test", limits=QUICK))
     followed.until(lambda w: w.latest.findings)
@@ -251,7 +251,7 @@ def test_a_broken_object_is_told_until_it_is_mended(server, watched):
 
 
 def test_stopping_leaves_no_thread_and_no_call(server, config):
-    """After `stop` there is no thread of the follower, and nothing is told any more."""
+    """After `stop` there is no thread of the follower, and nothing more is reported."""
     followed = Watched(load_context("test", limits=QUICK))
     followed.until_live()
     assert threads()

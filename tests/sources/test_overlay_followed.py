@@ -34,7 +34,7 @@ def world(shapes: dict[str, int]) -> Cluster:
 
 
 def said(made: Cluster) -> set[tuple[str, str, str]]:
-    """What is told of the file."""
+    """Return the messages about the file."""
     return {(f.rule, f.subject, f.message) for f in made.findings if f.rule.startswith("overlay")}
 
 

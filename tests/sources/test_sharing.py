@@ -1,4 +1,4 @@
-"""What is published anew is kept once: parts that are equal are those of the object before."""
+"""Parts of a republished object that are equal are the ones already kept."""
 
 import random
 
@@ -27,7 +27,7 @@ def published(*devices, generation=1):
 
 
 def test_devices_of_another_generation_are_those_of_before():
-    """A driver that restarts publishes all of its devices anew."""
+    """A driver that restarts publishes all of its devices again."""
     old = published(device(0), device(1))
     new = sharing(published(device(0), device(1), generation=2), old)
     assert (new.spec.pool.generation, new.spec.devices is old.spec.devices) == (2, True)
@@ -52,7 +52,7 @@ def test_one_other_value_costs_itself_alone():
 
 
 def test_labels_of_a_node_are_those_of_before():
-    """Of one with another label too."""
+    """Labels stay the same objects when the node gets another label."""
     old, new = (
         from_json(msgspec.json.encode({"metadata": {"name": "n", "labels": labels}}), Node)
         for labels in ({"zone": "a-long-name-of-a-zone"}, {"zone": "a-long-name-of-a-zone", "checked": "7"})

@@ -39,7 +39,7 @@ def test_what_a_file_said_is_read_back(files, tmp_path, which):
 
 @pytest.mark.parametrize("which", [0, 1])
 def test_under_pseudonyms_the_places_stay_and_the_files_names_go(files, tmp_path, which):
-    """The plan needs the places; the names of a person's files are nobody's business."""
+    """The plan needs the places; a person's file names are private."""
     cluster = load_cluster(_names(files)[which])
     hidden = anonymise(cluster)
     write_snapshot(make_snapshot(hidden.cluster, replaced=hidden.counts), tmp_path / "out")

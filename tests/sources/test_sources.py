@@ -1,4 +1,4 @@
-"""Where clusters come from, and what is said of what is missing."""
+"""Sources of clusters, and the messages about missing ones."""
 
 import json
 import os
@@ -40,7 +40,7 @@ def test_every_sample_says_what_it_teaches():
     ],
 )
 def test_a_misspelt_source_names_what_is_meant(typed, meant):
-    """What cannot be loaded names the sample or the kind of source that is most similar."""
+    """The error for an unknown source names the most similar sample or kind of source."""
     with pytest.raises(SourceError, match=f"did you mean {meant}"):
         load_cluster(typed)
 

@@ -53,7 +53,7 @@ def places(cluster):
     ["kueue.x-k8s.io/v1alpha1", "kueue.x-k8s.io/v1beta1", "kueue.x-k8s.io/v1beta2", "kai.scheduler/v1alpha1"],
 )
 def test_a_file_tells_the_levels(version):
-    """Of both groups, in each version there was."""
+    """The file may be of either API group, in every version."""
     assert places(read(topology(version))) == [2, 4]
 
 
@@ -143,7 +143,7 @@ def test_garbage_in_their_place_is_told_and_the_rest_is_read(server, config):
 
 
 def test_a_server_that_fails_on_them_holds_nobody_up(server, config):
-    """Kueue converts versions in a webhook; where that is away, a few attempts are enough for what nobody needs."""
+    """Kueue converts versions in a webhook; if that is away, a few attempts are enough for optional data."""
     serve(server, "kueue.x-k8s.io/v1beta1", topology())
     server.custom["/apis/kueue.x-k8s.io/v1beta1/topologies"] = Refused(500, "InternalError", "no conversion webhook")
     cluster = load_context("test", limits=Limits(backoff_first=0.01, backoff_most=0.02))
@@ -182,7 +182,7 @@ def test_levels_that_can_be_read_again_take_back_what_was_said(server, config):
 
 
 def test_levels_that_stay_are_no_new_snapshot(server, config):
-    """They are asked for again and again, and nothing is worked out anew."""
+    """They are requested again and again, and nothing is computed again."""
     serve(server, "kueue.x-k8s.io/v1beta2", topology("kueue.x-k8s.io/v1beta2"))
     watched = Watched(load_context("test", limits=QUICK), AGAIN)
     watched.until_elsewhere(lambda: len(server.asked("v1beta2/topologies")) > 4)

@@ -29,12 +29,12 @@ def test_a_range_covers_the_measurements_it_names():
         if cost.kind == "measured":
             assert cost.low <= min(m.low for m in cost.measurements) < cost.low + 0.011
             assert cost.high >= max(m.high for m in cost.measurements) > cost.high - 0.011
-            assert cost.against, "counter-examples are told beside the range"
+            assert cost.against, "counter-examples appear beside the range"
             assert all(m.source for m in (*cost.measurements, *cost.against))
 
 
 def test_what_is_not_measured_says_so():
-    """No figure without a measurement is called measured; what nobody knows has no figure."""
+    """No figure without a measurement is called measured, and an unknown value has no figure."""
     assert (PATHS["root"].kind, PATHS["root"].sources) == ("reference", ())
     assert PATHS["numa"].kind == PATHS["numa-any"].kind == "derived"
     for path in ("unknown", "none", "socket"):
@@ -59,7 +59,7 @@ def test_the_nearest_pairs_are_taken_first():
 
 @pytest.mark.parametrize(("gpu", "nic", "path"), [(("r0", 0), (None, 0), "numa-any"), ((None, 0), (None, 1), "far")])
 def test_that_roots_differ_is_said_only_where_both_are_known(gpu, nic, path):
-    """On one NUMA node they may sit at one root as well, unless both roots are published."""
+    """On one NUMA node they may be on one root as well, unless both roots are published."""
     assert [pair.path for pair in pair_paths([at("gpu", "a", *gpu), at("nic", "x", *nic)])] == [path]
 
 

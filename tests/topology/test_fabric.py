@@ -66,7 +66,7 @@ TIER = "fabric.topograph.run/tier-"
     ],
 )
 def test_levels_stand_from_wide_to_near(names):
-    """Whoever wrote the labels, the wider level comes first, in whatever order they stand on a node."""
+    """The wider level comes first, in whatever order the labels are on a node."""
     rows = []
     for node in range(8):
         pairs = [(name, f"v{node >> (len(names) - depth)}") for depth, name in enumerate(names)]

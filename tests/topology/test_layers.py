@@ -227,7 +227,7 @@ def test_the_words_of_a_layer_name_what_it_changes():
 
 
 def test_the_last_release_counts():
-    """Of two layers with a release, the later one is the target."""
+    """If two layers name a release, the later one is the target."""
     layers = [read_layer("release", "1.35"), read_layer("idle"), read_layer("release", "1.37")]
     assert layered_release(layers) == "1.37"
     assert with_layers(load_cluster("sample:eks-p4d"), layers).default_release == "1.37"

@@ -26,7 +26,7 @@ def test_published_place_wins_over_a_derived_one():
 
 
 def test_numa_node_is_derived_from_the_same_root():
-    """A GPU without a NUMA attribute takes the node of the NICs at its root, marked derived, with the source named."""
+    """A GPU without a NUMA attribute takes the node of the NICs on its root, marked derived, with the source named."""
     world = cluster(a_slice("gpu.nvidia.com", gpu(0, "r0")), a_slice("dra.net", nic("a", "r0", 0)))
     place = places(world)["gpu-0"].numa_node
     assert (place.value, place.derived) == (0, True)
@@ -34,7 +34,7 @@ def test_numa_node_is_derived_from_the_same_root():
 
 
 def test_neighbours_that_disagree_derive_nothing():
-    """Two NICs at one root that name different NUMA nodes leave the GPU's unknown."""
+    """Two NICs on one root that name different NUMA nodes leave the GPU's unknown."""
     nics = a_slice("dra.net", nic("a", "r0", 0), nic("b", "r0", 1))
     assert places(cluster(a_slice("gpu.nvidia.com", gpu(0, "r0")), nics))["gpu-0"].numa_node is None
 
@@ -65,7 +65,7 @@ def test_socket_comes_from_the_cpus_of_the_same_numa_node():
 
 
 def test_a_derived_place_derives_no_further_place_of_its_level():
-    """A NUMA node that was derived is no witness for others at the same root."""
+    """A NUMA node that was derived is no evidence for others on the same root."""
     world = cluster(a_slice("gpu.nvidia.com", gpu(0, "r0"), gpu(1, "r0")))
     assert all(found.numa_node is None for found in places(world).values())
 
@@ -96,7 +96,7 @@ def test_level_value_reads_levels_and_full_attribute_names():
 
 
 def test_unknown_driver_is_there_with_what_the_standard_says():
-    """A device of a driver nobody knows has kind other, and the places that the standard attributes give."""
+    """A device of an unknown driver has kind other, and the places that the standard attributes give."""
     found = places(cluster(a_slice("new.example.org", device("x", {NUMA: 1}))))["x"]
     assert (found.kind, found.label, found.numa_node.value) == ("other", "new.example.org", 1)
 

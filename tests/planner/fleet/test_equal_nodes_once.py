@@ -1,4 +1,4 @@
-"""What equal nodes have in common is found out once, and nodes that time did not reach are left alone."""
+"""The planner looks at identical nodes once, and does not look at nodes that it had no time for."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_equal_nodes_are_made_into_a_problem_once(monkeypatch):
 
 
 def test_nodes_that_time_did_not_reach_are_not_looked_at_later(monkeypatch):
-    """What nodes have in common is asked of those that were looked at: a limit would be passed by all the others."""
+    """Only nodes that were looked at are compared, because comparing all the others would exceed the time limit."""
     cluster, workloads = a_fabric()
     told, first = set(), NodeIndex.view
     monkeypatch.setattr(NodeIndex, "view", lambda views, name: told.add(name) or first(views, name))
@@ -68,7 +68,7 @@ def test_nodes_that_time_did_not_reach_are_not_looked_at_later(monkeypatch):
 
 
 def test_equal_gpus_are_looked_at_once(monkeypatch):
-    """Of nodes that differ in which partitions are in use, each GPU is one of few: each of these is looked at once."""
+    """On nodes that differ only in their used partitions, GPUs have few distinct states, and each is examined once."""
     use_sizes(monkeypatch, replicas=-1)
     told, first = [], islands.canonical
     monkeypatch.setattr(islands, "canonical", lambda *given: told.append(given) or first(*given))

@@ -70,7 +70,7 @@ def test_every_moment(seed):
 
 
 def test_nodes_that_nobody_looked_at_bound_nothing(monkeypatch):
-    """Of islands as of whole nodes: where the time ended before the node that holds all pods, one node is enough."""
+    """If time ended before the node that holds all pods, the bound is one node, for islands as for whole nodes."""
     monkeypatch.setattr(islands, "most_vectors", lambda *_: -1)
     use_sizes(monkeypatch, replicas=-1)
     sizes = {f"n{number:02}": 2 for number in range(50)} | {"z": 6}
@@ -120,7 +120,7 @@ def test_examined_nodes_give_a_plan(must):
 
 
 class CancelledAfter(threading.Event):
-    """A cancel that is seen at the look after so many others."""
+    """A cancel event that is set from the given number of looks on."""
 
     def __init__(self, looks: int) -> None:
         super().__init__()

@@ -82,7 +82,7 @@ def test_no_solution_on_islands_is_below_a_bound(seed: int) -> None:
 
 
 def test_no_node_is_used_for_nothing() -> None:
-    """Of nodes of different kinds only those are used without which members would be missing."""
+    """Among nodes of different kinds, the plan uses only those that its members need."""
     racks = [Rack(6, {(1,): ()}, 0), Rack(2, {(1,): ()}, 0)]
     homes = [Homes(("a", "b"), {0: 2, 1: 1}), Homes(("c", "d"), {0: 1})]
     assert few_homes(racks, homes, [{(1,): 5}, {}]) == [2, 1]

@@ -18,7 +18,7 @@ from dra_lab.planner.fleet import islands, plan_fleet
 from dra_lab.planner.fleet.plan_fleet import fleet_order
 
 FLEETS = int(os.environ.get("DRA_LAB_RANDOM_FLEETS", "520"))
-"""Random fleets, as in `test_fleet_brute_force.py`; a fifth of so many is looked at here."""
+"""Random fleets, as in `test_fleet_brute_force.py`, with a fifth of its number of cases."""
 
 STEP = 26
 ORDERS = ((), ("roots", "numa"), ("nodes", "numa"), ("nodes",), ("preferences", "nodes"))

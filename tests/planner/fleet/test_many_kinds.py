@@ -14,7 +14,7 @@ KINDS = ((1, 1, 4), (1, 1, 8), (2, 1, 8), (1, 2, 8), (2, 2, 12))
 
 
 def test_five_kinds_of_pods_are_planned_to_the_proof():
-    """Of small pods a node of eight GPUs and ten NICs holds 425 different numbers: no goal is left open."""
+    """A node of eight GPUs and ten NICs holds 425 combinations of small pods, and every goal is still proven."""
     cluster = mixed_cluster(3, types=(2,))
     plan = plan_fleet(
         cluster, workloads((6, 6, 3, 3, 3), must=False, kinds=KINDS), release=RELEASE, time_limit=60, first_fit=False

@@ -73,7 +73,7 @@ def test_a_template_has_the_goals_of_its_drawing(seed, must):
 
 
 def test_each_numbered_request_gets_its_own_device():
-    """Answers are told for the requests as they are written, each with a partner at its PCIe root."""
+    """Answers name the requests as they are written, each with a partner on its PCIe root."""
     nodes = irregular(random.Random("numbered devices"), 3, 16)
     plan = make_plan(nodes, numbered(4, must=True))
     assert [placement.request for placement in plan.placements] == [

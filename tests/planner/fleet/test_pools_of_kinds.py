@@ -147,7 +147,7 @@ def is_brute_force(seed: str, number: int) -> bool:
 
 
 def test_racks_within_a_zone_are_planned_to_the_proof(capped):
-    """Of 60 nodes in six zones, who may take any device leaves those of a kind to who takes no other."""
+    """On 60 nodes in six zones, pods that accept any device leave those of one kind to pods that need that kind."""
     names = [f"n{number:02}" for number in range(60)]
     nodes = tuple(Node(metadata=ObjectMeta(name=n, labels={"zone": f"z{int(n[1:]) % 6}"})) for n in names)
     own = [a_slice(GPU, device("gpu-0", {"type": "gpu"}), node=name) for name in names]
@@ -182,7 +182,7 @@ def ten_racks() -> tuple[Cluster, list[Workload]]:
 
 
 def test_more_overlapping_racks_than_can_be_listed_are_planned_to_the_proof(capped, counted):
-    """Of the 1,023 unions of what ten racks see few are ever counted, and that no more pods fit is proven."""
+    """Few of the 1,023 unions of ten racks' devices are counted, and the number of pods is still proven optimal."""
     cluster, workloads = ten_racks()
     plan = plan_fleet(cluster, workloads, release=RELEASE, first_fit=False)
     # as many as there are devices: 27 others take all that are not RDMA, and 8 of 20 the 8 that are

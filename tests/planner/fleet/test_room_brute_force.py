@@ -130,7 +130,7 @@ def _stranded(seed, cluster, draw, release, *, sharing, coupled):
 
 
 def test_cpus_are_counted_by_one_capacity_for_all_claims():
-    """What CPUs are counted by does not depend on which of the claims stand on a node."""
+    """The capacity that counts CPUs does not depend on which claims are on a node."""
     assert asked(_stranded, "room 188 True False", sharing=True, coupled=False)
 
 

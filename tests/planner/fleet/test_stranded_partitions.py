@@ -64,7 +64,7 @@ def test_partitions_that_counters_cannot_feed_are_not_stranded():
 
 
 def test_equal_partitions_are_stranded_as_far_as_counters_feed_them():
-    """Of seven partitions of two slices three can be held at once; of these pods of two use two, and one is left."""
+    """Counters feed three of seven partitions of two slices: a pod uses two of them, and one is stranded."""
     slices = counted(*(part(f"slice-{n}", slices=2) for n in range(7)), slices=7)
     (kind,) = stranded(node(*slices), [ClaimSketch("c", (ask("g", count=2),))], release=RELEASE).kinds
     assert (kind.free, kind.usable, kind.stranded, kind.least, kind.proven) == (3, 2, 1, 1, True)

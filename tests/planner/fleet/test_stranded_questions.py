@@ -32,7 +32,7 @@ def test_only_requested_kinds_of_devices_are_stranded():
 
 
 def test_pairs_on_a_node_of_32_gpus_are_counted_by_the_scarcer_end():
-    """Of two GPUs and one NIC on each of 16 roots, pods of four pairs use 16 GPUs, proven."""
+    """With two GPUs and one NIC on each of 16 roots, pods of four pairs use 16 GPUs, proven."""
     roots = [f"pci0000:{at:02x}" for at in range(16)]
     gpus = [gpu(at, roots[at // 2], **{"resource.kubernetes.io/numaNode": at // 16}) for at in range(32)]
     nics = [nic(f"nic-{at}", root, at // 8) for at, root in enumerate(roots)]

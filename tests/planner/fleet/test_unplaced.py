@@ -52,7 +52,7 @@ def eight_gpus(*, sick: int = 0):
 
 
 def test_what_fits_nowhere_has_reasons_too():
-    """Also where not one replica is placed it is said how many devices are free and how many one replica takes."""
+    """If no replica is placed, the reasons still name the free devices and the devices that one replica needs."""
     plan = plan_fleet(eight_gpus(sick=6), [Workload("w", (gpus(4),), 2)], release=RELEASE, first_fit=False)
     assert plan.status is PlanStatus.INFEASIBLE
     assert "2 devices for request gpu are left free, one replica takes 4" in plan.shortfalls[0].message
