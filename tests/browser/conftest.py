@@ -58,7 +58,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabServer]:
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
-    """One Chromium for the session. There is no skip: a machine without one is told what to do."""
+    """One Chromium for the session. There is no skip: on a machine without one, the message says how to get it."""
     found = os.environ.get("DRA_LAB_CHROMIUM") or provide_chromium.find()
     if not found:
         pytest.fail(provide_chromium.ADVICE)

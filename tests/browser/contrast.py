@@ -1,8 +1,8 @@
 """Contrast of text with what lies behind it, in HTML and in SVG (axe does not judge SVG text).
 
-The formula is WCAG 2.2's relative luminance and contrast ratio. What lies behind is found by painting order: the
-backgrounds of the HTML ancestors, and for SVG text the filled shapes of the same drawing under the middle of the text.
-Patterns and gradients have no one colour: each of their opaque colours is held against the text, and the worst counts.
+The formula is WCAG 2.2's relative luminance and contrast ratio. The painting order gives the background: the HTML
+ancestors' backgrounds, and for SVG text the filled shapes under the middle of the text. Patterns and gradients have no
+one colour: each of their opaque colours is held against the text, and the worst counts.
 """
 
 from __future__ import annotations

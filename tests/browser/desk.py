@@ -1,7 +1,7 @@
 """One page with one kernel for all tests that show cells: loading JupyterLab and starting a kernel is most of a test.
 
-Each test gets cells and widgets of its own on it. What a test leaves behind is put back before the next one: other
-tabs, theme, size, names and environment of the kernel, its widgets. A page whose kernel was killed is given up.
+Each test gets cells and widgets of its own on it. Each test starts from the same state: other tabs, theme, size, names
+and environment of the kernel, its widgets. A page whose kernel was killed is given up.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from lab_page import LabPage, cells_of, write_notebook
 from lab_server import LabServer
 from playwright.sync_api import Browser
 
-# A page that showed so many notebooks is given up, so that what they left in the browser does not pile up.
+# A page is replaced after this many notebooks, so that what they leave in the browser does not pile up.
 SHOWN_AT_MOST = 50
 
 _PUT_BACK = """import gc as _gc, os as _os

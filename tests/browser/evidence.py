@@ -22,7 +22,7 @@ _ERRORS = """() => [...document.querySelectorAll('.jp-Notebook [data-mime-type^=
 def of_failure(test: str) -> str:
     """Return what there is to see of the pages and servers that are open, and save the pictures.
 
-    Where the kernels' threads stand is told if a kernel owes an answer.
+    The text contains the stacks of the kernels' threads if a kernel owes an answer.
     """
     owed = any(True for lab in LabPage.all_open for _ in lab.traffic.unanswered())
     return "\n".join([*_pages(re.sub(r"[^\w.-]+", "-", test)), *_servers(stacks=owed)])

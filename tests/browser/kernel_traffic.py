@@ -1,4 +1,4 @@
-"""What a page asks kernels over their websockets, and what of it was never answered."""
+"""Requests of a page to kernels over their websockets, and those that were never answered."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Texts that cannot be read for their place or size: cut by a box, over another text, or too small.
 
-What lies beyond the edge of a box that scrolls is not cut. Texts for screen readers alone are left out.
+Text beyond the edge of a box that scrolls is not cut. Texts for screen readers alone are left out.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ The browser tests need a Chromium and none could be found or installed. Do one o
 def find() -> str | None:
     """Return the path of a Chromium that is already here, or None.
 
-    Raises SystemExit when DRA_LAB_CHROMIUM names something that is not there: whoever sets it means it.
+    Raises SystemExit when DRA_LAB_CHROMIUM names a file that does not exist, because it was set on purpose.
     """
     chosen = os.environ.get("DRA_LAB_CHROMIUM")
     if chosen:

@@ -1,4 +1,4 @@
-"""What a browser has to do before a widget of ours counts as loaded."""
+"""Steps of a browser before a widget of ours counts as loaded."""
 
 from __future__ import annotations
 

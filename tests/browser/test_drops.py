@@ -36,7 +36,7 @@ def drop(planner, name: str, data: bytes) -> None:
 
 
 def test_a_dropped_claim_opens_on_the_canvas_and_is_spoken(planner):
-    """The cluster stays, the drawing is the claim's, one step takes it back, and the change is told in words."""
+    """The cluster stays, the drawing is the claim's, one undo reverts it, and a live region announces the change."""
     drop(planner, "claim.yaml", CLAIM.encode())
     until(lambda: planner.lab.eval("lab.sketch.name") == "dropped", "the drawing of the claim")
     assert planner.lab.eval("lab.cluster.name") == "sample:eks-p4d"

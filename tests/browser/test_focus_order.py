@@ -57,7 +57,7 @@ def test_the_focus_goes_to_the_canvas_after_a_change_that_helps(shown):
 
 
 def test_the_focus_stays_on_the_canvas_after_clear_and_delete(shown):
-    """What had the focus is gone; the keys still draw."""
+    """The focused element is gone, and the keys still draw."""
     shown.root.locator('.react-flow__node[data-id="r:gpu"]').focus()
     shown.page.keyboard.press("Delete")
     until(lambda: shown.lab.eval("len(lab.sketch.requests)") == 1, "the box is deleted")

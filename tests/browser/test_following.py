@@ -1,4 +1,4 @@
-"""A running cluster that is followed, on the screen: a change reaches picture and answer, a loss is told and healed."""
+"""A followed cluster on the screen: a change reaches picture and answer, a lost connection is shown and restored."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def test_the_picture_shows_what_is_chosen_and_what_kube_scheduler_takes(planner)
 
 @pytest.mark.parametrize("width", [1280, 1440])
 def test_the_name_of_a_node_is_shown_beside_how_many_are_like_it(open_notebook, width):
-    """Of two nodes that are identical when idle the picture says whose it is, at usual widths."""
+    """If two nodes are identical when idle, the picture names the node that it shows, at usual widths."""
     cluster = "when_idle(load_cluster('sample:two-sockets'))"
     sketch = "sketch=read_sketch('sample:two-sockets/lesson')"
     imports = "from dra_lab import Lab, load_cluster, read_sketch\nfrom dra_lab.model.what_if import when_idle"

@@ -69,7 +69,7 @@ def test_keys_work_all_over_the_planner_and_not_while_typing(in_tab):
 
 
 def test_the_height_of_the_dock_is_kept(in_tab):
-    """What a person drags is there again after the dock was closed."""
+    """The height that a person dragged returns after the dock was closed."""
     planner = in_tab(1440, 900)
     dock, handle = planner.root.locator(".dra-dock"), planner.root.locator(".dra-dock-handle")
     box = handle.bounding_box()

@@ -71,7 +71,7 @@ def test_tabs_by_keyboard_show_goals_and_devices(planner):
 
 
 def test_goals_are_put_in_another_order_by_keyboard(planner):
-    """An arrow on a goal's button moves it, the plan is made anew, the order is kept and can be taken back."""
+    """An arrow key on a goal's button moves it, the plan is computed again, the order is kept and can be undone."""
     planner.tab("Goals").click()
     rows = planner.tabs.locator(".dra-goals > li")
     planner.tabs.locator('[data-key="up-roots"]').focus()

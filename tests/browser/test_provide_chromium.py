@@ -1,4 +1,4 @@
-"""Which Chromium the browser tests get, and that a machine without one is told what to do."""
+"""Which Chromium the browser tests get, and what the message says on a machine without one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a notebook stores of a planner, and what is shown of it where its kernel is gone."""
+"""What a notebook stores for a planner, and what the page shows in its place without a kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A followed cluster whose slices, labels or nodes change is the cluster that is read anew, whatever is known on.
+"""A followed cluster whose slices, labels or nodes change equals the cluster that is read again, whatever is cached.
 
 `DRA_LAB_RANDOM_CHANGES` is the number of clusters that go through random changes, 12 by itself.
 """

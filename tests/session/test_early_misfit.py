@@ -33,7 +33,7 @@ def test_a_misfit_is_told_before_its_reasons():
 
 
 def test_a_fit_is_told_once():
-    """A claim that fits has nothing to be told early."""
+    """A claim that fits has no early report."""
     told = []
     assert make_plan(load_cluster(CLUSTER), SKETCH, release=KubernetesRelease("1.36"), early=told.append).fits
     assert not told

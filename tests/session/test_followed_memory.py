@@ -30,7 +30,7 @@ pytestmark = pytest.mark.plans_held_at_once
 
 @pytest.fixture(autouse=True, scope="module")
 def _nothing_set_aside(_set_aside):
-    """Take back what the tests set aside: here it is seen what a session does so."""
+    """Unfreeze what the tests set aside, because this module checks what a session sets aside."""
     gc.unfreeze()
 
 
@@ -101,7 +101,7 @@ def read_anew(item, **changes):
 
 
 def test_slices_published_anew_and_labels_add_nothing_up():
-    """A session keeps of each device, node and value one, as often as it comes anew; everything comes in turn."""
+    """A session keeps one object per device, node and value, however often it is published; kinds take turns."""
     read = load_cluster("sample:two-sockets")
     session, objects, counted = Session(read, sketch=example("two-sockets")), LiveObjects(read), []
     session.wait()
@@ -159,7 +159,7 @@ def test_loading_the_planner_keeps_nothing_of_who_loads_it():
 
 @pytest.mark.parametrize("seed", range(8))
 def test_what_is_in_use_is_told_from_what_changed(seed):
-    """Devices in use and the audit of a followed cluster are those of the same claims read anew; shared ones too."""
+    """Devices in use and the audit of a followed cluster are those of the same claims read again; shared ones too."""
     chance, cluster = random.Random(seed), load_cluster("sample:two-sockets")
     devices, held = gpus(cluster), {}
     for _ in range(12):
@@ -194,7 +194,7 @@ def test_a_large_cluster_is_set_aside_from_collections_until_the_following_ends(
 
 
 def test_a_large_cluster_that_is_set_aside_is_not_kept():
-    """Of its slices alone is remembered for which that was done; what was worked out of them goes with the snapshot."""
+    """Only its slices are remembered as set aside; values computed from them go with the snapshot."""
     collector, cluster = Collector(), large()
     gone = weakref.ref(cluster.memo.devices)
     try:
@@ -221,7 +221,7 @@ def test_what_became_garbage_in_a_cycle_is_freed_when_slices_change(monkeypatch)
 
 
 def test_what_was_worked_out_from_slices_goes_when_they_change_without_a_collection_of_garbage():
-    """Of a large cluster that is some hundred megabytes, and drivers publish anew now and then."""
+    """That is some hundred megabytes for a large cluster, and drivers publish again now and then."""
     read = load_cluster("sample:two-sockets")
     session, objects = Session(read, sketch=example("two-sockets")), LiveObjects(read)
     session.wait()

@@ -37,7 +37,7 @@ def claims(objects, number, read):
 
 
 def slices(objects, number, read):
-    """A slice is published anew under a new name, with a new generation."""
+    """A slice is published again under a new name, with a new generation."""
     first = read.slices[0]
     pool = replace(first.spec.pool, generation=number + 10)
     meta = replace(first.metadata, name=f"slice-{number}")

@@ -53,7 +53,7 @@ def test_an_edit_is_answered_and_ends_the_example(session):
 
 
 def test_an_answer_is_there_before_it_counts_as_answered():
-    """Whoever waits in another thread never finds a question answered whose answer is not there yet."""
+    """A thread that waits never finds a question marked as answered before its answer is there."""
     seen = []
 
     class Looked(Session):

@@ -43,7 +43,7 @@ def refused(**_):
 
 
 def test_a_search_tells_how_far_it_is_and_then_its_end(searched, changes, monkeypatch):
-    """The number of candidates is told while it runs, and the trace when it has ended."""
+    """The number of candidates is reported while it runs, and the trace when it has ended."""
     monkeypatch.setattr(tracing, "TOLD_EVERY", -1.0)
     searched.search(plan(lambda *, tell, **_: tell(7) or "found"), "n1", links=True)
     searched.wait(20)
@@ -61,7 +61,7 @@ def test_a_search_that_is_stopped_says_so(searched):
 
 
 def test_a_refused_search_has_its_reason(searched):
-    """What `plan.trace` refuses is the error."""
+    """The error is the one that `plan.trace` raises."""
     searched.search(plan(refused), "n1", links=True)
     searched.wait(20)
     assert searched.error == "no request"

@@ -1,4 +1,4 @@
-"""One undo step takes back what one act did: a load, an opened drawing, or an edit."""
+"""One undo step reverts one act: a load, an opened drawing, or an edit."""
 
 from __future__ import annotations
 

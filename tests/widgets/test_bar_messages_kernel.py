@@ -77,7 +77,7 @@ def test_hiding_the_example_line_keeps_the_example(session):
 
 
 def test_the_release_is_chosen_by_message_and_a_wrong_one_is_refused(session):
-    """A known release is planned for; an unknown one is told as a problem."""
+    """A known release is planned for; an unknown one is reported as a problem."""
     bar = ClusterBar(session)
     say(bar, type="release", value="1.37")
     assert bar.release == "1.37"
@@ -106,7 +106,7 @@ def test_a_message_that_the_bar_does_not_take_is_refused_in_words(session, messa
 
 
 def test_a_question_about_the_file_is_shown_and_answered(tmp_path):
-    """A drawing's file that somebody else changed asks; the answer goes to the session."""
+    """A question appears if another program changed the drawing's file; the answer goes to the session."""
     session = Session("sample:two-sockets", file=tmp_path / "plan.dralab.yaml", sketch=ClaimSketch(name="one"))
     bar = ClusterBar(session)
     session.edit(ClaimSketch(name="two"))

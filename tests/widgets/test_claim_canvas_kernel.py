@@ -167,7 +167,7 @@ def session():
 
 
 def test_a_canvas_of_a_session_draws_into_it_and_follows_it(session):
-    """One drawing, one history, whoever changes it."""
+    """There is one drawing and one history, from wherever it is changed."""
     canvas = ClaimCanvas(session)
     canvas.comm = RecordingComm()
     assert [row["kind"] for row in canvas.palette] == ["gpu", "nic", "nic"]

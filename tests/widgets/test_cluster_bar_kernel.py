@@ -169,7 +169,7 @@ def test_the_latest_reading_wins(session):
 
 
 def test_a_defect_in_a_reading_is_told():
-    """Nobody waits for ever for a thread that has ended."""
+    """A wait for a thread that has ended ends too."""
     told = Told()
     told.loading.begin("Reading ...", lambda _stop, _progress: 1 / 0)
     assert told.loading.wait()

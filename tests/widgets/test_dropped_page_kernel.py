@@ -48,7 +48,7 @@ def test_a_cluster_that_is_not_shipped_is_named_and_not_read(session):
 
 
 def test_a_page_whose_drawing_is_broken_changes_nothing(session, page):
-    """What is wrong is told with the name of the file."""
+    """The problem names the file."""
     bar = ClusterBar(session)
     before = session.sketch
     drop(bar, page.replace("kind: Drawing", "kind: Nothing"))

@@ -174,7 +174,7 @@ def test_layers_are_chips_and_the_answer_before_stays(fleet):
 
 
 def test_an_unknown_node_is_refused_with_the_nearest_name(fleet):
-    """The message is told in the pane, and nothing changed."""
+    """The pane shows the message, and nothing changed."""
     session, view = fleet
     send(view, type="add-layer", change="drain", subject=session.cluster.node_names[0] + "x")
     assert "did you mean" in view.problem

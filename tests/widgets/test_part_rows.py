@@ -1,4 +1,4 @@
-"""What the inspector of a request is told: counts of each selector, amounts with their rounding, configuration."""
+"""What the inspector of a request shows: counts of each selector, amounts with their rounding, configuration."""
 
 from __future__ import annotations
 

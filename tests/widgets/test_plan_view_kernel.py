@@ -31,7 +31,7 @@ def test_a_half_written_selector_keeps_the_last_answer(session):
 
 
 def test_goals_are_put_in_another_order_and_back(session):
-    """What the browser asks for is the drawing's order, the plan follows, and an unknown goal is refused."""
+    """The drawing takes the order from the browser, the plan follows, and an unknown goal is refused."""
     view = PlanView(session)
     say(view, type="order-goals", goals=["roots", "damage"])
     answered(session)

@@ -46,7 +46,7 @@ def test_a_click_looks_at_a_node_until_the_next_answer(session):
 
 
 def test_a_look_at_a_node_outlasts_the_answers_of_a_cluster_that_is_followed(session):
-    """They come every second; nobody could look at another node than the plan's."""
+    """They arrive every second, and without this rule only the plan's node could be viewed."""
     view = HardwareView(session)
     other = session.cluster.node_names[-1]
     say(view, type="node", name=other)
@@ -175,7 +175,7 @@ def test_views_share_one_highlight(session):
 
 
 def test_a_defect_of_one_pane_leaves_the_others_alone(session, monkeypatch):
-    """A picture that cannot be drawn is told in its own pane; the fleet beside it is there."""
+    """A picture that cannot be drawn is reported in its own pane; the fleet beside it is there."""
 
     def broken(*_arguments, **_options):
         raise ValueError("no paint")

@@ -77,7 +77,7 @@ def test_what_is_stored_is_of_the_present_drawing(session):
 
 
 def test_a_misfit_is_stored_with_its_reason(session):
-    """What does not fit is an answer too."""
+    """A misfit is an answer too."""
     session.edit(read_sketch("sample:eks-p4d/five-pairs"))
     assert "Does not fit" in bundle_of(Lab(session=session))["text/html"]
 

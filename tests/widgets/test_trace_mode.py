@@ -126,7 +126,7 @@ def test_a_prediction_is_compared_and_counted(view, picked, score, words):
 
 
 def test_a_step_of_a_long_search_is_a_small_message():
-    """Of a search of 55,696 steps the browser gets less than 100 kB for a step."""
+    """The browser gets less than 100 kB for a step of a search of 55,696 steps."""
     from dra_lab import read_sketch
 
     session = Session(EKS, sketch=read_sketch(f"{EKS}/five-pairs"))
