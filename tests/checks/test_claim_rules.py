@@ -124,7 +124,7 @@ RULES = [
     ("made claims get labels and annotations", changed(TEMPLATE, ("spec.metadata", {"labels": {"a": "b"}})), ()),
     ("made claims get nothing else", changed(TEMPLATE, ("spec.metadata", {"name": "c", "uid": "u"})),
      ("spec.metadata.name", "spec.metadata.uID")),
-    ("a template's claim is told below spec.spec", changed(TEMPLATE, ("spec.spec.devices.requests.0.name", "A")),
+    ("an error in a template's claim is below spec.spec", changed(TEMPLATE, ("spec.spec.devices.requests.0.name", "A")),
      ("spec.spec.devices.requests[0].name",)),
     ("admin access in a template has the path of a claim",
      changed(TEMPLATE, ("spec.spec.devices.requests.0.exactly.adminAccess", True)), (f"{REQUEST}.adminAccess",)),

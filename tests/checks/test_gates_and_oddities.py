@@ -107,7 +107,7 @@ def test_accepted_is_not_yet_sensible(rule, document):
 
 @pytest.mark.parametrize("document", [CLAIM, TEMPLATE, CLASS, SLICE, TAINT_RULE], ids=lambda d: d["kind"])
 def test_a_sensible_object_has_no_findings(document):
-    """Nothing is said where nothing is wrong, in any version."""
+    """A correct object has no findings, in any version."""
     assert check_object(document) == ()
 
 

@@ -67,7 +67,7 @@ def test_an_old_generation_does_not_count_as_published():
 
 
 def test_a_pool_that_kube_scheduler_skips_is_told():
-    """Its devices are there, and are given to nobody."""
+    """Its devices are published, and kube-scheduler allocates none of them."""
     assert reasons(cluster(a_slice(GPU, device("gpu-0"), count=2), claims=(a_claim(result()),))) == ["pool-unusable"]
 
 
@@ -128,7 +128,7 @@ def test_taints_count_as_in_the_clusters_release(release, taints, rules, expecte
 
 
 def test_a_cluster_that_was_upgraded_is_audited_anew():
-    """What was found of its claims before is not taken over."""
+    """Earlier findings about its claims are not kept."""
     before = held_by(a_claim(result()), taint_rules=(RULE,), nodes=nodes_of("1.36"))
     assert reasons(before) == []
     assert reasons(before.with_objects(nodes=nodes_of("1.37"))) == ["taint-not-tolerated"]
@@ -146,7 +146,7 @@ def test_a_cluster_that_was_upgraded_is_audited_anew():
     ],
 )
 def test_classes_and_selectors_are_asked_again(device_class, own, expected):
-    """What they no longer select is told apart: class gone, class changed, device changed, failing."""
+    """The finding names why a device is no longer selected: class gone, class changed, device changed, failing."""
     claim = a_claim(result(), selectors=selectors(*own))
     assert reasons(held_by(claim, classes=(device_class,))) == expected
 

@@ -23,7 +23,7 @@ EACH, SEEDS = 50, 400
 
 
 def asking(gpus: int, nics: int) -> ClaimSketch:
-    """Return a claim of so many GPUs and NICs, without links."""
+    """Return a claim with these counts of GPUs and NICs, without links."""
     return ClaimSketch(
         requests=tuple(
             DeviceRequest(name=name, exactly=ExactDeviceRequest(device_class_name=driver, count=count))
@@ -83,7 +83,7 @@ def test_an_allocation_that_is_not_proven_may_be_worse():
     ],
 )
 def test_a_large_node_is_searched_one_numa_node_after_another(devices, found):
-    """Of 16 roots on two NUMA nodes, four pairs fit on one NUMA node, so that two are not "proven"."""
+    """With 16 roots on two NUMA nodes, four pairs fit on one NUMA node, so a plan on two is not proven."""
     where = nodes({"n1": " ".join(["gn"] * 16)})
     assert rules(where, planned(where, asking(4, 4), devices)) == found
 
@@ -99,7 +99,7 @@ def test_a_node_that_is_called_worse_has_no_better_allocation(roots, found):
 
 @pytest.mark.parametrize(("told", "found"), [(2, {"plan-goal"}), (3, set())])
 def test_goals_of_another_node_are_not_below_what_counting_shows(told, found):
-    """Three GPUs on three roots cannot be on two of them, whatever is said of a node without naming its devices."""
+    """Three GPUs on three roots cannot be on two of them, whatever a plan claims without naming the devices of a node."""
     where = nodes({"n1": "gggn", "n2": "g g gn"})
     plan = planned(where, asking(3, 1), "gpu-0 gpu-1 gpu-2 nic-3")
     other = (GoalValue("numa", 2), GoalValue("unpaired", 2), GoalValue("roots", told))

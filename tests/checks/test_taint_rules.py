@@ -28,7 +28,7 @@ def rules(plan):
     ],
 )
 def test_rules_that_are_left_out_are_told(release, told):
-    """Of one claim and of a fleet; where the gate is on they count, and nothing is said."""
+    """The plan of a claim and of a fleet has the finding; with the gate on, the rules count and it has none."""
     taint = DeviceTaint(key="broken", effect="NoSchedule")
     spec = DeviceTaintRuleSpec(taint=taint, device_selector=DeviceTaintSelector(driver="gpu.nvidia.com"))
     rule = DeviceTaintRule(metadata=ObjectMeta(name="r"), spec=spec)

@@ -100,7 +100,7 @@ def test_a_plan_without_one_of_its_replicas_is_never_called_full(sharing):
 
 
 def test_hardly_a_worse_plan_is_called_best():
-    """Of ten worse plans nine are refused; the others are better only if several pods move at once."""
+    """The check refuses nine of ten worse plans; the others are better only if several pods move at once."""
     ways = (a_replica_less, kube_schedulers, without_a_node, for_fewest_nodes)
     every = [accepted(way, sharing=sharing) for way in ways for sharing in (False, True)]
     worse, fine = (sum(len(seeds) for seeds in part) for part in zip(*every, strict=True))

@@ -81,7 +81,7 @@ def test_a_workload_is_planned_with_its_own_replicas(tmp_path, capsys):
 
 
 def test_an_example_beside_a_workload_is_refused(tmp_path):
-    """The patched copy takes its place, and nobody should look for the other one."""
+    """The patched copy takes its place, so an example beside it would only confuse."""
     (tmp_path / "work.yaml").write_text(DEPLOYMENT)
     options = ["--workload", str(tmp_path / "work.yaml"), "--example", "job"]
     assert main(["export", *CLAIM, "--dir", str(tmp_path / "new"), *options]) == 2

@@ -1,4 +1,4 @@
-"""What first fit takes on exported manifests, held against the plan, and pins that make it take what is planned."""
+"""First fit on exported manifests, compared with the plan, and pins that make it take the planned devices."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def test_every_planned_replica_of_the_samples_is_served_as_planned(example):
 
 
 def test_tightened_manifests_serve_nearly_every_random_plan():
-    """Of single claims on random nodes; the benchmark counts more of them, and fleets."""
+    """Pins serve most random plans of single claims; the benchmark counts more of them, and fleets."""
     before = after = wanted = 0
     for seed in range(60):
         rng = random.Random(seed)

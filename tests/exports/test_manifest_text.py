@@ -80,7 +80,7 @@ def test_another_process_writes_the_same_bytes():
 
 
 def test_the_state_of_the_cluster_is_not_in_the_text():
-    """A manifest in Git must not change because somebody else's pod took a device."""
+    """A manifest in Git must not change because another pod took a device."""
     text = manifest_yaml(PAIRS, ON, R136).text
     assert manifest_yaml(PAIRS, cluster(*reversed(ON.slices)), R136).text == text
 
@@ -94,7 +94,7 @@ def test_documents_and_fields_stand_in_the_order_of_the_api():
 
 
 def test_missing_classes_are_exported_without_an_extended_resource_name():
-    """The name would send pods that ask for nvidia.com/gpu to DRA, which nobody asked for."""
+    """The name would send pods that ask for nvidia.com/gpu to DRA, without a request for that."""
     classes = [d for d in documents(manifest_yaml(PAIRS, ON, R136).text) if d["kind"] == "DeviceClass"]
     assert [c["metadata"]["name"] for c in classes] == ["dranet", "gpu.nvidia.com"]
     assert all(set(c["spec"]) == {"selectors"} for c in classes)

@@ -22,7 +22,7 @@ R136 = KubernetesRelease("1.36")
 
 @pytest.mark.parametrize("worst", [True, False])
 def test_each_pod_goes_where_it_is_served_worst_or_has_the_best_score(worst):
-    """Of two workloads on random fleets, one of them kept off some nodes; a search that fails ends an attempt."""
+    """Two workloads run on random fleets, one of them kept off some nodes; a failing search ends an attempt."""
     placed = 0
     for seed in range(60):
         rng = random.Random(seed)

@@ -1,4 +1,4 @@
-"""What an export says of kube-scheduler before it is written: one sentence, with and without pins."""
+"""An export's sentence about kube-scheduler before it is written, with and without pins."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def small_limit(monkeypatch):
 
 
 def test_pods_are_kept_off_nodes_on_which_the_search_is_too_long(small_limit):
-    """Of preferred pairs on a node that is one NIC short; no admitted node is left on which it does not end."""
+    """For preferred pairs on a node that is one NIC short, no node stays admitted on which the search does not end."""
     on = cluster(*a_node("full", range(8), range(8)), *a_node("short", range(8), range(3)))
     found = guard_steps([pairs(4)], on, R136)
     assert found.changed
@@ -138,7 +138,7 @@ def test_a_node_is_looked_at_as_it_fills_up_with_pods_of_its_own():
 
 @pytest.mark.parametrize("few", range(0, 60, 20))
 def test_no_admitted_node_is_searched_for_longer_than_the_limit(monkeypatch, few):
-    """Of any random claim on any random fleet, as it fills up; counted by a search that remembers nothing."""
+    """A search that remembers nothing counts the steps of random claims on random fleets, as they fill up."""
     monkeypatch.setattr(scheduled, "SELECTOR", 0)
     monkeypatch.setattr(step_bound, "SELECTOR", 0)
     monkeypatch.setattr(replay, "LONGEST", LIMIT)
@@ -192,7 +192,7 @@ def test_the_bound_holds_whatever_is_in_use():
 
 
 def test_devices_that_serve_several_requests_have_a_bound_of_their_own():
-    """Of two nodes that publish the same the second shares its GPU: the second request of it has a candidate there."""
+    """Two nodes publish the same GPU, shared on the second: there the second request of it has a candidate."""
     own = device("gpu-0", {"type": "gpu"})
     shared = replace(own, allow_multiple_allocations=True)
     on = cluster(a_slice(GPU, own, node="own"), a_slice(GPU, shared, node="shared"))

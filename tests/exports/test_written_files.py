@@ -57,7 +57,7 @@ def test_a_new_drawing_replaces_files_that_nobody_touched(tmp_path):
 
 
 def test_git_may_change_line_ends(tmp_path):
-    """With core.autocrlf a checkout has other bytes, and nobody changed anything."""
+    """With core.autocrlf a checkout has other bytes, although no person changed the file."""
     write_manifests(tmp_path, PAIRS, ON, R136)
     pod = tmp_path / "pod.yaml"
     pod.write_bytes(pod.read_bytes().replace(b"\n", b"\r\n"))

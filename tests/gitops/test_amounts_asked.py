@@ -1,4 +1,4 @@
-"""What a pod asks of device plugins in amounts that are variables or no whole numbers, and what asks for nothing."""
+"""Requests to device plugins with amounts that are variables or not whole numbers, and pods that request nothing."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def test_what_the_api_refuses_is_refused_with_its_line(read):
 
 
 def test_changes_to_one_of_several_claims_are_tried(read):
-    """What would help is told of a pod with several claims too, with the number of nodes that it brings."""
+    """Corrections are reported for a pod with several claims too, with the number of nodes that each makes fit."""
     asked = read(gpus("a", 6), gpus("b", 6), train("a", "b"))
     plan = make_plan(asked.cluster, asked.planned, release=RELEASE)
     assert plan.status is PlanStatus.INFEASIBLE

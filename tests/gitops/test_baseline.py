@@ -37,7 +37,7 @@ spec:
 
 
 def manifest(name: str, count: int) -> str:
-    """Return a Deployment with a template of so many GPUs and NICs."""
+    """Return a Deployment with a template of this many GPUs and NICs."""
     return TEMPLATE.replace("NAME", name).replace("COUNT", str(count))
 
 

@@ -90,7 +90,7 @@ def test_what_was_not_read_of_claims_is_said_where_devices_in_use_count(tmp_path
 
 
 def test_too_many_replicas_are_an_error_at_the_workload(tmp_path):
-    """What is wanted beyond what fits is told with both numbers, at the workload's line."""
+    """Replicas beyond those that fit are reported with both numbers, at the workload's line."""
     review = check(tmp_path, claim=TEMPLATE, work=DEPLOYMENT.replace("replicas: 3", "replicas: 17"))
     (finding,) = review.errors
     assert (finding.rule, review.reviewed[0].fit) == ("replicas-do-not-fit", Fit.DOES_NOT_FIT)
@@ -192,7 +192,7 @@ def test_a_class_among_the_manifests_counts(tmp_path):
 
 
 def test_an_old_snapshot_is_told(tmp_path):
-    """What was noticed when the cluster was read, such as its age, is part of the review; it makes nothing invalid."""
+    """Findings about the cluster itself, such as its age, are part of the review; they make nothing invalid."""
     old = Finding("snapshot-old", Severity.WARNING, "cluster/", "the snapshot is 40 days old")
     review = check(tmp_path, cluster=replace(CLUSTER, findings=(old,)), claim=TEMPLATE, work=DEPLOYMENT)
     assert "snapshot-old" in rules(review, Severity.WARNING)

@@ -49,6 +49,6 @@ def test_export_patches_the_workload_after_them(tmp_path):
 
 
 def test_a_refused_document_counts():
-    """What stands after a document that is nested too deeply has its own number."""
+    """The document after one that is nested too deeply has its own number."""
     found = load_yaml(f"x: 1\n---\n{DEEP}---\ny: 2\n", broken=lambda _: None)
     assert [(document.number, document.value) for document in found] == [(1, {"x": 1}), (3, {"y": 2})]

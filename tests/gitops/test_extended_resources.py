@@ -69,7 +69,7 @@ def test_init_containers_use_what_comes_later():
 
 
 def test_the_newest_class_serves_a_name():
-    """Of two classes with one name the newest counts, of equally old ones the first by name."""
+    """If two classes have one name, the newest counts; among classes of the same age, the first by name."""
     old, new = a_class("b", NAME, "2026-01-01T00:00:00Z"), a_class("c", NAME, "2026-02-01T00:00:00Z")
     assert class_of_resource(two_nodes(old, new), NAME) is new
     assert class_of_resource(two_nodes(a_class("z", NAME), a_class("a", NAME)), NAME).name == "a"

@@ -29,7 +29,7 @@ def test_an_object_knows_the_line_of_a_path(tmp_path):
 
 
 def test_the_items_of_a_list_are_objects(tmp_path):
-    """What `kubectl get -o yaml` and kustomize print as a List is taken apart, with lines."""
+    """A List, as `kubectl get -o yaml` and kustomize print it, is split into objects with their lines."""
     body = "".join(f"  {line}\n" for line in TEMPLATE.splitlines())
     (tmp_path / "list.yaml").write_text("apiVersion: v1\nkind: List\nitems:\n-" + body[1:])
     (document,) = read_manifests([tmp_path]).documents
@@ -44,7 +44,7 @@ def test_json_has_lines_too(tmp_path):
 
 
 def test_a_broken_file_does_not_hide_the_others(tmp_path):
-    """What cannot be read is told with its line, the rest is there."""
+    """An unreadable document is reported with its line, and the others are read."""
     write(tmp_path, bad="a: [1\nb: 2\n", good=TEMPLATE)
     found = read_manifests([tmp_path])
     assert [document.name for document in found.documents] == ["pair"]
@@ -74,7 +74,7 @@ def test_a_broken_document_hides_none_of_the_others(tmp_path):
 
 
 def test_a_helm_template_is_told_as_one(tmp_path):
-    """Nobody can plan on a template that is not rendered; the advice names the command."""
+    """A template that is not rendered cannot be planned; the advice names the command."""
     (tmp_path / "a.yaml").write_text("kind: Pod\nmetadata: {name: {{ .Values.name }}}\n")
     (finding,) = read_manifests([tmp_path]).findings
     assert "helm template" in finding.advice

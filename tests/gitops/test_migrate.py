@@ -82,7 +82,7 @@ def test_nothing_else_of_the_file_changes(tmp_path):
 
 
 def test_an_init_container_uses_the_devices_of_the_containers_after_it(tmp_path):
-    """It needs no request of its own, and it is told that it sees more than it asked for."""
+    """It needs no request of its own, and a finding says that it sees more than it requested."""
     found = _job(tmp_path)
     (prep,) = next(yaml.safe_load_all(found.texts["job.yaml"]))["spec"]["template"]["spec"]["initContainers"]
     assert prep["resources"] == {"claims": [{"name": "devices", "request": "gpu"}]}
@@ -90,7 +90,7 @@ def test_an_init_container_uses_the_devices_of_the_containers_after_it(tmp_path)
 
 
 def test_an_unknown_resource_stays_and_is_told(tmp_path):
-    """Nobody guesses: the line is left, and the message says how to name a class for it."""
+    """The line stays as it is, and the message says how to name a class for it."""
     text = JOB.replace("nvidia.com/gpu", "example.com/thing")
     found = _job(tmp_path, text)
     assert not found.texts
@@ -138,7 +138,7 @@ def _random_pod(draw):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_every_container_keeps_at_least_what_it_asked_for(tmp_path, seed):
-    """Containers and sidecars get exactly their count and share with nobody; init containers at least theirs."""
+    """Containers and sidecars get exactly their count and do not share it; init containers get at least theirs."""
     pod = _random_pod(random.Random(seed))
     manifests = read_manifests([write(tmp_path, pod=yaml.safe_dump(pod))])
     (before,) = pod_templates(manifests.documents[0])

@@ -66,7 +66,7 @@ def test_a_daemonset_runs_on_every_node():
 
 @pytest.mark.parametrize("entry", [None, "text", 5, {"name": 3}, []])
 def test_entries_of_a_wrong_type_do_no_harm(entry):
-    """What the API server would refuse is left to its validation."""
+    """An entry that the API server would refuse is left to its validation."""
     assert len(_templates({"kind": "Pod", "spec": {**SPEC, "resourceClaims": [entry]}})) == 1
 
 

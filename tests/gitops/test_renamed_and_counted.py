@@ -1,4 +1,4 @@
-"""What `check` says of names that kustomize changes and of counts that are none; `migrate` says a thing once."""
+"""Findings of `check` on names that kustomize changes and on counts that are none; `migrate` reports a finding once."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from dra_lab.gitops.review import Fit
 from dra_lab.sources import load_cluster
 
 CLUSTER = load_cluster("sample:eks-p4d")
-"""Four nodes, each with eight GPUs and four NICs: four pairs at the PCIe root, or eight GPUs."""
+"""Four nodes, each with eight GPUs and four NICs: four pairs on a PCIe root, or eight GPUs."""
 
 SHARED = claim("pool", request("gpu", "gpu.nvidia.com", "count: 5"))
 """Five of the eight GPUs of a node."""
@@ -111,7 +111,7 @@ def test_where_several_nodes_see_a_device_it_is_not_decided(tmp_path):
 
 
 def test_more_pods_than_are_planned_on_one_node_are_not_decided(tmp_path):
-    """It is said that it was not tried, not that it does not fit."""
+    """The answer says that it was not tried, not that it does not fit."""
     review = check(tmp_path, a=workload("a", 70))
     assert fits(review) == [Fit.NOT_DECIDED]
     assert "dra-lab tries at most 64" in review.reviewed[0].sentence

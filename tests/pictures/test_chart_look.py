@@ -1,4 +1,4 @@
-"""How charts are handed to JupyterLab: in its theme unless somebody gave them colours; Altair comes quickly."""
+"""How charts are passed to JupyterLab: in its theme unless they have colours of their own; Altair loads quickly."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def test_a_background_that_was_set_is_kept(chart):
 
 
 def test_a_theme_of_altair_is_kept(chart):
-    """Whoever enables one of Altair's themes gets its colours."""
+    """A chart keeps the colours of an enabled Altair theme."""
     with alt.theme.enable("dark"):
         assert chart._repr_mimebundle_()[VEGALITE]["config"].keys() <= {"view"}
 
 
 def test_a_chart_that_is_saved_is_as_altair_makes_it(chart):
-    """What is saved as a page or a picture stands on white, not on a ground that nobody knows."""
+    """A saved page or picture has a white background, because its surroundings are unknown."""
     assert "background" not in chart.to_dict()["config"]
 
 

@@ -130,7 +130,7 @@ def test_cpus_of_one_device_are_counted_in_cpus():
 
 
 def test_stranded_is_a_part_of_what_is_free(cluster):
-    """What no claim can use is taken from the free amount, and never more than that."""
+    """Stranded devices are a part of the free amount, and never more than that."""
     node = cluster.node_names[1]
     kinds = (StrandedKind("gpu", 8, 6, 6), StrandedKind("nic", 99, 0, 0))
     lost = Stranded(("w",), kinds, (StrandedNodes((node,), kinds),))
@@ -170,7 +170,7 @@ def test_every_row_of_many_names_nodes():
 
 
 def test_hovering_over_a_row_tells_its_nodes():
-    """What the tooltip of both charts over nodes reads is the names of the nodes, as they are in the cluster."""
+    """The tooltip of both charts over nodes contains the names of the nodes, as they are in the cluster."""
     room = Room("w", 2, 2, (RoomOnNodes(tuple(f"n{at}" for at in range(50)), 1, 1),))
     assert [row["which"] for row in rows_of(fits_chart([room]))] == ["n0, n1, n10, n11, n12, n13, n14, n15 and 42 more"]
     rows = rows_of(utilisation_chart(load_cluster("sample:dgx-h100")))
@@ -221,7 +221,7 @@ def test_regret_tells_best_first_fit_and_difference(plan):
 
 
 def test_bandwidth_is_a_range_with_its_sources_and_what_speaks_against_it(plan):
-    """The path to another NUMA node is told with its published range, its sources and the counter-examples."""
+    """The path to another NUMA node has its published range, its sources and the counter-examples."""
     text = str(regret_chart(plan))
     assert "0.45 to 0.64 (measured)" in text
     assert "Outside that range" in text

@@ -66,7 +66,7 @@ def test_a_device_that_its_driver_reports_as_unhealthy_says_so():
 
 
 def test_without_claims_the_use_of_a_device_is_unknown():
-    """Nobody can say that it is free."""
+    """It is not known whether it is free."""
     world = cluster(a_slice("gpu.nvidia.com", gpu(0)), claims_known=False)
     svg = hardware_svg(world, "n1")
     assert words_on(svg, "gpu-0") == ["gpu-0", "unknown"]

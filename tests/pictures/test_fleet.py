@@ -42,7 +42,7 @@ def test_a_large_cluster_has_a_tile_a_class_most_nodes_first():
 
 
 def test_a_misfit_tells_whether_it_would_fit_when_idle():
-    """What stops it is in use, or never was there."""
+    """The missing devices are in use, or never existed."""
     assert fleet_tiles(a_plan())[2]["title"] == "n3: does not fit, even if idle"
 
 

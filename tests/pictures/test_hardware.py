@@ -125,7 +125,7 @@ def test_the_label_of_a_device_tells_everything(world):
     ],
 )
 def test_the_label_says_why(world, name: str, words: str):
-    """Who holds a device, which taint it has, why it is not eligible."""
+    """The label contains the claim that holds a device, its taint, and why it is not eligible."""
     assert words in devices(hardware_svg(world, "n1", plan=a_plan()))[name].get("aria-label")
 
 

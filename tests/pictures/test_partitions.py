@@ -61,7 +61,7 @@ def test_the_rows_of_a_slice_map_are_profiles_large_ones_first(world):
 
 
 def test_all_partitions_that_lack_counters_name_what_blocks_them(world):
-    """What the index finds and what the picture says are the same partitions."""
+    """The index and the picture have the same partitions."""
     devices = {found.id: found.device for found in devices_on(gather_pools(world, NODE))}
     found = blockers(world, devices)
     assert found.keys() == without_counters(world).keys()
@@ -87,7 +87,7 @@ def test_a_chosen_partition_blocks_those_beside_it(world):
 
 
 def test_partitions_without_numbered_slices_are_devices_in_a_box():
-    """What draws on counters by amount has no slice map: a box with what is left."""
+    """A device that uses counters by amount has no slice map, only a box with the rest."""
     world = node(*counted(part("a", memory="40Gi"), part("b", memory="80Gi"), memory="80Gi"))
     boxes = list(cards(node_scene(world, world.node_names[0])))
     assert [(box.branch.level, len(box.marks)) for box in boxes] == [(COUNTERS, 2)]
@@ -108,7 +108,7 @@ def test_a_slice_map_is_a_box_of_its_own(world):
     ],
 )
 def test_amounts_have_one_unit(total: str, used: str, words: str):
-    """What is left is told in the unit of the whole."""
+    """The rest has the unit of the whole."""
     assert amount_words(Amount(parse_quantity(total), parse_quantity(used))) == words
 
 

@@ -162,7 +162,7 @@ def test_a_first_fit_that_is_not_recorded_says_so():
 
 
 def test_the_drawing_is_in_the_page_as_a_plan_file(page: str, hostile: str):
-    """Whoever gets the page can open it; hostile texts cannot end the element that carries them."""
+    """The plan file in the page can be opened; hostile texts cannot end the element that contains them."""
     assert decode_drawing(plan_in(page).drawing).sketch == a_plan().sketch
     assert decode_drawing(plan_in(hostile).drawing).sketch == hostile_plan().sketch
 
