@@ -42,7 +42,7 @@ class Waits:
         self.computed: list[float] = []
 
     async def until(self, ended: threading.Event, least: float = 0.0) -> None:
-        """Measure until something has ended, and for so many seconds at least."""
+        """Measure until something has ended, and for at least this many seconds."""
         begin = time.monotonic()
         while not ended.is_set() or time.monotonic() - begin < least:
             now, computed = time.monotonic(), time.process_time()

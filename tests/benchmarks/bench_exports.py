@@ -5,10 +5,10 @@ seed, 20,000 unless told: the search was looked at on seeds below 1,000 and from
 Replicas on several kinds of nodes are
 exported as one template, and in groups as `--split` does it (a template for each kind of node that the plan uses).
 
-Not every plan can be had. A selector and a constraint see what a device publishes, and first fit takes the first of
-what they admit, so between devices that publish the same, kube-scheduler takes the one listed first, whatever is
-planned; where only the other of them leaves room for a second replica, no manifest brings both. Such replicas count
-against the share here: nothing is taken out of it, so the share is a lower bound of what is asked for.
+Not every plan can be had. A selector and a constraint see what a device publishes, and first fit takes the first device
+that they admit. Between devices that publish the same, kube-scheduler takes the one listed first, whatever is planned.
+If only the other one leaves space for a second replica, no manifest places both. Such replicas count against the share
+here: nothing is taken out of it, so the share is a lower bound of what is asked for.
 """
 
 from __future__ import annotations

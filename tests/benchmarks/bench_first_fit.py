@@ -83,7 +83,7 @@ def _holding(driver: str, pool: str, device: str) -> ResourceClaim:
 
 
 def aligned_claim() -> ResourceClaim:
-    """Make a claim for two GPUs, each with an RDMA NIC at its PCIe root."""
+    """Make a claim for two GPUs, each with an RDMA NIC on its PCIe root."""
     rdma = (_selector('device.attributes["dra.net"].rdma == true'),)
     requests, constraints = [], []
     for number in range(2):

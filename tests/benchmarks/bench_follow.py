@@ -1,8 +1,8 @@
 """Following a running cluster of 5,000 nodes as a planner does; targets: nothing stands still, memory is flat.
 
-DRA_LAB_FOLLOW_SECONDS (60) and DRA_LAB_FOLLOW_EVENTS (20, changes a second) set the length and the rate; of
-DRA_LAB_FOLLOW_HARDWARE changes (10) one is a slice that is published anew and one a node's label, the rest are claims.
-"""
+DRA_LAB_FOLLOW_SECONDS (60) and DRA_LAB_FOLLOW_EVENTS (20, changes a second) set the length and the rate. Among
+DRA_LAB_FOLLOW_HARDWARE changes (10), one is a slice that is published again and one a node's label; the rest are
+claims."""
 
 from __future__ import annotations
 

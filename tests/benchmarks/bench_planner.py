@@ -38,7 +38,7 @@ def _request(name: str, driver: str, count: int, cpus: int = 0) -> DeviceRequest
 
 
 def sketch(pairs: int) -> ClaimSketch:
-    """Return GPU-NIC pairs at the PCIe root, preferably on one NUMA node with their CPUs."""
+    """Return GPU-NIC pairs on the PCIe root, preferably on one NUMA node with their CPUs."""
     requests = (
         _request("gpu", "gpu.nvidia.com", pairs),
         _request("nic", "dranet", pairs),

@@ -82,7 +82,7 @@ def before_chassis(nodes: int, chassis: int) -> Cluster:
 
 
 def sharing_nics(nodes: int, nics: int, rack: int) -> Cluster:
-    """Return busy nodes with eight GPUs in racks of so many; the nodes of a rack share so many NICs."""
+    """Return busy nodes with eight GPUs in racks of this size; the nodes of a rack share this number of NICs."""
     base = mixed_cluster(nodes, types=(1,))
     names = base.node_names
     pools = []

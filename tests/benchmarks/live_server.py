@@ -1,8 +1,8 @@
 """A large cluster, served in a process: `python -m tests.benchmarks.live_server FOLDER NODES EVENTS HARDWARE`.
 
-Prints a line when FOLDER holds `test.kubeconfig`; then makes so many changes a second until its input ends, each noted
-in FOLDER/changes: resource version, time (seconds since the epoch), kind. They are of claims; with HARDWARE, of so many
-one is a slice that a driver publishes anew, and one a node with another label.
+Prints a line when FOLDER holds `test.kubeconfig`. Then makes EVENTS changes a second until its input ends. Each is
+noted in FOLDER/changes: resource version, time (seconds since the epoch), kind. The changes are of claims. With
+HARDWARE, one of this many is a slice that a driver publishes again, and one a node with another label.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def pod(number: int) -> dict[str, Any]:
 class Churn:
     """Claims that come to hold a free GPU and let it go again; about half of the pending ones hold one all the time.
 
-    Beside them slices that are published anew with another generation and attribute, and nodes that get another label.
+    It also publishes slices again with another generation and attribute, and gives nodes another label.
     """
 
     def __init__(self, store: Store, nodes: int) -> None:
@@ -109,7 +109,7 @@ class Churn:
             self.step()
 
     def publish(self) -> None:
-        """Publish a slice anew, with a value of the driver's in it that was not there before."""
+        """Publish a slice again, with a value of the driver's that it did not contain before."""
         key = self._chance.choice(tuple(self._store.objects["resourceslices"]))
         item = {"kind": "ResourceSlice", **json.loads(self._store.objects["resourceslices"][key])}
         item["spec"]["pool"]["generation"] += 1

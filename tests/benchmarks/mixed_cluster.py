@@ -130,7 +130,7 @@ def mixed_cluster(nodes: int, busy: float = 0.2, types: tuple[int, ...] = (0, 1,
 def workloads(
     replicas: tuple[int, ...], *, must: bool, kinds: tuple[tuple[int, int, int], ...] = KINDS
 ) -> tuple[Workload, ...]:
-    """Return a workload of each kind; with `must`, each GPU has a NIC at its root and all stands on one NUMA node."""
+    """Return a workload of each kind; with `must`, each GPU has a NIC on its root and all are on one NUMA node."""
     found = []
     for (gpus, nics, cpus), count in zip(kinds, replicas, strict=True):
         requests = (
@@ -145,7 +145,7 @@ def workloads(
 
 
 def cpu_request(cpus: int) -> DeviceRequest:
-    """Return a request for so many CPUs of one NUMA node."""
+    """Return a request for this many CPUs of one NUMA node."""
     return request_of("cpu", "dra.cpu", 1, cpus)
 
 
