@@ -93,7 +93,7 @@ def test_the_smallest_plan_imports_only_what_it_needs():
 def test_the_smallest_plan_makes_few_dataclasses():
     """Each dataclass costs a third of a millisecond at every start, so what a plan needs is made of Structs.
 
-    What stays is public, or belongs to the checks.
+    The remaining ones are public, or belong to the checks.
     """
     code = (
         "found = {one for name, module in list(sys.modules.items()) if name.startswith('dra_lab.') for one in"

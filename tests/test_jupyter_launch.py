@@ -1,4 +1,4 @@
-"""Opening JupyterLab: which notebook, and what is told when something is missing."""
+"""Opening JupyterLab: the notebook, and the message when something is missing."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def test_every_public_name_opens():
 
 
 def test_an_unknown_name_is_an_attribute_error():
-    """A typing mistake is told as Python tells it."""
+    """A misspelt name raises the error that Python raises."""
     assert not hasattr(dra_lab, "load_clutser")
 
 

@@ -1,4 +1,4 @@
-"""Recorded cases are answered line by line; a line that is none is told with its place."""
+"""Recorded cases are answered line by line; a line that is not a case is reported with its place."""
 
 from __future__ import annotations
 

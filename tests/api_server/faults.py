@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 class Fault:
     """Goes wrong for the next `times` requests whose path and query hold `match`.
 
-    `status` answers so (with `headers`; the Status object says `reason`), `garbage` answers 200 with this body, `cut`
-    sends only so many bytes of the answer and closes, `stall` sends half of it and waits until the server closes,
-    `silent` sends nothing, not even headers, until the server closes or `go_on` of Faults is set,
-    `ends` begins a watch and ends it in order, without an event.
+    `status` answers with that code, `headers` and `reason` in the Status object. `garbage` answers 200 with this body.
+    `cut` sends this many bytes of the answer and closes. `stall` sends half of it and waits until the server closes.
+    `silent` sends nothing, not even headers, until the server closes or `go_on` of Faults is set. `ends` begins a watch
+    and ends it in order, without an event.
     """
 
     match: str

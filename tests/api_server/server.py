@@ -335,4 +335,4 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class _NoSuchPath(Exception):
-    """A path of a group that nobody serves: plain text, no Status."""
+    """A path of a group that the server does not have: plain text, no Status."""

@@ -1,4 +1,4 @@
-"""The test server answers as Kubernetes 1.36.2 did, byte for byte where no key was made anew."""
+"""The test server answers as Kubernetes 1.36.2 did, byte for byte except for generated keys."""
 
 import json
 import ssl

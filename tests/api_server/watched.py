@@ -35,7 +35,7 @@ class Watched:
             self.told.notify_all()
 
     def until(self, true: Callable[[Self], object], seconds: float = 60) -> None:
-        """Wait until `true(self)`; fails after so many seconds."""
+        """Wait until `true(self)`; fails after this many seconds."""
         with self.told:
             assert self.told.wait_for(lambda: true(self), seconds), (self.states, self.count)
 

@@ -35,7 +35,7 @@ def _chosen(name, seed):
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_every_claim_takes_the_chosen_devices(name):
-    """Each chosen device matches a request of each claim, as often as it was chosen, and the drawing is sound."""
+    """Each chosen device matches one request of each claim per time that it was chosen, and the drawing is sound."""
     for seed in range(3):
         cluster, node, devices = _chosen(name, seed)
         for example in by_example(cluster, node, devices, RELEASE):

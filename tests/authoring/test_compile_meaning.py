@@ -1,4 +1,4 @@
-"""What a drawing is compiled to means the same to kube-scheduler's search as the drawing means to a person."""
+"""A compiled claim means the same to kube-scheduler's search as the drawing means to a person."""
 
 from __future__ import annotations
 

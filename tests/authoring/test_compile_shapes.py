@@ -148,7 +148,7 @@ def test_a_preference_to_be_apart_is_a_chain_in_which_each_differs_from_every_la
 
 
 def test_three_links_on_one_request_compose():
-    """GPU pairwise NIC at the root, NIC together CPU at the NUMA node, GPUs together."""
+    """GPU pairwise NIC on the root, NIC together CPU on the NUMA node, GPUs together."""
     links = [
         link("gpu", "nic", how=How.PAIRWISE, name="pairs"),
         link("nic", "cpu", where="numaNode", name="near"),

@@ -45,7 +45,7 @@ def test_a_device_of_which_shares_leave_nothing_is_in_use_on_every_screen(
 
 
 def test_a_partition_without_counters_is_blocked_on_every_screen():
-    """Nobody holds it, so it is not in use: what holds its counters is another partition."""
+    """No claim holds it, so it is not in use; another partition uses its counters."""
     world = load_cluster("sample:mig")
     name = "gpu-0-mig-7g40gb-0-0"
     frame = devices_frame(world)

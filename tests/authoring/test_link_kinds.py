@@ -1,4 +1,4 @@
-"""What is said once of a kind of link holds wherever links are read."""
+"""Every reader of links uses the properties of a kind of link, which are stated once."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from dra_lab.model.sketch import LINK_KINDS, ClaimSketch, How, Link, LinkKind, c
 
 
 def tied(how: How, count: int = 2) -> ClaimSketch:
-    """Draw some requests for a GPU with one link at the PCIe root."""
+    """Draw some requests for a GPU with one link on the PCIe root."""
     exactly = ExactDeviceRequest(device_class_name=GPU, count=1)
     requests = tuple(DeviceRequest(name=f"gpu-{n}", exactly=exactly) for n in range(count))
     return ClaimSketch(requests=requests, links=(Link(name="tie", requests=tuple(r.name for r in requests), how=how),))
 
 
 def test_a_kind_that_no_constraint_says_is_not_written(monkeypatch):
-    """kube-scheduler cannot be told such a link, and a finding says so."""
+    """Kubernetes cannot express such a link, and a finding says so."""
     monkeypatch.setitem(LINK_KINDS, How.APART, LinkKind("Nobody says it.", constraint=""))
     node = cluster(a_slice(GPU, gpu(0, "pci0"), gpu(1, "pci1")), classes=(device_class(GPU),))
     compiled = compile_claim(tied(How.APART), node, KubernetesRelease("1.36"))

@@ -1,4 +1,4 @@
-"""What several requests mean alike is kept once: of 40,000 devices the names alone take two megabytes."""
+"""Candidates that several requests share are kept once, because the names of 40,000 devices take two megabytes."""
 
 from dra_lab.authoring.candidates import candidates
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest

@@ -1,4 +1,4 @@
-"""What requests and links show while they are being drawn."""
+"""Figures of requests and links while they are being drawn."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def test_counts_that_do_not_divide_get_counts_that_do():
     ],
 )
 def test_suggested_selectors_call_no_more_nodes_free_than_claims_tell(read, told):
-    """All claims were read, those of some namespaces, or none: then nothing is said of free devices."""
+    """The claims read are all, those of some namespaces, or none; with none, there is no number of free devices."""
     on = cluster(a_slice(GPU, gpu(0, **{NUMA: 0})), a_slice("dra.net", nic("a", "r0", 0)), **read)
     found = f"kube-scheduler always follows selectors, and {told}"
     assert [s.detail for s in suggest(on, pairs(), R136) if found in s.detail]

@@ -1,4 +1,4 @@
-"""What the engine lacks and Kubernetes has: each expression is true in Kubernetes 1.36 by the rules of its library."""
+"""Functions of Kubernetes that the engine lacks: each expression is true in Kubernetes 1.36 by its library's rules."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def matching(selector: str) -> Matching:
 @pytest.mark.parametrize("rest", REST)
 @pytest.mark.parametrize("own", [(), ("device.driver == 'b'",), ("1 / 0 == 1",)])
 def test_the_driver_decides_as_each_device_does(first: str, rest: str, own: tuple[str, ...]) -> None:
-    """What is said of a driver as a whole is said of each of its devices."""
+    """A decision for a driver as a whole is the decision for each of its devices."""
     found = matching(first + rest)
     ask = ask_with(*own)
     for driver in ("a", "b"):

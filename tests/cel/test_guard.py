@@ -63,7 +63,7 @@ def test_guard_selects_the_same(expression):
 
 
 def test_an_alternative_stays():
-    """What the driver alone selects is not asked for an attribute."""
+    """A selector that the driver alone decides needs no attribute."""
     expression = f'device.driver == "y.example" || {TAG} == "a"'
     nothing = ("x.example", device("nothing"))
     guard = guarded(expression, [nothing], [("y.example", device("by driver")), DEVICES[1]])

@@ -155,7 +155,7 @@ def test_a_bool_and_an_int_of_equal_value_are_not_confused_by_the_memo():
 
 
 def test_one_list_fails_every_selector_without_the_gate():
-    """Kubernetes 1.36 converts all attributes first, so a list that nobody named fails the selector.
+    """Kubernetes 1.36 converts all attributes first, so a list fails the selector even if it does not name it.
 
     Rule: docs/semantics.md 4.1.6.
     """

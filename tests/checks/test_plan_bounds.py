@@ -99,7 +99,7 @@ def test_a_node_that_is_called_worse_has_no_better_allocation(roots, found):
 
 @pytest.mark.parametrize(("told", "found"), [(2, {"plan-goal"}), (3, set())])
 def test_goals_of_another_node_are_not_below_what_counting_shows(told, found):
-    """Three GPUs on three roots cannot be on two of them, whatever a plan claims without naming the devices of a node."""
+    """Three GPUs on three roots cannot be on two of them, whatever a plan without named devices claims."""
     where = nodes({"n1": "gggn", "n2": "g g gn"})
     plan = planned(where, asking(3, 1), "gpu-0 gpu-1 gpu-2 nic-3")
     other = (GoalValue("numa", 2), GoalValue("unpaired", 2), GoalValue("roots", told))

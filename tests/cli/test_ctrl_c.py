@@ -26,7 +26,7 @@ def test_the_first_is_an_event_and_the_second_an_interrupt(capsys):
 
 
 def test_another_thread_is_let_alone():
-    """Signals belong to the main thread: elsewhere there is an event that nobody sets."""
+    """Signals belong to the main thread; in another thread, the event is never set."""
     given = []
 
     def run():

@@ -1,4 +1,4 @@
-"""What `-o json` of every command has: `kind`, `outcome`, `goals`, `findings`, and the fields of its kind."""
+"""The JSON of every command with `-o json`: `kind`, `outcome`, `goals`, `findings`, and the fields of its kind."""
 
 from __future__ import annotations
 

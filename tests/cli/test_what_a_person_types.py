@@ -135,7 +135,7 @@ def test_nothing_is_captured_when_who_is_who_cannot_be_written(tmp_path, capsys)
 
 @pytest.mark.parametrize("name", ["cluster.zip", "cluster.tar", "cluster.json"])
 def test_a_snapshot_is_no_folder_of_an_archives_name(tmp_path, name):
-    """Who writes cluster.zip means a file."""
+    """The name cluster.zip means a file."""
     assert main(["capture", EKS, str(tmp_path / name)]) == 2
     assert not (tmp_path / name).exists()
 
@@ -168,7 +168,7 @@ def test_namespaces_are_for_running_clusters(command, capsys):
 
 
 def test_the_version_is_told(capsys):
-    """What is installed is the first question of whoever helps."""
+    """A person who helps asks first which version is installed."""
     with pytest.raises(SystemExit) as ended:
         main(["--version"])
     assert (ended.value.code, capsys.readouterr().out) == (0, f"dra-lab {__version__}\n")

@@ -1,4 +1,4 @@
-"""What a device is and where it sits."""
+"""The kind of a device and its place."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def with_held(mig: Cluster, seed: int) -> Cluster:
 
 
 def test_a_partition_lacks_counters_exactly_where_the_scheduler_cannot_book_it(mig):
-    """The allocator's own books, opened anew for every partition that nobody holds, say the same."""
+    """The allocator's own counters, built again for every free partition, give the same result."""
     gates, node = gates_of(RELEASE), mig.node_names[0]
     for cluster in (with_held(mig, seed) for seed in range(40)):
         view = view_node(cluster, node, pools_of(cluster, node, gates), held_devices(cluster, gates), gates)

@@ -100,7 +100,7 @@ def test_a_value_is_derived_once_for_each_question(once):
 
 
 def test_nodes_are_those_of_the_snapshot_while_hardware_is_kept():
-    """Whoever asks for a node gets it as it is now."""
+    """A lookup returns the node as it is now."""
     before = load_cluster("sample:eks-p4d")
     name = before.nodes[0].name
     _ = before.node_by_name
@@ -109,7 +109,7 @@ def test_nodes_are_those_of_the_snapshot_while_hardware_is_kept():
 
 
 def test_a_cluster_travels_without_what_is_derived_from_it():
-    """Of a large cluster that is a hundred times as much."""
+    """For a large cluster, that is a hundred times as much."""
     cluster = load_cluster("sample:eks-p4d")
     alone = len(pickle.dumps(cluster))
     gather_pools(cluster, cluster.node_names[0])

@@ -1,4 +1,4 @@
-"""Devices in use: holders, what is left of shares and counters, health, and claims that nobody uses."""
+"""Devices in use: holders, what is left of shares and counters, health, and claims without a pod."""
 
 from __future__ import annotations
 
@@ -86,13 +86,13 @@ def test_a_claim_of_pods_that_are_gone_is_told_where_pods_were_read(there, told)
 
 
 def test_admin_access_holds_nothing():
-    """Nobody waits for the devices of a claim that only watches them."""
+    """No pod waits for the devices of a claim that only watches them."""
     claim = a_claim(result(admin_access=True), pods=("gone",))
     assert {"claim-unreserved", "claim-of-gone-pods"}.isdisjoint(rules(held_by(claim, pods=(a_pod("p"),))))
 
 
 def test_a_deleted_claim_that_still_holds_devices_is_told_as_such():
-    """Nobody can delete it again: a finalizer keeps it."""
+    """It cannot be deleted again, because a finalizer keeps it."""
     claim = a_claim(result())
     deleted = structs.replace(claim.metadata, deletion_timestamp="2026-01-01T00:00:00Z")
     found = rules(held_by(structs.replace(claim, metadata=deleted)))
@@ -126,7 +126,7 @@ def test_a_single_device_of_a_request_needs_no_name():
 
 
 def test_a_pod_that_ended_says_nothing_of_its_devices():
-    """The claim is not reserved for it any more, and nobody writes its status: what it said last is of another time."""
+    """The claim is not reserved for it any more, and its status is no longer written, so it is out of date."""
     pods = (a_pod("p", health=("claim:devices/r", "gpu.nvidia.com/n1/gpu-0", "Unhealthy")),)
     assert device_health(held_by(a_claim(result(), pods=("next",)), pods=pods)) == {}
 
@@ -150,7 +150,7 @@ def test_an_unhealthy_device_has_a_sign_that_the_legend_explains(health, signs):
 
 
 def test_a_taint_of_a_held_device_is_in_the_table():
-    """Also one that a rule puts on it would be; effects that keep nobody away are left out."""
+    """A taint from a rule would be in it too; effects that keep no pod away are left out."""
     taints = (DeviceTaint(key="a", effect="NoSchedule"), DeviceTaint(key="b", effect="None"))
     found = cluster(a_slice(GPU, device("gpu-0", taints=taints)), claims=(a_claim(result()),))
     assert list(in_use_frame(found)["taints"]) == ["a:NoSchedule"]

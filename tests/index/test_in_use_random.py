@@ -365,7 +365,7 @@ def test_unused_claims_are_those_of_nobody(seed):
 
 @pytest.mark.parametrize("seed", range(150))
 def test_health_is_the_worst_that_a_user_reports(seed):
-    """Of a device that the claim holds for the request that is named, by a pod for which the claim is reserved."""
+    """The claim holds the device for the named request, and is reserved for the pod."""
     world = a_world(seed)
     rank = ("Healthy", "Unknown", "Unhealthy")
     expected: dict[tuple[str, str], int] = {}

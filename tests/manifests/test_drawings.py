@@ -68,5 +68,5 @@ def test_a_broken_file_is_told_with_its_line_and_path(text, words):
 
 
 def test_an_empty_file_is_an_empty_drawing():
-    """A file that somebody touched is no error."""
+    """An empty file, as `touch` makes it, is no error."""
     assert decode_drawing("") == Drawing()

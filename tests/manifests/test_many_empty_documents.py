@@ -33,7 +33,7 @@ def test_a_document_after_many_empty_ones_keeps_its_number_and_line():
 
 
 def test_a_broken_document_after_many_empty_ones_keeps_its_number():
-    """What is broken is told with its place; the documents around it are read."""
+    """A broken document is reported with its place; the documents around it are read."""
     found, (error,) = read("a: 1\n" + "---\n" * 200 + "[broken\n---\nb: 2\n")
     assert [number for _, number, _ in found] == [1, 202]
     assert "document 201:" in error

@@ -46,7 +46,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("what", "document", "path"), REFUSED, ids=[case[0] for case in REFUSED])
 def test_the_decoder_refuses(what, document, path):
-    """Each is told once, at the field where Kubernetes' decoder stops."""
+    """Each is reported once, at the field where Kubernetes' decoder stops."""
     problems = decode_strict(document, document["kind"])[1]
     assert [problem.field for problem in problems] == [path], what
 

@@ -90,7 +90,7 @@ def test_writing_needs_no_door(use):
 
 
 def test_decoding_waits_for_no_other_type():
-    """A type that is known is decoded while another is being worked out: the lock is held by nobody who decodes."""
+    """A known type is decoded while another is being prepared, because decoding does not hold the lock."""
     from_json(b'{"name": "gpu-0"}', Device)
     with decoding._WORKING_OUT, ThreadPoolExecutor(1) as second:
         assert second.submit(from_json, b'{"name": "gpu-1"}', Device).result(timeout=10).name == "gpu-1"

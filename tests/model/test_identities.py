@@ -45,7 +45,7 @@ def test_gates_follow_the_release_unless_overridden():
 
 @pytest.mark.parametrize("make", [lambda: KubernetesRelease("1.12"), lambda: KubernetesRelease("1.36", {"X": True})])
 def test_unknown_releases_and_gates_are_refused(make):
-    """A release or gate that nobody knows raises InputError and lists the known ones."""
+    """An unknown release or gate raises InputError and lists the known ones."""
     with pytest.raises(InputError, match=r"known|use one of"):
         make()
 

@@ -54,7 +54,7 @@ def test_alternatives_are_asked_in_order_with_defaults():
 
 
 def test_how_may_be_a_plain_word():
-    """A person who writes how="pairwise" means How.PAIRWISE; another word is told with those that there are."""
+    """The text how="pairwise" means How.PAIRWISE; the error for another word lists the valid ones."""
     assert Link("l", ("a", "b"), how="pairwise").how is How.PAIRWISE
     with pytest.raises(SketchError, match="together, pairwise, apart"):
         Link("l", ("a", "b"), how="pairs")

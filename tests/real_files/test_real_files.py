@@ -1,8 +1,8 @@
 """Every real file through `topology`, `plan`, `check` and `migrate`: the expected outcome, and no contradiction.
 
-`expected_outcomes.tsv` has one row for each file: the file, the cluster that it is held against (`answers` in
-`real_file_runs`), the expected outcome of each command, and the reason for outcomes other than 0. A tenth of the files
-of each project runs in `make test`, all of them in `make test-long`.
+`expected_outcomes.tsv` has one row for each file. The row contains the file, the cluster that it is compared with
+(`answers` in `real_file_runs`), the expected outcome of each command, and the reason for outcomes other than 0. A tenth
+of the files of each project runs in `make test`, all of them in `make test-long`.
 """
 
 from __future__ import annotations

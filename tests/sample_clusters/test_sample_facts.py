@@ -1,4 +1,4 @@
-"""What each sample is there to show."""
+"""The purpose of each sample, as facts."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ def test_trouble_pools() -> None:
 
 
 def test_trouble_has_a_taint_of_each_effect() -> None:
-    """Tainted GPUs show all three effects, of which None keeps nobody away."""
+    """Tainted GPUs show all three effects, of which None keeps no pod away."""
     effects = {
         taint["effect"]
         for item in sample("trouble")

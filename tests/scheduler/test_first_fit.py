@@ -66,7 +66,7 @@ def test_pools_are_tried_in_byte_order_of_their_names():
 
 
 def test_the_first_solution_is_taken_after_backtracking():
-    """The first GPU has no NIC at its root, so the second GPU is taken."""
+    """The first GPU has no NIC on its root, so the second GPU is taken."""
     nics = a_slice("dra.net", nic("nic-0", "b"))
     claim = a_claim(request("gpu"), request("nic", "nic"), constraints=[match("gpu", "nic")])
     assert taken(run([gpus("a", "b"), nics], claim)) == [("gpu", "gpu-1"), ("nic", "nic-0")]
@@ -112,7 +112,7 @@ def test_admin_access_takes_a_device_in_use():
 
 
 def test_two_claims_of_a_pod_do_not_share_a_device():
-    """What the first claim takes is in use for the second."""
+    """The devices of the first claim are in use for the second."""
     verdict = run([gpus("a", "b")], a_claim(request("r"), name="one"), a_claim(request("r"), name="two"))
     assert taken(verdict) == [("r", "gpu-0"), ("r", "gpu-1")]
 
@@ -228,7 +228,7 @@ def test_more_than_32_devices_give_up_the_pod():
 
 
 def test_a_preference_written_as_alternatives_tries_every_aligned_pair_first():
-    """`gpu/aligned` with the NIC at its root is found behind GPUs that have none; else `gpu/any` is taken."""
+    """`gpu/aligned` with the NIC on its root is found behind GPUs that have none; else `gpu/any` is taken."""
     soft = one_of("gpu", alternative("aligned"), alternative("any"))
     claim = a_claim(soft, request("nic", "nic"), constraints=[match("gpu/aligned", "nic")])
     nics = a_slice("dra.net", nic("nic-0", "b"))

@@ -1,4 +1,4 @@
-"""What the search remembers changes neither what it takes nor how many candidates it tries; it is only faster."""
+"""The memory of the search changes neither its result nor its number of candidates, only its speed."""
 
 from __future__ import annotations
 

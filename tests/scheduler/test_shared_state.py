@@ -142,13 +142,13 @@ def card(*devices, have: str = "7"):
 
 
 def test_partitions_do_not_exceed_their_counters():
-    """Of partitions of 4, 4 and 3 in 7, the first and the third fit."""
+    """Among partitions of 4, 4 and 3 in 7, the first and the third fit."""
     slices = card(counted("p0", "4"), counted("p1", "4"), counted("p2", "3"))
     assert [name for _, name in taken(run(slices, a_claim(request("r", count=2))))] == ["p0", "p2"]
 
 
 def test_held_partitions_consume_counters():
-    """What another claim holds is subtracted."""
+    """The partitions of another claim are subtracted."""
     slices = card(counted("p0", "4"), counted("p1", "4"))
     assert run(slices, a_claim(request("r")), held=[holding(f"{GPUS}/n1/p0")]).allocations is None
 

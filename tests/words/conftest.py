@@ -17,6 +17,6 @@ def bare_shell():
 
 @pytest.fixture
 def shell(bare_shell):
-    """Give an IPython that has been told of our results, as `import dra_lab` does in a notebook."""
+    """Give an IPython that knows our formatters, as after `import dra_lab` in a notebook."""
     dra_lab._teach_notebook()
     return bare_shell

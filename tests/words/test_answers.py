@@ -49,7 +49,7 @@ def test_without_claims_the_answer_does_not_speak_of_now():
 
 
 def test_with_claims_of_some_namespaces_the_answer_says_so():
-    """`--read-namespace`: claims of others may hold devices, so nobody knows where it fits now."""
+    """With `--read-namespace`, claims of other namespaces may hold devices, so it is unknown where it fits now."""
     cluster = busy_cluster()
     partly = Finding("claims-some-namespaces", Severity.WARNING, "resourceclaims", "only those of team-a were read")
     told = answer_sentence(a_plan(), replace(cluster, findings=(*cluster.findings, partly)))

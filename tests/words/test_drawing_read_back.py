@@ -41,7 +41,7 @@ def test_pairs_are_told_in_one_sentence(cluster):
 
 
 def test_a_preferred_pair_is_no_must(cluster):
-    """A preference is told as one."""
+    """A preference is described as one."""
     link = Link("pairs", ("gpu", "nic"), how=How.PAIRWISE, must=False)
     assert "each with its own NIC, if possible on the same PCIe root." in asked_sentence(drawn(link), cluster)
 
@@ -122,5 +122,5 @@ def test_a_selector_that_is_not_simple_is_counted(cluster):
     ],
 )
 def test_simple_selectors_are_told_in_short(text, words):
-    """Only what can be told without the expression."""
+    """Only selectors that have a text without the expression are described."""
     assert selector_words(text) == words

@@ -49,7 +49,7 @@ def test_every_rule_is_explained():
 
 
 def test_every_explanation_is_of_a_rule_that_exists():
-    """A text whose rule is gone would help nobody."""
+    """A text whose rule is gone would be dead."""
     others = "\n".join(source for source in SOURCES if "RULES: Mapping[str, str]" not in source)
     made = ("api-*", "plan-*", "release-*")
     gone = [rule for rule in RULES if f'"{rule.removesuffix("*")}' not in others and rule not in made]

@@ -164,7 +164,7 @@ def test_the_short_form_names_eight_nodes_and_counts_the_others():
 
 
 def test_names_are_printable():
-    """What steers a terminal is taken out of names."""
+    """Control characters are removed from names."""
     bad = "w\x1b[2J\u202e"
     for text in (fleet_text(FleetPlan(PlanStatus.STOPPED, (Workload(bad, (), 1),))), room_sentence(Room(bad, 1, 1))):
         assert not {"\x1b", "\u202e"} & set(text)

@@ -84,7 +84,7 @@ def test_colour_can_be_turned_off(variables, shown):
 
 
 def test_a_name_cannot_steer_the_terminal():
-    """What a cluster names is text."""
+    """A name from a cluster is plain text."""
     stream = Terminal()
     print_terminal([Sentence("a\x1b[2Jb\u202ec"), Words("[red]x[/red] :smile:")], stream)
     told = ESCAPE.sub("", stream.getvalue())
