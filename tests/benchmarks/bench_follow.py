@@ -2,7 +2,8 @@
 
 DRA_LAB_FOLLOW_SECONDS (60) and DRA_LAB_FOLLOW_EVENTS (20, changes a second) set the length and the rate. Among
 DRA_LAB_FOLLOW_HARDWARE changes (10), one is a slice that is published again and one a node's label; the rest are
-claims."""
+claims.
+"""
 
 from __future__ import annotations
 

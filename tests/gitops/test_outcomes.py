@@ -93,7 +93,7 @@ CASES = [
 
 @pytest.mark.parametrize(("texts", "outcome", "status"), CASES)
 def test_the_worst_outcome_decides(tmp_path, capsys, texts, outcome, status):
-    """The worst outcome is "does not fit", then "not checked", then "fits"; without devices there is nothing to check."""
+    """The worst outcome is "does not fit", then "not checked", then "fits"; no device means nothing to check."""
     folder = write(tmp_path, **texts)
     assert main(["check", "sample:eks-p4d", str(folder), "-o", "json"]) == status
     assert json.loads(capsys.readouterr().out)["outcome"] == outcome
