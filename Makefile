@@ -12,18 +12,39 @@ unexport PYTHONDONTWRITEBYTECODE
 
 say     = @printf '\n== %s\n' "$(1)"
 
+# Seconds that each stage may take on two cores; `make test` adds up to 15 minutes, `make test-long` to an hour.
+BUDGET_front-end  := 15
+BUDGET_lint       := 5
+BUDGET_types      := 25
+BUDGET_contracts  := 5
+BUDGET_unit       := 360
+BUDGET_typescript := 25
+BUDGET_notebooks  := 90
+BUDGET_installed  := 375
+BUDGET_browser    := 300
+BUDGET_packaging  := 180
+BUDGET_test-long  := 3600
+
+# A stage begins with its title and ends with its time beside its budget; $(TIMES) keeps both for the sum of `make test`.
+TIMES := $(VENV)/.stage-times
+begin = @printf '\n== %s   [budget %s s]\n' "$(1)" $(BUDGET_$@); date +%s > $(VENV)/.began-$@
+end   = @took=$$(( $$(date +%s) - $$(cat $(VENV)/.began-$@) )); echo "$$took $(BUDGET_$@) $@" | tee -a $(TIMES) | awk $(report)
+sum   = @awk '{ took += $$1; budget += $$2 } END { print took, budget, "everything passed" }' $(TIMES) | awk $(report)
+report = '{ time = $$1; budget = $$2; sub(/^[0-9]+ [0-9]+ /, ""); \
+  printf "== %s: %d s of %d s%s\n", $$0, time, budget, (time > budget ? ", over the budget" : "") }'
+
 # What the front end is made of. The extension's own build folder (lib) is a result, not a source.
 FRONT_END := $(filter-out %.py,$(wildcard widgets/*.* widgets/src/* widgets/src/*/* widgets/labextension/*.json widgets/labextension/src/* widgets/labextension/style/*))
 SET_UP    := pyproject.toml hatch_build.py widgets/front_end.py widgets/package-lock.json
 
-.PHONY: help lab test test-long quick bench clean lint types contracts unit typescript notebooks browser packaging installed front-end
+.PHONY: help lab test test-long quick bench clean lint types contracts unit typescript notebooks browser packaging installed front-end no-times
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make lab     set up and open the planner in JupyterLab"
 	@echo "make test    set up and run everything: lint, types, contracts, tests, TypeScript, notebooks, browser, packaging"
 	@echo "make test-long   run the tests with thousands of cases; DRA_LAB_SEEDS=1000:3000 chooses other cases"
-	@echo "make quick   lint, types, contracts and unit tests (about 10 minutes on two cores)"
+	@echo "make quick   lint, types, contracts and unit tests"
 	@echo "make bench   measure the speeds of the README and print them beside their targets"
 	@echo "make clean   remove what was built and installed here; your plans stay"
 
@@ -49,8 +70,9 @@ $(VENV)/.ready-to-test: $(SET_UP) | $(BIN)/python
 COMMA := ,
 
 front-end: $(VENV)/.ready-to-test
-	$(call say,front end   [3 s; 30 s the first time])
+	$(call begin,front end)
 	@$(BIN)/python widgets/front_end.py build install
+	$(call end)
 
 # ---------------------------------------------------------------- the two commands
 
@@ -59,13 +81,17 @@ lab: $(VENV)/.ready-to-plan
 	@mkdir -p $(PLANS)
 	@cd $(PLANS) && "$(CURDIR)/$(BIN)/dra-lab" lab $(ARGS)
 
-test: quick typescript notebooks installed
-	$(call say,everything passed)
+test: no-times quick typescript notebooks installed
+	$(call sum)
+
+no-times: | $(BIN)/python
+	@rm -f $(TIMES)
 
 # Thousands of random cases, and every real file: what takes too long for each change.
 test-long: front-end
-	$(call say,tests with thousands of cases: pytest -m long   [an hour or more on two cores])
+	$(call begin,tests with thousands of cases: pytest -m long)
 	@$(BIN)/python -m pytest -q -n auto -m long
+	$(call end)
 
 quick: lint types contracts unit
 
@@ -76,32 +102,38 @@ bench: front-end
 # ---------------------------------------------------------------- the stages
 
 lint: $(VENV)/.ready-to-test
-	$(call say,lint: ruff check and ruff format --check   [1 s])
+	$(call begin,lint: ruff check and ruff format --check)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	$(call end)
 
 types: $(VENV)/.ready-to-test
-	$(call say,types: mypy --strict   [5 to 20 s])
+	$(call begin,types: mypy --strict)
 	@$(BIN)/mypy
+	$(call end)
 
 contracts: $(VENV)/.ready-to-test
-	$(call say,who may import whom: lint-imports   [1 s])
+	$(call begin,who may import whom: lint-imports)
 	@$(BIN)/lint-imports --no-logo --cache-dir .import_linter_cache
+	$(call end)
 
 unit: front-end
-	$(call say,unit tests: pytest   [9 minutes on two cores])
+	$(call begin,unit tests: pytest)
 	@$(BIN)/python -m pytest -q -n auto -m "not browser and not slow and not long"
+	$(call end)
 
 typescript: front-end
-	$(call say,TypeScript: biome$(COMMA) tsc and vitest   [10 s])
+	$(call begin,TypeScript: biome$(COMMA) tsc and vitest)
 	@$(BIN)/python widgets/front_end.py npm run lint
 	@$(BIN)/python widgets/front_end.py npm run typecheck
 	@$(BIN)/python widgets/front_end.py npm run typecheck -w labextension
 	@$(BIN)/python widgets/front_end.py npm test
+	$(call end)
 
 notebooks: front-end
-	$(call say,notebooks: every one from top to bottom   [1 minute])
+	$(call begin,notebooks: every one from top to bottom)
 	@PYTHONPATH=tests $(BIN)/python -m pytest -q -n auto -p plans_are_checked --nbmake --nbmake-timeout=300 notebooks
+	$(call end)
 
 # Side by side, each worker with a JupyterLab and a Chromium of its own; packaging is given out first, for it takes longest.
 SIDE_BY_SIDE := -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder
@@ -115,16 +147,19 @@ define in_the_browser
 endef
 
 browser: front-end
-	$(call say,browser tests: JupyterLab in Chromium$(COMMA) no network   [2 to 4 minutes])
+	$(call begin,browser tests: JupyterLab in Chromium$(COMMA) no network)
 	$(call in_the_browser,-m browser tests/browser)
+	$(call end)
 
 packaging: front-end
-	$(call say,packaging: wheel$(COMMA) sdist$(COMMA) fresh environment   [1 to 3 minutes])
+	$(call begin,packaging: wheel$(COMMA) sdist$(COMMA) fresh environment)
 	@$(BIN)/python -m pytest -q -m slow tests/test_packaging.py
+	$(call end)
 
 installed: front-end
-	$(call say,browser tests and packaging$(COMMA) side by side   [3 to 5 minutes])
+	$(call begin,browser tests and packaging$(COMMA) side by side)
 	$(call in_the_browser,-m "browser or slow" tests/test_packaging.py tests/browser)
+	$(call end)
 
 clean:
 	$(call say,removing what was built; $(PLANS)/ stays)
