@@ -8,10 +8,11 @@ not wait. Encoding, `to_builtins` and `structs.replace` use no such table.
 
 from __future__ import annotations
 
-from threading import Lock
 from typing import Any, Generic, TypeVar
 
 import msgspec
+
+from dra_lab._workarounds import MSGSPEC_TYPES
 
 T = TypeVar("T")
 
@@ -34,8 +35,6 @@ class JsonDecoder(Generic[T]):
 
 
 _DECODERS: dict[Any, JsonDecoder[Any]] = {}
-# One for all types: two that differ may be made of a third.
-_WORKING_OUT = Lock()
 
 
 def decoder(kind: type[T]) -> JsonDecoder[T]:
@@ -45,7 +44,7 @@ def decoder(kind: type[T]) -> JsonDecoder[T]:
     """
     found = _DECODERS.get(kind)
     if found is None:
-        with _WORKING_OUT:
+        with MSGSPEC_TYPES:  # one lock for all types: two that differ may be made of a third
             found = _DECODERS.get(kind)
             if found is None:
                 found = _DECODERS[kind] = JsonDecoder(kind)

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import trustme
 
-from dra_lab.sources.live.hanging_up import close_cut
+from dra_lab._workarounds import close_cut
 
 from .answers import (
     VERSIONS,

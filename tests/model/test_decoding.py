@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import msgspec
 import pytest
 
-from dra_lab.model import decoding
+from dra_lab._workarounds import MSGSPEC_TYPES
 from dra_lab.model.decoding import decoder, from_builtins, from_json
 from dra_lab.model.device import Device
 from dra_lab.model.slices import ResourceSlice
@@ -92,7 +92,7 @@ def test_writing_needs_no_door(use):
 def test_decoding_waits_for_no_other_type():
     """A known type is decoded while another is being prepared, because decoding does not hold the lock."""
     from_json(b'{"name": "gpu-0"}', Device)
-    with decoding._WORKING_OUT, ThreadPoolExecutor(1) as second:
+    with MSGSPEC_TYPES, ThreadPoolExecutor(1) as second:
         assert second.submit(from_json, b'{"name": "gpu-1"}', Device).result(timeout=10).name == "gpu-1"
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from dra_lab.pictures.charts.quick_import import defer_iri_grammar
+from dra_lab._workarounds import defer_iri_grammar
 from dra_lab.words.document import clean
 
 defer_iri_grammar()

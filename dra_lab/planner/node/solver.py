@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 import time
 import warnings
 from collections.abc import Callable, Mapping
@@ -13,6 +12,7 @@ import highspy
 import numpy as np
 from msgspec.structs import replace
 
+from dra_lab._workarounds import HIGHS_SCHEDULER
 from dra_lab.errors import SolverError
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.modelling import pulp
@@ -20,7 +20,6 @@ from dra_lab.planner.node.solver_outcome import Claim, Outcome, Rows, integer_bo
 from dra_lab.planner.node.variables import Expression
 
 _GAP = 0.9
-_SCHEDULER = threading.Lock()
 
 
 class Highs(pulp.LpSolver):  # type: ignore[misc]
@@ -139,7 +138,7 @@ def run_within(engine: Any, budget: Budget) -> None:
 def _run(engine: Any) -> None:
     if engine.run() != highspy.HighsStatus.kError:
         return
-    with _SCHEDULER:
+    with HIGHS_SCHEDULER:
         # Other code in this process may have set HiGHS up with another number of threads.
         highspy.Highs.resetGlobalScheduler(True)
     if engine.run() != highspy.HighsStatus.kError:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import socket
-import ssl
 import threading
-import traceback
 import weakref
 from contextlib import suppress
 from typing import Any
+
+from dra_lab._workarounds import close_cut
 
 
 class Sockets:
@@ -48,17 +48,6 @@ class Sockets:
                     raise
 
         return type(pool.__name__, (pool,), {"ConnectionCls": Connection})
-
-
-def close_cut(error: OSError) -> None:
-    """Close the TLS socket of a connection that was cut before TLS began.
-
-    CPython leaves it to the garbage collector (`ssl.SSLSocket._create`), which warns; only the error refers to it.
-    """
-    for frame, _ in traceback.walk_tb(error.__traceback__):
-        made = frame.f_locals.get("self")
-        if isinstance(made, ssl.SSLSocket):
-            made.close()
 
 
 def _shut(connection: Any) -> None:
