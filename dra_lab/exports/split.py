@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import defaultdict
 from dataclasses import dataclass, replace
 
@@ -32,7 +33,13 @@ class Split:
 
 
 def tighten_in_groups(
-    cluster: Cluster, plan: FleetPlan, release: KubernetesRelease, *, time_limit: float = 30.0, seeds: int = 20
+    cluster: Cluster,
+    plan: FleetPlan,
+    release: KubernetesRelease,
+    *,
+    time_limit: float = 30.0,
+    seeds: int = 20,
+    cancel: threading.Event | None = None,
 ) -> Split:
     """Return the pins of a plan, or of its groups where one template a workload does not serve every replica.
 
@@ -41,7 +48,7 @@ def tighten_in_groups(
     are placed, or as many and more of them as planned. `time_limit` in seconds holds for each of the searches. Raises
     as `tighten` does.
     """
-    whole = replace(tighten(cluster, plan, release, time_limit=time_limit, seeds=seeds), split=True)
+    whole = replace(tighten(cluster, plan, release, time_limit=time_limit, seeds=seeds, cancel=cancel), split=True)
     found = Split(plan, whole)
     tried = len(plan.workloads)
     for alternatives in (False, True):
@@ -52,7 +59,9 @@ def tighten_in_groups(
         if not tried < len(groups.workloads) <= MOST_GROUPS:
             continue
         tried = len(groups.workloads)
-        parts = replace(tighten(cluster, groups, release, time_limit=time_limit, seeds=seeds), split=True)
+        parts = replace(
+            tighten(cluster, groups, release, time_limit=time_limit, seeds=seeds, cancel=cancel), split=True
+        )
         if parts.loop.rank > best.rank and parts.loop.placed >= whole.before.most_placed:
             found = Split(groups, parts, changed=True)
     return found

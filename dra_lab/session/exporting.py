@@ -15,13 +15,18 @@ from dra_lab.exports.file_changes import FileChange, file_changes
 from dra_lab.exports.targets import Target
 from dra_lab.exports.workload_file import container_names, pod_templates, read_workload
 from dra_lab.manifests.pod_templates import PodField
-from dra_lab.session.outputs import Drawn, Runs, bundle, drawn_of
+from dra_lab.session.outputs import Runs, bundle, drawn_of, fleet_bundle, fleet_of
 from dra_lab.session.worker import Worker
 
 if TYPE_CHECKING:
     from dra_lab.session.answering import Answering
+    from dra_lab.session.fleet import Fleet
 
 DEFAULT_FOLDER = "manifests"
+FLEET_FOLDER = "manifests-fleet"
+
+Made = Callable[[Wanted, bool, threading.Event], Bundle]
+"""Returns an export with what else it shall hold, with or without pins; ends early when the event is set."""
 
 
 class ExportChoice(msgspec.Struct, frozen=True):
@@ -30,7 +35,8 @@ class ExportChoice(msgspec.Struct, frozen=True):
     `workload` is the path of a workload's file, "" for an `example` of a kind; `templates` are those of its pod
     templates that get the claim, () for those that clearly do; `container` gets the devices, "" for the one that asks
     for devices, else the first; with `patch` a kustomize component changes the workload in place of a copy. `pin` is
-    None until a person decides: then pins are on where kube-scheduler allocates something else without them.
+    None until a person decides: then pins are on where kube-scheduler allocates something else without them. `split`
+    lets a workload of a fleet become several if one template cannot serve every replica as planned.
     """
 
     api_version: str = "v1"
@@ -44,24 +50,27 @@ class ExportChoice(msgspec.Struct, frozen=True):
     folder: str = DEFAULT_FOLDER
     report: bool = True
     pin: bool | None = None
+    split: bool = False
 
 
 class Exporting:
     """An export before it is written: its files with and without pins, what each comes to, and their changes on disk.
 
+    `of_fleet` says that it is that of all workloads of the fleet, not of the drawing; each has a choice of its own.
     `stage` says what goes on in the worker, "" if nothing does; `problem` why there are no files; `written` are the
     files of the last write. Every change raises the session's event "export".
     """
 
-    def __init__(self, session: Answering) -> None:
-        """Take a session; nothing is simulated before `open`."""
-        self._session = session
+    def __init__(self, session: Answering, fleet: Fleet, shows_fleet: Callable[[], bool]) -> None:
+        """Take a session, its fleet, and what says whether it is shown; nothing is simulated before `open`."""
+        self._session, self._fleet, self._shows_fleet = session, fleet, shows_fleet
         self._worker = Worker("dra-lab-export", owner=self)
         self._off: Callable[[], None] | None = None
         self._about: tuple[object, ...] = ()
         self._runs: Runs = {}
         self._number = 0
-        self.choice = ExportChoice()
+        self.of_fleet = False
+        self._choices = {False: ExportChoice(), True: ExportChoice(example="deployment", folder=FLEET_FOLDER)}
         self._forget()
 
     def _forget(self) -> None:
@@ -72,6 +81,15 @@ class Exporting:
         self.changes: tuple[FileChange, ...] = ()
         self.stage = self.problem = ""
         self.written: tuple[Path, ...] = ()
+
+    @property
+    def choice(self) -> ExportChoice:
+        """Return what a person chose; setting it simulates nothing, as `choose` does."""
+        return self._choices[self.of_fleet]
+
+    @choice.setter
+    def choice(self, choice: ExportChoice) -> None:
+        self._choices[self.of_fleet] = choice
 
     @property
     def is_open(self) -> bool:
@@ -91,40 +109,45 @@ class Exporting:
         return self.pinned if self.pins else self.plain
 
     def open(self) -> None:
-        """Begin to simulate the present drawing's export, and again after each new answer, until `close`."""
-        if self._off is None:
-            self._off = self._session.events.on("plan", self._renew)
-        self._renew()
-
-    def simulate(self) -> None:
-        """Simulate the present drawing's export once, as `open` does again and again."""
-        if self._off is None:
-            self._renew()
+        """Simulate the export of the drawing, or of all workloads in mode Fleet, after each answer until `close`."""
+        self._leave()
+        self.of_fleet = self._shows_fleet()
+        self._off = self._session.events.on("fleet" if self.of_fleet else "plan", self.simulate)
+        self.simulate()
 
     @property
     def is_present(self) -> bool:
         """Say whether what is known is that of the present drawing, cluster, answer and release."""
-        return self.plain is not None and self._about == self._about_now(drawn_of(self._session))
+        return self.plain is not None and not self.of_fleet and self._about == self._about_now
 
     def close(self) -> None:
-        """Stop simulating; what was chosen, and what is known, stays."""
-        if self._off is not None:
-            self._off()
-            self._off = None
+        """Stop simulating; what was chosen, and what is known of the drawing, stays."""
+        self._leave()
         self._number += 1
         self._worker.cancel()
         self.stage, self.written = "", ()
+        if self.of_fleet:
+            self.of_fleet = False
+            self._forget()
         self._session.events.emit("export")
+
+    def _leave(self) -> None:
+        if self._off is not None:
+            self._off()
+            self._off = None
 
     def choose(self, choice: ExportChoice) -> None:
         """Take another choice. Raises InputError for a target that cannot be written, keeping the present choice."""
         Target(self._session.release, choice.api_version, choice.kind, choice.namespace)
         other = choice.workload != self.choice.workload
         self.choice = msgspec.structs.replace(choice, templates=(), container="") if other else choice
-        self._renew()
+        self.simulate()
 
     def cancel(self) -> None:
-        """Stop looking for pins; what is known stays."""
+        """Stop looking for pins, or planning the fleet; what is known stays."""
+        if self.of_fleet and self._fleet.stale:
+            self._fleet.cancel()
+            return
         self._number += 1
         self._worker.cancel()
         self.stage = ""
@@ -151,30 +174,51 @@ class Exporting:
         self._number += 1
         self._worker.close()
 
-    def _renew(self) -> None:
-        session = self._session
+    def simulate(self) -> None:
+        """Simulate the export as it is now; what is shown stays until its successor is known."""
+        session, choice = self._session, self.choice
         self._number += 1
-        number, drawn, choice = self._number, drawn_of(session), self.choice
-        about = self._about_now(drawn)
+        number, about = self._number, self._about_now
         if about != self._about:
             self._about, self._runs = about, {}
             self.plain = self.pinned = None
         self.problem, self.written = "", ()
-        if session.stale:
+        if self._fleet.stale if self.of_fleet else session.stale:
             self.stage = "Planning"
         else:
             self.stage = "Simulating kube-scheduler"
-            target = Target(session.release, choice.api_version, choice.kind, choice.namespace)
-            runs = self._runs
-            self._worker.submit(lambda stop: self._make(number, drawn, target, choice, runs, stop))
+            try:
+                made, is_placed = self._question(choice)
+                self._worker.submit(lambda stop: self._make(number, made, choice, stop, is_placed=is_placed))
+            except DraLabError as error:
+                self._tell(number, plain=None, pinned=None, changes=(), stage="", problem=str(error))
         session.events.emit("export")
 
-    def _about_now(self, drawn: Drawn) -> tuple[object, ...]:
-        return drawn.sketch, id(drawn.cluster), id(drawn.plan), self._session.release
+    @property
+    def _about_now(self) -> tuple[object, ...]:
+        session = self._session
+        if self.of_fleet:
+            return id(self._fleet.answer), session.release
+        drawn = drawn_of(session)
+        return drawn.sketch, id(drawn.cluster), id(drawn.plan), session.release
 
-    def _make(
-        self, number: int, drawn: Drawn, target: Target, choice: ExportChoice, runs: Runs, stop: threading.Event
-    ) -> None:
+    def _question(self, choice: ExportChoice) -> tuple[Made, bool]:
+        """Return what makes the files, and whether there is a place for a pod. Raises what planning refused."""
+        session, runs = self._session, self._runs
+        target = Target(session.release, choice.api_version, choice.kind, choice.namespace)
+        if not self.of_fleet:
+            drawn = drawn_of(session)
+            fits = drawn.plan is not None and drawn.plan.fits
+            return lambda wanted, pin, stop: bundle(drawn, target, wanted, pin=pin, cancel=stop, runs=runs), fits
+        cluster, plan = fleet_of(self._fleet)
+
+        def made(wanted: Wanted, pin: bool, stop: threading.Event) -> Bundle:  # noqa: FBT001
+            split = choice.split and pin and wanted.workload is None
+            return fleet_bundle(cluster, plan, target, wanted, pin=pin, split=split, cancel=stop, runs=runs)
+
+        return made, bool(plan.replicas)
+
+    def _make(self, number: int, made: Made, choice: ExportChoice, stop: threading.Event, *, is_placed: bool) -> None:
         problem = ""
         try:
             workload = None
@@ -186,12 +230,11 @@ class Exporting:
                 self._tell(number, templates=(), containers=())
             patch = choice.patch and workload is not None
             wanted = Wanted(choice.example, workload, choice.container, patch=patch, report=choice.report)
-            plain = bundle(drawn, target, wanted, cancel=stop, runs=runs)
+            plain = made(wanted, False, stop)
             self._tell(number, plain=plain, changes=self._changes(choice, plain), stage="")
-            if drawn.plan is not None and drawn.plan.fits and plain.is_worse:
+            if is_placed and plain.is_worse:
                 self._tell(number, stage="Looking for pins")
-                pinned = bundle(drawn, target, wanted, pin=True, cancel=stop, runs=runs)
-                self._tell(number, pinned=pinned)
+                self._tell(number, pinned=made(wanted, True, stop))
             else:
                 self._tell(number, pinned=None)
             if number == self._number and self.chosen is not None:

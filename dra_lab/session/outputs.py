@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +16,7 @@ from dra_lab.exports.fleet_bundle import make_fleet_bundle
 from dra_lab.exports.manifests import ManifestText, manifest_yaml
 from dra_lab.exports.measure import measure_files
 from dra_lab.exports.targets import Target
+from dra_lab.findings import Finding, Severity
 from dra_lab.manifests.files import expanded
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Workload
@@ -23,6 +25,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Drawing, claims_of
 from dra_lab.sources import write_whole
 from dra_lab.sources.samples import is_shipped
+from dra_lab.words.facts import counted
 
 if TYPE_CHECKING:
     from dra_lab.exports.loop_result import Loop
@@ -30,6 +33,10 @@ if TYPE_CHECKING:
     from dra_lab.exports.tightening import Tightened
     from dra_lab.pictures.report import SearchStep
     from dra_lab.session.answering import Answering
+    from dra_lab.session.fleet import Fleet
+
+POD_PINS = "pod-pins-not-written"
+_MOST_NAMED = 3
 
 LOOP_SECONDS = 10.0
 """How long first fit is run on an export; what was not run by then is said."""
@@ -76,6 +83,40 @@ def drawn_of(session: Answering) -> Drawn:
     """Return what an export of a session is made of, as it is now."""
     plan = None if session.stale else session.answer
     return Drawn(session.sketch, session.cluster, plan, session.drawing.node, session.drawing.goals)
+
+
+class DrawnFleet(NamedTuple):
+    """The planned workloads of a fleet, and the cluster that they are planned on."""
+
+    cluster: Cluster
+    plan: FleetPlan
+
+
+def fleet_of(fleet: Fleet) -> DrawnFleet:
+    """Return what an export of a session's fleet is made of.
+
+    Raises InputError if there is no workload or no plan of them, and what planning them raised.
+    """
+    if fleet.refusal is not None:
+        raise fleet.refusal.with_traceback(None)
+    if fleet.answer is None or not fleet.is_current:
+        raise InputError("these workloads are not planned yet; continue planning in Fleet, then export")
+    plan = fleet.answer.plan
+    if not plan.workloads:
+        raise InputError("there is no workload yet; add one in Fleet, then export")
+    # what an export simulates is kube-scheduler with its manifests, so the comparison of the screen is no part of it
+    question = fleet.answer.question
+    findings = (*plan.findings, *_not_pinned(question.pins))
+    return DrawnFleet(question.cluster, replace(plan, first_fit=None, regrets=(), findings=findings))
+
+
+def _not_pinned(pins: Mapping[str, Mapping[str, int]]) -> Iterator[Finding]:
+    """Yield what the manifests do not say of pods that a person pinned to nodes."""
+    for name, nodes in pins.items():
+        pods = counted(sum(nodes.values()), "pod")
+        where = ", ".join(nodes) if len(nodes) <= _MOST_NAMED else counted(len(nodes), "node")
+        message = f"no manifest keeps the {pods} pinned to {where} there; kube-scheduler may choose other nodes"
+        yield Finding(POD_PINS, Severity.WARNING, name, message, "Give the workload a node selector.")
 
 
 def export(
@@ -135,17 +176,13 @@ def bundle(
     """
     workload = wanted.workload if wanted else None
     replicas = workload.pods if workload and target.kind == "template" and not drawn.node else 1
-    key = (target.release, replicas, pin)
-    run = runs.get(key) if runs is not None else None
-    if run is None:
+
+    def make() -> Run:
         if replicas > 1:
-            run = _fleet_run(drawn.cluster, _replicas(drawn, target.release, replicas), target.release, pin, cancel)
-        else:
-            run = _run(drawn, target.release, pin, cancel)
-        if cancel is not None and cancel.is_set():
-            raise Cancelled("the export was cancelled")
-        if runs is not None:
-            runs[key] = run
+            return _fleet_run(drawn.cluster, _replicas(drawn, target.release, replicas), target.release, pin, cancel)
+        return _run(drawn, target.release, pin, cancel)
+
+    run = _known_run(runs, (target.release, replicas, pin), make, cancel)
     if isinstance(run.plan, FleetPlan):
         return make_fleet_bundle(
             run.plan, drawn.cluster, target, wanted, loop=run.loop, tightened=run.tightened, guarded=run.guarded
@@ -161,6 +198,18 @@ def bundle(
         tightened=run.tightened,
         guarded=guarded,
     )
+
+
+def _known_run(runs: Runs | None, key: object, make: Callable[[], Run], cancel: threading.Event | None) -> Run:
+    """Return the run of a key, made if it is not among `runs`. Raises Cancelled when `cancel` is set."""
+    found = runs.get(key) if runs is not None else None
+    if found is None:
+        found = make()
+        if cancel is not None and cancel.is_set():
+            raise Cancelled("the export was cancelled")
+        if runs is not None:
+            runs[key] = found
+    return found
 
 
 def _run(drawn: Drawn, release: KubernetesRelease, pin: bool, cancel: threading.Event | None) -> Run:  # noqa: FBT001
@@ -200,13 +249,17 @@ def fleet_bundle(
     *,
     pin: bool = False,
     split: bool = False,
+    cancel: threading.Event | None = None,
+    runs: Runs | None = None,
 ) -> Bundle:
     """Return the files of several workloads of a plan, with what running first fit on them gave; see `export`.
 
     `split` (with `pin`) lets a workload become several where one template cannot serve every replica as planned.
-    Raises InputError for what cannot be written.
+    `runs` keeps runs from one export of a plan to the next. Raises Cancelled when `cancel` is set, and InputError for
+    what cannot be written.
     """
-    run = _fleet_run(cluster, plan, target.release, pin, None, split=split)
+    key = (target.release, pin, split)
+    run = _known_run(runs, key, lambda: _fleet_run(cluster, plan, target.release, pin, cancel, split=split), cancel)
     if not isinstance(run.plan, FleetPlan):
         raise TypeError("a fleet is planned as a fleet")
     return make_fleet_bundle(
@@ -231,7 +284,7 @@ def _fleet_run(
     pins, whole = None, plan
     try:
         if pin and split and plan.replicas:
-            groups = tighten_in_groups(cluster, plan, release, time_limit=FLEET_SECONDS)
+            groups = tighten_in_groups(cluster, plan, release, time_limit=FLEET_SECONDS, cancel=cancel)
             plan, pins = groups.plan, groups.tightened
         elif pin and plan.replicas:
             pins = tighten(cluster, plan, release, time_limit=FLEET_SECONDS, cancel=cancel)

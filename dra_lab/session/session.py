@@ -273,7 +273,7 @@ class Session(Answering):
         """Return the export that a person looks at, closed at first."""
         from dra_lab.session.exporting import Exporting
 
-        return Exporting(self)
+        return Exporting(self, self.fleet, lambda: self.mode == "fleet")
 
     @cached_property
     def comparing(self) -> Comparing:

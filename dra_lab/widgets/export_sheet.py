@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 import msgspec
@@ -13,12 +13,14 @@ from dra_lab.exports.bundle import Bundle
 from dra_lab.exports.file_changes import FileChange
 from dra_lab.exports.simulation import Simulation
 from dra_lab.exports.targets import MEANING
+from dra_lab.exports.tightening import Tightened
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.memo import once_per_snapshot
 from dra_lab.model.regret import YOURS, measured_path
 from dra_lab.model.release import RELEASES
 from dra_lab.session import Session
 from dra_lab.session.exporting import DEFAULT_FOLDER, Exporting
+from dra_lab.session.outputs import POD_PINS
 from dra_lab.widgets import messages
 from dra_lab.widgets.cluster_rows import finding_rows
 from dra_lab.widgets.export_values import (
@@ -40,6 +42,12 @@ _MOST_LINES = 1500
 
 _MOST_NAMESPACES = 100
 """Namespaces that the field offers."""
+
+_MOST_NAMED = 3
+"""Workloads of a fleet up to which the sheet names each."""
+
+_MISSED = ("replicas-unplaced", POD_PINS)
+"""Findings that say what the manifests of a fleet do not achieve, whatever kube-scheduler does."""
 
 _VERDICTS: dict[bool | None, Verdict] = {True: "ok", False: "warn", None: "unknown"}
 
@@ -115,9 +123,11 @@ def export_row(session: Session) -> ExportRow:
     exporting, choice, release = session.exporting, session.exporting.choice, session.release
     made = exporting.chosen
     tightened = exporting.pinned.tightened if exporting.pinned is not None else None
-    pins = tightened.pins if tightened is not None else ()
+    pins = tuple(_pins(exporting.pinned)) if exporting.pinned is not None else ()
+    names = [workload.pod for workload in session.fleet.workloads] if exporting.of_fleet else []
     return ExportRow(
-        name=session.sketch.name,
+        name=_title(names) if names else session.sketch.name,
+        fleet=len(names),
         cluster=session.cluster.name,
         choice=ChoiceRow(
             release=release.version,
@@ -130,6 +140,7 @@ def export_row(session: Session) -> ExportRow:
             patch=choice.patch,
             folder=choice.folder,
             report=choice.report,
+            split=choice.split,
         ),
         releases=RELEASES,
         stage=exporting.stage,
@@ -140,9 +151,9 @@ def export_row(session: Session) -> ExportRow:
         namespaces=_namespaces(session.cluster),
         plain=_outcome(exporting.plain),
         pinned=_outcome(exporting.pinned) if pins else None,
-        pins=tuple(PinRow(text=pin.text, reason=pin.reason, price=pin.price) for pin in pins),
+        pins=pins,
         pin=exporting.pins,
-        price=tightened.price if tightened is not None else "",
+        price=_price(tightened, pins) if tightened is not None else "",
         worse=made.simulation.sentence if made is not None and made.is_worse else "",
         files=tuple(map(_file, exporting.changes)),
         findings=finding_rows(made.findings) if made is not None else (),
@@ -159,15 +170,38 @@ def _namespaces(cluster: Cluster) -> tuple[str, ...]:
     return tuple(name for name, _ in counts.most_common(_MOST_NAMESPACES))
 
 
+def _title(names: Sequence[str]) -> str:
+    """Return the names of the workloads of a fleet, or how many there are."""
+    return ", ".join(names) if len(names) <= _MOST_NAMED else counted(len(names), "workload")
+
+
+def _pins(made: Bundle) -> Iterator[PinRow]:
+    """Yield the pins of an export; each of a fleet with the workload that has it, if there are several."""
+    recorded = made.record.get("pins", ())
+    several = len({pin.get("workload") for pin in recorded}) > 1
+    for pin in recorded:
+        text = f"{pin['workload']}: {pin['pin']}" if several else pin["pin"]
+        yield PinRow(text=text, reason=pin["reason"], price=pin["price"])
+
+
+def _price(tightened: Tightened, pins: Sequence[PinRow]) -> str:
+    """Return what all pins exclude; for several workloads, the price of the one pin, or where each stands."""
+    if tightened.price or not pins:
+        return tightened.price
+    return pins[0].price if len(pins) == 1 else f"that of each of the {len(pins)} pins is below"
+
+
 def _outcome(made: Bundle | None) -> OutcomeRow | None:
     if made is None:
         return None
     found: Simulation = made.simulation
-    return OutcomeRow(verdict=_VERDICTS[found.achieves], sentence=found.sentence, detail=found.detail)
+    missed = (f"{one.subject}: {one.message}." for one in made.findings if one.rule in _MISSED)
+    detail = " ".join(filter(None, (found.detail, *missed)))
+    return OutcomeRow(verdict=_VERDICTS[found.achieves], sentence=found.sentence, detail=detail)
 
 
 def _measure(session: Session) -> MeasureRow | None:
-    plan = session.answer if session.is_answered else None
+    plan = session.answer if session.is_answered and not session.exporting.of_fleet else None
     if plan is None or not plan.sketch.links or not measured_path(plan.regrets):
         return None
     theirs = next(regret.theirs for regret in plan.regrets if regret.against == "plain")

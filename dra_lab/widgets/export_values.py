@@ -61,6 +61,7 @@ class ChoiceRow(Row, frozen=True):
     patch: bool = False
     folder: str = ""
     report: bool = False
+    split: bool = False
 
 
 class MeasureRow(Row, frozen=True):
@@ -74,6 +75,7 @@ class MeasureRow(Row, frozen=True):
 class ExportRow(Row, frozen=True):
     """The Export sheet; {} while it is closed.
 
+    `fleet` is the number of workloads of an exported fleet, 0 for a drawing, which has the name `name`.
     `plain` is the outcome without pins, `pinned` that with them, None where there are none to choose; `price` is what
     all pins exclude. `worse` is the sentence that must stand beside the button, "" where the files achieve the plan.
     `containers` are those of the workload, `namespaces` those of the cluster. `measure` is None where no link can be
@@ -82,6 +84,7 @@ class ExportRow(Row, frozen=True):
 
     name: str
     choice: ChoiceRow
+    fleet: int = 0
     cluster: str = ""
     stage: str = ""
     problem: str = ""

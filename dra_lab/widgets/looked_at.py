@@ -32,7 +32,7 @@ class LookedAt(FollowingWidget):
         self._why_of: tuple[Any, ...] = ()
         self._when(session, self._soon(self._show_why_not), "look", "plan", "cluster")
         self._when(session, self._show_nodes, "plan", "cluster")
-        self._when(session, self._soon(self._simulate, _REST), "plan")
+        self._when(session, self._soon(self._simulate, _REST), "plan", "mode")
 
     def _show_why_not(self) -> None:
         if (session := self._session) is None or not session.is_prepared:
@@ -57,7 +57,9 @@ class LookedAt(FollowingWidget):
     def _simulate(self) -> None:
         """Find out what kube-scheduler does with the manifests; a large cluster waits until Export is opened."""
         session = self._session
-        if session is not None and session.prepares_export and session.is_answered and is_small(session.cluster):
+        if session is None or session.mode != "plan" or not session.prepares_export or not session.is_answered:
+            return
+        if is_small(session.cluster) and not (session.exporting.is_open or session.exporting.is_present):
             session.exporting.simulate()
 
     def _tell_outgoing(self, text: str) -> None:

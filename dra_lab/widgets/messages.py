@@ -1,7 +1,6 @@
 """What the browser can ask of a widget: one message each, told apart by `type`.
 
-The browser's types are generated from these classes (`widgets/generate_models.py`), so a message exists on both sides
-or on none. Python answers by its traits.
+The browser's types are generated from these classes (`widgets/generate_models.py`). Python answers by its traits.
 """
 
 from __future__ import annotations
@@ -162,6 +161,7 @@ class ChooseExport(Message, frozen=True):
     folder: str | None = None
     report: bool | None = None
     pin: bool | None = None
+    split: bool | None = None
 
 
 class WriteExport(Message, frozen=True):

@@ -94,3 +94,23 @@ def test_contrast_and_accessibility_of_the_sheet(planner, sheet, theme):
     assert planner.lab.low_contrast(".dra-sheet") == []
     assert planner.lab.axe(".dra-sheet") == []
     planner.lab.picture(f"export-sheet-{theme}")
+
+
+def test_the_sheet_of_a_fleet_has_all_workloads(open_notebook, server):
+    """In mode Fleet, Export writes a template and an example of each workload."""
+    planner = Planner(open_notebook, SIX)
+    planner.lab.run("lab.session.fleet.set_replicas('six', 2)")
+    planner.lab.run("lab.session.fleet.add(ClaimSketch(name='b', requests=sketch.requests[:1]))")
+    planner.lab.run("lab.session.show_mode('fleet')")
+    planner.button("Export…").click()
+    sheet = planner.root.get_by_role("dialog", name="Export")
+    sheet.get_by_label("Folder").fill("out-fleet")
+    sheet.get_by_label("Folder").press("Enter")
+    sheet.get_by_text("six, b, planned on sample:dgx-h100").wait_for()
+    until(lambda: planner.lab.eval("lab.session.exporting.stage") == "", "the fleet is simulated", 60)
+    sheet.get_by_role("button", name="Export 6 files").click()
+    sheet.get_by_text("Written: ").wait_for()
+    names = {path.name for path in (server.root / "out-fleet").iterdir()}
+    assert {"resourceclaimtemplate-b.yaml", "deployment-six.yaml", "plan.json"} <= names
+    planner.page.keyboard.press("Escape")
+    sheet.wait_for(state="detached")

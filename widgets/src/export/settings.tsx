@@ -20,7 +20,7 @@ const EXAMPLES = [
 export function Settings({ row }: { row: ExportRow }) {
   const channel = useChannel();
   const name = useId();
-  const { choice, templates = [], containers = [], pins = [] } = row;
+  const { choice, fleet = 0, containers = [], pins = [] } = row;
   return (
     <>
       <div className="dra-settings">
@@ -46,6 +46,7 @@ export function Settings({ row }: { row: ExportRow }) {
                     type="radio"
                     name={name}
                     checked={(choice.kind ?? "template") === kind}
+                    disabled={fleet > 0 && kind === "claim"}
                     onChange={() => channel.send({ type: "choose-export", kind })}
                   />
                   <span>{label}</span>
@@ -54,7 +55,18 @@ export function Settings({ row }: { row: ExportRow }) {
             </div>
             <p className="dra-hint">
               {choice.kind === "claim" ? "ResourceClaim" : "ResourceClaimTemplate"}: {row.meaning}
+              {fleet > 0 && ". Pods of a fleet cannot share one claim."}
             </p>
+            {fleet > 0 && !choice.workload && (
+              <label className="dra-check">
+                <input
+                  type="checkbox"
+                  checked={choice.split ?? false}
+                  onChange={(event) => channel.send({ type: "choose-export", split: event.currentTarget.checked })}
+                />
+                split a workload that one template cannot pin
+              </label>
+            )}
           </div>
         </fieldset>
         <Field
@@ -64,24 +76,7 @@ export function Settings({ row }: { row: ExportRow }) {
           options={row.namespaces ?? []}
           onSet={(namespace) => channel.send({ type: "choose-export", namespace })}
         />
-        <Field
-          label="Workload"
-          value={choice.workload ?? ""}
-          placeholder="file of a Pod, Deployment, Job, JobSet …"
-          onSet={(workload) => channel.send({ type: "choose-export", workload })}
-        >
-          {templates.length > 0 ? <Templates row={row} /> : null}
-          {choice.workload ? (
-            <label className="dra-check">
-              <input
-                type="checkbox"
-                checked={choice.patch ?? false}
-                onChange={(event) => channel.send({ type: "choose-export", patch: event.currentTarget.checked })}
-              />
-              a kustomize patch instead of a copy
-            </label>
-          ) : null}
-        </Field>
+        {(fleet < 2 || choice.workload) && <Workload row={row} />}
         {containers.length > 1 && (
           <Select
             label="Container"
@@ -92,7 +87,7 @@ export function Settings({ row }: { row: ExportRow }) {
         )}
         {!choice.workload && (
           <Select
-            label="Without one"
+            label={fleet > 1 ? "Examples" : "Without one"}
             value={choice.example ?? "pod"}
             options={EXAMPLES}
             onChoose={(example) => channel.send({ type: "choose-export", example })}
@@ -111,7 +106,7 @@ export function Settings({ row }: { row: ExportRow }) {
               checked={choice.report ?? false}
               onChange={(event) => channel.send({ type: "choose-export", report: event.currentTarget.checked })}
             />
-            README and picture of the plan
+            {fleet > 0 ? "README" : "README and picture of the plan"}
           </label>
         </Field>
       </div>
@@ -128,6 +123,32 @@ export function Settings({ row }: { row: ExportRow }) {
         </section>
       )}
     </>
+  );
+}
+
+/** The file of a workload that gets the claims, in place of an example. */
+function Workload({ row }: { row: ExportRow }) {
+  const channel = useChannel();
+  const { choice, templates = [] } = row;
+  return (
+    <Field
+      label="Workload"
+      value={choice.workload ?? ""}
+      placeholder="file of a Pod, Deployment, Job, JobSet …"
+      onSet={(workload) => channel.send({ type: "choose-export", workload })}
+    >
+      {templates.length > 0 ? <Templates row={row} /> : null}
+      {choice.workload ? (
+        <label className="dra-check">
+          <input
+            type="checkbox"
+            checked={choice.patch ?? false}
+            onChange={(event) => channel.send({ type: "choose-export", patch: event.currentTarget.checked })}
+          />
+          a kustomize patch instead of a copy
+        </label>
+      ) : null}
+    </Field>
   );
 }
 

@@ -120,6 +120,7 @@ export interface ChoiceRow {
   patch?: boolean;
   folder?: string;
   report?: boolean;
+  split?: boolean;
 }
 
 export interface ClaimAnswer {
@@ -272,6 +273,7 @@ export interface ExampleRow {
 export interface ExportRow {
   name: string;
   choice: ChoiceRow;
+  fleet?: number;
   cluster?: string;
   stage?: string;
   problem?: string;
@@ -796,7 +798,7 @@ export interface ExportSheetModel {
 
 export type ExportSheetMessage =
   | { type: "cancel-export" }
-  | { type: "choose-export"; release?: string | null; apiVersion?: string | null; kind?: string | null; namespace?: string | null; example?: string | null; workload?: string | null; templates?: readonly string[] | null; container?: string | null; patch?: boolean | null; folder?: string | null; report?: boolean | null; pin?: boolean | null }
+  | { type: "choose-export"; release?: string | null; apiVersion?: string | null; kind?: string | null; namespace?: string | null; example?: string | null; workload?: string | null; templates?: readonly string[] | null; container?: string | null; patch?: boolean | null; folder?: string | null; report?: boolean | null; pin?: boolean | null; split?: boolean | null }
   | { type: "close-export" }
   | { type: "show-export" }
   | { type: "use-measured"; near: number; far: number }
@@ -942,7 +944,7 @@ export type PlanViewMessage =
   | { type: "apply-suggestion"; id: string }
   | { type: "cancel" }
   | { type: "cancel-export" }
-  | { type: "choose-export"; release?: string | null; apiVersion?: string | null; kind?: string | null; namespace?: string | null; example?: string | null; workload?: string | null; templates?: readonly string[] | null; container?: string | null; patch?: boolean | null; folder?: string | null; report?: boolean | null; pin?: boolean | null }
+  | { type: "choose-export"; release?: string | null; apiVersion?: string | null; kind?: string | null; namespace?: string | null; example?: string | null; workload?: string | null; templates?: readonly string[] | null; container?: string | null; patch?: boolean | null; folder?: string | null; report?: boolean | null; pin?: boolean | null; split?: boolean | null }
   | { type: "choose-kept"; names?: readonly string[] }
   | { type: "close-export" }
   | { type: "compare-plans" }
