@@ -1,6 +1,7 @@
 """Browser tests: one JupyterLab, one Chromium and one shared page for the session, no network for any.
 
 At the end of each test every page must have stayed on this machine and thrown no error.
+DRA_LAB_SLOW=6 makes the pages compute six times slower: it finds what depends on a fast machine.
 """
 
 from __future__ import annotations

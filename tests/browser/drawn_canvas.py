@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lab_page import LabPage
+from lab_page import LabPage, box_of
 from lab_server import until
 from playwright.sync_api import Locator
 
@@ -125,8 +125,7 @@ class Drawn:
         mouse.up()
 
     def centre(self, target: Locator) -> tuple[float, float]:
-        box = target.bounding_box()
-        assert box, "not on the page"
+        box = box_of(target)
         return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
     def handle(self, item: Locator, side: str) -> tuple[float, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import queue
 from collections import deque
 from collections.abc import Sequence
@@ -12,11 +13,13 @@ import contrast
 import nbformat
 from kernel_traffic import KernelTraffic
 from lab_server import Kernel, LabServer, until
-from playwright.sync_api import BrowserContext, Page
+from playwright.sync_api import BrowserContext, FloatRect, Locator, Page
 
 AXE = Path(__file__).parents[2] / "widgets" / "node_modules" / "axe-core" / "axe.min.js"
 PICTURES = Path(__file__).parents[2] / ".pytest_cache" / "pictures"
 THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
+SLOW = float(os.environ.get("DRA_LAB_SLOW", "1"))
+"""How many times slower the pages compute: DRA_LAB_SLOW=6 finds races that a slow machine would."""
 _IDLE = """() => window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"""
 
 
@@ -52,6 +55,8 @@ class LabPage:
         self._kernel: Kernel | None = None
         self._killed = 0
         self.page: Page = context.new_page()
+        if SLOW > 1:
+            context.new_cdp_session(self.page).send("Emulation.setCPUThrottlingRate", {"rate": SLOW})
         context.on("request", lambda request: self._note(request.url))
         self.page.on("websocket", lambda socket: self._note(socket.url))
         self.page.on("websocket", self.traffic.listen)
@@ -205,6 +210,14 @@ class LabPage:
         """
         if not address.startswith((self.server.url, self.server.url.replace("http", "ws", 1), "data:", "blob:")):
             self.foreign.append(address)
+
+
+def box_of(element: Locator) -> FloatRect:
+    """Wait until the element has a box on the page, and return it.
+
+    A box is read in two steps, the element first: what is drawn again between them has none for that reading.
+    """
+    return until(element.bounding_box, f"{element} has a box")
 
 
 def wait_for_cells(lab: LabPage, count: int = 1) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 from drawn_canvas import GPU, LINKED, OPTIONS, STATUS, TWO
+from lab_page import box_of
 from lab_server import until
 
 pytestmark = pytest.mark.browser
@@ -117,10 +118,10 @@ def test_a_small_drawing_after_a_wide_one_is_shown_large_again(draw):
 def test_the_wheel_scrolls_the_page_and_not_the_canvas(draw):
     canvas = draw(LINKED)
     canvas.page.locator(".jp-Notebook .jp-Cell").last.evaluate("n => { n.style.minHeight = '3000px'; }")
-    before = canvas.root.bounding_box()["y"]
+    before = box_of(canvas.root)["y"]
     canvas.page.mouse.move(*canvas.centre(canvas.root.locator(".react-flow__pane")))
     canvas.page.mouse.wheel(0, 100)
-    until(lambda: canvas.root.bounding_box()["y"] < before, "the page has scrolled")
+    until(lambda: box_of(canvas.root)["y"] < before, "the page has scrolled")
 
 
 def test_two_views_of_one_canvas_show_the_same_drawing(draw):

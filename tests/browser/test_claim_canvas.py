@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 from drawn_canvas import GPU, LINKED, NIC, PAIRS, RDMA, TWO
+from lab_page import box_of
 from lab_server import until
 
 pytestmark = pytest.mark.browser
@@ -54,12 +55,12 @@ def test_dragging_from_a_knot_ties_a_further_request(draw):
 def test_moving_a_box_keeps_the_drawing_and_every_place(draw):
     """Places are written when the mouse lets go; the boxes that were not moved stay where they are."""
     canvas = draw(LINKED)
-    before = canvas.box("nic").bounding_box()
+    before = box_of(canvas.box("nic"))
     x, y = canvas.centre(canvas.box("gpu").locator(".dra-box-text"))
     canvas.drag((x, y), (x - 120, y + 40))
     until(lambda: len(canvas.lab.eval("canvas.positions")) == 4, "four places in the kernel")
     canvas.settle()
-    assert canvas.box("nic").bounding_box() == pytest.approx(before, abs=1)
+    assert box_of(canvas.box("nic")) == pytest.approx(before, abs=1)
     assert canvas.lab.eval("canvas.history") == {}
 
 
@@ -70,12 +71,12 @@ def test_a_dropped_box_stays_where_it_is_dropped_and_pushes_the_others_aside(dra
     canvas.chip("gpu").drag_to(board, target_position={"x": 300, "y": 200})
     until(lambda: canvas.names() == ["gpu"], "the first drop")
     canvas.settle()
-    pane, first = board.bounding_box(), canvas.centre(canvas.box("gpu"))
+    pane, first = box_of(board), canvas.centre(canvas.box("gpu"))
     assert first == pytest.approx((pane["x"] + 300, pane["y"] + 200), abs=2)
     canvas.chip("rdma").drag_to(board, target_position={"x": 330, "y": 190})
     until(lambda: canvas.names() == ["gpu", "nic"], "the second drop")
     canvas.settle()
-    gpu, nic = canvas.box("gpu").bounding_box(), canvas.box("nic").bounding_box()
+    gpu, nic = box_of(canvas.box("gpu")), box_of(canvas.box("nic"))
     assert abs(gpu["x"] - nic["x"]) >= nic["width"] or abs(gpu["y"] - nic["y"]) >= nic["height"]
 
 

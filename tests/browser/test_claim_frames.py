@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from drawn_canvas import GPU, LINKED, NIC
+from lab_page import box_of
 from lab_server import until
 from planner_page import Planner
 
@@ -72,7 +73,7 @@ def test_a_line_to_another_claim_makes_no_link_and_says_why(draw):
 def test_a_device_is_added_to_the_frame_it_is_dropped_on(draw):
     canvas = draw(APART)
     pane = canvas.root.locator(".dra-board .react-flow__pane")
-    (x, y), box = head(canvas, "a"), pane.bounding_box()
+    (x, y), box = head(canvas, "a"), box_of(pane)
     canvas.chip("rdma").drag_to(pane, target_position={"x": x - box["x"], "y": y - box["y"]})
     until(lambda: "a:nic-2" in canvas.names(), "it is in the claim under the mouse")
 
@@ -101,7 +102,7 @@ def test_a_dragged_frame_takes_its_boxes_along(draw):
 
 def are_apart(canvas) -> bool:
     """Say whether the frames of the two claims do not lie on each other."""
-    a, b = (frame(canvas, claim).bounding_box() for claim in "ab")
+    a, b = (box_of(frame(canvas, claim)) for claim in "ab")
     beside = a["x"] + a["width"] <= b["x"] or b["x"] + b["width"] <= a["x"]
     return beside or a["y"] + a["height"] <= b["y"] or b["y"] + b["height"] <= a["y"]
 

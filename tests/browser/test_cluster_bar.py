@@ -6,6 +6,7 @@ import json
 import socket
 
 import pytest
+from lab_page import box_of
 from lab_server import until
 from planner_page import Planner
 
@@ -65,14 +66,14 @@ def test_a_file_that_is_dropped_anywhere_on_the_planner_is_read(planner):
 def test_a_wrong_path_is_told_where_it_was_typed(open_notebook):
     """The message stands in the choice, above another try; neither the answer nor the canvas is covered by it."""
     planner = Planner(open_notebook)
-    before = planner.strip.bounding_box()
+    before = box_of(planner.strip)
     planner.button("Load your cluster", planner.bar).click()
     planner.page.keyboard.type("./nowhere.json")
     planner.page.keyboard.press("Enter")
     problem = planner.bar.locator(".dra-sources .dra-problem")
     problem.wait_for()
     assert "nowhere.json" in (problem.text_content() or "")
-    assert planner.strip.bounding_box() == before
+    assert box_of(planner.strip) == before
     assert planner.bar.locator(".dra-lines .dra-problem").count() == 0
     planner.button("Hide this message", planner.bar).click()
     problem.wait_for(state="detached")
@@ -189,7 +190,7 @@ def test_the_planner_opens_in_a_tab_of_its_own(open_notebook):
     tab = planner.page.locator(".jp-LinkedOutputView .dra-lab-grid")
     tab.wait_for()
     tab.locator("svg.dra-hw").first.wait_for()
-    box = tab.bounding_box()
+    box = box_of(tab)
     assert box is not None
     assert box["height"] > 750
     script = """node => { const fill = getComputedStyle(node).fill;

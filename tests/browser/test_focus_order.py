@@ -6,6 +6,7 @@ from itertools import groupby
 
 import pytest
 from lab_server import until
+from planner_page import UNLINKED
 
 pytestmark = pytest.mark.browser
 
@@ -110,6 +111,32 @@ def test_another_mode_takes_the_focus_to_its_name(shown, mode, at):
         shown.page.keyboard.press(key)
         chosen = shown.bar.locator(".dra-modes input").nth(int(key) - 1)
         until(lambda radio=chosen: radio.evaluate("one => one === document.activeElement"), "the mode has the focus")
+
+
+def test_the_mode_has_the_focus_though_the_browser_took_it_before(shown):
+    """A slow page draws a frame between hiding a view and the news of the mode; Chromium drops the focus in it."""
+    shown.root.locator(".dra-hardware [tabindex='0']").first.focus()
+    shown.root.evaluate("grid => grid.classList.remove('is-plan')")
+    until(lambda: shown.page.evaluate("document.activeElement === document.body"), "what is hidden lost the focus")
+    shown.lab.run("lab.session.show_mode('fleet')")
+    chosen = shown.bar.locator(".dra-modes input").nth(1)
+    until(lambda: chosen.evaluate("one => one === document.activeElement"), "the mode has the focus")
+
+
+@pytest.mark.parametrize("width", [1440, 900])
+def test_another_picture_leaves_the_focus_on_its_device(shown, width):
+    """An answer arrives, or there is room for less, while a person walks through the devices."""
+    focused = "document.activeElement.closest('.dra-lab-hardware [data-id]')?.dataset.id ?? ''"
+    taken = shown.hardware.locator("[role=treeitem].dra-hw-chosen").last
+    taken.focus()
+    device = shown.page.evaluate(focused)
+    before = taken.element_handle()
+    if width == 1440:
+        shown.lab.run(UNLINKED)
+    shown.page.set_viewport_size({"width": width, "height": 900})
+    until(lambda: not before.evaluate("node => node.isConnected"), "there is another picture", timeout=30)
+    shown.answered()
+    assert shown.page.evaluate(focused) == device != ""
 
 
 def test_a_button_that_changes_the_mode_does_not_lose_the_focus(shown):

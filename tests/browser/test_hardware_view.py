@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from lab_page import box_of
 from lab_server import until
 from planner_page import Planner
 
@@ -74,7 +75,7 @@ def test_the_graph_stands_beside_the_picture_and_closes_with_escape(planner):
     planner.button("Graph", planner.hardware).click()
     graph, picture = planner.hardware.locator(".dra-graph"), planner.hardware.locator(".dra-picture")
     graph.locator("svg.dra-hw-tree").wait_for()
-    one, other = picture.bounding_box(), graph.bounding_box()
+    one, other = box_of(picture), box_of(graph)
     beside = one["x"] + one["width"] <= other["x"] or one["y"] + one["height"] <= other["y"]
     assert beside
     assert graph.locator("[role=treeitem]").count() == picture.locator("[role=treeitem]").count()
@@ -201,9 +202,9 @@ def test_a_narrow_cell_is_one_column_in_the_same_order(open_notebook):
     """Below 880 pixels the panes stand under each other: bar, verdict, picture, canvas, dock; nothing is cut off."""
     planner = Planner(open_notebook, width=900, height=1000)
     parts = [planner.bar, planner.strip, planner.hardware, planner.root.locator(".dra-lab-canvas"), planner.tabs]
-    boxes = [part.bounding_box() for part in parts]
+    boxes = [box_of(part) for part in parts]
     tops = [box["y"] for box in boxes]
     assert tops == sorted(tops)
-    width = planner.root.bounding_box()["width"]
+    width = box_of(planner.root)["width"]
     assert all(box["width"] <= width for box in boxes)
     assert planner.root.evaluate("node => node.scrollWidth <= node.clientWidth")

@@ -7,7 +7,7 @@ import sys
 
 import nbformat
 import pytest
-from lab_page import LabPage, wait_for_cells, write_notebook
+from lab_page import LabPage, box_of, wait_for_cells, write_notebook
 from lab_server import LabServer, until
 
 pytestmark = pytest.mark.browser
@@ -227,7 +227,7 @@ def test_the_first_window_of_dra_lab_has_room_for_both_columns_and_later_ones_ar
         opened(page)
         page.page.wait_for_function(collapsed)
         page.page.wait_for_function("() => document.querySelector('.dra-lab')?.clientWidth >= 960")
-        picture = page.page.locator(".dra-lab-hardware .dra-picture svg").first.bounding_box()
+        picture = box_of(page.page.locator(".dra-lab-hardware .dra-picture svg").first)
         assert picture is not None
         assert picture["y"] < 700
         page.command("filebrowser:activate")

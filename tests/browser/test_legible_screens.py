@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from lab_page import box_of
 from legible import illegible
 from planner_page import IN_TAB, SCREENS, show_screen
 
@@ -35,9 +36,9 @@ def test_every_text_of_a_screen_can_be_read(in_tab, screen):
 def test_verdict_canvas_and_picture_need_no_scroll_in_a_small_window(in_tab):
     """A tab in a window of 1280 x 800 shows the three regions whole."""
     shown = in_tab(1280, 800)
-    lower = shown.tabs.bounding_box()["y"]
+    lower = box_of(shown.tabs)["y"]
     for region in (".dra-answer", ".dra-canvas", "svg.dra-hw"):
         shown.root.locator(region).first.wait_for()
-        box = shown.root.locator(region).first.bounding_box()
+        box = box_of(shown.root.locator(region).first)
         assert box["y"] >= 0, region
         assert box["y"] + box["height"] <= lower + 1, region

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from lab_page import box_of
 from lab_server import until
 from planner_page import IN_TAB
 
@@ -17,10 +18,10 @@ def test_no_figure_is_cut_and_all_regions_are_in_sight(in_tab, width, height):
     planner = in_tab(width, height)
     cut = """nodes => nodes.filter(n => n.scrollWidth > n.clientWidth || n.textContent.endsWith('…')).length"""
     assert planner.strip.locator(".dra-tile-figure, .dra-tile-figure *").evaluate_all(cut) == 0
-    grid = planner.root.bounding_box()
-    assert planner.strip.bounding_box()["height"] <= (120 if height == 800 else 170)
+    grid = box_of(planner.root)
+    assert box_of(planner.strip)["height"] <= (120 if height == 800 else 170)
     for region in (".dra-answer", ".dra-canvas", ".dra-hardware", ".dra-tabbar"):
-        box = planner.root.locator(region).bounding_box()
+        box = box_of(planner.root.locator(region))
         assert box["y"] + box["height"] <= grid["y"] + grid["height"] + 1, region
 
 
@@ -51,13 +52,13 @@ def test_keys_work_all_over_the_planner_and_not_while_typing(in_tab):
     keyboard, dock = planner.page.keyboard, planner.root.locator(".dra-dock")
     planner.strip.locator(".dra-tile-figure").first.focus()
     keyboard.press("j")
-    until(lambda: dock.bounding_box()["height"] > 100, "the dock is open")
+    until(lambda: box_of(dock)["height"] > 100, "the dock is open")
     keyboard.press("?")
     planner.root.locator(".dra-keys", has_text="choose a mode").wait_for()
     keyboard.press("Escape")
     keyboard.press("/")
     keyboard.type("gpu-4 128-17 j")
-    assert dock.bounding_box()["height"] > 100
+    assert box_of(dock)["height"] > 100
     for _ in range(2):
         keyboard.press("Backspace")
     keyboard.press("Enter")
@@ -65,23 +66,23 @@ def test_keys_work_all_over_the_planner_and_not_while_typing(in_tab):
     assert planner.page.evaluate("() => document.activeElement !== document.body")
     planner.strip.locator(".dra-tile-figure").first.focus()
     keyboard.press("J")
-    until(lambda: dock.bounding_box()["height"] <= 41, "the dock is closed")
+    until(lambda: box_of(dock)["height"] <= 41, "the dock is closed")
 
 
 def test_the_height_of_the_dock_is_kept(in_tab):
     """The height that a person dragged returns after the dock was closed."""
     planner = in_tab(1440, 900)
     dock, handle = planner.root.locator(".dra-dock"), planner.root.locator(".dra-dock-handle")
-    box = handle.bounding_box()
+    box = box_of(handle)
     planner.page.mouse.move(box["x"] + 300, box["y"] + 4)
     planner.page.mouse.down()
     planner.page.mouse.move(box["x"] + 300, box["y"] - 296, steps=4)
     planner.page.mouse.up()
-    until(lambda: 320 <= dock.bounding_box()["height"] <= 350, "as high as it was dragged")
-    high = dock.bounding_box()["height"]
+    until(lambda: 320 <= box_of(dock)["height"] <= 350, "as high as it was dragged")
+    high = box_of(dock)["height"]
     for name in ("Close the dock", "Open the dock"):
         planner.button(name, planner.tabs).click()
-    assert dock.bounding_box()["height"] == high
+    assert box_of(dock)["height"] == high
 
 
 def test_the_loss_of_the_kernel_is_told_once(in_tab):

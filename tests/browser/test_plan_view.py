@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from lab_page import box_of
 from lab_server import until
 
 pytestmark = pytest.mark.browser
@@ -14,12 +15,12 @@ NO_FIT = "from dra_lab import read_sketch\nlab.sketch = read_sketch('sample:eks-
 def test_the_answer_follows_the_drawing_and_its_reasons(planner):
     """A drawing that does not fit has a short cause, and its reasons in "Why not?"; undo brings the answer back."""
     assert planner.sentence("Fits on 3 of 4 nodes now.") == "Fits on 3 of 4 nodes now. Best on 128-17, proven optimal."
-    assert 100 <= planner.strip.bounding_box()["height"] <= 120
+    assert 100 <= box_of(planner.strip)["height"] <= 120
     planner.lab.run(NO_FIT)
     why = "No node has 5 free RDMA NICs. The most that one node has is 4."
     assert planner.sentence("Does not fit") == f"Does not fit. {why}"
     planner.strip.locator(".dra-fix").first.wait_for()
-    assert 100 <= planner.strip.bounding_box()["height"] <= 120
+    assert 100 <= box_of(planner.strip)["height"] <= 120
     planner.tab("Why not").click()
     planner.why.get_by_text("pci0000:10 has 2 gpu").first.wait_for(state="attached")
     planner.lab.run("lab.undo()")
@@ -98,7 +99,7 @@ def test_a_half_written_selector_keeps_the_last_answer(planner):
     )
     planner.strip.locator(".dra-trouble", has_text="does not compile").wait_for()
     assert "Fits on 3 of 4" in planner.sentence("Fits on")
-    assert 100 <= planner.strip.bounding_box()["height"] <= 120
+    assert 100 <= box_of(planner.strip)["height"] <= 120
     assert planner.lab.low_contrast(".dra-answer") == []
     planner.lab.picture("planner-trouble")
     planner.lab.run("write('device.driver == \"gpu.nvidia.com\"')")

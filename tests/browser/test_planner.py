@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 from drawn_canvas import Drawn
-from lab_page import LabPage, wait_for_cells
+from lab_page import LabPage, box_of, wait_for_cells
 from lab_server import crowding, until
 
 from dra_lab.shipped import samples_dir
@@ -295,16 +295,14 @@ def test_a_question_about_the_file_covers_nothing_and_loses_nothing(planner, ser
     shown.canvas.box("gpu").get_by_label("More gpu").click()
     until(file.exists, "the drawing is on disk")
     shown.answered()
-    strip, tools = (shown.page.locator(name).bounding_box() for name in (".dra-answer", ".dra-tools"))
+    strip, tools = (box_of(shown.page.locator(name)) for name in (".dra-answer", ".dra-tools"))
     file.write_text(file.read_text(encoding="utf-8").replace("name: gpu-nic-pairs", "name: from-disk"))
     shown.canvas.box("gpu").get_by_label("More gpu").click()
     ask = shown.page.locator(".dra-ask")
     ask.wait_for()
-    low = ask.bounding_box()
-    until(
-        lambda: shown.page.locator(".dra-tools").bounding_box()["y"] >= low["y"] + low["height"], "nothing is covered"
-    )
-    assert shown.page.locator(".dra-answer").bounding_box() == strip
+    low = box_of(ask)
+    until(lambda: box_of(shown.page.locator(".dra-tools"))["y"] >= low["y"] + low["height"], "nothing is covered")
+    assert box_of(shown.page.locator(".dra-answer")) == strip
     ask.get_by_role("button", name="Use the file").click()
     until(lambda: shown.lab.eval("lab.sketch.name") == "from-disk", "the file's drawing")
-    until(lambda: shown.page.locator(".dra-tools").bounding_box() == tools, "the row is gone")
+    until(lambda: box_of(shown.page.locator(".dra-tools")) == tools, "the row is gone")

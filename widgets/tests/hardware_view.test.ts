@@ -124,6 +124,29 @@ test("the focus stays on its device when the picture is drawn anew", async () =>
   expect(document.activeElement).toBe(items(el)[2]);
 });
 
+const BLOCK = `<g role="treeitem" tabindex="-1" data-ids="d/p/g0 d/p/g1"/>`;
+const ONE = (id: string) => `<g role="treeitem" tabindex="-1" data-id="${id}"/>`;
+const place = (root: string, items: string) => `<g data-level="pcieRoot" data-value="${root}">${items}</g>`;
+const svgOf = (...parts: string[]) =>
+  `<svg xmlns="http://www.w3.org/2000/svg" class="dra-hw" viewBox="0 0 9 9"><g role="tree">${parts.join("")}</g></svg>`;
+test.each([
+  ["a device goes into a block", [ONE("d/p/g2"), ONE("d/p/g1")], [ONE("d/p/g2"), BLOCK], 1],
+  ["a block loses a device", [ONE("d/p/g2"), BLOCK], [ONE("d/p/g0"), ONE("d/p/g2"), ONE("d/p/g1")], 0],
+  [
+    "a device is gone, another is at its place",
+    [place("a", ONE("x")), place("b", ONE("y"))],
+    [place("a", ONE("z")), place("b", ONE("w"))],
+    1,
+  ],
+  ["a device and its place are gone", [ONE("x"), ONE("y")], [ONE("z")], 0],
+])("the focus stays in the picture when %s", async (_what, before, after, at) => {
+  const { el, model } = hardware({ svg: svgOf(...before) });
+  items(el)[1]!.focus();
+  model.set("svg", svgOf(...after));
+  await drawn();
+  expect(items(el).indexOf(document.activeElement as SVGElement)).toBe(at);
+});
+
 test("a request lights its devices, a device itself", async () => {
   const { el, model } = hardware();
   model.set("highlight", "gpu");

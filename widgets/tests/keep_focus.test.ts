@@ -33,6 +33,14 @@ test("an element that is gone gives the focus to the nearest one that Tab would 
   expect(focused()).toBe("near");
 });
 
+test("an item of a picture gives the focus away as a button does", async () => {
+  root.innerHTML = `<div><svg><g tabindex="0" id="gone"></g></svg><button id="near"></button></div>`;
+  root.querySelector<SVGElement>("#gone")!.focus();
+  root.querySelector("svg")!.remove();
+  await seen();
+  expect(focused()).toBe("near");
+});
+
 test("a part of a view can say where its focus goes", async () => {
   root.innerHTML = `<button id="home"></button><div data-home="#home"><button id="gone"></button><button id="near"></button></div>`;
   at("gone").focus();

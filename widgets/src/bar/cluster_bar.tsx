@@ -2,6 +2,7 @@
 import "../cluster_bar.css";
 import { useEffect, useId, useRef, useState } from "react";
 import { Icon } from "../view/icon";
+import { followFocus } from "../view/keep_focus";
 import type { Context } from "../view/late";
 import { useGrid, useGridKeys } from "../view/use_grid";
 import { mount } from "../view/widget";
@@ -80,13 +81,20 @@ function Modes({ grid }: { grid: HTMLElement | null }) {
   });
   const chosen = useRef<HTMLInputElement>(null);
   const shown = useRef(now);
+  const last = useRef<Element | null>(null);
+  useEffect(() => {
+    if (!grid) return;
+    return followFocus(grid, (node) => {
+      last.current = node;
+    });
+  }, [grid]);
   useEffect(() => {
     if (shown.current === now) return;
     shown.current = now;
-    // What had the focus in the mode before is not on the screen any more.
-    const at = document.activeElement;
+    // What had the focus in the mode before is not on the screen any more; the browser may have taken it already.
+    const at = document.activeElement === document.body ? last.current : document.activeElement;
     const isKept = at?.closest(".dra-cluster-bar") && !at.closest(".dra-modes");
-    if (grid?.contains(at) && !isKept) chosen.current?.focus({ preventScroll: true });
+    if (at && (at === last.current || grid?.contains(at)) && !isKept) chosen.current?.focus({ preventScroll: true });
   }, [now, grid]);
   if (modes.length < 2) return null;
   return (

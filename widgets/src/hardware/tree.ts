@@ -16,13 +16,31 @@ export const devicesOf = (item: Element | null | undefined): readonly string[] =
 export const requestsOf = (item: Element | null | undefined): readonly string[] =>
   (item?.getAttribute("data-request") ?? "").split(" ").filter(Boolean);
 
-/** Show another picture in `root`; the focus stays on its item. Throws when the text is no SVG. */
+/**
+ * Show another picture in `root`; the focus stays on its device, also if that is now in a block or was in one before.
+ * Without the device it goes to another one at the same place, or at the place around. Throws when the text is no SVG.
+ */
 export function show(root: HTMLElement, text: string): void {
-  const held = root.contains(document.activeElement) ? key(document.activeElement) : "";
+  const held = root.contains(document.activeElement) ? document.activeElement : null;
+  const places = placesOf(held);
   root.replaceChildren();
   if (text) root.append(...apart(safeSvg(text)));
-  const again = held ? itemsOf(root).find((item) => key(item) === held) : undefined;
-  if (again) focusItem(itemsOf(root), again);
+  const items = held ? itemsOf(root) : [];
+  const again =
+    items.find((item) => idOf(item) === idOf(held)) ??
+    items.find((item) => devicesOf(item).some((device) => devicesOf(held).includes(device))) ??
+    places.map((place) => items.find((item) => placesOf(item).includes(place))).find(Boolean) ??
+    items[0];
+  if (again) focusItem(items, again);
+}
+
+/** The places around an item, the innermost first. */
+function placesOf(item: Element | null): readonly string[] {
+  const found: string[] = [];
+  for (let up = item?.closest("[data-level]"); up; up = up.parentElement?.closest("[data-level]")) {
+    found.push(`${up.getAttribute("data-level")} ${up.getAttribute("data-value")}`);
+  }
+  return found;
 }
 
 /** Mark the items that are meant by a request's name or a device id. */
@@ -64,7 +82,8 @@ function apart(svg: SVGSVGElement): readonly Element[] {
   return [pane, box("dra-legend", below)];
 }
 
-const key = (item: Element | null): string => item?.getAttribute("data-ids") ?? item?.getAttribute("data-id") ?? "";
+/** Names an item: its devices, in any order; of an item without devices its place. */
+const idOf = (item: Element | null): string => [...devicesOf(item)].sort().join(" ") || (placesOf(item)[0] ?? "");
 
 /** One item is the tab stop. */
 export function focusItem(items: readonly SVGElement[], item: SVGElement): void {

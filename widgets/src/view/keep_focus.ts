@@ -6,7 +6,32 @@ export function focusMode(root: HTMLElement): void {
   root.closest(".dra-lab")?.querySelector<HTMLElement>(".dra-modes input:checked")?.focus();
 }
 
+type Focusable = HTMLElement | SVGElement;
 const isShown = (node: Element): boolean => node.isConnected && !node.closest("[hidden]");
+
+/**
+ * Follow the focus inside `root`; returns what ends that. `onFocus` gets the element, and null after the focus went
+ * elsewhere on purpose. It is not called if a browser takes the focus from an element that is not shown any more.
+ */
+export function followFocus(root: Element, onFocus: (node: Focusable | null) => void): () => void {
+  let last: Focusable | null = null;
+  const remember = (node: EventTarget | null) => {
+    const isOurs = (node instanceof HTMLElement || node instanceof SVGElement) && node !== root && root.contains(node);
+    last = isOurs ? node : null;
+    onFocus(last);
+  };
+  const onFocusIn = (event: Event) => remember(event.target);
+  // Whoever presses elsewhere on the page takes the focus away on purpose.
+  const onPress = (event: Event) => {
+    if (last && !last.contains(event.target as Node)) remember(null);
+  };
+  document.addEventListener("focusin", onFocusIn, true);
+  document.addEventListener("pointerdown", onPress, true);
+  return () => {
+    document.removeEventListener("focusin", onFocusIn, true);
+    document.removeEventListener("pointerdown", onPress, true);
+  };
+}
 
 /**
  * Give the focus to what takes the place of an element that lost it; returns what ends that.
@@ -15,21 +40,16 @@ const isShown = (node: Element): boolean => node.isConnected && !node.closest("[
  * `data-home` is a selector chooses for all inside it. A view of which nothing is left gives it to the planner's modes.
  */
 export function keepFocus(root: HTMLElement): () => void {
-  let last: HTMLElement | null = null;
+  let last: Focusable | null = null;
   let around: HTMLElement[] = [];
-  const remember = (node: EventTarget | null) => {
-    last = node instanceof HTMLElement && node !== root && root.contains(node) && isAble(node) ? node : null;
+  const end = followFocus(root, (node) => {
+    last = node && isAble(node) ? node : null;
     around = [];
     for (let up = last?.parentElement; up && root.contains(up); up = up.parentElement) around.push(up);
-  };
-  const onFocus = (event: Event) => remember(event.target);
-  // Whoever presses elsewhere on the page takes the focus away on purpose.
-  const onPress = (event: Event) => {
-    if (last && !last.contains(event.target as Node)) remember(null);
-  };
+  });
   const restore = () => {
     // A browser takes the focus from what is hidden or disabled a moment later.
-    const isElsewhere = ![null, document.body, last].includes(document.activeElement as HTMLElement | null);
+    const isElsewhere = ![null, document.body, last].includes(document.activeElement as Focusable | null);
     if (!last || isElsewhere || isAble(last)) return;
     const key = last.getAttribute("data-key");
     const same = key === null ? undefined : all(root, "[data-key]").find((one) => one.dataset.key === key);
@@ -41,15 +61,12 @@ export function keepFocus(root: HTMLElement): () => void {
   };
   const watch = new MutationObserver(restore);
   watch.observe(root, { childList: true, subtree: true, attributes: true, attributeFilter: ["hidden", "disabled"] });
-  document.addEventListener("focusin", onFocus, true);
-  document.addEventListener("pointerdown", onPress, true);
   return () => {
     watch.disconnect();
-    document.removeEventListener("focusin", onFocus, true);
-    document.removeEventListener("pointerdown", onPress, true);
+    end();
   };
 }
 
-const isAble = (node: HTMLElement): boolean => isShown(node) && !node.matches(":disabled");
+const isAble = (node: Focusable): boolean => isShown(node) && !node.matches(":disabled");
 const all = (node: Element, selector: string): HTMLElement[] =>
   [...node.querySelectorAll<HTMLElement>(selector)].filter(isAble);
