@@ -1,21 +1,21 @@
 """The exceptions of dra_lab. No other library's exceptions escape; "does not fit" is an answer and not an exception.
 
 DraLabError
-├── InputError                 what was given cannot be used
-│   ├── SourceError            a file, folder, sample or cluster cannot be read
-│   ├── ManifestError          a document is broken, of the wrong kind or type (carries an Origin)
-│   ├── SketchError            a drawing is inconsistent or its file is broken
-│   ├── ClaimError             a claim that the API server would refuse
-│   ├── NodeError              a node that the cluster does not have
-│   ├── QuantityError          text that is no Kubernetes quantity
-│   └── SemverError            text that is no semantic version
-├── CelError                   a selector
-│   ├── CelCompileError        does not compile, has a wrong type, or may cost too much
-│   └── CelRuntimeError        fails on a device (kube-scheduler gives up the whole pod)
-├── UnsupportedFeature         a rule of DRA that this part does not know yet, by its API name
-├── SolverError                the solver is missing or failed
-├── Cancelled                  the person cancelled before there was any answer
-└── ExportError                files could not be written, or would overwrite a person's change
+├── InputError                 what was given cannot be used.
+│   ├── SourceError            a file, folder, sample or cluster cannot be read.
+│   ├── ManifestError          a document is broken, of the wrong kind or type (carries an Origin).
+│   ├── SketchError            a drawing is inconsistent or its file is broken.
+│   ├── ClaimError             a claim that the API server would refuse.
+│   ├── NodeError              a node that the cluster does not have.
+│   ├── QuantityError          text that is no Kubernetes quantity.
+│   └── SemverError            text that is no semantic version.
+├── CelError                   a selector.
+│   ├── CelCompileError        does not compile, has a wrong type, or may cost too much.
+│   └── CelRuntimeError        fails on a device (kube-scheduler gives up the whole pod).
+├── UnsupportedFeature         a rule of DRA that this part does not know yet, by its API name.
+├── SolverError                the solver is missing or failed.
+├── Cancelled                  the person cancelled before there was any answer.
+└── ExportError                files could not be written, or would overwrite a person's change.
 """
 
 from __future__ import annotations

@@ -62,14 +62,14 @@ class FleetPlan:
     `goals` are in order of importance, each the sum over all placed replicas: `unplaced` (replicas for which there is
     no place) first, then the goals of one claim, then `nodes` (nodes used). All are minimised; `bound` is the least
     value that could still exist, the goals before it being kept, and `proven` says that no better one does. `status` is
-    OPTIMAL only when every goal is proven, FEASIBLE when one is not, INFEASIBLE when it is proven that not one replica
-    fits (with `objective` "nodes": that not all of them do), STOPPED when it was ended before any answer, NOT_CHECKED
-    when what it needs could not be read. `first_fit` is kube-scheduler with the same replicas (see `planner.fleet`),
-    None where not asked, and `regrets` what that costs over the nodes that were compared: where the time did not
-    suffice for all, `first_fit` is STOPPED, and its `compared` names them. `parts` are the seconds of each part of the
-    work (`scan`, `patterns`, `master`, `first fit`), `states` the number of distinct node states, `not_examined` the
-    nodes that were not examined before the time limit. `start` says whether the pods of every workload start with their
-    manifests.
+    OPTIMAL only when every goal is proven, and FEASIBLE when one is not. It is INFEASIBLE when it is proven that not
+    one replica fits (with `objective` "nodes": that not all of them do). It is STOPPED when it was ended before any
+    answer, and NOT_CHECKED when required data could not be read. `first_fit` is kube-scheduler with the same replicas
+    (see `planner.fleet`), None if not requested. `regrets` are its costs over the nodes that were compared. If the time
+    did not suffice for all, `first_fit` is STOPPED, and its `compared` names them. `parts` are the seconds of each part
+    of the work (`scan`, `patterns`, `master`, `first fit`), `states` the number of distinct node states, `not_examined`
+    the nodes that were not examined before the time limit. `start` says whether the pods of every workload start with
+    their manifests.
     """
 
     status: PlanStatus
@@ -221,9 +221,9 @@ class LargestJob(Struct, frozen=True):
     """The largest job of a claim that still fits.
 
     `scale` is the largest whole multiple of the claim's requests (counts and capacities times `scale`) that one pod can
-    have on some node, 0 where not even the claim fits; `scale_bound` is the most it could be; `sketch` is the claim at
-    that scale and `node` a node that holds it. `replicas` is how many pods with the claim as drawn can start together,
-    at most `replicas_bound`; `capped` says that counting them stopped at MOST_COUNTED, and more may fit.
+    have on some node, 0 if not even the claim fits. `scale_bound` is the most it could be. `sketch` is the claim at
+    that scale, and `node` a node that can hold it. `replicas` is how many pods with the claim as drawn can start
+    together, at most `replicas_bound`; `capped` says that counting them stopped at MOST_COUNTED, and more may fit.
     """
 
     claim: str

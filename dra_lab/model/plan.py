@@ -71,11 +71,11 @@ class NodeFit(StrEnum):
 class GoalValue:
     """One goal's value in a plan.
 
-    `value` counts what GOALS says; `bound` is the best value that could still exist (None when unknown); `proven` is
-    True when no better value exists, the goals before it being kept; `unknown` counts devices whose locality is
-    unknown, each of which counts as a place of its own. `at_most` says that `value` is only the most that it can be:
-    of `damage`, where counting the replicas took too long. `of` is how many devices the value is a part of: of
-    `unpaired`, the GPUs of a claim that asks for GPUs and NICs; 0 where it is not counted.
+    `value` counts what GOALS says. `bound` is the best value that could still exist (None when unknown). `proven` is
+    True when no better value exists, the goals before it being kept. `unknown` counts devices whose locality is
+    unknown, each of which counts as a place of its own. `at_most` says that `value` is only the most that it can be: of
+    `damage`, where counting the replicas took too long. `of` is how many devices the value is a part of: of `unpaired`,
+    the GPUs of a claim that asks for GPUs and NICs; 0 where it is not counted.
     """
 
     goal: str
@@ -95,9 +95,9 @@ class GoalValue:
 class Placement(Struct, frozen=True, gc=False):
     """A device chosen for a request.
 
-    `request` is the reference in its claim (`gpu`, or `gpu/aligned` for an alternative); `manifest_request` the name
-    in the compiled claim (`gpu-0`) where it is known; `consumed` the capacity it takes of a shareable device; `claim`
-    the claim it is for, "" where the pod has one.
+    `request` is the reference in its claim (`gpu`, or `gpu/aligned` for an alternative). `manifest_request` is the name
+    in the compiled claim (`gpu-0`) if it is known. `consumed` is the capacity it takes of a shareable device. `claim`
+    is the claim it is for, "" if the pod has one.
     """
 
     request: str
@@ -156,8 +156,8 @@ class FirstFit(Struct, frozen=True):
 class Shortfall:
     """A reason why the claim does not fit.
 
-    `rule` is what stops it: `class`, `selector`, `taint`, `in-use`, `capacity`, `count`, `link`, `limit`; `subject`
-    the request or link; `needed` and `available` are numbers of devices or groups on `node` ("" for every node);
+    `rule` is what stops it: `class`, `selector`, `taint`, `in-use`, `capacity`, `count`, `link`, `limit`. `subject` is
+    the request or link. `needed` and `available` are numbers of devices or groups on `node` ("" for every node).
     `widest` is True if no node has more.
     """
 
@@ -222,13 +222,12 @@ class Plan:
 
     `node` is the chosen node, "" when nothing fits; `placements` in request order. `first_fit` is kube-scheduler with
     the compiled manifest, `first_fit_plain` with counts and selectors only, both on `node`; None where not asked.
-    Where the pod has several claims, `claims` holds the drawing of each by name and `sketch` all of them as one, each
-    request as `claim:request`; `allocated_claims` are those of its claims that hold devices already.
-    `tracer` makes the traces of kube-scheduler's search.
-    `admitted` are the nodes on which the pod may run, None for all; `start` whether it starts with its manifest.
-    `node_classes` covers every node once. `reasons` is there for a claim that fits nowhere: counts, conflicts and
-    relaxations behind the sentences of `shortfalls`. `regrets` compare with the two first fits, where these allocated;
-    `findings` include those of the cluster that matter.
+    If the pod has several claims, `claims` contains the drawing of each by name, and `sketch` all of them as one, each
+    request as `claim:request`. `allocated_claims` are those of its claims that have devices already. `tracer` makes the
+    traces of kube-scheduler's search. `admitted` are the nodes on which the pod may run, None for all; `start` whether
+    it starts with its manifest. `node_classes` covers every node once. `reasons` is there for a claim that fits
+    nowhere: counts, conflicts and relaxations behind the sentences of `shortfalls`. `regrets` compare with the two
+    first fits, where these allocated; `findings` include those of the cluster that matter.
     """
 
     status: PlanStatus

@@ -24,9 +24,9 @@ class FunnelStep(Struct, frozen=True):
 class Funnel(Struct, frozen=True):
     """The devices of a node that are left for one request after each test, in the order of the tests.
 
-    `request` is the request or alternative, `needed` the devices that it takes (all that match, where it asks for all);
-    `nodes` counts the nodes with the same figures, of which `node` is the first; `failing` the devices on which a
-    selector fails at run time.
+    `request` is the request or alternative. `needed` counts the devices that it takes (all that match, if it requests
+    all). `nodes` counts the nodes with the same figures, and `node` is the first of them. `failing` are the devices on
+    which a selector fails at run time.
     """
 
     request: str
@@ -55,9 +55,9 @@ class Element(Struct, frozen=True):
 class Conflict(Struct, frozen=True):
     """Parts of a drawing that cannot hold together: without any one of them, the others can.
 
-    `node` is where, "" for every node of the cluster; `minimal` is False where it was not found out whether every part
-    is needed (for lack of time, or for a rule that the planner does not know), `smallest` True where it is proven that
-    no set has fewer parts.
+    `node` is the node of the conflict, "" for every node of the cluster. `minimal` is False if it was not found out
+    whether every part is needed (for lack of time, or because of a rule that the planner does not know). `smallest` is
+    True if it is proven that no set has fewer parts.
     """
 
     elements: tuple[Element, ...]
@@ -69,10 +69,10 @@ class Conflict(Struct, frozen=True):
 class Relaxation(Struct, frozen=True):
     """One change to the drawing, tried over the cluster.
 
-    `kind` is `link`, `level`, `count`, `capacity`, `selector`, `taint`, `idle` or `suggestion`; `fitting` counts the
-    nodes on which the claim then fits, None where that is not known: for lack of time, or because it needs a rule of
-    DRA that the planner does not know (`unknown`, by its API name); `undecided` counts those that time left open;
-    `example` is the first fitting node, `sketch` the changed drawing, None where nothing is to be drawn.
+    `kind` is `link`, `level`, `count`, `capacity`, `selector`, `taint`, `idle` or `suggestion`. `fitting` counts the
+    nodes on which the claim then fits. It is None if that is not known: for lack of time, or because it needs a rule of
+    DRA that the planner does not know (`unknown`, by its API name). `undecided` counts the nodes that time left open.
+    `example` is the first fitting node, and `sketch` the changed drawing, None if there is nothing to draw.
     """
 
     kind: str
@@ -99,8 +99,8 @@ class Relaxation(Struct, frozen=True):
 class Scarcity(Struct, frozen=True):
     """Whether the devices for one request are too few, or enough but scattered.
 
-    `kind` is `shortage` (fewer free in the cluster than one node needs), `fragmentation` (enough are free, but no node
-    has them) or `enough` (a node has them, so something else is in the way); `most` are those on `node`.
+    `kind` is one of three. `shortage`: fewer are free in the cluster than one node needs. `fragmentation`: enough are
+    free, but no node has them. `enough`: a node has them, so the cause is another. `most` are those on `node`.
     """
 
     request: str

@@ -44,9 +44,9 @@ class PathShare(Struct, frozen=True):
 class Regret(Struct, frozen=True):
     """What the first fit costs on the plan's own node.
 
-    `against` is `manifest` (kube-scheduler with the compiled manifest) or `plain` (counts and selectors only); `goals`
-    are those that differ, in their order; `best` and `theirs` say how the GPUs reach their NICs, () where the claim
-    takes no GPUs or no NICs.
+    `against` is `manifest` (kube-scheduler with the compiled manifest) or `plain` (counts and selectors only). `goals`
+    are those that differ, in their order. `best` and `theirs` describe the paths from the GPUs to their NICs, () if the
+    claim takes no GPUs or no NICs.
     """
 
     against: str

@@ -233,10 +233,10 @@ class Kept(Value, frozen=True):
 class Drawing(Value, frozen=True):
     """The content of a drawing's file: the sketch, where its boxes stand, what it was planned for, and its fleet.
 
-    `layout` maps a request or link name to its (x, y) in canvas pixels; `cluster` is the name of the cluster; `release`
-    is "" for the cluster's default; `node` is "" unless a person pinned one; `goals` is the order of goals 4 to 8 if
-    a person changed it. `workloads` are the pods of the fleet; `editing` names the one whose only claim is the sketch,
-    "" if the sketch is none of them. `layers` are what-if changes of the cluster, in their order; `kept` are plans for
+    `layout` maps a request or link name to its (x, y) in canvas pixels. `cluster` is the name of the cluster. `release`
+    is "" for the cluster's default. `node` is "" unless a person pinned one. `goals` is the order of goals 4 to 8 if a
+    person changed it. `workloads` are the pods of the fleet; `editing` names the one whose only claim is the sketch, ""
+    if the sketch is none of them. `layers` are what-if changes of the cluster, in their order; `kept` are plans for
     comparing; `view` is what the screen shows, by setting. `measured` are bandwidths that a person measured with and
     without the link, by the path between GPU and NIC without it (`topology.bandwidth.PATHS`).
     """
