@@ -49,7 +49,7 @@ def _coupled_devices(scan: Scan) -> Mapping[DeviceID, tuple[str, ...]]:
 
 
 def _looked_at(scan: Scan) -> Iterator[str]:
-    """Yield the nodes that were looked at: nobody stands on the others, and looking at them takes time again."""
+    """Yield the nodes that were looked at, because the others have no pods, and looking at them takes time again."""
     left_out = set(scan.unseen)
     return (name for name in scan.rules.nodes if name not in left_out)
 

@@ -77,7 +77,7 @@ class Print:
 
 
 class Prepared(Struct, frozen=True):
-    """What every fingerprint of one problem has in common, whatever is free.
+    """The part that all fingerprints of one problem share, whatever is free.
 
     `kinds` says what each group is; `places` numbers its place in each dimension (None: not known), `count` of them.
     """

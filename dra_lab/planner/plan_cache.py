@@ -27,8 +27,8 @@ _MORE = 1.25
 class CachedState(Struct, frozen=True):
     """What is in use on a node, and what that makes of it.
 
-    `exact` is equal only where the same devices are held, by position; `layout` numbers the hardware and what is shared
-    of it, -1 where a device in use does more than to be missing; `now`, `idle` and `free` are as in `EqualNodes`.
+    `exact` is equal only if the same devices are held, by position. `layout` numbers the hardware and what is shared of
+    it, -1 if a device in use does more than to be missing. `now`, `idle` and `free` are as in `EqualNodes`.
     """
 
     shape: tuple[int, ...]

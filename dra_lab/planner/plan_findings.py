@@ -126,7 +126,7 @@ def placement_findings(scan: Scan, node_name: str, placements: Sequence[Placemen
 
 
 def unknown_root_findings(scan: Scan, node_name: str, placements: Sequence[Placement]) -> Iterator[Finding]:
-    """Yield a warning for a must-link at the PCIe root whose devices publish an empty text there: equal, not known."""
+    """Yield a warning for a must-link on the PCIe root whose devices publish an empty text there: equal, not known."""
     devices = scan.devices(node_name)
     for link in scan.sketch.links:
         tied = [p.device for p in placements if _ties(scan.sketch, link, p)] if link.must else []

@@ -48,8 +48,8 @@ def replay_feasibility(case: Mapping[str, Any]) -> dict[str, Any]:
 
     `allocation` is one AllocationResult a claim that keeps all rules of 1.37, with the lowest ranks of alternatives, or
     None. `proof` says why the answer holds: `allocation` (it is there to be checked), `count` (too few devices may
-    serve a request), `solver` (no solution of the model), "" where `error` says why there is no answer. What would make
-    kube-scheduler give up the pod is not asked here. Raises ManifestError for a case of another form.
+    serve a request), `solver` (no solution of the model), "" where `error` says why there is no answer. Errors that
+    would make kube-scheduler give up the pod are not examined here. Raises ManifestError for a case of another form.
     """
     read = read_case(case)
     rules = recorded_rules(read.cluster, read.claims, intended_release(read.features))

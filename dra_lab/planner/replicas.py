@@ -113,7 +113,7 @@ class FurtherReplicas(Struct, dict=True):
         return self._copies([(self._kept, 1)], held).problem
 
     def _copies(self, pods: Sequence[tuple[ClaimSketch, int]], held: AllocatedDevices | None) -> Copies:
-        """Return the problem of so many pods of each drawing; `held` is what else is in use."""
+        """Return the problem of this many pods of each drawing; `held` is what else is in use."""
         joined = pods[0][0] if len(pods) == 1 else _joined([sketch for sketch, _ in pods])
         rules = replace(self.scan.rules, sketch=joined, replicas=max(count for _, count in pods))
         found = eligibility(rules, self.node)
@@ -259,8 +259,8 @@ def _slots(group: DeviceGroup, ask: int) -> int:
 def _cost(problem: AllocationProblem, ask: int) -> int:
     """Return how many replicas a device that serves an ask can cost at most.
 
-    An unshared device serves one replica. Of a shared one, those make room for an amount that take the least of it; who
-    takes nothing of a capacity is in nobody's way (docs/semantics.md 3.11.1).
+    An unshared device serves one replica. On a shared device, the replicas that take the least of a capacity give way
+    to an amount; a replica that takes nothing of it blocks no other (docs/semantics.md 3.11.1).
     """
     found = 0
     for group in (group for group in problem.groups if ask in group.asks):

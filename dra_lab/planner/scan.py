@@ -37,8 +37,8 @@ _KEPT = 500
 class EqualNodes(Struct, frozen=True):
     """Nodes that are equal for the claim, sorted; the first one stands for all.
 
-    `now` and `idle` are the fingerprints of its problem as it is and as if nothing were in use; `free` says how many
-    devices of each of its groups are free, () where the hardware does not tell that.
+    `now` and `idle` are the fingerprints of its problem as it is and as if nothing were in use. `free` is how many
+    devices of each of its groups are free, () if the hardware does not tell that.
     """
 
     nodes: tuple[str, ...]
@@ -50,12 +50,13 @@ class EqualNodes(Struct, frozen=True):
 class Scan(Struct):
     """What looking at the nodes found.
 
-    `classes` are in the order of their first nodes; `idle_nodes` maps an idle fingerprint to a node that has it;
-    `paired` says whether the claim asks for both GPUs and NICs; `complete` is False when the scan was ended early;
-    `seen` are the nodes that were looked at, `layouts` kinds of hardware by number, for who numbers them (`survey`);
-    `exact` what a node's problem depends on besides its hardware, and `solutions` what was proven of such problems;
-    `looked_at` are problems of nodes that were made on the way, as they are now; `coupled` remembers what nodes have in
-    common (`planner.coupling`), `counted` what is left of the counters of a pool, by where the pool stands in memory.
+    `classes` are in the order of their first nodes. `idle_nodes` maps an idle fingerprint to a node that has it.
+    `paired` says whether the claim requests both GPUs and NICs. `complete` is False when the scan was ended early.
+    `seen` are the nodes that were looked at. `layouts` are kinds of hardware by number, for callers that number them
+    (`survey`). `exact` is what a node's problem depends on besides its hardware, and `solutions` what was proven of
+    such problems. `looked_at` are problems of nodes that were made on the way, as they are now. `coupled` remembers
+    what nodes have in common (`planner.coupling`). `counted` is what is left of the counters of a pool, by the identity
+    of the pool in memory.
     """
 
     rules: Rules

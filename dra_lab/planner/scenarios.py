@@ -63,14 +63,14 @@ def plan_scenarios(
 ) -> tuple[ScenarioAnswer, ...]:
     """Return the answers of all scenarios, in their order.
 
-    joblib does the work: in processes on this machine, `jobs` of them (-1: one a core; 1: here), or with the `backend`
-    that is named or chosen with `joblib.parallel_config`: "dask" sends the scenarios to the current Dask client, whose
-    workers must have the same dra_lab and two threads or more among them (with one, joblib sends nothing and the
-    scenarios are answered here, one after the other). A scenario that cannot be answered is an answer with its error;
-    the others go on. `progress` shows a bar (tqdm), `each` is called here with every answer as it comes, in any order.
-    When `cancel` is set, what runs is ended as soon as an answer comes (at once where it runs in this process) and the
-    rest is Cancelled; Ctrl+C ends everything and is raised. Raises InputError for a backend that cannot be used or jobs
-    of 0, SolverError when a process dies.
+    joblib does the work, in processes on this machine or with another backend. `jobs` is their number (-1: one a core;
+    1: here). `backend` is named here or chosen with `joblib.parallel_config`. The backend "dask" sends the scenarios to
+    the current Dask client, whose workers must have the same dra_lab and two threads or more among them. With one
+    thread, joblib sends nothing, and the scenarios are answered here, one after the other. A scenario that cannot be
+    answered is an answer with its error; the others go on. `progress` shows a bar (tqdm), `each` is called here with
+    every answer as it comes, in any order. When `cancel` is set, what runs is ended as soon as an answer comes (at once
+    where it runs in this process) and the rest is Cancelled; Ctrl+C ends everything and is raised. Raises InputError
+    for a backend that cannot be used or jobs of 0, SolverError when a process dies.
     """
     asked = tuple(scenarios)
     if jobs == 0:

@@ -22,9 +22,9 @@ ROOT_KINDS = ("gpu", "nic")
 class DeviceGroup(Struct, frozen=True):
     """Devices that nothing in the problem can tell apart, in kube-scheduler's order.
 
-    `asks` are indices into the problem's asks that may take them; `places` holds the values at each link's place (():
-    not known); a shareable device is a group of its own, `remaining` what is left of it and `uses` what each ask takes;
-    `draws` is what each device takes of shared counters, `tie` how it ties the claim to nodes.
+    `asks` are indices into the problem's asks that may take them. `places` are the values at each link's place ((): not
+    known). A shareable device is a group of its own: `remaining` is what is left of it, and `uses` what each ask takes.
+    `draws` is what each device takes of shared counters, and `tie` how it ties the claim to nodes.
     """
 
     devices: tuple[DeviceID, ...]
@@ -48,10 +48,10 @@ class DeviceGroup(Struct, frozen=True):
 class AllocationProblem(Struct, frozen=True):
     """One claim on one node, or the claims of one pod.
 
-    `requests` lists the indices of each request's asks, of which one is to be served; `impossible` are asks that cannot
-    be served here whatever is taken; `paired` says whether the claim asks for both GPUs and NICs (goal `unpaired`);
-    `counters` is what is left of the shared counters that the groups draw on; `claims` is the position of each ask's
-    claim in the pod (): one claim; `pods` is the pod of each ask where several pods stand on the node ().
+    `requests` lists the indices of each request's asks, of which one is to be served. `impossible` are asks that cannot
+    be served here whatever is taken. `paired` says whether the claim requests both GPUs and NICs (goal `unpaired`).
+    `counters` is what is left of the shared counters that the groups draw on. `claims` is the position of each ask's
+    claim in the pod, () for one claim. `pods` is the pod of each ask if several pods are on the node, else ().
     """
 
     node: str

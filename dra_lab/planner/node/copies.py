@@ -1,4 +1,4 @@
-"""The problem of several pods on one node: a table that holds each pod's asks as often as there are replicas of it."""
+"""The problem of several pods on one node: a table with each pod's asks once per replica of it."""
 
 from __future__ import annotations
 

@@ -26,10 +26,10 @@ from dra_lab.planner.node.node_counters import CounterBooks, counter_books
 class AskEligibility(Struct, frozen=True):
     """One ask on one node.
 
-    `stages` maps every device that was looked at to the first test that it fails (FREE: none); `uses` holds what the
-    ask would take of each shareable device; `listed` are the devices of an ask for All (docs/semantics.md 3.6),
-    `errors` those on which a selector fails at run time, with the message; `blocked` says why the ask cannot be served
-    here.
+    `stages` maps every device that was looked at to the first test that it fails (FREE: none). `uses` is what the ask
+    would take of each shareable device. `listed` are the devices of an ask for All (docs/semantics.md 3.6). `errors`
+    are those on which a selector fails at run time, with the message. `blocked` is the reason why the ask cannot be
+    served here.
     """
 
     ask: Ask
@@ -69,8 +69,9 @@ class NodeEligibility(Struct, frozen=True):
 class Rules(Struct, frozen=True, dict=True):
     """The inputs of eligibility besides the node: the claim, the release's gates, and what is in use.
 
-    `idle` looks at the cluster as if no claim held a device; `held` replaces what was read as held; `replicas` is how
-    many pods alike may stand on one node at once: what is more than one of them can use must still be told apart.
+    `idle` looks at the cluster as if no claim held a device. `held` replaces what was read as held. `replicas` is how
+    many identical pods may be on one node at once: devices that only several of them can use must still be
+    distinguished.
     """
 
     cluster: Cluster
@@ -178,7 +179,7 @@ class _State(Struct, frozen=True):
 def _remaining(rules: Rules, item: PoolDevice) -> Amounts:
     whole = {key: parse_quantity(capacity.value) for key, capacity in item.device.capacity.items()}
     taken = rules.allocated.consumed.get(item.id)
-    # Of nearly all devices nothing is taken, and to subtract nothing from fractions takes longer than all the rest.
+    # Nearly all devices are untouched, and subtracting nothing from fractions takes longer than all the rest.
     return {key: amount - taken.get(key, 0) for key, amount in whole.items()} if taken else whole
 
 
@@ -188,7 +189,7 @@ def _asks(rules: Rules, state: _State) -> Iterator[AskEligibility]:
     for ask in rules.asks:
         same = _same(ask)
         found = known.get(same)
-        # what is said of a failing selector, or of a request for all, names the request
+        # the message about a failing selector, or about a request for all, names the request
         if found is None or found.errors or ask.all_devices:
             found = _ask(rules, ask, state)
             if not ask.all_devices:

@@ -57,10 +57,10 @@ def solve_problem(
 ) -> Solution:
     """Find the best allocation of one claim on one node, goal by goal, with a proof for each.
 
-    `order` names the goals, most important first; `best` are values that another node reached: the solve ends as soon
-    as this node is proven worse; `least` are values known to be unbeatable (a proof where they are reached). It ends at
-    the first goal that is not proven; the later goals then carry the value that the allocation found has, unproven.
-    The goal `damage` needs `others`; without, it is left out. Raises SolverError when the solver fails.
+    `order` names the goals, most important first. `best` are values that another node reached: the solve ends as soon
+    as this node is proven worse. `least` are values known to be unbeatable, which are a proof if they are reached. It
+    ends at the first goal that is not proven; the later goals then carry the value that the allocation found has,
+    unproven. The goal `damage` needs `others`; without, it is left out. Raises SolverError when the solver fails.
     """
     merged = merge_requests(problem)
     found = _solve(problem if merged is None else merged.problem, order, budget, solver, best, least, others)

@@ -56,7 +56,8 @@ def add_counts(model: Model) -> None:
         groups = [number for number, group in enumerate(problem.groups) if ask in group.asks]
         if problem.asks[ask].all_devices:
             for number in groups:
-                # Of more devices than a claim can hold none is taken (docs/semantics.md 3.6.7): `take` ends there.
+                # A request for more devices than a claim can hold takes none (docs/semantics.md 3.6.7): `take` ends
+                # there.
                 model.require(model.take[ask, number] == problem.groups[number].size * chosen, "all", str(ask))
         else:
             taken = total(model.take[ask, number] for number in groups)
@@ -111,8 +112,8 @@ def add_shared_capacity(model: Model) -> None:
 def takers_at_once(problem: AllocationProblem, number: int) -> list[tuple[int, ...]]:
     """Return the asks whose shares of a device have to find room beside one another.
 
-    What `adminAccess` takes allocates nothing (docs/semantics.md 3.14): of several pods each has room for it beside
-    what all keep.
+    A request with `adminAccess` allocates nothing (docs/semantics.md 3.14), so each pod's fits beside the allocations
+    of all pods.
     """
     asks = problem.groups[number].asks
     admin = [ask for ask in asks if problem.asks[ask].admin_access]

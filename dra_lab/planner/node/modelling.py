@@ -1,4 +1,4 @@
-"""PuLP, kept from holding on to whoever imports it first."""
+"""PuLP, imported so that it keeps no reference to the module that imports it first."""
 
 from __future__ import annotations
 

@@ -22,8 +22,8 @@ COARSE = 10_000
 class CounterBooks(Struct, frozen=True):
     """The counters of a node: `left` in whole numbers of one unit a counter, below zero when over-committed.
 
-    `draws` holds what each device that has still to pay takes; `barred` maps the devices that counters keep away to
-    whether they would fit with nobody on the pool; `coarse` are the devices at counters with large amounts (COARSE).
+    `draws` is what each device that has still to pay takes. `barred` maps the devices that counters keep away to
+    whether they would fit on an empty pool. `coarse` are the devices at counters with large amounts (COARSE).
     """
 
     left: Mapping[Counter, int] = field(default_factory=dict)

@@ -16,9 +16,10 @@ Taken = tuple[tuple[int, DeviceID], ...]
 class Solution(Struct, frozen=True, dict=True):
     """What is known of one problem.
 
-    `taken` lists (index of the ask, device) in the claim's order, None where no allocation was found; `infeasible` is a
-    proof that there is none; `worse` says that it is proven worse than the values it was compared with (the later goals
-    are then not decided); `copied` that it is known from equal hardware and `taken` does not name this node's devices.
+    `taken` lists (index of the ask, device) in the claim's order, None if no allocation was found. `infeasible` is a
+    proof that there is none. `worse` says that it is proven worse than the values it was compared with (the later goals
+    are then not decided). `copied` says that it is known from equal hardware, and `taken` does not name this node's
+    devices.
     """
 
     taken: Taken | None = None

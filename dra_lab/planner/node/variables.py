@@ -17,9 +17,9 @@ Expression = Any
 class Model:
     """A PuLP model of one AllocationProblem.
 
-    `take[ask, group]` counts the devices that an ask takes of a group, `chosen[ask]` is 1 for the ask that serves its
-    request (the number 1 where there is no choice), `taken[group]` counts the different devices taken, `paid[group]`
-    how often they pay shared counters, `broken[link]` what a preferred link lost. `subjects` maps every name in the
+    `take[ask, group]` counts the devices that an ask takes of a group. `chosen[ask]` is 1 for the ask that serves its
+    request (the number 1 if there is no choice). `taken[group]` counts the different devices taken, and `paid[group]`
+    how often they pay shared counters. `broken[link]` is what a preferred link lost. `subjects` maps every name in the
     model to what it stands for: PuLP rewrites `-+[] >/` in names to `_`, so names carry an index and nothing else.
     `present` says of each pod whether it is there, where pods may stay away.
     """

@@ -73,8 +73,8 @@ def find_conflict(sketch: ClaimSketch, fits: Fits, tries: int, node: str = "") -
     """Return parts of a drawing that do not fit together though all but any one of them do; None where it fits.
 
     A deletion filter: each part is left out for good if the rest still does not fit. `smallest` is True when all
-    smaller sets were tried as well, at most `tries` of them. What `fits` cannot say counts as needed, and `minimal` is
-    then False.
+    smaller sets were tried as well, at most `tries` of them. A part that `fits` cannot decide counts as needed, and
+    `minimal` is then False.
     """
     left, sure = list(elements(sketch)), True
     known: dict[frozenset[Element], bool | None] = {}

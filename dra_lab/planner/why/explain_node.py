@@ -20,7 +20,7 @@ from dra_lab.planner.why.explain_together import NodeCase, devices, explain_toge
 def explain_link(case: NodeCase, name: str) -> Shortfall:
     """Explain a link that cannot hold even alone: which places have how many devices of which request.
 
-    Of alternatives that it may tie, it is told for those with which least is missing.
+    If it may link several alternatives, the text is about those that lack least.
     """
     index = _index(case, name)
     tied = [parts for parts in islice(_ways(case, index), case.sizes.tries) if parts]

@@ -250,7 +250,7 @@ def funnels(rows: Sequence[NodeCounts]) -> tuple[Funnel, ...]:
     found: dict[AskCounts, list[str]] = {}
     for row in rows:
         for ask in row.asks:
-            # what is said of a request is the same whichever of its devices other nodes see
+            # the figures of a request are the same whichever of its devices other nodes see
             found.setdefault(replace(ask, far=(), short=()), []).extend(row.nodes)
     told = (Funnel(a.request, a.needed, min(nodes), len(nodes), a.steps, a.failing) for a, nodes in found.items())
     order = {request: number for number, request in enumerate(dict.fromkeys(ask.request for ask in found))}

@@ -156,7 +156,7 @@ def _partitions_without_gate(scan: Scan, shortfall: Shortfall) -> int:
 
 
 def _numa_instead(scan: Scan, link: Link) -> str:
-    """Say whether the link could be written at the NUMA node instead, and if not, which end lacks the attribute."""
+    """Say whether the link could be written on the NUMA node instead, and if not, which end lacks the attribute."""
     choice = attribute_for(scan.cluster, scan.sketch, changed(link, where="numaNode"), scan.release)
     if choice.name:
         return f". A link at the {LEVEL_WORDS['numaNode']} can be written ({choice.name})"
