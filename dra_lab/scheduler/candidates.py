@@ -21,9 +21,9 @@ _NOTHING: Amounts = {}
 class Candidate(Struct, eq=False):
     """One device at its place in the search order.
 
-    `blocked` names the claim that holds it alone ("" when none does), `consumed` is what shares took of it, `shared`
-    says that shares of it are held; `hidden` names the gate that would have to be on to use it ("" for most devices);
-    `taints` are those that keep claims away.
+    `blocked` names the claim that holds it alone ("" when none does). `consumed` is what shares took of it, and
+    `shared` says that shares of it are held. `hidden` names the gate that would have to be on to use it ("" for most
+    devices). `taints` are those that keep claims away.
     """
 
     index: int

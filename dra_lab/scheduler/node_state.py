@@ -48,10 +48,10 @@ def node_states(cluster: Cluster, release: KubernetesRelease) -> NodeStates:
 class NodeStates:
     """Groups the nodes of a cluster by what a search for claims can see of them.
 
-    The state of a node holds, in search order, the answer of every selector on every device, the values of the
-    attributes that constraints name, capacity, counters, taints and what is held; names and other attributes (a
-    device's UUID) are left out. Equal states mean equal searches, position by position. Answers are kept, so
-    that a change of counts or of constraints over the same attributes does not look at the devices again.
+    The state of a node contains, in search order, the answer of every selector on every device, the values of the
+    attributes that constraints name, capacity, counters, taints and what is held. Names and other attributes (a
+    device's UUID) are left out. Equal states mean equal searches, position by position. Answers are kept, so that a
+    change of counts or of constraints over the same attributes does not look at the devices again.
     """
 
     def __init__(

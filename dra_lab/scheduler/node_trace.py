@@ -43,7 +43,7 @@ def trace_claims(
 ) -> Trace[Verdict]:
     """Return the trace of `first_fit` for the unallocated claims of one pod on a node.
 
-    Parts of the search that repeat are run once, and `most_steps` are run for the record: the steps of a longer search
+    Parts of the search that repeat are run once, and `most_steps` are run for the record. The steps of a longer search
     are left out up to its end, for which it is run without a record. `tell` gets the number of candidates so far.
     Raises as `first_fit` does; Cancelled only if nothing is recorded by then.
     """

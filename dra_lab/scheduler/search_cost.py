@@ -5,9 +5,9 @@ The filter of kube-scheduler stops after 10 s on one node, and from 1.36 this en
 
 The costs below are an upper envelope of measured times of the Go allocator of 1.36.2, in nanoseconds. The sources are:
 
-- 22 recorded cases with the allocator's time per node (`tests/conformance/allocation-hard.ndjson.gz`, `allocatorMs`)
-- 4 and 5 preferred pairs on a node that is one NIC short: 0.1 s and 2.3 s
-- 8 pairs as 16 requests and 8 constraints: 250,000 to 305,000 candidates per second, 10 s for 2.8 million
+- 22 recorded cases with the allocator's time per node (`tests/conformance/allocation-hard.ndjson.gz`, `allocatorMs`).
+- 4 and 5 preferred pairs on a node that is one NIC short: 0.1 s and 2.3 s.
+- 8 pairs as 16 requests and 8 constraints: 250,000 to 305,000 candidates per second, 10 s for 2.8 million.
 
 No estimate is below a measured time, and most are below 1.6 times it.
 """

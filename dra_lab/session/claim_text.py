@@ -48,8 +48,8 @@ def edit_claim(session: Session, text: str) -> bool:
     """Take edited claims over into the drawing as one undo step; return False where they say nothing new.
 
     Several claims are those of one pod, named as the pod names them if it is in the text. The drawing keeps what the
-    edit left alone. Raises ManifestError with the line for text that is no YAML, holds no claim or something beside
-    them, or that the API server would refuse, and SketchError for what cannot be drawn; the drawing then stays as it
+    edit left alone. Raises ManifestError with the line for text that is not YAML, contains no claim or something beside
+    them, or that the API server would refuse. Raises SketchError for what cannot be drawn. The drawing then stays as it
     was.
     """
     documents, pod = _claims_in(text)
@@ -121,7 +121,7 @@ def open_drawable(session: Session, found: Drawable, source: str = "") -> str:
 def open_page(session: Session, page: PagePlan, source: str = "") -> str:
     """Open the plan file of a plan's page with the cluster that it carries or names; return what is missing, or "".
 
-    Of the clusters that it names only the shipped ones are read: a page may come from anybody. Raises SketchError,
+    If the page names a cluster, only a shipped one is read, because a page may come from anyone. Raises SketchError,
     ManifestError or SourceError; the present drawing then stays.
     """
     plan = decode_drawing(page.drawing, source)

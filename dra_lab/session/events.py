@@ -30,12 +30,14 @@ EVENTS = (
     "show",
     "copies",
 )
-"""What a session tells: the cluster or drawing changed, matches were counted, a solve began, went on, or ended,
-the manifest was searched, something went wrong, the person is asked, something is lit up, the running cluster is
-followed, lost or no longer followed, another mode is shown, the fleet or its answer changed, its solve went on, it
-is known why devices are stranded, an
-export was opened, simulated, written or closed, kept plans changed, a node or device is looked at, the picture shows
-another allocation, copies were counted."""
+"""The events of a session.
+
+The cluster or drawing changed, matches were counted, a solve began, went on, or ended, or the manifest was searched.
+Something went wrong, the person is asked, or something is highlighted. The running cluster is followed, lost or no
+longer followed. Another mode is shown, the fleet or its answer changed, its solve went on, or the reasons for stranded
+devices are known. An export was opened, simulated, written or closed, kept plans changed, a node or device is looked
+at, the picture shows another allocation, or copies were counted.
+"""
 
 
 class Events:

@@ -32,10 +32,10 @@ Made = Callable[[Wanted, bool, threading.Event], Bundle]
 class ExportChoice(msgspec.Struct, frozen=True):
     """What a person chose for an export.
 
-    `workload` is the path of a workload's file, "" for an `example` of a kind; `templates` are those of its pod
-    templates that get the claim, () for those that clearly do; `container` gets the devices, "" for the one that asks
-    for devices, else the first; with `patch` a kustomize component changes the workload in place of a copy. `pin` is
-    None until a person decides: then pins are on where kube-scheduler allocates something else without them. `split`
+    `workload` is the path of a workload's file, "" for an `example` of a kind. `templates` are those of its pod
+    templates that get the claim, () for those that clearly do. `container` gets the devices, "" for the one that
+    requests devices, else the first. With `patch`, a kustomize component changes the workload in place of a copy. `pin`
+    is None until a person decides: then pins are on where kube-scheduler allocates something else without them. `split`
     lets a workload of a fleet become several if one template cannot serve every replica as planned.
     """
 

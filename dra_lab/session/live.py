@@ -19,9 +19,9 @@ LOOK = 0.02
 class LiveCluster:
     """Follows one cluster at a time for a session.
 
-    `take` gets each snapshot, in a thread of the follower, when `busy` says that nothing is being planned or checked:
-    so an answer is never thrown away for a newer cluster, what was found of a snapshot is there for the next one to
-    begin from, and the changes in the meantime are one. `told` is called after each change of `following`.
+    `take` gets each snapshot, in a thread of the follower, when `busy` says that nothing is being planned or checked.
+    So an answer is never thrown away for a newer cluster, the next snapshot begins from what was found of the last one,
+    and the changes in the meantime are one. `told` is called after each change of `following`.
     """
 
     def __init__(self, take: Callable[[Cluster], None], busy: Callable[[], bool], told: Callable[[], None]) -> None:

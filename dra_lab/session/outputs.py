@@ -136,11 +136,11 @@ def export(
 
     kube-scheduler is simulated on the manifests, and `plan.json` says what came of it. If it does not allocate the
     plan, nothing is written unless `allow_worse` accepts that; `pin` adds the pins with which it does. `api_version`
-    and `kind` (`template`: each pod its own devices, `claim`: pods share them) are those of `exports.targets.Target`;
-    `wanted` what else the folder holds; `gates` are feature gates that a person allows
-    (`{"DRADerivedAttributes": True}`, alpha in 1.37).
-    Raises ExportError when kube-scheduler does something else, when a file cannot be written, or was changed by a
-    person and `overwrite` is not given, and InputError for a target or workload that cannot be written.
+    and `kind` (`template`: each pod its own devices, `claim`: pods share them) are those of `exports.targets.Target`.
+    `wanted` names the other files of the folder. `gates` are feature gates that a person allows
+    (`{"DRADerivedAttributes": True}`, alpha in 1.37). Raises ExportError when kube-scheduler does something else, when
+    a file cannot be written, or was changed by a person and `overwrite` is not given, and InputError for a target or
+    workload that cannot be written.
     """
     release = KubernetesRelease(session.release.version, {**session.release.gates, **(gates or {})})
     target = Target(release, api_version, kind, namespace)

@@ -77,7 +77,7 @@ class Worker:
                 stop = self._running = threading.Event()
             try:
                 job(stop)
-            except Exception:  # noqa: BLE001  a defect of ours is told as of any thread, and the next job is run
+            except Exception:  # noqa: BLE001  a defect of ours is reported as in any thread, and the next job is run
                 threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))
             finally:
                 del job  # who gave it may be gone by now, and must not be kept by a thread that waits
