@@ -47,16 +47,15 @@ def hardware_svg(
     """Return the picture of a node as one `<svg>` element that stands on its own, in light and dark.
 
     `show` is "best" (the plan), "scheduler" (kube-scheduler with the plan's manifest), "plain" (with counts and
-    selectors only), "both" (best and scheduler over each other: where they differ the border is dashed, and what
-    only kube-scheduler takes says K) or "both-plain" (best and plain over each other). `sketch` (else the plan's)
-    decides which devices are eligible; with `request` only that request counts. `pods` are the devices that pods of a
-    fleet take, with the workload of each: its letter is that of its place in `workloads`. `prefix` must differ between
-    pictures on one page; "" makes one from the content. `width` is in pixels: the boxes are laid out for it, the text
-    has always the same size.
-    Devices carry `data-id` (driver/pool/device) and `data-request`, a block of like devices `data-ids`; they are the
-    items of a tree with roving tabindex (the first has 0), places are its groups. `data-top` on the root is where the
-    hardware begins below the node's name, `data-legend` where the legend begins.
-    Raises NodeError for an unknown node and ValueError for an unknown `show`.
+    selectors only), "both" or "both-plain". "both" draws best and scheduler over each other: a dashed border marks a
+    difference, and K marks what only kube-scheduler takes. "both-plain" draws best and plain over each other. `sketch`
+    (else the plan's) decides which devices are eligible; with `request` only that request counts. `pods` are the
+    devices that pods of a fleet take, with the workload of each: its letter is that of its place in `workloads`.
+    `prefix` must differ between pictures on one page; "" makes one from the content. `width` is in pixels: the boxes
+    are laid out for it, the text has always the same size. Devices carry `data-id` (driver/pool/device) and
+    `data-request`, a block of like devices `data-ids`; they are the items of a tree with roving tabindex (the first has
+    0), places are its groups. `data-top` on the root is where the hardware begins below the node's name, `data-legend`
+    where the legend begins. Raises NodeError for an unknown node and ValueError for an unknown `show`.
     """
     on_top = shown(plan, node_name, show) if pods is None else Shown(pods)
     drawn = sketch if sketch is not None else plan.sketch if plan is not None else None

@@ -17,9 +17,9 @@ class PaletteRow(Row, frozen=True):
     """One thing that can be dragged onto the canvas.
 
     `kind` is gpu, nic, cpu, memory or other; `selectors` are CEL texts; where `capacity_key` is given the devices are
-    shared by amount and the box's stepper changes `default_capacity` instead of `default_count`. `use` says in words
-    how many are free of how many, and that the class is missing, `chip` only the first number, "" where `use` is to be
-    shown; `in_cluster` is False for a documented class that the cluster does not have.
+    shared by amount and the box's stepper changes `default_capacity` instead of `default_count`. `use` is a text: how
+    many are free of how many, and whether the class is missing. `chip` is only the first number, "" if `use` is to be
+    shown. `in_cluster` is False for a documented class that the cluster does not have.
     """
 
     key: str
@@ -56,8 +56,8 @@ class SelectorRow(Row, frozen=True):
 class AmountRow(Row, frozen=True):
     """What is known of an amount that is requested of each device.
 
-    `unit` is what it counts ("CPUs"), "bytes" for an amount that is written with a suffix such as Gi; `note` says what
-    the device's request policy makes of it; with `wrong`, why no device can serve it.
+    `unit` is what it counts ("CPUs"), "bytes" for an amount that is written with a suffix such as Gi. `note` is what
+    the device's request policy makes of it, or with `wrong`, why no device can serve it.
     """
 
     key: str
@@ -118,7 +118,7 @@ class LinkRow(Row, frozen=True):
 
 
 class ClaimRow(Row, frozen=True):
-    """What a claim of a pod is written as: the field with its name, and the name of its template."""
+    """The form of a claim of a pod: the field with its name, and the name of its template."""
 
     field: str
     template: str

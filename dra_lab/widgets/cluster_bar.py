@@ -59,11 +59,11 @@ class ClusterBar(FollowingWidget):
     All traits are written by Python.
     `meters` say how much of the cluster is free, `node_use` how much is in use on each node (of a large cluster once
     that is asked for).
-    `example` shows the line about the example, `ask` a question with a button for each answer, `busy` what is being
-    read, `refused` why the latest cluster could not be read, `offer` what a file holds to be drawn, `uploaded` how many
-    bytes of a drop are here, `details`
-    what was read, `follow` whether the running cluster is followed, `modes` the modes of the planner (a bar alone has
-    none). Clusters are read in a thread (`loading`).
+    `example` shows the line about the example, and `ask` a question with a button for each answer. `busy` is what is
+    being read, and `refused` why the latest cluster could not be read. `offer` is what a file contains to draw, and
+    `uploaded` how many bytes of a drop have arrived. `details` is what was read, and `follow` whether the running
+    cluster is followed. `modes` are the modes of the planner (a bar alone has none). Clusters are read in a thread
+    (`loading`).
     """
 
     _esm = STATIC / "cluster_bar.js"

@@ -55,8 +55,8 @@ _NOTHING = "No devices here. Load a cluster."
 class FleetMode(FollowingWidget):
     """The part of a view that shows the fleet; it has no values before the mode is shown for the first time.
 
-    `fleet_kind`, `fleet_by`, `fleet_filters` (`driver:dra.net`), `fleet_chosen` (the id of a bar) and `fleet_picture`
-    (whether the card shows the picture of its node) are written by either side; the other traits by Python.
+    Both sides write `fleet_kind`, `fleet_by`, `fleet_filters` (`driver:dra.net`), `fleet_chosen` (the id of a bar) and
+    `fleet_picture` (whether the card shows the picture of its node). Only Python writes the other traits.
     """
 
     fleet_answer = traitlets.Dict().tag(sync=True, value=FleetAnswerRow)

@@ -84,8 +84,8 @@ class FilterRow(Row, frozen=True):
 class BarTable(Row, frozen=True):
     """The bars: one kind of device by nodes, racks or hardware types, and the amounts of all of them.
 
-    `kinds` and `groupings` are what can be chosen, with labels; `many` if nodes are too many for a bar each at first;
-    `names` are the nodes of a small cluster; `filters` are what nodes can be chosen by.
+    `kinds` and `groupings` are what can be chosen, with labels. `many` is True if there are too many nodes for a bar
+    each at first. `names` are the nodes of a small cluster. `filters` are what nodes can be chosen by.
     """
 
     kind: str = ""
@@ -119,8 +119,8 @@ class WhyStrandedRow(Row, frozen=True):
 class CardRow(Row, frozen=True):
     """What is chosen: a node with its pods and its picture, or the nodes of a group.
 
-    `lines` say what is free; `rows` are the nodes of a group; `svg` is the picture of a node; `why` says why devices of
-    the node, or of the node of the group with most of them, are stranded.
+    `lines` say what is free. `rows` are the nodes of a group. `svg` is the picture of a node. `why` is the reason why
+    devices of the node, or of the node of the group with most of them, are stranded.
     """
 
     id: str = ""

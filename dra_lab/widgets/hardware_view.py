@@ -27,14 +27,14 @@ class HardwareView(TraceMode):
     """The fleet strip over the picture of one node.
 
     `svg` is the picture, `node` whose it is, `caption` what else is known of it ("one of 214 identical nodes"). `width`
-    is how many pixels the browser has for the picture, 0 for the usual width: text is never scaled. `show`
-    chooses what is drawn: the best allocation, kube-scheduler's with the manifest or without links, or both over
-    each other (without links where the manifest makes it take the best, which is said); `highlight` is a request's name
-    or a device id; these two are written by either side. `pinned` is the node that a person planned on. `graph` is
-    the tree of PCIe roots and NUMA nodes as SVG, "" until asked. The browser sends `{type: "node", name}`,
-    `{type: "pin", name}`, `{type: "graph"}`, `{type: "close-graph"}` and `{type: "sample"}`; with devices chosen on the
-    picture `{type: "by-example", devices}`, answered in `examples`, and `{type: "take-example", number, add}`, which
-    makes one of them the drawing or a part of it.
+    is how many pixels the browser has for the picture, 0 for the usual width: text is never scaled. `show` chooses what
+    is drawn: the best allocation, kube-scheduler's with the manifest or without links, or both over each other. If the
+    manifest makes kube-scheduler take the best, both means without links, and the view says so. `highlight` is a
+    request's name or a device id. Both sides write these two. `pinned` is the node that a person planned on. `graph` is
+    the tree of PCIe roots and NUMA nodes as SVG, "" until asked. The browser sends the messages of `actions`: to show
+    or pin a node, to show or close the graph, to load a sample. With devices chosen on the picture it sends `{type:
+    "by-example", devices}`, answered in `examples`. `{type: "take-example", number, add}` makes one of them the drawing
+    or a part of it.
     """
 
     _esm = STATIC / "hardware_view.js"

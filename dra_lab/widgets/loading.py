@@ -80,7 +80,7 @@ class Loading:
         except DraLabError as error:
             problem = str(error)
             ending(lambda: self._failed(problem))
-        except Exception as error:  # noqa: BLE001  a defect of ours is told in the view and must not end silently
+        except Exception as error:  # noqa: BLE001  a defect of ours is shown in the view and must not end silently
             problem = f"this is a defect of dra_lab: {type(error).__name__}: {error}"
             ending(lambda: self._failed(problem))
         else:

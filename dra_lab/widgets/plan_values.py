@@ -64,9 +64,8 @@ class GoalRow(Row, frozen=True):
     """One goal: best value with bound and proof; kube-scheduler with the manifest, and with counts and selectors only.
 
     `number` and `caption` are the best value in words, as in the verdict, `at_best` its bound in the same way, and
-    `meaning` says what the goal counts. The two texts of kube-scheduler say what it ends with where it has no value;
-    `better` says how much better the best is; `movable` is False for the goals that come first whatever a person
-    prefers.
+    `meaning` says what the goal counts. The two texts of kube-scheduler say what it ends with if it has no value.
+    `better` is how much better the best is. `movable` is False for the goals that come first whatever a person prefers.
     """
 
     goal: str

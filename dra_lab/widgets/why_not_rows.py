@@ -144,7 +144,7 @@ def _simulated(plan: Plan, *, searching: bool) -> OutgoingRow:
     if searching:
         return OutgoingRow(text="Trying the manifest on every kind of node, as kube-scheduler would ...", tone="plain")
     if plan.first_fit is None:
-        return OutgoingRow(text="What kube-scheduler does with it is not known.", tone="plain")
+        return OutgoingRow(text="The effect on kube-scheduler is not known.", tone="plain")
     same = next(iter(scheduler_sentences(plan)), "")
     if same.startswith(("With this YAML", "kube-scheduler")) and "equally good" not in same:
         return OutgoingRow(text=same, tone="warn")

@@ -68,9 +68,9 @@ def replica_regret_frame(plan: FleetPlan) -> pd.DataFrame:
 def replica_bandwidth_frame(cluster: Cluster, plan: FleetPlan) -> pd.DataFrame:
     """Return one row for each replica, plan and kind of path from its GPUs to their NICs; none without GPUs and NICs.
 
-    Columns `workload`, `number`, `node`, `plan` ("best", or "first fit" for the pod that it put in this one's place),
-    `path`, `gpus`, `low` and `high` (ratios to the bandwidth on one PCIe root, a range; None where nothing is known),
-    `kind` ("reference", "measured", "derived" or "unknown") and `sources`.
+    The columns are `workload`, `number`, `node`, `plan`, `path`, `gpus`, `low`, `high`, `kind` and `sources`. `plan` is
+    "best", or "first fit" for the pod that it put in this one's place. `low` and `high` are ratios to the bandwidth on
+    one PCIe root, a range; None if nothing is known. `kind` is "reference", "measured", "derived" or "unknown".
     """
     rows: list[list[object]] = []
     for replica, best, theirs in replica_paths(cluster, plan):

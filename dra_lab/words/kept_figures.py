@@ -1,13 +1,14 @@
 """The figures of a claim's plan by name, from the plan's JSON, as a kept plan has them (`model.sketch.Kept`).
 
-- `fitting` of `fitting/of`: nodes on which the claim fits now
-- the names of the goals, and `gpus`: the GPUs that could be paired
-- `bandwidth/low` and `bandwidth/high`: percent of the bandwidth that the plan's worst GPU keeps, as a range
-- `scheduler`: 1 if kube-scheduler allocates devices as good on that node with this manifest, 0 if not;
-  `scheduler/GOAL` and `scheduler/bandwidth/...`: its values
-- `achieved`: 1 if kube-scheduler allocates the plan on every node that it may choose, 0 if not
-- of a fleet `nodes`, `more/POD` (pods of a workload that fit as well), `amount/KIND/planned` and so on, and the goals
-- `copies`: how many pods with this claim fit in all; `placed` of `wanted`; `stranded/KIND`
+- `fitting` of `fitting/of`: nodes on which the claim fits now.
+- The names of the goals, and `gpus`: the GPUs that could be paired.
+- `bandwidth/low` and `bandwidth/high`: percent of the bandwidth that the plan's worst GPU keeps, as a range.
+- `scheduler`: 1 if kube-scheduler allocates devices as good on that node with this manifest, 0 if not. Its values are
+  `scheduler/GOAL` and `scheduler/bandwidth/...`.
+- `achieved`: 1 if kube-scheduler allocates the plan on every node that it may choose, 0 if not.
+- For a fleet: `nodes`, `more/POD` (more pods of a workload that fit), `amount/KIND/planned` and the like, and the goals.
+- `copies`: how many pods with this claim fit in all.
+- `placed` of `wanted`, and `stranded/KIND`.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Altair's own default fetches its scripts from the network. JupyterLab brings Vega-Lite 5 along, so a chart is handed to
 it as such; the charts use nothing that differs between Vega-Lite 5 and 6. A renderer that was chosen with
-`altair.renderers.enable` stays in use. JupyterLab draws a chart once, in the theme of that moment, so a chart for it
-has no ground of its own and writes in the colour of the text around it, and fits when the theme changes. A theme of
+`altair.renderers.enable` stays in use. JupyterLab draws a chart once, in the theme of that moment. So a chart for it
+has no background of its own and uses the colour of the text around it, and fits when the theme changes. A theme of
 Altair's own, or a background that was set, is kept. Text from a cluster is data or a literal title, never an
 expression.
 """

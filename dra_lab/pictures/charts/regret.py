@@ -33,8 +33,8 @@ _PLAIN = ("goal", "who", "value", "worse by", "proof")
 def regret_chart(answer: Plan | FleetPlan) -> alt.TopLevelMixin:
     """Return a chart of every goal: the plan's value, and what kube-scheduler's first fit reaches instead.
 
-    For a plan of one claim, first fit is on the plan's node, with the manifest and with counts and selectors only; for
-    a fleet, the same replicas on the same nodes, or on those of them that there was time for. Shorter is better; a bar
+    For a plan of one claim, first fit is on the plan's node, with the manifest and with counts and selectors only. For
+    a fleet, it is the same replicas on the same nodes, or on those that there was time for. Shorter is better; a bar
     ends with its letter, its value and how much worse it is. A value that is not proven says its bound. Where a plan
     knows how the GPUs reach their NICs, a second part shows what that leaves of the bandwidth, as the range of
     published measurements. Measurements that do not agree with a range appear beside it. An Altair chart; printed, it
