@@ -87,7 +87,7 @@ def _run(arguments: list[str]) -> int:
         _close_output()
         return UNANSWERED
     except OSError as error:
-        # files are told as DraLabError where they are read or written; what is left has a name that cannot be one, or
+        # reading or writing a file raises DraLabError; what is left has a name that cannot be one, or
         # is the output itself
         what = f"{str(error.filename)[:80]!r} cannot be read" if error.filename else "the output cannot be written"
         print(f"error: {what}: {error.strerror or error}", file=sys.stderr)

@@ -112,9 +112,8 @@ def manifest_files(
 ) -> ManifestFiles:
     """Return the manifests of a drawing by file name: classes that the cluster lacks, its claims, an example.
 
-    `example_kind` is one of `objects.EXAMPLES`; `affinity` the requirements on its node; `name` is used in place of the
-    drawing's, or `objects` in place of the names of the claims; `notes` are further lines of the header. Raises
-    InputError.
+    `example_kind` is one of `objects.EXAMPLES`; `affinity` contains the requirements on its node. `name` replaces the
+    drawing's name, or `objects` the names of the claims. `notes` are further lines of the header. Raises InputError.
     """
     texts: dict[str, str] = {}
     for device_class in needed_classes(sketch, cluster):

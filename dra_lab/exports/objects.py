@@ -115,8 +115,8 @@ def example(
 ) -> dict[str, Any]:
     """Return a workload with one container that gets all devices of a claim, as plain values in the API's order.
 
-    `kind` is one of EXAMPLES but `none`; `more` are further claims of the pod, `entries` the names of all of them in
-    the pod; a single pod has no `replicas`; it is called after `name`, else after the claim. Raises InputError for
+    `kind` is one of EXAMPLES but `none`. `more` are further claims of the pod, and `entries` the names of all of them
+    in the pod. A single pod has no `replicas`. It is called after `name`, else after the claim. Raises InputError for
     another kind.
     """
     name = name or claim.metadata.name

@@ -185,7 +185,7 @@ def _pool(published: _Published, key: _Key, slices: list[ResourceSlice], node: N
     for s in slices:
         if s.spec.per_device_node_selection or (s.spec.node_name and s.spec.devices):
             return _build(published.by_pool[key], key, slices, node, published.kinds, counting=counting)
-    # What several nodes see alike is one object for all of them: 5,000 nodes before 200 network-attached devices were a
+    # Nodes that see the same slices share one object: 5,000 nodes before 200 network-attached devices were a
     # million. Slices are told apart by identity, and live as long as the memo.
     known, ids = published.shared, (key, counting, *map(id, slices))
     if ids not in known:

@@ -32,10 +32,10 @@ class NotedFinding(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tr
 class SnapshotInfo(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """What a snapshot says of itself.
 
-    `format_version` counts the layout of the folder and belongs to no tool's release; `captured_at` is the ISO time
-    at which the cluster was read, "" where that is not known (a shipped sample); `source` is the context, the file's
-    name or the sample; `counts` has a number for each kind; `left_out` and `replaced` count what did not leave;
-    `overlays` are what topology files said beside the slices.
+    `format_version` counts the layout of the folder and belongs to no tool's release. `captured_at` is the ISO time at
+    which the cluster was read, "" if that is not known (a shipped sample). `source` is the context, the file's name or
+    the sample. `counts` has a number for each kind. `left_out` and `replaced` count what did not leave. `overlays` is
+    what topology files said beside the slices.
     """
 
     kind: str = KIND

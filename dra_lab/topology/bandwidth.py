@@ -30,8 +30,8 @@ class Measurement(Struct, frozen=True):
 class PathCost(Struct, frozen=True):
     """What is left of the bandwidth on one kind of path, for large transfers between a GPU and a NIC.
 
-    `low` and `high` bound the published ratios, None where nothing is known; `kind` is `reference` (what the others are
-    compared with, 1 by its meaning), `measured`, `derived` or `unknown`; `against` are measurements that the range does
+    `low` and `high` bound the published ratios, None if nothing is known. `kind` is `reference` (what the others are
+    compared with, 1 by its meaning), `measured`, `derived` or `unknown`. `against` are measurements that the range does
     not cover because they are of something else, or because nothing was lost.
     """
 

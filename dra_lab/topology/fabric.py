@@ -82,12 +82,12 @@ class FabricRow(Struct, frozen=True):
 def fabric_tree(cluster: Cluster, *, levels: Sequence[str] = ()) -> FabricTree:
     """Return the tree of the levels that the nodes' labels tell, the widest first; the nodes hang at its ends.
 
-    Known are the labels of Kubernetes, Kueue, KAI, Topograph, GKE, EKS, OKE and NVIDIA (`fabric_labels`), what DRANET
-    publishes of GKE, AKS and OKE as attributes of its devices, and what Topology objects of Kueue and KAI name: those
-    keep the order that the object gives them. `levels` names labels instead, from wide to near. An NVLink domain
-    stands above what it spans and below what spans it.
-    A node without a label hangs at the last place that is known of it. Findings tell labels that only some nodes
-    have, values that stand in several places, and devices of one node that disagree.
+    The known labels are those of Kubernetes, Kueue, KAI, Topograph, GKE, EKS, OKE and NVIDIA (`fabric_labels`). So are
+    the attributes of devices that DRANET publishes for GKE, AKS and OKE. Topology objects of Kueue and KAI name labels
+    too, and those keep the order of the object. `levels` names labels instead, from wide to near. An NVLink domain
+    stands above what it spans and below what spans it. A node without a label hangs at the last place that is known of
+    it. Findings tell labels that only some nodes have, values that stand in several places, and devices of one node
+    that disagree.
     """
     findings: list[Finding] = []
     if levels:

@@ -39,9 +39,10 @@ class Place:
 class Walk:
     """What was found on the way through the objects, in the file's order.
 
-    `bits` says that types of kernel names are bits (version 3); `packages` are number and NUMA nodes of each socket
-    whose number is known; `cores` are the CPUs of each core; `found` the PCI devices with address and place; `unknown`
-    the first object of each type that hwloc does not have; `nodesets` what objects of the machine say of NUMA nodes.
+    `bits` says that types of kernel names are bits (version 3). `packages` are number and NUMA nodes of each socket
+    whose number is known. `cores` are the CPUs of each core. `found` are the PCI devices with address and place.
+    `unknown` is the first object of each type that hwloc does not have. `nodesets` is what objects of the machine say
+    of NUMA nodes.
     """
 
     source: str

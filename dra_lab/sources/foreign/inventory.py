@@ -29,8 +29,8 @@ FACTS = (
 )
 """What can be known of a device.
 
-`address` is the PCI address `dddd:bb:dd.f`; `vendor` and `device` the PCI ids in four hex digits; `pciClass` the first
-four hex digits of the PCI class, kept for GPUs of unknown vendor; `index` the vendor tool's number of a GPU;
+`address` is the PCI address `dddd:bb:dd.f`. `vendor` and `device` are the PCI ids in four hex digits. `pciClass` is the
+first four hex digits of the PCI class, kept for GPUs of unknown vendor. `index` is the vendor tool's number of a GPU.
 `infiniBand`, `virtualFunction` and `management` are True or absent. `pcieRoot` is the root's name as Linux has it
 (`pci0000:10`); `rootGroup` is known where devices provably share a root whose name is not in the file: equal values are
 one root. `switch` is the nearest PCIe switch that holds another of the devices.

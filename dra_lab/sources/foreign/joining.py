@@ -14,8 +14,8 @@ _ADVICE = "Give files that were written on the same server, without a change in 
 def join(inventories: Sequence[Inventory]) -> Inventory:
     """Return one inventory of all that is known; on a contradiction the earlier file is kept and a Finding tells it.
 
-    Devices are the same where their addresses are; where a file has none (`nvidia-smi topo -m`), where the RDMA
-    device or the number of the GPU is; GPUs without a number are counted in the order of their addresses, which is
+    Devices are the same if their addresses are. If a file has none (`nvidia-smi topo -m`), they are the same if the
+    RDMA device or the number of the GPU is. GPUs without a number are counted in the order of their addresses, which is
     that of NVIDIA's tools. Raises SourceError where a file knows a GPU or NIC that an addressed file does not, so that
     they are not of one server.
     """
