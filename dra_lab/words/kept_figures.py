@@ -6,7 +6,7 @@
 - `scheduler`: 1 if kube-scheduler allocates devices as good on that node with this manifest, 0 if not. Its values are
   `scheduler/GOAL` and `scheduler/bandwidth/...`.
 - `achieved`: 1 if kube-scheduler allocates the plan on every node that it may choose, 0 if not.
-- For a fleet: `nodes`, `more/POD` (more pods of a workload that fit), `amount/KIND/planned` and the like, and the goals.
+- For a fleet: `nodes`, `more/POD` (more pods of a workload that fit), `amount/KIND/planned` and others, and the goals.
 - `copies`: how many pods with this claim fit in all.
 - `placed` of `wanted`, and `stranded/KIND`.
 """
