@@ -1,7 +1,7 @@
 """Write the TypeScript types of what the widgets share with Python: src/generated/models.ts, from the Python traits.
 
-    python widgets/generate_models.py           write the file
-    python widgets/generate_models.py --check   say whether the file is what the traits give (exit status 1 if not)
+    python widgets/generate_models.py           write the file.
+    python widgets/generate_models.py --check   say whether the file is what the traits give (exit status 1 if not).
 
 Every class of dra_lab.widgets that is an AnyWidget becomes `<Name>Model`, and the messages that it takes (`actions`)
 `<Name>Message`. A trait says more about its value with

@@ -164,7 +164,7 @@ test("empty selectors are left out", () => {
   expect(selectorsFrom(["", " ", "true"])).toEqual([{ cel: { expression: "true" } }]);
 });
 
-test("a GPU and a NIC are linked pairwise at the PCIe root, everything else together", () => {
+test("a GPU and a NIC are linked pairwise on the PCIe root, everything else together", () => {
   expect(startLink(KINDS, ["gpu", "nic"])).toEqual({ requests: ["gpu", "nic"], how: "pairwise", where: "pcieRoot" });
   expect(startLink(KINDS, ["gpu", "cpu"])).toEqual({ requests: ["gpu", "cpu"], how: "together", where: "numaNode" });
 });
@@ -192,7 +192,7 @@ test("joining a knot and a box ties the box once", () => {
   expect(join(more, KINDS, "l:link-1", "l:link-1").link).toBe("");
 });
 
-test("every change can be said in words", () => {
+test("every change has a description in words", () => {
   expect(describeChange({}, PAIR)).toBe(
     "added request gpu, count 2; added request nic, count 2; added link gpu + nic: must, one to one, PCIe root",
   );

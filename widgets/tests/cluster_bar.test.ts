@@ -179,7 +179,7 @@ test("a context with a long name is named once", async () => {
   expect([...el.querySelectorAll(".dra-option code")].map((code) => code.textContent)).toEqual(["", "context:dev"]);
 });
 
-test("a tab of its own is asked for with the element that wants it; where nobody opens one the button says so", () => {
+test("the event that requests a tab has the element for it; if the application opens none, the button says so", () => {
   const { el } = bar();
   const heard = vi.fn((event: Event) => event.preventDefault());
   const tab = button(el, "Open in a tab");
@@ -213,7 +213,7 @@ test("a table in a message keeps its columns", () => {
   expect([...el.querySelectorAll("pre.dra-told")].map((pre) => pre.textContent)).toContain(table);
 });
 
-test("what could not be read is told in the choice, beside the way to another try", async () => {
+test("the choice shows what could not be read, beside a button to try again", async () => {
   const { el, model } = bar();
   ask(el, "./x.json");
   model.sent.length = 0;

@@ -70,7 +70,7 @@ test("a picture comes in without anything that could act or fetch", () => {
   expect(svg.querySelector("rect")!.getAttribute("fill")).toMatch(/^url\(#.*-ok\)$/);
 });
 
-test("text that is no SVG is told in its pane", () => {
+test("the pane reports text that is not SVG", () => {
   const { el } = hardware({ svg: "<html/>" });
   expect(el.querySelector(".dra-pane-problem")!.textContent).toContain("not valid SVG");
   expect(() => safeSvg("<svg")).toThrow();
@@ -116,7 +116,7 @@ test("Enter on a chosen device lights its whole request", () => {
   expect(model.get("highlight")).toBe("gpu");
 });
 
-test("the focus stays on its device when the picture is drawn anew", async () => {
+test("the focus stays on its device when the picture is drawn again", async () => {
   const { el, model } = hardware();
   items(el)[2]!.focus();
   model.set("svg", `${SVG} `);

@@ -56,7 +56,7 @@ test("a kernel that is gone concerns the views of its notebook only", () => {
   expect([here.el.querySelectorAll(".dra-lost").length, there.el.querySelectorAll(".dra-lost").length]).toEqual([1, 0]);
 });
 
-test("where nobody runs cells the view says what to press, elsewhere it asks", () => {
+test("if no kernel runs cells, the view says what to press; elsewhere it asks", () => {
   const { el } = hardware();
   gone(el);
   const [line, button] = [el.querySelector(".dra-lost")!, el.querySelector<HTMLElement>(".dra-lost button")!];

@@ -53,7 +53,7 @@ test("a stale answer is labelled after 150 ms and not before", async () => {
   expect([el.querySelector(".dra-work")!.textContent, el.querySelector(".is-stale")]).toEqual(["", null]);
 });
 
-test("an answer for another cluster says so, and what goes on after an answer is told when it takes long", async () => {
+test("an answer for another cluster says so, and work after an answer is shown when it takes long", async () => {
   const { el, model } = plan({ answer: { ...PLAN.answer, stale: true, previous: "cluster" } });
   pass(150);
   expect(el.querySelector(".dra-for-previous")!.textContent).toBe("for the previous cluster");
@@ -76,7 +76,7 @@ test("the focus stays on Cancel while progress is told", async () => {
   expect(document.activeElement).toBe(button(el, "Cancel"));
 });
 
-test("progress that is told often does not put off the label", async () => {
+test("frequent progress does not delay the label", async () => {
   const { el, model } = plan();
   for (let step = 0; step < 4; step += 1) {
     model.set("answer", { ...PLAN.answer, stale: true, progress: { text: `step ${step}` } });
