@@ -9,6 +9,7 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from dra_lab.model.told import tell_with
 from dra_lab.version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -110,8 +111,14 @@ def __dir__() -> list[str]:
     return sorted([*__all__, "__version__"])
 
 
+def _in_words(value: object) -> str:
+    from dra_lab.words.shown import in_words
+
+    return in_words(value)
+
+
 def _teach_notebook() -> None:
-    """Teach a running IPython to show our results."""
+    """Register the formatters of our results with a running IPython, once for all that shows results."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None and hasattr(ipython, "get_ipython") else None
     if shell is not None:
@@ -120,4 +127,5 @@ def _teach_notebook() -> None:
         teach(shell)
 
 
+tell_with(_in_words)
 _teach_notebook()

@@ -48,7 +48,8 @@ def test_saying_the_version_imports_no_command():
         "with suppress(SystemExit): main(['--version'])\n"
         "print(*sorted(name for name in sys.modules if name.startswith('dra_lab.')))"
     )
-    needed = {"cli", "cli.main", "cli.status", "cli.terminal", "errors", "findings", "garbage", "version"}
+    needed = {"errors", "findings", "garbage", "version", "model", "model.told"}
+    needed |= {"cli", "cli.commands", "cli.main", "cli.parser", "cli.status", "cli.terminal"}
     loaded = fresh_python(code).splitlines()[1].split()
     assert {name.removeprefix("dra_lab.") for name in loaded} == needed
 

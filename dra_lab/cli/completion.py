@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from dra_lab.cli.main import COMMANDS, Parser, declare
+from dra_lab.cli.parser import Listed, Parser, declare
 from dra_lab.cli.status import FITS
 
 if TYPE_CHECKING:
@@ -67,28 +67,28 @@ def run(options: argparse.Namespace) -> int:
     if options.line is None:
         print(_SCRIPTS[options.shell], end="")
     else:
-        print("".join(f"{word}\n" for word in completions(options.line)), end="")
+        print("".join(f"{word}\n" for word in completions(options.line, options.commands)), end="")
     return FITS
 
 
-def completions(line: str) -> list[str]:
+def completions(line: str, commands: Mapping[str, Listed]) -> list[str]:
     """Return the words that can stand at the end of a command line; none where a file can stand alone."""
     words = line.split()
     if line[-1:].isspace():
         words.append("")
     start = words[-1] if words else ""
-    return [word for word in _possible(words) if word.startswith(start)]
+    return [word for word in _possible(words, commands) if word.startswith(start)]
 
 
-def _possible(words: Sequence[str]) -> Iterator[str]:
+def _possible(words: Sequence[str], commands: Mapping[str, Listed]) -> Iterator[str]:
     if len(words) < 3:
-        yield from ("lab", *COMMANDS, "--help", "--version")
+        yield from ("lab", *commands, "--help", "--version")
         return
     command, before, word = words[1], words[-2], words[-1]
-    if command not in COMMANDS:
+    if command not in commands:
         return
     parser = Parser()
-    declare(parser, command, words)
+    declare(parser, commands[command], words)
     options = {name: action for action in parser.declared for name in action.option_strings}
     if before in options and options[before].nargs != 0:
         yield from _values(options[before])

@@ -7,35 +7,17 @@ import atexit
 import gc
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
-from typing import Any, NoReturn
 
+from dra_lab.cli.commands import COMMANDS
+from dra_lab.cli.parser import Parser, declare, unknown
 from dra_lab.cli.status import FITS, UNANSWERED
 from dra_lab.cli.terminal import plain_output
 from dra_lab.errors import DraLabError
 from dra_lab.garbage import rare_collections
 from dra_lab.version import __version__
-
-COMMANDS = {
-    "samples": "list the shipped sample clusters",
-    "plan": "find the best allocation of a claim or of many replicas, or the reason why it does not fit",
-    "explain": "explain why a claim fits on a node or not, with kube-scheduler's search step by step",
-    "diff": "compare two plans: what each answers, and how their manifests differ",
-    "draw": "draw the hardware of a node, with the plan of a claim",
-    "export": "write the manifests that make kube-scheduler choose the plan",
-    "check": "check manifests against a cluster, for CI",
-    "migrate": "turn workloads that request nvidia.com/gpu: 8 into workloads with claims",
-    "topology": "show what nvidia-smi topo -m, hwloc or NCCL files about one server contain",
-    "capture": "write what planning needs from a cluster to a folder or .tar.gz",
-    "replay": "answer recorded cases of Kubernetes, so that anyone can check our claims",
-    "help": "explain CLUSTER, plan files, output or the rule of a finding",
-    "completion": "print the completion script of bash, zsh or fish",
-}
-"""The modules of this package that are commands, in the order in which help lists them, and what help says."""
-
 
 _DESCRIPTION = """\
 A planning desk for Kubernetes Dynamic Resource Allocation. Without a command,
@@ -114,41 +96,6 @@ class _Formatter(argparse.HelpFormatter):
         return text if text.startswith("examples:") else super()._fill_text(text, width, indent)
 
 
-class Parser(argparse.ArgumentParser):
-    """A parser that refuses an unknown option before it looks for missing ones, and names the nearest option."""
-
-    words: Sequence[str] = ()
-    """The command line: with `--topology` a command has no CLUSTER."""
-
-    @property
-    def declared(self) -> Sequence[argparse.Action]:
-        """Return the options and arguments, in the order of their declaration."""
-        return self._actions
-
-    def error(self, message: str) -> NoReturn:
-        """Tell what is wrong in one line, without the usage, which hides it."""
-        more = "" if "--help" in message or message.endswith("?") else f"; {self.prog} --help lists the options"
-        self.exit(UNANSWERED, f"error: {message}{more}\n")
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Return what argparse returns. An option has one spelling, so that a shortened one is unknown."""
-        for word in args:
-            # what follows a command is for the parser of that command
-            if word == "--" or (self._subparsers and not word.startswith("-")):
-                break
-            name = word.partition("=")[0]
-            if name.startswith("--") and name not in self._option_string_actions:
-                self.error(_unknown("option", name, self._option_string_actions))
-        return super().parse_known_args(args, namespace)
-
-
-def _unknown(what: str, word: str, known: Iterable[str]) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(word, known, n=1)
-    return f"unknown {what} {word!r}" + (f"; did you mean {near[0]}?" if near else "; --help lists all")
-
-
 def _parser(arguments: list[str]) -> argparse.ArgumentParser:
     """Return the parser, with the options of the command that is asked for."""
     parser = Parser(
@@ -162,23 +109,17 @@ def _parser(arguments: list[str]) -> argparse.ArgumentParser:
     commands.add_parser("lab", help="open JupyterLab on the planner notebook (the default)")
     asked = next((word for word in arguments if not word.startswith("-")), "")
     if asked and asked not in ("lab", *COMMANDS):
-        parser.error(_unknown("command", asked, COMMANDS))
-    for name, text in COMMANDS.items():
+        parser.error(unknown("command", asked, COMMANDS))
+    for name, listed in COMMANDS.items():
+        text = listed.text
         command = commands.add_parser(
             name, help=text, description=f"{text[0].upper()}{text[1:]}.", formatter_class=_Formatter
         )
         if name == asked:
             # Another command's options are not needed, and importing them takes most of the start.
-            declare(command, name, arguments)
+            declare(command, listed, arguments)
+            command.set_defaults(commands=COMMANDS)
     return parser
-
-
-def declare(parser: Parser, name: str, words: Sequence[str] = ()) -> None:
-    """Declare the options of a command, and its examples."""
-    module = import_module(f"dra_lab.cli.{name}")
-    parser.words = words
-    module.add(parser)
-    parser.epilog = "\n  ".join(("examples:", *module.EXAMPLES))
 
 
 def _lab(arguments: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""Answers of a session in a notebook: shown with the picture of their node."""
+"""The answer of a session in a notebook, with the picture of its node."""
 
 from __future__ import annotations
 
@@ -8,22 +8,12 @@ from dra_lab.errors import DraLabError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
 from dra_lab.session import Session
-from dra_lab.words.shown import show_with_picture, teach
+from dra_lab.words.shown import show_with_picture
 
 
-def register_displays(session: Session | None = None) -> None:
-    """Teach the running IPython, if any, to show results; doing it again changes nothing.
-
-    A plan does not hold its cluster: the answer of a `session` that is given here is shown with its picture.
-    """
-    if session is not None:
-        show_with_picture(session, _picture)
-    try:
-        from IPython import get_ipython
-    except ImportError:
-        return
-    if (shell := get_ipython()) is not None:
-        teach(shell)
+def show_answer_with_picture(session: Session) -> None:
+    """Show the answer of a session with its picture: a plan does not hold its cluster."""
+    show_with_picture(session, _picture)
 
 
 def _picture(cluster: Cluster, plan: Plan) -> str:

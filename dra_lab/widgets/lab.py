@@ -20,7 +20,7 @@ from dra_lab.session.drawings import read_sketch
 from dra_lab.session.fleet import Fleet
 from dra_lab.widgets.claim_canvas import ClaimCanvas
 from dra_lab.widgets.cluster_bar import ClusterBar
-from dra_lab.widgets.displays import register_displays
+from dra_lab.widgets.displays import show_answer_with_picture
 from dra_lab.widgets.following import FollowingWidget
 from dra_lab.widgets.hardware_view import HardwareView
 from dra_lab.widgets.kernel_loop import on_kernel_loop
@@ -65,7 +65,7 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         self.session.replay_delay = 1.0
         self.session.count_copies()
         self.session.prepares_export = True
-        register_displays(self.session)
+        show_answer_with_picture(self.session)
         on_kernel_loop(self.session)
         self.bar = ClusterBar(self.session)
         # In the order in which an answer reaches them: the picture is what a person waits for.

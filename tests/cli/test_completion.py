@@ -10,8 +10,8 @@ import sysconfig
 import pytest
 
 from dra_lab.cli import main
+from dra_lab.cli.commands import COMMANDS
 from dra_lab.cli.completion import completions
-from dra_lab.cli.main import COMMANDS
 
 COMPLETED = {
     "dra-lab pl": ["plan"],
@@ -32,12 +32,12 @@ COMPLETED = {
 @pytest.mark.parametrize(("line", "found"), COMPLETED.items(), ids=COMPLETED)
 def test_a_line_is_completed_with_what_the_parser_knows(line, found):
     """Commands, options, choices, samples and their examples; a file is left to the shell."""
-    assert completions(line) == found
+    assert completions(line, COMMANDS) == found
 
 
 def test_an_empty_word_is_completed_with_every_command():
     """Every command is offered, and the planner's own."""
-    assert set(completions("dra-lab ")) == {"lab", *COMMANDS, "--help", "--version"}
+    assert set(completions("dra-lab ", COMMANDS)) == {"lab", *COMMANDS, "--help", "--version"}
 
 
 def bash(line: str, folder, script: str) -> list[str]:

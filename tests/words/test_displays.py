@@ -6,6 +6,7 @@ import dataclasses
 
 from IPython.core.interactiveshell import InteractiveShell
 
+import dra_lab
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Workload
@@ -15,19 +16,19 @@ from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner import make_plan
 from dra_lab.session import Session, read_sketch
 from dra_lab.sources import load_cluster
-from dra_lab.widgets.displays import register_displays
+from dra_lab.widgets.displays import show_answer_with_picture
 from dra_lab.words.plan_document import plan_text
 from dra_lab.words.shown import in_html, in_words
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 
 
-def test_a_plan_of_a_session_is_shown_with_its_picture(bare_shell):
+def test_a_plan_of_a_session_is_shown_with_its_picture(shell):
     """Sentence, picture and goals as HTML without scripts; the same as text."""
     session = Session()
-    register_displays(session)
+    show_answer_with_picture(session)
     plan = session.plan()
-    shown, _ = bare_shell.display_formatter.format(plan)
+    shown, _ = shell.display_formatter.format(plan)
     session.close()
     assert "Fits on 3 of 4 nodes" in shown["text/html"]
     assert shown["text/html"].count('data-request="gpu"') == 2
@@ -36,21 +37,19 @@ def test_a_plan_of_a_session_is_shown_with_its_picture(bare_shell):
     assert shown["text/plain"].startswith("Fits on 3 of 4 nodes")
 
 
-def test_a_plan_without_its_cluster_is_shown_without_a_picture(bare_shell):
+def test_a_plan_without_its_cluster_is_shown_without_a_picture(shell):
     """A plan from elsewhere has its sentence and reasons."""
-    register_displays()
     shortfall = Shortfall(rule="count", subject="gpu", message="needs 9, has 8", advice="Ask for 8.")
     plan = Plan(PlanStatus.INFEASIBLE, ClaimSketch(), shortfalls=(shortfall,))
-    shown, _ = bare_shell.display_formatter.format(plan)
+    shown, _ = shell.display_formatter.format(plan)
     assert "Needs 9, has 8. Ask for 8" in shown["text/html"]
     assert "<svg" not in shown["text/html"]
     assert shown["text/plain"].startswith("Does not fit")
 
 
-def test_a_cluster_is_shown_as_a_table_of_its_devices(bare_shell):
+def test_a_cluster_is_shown_as_a_table_of_its_devices(shell):
     """A row for each driver, kind and model, with how many are free."""
-    register_displays()
-    shown, _ = bare_shell.display_formatter.format(load_cluster("sample:eks-p4d"))
+    shown, _ = shell.display_formatter.format(load_cluster("sample:eks-p4d"))
     assert "NVIDIA A100-SXM4-40GB" in shown["text/html"]
     assert shown["text/plain"].startswith("sample:eks-p4d: 4 nodes")
 
@@ -85,10 +84,10 @@ def test_a_sketch_is_shown_as_its_file_says_it():
     assert "<img" not in in_html(ClaimSketch(name=HOSTILE))
 
 
-def test_without_ipython_nothing_happens():
-    """A plain Python can use the widgets' room."""
+def test_without_ipython_there_is_nothing_to_register():
+    """A plain Python can import the library although IPython is loaded."""
+    dra_lab._teach_notebook()
     assert not InteractiveShell.initialized()
-    register_displays()
 
 
 def test_print_tells_a_plan_as_a_terminal_does_and_its_repr_is_one_line():
