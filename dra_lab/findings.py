@@ -68,8 +68,7 @@ class Finding:
 
     def __post_init__(self) -> None:
         """Shorten what a hostile or mistaken file put into the words."""
-        for name in ("subject", "message", "advice"):
-            text = getattr(self, name)
+        for name, text in (("subject", self.subject), ("message", self.message), ("advice", self.advice)):
             # a broken document may have given something else than text
             if isinstance(text, str) and len(text) > MAX_WORD:
                 object.__setattr__(self, name, shortened(text))

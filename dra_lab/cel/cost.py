@@ -77,7 +77,8 @@ class _Coster:
             self._entries[node.id] = (Size(1, 1), self._any_of(node.list.elements))
             return total
         if node.HasField("struct"):
-            keys, values = ([getattr(entry, part) for entry in node.struct.entries] for part in ("map_key", "value"))
+            keys = [entry.map_key for entry in node.struct.entries]
+            values = [entry.value for entry in node.struct.entries]
             total = self._sum(_STRUCT if node.struct.message_name else _MAP, [*keys, *values])
             if not node.struct.message_name:
                 self._entries[node.id] = (self._any_of(keys), self._any_of(values))

@@ -187,8 +187,7 @@ class _Shapes:
     def _of_odd(self, a: DeviceAttribute) -> Hashable:
         """Return which members are set, how many values each has, and whether each value is right."""
         set_ = []
-        for member in ("string", "int_", "bool_", "version", "strings", "ints", "bools", "versions"):
-            value = getattr(a, member)
+        for member, value in msgspec.structs.asdict(a).items():
             if value is not None:
                 values = value if isinstance(value, tuple) else (value,)
                 set_.append((member, tuple(self._is_right(member, one) for one in values)))

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from msgspec.structs import asdict
+
 from dra_lab.errors import InputError, SketchError
 from dra_lab.findings import Finding, Origin
 from dra_lab.model.cluster import Cluster
@@ -202,12 +204,12 @@ def setting_of(options: argparse.Namespace, name: str) -> Any:
 
     Raises InputError where the plan files differ.
     """
-    given = getattr(options, name)
+    given = vars(options)[name]
     if given and name == "layers":
         return given
     if given:
         return tuple(filter(None, (goal.strip() for goal in given.split(",")))) if name == "goals" else given
-    said = {file: value for file, drawing in _plan_files(options).items() if (value := getattr(drawing, name))}
+    said = {file: value for file, drawing in _plan_files(options).items() if (value := asdict(drawing)[name])}
     if len(set(said.values())) > 1:
         differing = "; ".join(f"{file}: {_words(value)}" for file, value in said.items())
         advice = "give the what-if options" if name == "layers" else f"give --{name}"

@@ -63,7 +63,8 @@ class Cluster:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel between processes without what was derived: that is much, and some of it goes by identity."""
-        return Cluster, tuple(getattr(self, member.name) for member in fields(self) if member.init)
+        values = vars(self)
+        return Cluster, tuple(values[member.name] for member in fields(self) if member.init)
 
     @property
     def claims_in_part(self) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec import Struct, field
 
 from dra_lab.model.nodes import NodeSelector
@@ -46,7 +48,7 @@ class DeviceAttribute(Value, frozen=True):
             return "string"
         if self.version is not None:
             return "version"
-        return next((name for name in ("ints", "bools", "strings", "versions") if getattr(self, name) is not None), "")
+        return next((name for name, values in self._lists() if values is not None), "")
 
     @property
     def value(self) -> AttributeValue | None:
@@ -59,13 +61,18 @@ class DeviceAttribute(Value, frozen=True):
             return self.string
         if self.version is not None:
             return self.version
-        value: AttributeValue | None = getattr(self, self.kind) if self.is_list else None
-        return value
+        return next((values for _, values in self._lists() if values is not None), None)
 
     @property
     def is_list(self) -> bool:
         """Say whether a list member is set (KEP-5491, gate DRAListTypeAttributes)."""
         return self.ints is not None or self.strings is not None or self.bools is not None or self.versions is not None
+
+    def _lists(self) -> Iterator[tuple[str, tuple[int, ...] | tuple[bool, ...] | tuple[str, ...] | None]]:
+        yield "ints", self.ints
+        yield "bools", self.bools
+        yield "strings", self.strings
+        yield "versions", self.versions
 
 
 class CapacityRequestPolicyRange(Value, frozen=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from functools import wraps
-from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 
 class Cache(dict[Hashable, Any]):
@@ -55,40 +55,38 @@ _MISSING = object()
 
 def once_per_devices(derive: _Derive[C, P, T]) -> _Derive[C, P, T]:
     """Keep what a function derives from slices, names of nodes (labels where slices select nodes), and overlays."""
-    return _once(derive, "devices")
+    return _once(derive, lambda memo: memo.devices)
 
 
 def once_per_hardware(derive: _Derive[C, P, T]) -> _Derive[C, P, T]:
     """Keep what a function derives from the same, classes and taint rules."""
-    return _once(derive, "hardware")
+    return _once(derive, lambda memo: memo.hardware)
 
 
 def once_per_labels(derive: _Derive[C, P, T]) -> _Derive[C, P, T]:
     """Keep what a function derives from the same and all labels of nodes."""
-    return _once(derive, "labels")
+    return _once(derive, lambda memo: memo.labels)
 
 
 def once_per_claims(derive: _Derive[C, P, T]) -> _Derive[C, P, T]:
     """Keep what a function derives from claims alone."""
-    return _once(derive, "claims")
+    return _once(derive, lambda memo: memo.claims)
 
 
 def once_per_snapshot(derive: _Derive[C, P, T]) -> _Derive[C, P, T]:
     """Keep what a function derives from any field of a cluster."""
-    return _once(derive, "snapshot")
+    return _once(derive, lambda memo: memo.snapshot)
 
 
 def once_per_rules(derive: _Derive[C, P, T]) -> _Derive[C, P, T]:
     """Keep what a function derives from classes and taint rules alone."""
-    return _once(derive, "rules")
+    return _once(derive, lambda memo: memo.rules)
 
 
-def _once(
-    derive: _Derive[C, P, T], fields: Literal["devices", "hardware", "labels", "claims", "snapshot", "rules"]
-) -> _Derive[C, P, T]:
+def _once(derive: _Derive[C, P, T], cache_of: Callable[[Memo], Cache]) -> _Derive[C, P, T]:
     @wraps(derive)
     def known(cluster: C, /, *key: P.args, **named: P.kwargs) -> T:
-        cache: Cache = getattr(cluster.memo, fields)
+        cache = cache_of(cluster.memo)
         whole = (derive, *key, *named.items())
         found = cache.get(whole, _MISSING)
         if found is _MISSING:

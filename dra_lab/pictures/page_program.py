@@ -42,9 +42,9 @@ def plan_data(cluster: Cluster, plan: Plan, drawn: Drawing | None = None, snapsh
     `drawn` has the places of the boxes and the settings; its kept plans, and the view, are not for others. `snapshot`
     is the cluster itself.
     """
-    named = {"cluster": plan.cluster or cluster.name, "release": plan.release}
     drawing = replace(drawn or Drawing(), sketch=plan.sketch, kept=(), view={})
-    drawing = replace(drawing, **{name: value for name, value in named.items() if not getattr(drawing, name)})
+    named = drawing.cluster or plan.cluster or cluster.name
+    drawing = replace(drawing, cluster=named, release=drawing.release or plan.release)
     value = {
         "kind": _KIND,
         "cluster": drawing.cluster,

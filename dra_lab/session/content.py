@@ -33,18 +33,23 @@ class Content(Struct, frozen=True):
 
     def into(self, drawing: Drawing) -> Drawing:
         """Return a drawing with this content."""
-        return replace(drawing, **{name: getattr(self, name) for name in _OF_DRAWING})
+        return replace(
+            drawing,
+            sketch=self.sketch,
+            workloads=self.workloads,
+            editing=self.editing,
+            layers=self.layers,
+            kept=self.kept,
+        )
 
 
 MOST_KEPT = 12
 """Kept plans in a file."""
 
-_OF_DRAWING = tuple(name for name in Content.__struct_fields__ if name != "scene")
-
 
 def content_of(drawing: Drawing, scene: Scene) -> Content:
     """Return the content of a drawing in a scene."""
-    return Content(scene, *(getattr(drawing, name) for name in _OF_DRAWING))
+    return Content(scene, drawing.sketch, drawing.workloads, drawing.editing, drawing.layers, drawing.kept)
 
 
 def on_other_cluster(content: Content, cluster: Cluster) -> Content:

@@ -165,9 +165,10 @@ def amount_figures(amounts: Iterable[Amounts]) -> dict[str, Figure]:
     """Return what a kept fleet says of all devices: `amount/KIND/planned` and so on, in whole devices or CPUs."""
     sums: dict[str, float] = {}
     for amount in amounts:
-        for name in AMOUNTS:
+        values = (amount.in_use, amount.planned, amount.free, amount.stranded, amount.blocked)
+        for name, value in zip(AMOUNTS, values, strict=True):
             key = f"amount/{amount.kind}/{name}"
-            sums[key] = sums.get(key, 0.0) + getattr(amount, name)
+            sums[key] = sums.get(key, 0.0) + value
     return {key: Figure(value=round(value), bound=round(value)) for key, value in sums.items() if round(value)}
 
 

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.sketch import Drawing
 
-SETTINGS = ("layout", "node", "release", "goals", "measured")
-"""The fields of a drawing that go with its scene."""
+
+def with_settings(drawing: Drawing, scene: Scene) -> Drawing:
+    """Return a drawing with the cluster of a scene, and the settings that go with it."""
+    kept = scene.drawing
+    return replace(
+        drawing,
+        cluster=scene.loaded.cluster.name,
+        layout=kept.layout,
+        node=kept.node,
+        release=kept.release,
+        goals=kept.goals,
+        measured=kept.measured,
+    )
 
 
 class Loaded:
@@ -18,7 +31,7 @@ class Loaded:
 
 
 class Scene:
-    """What a load or an opened file begins: a loaded cluster, and the settings of a drawing (`SETTINGS`).
+    """What a load or an opened file begins: a loaded cluster, and the settings of a drawing (`with_settings`).
 
     `drawing` is kept up to date when another scene takes its place, and is used when it is undone to.
     """

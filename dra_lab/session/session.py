@@ -34,7 +34,7 @@ from dra_lab.session.preparing import (
     is_prepared,
     prepare,
 )
-from dra_lab.session.scene import SETTINGS, Loaded, Scene
+from dra_lab.session.scene import Loaded, Scene, with_settings
 from dra_lab.sources import load_cluster, load_texts
 from dra_lab.topology.layered import with_possible_layers
 
@@ -356,8 +356,7 @@ class Session(Answering):
     def _show_scene(self, before: Scene) -> list[str]:
         """Take over what the history's present step stands on, which is another scene; return what has changed."""
         scene = self.history.present.scene
-        settings = {name: getattr(scene.drawing, name) for name in SETTINGS}
-        self.drawing = replace(self.drawing, cluster=scene.loaded.cluster.name, **settings)
+        self.drawing = with_settings(self.drawing, scene)
         if scene.loaded is not before.loaded:
             self._live.end()
             self._said_before = ()

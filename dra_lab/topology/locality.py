@@ -218,12 +218,12 @@ def _overlaid(device_id: DeviceID, locality: Locality, overlay: Overlay) -> Loca
 
 
 def _derive(known: Sequence[Locality], devices: Sequence[Device]) -> tuple[Locality, ...]:
-    found = _fill(known, "numa_node", "pcie_root", "on the same PCIe root")
+    found = _fill(known, "numaNode", "pcieRoot", "on the same PCIe root")
     found = [
         locality if locality.numa_node else _documented(locality, device)
         for locality, device in zip(found, devices, strict=True)
     ]
-    return tuple(_fill(found, "socket", "numa_node", "on the same NUMA node"))
+    return tuple(_fill(found, "socket", "numaNode", "on the same NUMA node"))
 
 
 def _remembered(driver: str, device: Device, memo: _Memo) -> Locality:
@@ -295,25 +295,25 @@ def _place(found: tuple[str, AttributeValue] | None) -> Place | None:
     return Place(level_number(value), name)
 
 
-def _fill(found: Sequence[Locality], member: str, shared: str, words: str) -> list[Locality]:
+def _fill(found: Sequence[Locality], level: str, shared: str, words: str) -> list[Locality]:
     """Derive a level for devices that lack it from those at the same `shared` place that publish it, all agreeing."""
     publishers: dict[str | int, list[Locality]] = defaultdict(list)
     for locality in found:
-        common, place = getattr(locality, shared), getattr(locality, member)
+        common, place = locality.place(shared), locality.place(level)
         if common is not None and place is not None and not place.derived:
             publishers[common.value].append(locality)
-    derived = {value: _agreed(group, member, words) for value, group in publishers.items()}
+    derived = {value: _agreed(group, level, words) for value, group in publishers.items()}
     filled = []
     for locality in found:
-        common = getattr(locality, shared)
-        place = derived.get(common.value) if common is not None and getattr(locality, member) is None else None
-        changes: dict[str, Any] = {} if place is None else {member: place}
+        common = locality.place(shared)
+        place = derived.get(common.value) if common is not None and locality.place(level) is None else None
+        changes: dict[str, Any] = {} if place is None else {LEVEL_FIELDS[level]: place}
         filled.append(replace(locality, **changes) if changes else locality)
     return filled
 
 
-def _agreed(group: Iterable[Locality], member: str, words: str) -> Place | None:
-    places: list[Place] = [getattr(locality, member) for locality in group]
+def _agreed(group: Iterable[Locality], level: str, words: str) -> Place | None:
+    places = [place for locality in group if (place := locality.place(level)) is not None]
     if len({place.value for place in places}) != 1:
         return None
     kinds = " and ".join(dict.fromkeys(_KIND_WORDS[locality.kind] for locality in group))

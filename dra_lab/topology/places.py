@@ -51,8 +51,16 @@ class Locality(Struct, frozen=True):
 
     def place(self, level: str) -> Place | None:
         """Return the place at one of the levels `switch`, `pcieRoot`, `numaNode`, `socket`."""
-        place: Place | None = getattr(self, LEVEL_FIELDS[level])
-        return place
+        match level:
+            case "switch":
+                return self.switch
+            case "pcieRoot":
+                return self.pcie_root
+            case "numaNode":
+                return self.numa_node
+            case "socket":
+                return self.socket
+        raise KeyError(level)
 
     @property
     def known(self) -> bool:

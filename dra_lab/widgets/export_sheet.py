@@ -83,7 +83,7 @@ class ExportSheet(FollowingWidget):
     def _choose(self, message: messages.ChooseExport) -> None:
         if self._session is None:
             return
-        given = {name: value for name in message.__struct_fields__ if (value := getattr(message, name)) is not None}
+        given = {name: value for name, value in msgspec.structs.asdict(message).items() if value is not None}
         release = given.pop("release", None)
         if release is not None and release != self._session.release.version:
             self._session.set_release(release)

@@ -153,7 +153,8 @@ def holds_one(fleet: Fleet, budget: Budget, solver: str) -> tuple[str, bool]:
 
 def _tell(found: Sequence[Known], budget: Budget) -> None:
     """Report how many pods fit on all nodes."""
-    least, most = (sum(getattr(k, end) * k.site.count for k in found) for end in ("least", "most"))
+    least = sum(known.least * known.site.count for known in found)
+    most = sum(known.most * known.site.count for known in found)
     budget.tell("nodes", f"at least {least:,} fit, not more than {most:,}", least, most)
 
 

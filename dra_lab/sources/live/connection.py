@@ -5,7 +5,6 @@ from __future__ import annotations
 import ssl
 import time
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -74,14 +73,16 @@ class Connection:
 
 def connect(context: Context) -> Connection:
     """Return a connection for a context; plug-ins of the kubeconfig run now. Raises SourceError."""
-    configuration = _package("client").Configuration()
+    from kubernetes import client as kubernetes
+
+    configuration = kubernetes.Configuration()
     # What stops a connection that died without a word; otherwise hours can pass.
     configuration.keep_alive = True
     try:
         user = _configure(context, configuration)
         _check(context, configuration)
         _name_at_proxy(configuration)
-        client = _package("client").ApiClient(configuration)
+        client = kubernetes.ApiClient(configuration)
         acts_as = impersonation(user)
     except SourceError:
         raise
@@ -95,16 +96,17 @@ def connect(context: Context) -> Connection:
 
 def _configure(context: Context, configuration: Any) -> Settings:
     """Let the package read the context; returns the entry of its user."""
-    load = _package("config")
+    from kubernetes.config import load_incluster_config, load_kube_config_from_dict
+
     if context.name == IN_CLUSTER and not context.server:
-        load.load_incluster_config(client_configuration=configuration)
+        load_incluster_config(client_configuration=configuration)
         return {}
     found = read_kubeconfig(kubeconfig()).of(context.name)
     user: Settings = found["users"][0]["user"] if found["users"] else {}
     if user.get("auth-provider"):
         _configure_with_provider(context, user, configuration)
     else:
-        load.load_kube_config_from_dict(found, context=context.name, client_configuration=configuration)
+        load_kube_config_from_dict(found, context=context.name, client_configuration=configuration)
     plugin = user.get("exec")
     command = plugin.get("command") if isinstance(plugin, dict) else ""
     # The package logs why a plug-in failed and goes on without credentials: the server would only say 401 or 403.
@@ -125,9 +127,11 @@ def _hint(text: object) -> str:
 
 def _configure_with_provider(context: Context, user: Settings, configuration: Any) -> None:
     """Let the package ask an `auth-provider`, the way before plug-ins; it knows OpenID Connect."""
+    from kubernetes.config import load_kube_config
+
     try:
         # a refreshed token goes back to its file, as the old one is worth nothing after it
-        _package("config").load_kube_config(kubeconfig(), context=context.name, client_configuration=configuration)
+        load_kube_config(kubeconfig(), context=context.name, client_configuration=configuration)
     except (AttributeError, LookupError, TypeError, ValueError):
         # of a provider that the package does not know any more, or an entry that lacks something
         configuration.api_key = {}
@@ -208,15 +212,12 @@ def _one_line(value: str, server: str) -> str:
     return bare
 
 
-def _package(module: str) -> Any:
-    # a part of it has types and a part has not, which differs between its releases
-    return import_module(f"kubernetes.{module}")
-
-
 def _words(error: Exception) -> str:
+    from kubernetes.config import ConfigException
+
     # what the package and the files say may quote a line with a token, so only kinds of errors with known texts speak
     if isinstance(error, ModuleNotFoundError) and error.name == "socks":
         return "a SOCKS proxy needs the package PySocks (pip install PySocks)"
-    known = isinstance(error, _package("config").ConfigException | FileNotFoundError | PermissionError)
+    known = isinstance(error, ConfigException | FileNotFoundError | PermissionError)
     text = " ".join(str(error).split()) if known else type(error).__name__
     return text.partition("{")[0][:300]  # the package quotes whole entries, which begin so

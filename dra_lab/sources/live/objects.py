@@ -42,7 +42,7 @@ class LiveObjects:
         self._lock = threading.Lock()
         self._topologies = cluster.topologies
         self._objects: dict[str, dict[Key, Any]] = {
-            kind.name: {key_of(item): item for item in getattr(cluster, FIELDS[kind.name])} for kind in KINDS
+            kind.name: {key_of(item): item for item in vars(cluster)[FIELDS[kind.name]]} for kind in KINDS
         }
         self._order: dict[str, list[Key]] = {kind: list(objects) for kind, objects in self._objects.items()}
         self._findings: dict[tuple[str, Key], tuple[Finding, ...]] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 
 def sharing(new: Any, old: Any) -> Any:
@@ -27,8 +27,7 @@ def sharing(new: Any, old: Any) -> Any:
 
 def _struct(new: Struct, old: Struct) -> Any:
     changes, parts = {}, 0
-    for name in new.__struct_fields__:
-        mine, theirs = getattr(new, name), getattr(old, name)
+    for name, mine, theirs in zip(new.__struct_fields__, astuple(new), astuple(old), strict=True):
         found = sharing(mine, theirs)
         parts += found is not theirs
         if found is not mine:
