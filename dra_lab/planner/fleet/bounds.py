@@ -19,8 +19,7 @@ from dra_lab.planner.fleet.master_at_once import MasterAtOnce
 from dra_lab.planner.fleet.mastered import GoalBound, Mastered
 from dra_lab.planner.fleet.pack import Values, device_goals
 from dra_lab.planner.fleet.sites import Cap
-from dra_lab.planner.fleet.tables import AnyTable, Table
-from dra_lab.planner.fleet.tree_table import TreeTable
+from dra_lab.planner.fleet.tables import AnyTable
 from dra_lab.planner.node.solver_outcome import agreed
 
 _Patterns = tuple[tuple[tuple[Counts, Values], ...], bool, tuple[Cap, ...]]
@@ -134,7 +133,6 @@ def _racked(alike: dict[_Patterns, list[AnyTable]]) -> Racked:
 
 
 def _add_singles(racked: Racked, known: AnyTable) -> None:
-    assert isinstance(known, (Table, TreeTable)), "other tables list their numbers"
     caps = known.caps
     ones = [tuple(int(position == at) for position in range(len(caps))) for at in range(len(caps))]
     lower = {one: known.lower(one) for one, cap in zip(ones, caps, strict=True) if cap}

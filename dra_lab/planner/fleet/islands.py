@@ -17,9 +17,9 @@ from dra_lab.index.counter_draws import Counter as SharedCounter
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import room_of
+from dra_lab.planner.fleet.fill import most_vectors
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.sites import Site, devices_of
-from dra_lab.planner.fleet.wide import most_vectors
 from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.copies import Part
 from dra_lab.planner.node_classes import canonical

@@ -11,26 +11,20 @@ from msgspec.structs import replace as changed
 from dra_lab.planner.fleet.admin_pods import admin_pods
 from dra_lab.planner.fleet.assign_shared import count_too, oversubscribed
 from dra_lab.planner.fleet.bounds import Answer, best_answer
-from dra_lab.planner.fleet.counting import Counts, room_of
+from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.crowds import Crowd
 from dra_lab.planner.fleet.first_plan import FirstPlan, first_plan
 from dra_lab.planner.fleet.fleet_work import FleetWork
-from dra_lab.planner.fleet.in_turn import fill_in_turn
 from dra_lab.planner.fleet.islands import with_islands
 from dra_lab.planner.fleet.mastered import GoalBound
-from dra_lab.planner.fleet.pack import Packed, device_goals
+from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.fleet.placing import Stand, stands_of
 from dra_lab.planner.fleet.shared_pools import apart
 from dra_lab.planner.fleet.shared_tables import crowds_of
 from dra_lab.planner.fleet.sites import Site, sites_of
-from dra_lab.planner.fleet.tables import AnyTable, Table, stock_of_states, tables_of
+from dra_lab.planner.fleet.tables import AnyTable, Table, is_listed, tables_of
 from dra_lab.planner.fleet.tree_table import TreeTable, list_all, tree_tables
-from dra_lab.planner.fleet.walk import walk
-from dra_lab.planner.fleet.wide import is_listed, wide_layout
-from dra_lab.planner.fleet.wide_table import WideTable
 from dra_lab.planner.node.solver_outcome import agreed
-from dra_lab.planner.node_classes import Layout
-from dra_lab.planner.states.stock import Stock
 
 _TELL_EVERY = 10
 
@@ -89,27 +83,20 @@ def _searched(work: FleetWork, sites: Sequence[Site]) -> tuple[Answer, list[Stan
     """Return the best answer and who stands where; None where the sets of shared devices that matter are too many."""
     shared = any(site.nodes for site in sites)
     early = replace(work, budget=work.budget.part(work.budget.shares.first)) if shared else work
-    tables: list[AnyTable] = []
-    narrow: list[Site] = []
-    for group in _by_layout(sites):
+    tables: list[Table] = []
+    for group in _by_layout([site for site in sites if not site.nodes]):
         # Without the first, a fleet whose nodes took all the time to examine would have no plan.
-        late = early.budget.reached and bool(tables or narrow)
-        wide = None if late else _wide(early, group, len(sites))
-        if wide is not None:
-            tables.extend(wide)
-        elif not late:
-            narrow.extend(group)
+        if not (tables and early.budget.reached):
+            tables.extend(tables_of(early, group, len(sites)))
     looking = early.budget if shared else work.budget.part(work.budget.shares.step)
-    alone, device = [site for site in narrow if not site.nodes], device_goals(work.order)
-    exact = tables_of(alone, work.fleet.demand, device, work.solver, looking)
-    crowds = crowds_of(work.fleet, [site for site in narrow if site.nodes], device, looking)
-    _fill(early, exact)
+    coupled = [site for site in sites if site.nodes]
+    crowds = crowds_of(work.fleet, coupled, device_goals(work.order), looking)
+    _decide_few(early, tables)
     work.clock.lap("patterns")
-    looked_at = [*(table.site.all_nodes for table in (*tables, *exact)), *(crowd.nodes for crowd in crowds)]
+    looked_at = [*(table.site.all_nodes for table in tables), *(crowd.nodes for crowd in crowds)]
     skipped = sum(map(len, looked_at)) < sum(len(site.all_nodes) for site in sites)
     whole = work.fleet.scan.complete and not skipped
-    closed = not tables and whole and all(table.closed for table in exact)
-    tables.extend(exact)
+    closed = whole and not early.budget.reached and all(table.closed for table in tables)
     return _over(work, tables, crowds, closed=closed, whole=whole, states=len(sites))
 
 
@@ -143,7 +130,8 @@ def _is_blank(work: FleetWork, table: AnyTable) -> bool:
     """Say whether time was over before any number of pods was tried on the nodes of a table."""
     if isinstance(table, TreeTable):
         return not table.numbers.examined
-    return isinstance(table, Table) and len(table.packed) == 1 and any(table.caps) and work.budget.reached
+    alone = isinstance(table, Table) and table.filled is None and len(table.packed) == 1
+    return alone and work.budget.reached and any(table.caps)
 
 
 def _answer(
@@ -246,42 +234,6 @@ def _by_layout(sites: Sequence[Site]) -> list[list[Site]]:
     return list(groups.values())
 
 
-def _wide(work: FleetWork, sites: Sequence[Site], states: int) -> list[AnyTable] | None:
-    """Return tables for the states of one layout, of `states` in all, filled at once; None where that is impossible."""
-    state = sites[0].state
-    if state is None:
-        return None
-    layout = work.fleet.scan.layouts[state.layout]
-    wide = wide_layout(layout, sites, work.fleet.demand, device_goals(work.order), states, work.budget.sizes)
-    if wide is None:
-        return None if work.budget.reached else _in_turn(work, layout, sites, states)
-    wide.fill(work.budget.part(work.budget.shares.step))
-    work.budget.tell("patterns", f"looked at {len(sites)} states of one kind of hardware")
-    order = device_goals(work.order)
-    return [WideTable(site, wide, number, order, work.solver) for number, site in enumerate(sites)]
-
-
-def _in_turn(work: FleetWork, layout: Layout, sites: Sequence[Site], states: int) -> list[AnyTable] | None:
-    """Return tables for the states of one layout with what pods find in turn; None where ways cannot be listed."""
-    order = device_goals(work.order)
-    stock = stock_of_states(layout.problem, sites, order, work.budget.sizes.pod_ways)
-    if stock is None:
-        return None
-    tables, sizes = [], work.budget.sizes
-    most = min(sizes.numbers, sizes.numbers_in_turn // states)
-    for number, site in enumerate(sites):
-        if work.budget.reached:
-            stock = Stock(layout.problem, [known.state for known in sites[:number] if known.state], stock.columns)
-            break
-        room = room_of(site, work.fleet.demand)
-        tables.append(Table(site, room, order, work.solver, room.vectors(most)))
-        tables[-1].learn(site.zero, Packed((0,) * len(order), (0,) * len(order)))
-    if tables:
-        fill_in_turn(stock, tables, work.budget.part(work.budget.shares.step), states)
-    work.budget.tell("patterns", f"looked at {len(sites)} states of one kind of hardware")
-    return list(tables)
-
-
 def _unproven(answer: Answer) -> Answer:
     """Return an answer whose goals may all be 0, which no goal is below: not all node states were looked at."""
     answer.goals = tuple(replace(goal, bound=0) for goal in answer.goals)
@@ -289,26 +241,15 @@ def _unproven(answer: Answer) -> Answer:
     return answer
 
 
-def _fill(work: FleetWork, tables: Sequence[Table]) -> None:
-    """Look at every pattern of every site."""
-    told, sizes = time.monotonic(), work.budget.sizes
-    for orders in (range(sizes.orders), range(sizes.orders, sizes.more_orders)):
-        for table in tables:
-            # Without the first, a fleet whose nodes took all the time to examine would have no plan.
-            if table.stock is None or (work.budget.reached and (orders.start or table is not tables[0])):
-                continue
-            if table.vectors is None:
-                fill_in_turn(
-                    table.stock, [table], work.budget.part(work.budget.shares.step), len(tables), orders=orders
-                )
-            elif not orders.start:
-                walk(table, work.budget.part(work.budget.shares.step))
+def _decide_few(work: FleetWork, tables: Sequence[Table]) -> None:
+    """Decide every number of replicas of the sites that are looked at by themselves, if they are few."""
+    told = time.monotonic()
     for number, table in enumerate(tables):
-        for counts in table.vectors if table.vectors and len(table.vectors) <= sizes.decided else ():
+        few = table.own and table.vectors and len(table.vectors) <= work.budget.sizes.decided
+        for counts in table.vectors if few and table.vectors else ():
             if work.budget.reached:
                 return
-            if not table.is_barred(counts):
-                table.decide(counts, work.budget)
+            table.decide(counts, work.budget)
         if number % _TELL_EVERY == 0 or time.monotonic() - told > 1:
             told = time.monotonic()
             work.budget.tell("patterns", f"looked at {number + 1} of {len(tables)} kinds of node states")

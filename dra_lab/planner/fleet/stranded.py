@@ -95,9 +95,9 @@ def _in_all(rows: Sequence[StrandedNodes]) -> tuple[StrandedKind, ...]:
 def _rows(fleet: Fleet, budget: Budget, solver: str) -> Iterator[StrandedNodes]:
     """Yield what is stranded on every node, each once; nodes of a site that differ in what is free stand apart."""
     # The solver takes half a second to import; only who asks waits for it.
+    from dra_lab.planner.fleet.tables import is_listed
     from dra_lab.planner.fleet.tree_table import tree_tables
     from dra_lab.planner.fleet.usage import used_of_kinds, used_together
-    from dra_lab.planner.fleet.wide import is_listed
 
     free = _Free(fleet, Feeding(solver, budget))
     listed = fleet.survey.plain and is_listed(fleet, budget.sizes, numbers=False)

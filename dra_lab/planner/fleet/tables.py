@@ -2,45 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 
-from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.counting import Counts, Room, room_of
-from dra_lab.planner.fleet.pack import Packed, Takes, Values, pack
-from dra_lab.planner.fleet.sites import Site
+import numpy as np
+
+from dra_lab.errors import SolverError
+from dra_lab.planner.budget import Budget, Sizes
+from dra_lab.planner.fleet.counting import Counts, Room, room_of, rows_of
+from dra_lab.planner.fleet.exhaust import exhaust
+from dra_lab.planner.fleet.fill import Rows, StateFill, in_order, most_vectors, orders_of
+from dra_lab.planner.fleet.fleet_work import FleetWork
+from dra_lab.planner.fleet.pack import Packed, Takes, Values, device_goals, pack
+from dra_lab.planner.fleet.pods import Fleet
+from dra_lab.planner.fleet.sites import Site, parts_on
+from dra_lab.planner.fleet.tree_table import TreeTable
 from dra_lab.planner.node.allocation_problem import AllocationProblem
-from dra_lab.planner.node.copies import Part
-from dra_lab.planner.states.columns import columns_of
+from dra_lab.planner.states.columns import columns_of, number_of_ways
 from dra_lab.planner.states.node_state import NodeState
 from dra_lab.planner.states.stock import Stock, is_listable
-
-
-class AnyTable(Protocol):
-    """What the master asks of a site's table."""
-
-    @property
-    def site(self) -> Site:
-        """Return the site."""
-
-    def found(self) -> dict[Counts, Values]:
-        """Return the numbers of replicas for which a way was found, with its values."""
-
-    def least(self) -> dict[Counts, Values] | None:
-        """Return all numbers that may be held, with values that no way undercuts; None when they are too many."""
-
-    def floors(self) -> tuple[Values | None, ...]:
-        """Return, part by part, values each of which no way of a replica undercuts; None where none can stand."""
-
-    def takes(self, counts: Counts) -> Takes:
-        """Return the way that was found for some numbers."""
-
-    def is_open(self, counts: Counts) -> bool:
-        """Say whether a better way for some numbers may exist than the one that was found."""
-
-    def decide(self, counts: Counts, budget: Budget) -> Packed:
-        """Find the best way for some numbers, or what a limit leaves of it."""
 
 
 @dataclass
@@ -48,27 +29,43 @@ class Table:
     """What is known of one site.
 
     `packed` holds each combination of numbers that was looked at; one that is not there, and that counting allows, is
-    not known to be impossible. `vectors` are all that counting allows (None: too many to list). With a `stock` ways are
-    found for many numbers before a solver is asked.
+    not known to be impossible. `vectors` are all that counting allows (None: too many to list). With a `stock`, of
+    which the site is the state `number`, every way of a pod is known; `filled` has the best ways found then, if the
+    numbers are listed. `own` says that the groups of the stock are those of the site's problem, and not of its layout.
     """
 
     site: Site
-    room: Room
+    demand: Sequence[int]
     order: tuple[str, ...]
     solver: str
-    vectors: list[Counts] | None
+    vectors: list[Counts] | None = None
     stock: Stock | None = None
+    number: int = 0
+    filled: StateFill | None = None
+    own: bool = True
     packed: dict[Counts, Packed] = field(default_factory=dict)
     _barred: list[Counts] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Note what nobody at all is worth."""
+        nothing = (0,) * len(self.order)
+        self.packed[self.site.zero] = Packed(nothing, nothing)
+
+    @cached_property
+    def room(self) -> Room:
+        """Return what counting says of the site."""
+        return room_of(self.site, self.demand)
 
     def lower(self, counts: Counts) -> Values | None:
         """Return values that no way undercuts, None where the numbers are impossible."""
         known = self.packed.get(counts)
         if known is not None:
             return known.lower
-        if self.is_barred(counts) or not self.room.may_hold(counts):
+        if self.is_barred(counts):
             return None
-        return self._summed(counts)
+        if self.filled is not None:
+            return self.filled.least[self.number].get(counts)
+        return self._summed(counts) if self.room.may_hold(counts) else None
 
     def _summed(self, counts: Counts) -> Values | None:
         """Return the sum of what the replicas cost alone, or with one less: no packing costs less than its parts."""
@@ -110,44 +107,70 @@ class Table:
         if found.lower is None:
             self._barred.append(counts)
 
+    def keep(self, rows: Rows, *, best: bool = False) -> None:
+        """Keep a way that pods take, by (pod, column) of the stock; `best` says that none is better for them."""
+        counts = tuple(sum(pod == mine for pod, _ in rows) for mine in range(len(self.site.parts)))
+        assert self.stock is not None, "columns are those of a stock"
+        known, values = self.packed.get(counts), self.stock.values(rows)
+        lower = values if best else self.lower(counts)
+        if lower is not None and (known is None or known.upper is None or values < known.upper):
+            self.learn(counts, Packed(lower, values, self._takes(rows)))
+
     def decide(self, counts: Counts, budget: Budget) -> Packed:
-        """Find the best way for some numbers of replicas, or what a limit leaves of it."""
-        known = self.packed.get(counts)
-        if known is not None and known.exact:
-            return known
-        lower = self.lower(counts)
+        """Find the best way for some numbers of replicas, or what a limit leaves of it; never worse than before."""
+        lower, before = self.lower(counts), self.found().get(counts)
         if lower is None:
-            found = Packed(None)
-        elif not any(counts):
-            found = Packed(lower, lower)
+            return Packed(None)
+        if lower == before or budget.reached:
+            return Packed(lower, before)
+        every = None
+        if self.stock is not None:
+            free, most = self.stock.left[self.number], budget.sizes.extended
+            every = exhaust(self.stock, free, counts, before, self.lower, most)
+        if every is None:
+            given = self.site.problem, self.site.parts, counts, self.order, budget
+            found = pack(*given, solver=self.solver, lower=lower)
+            found = replace(found, takes=named(self.site, found.takes))
+            if found.lower is None and before is not None:
+                raise SolverError("the solver finds no way where one is known; try the solver CBC")
+        elif every.rows is not None and self.stock is not None:
+            values = self.stock.values(every.rows)
+            found = Packed(values, values, self._takes(every.rows))
         else:
-            found = pack(
-                self.site.problem,
-                self.site.parts,
-                counts,
-                self.order,
-                budget,
-                solver=self.solver,
-                lower=lower,
-            )
-            if known is not None and known.upper is not None and (found.upper is None or known.upper < found.upper):
-                found = Packed(found.lower, known.upper, known.takes)
+            found = Packed(before)
+        if before is not None and (found.upper is None or before <= found.upper):
+            # Without takes, they are those of the states that are filled at once.
+            known = self.packed.get(counts)
+            found = Packed(found.lower, before, () if known is None else known.takes)
         self.learn(counts, found)
         return found
 
+    def _takes(self, rows: Sequence[tuple[int, int]]) -> Takes:
+        assert self.stock is not None, "columns are those of a stock"
+        takes = self.stock.takes(rows)
+        return named(self.site, takes) if self.own else takes
+
     def found(self) -> dict[Counts, Values]:
         """Return the numbers of replicas for which a way was found, with its values."""
-        return {counts: packed.upper for counts, packed in self.packed.items() if packed.upper is not None}
+        found = {} if self.filled is None else dict(self.filled.found[self.number])
+        found.update({counts: packed.upper for counts, packed in self.packed.items() if packed.upper is not None})
+        return found
 
     def least(self) -> dict[Counts, Values] | None:
         """Return all numbers that may be held, with values that no way undercuts; None when they are too many."""
         if self.vectors is None:
             return None
+        if self.filled is not None and not self._barred:
+            least = dict(self.filled.least[self.number])
+            least.update({counts: packed.lower for counts, packed in self.packed.items() if packed.lower is not None})
+            return least
         rows = ((counts, self.lower(counts)) for counts in self.vectors)
         return {counts: lower for counts, lower in rows if lower is not None}
 
     def floors(self) -> tuple[Values | None, ...]:
         """Return, part by part, values each of which no way of a replica undercuts; None where none can stand."""
+        if self.stock is not None:
+            return self.stock.floors
         found: list[Values | None] = []
         for at, cap in enumerate(self.room.caps):
             lower = self.lower(_one(self.site.zero, at)) if cap else None
@@ -156,39 +179,147 @@ class Table:
         return tuple(found)
 
     def takes(self, counts: Counts) -> Takes:
-        """Return the way that was found for some numbers."""
-        return named(self.site, self.packed[counts].takes)
+        """Return the way that was found for some numbers, in the groups that plans name."""
+        known = self.packed.get(counts)
+        if self.filled is None or (known is not None and known.takes):
+            return self.packed[counts].takes
+        return self._takes(self.filled.rows(self.number, counts))
 
     def is_open(self, counts: Counts) -> bool:
         """Say whether a better way for some numbers may exist than the one that was found."""
         known = self.packed.get(counts)
-        return known is None or not known.exact
+        if known is not None or self.filled is None:
+            return known is None or not known.exact
+        return self.filled.found[self.number].get(counts) != self.lower(counts)
 
     @property
     def closed(self) -> bool:
         """Say whether everything that counting allows is known exactly."""
-        return self.vectors is not None and all(
-            self.is_barred(counts) or (counts in self.packed and self.packed[counts].exact) for counts in self.vectors
+        return self.vectors is not None and not any(
+            self.is_open(counts) and not self.is_barred(counts) for counts in self.vectors
         )
 
 
-def tables_of(
-    sites: Sequence[Site], demand: Sequence[int], order: tuple[str, ...], solver: str, budget: Budget
-) -> list[Table]:
-    """Return a table for every site with what counting says, until a limit; `order` names the goals of devices."""
+AnyTable = Table | TreeTable
+
+
+def tables_of(work: FleetWork, sites: Sequence[Site], states: int) -> list[Table]:
+    """Return a table for each site of one kind of hardware, filled with pods; sites left at a limit have none.
+
+    `states` is the number of node states of the fleet.
+    """
+    if sites[0].state is not None:
+        known = [site.state for site in sites if site.state is not None]
+        problem = work.fleet.scan.layouts[known[0].layout].problem
+        found = _filled(work, problem, sites, known, states, own=False)
+        if found is not None:
+            return found
     tables: list[Table] = []
-    sizes = budget.sizes
     for site in sites:
-        if tables and budget.reached:
+        if tables and work.budget.reached:
             break
-        room = room_of(site, demand)
-        vectors = room.vectors(sizes.numbers)
-        many = site.homes or vectors is None or len(vectors) > sizes.decided
-        stock = stock_of(site, order, sizes.pod_ways) if many else None
-        table = Table(site, room, order, solver, vectors, stock)
-        table.learn(site.zero, Packed((0,) * len(order), (0,) * len(order)))
-        tables.append(table)
+        idle = NodeState(-1, tuple(group.size for group in site.problem.groups))
+        found = _filled(work, site.problem, [site], [idle], states, own=True)
+        tables.extend(found if found is not None else [_plain(work, site)])
     return tables
+
+
+def _plain(work: FleetWork, site: Site) -> Table:
+    """Return the table of a site whose ways are not listed."""
+    table = Table(site, work.fleet.demand, device_goals(work.order), work.solver)
+    table.vectors = table.room.vectors(work.budget.sizes.numbers)
+    return table
+
+
+def _filled(
+    work: FleetWork,
+    problem: AllocationProblem,
+    sites: Sequence[Site],
+    known: Sequence[NodeState],
+    states: int,
+    *,
+    own: bool,
+) -> list[Table] | None:
+    """Return the tables of states of one problem, filled at once; None where the ways of a pod cannot be listed."""
+    parts, order, sizes = sites[0].parts, device_goals(work.order), work.budget.sizes
+    listed = is_listable(problem, parts)
+    columns = [columns_of(problem, part, order, sizes.pod_ways) if listed else None for part in parts]
+    ways = [found for found in columns if found is not None]
+    if len(ways) < len(parts):
+        return None
+    stock = Stock(problem, known, ways)
+    whole = Site(("",), parts, partial(_same, problem))
+    vectors = room_of(whole, work.fleet.demand).vectors(most_vectors(states, sizes))
+    made = partial(Table, demand=work.fleet.demand, order=order, solver=work.solver, own=own)
+    if vectors is not None:
+        filled = StateFill.of(stock, vectors, rows_of(whole), order)
+        filled.run(work.budget.part(work.budget.shares.step))
+        tables = [
+            made(site, vectors=vectors, stock=stock, number=number, filled=filled) for number, site in enumerate(sites)
+        ]
+    else:
+        tables = []
+        for number, site in enumerate(sites):
+            if tables and work.budget.reached:
+                stock = Stock(problem, known[:number], stock.columns)
+                break
+            tables.append(made(site, number=number))
+            tables[-1].vectors = tables[-1].room.vectors(min(sizes.numbers, sizes.numbers_in_turn // states))
+        _fill_in_order(stock, tables, work.budget.part(work.budget.shares.step), states)
+    work.budget.tell("patterns", f"looked at {len(sites)} states of one kind of hardware")
+    return tables
+
+
+def _fill_in_order(stock: Stock, tables: Sequence[Table], budget: Budget, states: int) -> None:
+    """Keep the ways that pods find who come in different orders, each taking the best that is left.
+
+    `tables` are those of the states of the stock, of `states` in the whole fleet. Every way is feasible; only that of
+    one pod alone is claimed to be the best for its numbers: ways are listed best first, and all of them.
+    """
+    caps = np.array([table.caps for table in tables], np.int64)
+    for table in tables:
+        table.stock = stock
+    for pod in range(caps.shape[1]):
+        one = _one(tables[0].caps, pod)
+        for table, column in zip(tables, stock.first(stock.left, pod).tolist(), strict=True):
+            if column < 0:
+                table.learn(one, Packed(None))
+            elif table.caps[pod]:
+                table.keep([(pod, column)], best=True)
+    sizes = budget.sizes
+    kept = max(2, min(sizes.kept, sizes.kept_in_all // max(1, states) // sizes.more_orders))
+    most = max(sizes.orders, min(sizes.more_orders, sizes.ordered // max(1, states)))
+    for order in orders_of(caps.max(axis=0).tolist(), most):
+        if budget.reached:
+            return
+        for table, rows in zip(tables, in_order(stock, caps, order), strict=True):
+            step = max(1, len(rows) // kept)
+            for end in {*range(step, len(rows), step), len(rows)} if rows else ():
+                table.keep(rows[:end])
+
+
+def is_listed(fleet: Fleet, sizes: Sizes, *, numbers: bool = True) -> bool:
+    """Say whether the ways of all pods on all kinds of hardware, and the `numbers` of pods, are few enough to list.
+
+    Listed ways fill all states of one kind of hardware at once. That is faster than a tree for each state, by ten times
+    for pods without links; it needs few kinds of hardware, and few ways on each.
+    """
+    layouts = {state.layout for state in fleet.survey.states.values()}
+    if not 0 < len(layouts) <= sizes.layouts:
+        return False
+    ways, vectors = 0, most_vectors(len(set(fleet.survey.states.values())), sizes)
+    for problem in (fleet.scan.layouts[number].problem for number in layouts):
+        parts = parts_on(fleet, "")
+        each = [number_of_ways(problem, part) for part in parts]
+        ways += sum(each)
+        if max(each) > sizes.pod_ways or ways > sizes.ways:
+            return False
+        if not numbers:
+            continue
+        room = room_of(Site(("",), parts, partial(_same, problem)), fleet.demand)
+        if room.vectors(vectors) is None:
+            return False
+    return True
 
 
 def named(site: Site, takes: Takes) -> Takes:
@@ -198,40 +329,8 @@ def named(site: Site, takes: Takes) -> Takes:
     return tuple((number, ask, site.kept[group], count) for number, ask, group, count in takes)
 
 
-def stock_of(site: Site, order: Sequence[str], most: int) -> Stock | None:
-    """Return what a site has and every way of its pods, None where these cannot be listed or one has over `most`."""
-    state = NodeState(-1, tuple(group.size for group in site.problem.groups))
-    return _stocked(site.problem, site.parts, [state], order, most)
-
-
-def stock_of_states(problem: AllocationProblem, sites: Sequence[Site], order: Sequence[str], most: int) -> Stock | None:
-    """Return what sites with known states of one problem have, with every way of their pods; None as in `stock_of`."""
-    states = [site.state for site in sites if site.state is not None]
-    return _stocked(problem, sites[0].parts, states, order, most)
-
-
-def _stocked(
-    problem: AllocationProblem, parts: Sequence[Part], states: Sequence[NodeState], order: Sequence[str], most: int
-) -> Stock | None:
-    columns = [columns_of(problem, part, order, most) for part in parts] if is_listable(problem, parts) else [None]
-    ways = [found for found in columns if found is not None]
-    return Stock(problem, states, ways) if len(ways) == len(parts) else None
-
-
-def way(stock: Stock, rows: Sequence[tuple[int, int]], at: Mapping[int, int] | None = None) -> tuple[Values, Takes]:
-    """Return what pods with these (pod, column) of a stock are worth, and what they take.
-
-    `at` is the position of each group of the stock in the problem of a site, None where these are the same.
-    """
-    columns = stock.columns
-    takes = tuple(
-        (number, ask, group if at is None else at[group], count)
-        for number, (pod, column) in enumerate(sorted(rows))
-        for (ask, group), count in zip(columns[pod].pairs, columns[pod].takes[column].tolist(), strict=True)
-        if count
-    )
-    values = sum(columns[pod].values[column] for pod, column in rows)
-    return tuple(int(value) for value in values), takes
+def _same(problem: AllocationProblem) -> AllocationProblem:
+    return problem
 
 
 def _one(counts: Counts, at: int) -> Counts:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -148,6 +149,26 @@ class Stock:
         for at, (word, shift) in enumerate(self.shifts):
             words[:, word] |= amounts[:, at].astype(np.uint64) << np.uint64(shift)
         return words
+
+    def values(self, rows: Sequence[tuple[int, int]]) -> tuple[int, ...]:
+        """Return what pods with these (pod, column) are worth."""
+        return tuple(int(value) for value in sum(self.columns[pod].values[column] for pod, column in rows))
+
+    def takes(self, rows: Sequence[tuple[int, int]]) -> tuple[tuple[int, int, int, int], ...]:
+        """Return what pods with these (pod, column) take: (number of the pod, ask, group, number of devices)."""
+        found = []
+        for number, (pod, column) in enumerate(sorted(rows)):
+            columns = self.columns[pod]
+            for (ask, group), count in zip(columns.pairs, columns.takes[column].tolist(), strict=True):
+                if count:
+                    found.append((number, ask, group, count))
+        return tuple(found)
+
+    @cached_property
+    def floors(self) -> tuple[tuple[int, ...] | None, ...]:
+        """Return, pod by pod, the least value of each goal by itself over all columns, None where there are none."""
+        columns = (found.values for found in self.columns)
+        return tuple(tuple(values.min(axis=0).tolist()) if len(values) else None for values in columns)
 
     def first(self, left: Array, pod: int) -> Array:
         """Return for each row of words the first column of a pod that fits, -1 where none does."""
