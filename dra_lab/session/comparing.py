@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from dra_lab.errors import Cancelled, DraLabError, InputError, did_you_mean
 from dra_lab.model.fingerprint import cluster_fingerprint
-from dra_lab.model.fleet import Workload
+from dra_lab.model.fleet import FleetPlan, Workload
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Figure, Kept, claims_of
@@ -42,10 +42,11 @@ class Comparing:
     `stage` says what is worked out about a plan that is being kept, "" if nothing is.
     """
 
-    def __init__(self, session: Asking, yaml: Callable[[], str]) -> None:
-        """Take a session and what returns its manifests; no thread is begun."""
+    def __init__(self, session: Asking, yaml: Callable[[], str], fleets: dict[str, FleetPlan]) -> None:
+        """Take a session, what returns its manifests, and the plans of kept fleets; no thread is begun."""
         self._session = session
         self._yaml = yaml
+        self._fleets = fleets
         self._worker = Worker("dra-lab-compare", owner=self)
         self._answers: dict[str, Plan] = {}  # of kept plans that are not simulated yet, by name
         self._chosen: tuple[str, ...] = ()
@@ -109,12 +110,18 @@ class Comparing:
             snapshot=cluster_fingerprint(session.snapshot),
         )
         self._answers[own] = plan
+        self._fleets.pop(own, None)
         if len(self._chosen) < MOST_COMPARED:
             self._chosen = (*self._chosen, own) if self._chosen else ()
         self._change((*self._content.kept, made))
-        snapshot, every = session.snapshot, self._content.kept
-        self._worker.submit(lambda stop: self._count(snapshot, every, stop))
+        self.complete()
         return own
+
+    def complete(self) -> None:
+        """Work out in the worker what is not known of the kept plans: copies, and what kube-scheduler does."""
+        snapshot, every = self._session.snapshot, self._content.kept
+        if any(plan.name in self._answers or plan.name in self._fleets for plan in every):
+            self._worker.submit(lambda stop: self._count(snapshot, every, stop))
 
     def remove(self, name: str) -> None:
         """Forget a kept plan. Raises InputError if there is none of that name."""
@@ -126,6 +133,9 @@ class Comparing:
         old, new = self.kept(name), to.strip()
         if not new or (new != name and any(kept.name == new for kept in self._content.kept)):
             raise InputError(f"there is a kept plan {new!r} already; give another name" if new else "give a name")
+        for answers in (self._answers, self._fleets):
+            if name in answers:
+                answers[new] = answers.pop(name)  # type: ignore[assignment]  # both are of one kind of plan
         self._change(tuple(replace(kept, name=new) if kept is old else kept for kept in self._content.kept))
 
     def restore(self, name: str) -> None:
@@ -162,18 +172,19 @@ class Comparing:
     def _count(self, snapshot: Cluster, kept: tuple[Kept, ...], stop: threading.Event) -> None:
         """Count the copies of each kept plan that has no number of them, one after the other."""
         for plan in kept:
-            if plan.mode != "plan" or not self.is_of(plan, snapshot) or stop.is_set():
+            if not self.is_of(plan, snapshot) or stop.is_set():
                 continue
-            if "copies" not in plan.figures:
+            if plan.mode == "plan" and "copies" not in plan.figures:
                 self._tell(f"Counting the copies of “{plan.name}”")
                 with suppress(DraLabError):
                     figures = more_figures(plan, with_layers(snapshot, plan.layers), stop)
                     self._session.events.post(partial(self._counted, plan, figures))
-            if (answer := self._answers.get(plan.name)) is not None:
+            if (answer := self._answers.get(plan.name) or self._fleets.get(plan.name)) is not None:
                 self._tell(f"Simulating kube-scheduler with “{plan.name}”")
                 with suppress(DraLabError):
                     found = simulated(plan, answer, with_layers(snapshot, plan.layers), stop)
                     self._answers.pop(plan.name, None)
+                    self._fleets.pop(plan.name, None)
                     self._session.events.post(partial(self._counted, plan, _achieved(found), found.sentence))
         if not stop.is_set():
             self._tell("")
@@ -220,12 +231,14 @@ def more_figures(kept: Kept, cluster: Cluster, stop: threading.Event) -> dict[st
     return found
 
 
-def simulated(kept: Kept, answer: Plan, cluster: Cluster, stop: threading.Event) -> Simulation:
+def simulated(kept: Kept, answer: Plan | FleetPlan, cluster: Cluster, stop: threading.Event) -> Simulation:
     """Return what kube-scheduler does with a kept plan's manifest, as an export says it. Raises Cancelled."""
     from dra_lab.exports.targets import Target
-    from dra_lab.session.outputs import Drawn, bundle
+    from dra_lab.session.outputs import Drawn, bundle, fleet_bundle
 
     target = Target(cluster.target_release(KubernetesRelease(kept.release)))
+    if isinstance(answer, FleetPlan):
+        return fleet_bundle(cluster, answer, target, cancel=stop).simulation
     return bundle(Drawn(kept.sketch, cluster, answer), target, cancel=stop).simulation
 
 

@@ -53,7 +53,8 @@ class Fleet:
 
     Without workloads, the drawing is the only one, with one pod. `answer` is the latest answer, which grows while it is
     worked out (`stale`); `refusal` is why there is none. `unchanged` is the last complete answer to these workloads
-    without layers. The fleet is planned when its mode is shown, or once `plan` was called.
+    without layers; `kept_plans` are the plans of what was kept, by name. The fleet is planned when its mode is shown,
+    or once `plan` was called.
     """
 
     def __init__(self, session: Asking) -> None:
@@ -67,6 +68,7 @@ class Fleet:
         self._is_wanted = False
         self.answer: FleetAnswer | None = None
         self.unchanged: FleetAnswer | None = None
+        self.kept_plans: dict[str, FleetPlan] = {}
         self.refusal: DraLabError | None = None
         self.progress: Any = None
         self.number = 0
@@ -239,6 +241,7 @@ class Fleet:
             yaml=fleet_yaml(answer.question),
             snapshot=cluster_fingerprint(session.snapshot),
         )
+        self.kept_plans[own] = answer.plan
         rest = [kept for kept in self.kept if kept.name != own]
         self._change(replace(session.history.present, kept=(*rest, made)[-MOST_KEPT:]))
         return own

@@ -18,6 +18,8 @@ from dra_lab.model.regret import with_measured
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Figure, PodDrawing
 from dra_lab.words.facts import counted
+from dra_lab.words.kept_figures import bandwidth_figures
+from dra_lab.words.plan_json import regret_json
 
 if TYPE_CHECKING:
     from dra_lab.pictures.charts.amounts import Amounts
@@ -92,6 +94,9 @@ class FleetAnswer(Struct, frozen=True):
         bound = wanted - least.bound if least is not None and least.bound is not None else None
         found = {"placed": Figure(value=len(self.plan.replicas), bound=bound), "wanted": Figure(value=wanted)}
         found["nodes"] = Figure(value=len(self.plan.nodes))
+        first_fit = self.plan.first_fit
+        if first_fit is not None and first_fit.status is not PlanStatus.STOPPED:
+            found |= bandwidth_figures([*map(regret_json, self.plan.regrets)])
         found |= {f"more/{room.workload}": Figure(value=room.count, bound=room.bound) for room in self.rooms}
         for kind in self.stranded.kinds if self.stranded is not None else ():
             sure = kind.stranded if kind.proven else None

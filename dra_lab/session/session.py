@@ -281,7 +281,7 @@ class Session(Answering):
         from dra_lab.session.comparing import Comparing
         from dra_lab.session.outputs import manifest
 
-        return Comparing(self, lambda: manifest(self).text)
+        return Comparing(self, lambda: manifest(self).text, self.fleet.kept_plans)
 
     def close(self) -> None:
         """Stop following and solving, and end the threads."""

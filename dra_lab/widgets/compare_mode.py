@@ -43,6 +43,7 @@ class CompareMode(FollowingWidget):
     def _follow_compare(self, session: Session) -> None:
         """Show the kept plans whenever they change, and their columns while the mode is shown."""
         self._when(session, self._show_compare, "compare", "mode", "sketch", "cluster", "history")
+        self._when(session, self._complete, "mode")
 
     def _show_compare(self) -> None:
         session = self._session
@@ -50,6 +51,10 @@ class CompareMode(FollowingWidget):
             return
         self.kept = len(session.comparing.every)
         self._tell(compare=compare_row(session) if session.mode == MODE else {})
+
+    def _complete(self) -> None:
+        if self._session is not None and self._session.mode == MODE:
+            self._session.comparing.complete()
 
     # ------------------------------------------------------------ what the person did
 

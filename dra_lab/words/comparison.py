@@ -92,11 +92,8 @@ def _stranded(kept: Kept) -> str:
 
 
 def _scheduler(kept: Kept) -> str:
-    """Return what kube-scheduler does on every node that it may choose, else whether it is as good on the plan's."""
-    if kept.simulation:
-        return kept.simulation.removeprefix("kube-scheduler ").removesuffix(".")
-    found = _on_the_node(kept)
-    return f"{found} (on the plan's node)" if found and found != _UNKNOWN else found
+    """Return what kube-scheduler does with the manifests on every node that it may choose, "" if not simulated."""
+    return kept.simulation.removeprefix("kube-scheduler ").removesuffix(".")
 
 
 def _on_the_node(kept: Kept) -> str:
@@ -134,10 +131,6 @@ def _more(name: str) -> Callable[[Kept], float | None]:
     return lambda kept: float(kept.figures[name].value) if _is_exact(kept, name) else None
 
 
-def _scheduled(kept: Kept) -> float | None:
-    return _more("achieved" if kept.simulation else "scheduler")(kept)
-
-
 def _is_exact(kept: Kept, name: str) -> bool:
     found = kept.figures.get(name)
     return found is not None and found.bound in (None, found.value)
@@ -161,9 +154,10 @@ ROWS: Mapping[str, tuple[str, Callable[[Kept], str], Callable[[Kept], float | No
     "numa": ("NUMA nodes", _value("numa"), _less("numa")),
     "roots": ("PCIe roots", _value("roots"), _less("roots")),
     "bandwidth": ("Bandwidth kept", _bandwidth(), _more("bandwidth/low")),
-    "scheduler": ("kube-scheduler", _scheduler, _scheduled),
+    "scheduler": ("kube-scheduler", _scheduler, _more("achieved")),
+    "scheduler-node": ("kube-scheduler on the best node", _on_the_node, _more("scheduler")),
     "scheduler-bandwidth": (
-        "Bandwidth with kube-scheduler on that node",
+        "Bandwidth with kube-scheduler on the same nodes",
         _bandwidth("scheduler/"),
         _more("scheduler/bandwidth/low"),
     ),
@@ -173,7 +167,7 @@ ROWS: Mapping[str, tuple[str, Callable[[Kept], str], Callable[[Kept], float | No
 """The rows of a comparison in their order: label, words, and what is better as a number (more is better)."""
 
 
-_COUNTED_LATER = ("copies", "stranded")
+_COUNTED_LATER = ("copies", "stranded", "scheduler")
 """Rows that are not known when a plan is kept; what is not known is no difference."""
 
 
@@ -181,9 +175,12 @@ def comparison_rows(plans: Sequence[Kept]) -> tuple[Row, ...]:
     """Return the rows that say something about at least one of the plans."""
     rows = []
     comparable = _same_gpus(plans)
+    simulated = all(kept.simulation for kept in plans)
     for key, (label, words, value) in ROWS.items():
         texts = [words(kept) for kept in plans]
-        if any(texts) and (key != "snapshot" or len(set(filter(None, texts))) > 1):
+        # what kube-scheduler does on the plan's node is told only while its simulation on every node is not known
+        hidden = len(set(filter(None, texts))) < 2 if key == "snapshot" else key == "scheduler-node" and simulated
+        if any(texts) and not hidden:
             told = filter(None, texts) if key in _COUNTED_LATER else texts
             differs = len(set(told)) > 1 or (key == "yaml" and len({kept.yaml for kept in plans}) > 1)
             values = [value(kept) if key not in _PER_CLAIM or comparable else None for kept in plans]

@@ -37,8 +37,10 @@ GLOSSARY: Mapping[str, str] = {
     "paired": "How many of the GPUs have a NIC of their own on the same PCIe root. Each NIC counts for one GPU.",
     "bandwidth": "How much of the bandwidth between a GPU and its NIC is left with this plan, for large transfers. "
     "100 % is what they reach on one PCIe root; the ranges are from published measurements, or your own.",
-    "scheduler": "Whether kube-scheduler, with the exported YAML, allocates devices on the best node that are as good "
-    "as those of the plan.",
+    "scheduler": "What kube-scheduler allocates with the exported YAML on every node that it may choose, from a "
+    "simulation.",
+    "scheduler-node": "Whether kube-scheduler, with the exported YAML, allocates devices on the best node that are "
+    "as good as those of the plan.",
     "scheduler-bandwidth": "How much of that bandwidth is left with the devices that kube-scheduler allocates.",
     "devices": "The devices that the plan allocates.",
     "yaml": "How long the manifests are. The difference is against the first kept plan.",

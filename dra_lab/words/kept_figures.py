@@ -2,7 +2,8 @@
 
 - `fitting` of `fitting/of`: nodes on which the claim fits now.
 - The names of the goals, and `gpus`: the GPUs that could be paired.
-- `bandwidth/low` and `bandwidth/high`: percent of the bandwidth that the plan's worst GPU keeps, as a range.
+- `bandwidth/low` and `bandwidth/high`: percent of the bandwidth that the plan's worst GPU keeps, as a range. Those of a
+  fleet are of all its pods.
 - `scheduler`: 1 if kube-scheduler allocates devices as good on that node with this manifest, 0 if not. Its values are
   `scheduler/GOAL` and `scheduler/bandwidth/...`.
 - `achieved`: 1 if kube-scheduler allocates the plan on every node that it may choose, 0 if not.
@@ -32,10 +33,14 @@ def plan_figures(plan: Mapping[str, Any]) -> dict[str, Figure]:
         found[str(goal["goal"])] = Figure(value=int(goal["value"]), bound=goal.get("bound"))
         if goal.get("of"):
             found["gpus"] = _exact(int(goal["of"]))
-    best = next((cost["best"] for cost in plan["regrets"]), ())
-    theirs = next((cost["theirs"] for cost in plan["regrets"] if cost["against"] == "manifest"), ())
-    found |= {**dict(_bandwidth("", best)), **dict(_bandwidth("scheduler/", theirs))}
-    return found | dict(_scheduler(plan.get("firstFit"), plan["goals"]))
+    return found | bandwidth_figures(plan["regrets"]) | dict(_scheduler(plan.get("firstFit"), plan["goals"]))
+
+
+def bandwidth_figures(regrets: Sequence[Mapping[str, Any]]) -> dict[str, Figure]:
+    """Return the bandwidth of the JSON of regrets: that of the plan and, with its manifests, of kube-scheduler."""
+    best = next((cost["best"] for cost in regrets), ())
+    theirs = next((cost["theirs"] for cost in regrets if cost["against"] == "manifest"), ())
+    return {**dict(_bandwidth("", best)), **dict(_bandwidth("scheduler/", theirs))}
 
 
 def _scheduler(found: Mapping[str, Any] | None, goals: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Figure]]:

@@ -36,6 +36,14 @@ def test_another_claim_is_different(one, tmp_path, capsys):
     assert "Fits on" in [row["label"] for row in found["rows"] if row["differs"]]
 
 
+def test_the_json_of_a_plan_is_compared_on_its_node(one, tmp_path, capsys):
+    """Without a simulation on every node, the row says that it is about the plan's node."""
+    (tmp_path / "two.json").write_bytes(one.read_bytes())
+    main(["diff", str(one), str(tmp_path / "two.json"), "-o", "json"])
+    rows = [row["label"] for row in json.loads(capsys.readouterr().out)["rows"]]
+    assert [label for label in rows if label.startswith("kube-scheduler")] == ["kube-scheduler on the best node"]
+
+
 def test_folders_of_exports_differ_by_their_manifests(tmp_path, capsys):
     """The same plan, with pins and without: the claims differ."""
     for option in ("--pin", "--allow-worse"):

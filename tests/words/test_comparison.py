@@ -55,6 +55,20 @@ def test_a_number_that_may_be_larger_is_not_compared():
     assert "most copies" not in comparison_sentence((open_, TWO))
 
 
+def test_two_measures_of_kube_scheduler_are_two_rows():
+    """What it does on every node, and what it allocates on the plan's node, never share a row."""
+    simulated = replace(ONE, name="simulated", simulation="kube-scheduler allocates 2 of 2 pairs.")
+    every, here = (row((simulated, TWO), key) for key in ("scheduler", "scheduler-node"))
+    assert [cell.text for cell in every.cells] == ["allocates 2 of 2 pairs", "–"]
+    assert [cell.text for cell in here.cells] == ["as good as the plan", "allocates nothing"]
+
+
+def test_the_plans_own_node_is_left_out_once_all_are_simulated():
+    """One row is then enough."""
+    plans = [replace(one, simulation="kube-scheduler allocates 2 of 2 pairs.") for one in (ONE, TWO)]
+    assert "scheduler-node" not in [found.key for found in comparison_rows(plans)]
+
+
 def test_claims_of_different_size_are_not_ranked_by_places():
     """Six GPUs on two NUMA nodes are not worse aligned than two GPUs on one."""
     six = replace(TWO, figures={**TWO.figures, **exact(gpus=6)})
