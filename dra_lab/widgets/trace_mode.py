@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar
 
 import traitlets
 
-from dra_lab.model.trace import StepKind
 from dra_lab.session import Session
+from dra_lab.session.in_order import InOrder
 from dra_lab.session.tracing import Tracing
 from dra_lab.widgets import messages
 from dra_lab.widgets.following import Actions, latest_plan
@@ -53,9 +54,11 @@ class TraceMode(LitWidget):
         self._walk: TraceWalk | None = None
         self._traced: tuple[object, ...] = ()
         self._tracing = Tracing(lambda: session.events.post(partial(self._try, "trace", self._show_trace)))
-        self._endings.append(self._tracing.close)
+        self._steps, self._at = InOrder("dra-lab-steps"), 0
+        self._endings += [self._tracing.close, self._steps.close]
         self.observe(lambda _change: self._try("trace", self._ask_trace), ("trace_links", "node", "mode"))
-        self.observe(lambda _change: self._try("trace step", self._show_step), ("trace_step", "trace_predict"))
+        self.observe(lambda _change: self._go(), "trace_predict")
+        self.observe(lambda _change: self._go() if self.trace_step != self._at else None, "trace_step")
         self._when(session, self._ask_trace, "cluster", "plan", "mode")
 
     def _ask_trace(self) -> None:
@@ -80,52 +83,77 @@ class TraceMode(LitWidget):
                 self._tell(trace={**self.trace, "working": f"{tracing.tried:,} devices tried so far"})
         elif trace is None or plan is None:
             self._walk = None
+            self._steps.clear()
             head = TraceHead(node=node, error=tracing.error)
             self._tell(trace=head, trace_now=TraceNow(), trace_svg="", trace_inside={})
         elif self._walk is None or self._walk.trace is not trace:
             self._walk = TraceWalk(trace, session.cluster, plan.sketch, session.release)
-            self._tell(trace=self._walk.head(), trace_inside={}, trace_prediction=Prediction())
-            if self.trace_step == 1:
-                self._show_step()
-            else:
-                self.trace_step = 1
+            self._steps.clear()
+            self._at = 1
+            self._tell(trace=self._walk.head(), trace_inside={}, trace_prediction=Prediction(), trace_step=1)
+            self._go()
 
-    def _show_step(self) -> None:
-        from dra_lab.pictures.hardware import hardware_svg
+    def _go(self) -> None:
+        """Show the step that is asked for."""
+        step = self._at = self.trace_step
+        self._walk_on(lambda walk: walk.go(step), "go")
 
+    def _walk_on(self, act: Callable[[TraceWalk], object], name: str = "") -> None:
+        """Do something with the present search in the worker, and show the step that it leads to."""
         walk, session = self._walk, self._session
         plan = latest_plan(session)
         if walk is None or session is None or plan is None:
             return
-        walk.go(self.trace_step)
-        if self.trace_predict:
-            walk.ask()
-        svg = hardware_svg(
-            session.cluster,
-            walk.trace.node,
-            plan=walk.allocated(plan),
-            sketch=session.sketch,
-            width=self._room(),
-        )
-        self._tell(trace_now=walk.now(), trace_svg=svg, trace_step=walk.step, trace_prediction=walk.prediction)
+        cluster, sketch, width, predicts = session.cluster, session.sketch, self._room(), self.trace_predict
+
+        def seen() -> dict[str, object]:
+            from dra_lab.pictures.hardware import hardware_svg
+
+            act(walk)
+            if predicts:
+                walk.ask()
+            svg = hardware_svg(cluster, walk.trace.node, plan=walk.allocated(plan), sketch=sketch, width=width)
+            return {"trace_now": walk.now(), "trace_svg": svg, "trace_prediction": walk.prediction}
+
+        self._later(walk, seen, name)
+
+    def _later(self, walk: TraceWalk, work: Callable[[], dict[str, object]], name: str = "") -> None:
+        """Compute traits in the worker, and show them if the search is still the present one."""
+        post = self._session.events.post if self._session is not None else None
+
+        def job(number: int) -> None:
+            try:
+                found: dict[str, object] | Exception = work()
+            except Exception as error:  # noqa: BLE001  the pane says it, as any defect of the loop
+                found = error
+            if post is not None:
+                post(partial(self._try, "trace step", partial(self._show_step, number, walk, walk.step, found)))
+
+        self._steps.submit(job, name)
+
+    def _show_step(self, number: int, walk: TraceWalk, step: int, found: dict[str, Any] | Exception) -> None:
+        if walk is not self._walk:
+            return
+        if isinstance(found, Exception):
+            raise found
+        if number == self._steps.latest:
+            # A person who went on meanwhile is not taken back.
+            self._at = step
+            self._tell(trace_step=step)
+        self._tell(**{**found, "trace_inside": {**self.trace_inside, **found.get("trace_inside", {})}})
 
     # ------------------------------------------------------------ what the person did
 
     def _open_row(self, message: messages.OpenTraceRow) -> None:
-        if self._walk is not None:
-            rows = self._walk.inside(message.first, message.last)
-            self._tell(trace_inside={**self.trace_inside, f"{message.first}-{message.last}": rows})
+        first, last = message.first, message.last
+        if walk := self._walk:
+            self._later(walk, lambda: {"trace_inside": {f"{first}-{last}": walk.inside(first, last)}})
 
     def _to_allocation(self, _message: messages.NextAllocation) -> None:
-        if self._walk is not None:
-            step = self._walk.next_of(StepKind.ALLOCATED, StepKind.GIVEN_BACK, StepKind.END)
-            self.trace_step = step.first if step is not None else self._walk.total
+        self._walk_on(TraceWalk.to_allocation)
 
     def _predict(self, message: messages.Predict) -> None:
-        if self._walk is not None:
-            self._walk.predict(message.device)
-            self._tell(trace_prediction=self._walk.prediction)
-            self.trace_step = self._walk.step
+        self._walk_on(lambda walk: walk.predict(message.device))
 
     def _stop_trace(self, _message: messages.StopTrace) -> None:
         self._tracing.cancel()

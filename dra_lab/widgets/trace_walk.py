@@ -144,6 +144,11 @@ class TraceWalk:
             first = last + 1
         return None
 
+    def to_allocation(self) -> None:
+        """Go to the next device that is allocated or given back; without one to the end."""
+        step = self.next_of(StepKind.ALLOCATED, StepKind.GIVEN_BACK, StepKind.END)
+        self.go(step.first if step is not None else self.total)
+
     def ask(self) -> None:
         """Ask for the device that is allocated next."""
         step = self.next_of(StepKind.ALLOCATED)

@@ -31,8 +31,9 @@ def view():
 
 
 def traced(view) -> None:
-    """Wait until the search is there."""
+    """Wait until the search and the asked step are there."""
     assert view._tracing.wait(30)
+    assert view._steps.wait(30)
 
 
 def device_of(view, name: str) -> str:
@@ -41,8 +42,15 @@ def device_of(view, name: str) -> str:
 
 
 def send(view, **message) -> None:
-    """Send what the browser sends."""
+    """Send what the browser sends, and wait for the step that it leads to."""
     view._on_message(view, message, [])
+    assert view._steps.wait(30)
+
+
+def go(view, step: int) -> None:
+    """Choose a step and wait until it is shown."""
+    view.trace_step = step
+    traced(view)
 
 
 def test_the_mode_shows_the_first_step(view):
@@ -63,7 +71,7 @@ def test_nothing_is_traced_in_another_mode():
 
 def test_a_step_shows_its_device_and_what_is_held(view):
     """After a GPU is allocated its letter is on the picture, and the rows end with the present step."""
-    view.trace_step = 11
+    go(view, 11)
     assert view.trace_now["device"] == device_of(view, "gpu-3")
     marked = view.trace_svg.partition(f'data-id="{device_of(view, "gpu-3")}"')[2].partition(">")[0]
     assert 'data-request="gpu"' in marked
@@ -72,7 +80,7 @@ def test_a_step_shows_its_device_and_what_is_held(view):
 
 def test_what_the_planner_knows_is_said_of_the_latest_device(view):
     """gpu-3 has no free NIC on its PCIe root, which the search finds out only when it tries the NICs."""
-    view.trace_step = 11
+    go(view, 11)
     assert view.trace_now["unseen"] == [
         "gpu-3 is on PCIe root pci0000:20. rdmap32s27 for nic is in use there, so it has no partner."
     ]
@@ -80,7 +88,7 @@ def test_what_the_planner_knows_is_said_of_the_latest_device(view):
 
 def test_an_attempt_that_was_given_back_is_folded_and_opens(view):
     """The row has all steps of the attempt, and the rows inside it reach from its first to its last step."""
-    view.trace_step = 40
+    go(view, 40)
     row = next(row for row in view.trace_now["rows"] if row.get("opens"))
     send(view, type="open-trace-row", first=row["first"], last=row["last"])
     inside = view.trace_inside[row["key"]]
@@ -91,6 +99,46 @@ def test_the_next_device_passes_over_rejected_ones(view):
     """The first device that is allocated is in step 11."""
     send(view, type="next-allocation")
     assert view.trace_step == 11
+
+
+@pytest.fixture
+def busy(view):
+    """The worker of a view, which does nothing until the event is set."""
+    free = threading.Event()
+    view._steps.submit(lambda _number: free.wait(20))
+    yield free
+    free.set()
+
+
+def test_every_press_of_next_device_counts(view, busy):
+    """A device is allocated in step 11 and given back in step 27, also if the worker is busy while a person presses."""
+    for _ in range(2):
+        view._on_message(view, {"type": "next-allocation"}, [])
+    busy.set()
+    traced(view)
+    assert view.trace_step == view.trace_now["step"] == 27
+
+
+def test_a_step_that_is_chosen_later_is_not_taken_back(view, busy):
+    """The step of the button is shown when the person has chosen another one."""
+    view._on_message(view, {"type": "next-allocation"}, [])
+    view.trace_step = 40
+    seen = []
+    view.observe(lambda change: seen.append(change.new), "trace_step")
+    busy.set()
+    traced(view)
+    assert (seen, view.trace_now["step"]) == ([], 40)
+
+
+def test_a_slider_is_followed_to_its_end_only(view, busy, monkeypatch):
+    """Of the steps that wait the last one is computed."""
+    found = []
+    monkeypatch.setattr(view._walk, "go", found.append)
+    for step in (5, 6, 7):
+        view.trace_step = step
+    busy.set()
+    traced(view)
+    assert found == [7]
 
 
 def test_the_search_without_links_is_another_one(view):
@@ -135,7 +183,7 @@ def test_a_step_of_a_long_search_is_a_small_message():
     send(view, type="node", name="ip-192-168-140-52.ec2.internal")
     session.show_mode("trace")
     traced(view)
-    view.trace_step = 40_000
+    go(view, 40_000)
     assert view.trace_now["step"] == 40_000
     assert len(json.dumps(view.trace_now)) + len(view.trace_svg) < 100_000
     view.close()
@@ -149,7 +197,7 @@ def test_a_search_that_is_longer_than_its_record_says_what_is_shown(view, monkey
     view.trace_links = False
     view.trace_links = True
     traced(view)
-    view.trace_step = view.trace["total"]
+    go(view, view.trace["total"])
     recorded = view.trace["recorded"]
     assert view.trace["title"].endswith(f"Shown: the first {recorded} steps, and the end")
     assert [row["kind"] for row in view.trace_now["rows"][-2:]] == ["left-out", "end"]
