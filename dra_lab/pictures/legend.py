@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dra_lab.pictures.boxes import LINE, SIZE
 from dra_lab.pictures.captions import text_width, wrap
 from dra_lab.pictures.letters import PALETTE
-from dra_lab.pictures.marks import CLASSES, Ink
+from dra_lab.pictures.marks import CLASSES, PATTERNS, Ink
 from dra_lab.pictures.shapes import Element, element, outline, text
 from dra_lab.pictures.states import Shown, State
 
@@ -22,7 +22,6 @@ _WORDS = {
     State.SKIPPED: "skipped: kube-scheduler does not use this pool",
     State.UNKNOWN: "use unknown",
 }
-_PATTERN = {State.IN_USE: "hatch", State.TAINTED: "cross"}
 _KINDS = {"gpu": ("square", 14.0, "GPU"), "nic": ("pill", 22.0, "NIC"), "cpu": ("circle", 14.0, "CPU")}
 _OTHER = ("hexagon", 18.0, "other device")
 _ROW = 21.0
@@ -59,7 +58,7 @@ def add_legend(
     there = {state.state for state in found if not state.chosen}
     there |= {State.UNHEALTHY} if any(state.unhealthy for state in found) else set()
     entries += [
-        (CLASSES[state], words, _PATTERN.get(state, ""), _ICON, "square")
+        (CLASSES[state], words, PATTERNS.get(state, ""), _ICON, "square")
         for state, words in _WORDS.items()
         if state in there
     ]

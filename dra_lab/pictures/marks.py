@@ -27,7 +27,9 @@ CLASSES: Mapping[State, str] = {
 }
 """The class of an outline by the state of its device; shown as pattern or line, and said in a word."""
 
-_PATTERN = {State.IN_USE: "hatch", State.TAINTED: "cross"}
+PATTERNS: Mapping[State, str] = {State.IN_USE: "hatch", State.TAINTED: "cross", State.BLOCKED: "dots"}
+"""The pattern over an outline, of the states that have one."""
+
 _WORDS = {
     State.TAINTED: "tainted",
     State.BLOCKED: "blocked",
@@ -90,8 +92,8 @@ def _outline(item: Element, mark: Mark, state: DeviceState, ink: Ink) -> None:
         colour = ink.colour(state.chosen)
         # custom properties, because a plain style would also win over forced colours
         item.set("style", f"--dra-hw-fill:{colour.fill};--dra-hw-on:{colour.text}")
-    elif state.state in _PATTERN:
-        outline(item, *place, class_="dra-hw-pattern", fill=f"url(#{ink.prefix}-{_PATTERN[state.state]})")
+    elif state.state in PATTERNS:
+        outline(item, *place, class_="dra-hw-pattern", fill=f"url(#{ink.prefix}-{PATTERNS[state.state]})")
     if state.unhealthy:
         right, bottom = mark.x + mark.width, mark.y + mark.height
         for x1, y1, x2, y2 in ((mark.x, mark.y, mark.x + 9, mark.y + 9), (right - 9, bottom - 9, right, bottom)):
@@ -120,7 +122,7 @@ def _device_words(item: Element, mark: Mark, state: DeviceState, sign: str) -> N
     bar = 10.0 if state.amount else 0.0
     x, y = mark.x + mark.width / 2, mark.y + (mark.height - bar) / 2 - (len(lines) - 1) * LINE / 2
     for at, (line, class_) in enumerate(lines):
-        if not state.chosen and (state.state in _PATTERN or state.unhealthy):
+        if not state.chosen and (state.state in PATTERNS or state.unhealthy):
             backing(item, line, x, y + at * LINE, SIZE)
         text(item, line, x, y + at * LINE, class_)
     if state.amount:
@@ -158,7 +160,7 @@ def _slice_words(item: Element, mark: Mark, state: DeviceState, ink: Ink) -> Non
     if not line:
         return
     x, y = mark.x + mark.width / 2, mark.y + mark.height / 2
-    if not state.chosen and state.state in _PATTERN:
+    if not state.chosen and state.state in PATTERNS:
         backing(item, line, x, y, SIZE)
     text(item, line, x, y, "dra-hw-letter" if state.chosen or state.scheduler else "")
 

@@ -92,14 +92,15 @@ def backing(parent: Element, words: str, x: float, y: float, size: float) -> Non
 
 
 def patterns(parent: Element, prefix: str) -> None:
-    """Add the patterns of the states: `<prefix>-hatch` (in use) and `-cross` (tainted)."""
+    """Add the patterns of the states: `<prefix>-hatch` (in use), `-cross` (tainted) and `-dots` (blocked)."""
     made = element(parent, "defs")
     _lines(made, f"{prefix}-hatch", 6.0, "dra-hw-line", both_ways=False)
     _lines(made, f"{prefix}-cross", 6.0, "dra-hw-warn-line", both_ways=True)
+    element(_pattern(made, f"{prefix}-dots", 6.0), "circle", cx=3.0, cy=3.0, r=0.9, class_="dra-hw-dot")
 
 
-def _lines(parent: Element, name: str, step: float, class_: str, *, both_ways: bool) -> None:
-    pattern = element(
+def _pattern(parent: Element, name: str, step: float) -> Element:
+    return element(
         parent,
         "pattern",
         id=name,
@@ -108,6 +109,10 @@ def _lines(parent: Element, name: str, step: float, class_: str, *, both_ways: b
         patternUnits="userSpaceOnUse",
         patternTransform="rotate(45)",
     )
+
+
+def _lines(parent: Element, name: str, step: float, class_: str, *, both_ways: bool) -> None:
+    pattern = _pattern(parent, name, step)
     element(pattern, "line", x1=0.0, y1=0.0, x2=0.0, y2=step, class_=class_)
     if both_ways:
         element(pattern, "line", x1=0.0, y1=0.0, x2=step, y2=0.0, class_=class_)

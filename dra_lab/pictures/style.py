@@ -72,6 +72,7 @@ _RULES = """
 .dra-hw .dra-hw-shape { fill: var(--dra-hw-paper); stroke: var(--dra-hw-ink); stroke-width: 1.25; }
 .dra-hw .dra-hw-pattern { stroke: none; pointer-events: none; }
 .dra-hw .dra-hw-line { stroke: var(--dra-hw-ink); stroke-opacity: .55; stroke-width: 1.2; }
+.dra-hw .dra-hw-dot { fill: var(--dra-hw-ink); fill-opacity: .55; stroke: none; }
 .dra-hw .dra-hw-bar { fill: var(--dra-hw-paper); stroke: none; }
 .dra-hw .dra-hw-bar-edge { fill: none; stroke: var(--dra-hw-ink); stroke-width: 1; }
 .dra-hw .dra-hw-bar-used { fill: var(--dra-hw-ink); fill-opacity: .6; stroke: none; }
