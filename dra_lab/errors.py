@@ -14,6 +14,7 @@ DraLabError
 │   └── CelRuntimeError        fails on a device (kube-scheduler gives up the whole pod).
 ├── UnsupportedFeature         a rule of DRA that this part does not know yet, by its API name.
 ├── SolverError                the solver is missing or failed.
+├── MissingPackage             a package that an extra of dra-lab installs is not there.
 ├── Cancelled                  the person cancelled before there was any answer.
 └── ExportError                files could not be written, or would overwrite a person's change.
 """
@@ -21,6 +22,7 @@ DraLabError
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
 from typing import Any, Self
 
 from dra_lab.findings import Origin, shortened
@@ -124,6 +126,16 @@ class UnsupportedFeature(DraLabError):
 
 class SolverError(DraLabError):
     """The solver is missing or failed; never used for a problem without a solution."""
+
+
+class MissingPackage(DraLabError, ImportError):
+    """A package is not installed that only an extra of dra-lab brings; the message says which extra."""
+
+
+def require(package: str, extra: str) -> None:
+    """Raise MissingPackage if a package is not installed, with the extra of dra-lab that brings it."""
+    if find_spec(package) is None:
+        raise MissingPackage(f"{package} is not installed; it comes with: pip install 'dra-lab[{extra}]'")
 
 
 class Cancelled(DraLabError):

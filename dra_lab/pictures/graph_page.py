@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from dra_lab.errors import require
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID, split_request
 from dra_lab.model.plan import Plan
@@ -79,6 +80,7 @@ def graph_page(cluster: Cluster, node_name: str, plan: Plan | None = None) -> st
     One self-contained HTML text of about 700 kB with no URL to fetch and a policy that forbids every request; names
     from the cluster are text in it, never markup. Raises NodeError for an unknown node.
     """
+    require("pyvis", "charts")
     # pyvis takes long to import (it brings IPython); only who wants this page waits for it.
     from pyvis.network import Network
 

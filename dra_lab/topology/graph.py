@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dra_lab.errors import require
 from dra_lab.model.cluster import Cluster
 from dra_lab.topology.locality import Locality
 from dra_lab.topology.tree import Branch, node_tree
@@ -19,6 +20,7 @@ def node_graph(cluster: Cluster, node_name: str) -> nx.DiGraph:
     attributes: `level` ("node", "socket", "numaNode", "pcieRoot", "switch", "unknown", "device") and `label`; a device
     has `kind` and `locality` as well. Vertices and edges come in bus order. Raises NodeError for an unknown node.
     """
+    require("networkx", "charts")
     # networkx takes a third of a second to import; only who asks for a graph waits for it.
     import networkx as nx
 

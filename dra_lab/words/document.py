@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
+from dra_lab.errors import require
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -288,6 +290,7 @@ def as_frame(table: Table) -> pd.DataFrame:
 
 def frame_of(rows: Sequence[Sequence[object]], columns: Sequence[str]) -> pd.DataFrame:
     """Return rows under their columns as a DataFrame that keeps every value as it is."""
+    require("pandas", "charts")
     import pandas as pd
 
     # object keeps 3 beside None as 3, where a float column would show 3.0 and NaN

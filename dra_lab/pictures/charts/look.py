@@ -14,8 +14,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from dra_lab._workarounds import defer_iri_grammar
+from dra_lab.errors import require
 from dra_lab.words.document import clean
 
+require("altair", "charts")
 defer_iri_grammar()
 import altair as alt  # noqa: E402
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from dra_lab.errors import require
 from dra_lab.sources.foreign.inventory import FACTS, Inventory
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ def inventory_frame(inventory: Inventory) -> pd.DataFrame:
 
     `origin` is the file with line and element. CPUs of a NUMA node are rows of kind "cpu". Text comes from the files.
     """
+    require("pandas", "charts")
     import pandas as pd
 
     return pd.DataFrame(list(_rows(inventory)), columns=list(COLUMNS))
