@@ -9,9 +9,6 @@ from collections.abc import Iterator
 
 import pytest
 
-# Whatever plan a test is handed keeps the rules of DRA.
-pytest_plugins = ["plans_are_checked"]
-
 
 @pytest.fixture(autouse=True, scope="module")
 def _set_aside() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from checked_plans import checked_plan as make_plan
 from exhaustive_plans import CPU, GPU, NIC, device_class, selector
 from exhaustive_sharing import CORES
 from msgspec.structs import replace
@@ -22,7 +23,6 @@ from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link
 from dra_lab.model.slices import CounterSet, ResourceSlice
-from dra_lab.planner import make_plan
 
 RELEASE = KubernetesRelease("1.36")
 CLASSES = tuple(map(device_class, (GPU, NIC, CPU)))

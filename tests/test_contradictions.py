@@ -8,6 +8,8 @@ import re
 from html import escape, unescape
 
 import pytest
+from checked_plans import checked_fleet as plan_fleet
+from checked_plans import checked_plan as make_plan
 from contradictions import TEXT, of_command, of_page, of_record, of_status, of_text, of_value
 from small_claims import request
 from small_nodes import a_slice, gpu
@@ -19,8 +21,7 @@ from dra_lab.model.fleet import Room, Workload
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.planner import make_plan
-from dra_lab.planner.fleet import how_many_more, plan_fleet
+from dra_lab.planner.fleet import how_many_more
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
 from dra_lab.words.fleet_document import fleet_text

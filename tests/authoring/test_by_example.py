@@ -5,6 +5,7 @@ import random
 from itertools import combinations
 
 import pytest
+from checked_plans import checked_plan as make_plan
 
 from dra_lab.authoring.by_example import added_to, by_example
 from dra_lab.authoring.candidates import candidates
@@ -15,7 +16,6 @@ from dra_lab.index.catalogue import catalogue
 from dra_lab.model.names import DeviceID
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import asks, check_sketch
-from dra_lab.planner import make_plan
 from dra_lab.sources import load_cluster, samples
 from dra_lab.topology.locality import localities
 

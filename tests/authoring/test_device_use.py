@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from checked_plans import checked_plan as make_plan
 from small_holders import a_claim, result
 from small_nodes import a_slice, cluster, device
 from small_plans import GPU
 
-from dra_lab import make_plan
 from dra_lab.authoring.palette import palette
 from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, ExactDeviceRequest
 from dra_lab.model.device import DeviceCapacity

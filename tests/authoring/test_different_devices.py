@@ -6,6 +6,7 @@ import random
 from itertools import product
 
 import pytest
+from checked_plans import checked_plan as make_plan
 from exhaustive_plans import CPU, device_class
 from small_claims import request
 from small_nodes import NUMA, a_slice, cluster, device
@@ -17,7 +18,6 @@ from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
-from dra_lab.planner import make_plan
 from dra_lab.scheduler.first_fit import first_fit
 
 RELEASES = R136, R137 = KubernetesRelease("1.36"), KubernetesRelease("1.37")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from checked_plans import checked_plan as make_plan
 from small_claims import alternative, one_of, request
 from small_nodes import NUMA, ROOT, a_slice, attribute, cluster, device, gpu, nic
 
@@ -11,7 +12,6 @@ from dra_lab.authoring.status import request_status
 from dra_lab.model.device import DeviceAttribute
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
-from dra_lab.planner import make_plan
 
 R136 = KubernetesRelease("1.36")
 R137_LISTS = KubernetesRelease("1.37", {"DRAListTypeAttributes": True})

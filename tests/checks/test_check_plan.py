@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from checked_plans import checked_plan as make_plan
 from msgspec.structs import replace as changed
 
-from dra_lab import load_cluster, make_plan, read_sketch
+from dra_lab import load_cluster, read_sketch
 from dra_lab.checks import plan_damage
 from dra_lab.checks.plans import check_plan
 from dra_lab.index.documented_classes import with_documented_classes

@@ -6,6 +6,7 @@ import random
 from dataclasses import replace
 
 import pytest
+from checked_plans import checked_plan as make_plan
 from exhaustive_plans import GPU, device_class, random_fleet, random_sketch
 from exhaustive_sharing import sharing_cluster, sharing_sketch
 from small_nodes import a_slice, cluster, device
@@ -23,7 +24,6 @@ from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import DAMAGE, Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.planner import make_plan
 
 SEEDS = 10
 EACH = 20

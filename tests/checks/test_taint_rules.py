@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
+from checked_plans import checked_fleet as plan_fleet
+from checked_plans import checked_plan as make_plan
 
-from dra_lab import KubernetesRelease, Workload, make_plan, plan_fleet
+from dra_lab import KubernetesRelease, Workload
 from dra_lab.model.device import DeviceTaint
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.slices import DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintSelector

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from checked_plans import checked_plan as make_plan
 
-from dra_lab import KubernetesRelease, graph_page, hardware_svg, load_cluster, make_plan, read_sketch
+from dra_lab import KubernetesRelease, graph_page, hardware_svg, load_cluster, read_sketch
 from dra_lab.checks.plans import check_plan
 from dra_lab.errors import DraLabError, NodeError
 from dra_lab.model.cluster import Cluster

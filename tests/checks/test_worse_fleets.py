@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
+from checked_plans import checked_fleet as plan_fleet
 from exhaustive_fleets import a_fleet, random_workloads
 from msgspec.structs import replace as changed
 
@@ -17,7 +18,6 @@ from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner.fleet import plan_fleet
 
 RELEASE = KubernetesRelease("1.36")
 SEEDS = range(40)

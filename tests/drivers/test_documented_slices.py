@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 import yaml
+from checked_plans import checked_plan as make_plan
 
 from dra_lab.authoring.links import link_options
 from dra_lab.authoring.palette import palette, request_of
@@ -24,7 +25,6 @@ from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
-from dra_lab.planner import make_plan
 from dra_lab.words.plan_document import answer_sentence
 
 RELEASE = KubernetesRelease("1.36")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from checked_plans import checked_fleet as plan_fleet
 from exhaustive_plans import random_fleet, random_sketch
 from msgspec.structs import replace
 from small_claims import request
@@ -20,7 +21,6 @@ from dra_lab.model.fleet import Workload
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.planner.fleet import plan_fleet
 
 R136 = KubernetesRelease("1.36")
 GPU = "gpu.nvidia.com"

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 import yaml
+from checked_plans import checked_fleet as plan_fleet
 from msgspec.structs import replace
 from small_claims import request
 from small_nodes import a_slice, cluster, gpu, nic
@@ -21,7 +22,6 @@ from dra_lab.exports.targets import Target
 from dra_lab.model.fleet import Workload
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.planner.fleet import plan_fleet
 from dra_lab.session.outputs import fleet_bundle
 
 R136 = KubernetesRelease("1.36")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from checked_plans import checked_fleet as plan_fleet
 from exhaustive_plans import random_fleet, random_sketch
 from msgspec.structs import replace
 
@@ -17,7 +18,6 @@ from dra_lab.exports.tightening import tighten
 from dra_lab.model.fleet import Workload
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner.fleet import plan_fleet
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster, samples
 

@@ -6,6 +6,8 @@ import random
 from dataclasses import replace as changed
 
 import pytest
+from checked_plans import checked_fleet as plan_fleet
+from checked_plans import checked_plan as make_plan
 from exhaustive_plans import random_cluster, random_fleet, random_sketch
 from msgspec.structs import replace
 from small_claims import request
@@ -24,8 +26,6 @@ from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
-from dra_lab.planner import make_plan
-from dra_lab.planner.fleet import plan_fleet
 from dra_lab.scheduler.first_fit import first_fit
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 import yaml
+from checked_plans import checked_plan as make_plan
 from msgspec.structs import replace
 
-from dra_lab import make_plan
 from dra_lab.exports.bundle import Wanted, make_bundle
 from dra_lab.exports.measure import measure_files
 from dra_lab.exports.targets import Target

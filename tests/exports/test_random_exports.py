@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from checked_plans import checked_fleet as plan_fleet
 from exported_runs import LONGEST, Judge, kept, pods_of
 from random_exports import irregular_export, random_export
 
@@ -15,7 +16,6 @@ from dra_lab.errors import DraLabError, ExportError
 from dra_lab.exports.bundle import Wanted
 from dra_lab.exports.targets import Target
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner.fleet import plan_fleet
 from dra_lab.session.outputs import fleet_bundle
 
 R136 = KubernetesRelease("1.36")

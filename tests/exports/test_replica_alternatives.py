@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+from checked_plans import checked_fleet as plan_fleet
 from exhaustive_plans import random_fleet, random_sketch
 from small_claims import request
 from small_nodes import a_slice, gpu
@@ -15,7 +16,6 @@ from dra_lab.model.claims import DeviceRequest, DeviceSubRequest
 from dra_lab.model.fleet import Workload
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
-from dra_lab.planner.fleet import plan_fleet
 
 R136 = KubernetesRelease("1.36")
 NUMA = "resource.kubernetes.io/numaNode"

@@ -6,6 +6,7 @@ import random
 from dataclasses import replace
 
 import pytest
+from checked_plans import checked_fleet as plan_fleet
 from exhaustive_plans import random_fleet, random_sketch
 from small_claims import request
 from small_nodes import a_slice, cluster, gpu
@@ -19,7 +20,6 @@ from dra_lab.model.claims import DeviceRequest, DeviceSubRequest
 from dra_lab.model.fleet import Workload
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.planner.fleet import plan_fleet
 from dra_lab.sources import load_cluster
 
 R136 = KubernetesRelease("1.36")

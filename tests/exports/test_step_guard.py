@@ -8,6 +8,7 @@ import random
 
 import msgspec
 import pytest
+from checked_plans import checked_plan as make_plan
 from exhaustive_plans import random_fleet, random_sketch
 from msgspec.structs import replace
 from sharing_nodes import CLASSES, counted, part
@@ -28,7 +29,6 @@ from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
-from dra_lab.planner import make_plan
 from dra_lab.scheduler import first_fit as scheduled
 from dra_lab.scheduler import search
 from dra_lab.scheduler.first_fit import first_fit

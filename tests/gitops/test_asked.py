@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from checked_plans import checked_plan as make_plan
 from small_manifests import claim, pod, request, template
 
 from dra_lab.cli import main
@@ -11,7 +12,6 @@ from dra_lab.gitops.asked import read_pod
 from dra_lab.manifests.yaml_text import load_yaml
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner import make_plan
 from dra_lab.sources import load_cluster
 
 RELEASE = KubernetesRelease("1.36")

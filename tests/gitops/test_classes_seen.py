@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from checked_plans import checked_plan as make_plan
 from small_manifests import device_class, request, template
 
 from dra_lab.authoring.classes import needed_classes
@@ -24,7 +25,6 @@ from dra_lab.model.claims import DeviceRequest, DeviceSubRequest, ExactDeviceReq
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.planner import make_plan
 from dra_lab.scheduler.first_fit import first_fit
 from dra_lab.sources import load_cluster, samples
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
+from checked_plans import checked_fleet as plan_fleet
+from checked_plans import checked_plan as make_plan
 from exhaustive_plans import KINDS
 from oracle_cbc import UnknownError
 from oracle_claims import Claim
@@ -23,8 +25,7 @@ from oracle_ways import goals_of
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import UNPLACED, FleetPlan, Room, Stranded, Workload
 from dra_lab.model.plan import PlanStatus
-from dra_lab.planner import make_plan
-from dra_lab.planner.fleet import how_many_more, largest_job, plan_fleet, stranded
+from dra_lab.planner.fleet import how_many_more, largest_job, stranded
 
 SEEDS = "DRA_LAB_SEEDS"
 """Environment variable with the first seed and the one after the last, as in 1000:3000; other seeds are other cases."""

@@ -6,6 +6,7 @@ import random
 from dataclasses import dataclass, replace
 from itertools import repeat
 
+from checked_plans import checked_plan as make_plan
 from exhaustive_plans import FABRIC, NIC
 from oracle_cases import SECONDS, Case
 from oracle_claims import Together
@@ -21,7 +22,6 @@ from dra_lab.model.fleet import FleetPlan, Room, Stranded
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
-from dra_lab.planner import make_plan
 from dra_lab.planner.fleet import how_many_more
 
 HOST = "kubernetes.io/hostname"

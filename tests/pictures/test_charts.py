@@ -8,6 +8,7 @@ import random
 
 import pytest
 from benchmarks.big_cluster import big_cluster
+from checked_plans import checked_plan as make_plan
 
 from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
@@ -29,7 +30,6 @@ from dra_lab.pictures.charts import (
 from dra_lab.pictures.charts.rows import MOST_ROWS, of_nodes
 from dra_lab.pictures.charts.states import AMOUNT_STATES
 from dra_lab.pictures.letters import contrast
-from dra_lab.planner import make_plan
 from dra_lab.planner.scenarios import ScenarioAnswer
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster, samples

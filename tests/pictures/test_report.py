@@ -9,6 +9,7 @@ from dataclasses import replace
 from hashlib import sha256
 
 import pytest
+from checked_plans import checked_plan as make_plan
 from pages import Page
 from small_plans import HOSTILE, a_plan, busy_cluster, hostile_cluster, hostile_plan
 
@@ -21,7 +22,6 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Drawing, Kept
 from dra_lab.pictures.page_program import plan_in
 from dra_lab.pictures.report import report_page
-from dra_lab.planner import make_plan
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
 

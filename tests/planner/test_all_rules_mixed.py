@@ -11,6 +11,7 @@ import os
 from collections import Counter
 
 import pytest
+from checked_plans import checked_plan as make_plan
 from exhaustive_mixed import RULES, Mixed, TooLarge
 from exhaustive_mixed_fleets import Damage
 from exhaustive_plans import COUNTED
@@ -23,7 +24,6 @@ from dra_lab.gitops.extended import extended_claim, served_by_plugin
 from dra_lab.model.names import part_of
 from dra_lab.model.plan import DAMAGE, GoalValue, NodeFit, Placement, Plan, PlanStatus, goal_order
 from dra_lab.model.sketch import asks
-from dra_lab.planner import make_plan
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.choose import choose_node
 from dra_lab.planner.node.eligible import Rules

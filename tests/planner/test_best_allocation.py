@@ -7,13 +7,13 @@ import random
 from dataclasses import replace as changed
 
 import pytest
+from checked_plans import checked_plan as make_plan
 from exhaustive_plans import Exhaustive, counted, proven, random_cluster, random_fleet, random_sketch
 from msgspec.structs import replace
 
 from dra_lab.checks.plans import check_plan
 from dra_lab.model.plan import NodeFit, goal_order
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner import make_plan
 
 RELEASES = tuple(map(KubernetesRelease, ("1.36", "1.37")))
 """Releases that serve amounts, which the brute force knows; `test_every_release` has the others."""

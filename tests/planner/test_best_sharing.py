@@ -7,12 +7,12 @@ import random
 from dataclasses import replace
 
 import pytest
+from checked_plans import checked_plan as make_plan
 from exhaustive_sharing import ExhaustiveSharing, sharing_cluster, sharing_sketch
 
 from dra_lab.checks.plans import check_plan
 from dra_lab.model.plan import NodeFit, goal_order
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner import make_plan
 
 CLUSTERS = int(os.environ.get("DRA_LAB_RANDOM_SHARING", "25"))
 

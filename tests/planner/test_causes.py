@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace as changed
 
 import pytest
+from checked_plans import checked_plan as make_plan
 from msgspec.structs import replace
 
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import How
-from dra_lab.planner import make_plan
 from dra_lab.planner.why.causes import Causes, causes
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from checked_plans import checked_plan as make_plan
 from small_nodes import a_slice, cluster, gpu, nic
 from small_plans import request
 
@@ -18,7 +19,6 @@ from dra_lab.model.device import DeviceAttribute
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
-from dra_lab.planner import make_plan
 
 CASES = Path(__file__).parents[1] / "conformance" / "allocation.ndjson.gz"
 EMPTY = tuple(f"odd-open-2-{number}" for number in (12, 220, 524, 604, 956, 1452, 1676, 1788, 1884))

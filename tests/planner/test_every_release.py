@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from checked_plans import checked_plan as make_plan
 from exhaustive_plans import random_cluster, random_fleet, random_sketch
 from exhaustive_sharing import sharing_cluster, sharing_sketch
 from msgspec.structs import replace
@@ -16,7 +17,6 @@ from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import RELEASES, KubernetesRelease
-from dra_lab.planner import make_plan
 from dra_lab.scheduler.first_fit import first_fit
 
 LISTS = "DRAListTypeAttributes"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from checked_plans import checked_plan as make_plan
 from small_holders import a_claim, result
 from small_nodes import ROOT, a_slice, device, gpu, nic
 from small_plans import GPU, NIC, request
@@ -23,7 +24,6 @@ from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
-from dra_lab.planner import make_plan
 
 
 def classes(*drivers: str) -> tuple[DeviceClass, ...]:

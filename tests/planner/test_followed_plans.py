@@ -6,8 +6,9 @@ import random
 from dataclasses import replace
 
 import pytest
+from checked_plans import checked_plan as make_plan
 
-from dra_lab import KubernetesRelease, Plan, load_cluster, make_plan, read_sketch
+from dra_lab import KubernetesRelease, Plan, load_cluster, read_sketch
 from dra_lab.checks.cluster import check_cluster
 from dra_lab.index import node_index
 from dra_lab.index.documented_classes import with_documented_classes

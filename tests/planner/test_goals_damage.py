@@ -6,6 +6,7 @@ import os
 import random
 
 import pytest
+from checked_plans import checked_plan as make_plan
 from exhaustive_damage import ExhaustiveDamage
 from exhaustive_plans import CPU, GPU, NIC, NUMA, TAG, random_cluster, random_fleet, random_sketch, text
 from exhaustive_sharing import CORES
@@ -20,7 +21,6 @@ from dra_lab.model.nodes import Node, NodeSelector, NodeSelectorRequirement, Nod
 from dra_lab.model.plan import PlanStatus, goal_order
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import How, Link
-from dra_lab.planner import make_plan
 from dra_lab.words.plan_document import answer_sentence
 
 RELEASE = KubernetesRelease("1.36")

@@ -9,13 +9,13 @@ import time
 import pulp
 import pytest
 from budgets import use_sizes
+from checked_plans import checked_plan as make_plan
 from exhaustive_plans import random_cluster, random_fleet, random_sketch
 
 from dra_lab.errors import InputError, SolverError
 from dra_lab.model.plan import NodeFit, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.planner import make_plan
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.node.solver import minimise
 from dra_lab.planner.node.solver_outcome import integer_bound

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from checked_plans import checked_plan as make_plan
 from small_manifests import amount, claim, cpus, device_slice, pod, request, same, template
 
-from dra_lab import Session, make_plan
+from dra_lab import Session
 from dra_lab.cli import main
 from dra_lab.errors import InputError
 from dra_lab.gitops.check import check_manifests

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from checked_plans import checked_plan as make_plan
 
 from dra_lab.model.names import DeviceID
-from dra_lab.planner import make_plan
 from dra_lab.planner.why.why_not import why_not
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster

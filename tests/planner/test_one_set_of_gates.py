@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from checked_plans import checked_plan as make_plan
 from small_manifests import amount, cpus, device_slice, request, template
 
-from dra_lab import Session, make_plan
+from dra_lab import Session
 from dra_lab.cli import main
 from dra_lab.errors import InputError
 from dra_lab.gitops.check import check_manifests

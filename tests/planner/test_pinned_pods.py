@@ -1,13 +1,13 @@
 """Pods that are pinned to a node: they are there, the others go around them, and proofs stay true."""
 
 import pytest
+from checked_plans import checked_fleet as plan_fleet
 
 from dra_lab.checks.fleets import check_fleet
 from dra_lab.model.fleet import UNPLACED, Workload
 from dra_lab.model.layers import read_layer
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner.fleet import plan_fleet
 from dra_lab.planner.fleet.pinned import plan_pinned
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster

@@ -3,11 +3,13 @@
 import random
 
 import pytest
+from checked_plans import checked_fleet as plan_fleet
+from checked_plans import checked_plan as make_plan
 from exhaustive_plans import random_fleet, random_sketch
 from msgspec.structs import replace
 from small_claims import request
 
-from dra_lab import Workload, make_plan, plan_fleet
+from dra_lab import Workload
 from dra_lab.errors import InputError
 from dra_lab.model.sketch import ClaimSketch, check_sketch, claims_of, pod_drawing
 from dra_lab.planner.fleet import how_many_more

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import msgspec
 import pytest
+from checked_plans import checked_plan as make_plan
 from msgspec.structs import replace as changed
 from small_nodes import a_slice, cluster, device, gpu, nic
 from small_plans import held, request
@@ -38,7 +39,6 @@ from dra_lab.model.plan import Placement, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link
 from dra_lab.model.slices import CounterSet
-from dra_lab.planner import make_plan
 
 RELEASE = KubernetesRelease("1.36")
 GPU, NIC = "gpu.nvidia.com", "dra.net"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+from checked_plans import checked_plan as make_plan
 
-from dra_lab import KubernetesRelease, graph_page, hardware_svg, load_cluster, make_plan, read_sketch
+from dra_lab import KubernetesRelease, graph_page, hardware_svg, load_cluster, read_sketch
 from dra_lab.pictures.report import report_page
 from dra_lab.words.frames import devices_frame, goals_frame, shortfalls_frame
 from dra_lab.words.plan_document import plan_text

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from checked_plans import checked_plan as make_plan
 from msgspec.structs import replace
 
 from dra_lab.authoring.palette import with_documented_classes
@@ -19,7 +20,6 @@ from dra_lab.model.claims import (
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
-from dra_lab.planner import make_plan
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
 

@@ -6,6 +6,7 @@ import random
 from dataclasses import replace as changed
 
 import pytest
+from checked_plans import checked_plan as make_plan
 from exhaustive_plans import CPU, GPU, NIC, device_class, random_cluster, selector
 from msgspec.structs import replace
 from small_nodes import a_slice, cluster, device
@@ -29,7 +30,6 @@ from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.model.slices import CounterSet
-from dra_lab.planner import make_plan
 from dra_lab.planner.why.relaxations import gain_words
 
 RELEASE = KubernetesRelease("1.36")

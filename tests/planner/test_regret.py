@@ -7,14 +7,14 @@ from collections import Counter
 
 import pytest
 from benchmarks.mixed_cluster import mixed_cluster, workloads
+from checked_plans import checked_fleet as plan_fleet
+from checked_plans import checked_plan as make_plan
 from exhaustive_plans import random_cluster, random_sketch
 
 from dra_lab.model.fleet import Workload
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.pictures.charts import regret_chart
-from dra_lab.planner import make_plan
-from dra_lab.planner.fleet import plan_fleet
 from dra_lab.planner.fleet.regret import _Trial
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from checked_plans import checked_fleet as plan_fleet
+from checked_plans import checked_plan as make_plan
 
-from dra_lab import KubernetesRelease, Workload, how_many_more, load_cluster, make_plan, plan_fleet, read_sketch
+from dra_lab import KubernetesRelease, Workload, how_many_more, load_cluster, read_sketch
 from dra_lab.errors import InputError
 from dra_lab.planner.fleet import largest_job, stranded
 

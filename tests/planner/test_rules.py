@@ -6,6 +6,7 @@ import time
 from dataclasses import replace as changed
 
 import pytest
+from checked_plans import checked_plan as make_plan
 from exhaustive_plans import CPU, GPU, NIC, device_class
 from msgspec.structs import replace
 from small_nodes import a_slice, cluster, device, gpu, nic
@@ -18,7 +19,6 @@ from dra_lab.model.device import Device, DeviceAttribute, DeviceCapacity, Device
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
-from dra_lab.planner import make_plan
 from dra_lab.planner.node.allocation_problem import build_problem, pairwise_share
 from dra_lab.planner.node.eligible import Rules, eligibility
 from dra_lab.planner.node.milp import build_model

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from budgets import use_shares
+from checked_plans import checked_plan as make_plan
 from exhaustive_plans import CPU, GPU, NIC, device_class
 from exhaustive_sharing import CORES
 from sharing_nodes import RELEASE, amounts, ask, counted, names, node, part, planned
@@ -17,7 +18,6 @@ from dra_lab.model.plan import PlanStatus
 from dra_lab.model.reasons import Reasons
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
-from dra_lab.planner import make_plan
 from dra_lab.planner.why import nearest
 
 

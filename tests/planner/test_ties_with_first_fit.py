@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 
 import pytest
+from checked_plans import checked_plan as make_plan
 from exhaustive_plans import random_cluster, random_sketch
 
 from dra_lab.errors import DraLabError
 from dra_lab.model.release import RELEASES
-from dra_lab.planner import make_plan
 
 
 def plans(seeds):

@@ -8,12 +8,12 @@ from itertools import count
 
 import pytest
 from budgets import use_sizes
+from checked_plans import checked_plan as make_plan
 from exhaustive_plans import random_fleet, random_sketch
 
 from dra_lab.checks.plans import check_plan
 from dra_lab.model.plan import NodeFit, Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner import make_plan
 from dra_lab.words.plan_document import answer_sentence
 
 RELEASE = KubernetesRelease("1.36")

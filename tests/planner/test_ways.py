@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import pytest
 from budgets import use_sizes
+from checked_plans import checked_plan as make_plan
 from exhaustive_plans import Exhaustive, counted, proven, random_fleet, random_sketch
 from exhaustive_sharing import ExhaustiveSharing, sharing_cluster, sharing_sketch
 
 from dra_lab.checks.plans import check_plan
 from dra_lab.model.plan import NodeFit, PlanStatus, goal_order
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner import make_plan
 from dra_lab.planner.ways import ListedWays
 
 CASES = int(os.environ.get("DRA_LAB_RANDOM_PLANS", "60"))

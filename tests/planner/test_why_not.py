@@ -7,6 +7,7 @@ from dataclasses import replace as changed
 
 import pytest
 from budgets import use_shares, use_sizes
+from checked_plans import checked_plan as make_plan
 from exhaustive_plans import GPU, Exhaustive, random_cluster, random_fleet, random_sketch, selector
 from msgspec.structs import replace
 from sharing_nodes import node, planned
@@ -30,7 +31,6 @@ from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.planner import make_plan
 from dra_lab.planner.why import fitting
 from dra_lab.planner.why.conflict import only
 from dra_lab.session import read_sketch

@@ -10,6 +10,7 @@ from itertools import combinations
 
 import pytest
 from budgets import use_sizes
+from checked_plans import checked_plan as make_plan
 from exhaustive_mixed import Mixed, TooLarge
 from mixed_clusters import TELLS
 from mixed_pods import Case, a_case
@@ -17,7 +18,6 @@ from test_all_rules_mixed import claims_of, models_of
 
 from dra_lab.model.reasons import Element
 from dra_lab.model.sketch import ClaimSketch, asks
-from dra_lab.planner import make_plan
 from dra_lab.planner.pod_claims import split_sketch
 from dra_lab.planner.why.conflict import elements, only
 

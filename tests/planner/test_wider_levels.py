@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from checked_plans import checked_plan as make_plan
 from exhaustive_plans import GPU, random_cluster, random_sketch
 from msgspec.structs import replace
 from small_nodes import NUMA, a_slice, cluster, gpu
@@ -12,7 +13,6 @@ from small_nodes import NUMA, a_slice, cluster, gpu
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
-from dra_lab.planner import make_plan
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
 

@@ -11,6 +11,7 @@ import random
 import pytest
 from budgets import use_shares
 from changing_clusters import a_world, anew, changes, devices_of
+from checked_plans import checked_plan as make_plan
 from mixed_pods import a_claim, a_release
 
 from dra_lab.authoring.candidates import all_devices, candidates
@@ -26,7 +27,6 @@ from dra_lab.index.node_index import node_index
 from dra_lab.index.pools import gather_pools
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import asks
-from dra_lab.planner import make_plan
 from dra_lab.scheduler.node_state import node_states
 from dra_lab.topology.locality import kinds, localities, skipped_devices
 from dra_lab.words.cluster_document import summary

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from checked_plans import checked_plan as make_plan
 from msgspec.structs import replace
 
-from dra_lab import load_cluster, make_plan, read_sketch
+from dra_lab import load_cluster, read_sketch
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.session import Session

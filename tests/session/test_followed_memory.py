@@ -25,8 +25,6 @@ from dra_lab.session.collector import LARGE, Collector
 from dra_lab.sources.live.objects import LiveObjects
 from dra_lab.topology.locality import localities
 
-pytestmark = pytest.mark.plans_held_at_once
-
 
 @pytest.fixture(autouse=True, scope="module")
 def _nothing_set_aside(_set_aside):

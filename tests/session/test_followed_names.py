@@ -16,8 +16,6 @@ from dra_lab.model.workloads import Pod, PodResourceClaim, PodSpec
 from dra_lab.session import Session
 from dra_lab.sources.live.objects import LiveObjects
 
-pytestmark = pytest.mark.plans_held_at_once
-
 TURNS = 5
 
 

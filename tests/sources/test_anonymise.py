@@ -8,6 +8,7 @@ import uuid
 from dataclasses import replace
 
 import pytest
+from checked_plans import checked_plan as make_plan
 from random_inventories import SKETCH, inventory
 
 from dra_lab.authoring.compile import compile_claim
@@ -22,7 +23,6 @@ from dra_lab.model.claims import (
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner import make_plan
 from dra_lab.scheduler.first_fit import first_fit
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster, samples

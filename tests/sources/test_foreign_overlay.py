@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from checked_plans import checked_plan as make_plan
 from small_nodes import NUMA, a_slice, cluster, device, gpu, nic, real_cluster
 from topology_texts import SERVER, TOPO
 
@@ -13,7 +14,6 @@ from dra_lab.exports.manifests import manifest_yaml
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link
-from dra_lab.planner import make_plan
 from dra_lab.sources.foreign import decode_inventory, with_overlay
 from dra_lab.topology import localities
 

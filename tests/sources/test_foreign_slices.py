@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from checked_plans import checked_plan as make_plan
 from topology_texts import GPU, NCCL, NIC, SERVER, TOPO, host_bridge, hwloc, named, package, pci
 
 from dra_lab.checks.cluster import check_pools
@@ -13,7 +14,6 @@ from dra_lab.findings import Severity
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
-from dra_lab.planner import make_plan
 from dra_lab.sources import load_cluster, load_texts
 from dra_lab.sources.foreign import decode_inventory, join, make_cluster
 from dra_lab.sources.foreign.slices import MADE_FROM

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
+from checked_plans import checked_fleet as plan_fleet
 from contradictions import of_command
 from small_manifests import claim, pod, request, template
 
-from dra_lab import how_many_more, plan_fleet
+from dra_lab import how_many_more
 from dra_lab.cli import main
 from dra_lab.errors import InputError
 from dra_lab.model.fleet import Workload

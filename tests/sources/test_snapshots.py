@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
+from checked_plans import checked_plan as make_plan
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace as changed
@@ -20,7 +21,6 @@ from dra_lab.cli import main
 from dra_lab.errors import ExportError, ManifestError, SourceError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner import make_plan
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster, load_texts, samples
 from dra_lab.sources.snapshots import make_snapshot, write_snapshot

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from checked_plans import checked_plan as make_plan
 from small_plans import a_plan, busy_cluster
 from widget_messages import answered, say
 
 from dra_lab.model.sketch import Drawing
 from dra_lab.pictures.page_program import plan_in
 from dra_lab.pictures.report import report_page
-from dra_lab.planner import make_plan
 from dra_lab.session import outputs, read_sketch
 from dra_lab.session.outputs import picture_page
 from dra_lab.sources import load_cluster

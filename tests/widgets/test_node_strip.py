@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from checked_plans import checked_plan as make_plan
 
-from dra_lab import make_plan, read_sketch
+from dra_lab import read_sketch
 from dra_lab.sources import load_cluster
 from dra_lab.widgets.device_rows import fleet, node_use
 

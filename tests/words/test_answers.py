@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from checked_plans import checked_plan as make_plan
 from msgspec.structs import replace as changed
 from small_plans import HOSTILE, a_plan, busy_cluster, goals, hostile_cluster, hostile_plan, taken
 
@@ -14,7 +15,6 @@ from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.plan import FirstFit, FirstFitStatus, GoalValue, Plan, PlanStatus, Shortfall, Suggestion
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.what_if import without_nodes
-from dra_lab.planner import make_plan
 from dra_lab.sources import load_cluster
 from dra_lab.words.frames import devices_frame, findings_frame, goals_frame, nodes_frame, shortfalls_frame
 from dra_lab.words.plan_document import answer_sentence, plan_text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from checked_plans import checked_plan as make_plan
 from IPython.core.interactiveshell import InteractiveShell
 
 import dra_lab
@@ -13,7 +14,6 @@ from dra_lab.model.fleet import FleetPlan, Workload
 from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.plan import NodeClass, NodeFit, Plan, PlanStatus, Shortfall
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.planner import make_plan
 from dra_lab.session import Session, read_sketch
 from dra_lab.sources import load_cluster
 from dra_lab.widgets.displays import show_answer_with_picture

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from checked_plans import checked_fleet as plan_fleet
 
 from dra_lab.cli import main
 from dra_lab.cli.workloads import fleet_status
@@ -24,7 +25,6 @@ from dra_lab.model.fleet import (
 from dra_lab.model.plan import GoalValue, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.pictures.charts.amounts import amounts_frame
-from dra_lab.planner.fleet import plan_fleet
 from dra_lab.planner.scenarios import ScenarioAnswer
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from checked_plans import checked_plan as make_plan
 
 from dra_lab import load_cluster
 from dra_lab.authoring.free_words import free_words, unread_words
@@ -16,7 +17,6 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.pictures.charts import devices_chart, utilisation_chart
 from dra_lab.pictures.hardware import hardware_svg
 from dra_lab.pictures.report import report_page
-from dra_lab.planner import make_plan
 from dra_lab.session import read_sketch
 from dra_lab.widgets.canvas_rows import palette_rows
 from dra_lab.widgets.device_rows import device_table

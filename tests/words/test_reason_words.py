@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+from checked_plans import checked_plan as make_plan
 
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner import make_plan
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
 from dra_lab.words.frames import conflicts_frame, funnel_frame, regret_frame, relaxations_frame, scarcity_frame

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from checked_plans import checked_plan as make_plan
 
-from dra_lab import load_cluster, make_plan, read_sketch
+from dra_lab import load_cluster, read_sketch
 from dra_lab.errors import InputError
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.trace import Check, Reason

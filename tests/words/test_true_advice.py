@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from checked_plans import checked_plan as make_plan
 from small_manifests import device_slice
 
-from dra_lab import how_many_more, load_cluster, make_plan
+from dra_lab import how_many_more, load_cluster
 from dra_lab.authoring.compile import compile_claim
 from dra_lab.cli import main
 from dra_lab.model.claims import (

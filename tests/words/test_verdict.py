@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from checked_plans import checked_plan as make_plan
 from msgspec.structs import replace
 from small_plans import a_plan
 
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.fleet import Room, RoomOnNodes
 from dra_lab.model.sketch import ClaimSketch, How
-from dra_lab.planner import make_plan
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
 from dra_lab.words.glossary import GLOSSARY

@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 
 import pytest
+from checked_plans import checked_fleet as plan_fleet
 from exhaustive_mixed import RULES
 from mixed_fleets import a_fleet_case
 
 from dra_lab.checks.fleets import check_fleet
 from dra_lab.model.plan import PlanStatus
-from dra_lab.planner.fleet import plan_fleet
 
 FLEETS = int(os.environ.get("DRA_LAB_RANDOM_MIXED_FLEETS", "500"))
 PARTS = 10

@@ -9,6 +9,7 @@ from itertools import count
 
 import pytest
 from budgets import use_sizes
+from checked_plans import checked_fleet as plan_fleet
 from exhaustive_plans import GPU, NIC
 from msgspec.structs import replace
 from sharing_nodes import ask, node
@@ -24,7 +25,7 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner import scan
-from dra_lab.planner.fleet import islands, plan_fleet
+from dra_lab.planner.fleet import islands
 
 RELEASE = KubernetesRelease("1.37")
 NODES, DEVICES = 80, 60

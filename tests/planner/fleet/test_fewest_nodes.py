@@ -6,12 +6,12 @@ import os
 import random
 
 import pytest
+from checked_plans import checked_fleet as plan_fleet
 from exhaustive_fleets import TooLarge, a_fleet, best_fleet, random_workloads
 
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner.fleet import plan_fleet
 
 FLEETS = int(os.environ.get("DRA_LAB_RANDOM_FEWEST", "40"))
 """How many random fleets are compared; more with the environment variable."""

@@ -6,6 +6,7 @@ import random
 
 import pytest
 from benchmarks.crowded_cluster import before_chassis, before_islands, profiles, with_nic
+from checked_plans import checked_fleet as plan_fleet
 from exhaustive_fleets import a_coupled_fleet, random_workloads
 from test_planned_at_once import RELEASE as ONE_RACK
 from test_planned_at_once import a_random_job, a_random_rack, a_random_store
@@ -15,7 +16,6 @@ from dra_lab.model.fleet import FleetPlan, Workload
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet import plan_fleet
 from dra_lab.planner.fleet.bounds import Answer
 from dra_lab.planner.fleet.first_plan import first_plan
 from dra_lab.planner.fleet.pack import device_goals

@@ -9,11 +9,11 @@ import os
 import random
 
 import pytest
+from checked_plans import checked_fleet as plan_fleet
 from exhaustive_fleets import TooLarge, a_coupled_fleet, a_fleet, best_fleet, hold_to, random_workloads
 
 from dra_lab.checks.fleets import check_fleet
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner.fleet import plan_fleet
 from dra_lab.planner.fleet.plan_fleet import fleet_order
 
 FLEETS = int(os.environ.get("DRA_LAB_RANDOM_FLEETS", "104"))

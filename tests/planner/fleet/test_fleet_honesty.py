@@ -8,13 +8,14 @@ from dataclasses import replace
 
 import pytest
 from benchmarks.mixed_cluster import mixed_cluster, workloads
+from checked_plans import checked_fleet as plan_fleet
 from exhaustive_fleets import a_fleet, random_workloads
 
 from dra_lab.checks.fleets import check_fleet
 from dra_lab.errors import InputError
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner.fleet import how_many_more, largest_job, plan_fleet, stranded
+from dra_lab.planner.fleet import how_many_more, largest_job, stranded
 
 RELEASE = KubernetesRelease("1.36")
 MANY = mixed_cluster(80)

@@ -7,13 +7,13 @@ from functools import cache
 
 import pytest
 from benchmarks.mixed_cluster import mixed_cluster, workloads
+from checked_plans import checked_fleet as plan_fleet
 from msgspec.structs import replace as changed
 
 from dra_lab.checks.fleets import check_fleet
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner.fleet import plan_fleet
 
 RELEASE = KubernetesRelease("1.36")
 CLUSTER = mixed_cluster(6)

@@ -11,6 +11,7 @@ import pytest
 from benchmarks.crowded_cluster import partitioned, profiles
 from benchmarks.mixed_cluster import mixed_cluster, workloads
 from budgets import use_sizes
+from checked_plans import checked_fleet as plan_fleet
 from exhaustive_fleets import a_coupled_fleet, a_fleet, random_workloads
 from exhaustive_plans import GPU
 from msgspec.structs import replace
@@ -26,7 +27,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.slices import CounterSet
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet import islands, plan_fleet
+from dra_lab.planner.fleet import islands
 from dra_lab.planner.fleet.fleet_work import Clock, FleetWork
 from dra_lab.planner.fleet.plan_fleet import fleet_order
 from dra_lab.planner.fleet.pods import look_at

@@ -8,13 +8,14 @@ from dataclasses import replace
 
 import pytest
 from budgets import use_sizes
+from checked_plans import checked_fleet as plan_fleet
 from exhaustive_fleets import TooLarge, a_fleet, best_fleet, random_workloads
 from msgspec import structs
 
 from dra_lab.checks.fleets import check_fleet
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.planner.fleet import islands, plan_fleet
+from dra_lab.planner.fleet import islands
 from dra_lab.planner.fleet.plan_fleet import fleet_order
 
 FLEETS = int(os.environ.get("DRA_LAB_RANDOM_FLEETS", "520"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from checked_plans import checked_plan as make_plan
 from exhaustive_fleets import a_fleet, random_workloads
 from small_nodes import NUMA, a_slice, cluster, gpu, nic
 from small_plans import GPU, NIC, request
@@ -12,7 +13,6 @@ from test_trees_brute_force import tree_cluster, tree_workloads
 
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link
-from dra_lab.planner import make_plan
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.pods import look_at
 from dra_lab.planner.known_devices import KnownDevices

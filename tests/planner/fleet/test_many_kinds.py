@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from benchmarks.mixed_cluster import mixed_cluster, workloads
+from checked_plans import checked_fleet as plan_fleet
 
 from dra_lab.checks.fleets import check_fleet
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner.fleet import plan_fleet
 
 RELEASE = KubernetesRelease("1.36")
 KINDS = ((1, 1, 4), (1, 1, 8), (2, 1, 8), (1, 2, 8), (2, 2, 12))

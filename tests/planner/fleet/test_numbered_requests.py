@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 
 import pytest
+from checked_plans import checked_fleet as plan_fleet
+from checked_plans import checked_plan as make_plan
 from exhaustive_plans import GPU, NIC, NUMA, ROOT, device_class
 from small_nodes import a_slice, cluster, device
 
@@ -13,8 +15,6 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import Workload
 from dra_lab.model.plan import DAMAGE
 from dra_lab.model.sketch import ClaimSketch, How, Link
-from dra_lab.planner import make_plan
-from dra_lab.planner.fleet import plan_fleet
 
 
 def a_request(name: str, driver: str, count: int = 1) -> DeviceRequest:

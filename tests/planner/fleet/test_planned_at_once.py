@@ -9,6 +9,7 @@ from collections.abc import Callable
 from itertools import count, product
 
 import pytest
+from checked_plans import checked_fleet as plan_fleet
 from exhaustive_fleets import TooLarge as TooLargeRoom
 from exhaustive_fleets import a_coupled_fleet
 from exhaustive_mixed import TooLarge
@@ -32,7 +33,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.model.slices import CounterSet
 from dra_lab.planner.budget import Sizes
-from dra_lab.planner.fleet import how_many_more, most, plan_fleet, search, shared_tables
+from dra_lab.planner.fleet import how_many_more, most, search, shared_tables
 from dra_lab.planner.fleet.partition_kinds import most_fed
 
 FLEETS = int(os.environ.get("DRA_LAB_RANDOM_AT_ONCE", "40"))

@@ -8,6 +8,7 @@ from collections import Counter
 
 import pytest
 from budgets import use_sizes
+from checked_plans import checked_fleet as plan_fleet
 from exhaustive_fleets import hold_to
 from exhaustive_mixed import TooLarge
 from exhaustive_mixed_fleets import best_mixed_fleet
@@ -22,7 +23,7 @@ from dra_lab.model.fleet import Workload
 from dra_lab.model.nodes import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectMeta
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
-from dra_lab.planner.fleet import plan_fleet, search, shared_pools
+from dra_lab.planner.fleet import search, shared_pools
 from dra_lab.planner.fleet.plan_fleet import fleet_order
 
 FLEETS = int(os.environ.get("DRA_LAB_RANDOM_POOLS", "60"))

@@ -9,6 +9,7 @@ from collections import Counter
 
 import pytest
 from budgets import use_sizes
+from checked_plans import checked_fleet as plan_fleet
 from exhaustive_fleets import TooLarge, best_fleet, hold_to, random_workloads
 from exhaustive_plans import GPU, NIC, random_fleet
 from msgspec.structs import replace
@@ -20,7 +21,7 @@ from dra_lab.model.device import Device
 from dra_lab.model.fleet import Workload
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.planner.fleet import plan_fleet, search
+from dra_lab.planner.fleet import search
 from dra_lab.planner.fleet.plan_fleet import fleet_order
 
 FLEETS = int(os.environ.get("DRA_LAB_RANDOM_POOLS", "60"))

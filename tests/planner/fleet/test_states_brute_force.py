@@ -8,6 +8,7 @@ from collections import Counter
 
 import pytest
 from budgets import use_sizes
+from checked_plans import checked_fleet as plan_fleet
 from exhaustive_fleets import TooLarge, a_fleet, best_fleet, hold_to, random_workloads
 from exhaustive_plans import CPU, NIC
 from msgspec.structs import replace
@@ -15,7 +16,7 @@ from msgspec.structs import replace
 from dra_lab.model.claims import ALL
 from dra_lab.model.fleet import Workload
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner.fleet import plan_fleet, pods, search
+from dra_lab.planner.fleet import pods, search
 from dra_lab.planner.fleet.plan_fleet import fleet_order
 
 FLEETS = int(os.environ.get("DRA_LAB_RANDOM_STATES", "60"))

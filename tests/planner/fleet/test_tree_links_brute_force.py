@@ -7,13 +7,14 @@ import random
 
 import pytest
 from budgets import use_sizes
+from checked_plans import checked_fleet as plan_fleet
 from exhaustive_fleets import ExhaustiveNode, TooLarge, best_fleet, hold_to
 from exhaustive_trees import ORDERS, linked_workloads, tree_cluster
 
 from dra_lab.model.fleet import Workload
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet import how_many_more, plan_fleet
+from dra_lab.planner.fleet import how_many_more
 from dra_lab.planner.fleet.plan_fleet import fleet_order
 from dra_lab.planner.fleet.pods import look_at
 from dra_lab.planner.fleet.tree_states import tree_of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.mixed_cluster import mixed_cluster, workloads
+from checked_plans import checked_fleet as plan_fleet
 from msgspec import structs
 from small_nodes import a_slice, cluster, gpu
 from small_plans import request
@@ -16,7 +17,6 @@ from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.slices import ResourceSlice
-from dra_lab.planner.fleet import plan_fleet
 
 RELEASE, GPU = KubernetesRelease("1.36"), "gpu.nvidia.com"
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from benchmarks.big_cluster import big_cluster
+from checked_plans import checked_fleet as plan_fleet
 
 from dra_lab.model.allocation import AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult
 from dra_lab.model.claims import ResourceClaim, ResourceClaimStatus
 from dra_lab.model.fleet import Workload
 from dra_lab.model.nodes import ObjectMeta
-from dra_lab.planner.fleet import plan_fleet, stranded
+from dra_lab.planner.fleet import stranded
 from dra_lab.planner.fleet.why_stranded import why_stranded
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster

@@ -1,0 +1,77 @@
+"""`make_plan` and `plan_fleet` for tests, which assert that every plan keeps the rules of DRA before a test has it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dra_lab.checks.fleets import check_fleet
+from dra_lab.checks.plans import check_plan
+from dra_lab.index.documented_classes import with_documented_classes
+from dra_lab.model.allocated import AllocatedDevices
+from dra_lab.model.allocation import (
+    AllocationResult,
+    DeviceAllocationResult,
+    DeviceRequestAllocationResult,
+    ResourceClaimStatus,
+)
+from dra_lab.model.claims import ResourceClaim
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.plan import Plan
+from dra_lab.model.quantity import format_quantity
+from dra_lab.model.release import release_of
+from dra_lab.planner import make_plan
+from dra_lab.planner.fleet import plan_fleet
+
+
+def checked_plan(cluster: Cluster, claims, *, release=None, **options) -> Plan:
+    """Return what `make_plan` returns; assert that it keeps every rule of `check_plan`."""
+    plan = make_plan(cluster, claims, release=release, **options)
+    assert not (broken := broken_rules(cluster, plan, release)), "\n".join(broken)
+    asked, nodes = options.get("node"), getattr(claims, "nodes", None)
+    assert not plan.fits or plan.node == (asked or plan.node)
+    assert not plan.fits or nodes is None or plan.node in nodes
+    return plan
+
+
+def checked_fleet(
+    cluster: Cluster, workloads, *, release=None, held: AllocatedDevices | None = None, **options
+) -> FleetPlan:
+    """Return what `plan_fleet` returns; assert that it keeps every rule of `check_fleet`."""
+    plan = plan_fleet(cluster, workloads, release=release, held=held, **options)
+    world = cluster if held is None else replace(cluster, claims=(holder_of(held),))
+    assert not (broken := broken_rules(world, plan, release)), "\n".join(broken)
+    assert plan.workloads == tuple(workloads)
+    return plan
+
+
+def broken_rules(cluster: Cluster, plan: Plan | FleetPlan, release=None) -> list[str]:
+    """Return the rules that a plan breaks on the cluster that it was made for, a line each."""
+    target = release_of(release, cluster.default_release)
+    if isinstance(plan, FleetPlan):
+        found = check_fleet(with_documented_classes(cluster), plan, target)
+    else:
+        known = {(claim.metadata.namespace, claim.metadata.name) for claim in cluster.claims}
+        own = [c for c in plan.allocated_claims if (c.metadata.namespace, c.metadata.name) not in known]
+        world = replace(cluster, claims=(*cluster.claims, *own)) if own else cluster
+        found = check_plan(with_documented_classes(world), plan, target)
+    return [f"{finding.rule} {finding.subject}: {finding.message}" for finding in found]
+
+
+def holder_of(held: AllocatedDevices) -> ResourceClaim:
+    """Return a claim that holds devices in use, each holder's as a result of its own."""
+    results = [DeviceRequestAllocationResult(request="held", **device._asdict()) for device in held.exclusive]
+    for device, holders in held.shares.items():
+        amounts = {key: format_quantity(amount) for key, amount in held.consumed.get(device, {}).items()}
+        for number in range(len(holders)):
+            share = f"00000000-0000-0000-0000-{len(results):012d}"
+            # Only the sum of all shares is known, so the first one has it.
+            taken = amounts if number == 0 else {}
+            results.append(
+                DeviceRequestAllocationResult(
+                    request="held", **device._asdict(), share_id=share, consumed_capacity=taken
+                )
+            )
+    status = ResourceClaimStatus(allocation=AllocationResult(devices=DeviceAllocationResult(results=tuple(results))))
+    return ResourceClaim(metadata=ObjectMeta(name="held"), status=status)
