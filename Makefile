@@ -102,9 +102,10 @@ bench: front-end
 # ---------------------------------------------------------------- the stages
 
 lint: $(VENV)/.ready-to-test
-	$(call begin,lint: ruff check and ruff format --check)
+	$(call begin,lint: ruff check$(COMMA) ruff format --check and plain words)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@$(BIN)/python .ci/prose.py
 	$(call end)
 
 types: $(VENV)/.ready-to-test
