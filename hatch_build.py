@@ -1,4 +1,4 @@
-"""What happens when pip builds dra_lab: the front end is built, and the samples and notebooks go into the wheel.
+"""The steps when pip builds dra_lab: the front end is built, and the samples and notebooks go into the wheel.
 
 A clone builds the front end (about a minute); an sdist carries it built, so installing from one needs no Node.js and
 no npm registry. The work itself is in widgets/front_end.py.

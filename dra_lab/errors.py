@@ -57,7 +57,7 @@ def _received(kind: type[DraLabError], args: tuple[Any, ...], state: dict[str, A
 
 
 class InputError(DraLabError):
-    """What was given cannot be used."""
+    """The given value cannot be used."""
 
 
 class SourceError(InputError):

@@ -26,7 +26,7 @@ _MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM
 
 @dataclass(frozen=True)
 class _Step:
-    """What has to be done: files to replace, files of an earlier export to remove, and the record before and after."""
+    """An export that is under way: files to replace or remove, and the record before and after."""
 
     changed: Mapping[str, str]
     stale: tuple[str, ...]

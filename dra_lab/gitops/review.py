@@ -52,7 +52,7 @@ class Checked:
 
 @dataclass(frozen=True)
 class Reviewed:
-    """What was found for the pods of one workload, or for a claim that no workload uses.
+    """The findings for the pods of one workload, or for a claim that no workload uses.
 
     `wanted` is the number of requested replicas. `times` is how many fit, None if that is not known. `proven` says that
     no more fit, and `capped` that counting ended at a number that is not a bound (`fleet.MOST_COUNTED`). `plan` is the

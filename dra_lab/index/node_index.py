@@ -135,7 +135,7 @@ class NodeIndex:
     def answers(self, ask: Ask, node_name: str = "") -> Answers:
         """Return how far devices come with an ask's class and selectors, on this node and others that were asked for.
 
-        What was asked for long ago may be forgotten.
+        Nodes that were requested long ago may be removed.
         """
         key = (ask.device_class_name, ask.selectors)
         found = self._answers.get(key)

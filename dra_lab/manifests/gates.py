@@ -11,7 +11,7 @@ from typing import Any
 from dra_lab.model.release import KubernetesRelease
 
 Dropped = list[tuple[str, str]]
-"""What was dropped: (path of the field, name of the gate)."""
+"""The dropped fields: (path of the field, name of the gate)."""
 
 _REQUEST_FIELDS = {
     "adminAccess": "DRAAdminAccess",

@@ -65,8 +65,8 @@ def test_random_drawings_are_accepted_by_the_strict_schemas():
 def test_another_process_writes_the_same_bytes():
     """No set order, no time, no machine gets into the text: another hash seed changes nothing."""
     code = (
-        "from dra_lab.exports.manifests import manifest_yaml as m; from dra_lab.sources import *;"
-        "from dra_lab.model.release import KubernetesRelease as R;"
+        "from dra_lab.exports.manifests import manifest_yaml as m\nfrom dra_lab.sources import *\n"
+        "from dra_lab.model.release import KubernetesRelease as R\n"
         "print(m(read_drawing(example_path('sample:dgx-h100/gpu-nic-cpu')).sketch,"
         "load_cluster('sample:dgx-h100'), R('1.36')).text, end='')"
     )

@@ -14,7 +14,7 @@ from dra_lab.session.tracing import Tracing
 
 @pytest.fixture
 def changes():
-    """What was known at each change."""
+    """The state at each change."""
     return []
 
 

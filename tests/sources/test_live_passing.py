@@ -156,7 +156,7 @@ def test_a_kind_that_moves_to_another_version_is_followed_there(server, watched)
 
 
 def test_a_group_that_is_switched_off_is_said_until_it_is_back(server, watched):
-    """What was read stays, and the state says what the server does not serve any more."""
+    """The objects that were read stay, and the state names the kinds that the server does not serve any more."""
     there = server.versions
     server.versions = ()
     server.drop()

@@ -212,7 +212,7 @@ def test_the_time_of_the_capture_is_that_of_the_snapshot(tmp_path):
 
 @pytest.mark.parametrize(("days", "told"), [(OLD_DAYS, False), (OLD_DAYS + 1, True)])
 def test_an_old_snapshot_is_told(tmp_path, days, told):
-    """What was captured more than 30 days ago may no longer hold."""
+    """A snapshot that is more than 30 days old may be out of date."""
     moment = datetime.now().astimezone() - timedelta(days=days, hours=1)
     cluster = replace(secretive(), read_at=moment.isoformat(timespec="seconds"))
     rules = [finding.rule for finding in captured(cluster, tmp_path / "out").findings]

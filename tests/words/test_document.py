@@ -70,7 +70,7 @@ def test_a_part_without_contents_is_not_shown(part):
 
 
 def test_a_column_without_a_value_is_not_shown():
-    """What was not asked for takes no place; the first column names the rows and stays."""
+    """A column that was not requested takes no space; the first column names the rows and stays."""
     table = Table(("node", "takes", "free"), [("", "", 1404), ("b", None, 7)])
     assert as_text([table]).splitlines() == ["node   free", "      1,404", "b         7"]
 

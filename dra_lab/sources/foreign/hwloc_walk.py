@@ -37,7 +37,7 @@ class Place:
 
 @dataclass
 class Walk:
-    """What was found on the way through the objects, in the file's order.
+    """Findings on the way through the objects, in the file's order.
 
     `bits` says that types of kernel names are bits (version 3). `packages` are number and NUMA nodes of each socket
     whose number is known. `cores` are the CPUs of each core. `found` are the PCI devices with address and place.

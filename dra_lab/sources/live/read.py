@@ -45,7 +45,7 @@ _TICK = 0.1
 
 @dataclass
 class Reading:
-    """What was read of each kind, and what could not be: enough to make a Cluster and to follow it from there."""
+    """The objects that were read, and the kinds that could not be: enough to make a Cluster and to follow it."""
 
     context: Context
     namespaces: tuple[str, ...] = ()
