@@ -5,12 +5,10 @@ from __future__ import annotations
 
 import argparse
 import ast
-import io
 import json
 import re
 import subprocess
 import sys
-import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -37,6 +35,7 @@ RULES = (
 
 _RULES = [(name, re.compile(pattern), instead) for name, pattern, instead in RULES]
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )")
+_COMMENT = re.compile(r"(?:^|(?<=  ))#+ ?(.*)$")
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _STRING = re.compile(r"""["'`]([^"'`\n]{24,})["'`]""")
 
@@ -59,22 +58,24 @@ class Found(NamedTuple):
 
 
 def texts_of_python(source: str) -> Iterator[Text]:
-    """Yield the comments, docstrings and messages of a module; comments on consecutive lines are one text."""
-    comments: list[tokenize.TokenInfo] = []
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type != tokenize.COMMENT:
-            continue
-        if comments and (token.start[0], token.start[1]) != (comments[-1].start[0] + 1, comments[-1].start[1]):
-            yield _joined(comments)
-            comments = []
-        comments.append(token)
-    if comments:
-        yield _joined(comments)
-    tree = ast.parse(source)
-    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.count(" ") >= FEWEST_SPACES:
-            yield Text(node.lineno, node.value, id(node) not in docstrings and "\n" in node.value.strip())
+    """Yield the docstrings, messages and comments of a module; comments on consecutive lines are one text."""
+    docstrings, in_strings = set[int](), set[int]()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Expr):
+            docstrings.add(id(node.value))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            in_strings.update(range(node.lineno + 1, (node.end_lineno or 0) + 1))
+            if node.value.count(" ") >= FEWEST_SPACES:
+                yield Text(node.lineno, node.value, id(node) not in docstrings and "\n" in node.value.strip())
+    start, lines = 0, list[str]()
+    for number, line in enumerate([*source.splitlines(), ""], 1):
+        comment = None if number in in_strings else _COMMENT.search(line)
+        if lines and not (comment and not line[: comment.start()].strip()):
+            yield Text(start, "\n".join(lines))
+            lines = []
+        if comment:
+            start = start if lines else number
+            lines.append(comment[1])
 
 
 def texts_of_markdown(source: str) -> Iterator[Text]:
@@ -149,10 +150,6 @@ def main(arguments: list[str] | None = None) -> int:
     if found:
         print(f"{len(found)} sentences break the rules for plain words in CONTRIBUTING.md.")
     return int(bool(found))
-
-
-def _joined(comments: list[tokenize.TokenInfo]) -> Text:
-    return Text(comments[0].start[0], "\n".join(comment.string.lstrip("# ") for comment in comments))
 
 
 if __name__ == "__main__":
