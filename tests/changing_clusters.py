@@ -1,4 +1,4 @@
-"""What drivers and people do to a cluster while it is followed: slices, labels, nodes and claims that change."""
+"""Changes of a cluster by drivers and people while it is followed: slices, labels, nodes and claims."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def changes(rng: random.Random, cluster: Cluster) -> dict[str, tuple]:
 
 
 def republished(rng, cluster):
-    """One slice is published anew: a device less, renamed, elsewhere, tainted, or all as it was."""
+    """One slice is published again: a device less, renamed, elsewhere, tainted, or all as it was."""
     at = rng.randrange(len(cluster.slices))
     found = cluster.slices[at]
     spec, devices = found.spec, list(found.spec.devices or ())
@@ -58,7 +58,7 @@ def gone(rng, cluster):
 
 
 def moved(rng, cluster):
-    """One node is in another zone, or all nodes are told anew."""
+    """One node is in another zone, or all nodes are read again."""
     at = rng.randrange(len(cluster.nodes))
     node = cluster.nodes[at]
     labels = {**node.metadata.labels, "zone": rng.choice("ab")}

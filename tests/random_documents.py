@@ -22,7 +22,7 @@ SERVER_ONLY = ("managedFields",)
 
 
 def _value(field, version, release):
-    # an empty nodeName and allNodes: false are no choice in v1 and cannot be said in v1beta1
+    # an empty nodeName and allNodes: false are no choice in v1 and cannot be expressed in v1beta1
     zero = field.pointer and field.name not in ("nodeName", "allNodes")
     scalar = (POINTERS if zero else VALUES).get(field.type)
     item = scalar if scalar is not None else structs(field.type, version, release)

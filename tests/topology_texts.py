@@ -13,7 +13,7 @@ TOPO = (
     "\nLegend:\n\n  X    = Self\n  PIX  = Connection traversing at most a single PCIe bridge\n"
     "\nNIC Legend:\n\n  NIC0: mlx5_0\n  NIC1: mlx5_3\n  NIC2: mlx5_4\n"
 )
-"""Three GPUs with NVLink, each with a NIC at its root; the header underlined as a terminal has it."""
+"""Three GPUs with NVLink, each with a NIC on its root; the header underlined as a terminal has it."""
 
 
 def hwloc(body: str, *, version: str = "2.0", top: str = 'type="Machine" os_index="0" nodeset="0x00000003"') -> bytes:

@@ -1,4 +1,4 @@
-"""What a browser would say to a widget, and the wait until the session behind it has answered."""
+"""Messages from a browser to a widget, and the wait until the session behind it has answered."""
 
 from __future__ import annotations
 
