@@ -6,6 +6,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from dra_lab.authoring.read_back import sketch_of
 from dra_lab.checks.documents import check_text
@@ -46,7 +47,8 @@ class AskedPod:
     `subject` names the workload (`subjects_of`), "" for claims without one. `allocated` are claims of the pod that the
     cluster has and that hold devices already. `nodes` are those that the pod's own spec admits, None for all.
     `replicas` is how many pods its workload runs. `shared` are the ResourceClaims that all of them share, which are
-    allocated once, and `named` are these by namespace and name. `cluster` has the DeviceClasses of the file.
+    allocated once, and `named` are these by namespace and name. `cluster` has the DeviceClasses of the file. `spec` is
+    that of the pod as written, and `without` are nodes on which a device plugin serves it.
     """
 
     subject: str
@@ -58,6 +60,8 @@ class AskedPod:
     findings: tuple[Finding, ...] = field(default=())
     shared: frozenset[str] = frozenset()
     named: frozenset[tuple[str, str]] = frozenset()
+    spec: Mapping[str, Any] = field(default_factory=dict)
+    without: frozenset[str] = frozenset()
 
     @property
     def planned(self) -> PodClaims:
@@ -197,4 +201,16 @@ def _of_pod(pod: PodTemplate, subject: str, claims: Claims, cluster: Cluster, re
     shared = frozenset(entry.name for entry in pod.claims if entry.claim)
     named = frozenset((namespace, entry.claim) for entry in pod.claims if entry.claim)
     told = tuple(findings)
-    return AskedPod(subject, sketches, cluster, tuple(allocated), nodes, pod.replicas, told, shared, named)
+    return AskedPod(
+        subject,
+        sketches,
+        cluster,
+        tuple(allocated),
+        nodes,
+        pod.replicas,
+        told,
+        shared,
+        named,
+        spec=pod.spec,
+        without=without,
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import force_setattr, replace
@@ -12,6 +13,7 @@ from dra_lab.errors import SketchError
 from dra_lab.model.claims import (
     ALL,
     DeviceClaimConfiguration,
+    DeviceClass,
     DeviceConstraint,
     DeviceRequest,
     DeviceSubRequest,
@@ -188,14 +190,16 @@ def pod_drawing(name: str, claims: Iterable[ClaimSketch]) -> ClaimSketch:
 class PodDrawing(Value, frozen=True):
     """A workload of a fleet: pods with the same claims.
 
-    `pod` is its name, unique in the file; `replicas` is how many pods are wanted; `pins` says how many of them must run
-    on a node.
+    `pod` is its unique name; `replicas` pods are wanted, of which `pins` must run on a node. `nodes` are the fields of
+    their spec that choose nodes (`nodeSelector`, `tolerations`), None without a pod; `classes` are its DeviceClasses.
     """
 
     pod: str
     claims: tuple[ClaimSketch, ...] = ()
     replicas: int = 1
     pins: dict[str, int] = {}
+    nodes: dict[str, Any] | None = None
+    classes: tuple[DeviceClass, ...] = ()
 
 
 class Figure(Value, frozen=True):
@@ -208,10 +212,9 @@ class Figure(Value, frozen=True):
 class Kept(Value, frozen=True):
     """A plan that a person kept, for comparing: what was asked on which cluster, and the answer.
 
-    `mode` is "plan" (one claim, `sketch`) or "fleet" (`workloads`); `layers` are the what-if changes. `sentence` is the
-    answer in words, `figures` are its numbers by name (`words.kept_figures`). `yaml` is the manifest, `devices` maps
-    each allocated device to its request, `snapshot` is the fingerprint of the cluster, and `simulation` says what
-    kube-scheduler does with the manifest; each is empty if not known.
+    `mode` is "plan" (one claim, `sketch`) or "fleet" (`workloads`); `layers` are what-if changes, `sentence` says the
+    answer, `figures` are its numbers by name (`words.kept_figures`), `yaml` is the manifest, `devices` maps allocated
+    devices to requests, `snapshot` is the cluster's fingerprint, `simulation` what kube-scheduler does ("" if unknown).
     """
 
     name: str

@@ -17,6 +17,7 @@ from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Figure, Kept, claims_of
 from dra_lab.session.content import MOST_KEPT
+from dra_lab.session.fleet_files import fleet_cluster
 from dra_lab.session.worker import Worker
 from dra_lab.topology.layered import with_layers
 from dra_lab.words.kept_figures import plan_figures
@@ -238,7 +239,7 @@ def simulated(kept: Kept, answer: Plan | FleetPlan, cluster: Cluster, stop: thre
 
     target = Target(cluster.target_release(KubernetesRelease(kept.release)))
     if isinstance(answer, FleetPlan):
-        return fleet_bundle(cluster, answer, target, cancel=stop).simulation
+        return fleet_bundle(fleet_cluster(cluster, kept.workloads), answer, target, cancel=stop).simulation
     return bundle(Drawn(kept.sketch, cluster, answer), target, cancel=stop).simulation
 
 

@@ -20,6 +20,7 @@ from dra_lab.planner.waiting import WaitingBar
 from dra_lab.session.content import MOST_KEPT, Content
 from dra_lab.session.events import Events
 from dra_lab.session.fleet_answer import FleetAnswer, FleetQuestion, amount_figures, fleet_answers, fleet_yaml
+from dra_lab.session.fleet_files import fleet_cluster, read_workload
 from dra_lab.session.history import History
 from dra_lab.session.stranding import Stranding
 from dra_lab.session.worker import Worker
@@ -65,6 +66,7 @@ class Fleet:
         self._lock = threading.RLock()
         self._question: FleetQuestion | None = None  # the latest one, and the latest one that the worker was given
         self._given: FleetQuestion | None = None
+        self._on: tuple[Cluster, object, Cluster] | None = None
         self._is_wanted = False
         self.answer: FleetAnswer | None = None
         self.unchanged: FleetAnswer | None = None
@@ -120,11 +122,13 @@ class Fleet:
     def add(self, claims: ClaimSketch | Iterable[ClaimSketch], replicas: int = 1, name: str = "") -> str:
         """Add a workload and return its name. Raises SketchError if it cannot be planned."""
         made = claims_of(claims) if isinstance(claims, ClaimSketch) else tuple(claims)
-        content = self._content
         drawn = claims.name if isinstance(claims, ClaimSketch) else made[0].name if made else "pod"
-        own = free_name(name or drawn, [pod.pod for pod in content.workloads])
-        pods = (*content.workloads, PodDrawing(pod=own, claims=made, replicas=replicas))
-        self._change(replace(content, workloads=pods))
+        return self._add(PodDrawing(pod=name or drawn, claims=made, replicas=replicas))
+
+    def _add(self, pod: PodDrawing) -> str:
+        content = self._content
+        own = free_name(pod.pod, [other.pod for other in content.workloads])
+        self._change(replace(content, workloads=(*content.workloads, replace(pod, pod=own))))
         return own
 
     def add_drawing(self) -> str:
@@ -137,22 +141,9 @@ class Fleet:
         """Add the workload of a file (drawing, claim, template, Pod, Deployment) or `sample:NAME/EXAMPLE`.
 
         Returns its name. Raises SourceError, ManifestError or SketchError for what cannot be read, and InputError for
-        what `dra-lab plan` would plan in another way: pods for some nodes only, or DeviceClasses of their own.
+        what pods of a fleet cannot have.
         """
-        from dra_lab.gitops.asked import read_pod
-        from dra_lab.session.drawings import read_sketch
-
-        pod = read_pod(source, self._session.cluster, self._session.release)
-        if pod is None:
-            return self.add(read_sketch(source))
-        if pod.nodes is not None:
-            count = f"{len(pod.nodes):,} of {len(self._session.cluster.node_names):,} nodes"
-            raise InputError(f"{source}: its pods may run on {count} only, and Fleet plans on all; use dra-lab plan")
-        if own := pod.cluster.given_classes - self._session.cluster.given_classes:
-            names = ", ".join(sorted(own))
-            raise InputError(f"{source} brings the DeviceClass {names}; load it with the cluster, or use dra-lab plan")
-        base = pod.subject.partition(":")[0].rpartition("/")[2] or "-".join(pod.claims)
-        return self.add(pod.claims.values(), 1 if pod.shared else pod.replicas, base)
+        return self._add(read_workload(source, self._session.cluster, self._session.release))
 
     def remove(self, name: str) -> None:
         """Remove a workload; the drawing on the canvas stays. Raises InputError for an unknown one."""
@@ -293,10 +284,14 @@ class Fleet:
     def ask(self, *, again: bool = False) -> None:
         """Plan the fleet if it is shown and the question is another one, or `again` after it was stopped."""
         session = self._session
-        question = FleetQuestion(
-            session.cluster, self.workloads, session.release, session.drawing.goals, session.drawing.measured
-        )
         with self._lock:
+            try:
+                on = self._planned_on()
+            except InputError as error:
+                self._refuse(error)
+                return
+            drawing = session.drawing
+            question = FleetQuestion(on, self.workloads, session.release, drawing.goals, drawing.measured)
             is_new = not question.is_same(self._question)
             if is_new or (again and not self.stale):
                 self._question, self._given = question, None
@@ -309,6 +304,21 @@ class Fleet:
             self.progress = None
             self._worker.submit(lambda stop: self._solve(number, question, stop, plain=plain))
         session.events.emit("fleet")
+
+    def _planned_on(self) -> Cluster:
+        """Return the cluster with the nodes and classes of the workloads, the same one for the same workloads."""
+        about = [(pod.nodes, pod.classes) for pod in self.workloads]
+        if self._on is None or self._on[0] is not self._session.cluster or self._on[1] != about:
+            self._on = self._session.cluster, about, fleet_cluster(self._session.cluster, self.workloads)
+        return self._on[2]
+
+    def _refuse(self, error: InputError) -> None:
+        """Have no answer: these workloads cannot be planned together."""
+        self._worker.cancel()
+        self.number += 1
+        self._question = self._given = self.unchanged = None
+        self.refusal, self.progress, self.answered = error, None, self.number
+        self._session.events.emit("fleet")
 
     def close(self) -> None:
         """End the threads."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,7 +22,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Workload
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, Drawing, claims_of
+from dra_lab.model.sketch import ClaimSketch, Drawing, PodDrawing, claims_of
 from dra_lab.sources import write_whole
 from dra_lab.sources.samples import is_shipped
 from dra_lab.words.facts import counted
@@ -106,8 +106,15 @@ def fleet_of(fleet: Fleet) -> DrawnFleet:
         raise InputError("there is no workload yet; add one in Fleet, then export")
     # what an export simulates is kube-scheduler with its manifests, so the comparison of the screen is no part of it
     question = fleet.answer.question
-    findings = (*plan.findings, *_not_pinned(question.pins))
+    findings = (*plan.findings, *_not_pinned(question.pins), *_not_selected(question.pods))
     return DrawnFleet(question.cluster, replace(plan, first_fit=None, regrets=(), findings=findings))
+
+
+def _not_selected(pods: Sequence[PodDrawing]) -> Iterator[Finding]:
+    """Yield which workloads have a file whose node selector the examples do not have."""
+    for pod in (pod for pod in pods if pod.nodes):
+        message = f"its file chooses nodes by {', '.join(pod.nodes or ())}, and an example does not"
+        yield Finding(POD_PINS, Severity.WARNING, pod.pod, message, "Export it alone, with its own file as workload.")
 
 
 def _not_pinned(pins: Mapping[str, Mapping[str, int]]) -> Iterator[Finding]:

@@ -29,14 +29,13 @@ from dra_lab.widgets.fleet_mode_values import (
     WhyStrandedRow,
     WorkloadRow,
 )
-from dra_lab.widgets.fleet_rows import FEW_NODES, Bars, free_lines, scenario_columns, scenario_row
+from dra_lab.widgets.fleet_rows import FEW_NODES, Bars, free_lines, scenario_columns, scenario_row, workload_words
 from dra_lab.widgets.fleet_values import HeatMap
 from dra_lab.widgets.following import FollowingWidget
 from dra_lab.widgets.plan_values import BarsRow, State, TileRow, Tone
 from dra_lab.widgets.why_not_rows import bar_rows
 from dra_lab.words.fleet_verdict import (
     asked_words,
-    claim_words,
     cost_words,
     more_figure,
     more_words,
@@ -372,7 +371,7 @@ def _workload_rows(session: Session) -> tuple[WorkloadRow, ...]:
     return tuple(
         WorkloadRow(
             name=pod.pod,
-            detail=claim_words(pod.claims),
+            detail=workload_words(session.cluster, pod),
             wanted=pod.replicas,
             placed=placed.get(pod.pod, 0),
             more=more.get(pod.pod, ""),

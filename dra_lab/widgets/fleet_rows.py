@@ -8,15 +8,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.memo import once_per_labels
-from dra_lab.model.sketch import Figure, Kept
+from dra_lab.model.sketch import Figure, Kept, PodDrawing
 from dra_lab.pictures.charts.amounts import Amounts
 from dra_lab.pictures.racks import NO_RACK, grade_words, heat, racks
 from dra_lab.session.fleet_answer import FleetAnswer
+from dra_lab.session.fleet_files import admitted
 from dra_lab.topology.locality import localities
 from dra_lab.topology.tree import natural_order
 from dra_lab.widgets.fleet_mode_values import BarRow, ScenarioRow
 from dra_lab.widgets.fleet_values import HeatCell, HeatMap
 from dra_lab.words.facts import KINDS, counted
+from dra_lab.words.fleet_verdict import claim_words
 
 FEW_NODES = 64
 """Nodes up to which each has a bar of its own at first."""
@@ -166,6 +168,15 @@ def state_of(values: Sequence[float]) -> str:
     if not used:
         return "not available" if blocked and not planned + free + stranded else "idle"
     return "partly in use" if planned + free + stranded else "full"
+
+
+def workload_words(cluster: Cluster, pod: PodDrawing) -> str:
+    """Return what a pod of a workload requests, then the nodes and DeviceClasses that its file says."""
+    nodes, every = len(admitted(cluster, pod)), len(cluster.node_names)
+    words = [claim_words(pod.claims)]
+    words += [f"on {nodes:,} of {counted(every, 'node')}"] if nodes < every else []
+    words += [f"with DeviceClass {', '.join(one.name for one in pod.classes)}"] if pod.classes else []
+    return ", ".join(words)
 
 
 def _number(value: float) -> float:

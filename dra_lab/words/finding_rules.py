@@ -113,7 +113,7 @@ RULES: Mapping[str, str] = {
     "not-tightened": "No pins make kube-scheduler allocate the plan. Use --split, or another order of goals.",
     "pinned": "dra-lab added a pin, with the drawback that the finding names.",
     "plugin-beside-claim": "A container requests a device plugin's resource beside the claim. Remove one of the two.",
-    "pod-pins-not-written": "No manifest keeps pods on the nodes they are pinned to in Fleet. Add node selectors.",
+    "pod-pins-not-written": "The manifests do not choose nodes as the fleet does. Add a node selector.",
     "preferences-left-out": "Preferred links are left out, because the search would take too long. Make them musts.",
     "replicas-unplaced": "Not every replica has a place, and the export has the placed ones only.",
     "shared-claim": "All pods that name a ResourceClaim share its devices. --kind template gives each pod its own.",

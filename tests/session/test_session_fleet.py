@@ -222,24 +222,6 @@ def test_a_deployment_is_added_with_its_replicas(session, tmp_path):
     assert session.fleet.plan().status is PlanStatus.OPTIMAL
 
 
-def test_pods_for_some_nodes_only_are_refused(session, tmp_path):
-    """Fleet plans on all nodes, which would not be the plan of `dra-lab plan`."""
-    node = session.cluster.node_names[0]
-    (tmp_path / "serve.yaml").write_text(
-        DEPLOYMENT.replace("      containers:", f"      nodeName: {node}\n      containers:")
-    )
-    with pytest.raises(InputError, match="may run on 1 of 4 nodes only"):
-        session.fleet.add_file(str(tmp_path / "serve.yaml"))
-
-
-def test_a_file_with_a_device_class_of_its_own_is_refused(session, tmp_path):
-    """The claims would be planned with the class of the cluster."""
-    own = "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: gpu.nvidia.com}\nspec: {}\n---\n"
-    (tmp_path / "serve.yaml").write_text(own + DEPLOYMENT)
-    with pytest.raises(InputError, match=r"brings the DeviceClass gpu.nvidia.com"):
-        session.fleet.add_file(str(tmp_path / "serve.yaml"))
-
-
 def test_unknown_names_are_refused(session):
     """Workloads and kept plans are looked up by name."""
     with pytest.raises(InputError, match="did you mean 'gpu-nic-pairs'"):
