@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from dra_lab.authoring.names import Names, object_name
@@ -38,7 +39,7 @@ def make_fleet_bundle(
     """Return the export of a fleet: templates, an example per workload with its replicas, and one record of the plan.
 
     `guarded` is per workload. The same workloads and target give the same bytes of every manifest, as in `make_bundle`;
-    a claim's name is its workload's, with the claim's own where a pod has several. A person's own workload
+    claims are named as in `make_bundle`, after their workload. A person's own workload
     (`Wanted.workload`) is patched where there is one workload. Raises InputError where it cannot be, for
     shared claims (replicas need devices of their own), and for two claims or examples of one name.
     """
@@ -55,21 +56,24 @@ def make_fleet_bundle(
     used, shown_names = Names(), Names()
     for number, workload in enumerate(plan.workloads):
         parts, affinity = _drawn(workload, number, tightened, guarded)
-        notes = _notes(number, tightened)
-        made = []
-        for drawn, name in zip(parts, _claim_names(workload), strict=True):
-            if used.one(name) != name:
-                raise InputError(f"two claims would have the name {name!r}; give the workloads other names")
-            made.append(manifest_files(drawn, cluster, target, example_kind="none", name=name, notes=notes))
-            texts |= _files(made[-1], name)
-            findings += made[-1].findings
+        drawn = pod_drawing(workload.name, parts)
+        made = manifest_files(
+            drawn, cluster, target, example_kind="none", name=workload.name, notes=_notes(number, tightened)
+        )
+        for claim in made.claims:
+            if used.one(claim.metadata.name) != claim.metadata.name:
+                twice = claim.metadata.name
+                raise InputError(f"two claims would have the name {twice!r}; give the workloads other names")
+        texts |= _files(made)
+        findings += made.findings
         findings += guarded[number].findings if guarded else ()
         if wanted.example != "none":
-            claims = [files.claim for files in made]
-            name, more, replicas = object_name(workload.name), claims[1:], workload.replicas
+            name, (first, *more), replicas = object_name(workload.name), made.claims, workload.replicas
             if shown_names.one(name) != name:
                 raise InputError(f"two examples would have the name {name!r}; give the workloads other names")
-            shown = example(claims[0], wanted.example, affinity, more=more, replicas=replicas, name=name)
+            shown = example(
+                first, wanted.example, affinity, more=more, replicas=replicas, name=name, entries=drawn.claims
+            )
             texts[f"{wanted.example}-{name}.yaml"] = dump_yaml(shown)
     texts[KUSTOMIZATION] = kustomization(list(texts))
     record = _record(plan, cluster, target, loop, tightened)
@@ -116,17 +120,13 @@ def _unplaced(plan: FleetPlan) -> Iterator[Finding]:
             yield Finding("replicas-unplaced", Severity.WARNING, workload.name, message, "Plan fewer replicas.")
 
 
-def _claim_names(workload: Workload) -> tuple[str, ...]:
-    if len(workload.claims) == 1:
-        return (object_name(workload.name),)
-    names = Names()
-    return tuple(names.one(object_name(f"{workload.name}-{sketch.name}")) for sketch in workload.claims)
-
-
-def _files(files: ManifestFiles, name: str) -> Mapping[str, str]:
-    """Return the files under names that tell the claims apart; classes keep theirs, so that each is written once."""
-    head, _, tail = files.claim_file.rpartition(".")
-    return {f"{head}-{name}.{tail}" if n == files.claim_file else n: text for n, text in files.texts.items()}
+def _files(files: ManifestFiles) -> Mapping[str, str]:
+    """Return the files under names that tell the workloads apart; classes keep theirs, so that each is written once."""
+    own = dict(zip(files.claim_files, files.claims, strict=True)) if len(files.claims) == 1 else {}
+    return {
+        f"{Path(name).stem}-{own[name].metadata.name}.yaml" if name in own else name: text
+        for name, text in files.texts.items()
+    }
 
 
 def _notes(workload: int, tightened: Tightened | None) -> tuple[str, ...]:

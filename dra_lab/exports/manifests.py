@@ -54,16 +54,6 @@ class ManifestFiles(Struct, frozen=True):
     spans: tuple[tuple[str, str, int, int], ...] = ()
     findings: tuple[Finding, ...] = ()
 
-    @property
-    def claim(self) -> ResourceClaimTemplate | ResourceClaim:
-        """Return the first claim, the only one of most drawings."""
-        return self.claims[0]
-
-    @property
-    def claim_file(self) -> str:
-        """Return the file of the first claim."""
-        return self.claim_files[0]
-
 
 def manifest_yaml(
     sketch: ClaimSketch,

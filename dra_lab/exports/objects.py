@@ -153,9 +153,8 @@ def example(
 def pod_claims(
     claims: Sequence[ResourceClaimTemplate | ResourceClaim], names: Sequence[str] = ()
 ) -> list[dict[str, str]]:
-    """Return `spec.resourceClaims` of a pod with these claims, under their names, or numbered."""
-    numbered = [f"{POD_CLAIM}-{n}" for n in range(len(claims))] if len(claims) > 1 else [POD_CLAIM]
-    return [pod_claim(claim, name) for claim, name in zip(claims, names or numbered, strict=True)]
+    """Return `spec.resourceClaims` of a pod with these claims, under their names; a single one needs none."""
+    return [pod_claim(claim, name) for claim, name in zip(claims, names or (POD_CLAIM,), strict=True)]
 
 
 def _pod_spec(entries: list[dict[str, str]], affinity: Affinity, restart_policy: str) -> dict[str, Any]:

@@ -16,12 +16,12 @@ from small_nodes import a_slice, cluster, gpu, nic
 
 from dra_lab.cli import main
 from dra_lab.errors import InputError
-from dra_lab.exports.bundle import Wanted
+from dra_lab.exports.bundle import Wanted, make_bundle
 from dra_lab.exports.fleet_bundle import make_fleet_bundle
 from dra_lab.exports.targets import Target
 from dra_lab.model.fleet import Workload
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.sketch import ClaimSketch, pod_drawing
 from dra_lab.session.outputs import fleet_bundle
 
 R136 = KubernetesRelease("1.36")
@@ -49,8 +49,20 @@ def test_a_pod_of_several_claims_names_a_template_for_each():
     pod = shown["spec"]["template"]["spec"]
     assert shown["spec"]["replicas"] == 2
     assert [entry["resourceClaimTemplateName"] for entry in pod["resourceClaims"]] == ["both-one", "both-wire"]
+    assert [entry["name"] for entry in pod["resourceClaims"]] == ["one", "wire"]
     assert pod["containers"][0]["resources"]["claims"] == [{"name": e["name"]} for e in pod["resourceClaims"]]
     assert "resourceclaimtemplate-both-wire.yaml" in texts
+
+
+def test_a_pod_of_several_claims_is_written_as_its_drawing_is():
+    """The templates and the entries have the names of an export of the pod alone."""
+    plan = planned(Workload("both", (ONE, WIRE), 1))
+    fleet = fleet_bundle(nodes(), plan, TARGET).texts
+    alone = make_bundle(pod_drawing("both", (ONE, WIRE)), nodes(), TARGET).texts
+    templates = [name for name in alone if name.startswith("resourceclaimtemplate-")]
+    assert {name: fleet[name] for name in templates} == {name: alone[name] for name in templates}
+    one, other = (yaml.safe_load(text)["spec"] for text in (fleet["pod-both.yaml"], alone["pod.yaml"]))
+    assert one["resourceClaims"] == other["resourceClaims"]
 
 
 def test_every_file_is_in_the_kustomization_and_classes_are_written_once():

@@ -20,7 +20,7 @@ from dra_lab.manifests.yaml_edits import with_values
 from dra_lab.manifests.yaml_text import load_yaml
 
 SHARED = Path(__file__).parents[2] / ".." / "shared" / "real-files" / "manifests" / "kubernetes+website"
-CLAIM = manifest_files(PAIRS, ON, Target(R136)).claim
+CLAIM = manifest_files(PAIRS, ON, Target(R136)).claims[0]
 JOB = """\
 ---
 # trains the model

@@ -46,7 +46,7 @@ kind: Service
 metadata: {name: llm}
 """
 PIN = ({"key": "zone", "operator": "In", "values": ["b"]},)
-CLAIM = manifest_files(PAIRS, ON, Target(R136)).claim
+CLAIM = manifest_files(PAIRS, ON, Target(R136)).claims[0]
 
 
 def workload(tmp_path, text=TEXT, name="deployment.yaml"):

@@ -11,7 +11,7 @@ from dra_lab.exports.targets import Target
 from dra_lab.exports.workload import patch_copy
 from dra_lab.exports.workload_file import read_workload
 
-CLAIM = manifest_files(PAIRS, ON, Target(R136)).claim
+CLAIM = manifest_files(PAIRS, ON, Target(R136)).claims[0]
 GPUS = {"limits": {"nvidia.com/gpu": 8}}
 HEAD, SMALL, LARGE = "spec.headGroupSpec", "spec.workerGroupSpecs[0]", "spec.workerGroupSpecs[1]"
 
