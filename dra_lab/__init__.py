@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dra_lab.model.names import DeviceID
     from dra_lab.model.plan import Plan
     from dra_lab.model.release import KubernetesRelease
-    from dra_lab.model.sketch import ClaimSketch, Link
+    from dra_lab.model.sketch import ClaimSketch, Link, claims_of, pod_drawing
     from dra_lab.pictures.graph_page import graph_page
     from dra_lab.pictures.hardware import hardware_svg
     from dra_lab.planner import make_plan
@@ -52,6 +52,7 @@ _HOME = {
     "PlanView": "dra_lab.widgets.plan_view",
     "Session": "dra_lab.session",
     "Workload": "dra_lab.model.fleet",
+    "claims_of": "dra_lab.model.sketch",
     "graph_page": "dra_lab.pictures.graph_page",
     "hardware_svg": "dra_lab.pictures.hardware",
     "how_many_more": "dra_lab.planner.fleet",
@@ -59,6 +60,7 @@ _HOME = {
     "make_cluster": "dra_lab.sources.foreign",
     "make_plan": "dra_lab.planner",
     "plan_fleet": "dra_lab.planner.fleet",
+    "pod_drawing": "dra_lab.model.sketch",
     "read_inventory": "dra_lab.sources.foreign",
     "read_sketch": "dra_lab.session",
     "samples": "dra_lab.sources",
@@ -82,6 +84,7 @@ __all__ = [
     "PlanView",
     "Session",
     "Workload",
+    "claims_of",
     "graph_page",
     "hardware_svg",
     "how_many_more",
@@ -89,6 +92,7 @@ __all__ = [
     "make_cluster",
     "make_plan",
     "plan_fleet",
+    "pod_drawing",
     "read_inventory",
     "read_sketch",
     "samples",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import doctest
 from pathlib import Path
+
+import pytest
 
 import dra_lab
 
@@ -23,6 +26,7 @@ NAMES = [
     "PlanView",
     "Session",
     "Workload",
+    "claims_of",
     "graph_page",
     "hardware_svg",
     "how_many_more",
@@ -30,6 +34,7 @@ NAMES = [
     "make_cluster",
     "make_plan",
     "plan_fleet",
+    "pod_drawing",
     "read_inventory",
     "read_sketch",
     "samples",
@@ -61,3 +66,10 @@ def test_everything_on_the_front_door_is_shown_somewhere():
         for path in sorted(Path(root).glob(pattern)):
             texts += path.read_text(encoding="utf-8")
     assert [name for name in NAMES if name not in texts] == []
+
+
+@pytest.mark.parametrize("name", ["claims_of", "pod_drawing"])
+def test_the_example_of_a_public_function_runs(name):
+    """It gives what its docstring says."""
+    example = doctest.DocTestFinder().find(getattr(dra_lab, name), name)[0]
+    assert doctest.DocTestRunner().run(example).failed == 0

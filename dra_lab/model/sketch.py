@@ -144,45 +144,50 @@ class ClaimSketch(Value, frozen=True):
 
 
 def claims_of(sketch: ClaimSketch) -> tuple[ClaimSketch, ...]:
-    """Return the drawing of each claim of a pod, under the claim's name; the drawing itself if it is of one claim."""
+    """Return the drawing of each claim of a pod, under the claim's name; the drawing itself if it is of one claim.
+
+    Args:
+        sketch: A drawing, such as from `read_sketch`. A claim without requests becomes an empty drawing.
+
+    >>> pod = pod_drawing("train", (ClaimSketch(name="gpus"), ClaimSketch(name="nics")))
+    >>> [claim.name for claim in claims_of(pod)]
+    ['gpus', 'nics']
+    """
     return tuple(_claim_of(sketch, name) for name in sketch.claims) or (sketch,)
 
 
 def _claim_of(sketch: ClaimSketch, claim: str) -> ClaimSketch:
     def own(references: Iterable[str]) -> tuple[str, ...]:
-        return tuple(part_of(reference)[1] for reference in references)
+        return tuple(name for part, name in map(part_of, references) if part == claim)
 
-    def is_own(reference: str) -> bool:
-        return part_of(reference)[0] == claim
-
-    requests = [replace(one, name=part_of(one.name)[1]) for one in sketch.requests if is_own(one.name)]
-    links = [
-        replace(one, name=part_of(one.name)[1], requests=own(one.requests)) for one in sketch.links if is_own(one.name)
-    ]
-    config = [
-        replace(one, requests=tuple(filter(None, own(one.requests))))
-        for one in sketch.config
-        if any(map(is_own, one.requests))
-    ]
+    requests = [replace(one, name=name) for one in sketch.requests for name in own((one.name,))]
+    links = [replace(one, name=name, requests=own(one.requests)) for one in sketch.links for name in own((one.name,))]
+    config = [replace(c, requests=tuple(filter(None, found))) for c in sketch.config if (found := own(c.requests))]
     return ClaimSketch(name=claim, requests=tuple(requests), links=tuple(links), config=tuple(config))
 
 
 def pod_drawing(name: str, claims: Iterable[ClaimSketch]) -> ClaimSketch:
-    """Return the claims of a pod, each under its own name, as one drawing called `name`; a single claim as it is."""
-    parts = tuple(claims)
-    if len(parts) == 1:
+    """Return the claims of a pod, each under its own name, as one drawing called `name`; a single claim as it is.
+
+    Args:
+        name: The name of the drawing, and of the pod in its manifest.
+        claims: A drawing per entry of `spec.resourceClaims`, with its name. All names are different.
+
+    >>> pod_drawing("train", (ClaimSketch(name="gpus"), ClaimSketch(name="nics"))).claims
+    ('gpus', 'nics')
+    """
+    if len(parts := tuple(claims)) == 1:
         return parts[0]
-    requests: list[DeviceRequest] = []
-    links: list[Link] = []
-    config: list[DeviceClaimConfiguration] = []
-    for part in parts:
-        mark = f"{part.name}{MARK}"
-        requests += [replace(one, name=f"{mark}{one.name}") for one in part.requests]
-        links += [
-            replace(one, name=f"{mark}{one.name}", requests=tuple(f"{mark}{end}" for end in one.requests))
-            for one in part.links
-        ]
-        config += [replace(one, requests=tuple(f"{mark}{end}" for end in one.requests or ("",))) for one in part.config]
+    marked = [(f"{part.name}{MARK}", part) for part in parts]
+    requests = [replace(one, name=f"{mark}{one.name}") for mark, part in marked for one in part.requests]
+    links = [
+        replace(one, name=f"{mark}{one.name}", requests=tuple(f"{mark}{end}" for end in one.requests))
+        for mark, part in marked
+        for one in part.links
+    ]
+    config = [
+        replace(c, requests=tuple(mark + end for end in c.requests or ("",))) for mark, p in marked for c in p.config
+    ]
     names = tuple(part.name for part in parts)
     return ClaimSketch(name=name, requests=tuple(requests), links=tuple(links), config=tuple(config), claims=names)
 
@@ -190,7 +195,7 @@ def pod_drawing(name: str, claims: Iterable[ClaimSketch]) -> ClaimSketch:
 class PodDrawing(Value, frozen=True):
     """A workload of a fleet: pods with the same claims.
 
-    `pod` is its unique name; `replicas` pods are wanted, of which `pins` must run on a node. `nodes` are the fields of
+    `pod` is its name, unique in the file; `replicas` pods are wanted, of which `pins` must run on a node. `nodes` are the fields of
     their spec that choose nodes (`nodeSelector`, `tolerations`), None without a pod; `classes` are its DeviceClasses.
     """
 
@@ -284,14 +289,13 @@ class Ask(Struct, frozen=True):
 
 
 def _ask(reference: str, rank: int, part: ExactDeviceRequest | DeviceSubRequest) -> Ask:
-    everything = part.allocation_mode == ALL
     return Ask(
         reference,
         rank,
         part.device_class_name,
         expressions(part.selectors),
-        everything,
-        0 if everything else part.count or 1,
+        part.allocation_mode == ALL,
+        0 if part.allocation_mode == ALL else part.count or 1,
         part.tolerations,
         part.capacity.requests if part.capacity else {},
         bool(getattr(part, "admin_access", None)),

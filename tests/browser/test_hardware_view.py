@@ -86,17 +86,19 @@ def test_the_graph_stands_beside_the_picture_and_closes_with_escape(planner):
 
 def test_text_is_never_scaled_or_cut(planner):
     """Names of devices have 13 px on the screen, and no text is wider than the picture."""
-    until(lambda: planner.lab.eval("lab.hardware.width") > 0, "the picture is laid out for its pane")
-    sizes = planner.hardware.locator(".dra-picture-pane svg").first.evaluate(
-        """svg => {
-            const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
-            const right = svg.getBoundingClientRect().right;
-            return [...svg.querySelectorAll("text")].map(text => [
-                parseFloat(getComputedStyle(text).fontSize) * scale, text.getBoundingClientRect().right <= right]);
-        }"""
-    )
-    assert sizes
-    assert all(size >= 13 and inside for size, inside in sizes)
+    texts = """svg => {
+        const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+        const right = svg.getBoundingClientRect().right;
+        return [...svg.querySelectorAll("text")].map(text => [
+            parseFloat(getComputedStyle(text).fontSize) * scale, text.getBoundingClientRect().right <= right]);
+    }"""
+
+    def legible() -> bool:
+        found = planner.hardware.locator(".dra-picture-pane svg").first.evaluate(texts)
+        return bool(found) and all(size >= 13 and inside for size, inside in found)
+
+    until(legible, "the picture is laid out for its pane and its text is legible")
+    assert planner.lab.eval("lab.hardware.width") > 0
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (1440, 900)])
