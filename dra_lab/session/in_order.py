@@ -10,7 +10,7 @@ from dra_lab.session.worker import Worker
 
 
 class InOrder:
-    """Does one job after the other in a worker thread. Of jobs in a row that wait under one name it does the last.
+    """Does one job after the other in a worker thread. It skips a waiting job if the next one has the same name.
 
     A job gets its number; `latest` is the number of the job that was submitted last.
     """

@@ -131,7 +131,7 @@ def test_a_step_that_is_chosen_later_is_not_taken_back(view, busy):
 
 
 def test_a_slider_is_followed_to_its_end_only(view, busy, monkeypatch):
-    """Of the steps that wait the last one is computed."""
+    """The worker computes only the last of the waiting steps."""
     found = []
     monkeypatch.setattr(view._walk, "go", found.append)
     for step in (5, 6, 7):
