@@ -124,7 +124,8 @@ def _planned(arrivals: Arrivals, expected: Sequence[Expected]) -> dict[int, list
 def _why_not(arrivals: Arrivals) -> str:
     if arrivals.over:
         return "no time was left"
-    return f"a search did not end within {replay.OWN_LIMIT:g} s here, so whether kube-scheduler places it is not known"
+    limit = f"{replay.OWN_LIMIT:g} s"
+    return f"a search did not end within {limit} here, so whether kube-scheduler places it is not known"
 
 
 def expected_of(

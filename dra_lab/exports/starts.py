@@ -28,7 +28,7 @@ def never_starts(findings: Iterable[Finding]) -> Finding | None:
 
 
 def start_of(findings: Sequence[Finding]) -> Start:
-    """Return whether a pod starts, by the findings of kube-scheduler's search on every node (`exports.replay`)."""
+    """Return whether a pod starts, by what `exports.replay` found on every node."""
     if never_starts(findings) is not None:
         return Start.NEVER
     return Start.OPEN if any(f.rule in OPEN for f in findings) else Start.STARTS

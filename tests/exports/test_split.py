@@ -112,8 +112,8 @@ def test_groups_have_the_same_alternatives_where_equal_nodes_are_not_enough():
 def test_advice_is_what_was_not_tried():
     """`--split` is advised only where it can be used and was not."""
     on, plan = planned(10148)
-    missed = Loop(2, 1, runs="a run")
-    (split,) = (f for f in replace(tighten(on, plan, R136, seeds=3), loop=missed).findings if f.rule == "not-tightened")
+    lost = Loop(2, 1, runs="a run")
+    (split,) = (f for f in replace(tighten(on, plan, R136, seeds=3), loop=lost).findings if f.rule == "not-tightened")
     parts = tighten_in_groups(on, plan, R136, seeds=3).tightened
-    (tried,) = (f for f in replace(parts, loop=missed).findings if f.rule == "not-tightened")
+    (tried,) = (f for f in replace(parts, loop=lost).findings if f.rule == "not-tightened")
     assert ("--split" in split.advice, "--split" in tried.advice) == (True, False)
