@@ -34,7 +34,7 @@ RULES = (
 """Name of the rule, pattern of a sentence that breaks it, and the words to use instead."""
 
 _RULES = [(name, re.compile(pattern), instead) for name, pattern, instead in RULES]
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n\s*\n|\n(?=\s*(?:[-*]|\d+\.|>>>) )")
 _COMMENT = re.compile(r"(?:^|(?<=  ))#+ ?(.*)$")
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _STRING = re.compile(r"""["'`]([^"'`\n]{24,})["'`]""")

@@ -37,7 +37,16 @@ def did_you_mean(name: str, names: Iterable[str], start: str = "", end: str = ""
 
 
 class DraLabError(Exception):
-    """Base of every exception that dra_lab raises; `origin` says where, when the cause stands in a document."""
+    """Base of every exception that dra_lab raises; `origin` says where, when the cause stands in a document.
+
+    Example:
+        >>> from dra_lab import DraLabError, load_cluster
+        >>> try:
+        ...     load_cluster("sample:two-socket")
+        ... except DraLabError as error:
+        ...     print(type(error).__name__)
+        SourceError
+    """
 
     def __init__(self, message: str, *, origin: Origin | None = None) -> None:
         """Keep the bare message and put the origin in front of it for printing."""

@@ -57,6 +57,11 @@ class Finding:
     `rule` is a stable identifier in kebab case (`pool-incomplete`). `subject` is what it is about, printed the way the
     API names it (a `DeviceID`, an object name, a request). `message` says in one sentence what is wrong. `advice` says
     what to do next. `origin` is the place of the text, if it came from a document.
+
+    Example:
+        >>> from dra_lab import load_cluster
+        >>> [finding.rule for finding in load_cluster("sample:two-sockets").findings]
+        []
     """
 
     rule: str

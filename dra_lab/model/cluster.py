@@ -38,6 +38,11 @@ class Cluster:
     that are levels of the fabric; where it is followed, as they were last read. `given_classes` are the names of
     `classes` that a claim's own files bring and the real cluster does not have so. `memo` keeps what is derived from
     the other fields; it is no part of the value.
+
+    Example:
+        >>> from dra_lab import load_cluster
+        >>> load_cluster("sample:two-sockets").node_named("lab-1").name
+        'lab-1'
     """
 
     slices: tuple[ResourceSlice, ...] = ()
@@ -93,7 +98,17 @@ class Cluster:
         return {name: Node(metadata=ObjectMeta(name=name, labels=own)) for name, own in labels}
 
     def node_named(self, name: str) -> Node:
-        """Return a node by name. Raises NodeError, with the most similar name or the first names there are."""
+        """Return a node by name.
+
+        Args:
+            name: The name of the node.
+
+        Returns:
+            The node.
+
+        Raises:
+            NodeError: There is no such node; the message has the most similar name or the first names.
+        """
         if name not in self.node_by_name:
             raise NodeError.unknown(name, self.node_names, self.name or "the cluster")
         return self.node_by_name[name]
@@ -158,9 +173,18 @@ class Cluster:
         return release_of_kubelet(tuple(n.status.node_info.kubelet_version for n in self.nodes))
 
     def target_release(self, given: KubernetesRelease | str | None = None) -> KubernetesRelease:
-        """Return the release to plan for: the one given, else the default, with the gates that the slices prove.
+        """Return the release to plan for, with the gates that the slices prove.
 
-        Every answer about this cluster uses this one set of gates. Raises InputError for what is no release.
+        Every answer about this cluster uses this one set of gates.
+
+        Args:
+            given: A release, or its version as text; default None: `default_release`.
+
+        Returns:
+            The release.
+
+        Raises:
+            InputError: The text is not a release.
         """
         return release_of(given or None, self.default_release, lists=self.publishes_lists)
 
@@ -171,7 +195,14 @@ class Cluster:
         return any(has_lists(device) for slice_ in self.slices for device in slice_.spec.devices or ())
 
     def with_objects(self, **changes: Any) -> Cluster:
-        """Return the cluster with other values of some fields; what is derived from the others is kept (`Memo`)."""
+        """Return the cluster with other values of some fields; what is derived from the others is kept (`Memo`).
+
+        Args:
+            **changes: The new values, by the name of the field.
+
+        Returns:
+            A new cluster.
+        """
         made = replace(self, **changes)
         same_rules = made.classes is self.classes and made.taint_rules is self.taint_rules
         if same_rules:
@@ -196,9 +227,15 @@ class Cluster:
         return KubernetesRelease(self.default_release).enabled("DRADeviceTaintRules")
 
     def taints_of(self, device_id: DeviceID, device: Device, *, rules: bool | None = None) -> tuple[DeviceTaint, ...]:
-        """Return a device's taints; with `rules` (gate DRADeviceTaintRules), those of matching rules follow.
+        """Return a device's taints, followed by those of matching DeviceTaintRules.
 
-        Without it, `rules_taint` decides.
+        Args:
+            device_id: The key of the device.
+            device: The device as published.
+            rules: Whether rules count (gate DRADeviceTaintRules); default None: `rules_taint` decides.
+
+        Returns:
+            The taints, in the order of the slice, then of the rules.
         """
         if not self.taint_rules or not (self.rules_taint if rules is None else rules):
             return device.taints

@@ -28,7 +28,13 @@ FLEET_GOALS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True, init=False)
 class Workload:
-    """Pods that are alike: the claims of one pod, in the pod's order, and how many pods (`replicas`) are wanted."""
+    """Pods that are alike: the claims of one pod, in the pod's order, and how many pods (`replicas`) are wanted.
+
+    Example:
+        >>> from dra_lab import Workload, read_sketch
+        >>> Workload("lesson", read_sketch("sample:two-sockets/lesson"), replicas=3).replicas
+        3
+    """
 
     name: str
     claims: tuple[ClaimSketch, ...]
@@ -70,6 +76,12 @@ class FleetPlan:
     of the work (`scan`, `patterns`, `master`, `first fit`), `states` the number of distinct node states, `not_examined`
     the nodes that were not examined before the time limit. `start` says whether the pods of every workload start with
     their manifests.
+
+    Example:
+        >>> from dra_lab import Workload, load_cluster, plan_fleet, read_sketch
+        >>> pods = Workload("lesson", read_sketch("sample:two-sockets/lesson"), replicas=2)
+        >>> plan_fleet(load_cluster("sample:two-sockets"), [pods]).goal("unplaced").value
+        0
     """
 
     status: PlanStatus
@@ -140,7 +152,14 @@ class FleetPlan:
         return {goal.goal: (mine[goal.goal], goal.value) for goal in found.goals if goal.goal in mine}
 
     def goal(self, name: str) -> GoalValue | None:
-        """Return a goal with its bound, or None where the plan has none of that name."""
+        """Return a goal with its bound.
+
+        Args:
+            name: The name of the goal, one of FLEET_GOALS.
+
+        Returns:
+            The goal, or None if the plan has none of that name.
+        """
         return next((g for g in self.goals if g.goal == name), None)
 
     def held_against(self, rooms: Iterable[Room]) -> FleetPlan:

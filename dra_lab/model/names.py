@@ -16,7 +16,13 @@ _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?\Z")
 
 
 class DeviceID(NamedTuple):
-    """The key of a device everywhere, as in the structured allocator; printed `driver/pool/device`."""
+    """The key of a device everywhere, as in the structured allocator; printed `driver/pool/device`.
+
+    Example:
+        >>> from dra_lab import DeviceID
+        >>> DeviceID.parse("gpu.nvidia.com/lab-1/gpu-0").device
+        'gpu-0'
+    """
 
     driver: str
     pool: str
@@ -28,7 +34,17 @@ class DeviceID(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> DeviceID:
-        """Read `driver/pool/device`; a pool name may contain slashes. Raises ValueError on fewer than three parts."""
+        """Read `driver/pool/device`; a pool name may contain slashes.
+
+        Args:
+            text: The printed key.
+
+        Returns:
+            The key.
+
+        Raises:
+            ValueError: The text has fewer than three parts.
+        """
         driver, _, rest = text.partition("/")
         pool, _, device = rest.rpartition("/")
         if not (driver and pool and device):

@@ -228,6 +228,12 @@ class Plan:
     it starts with its manifest. `node_classes` covers every node once. `reasons` is there for a claim that fits
     nowhere: counts, conflicts and relaxations behind the sentences of `shortfalls`. `regrets` compare with the two
     first fits, where these allocated; `findings` include those of the cluster that matter.
+
+    Example:
+        >>> from dra_lab import load_cluster, make_plan, read_sketch
+        >>> plan = make_plan(load_cluster("sample:two-sockets"), read_sketch("sample:two-sockets/lesson"))
+        >>> plan.goal("numa")
+        1
     """
 
     status: PlanStatus
@@ -274,7 +280,14 @@ class Plan:
         return tuple(sorted(node for c in self.node_classes if c.fits_idle for node in c.nodes))
 
     def goal(self, name: str) -> int | None:
-        """Return the value of a goal, or None where the plan has none."""
+        """Return the value of a goal.
+
+        Args:
+            name: The name of the goal, one of GOALS.
+
+        Returns:
+            The value, or None if the plan has none.
+        """
         return next((g.value for g in self.goals if g.goal == name), None)
 
     def trace(
@@ -286,11 +299,21 @@ class Plan:
         cancel: threading.Event | None = None,
         tell: Callable[[int], None] | None = None,
     ) -> Trace[FirstFit]:
-        """Return kube-scheduler's search for this claim on a node, step by step; "" is the plan's node.
+        """Return kube-scheduler's search for this claim on a node, step by step.
 
-        It searches with the manifest that would be written; without `links`, with counts and selectors only.
-        The search ends after `time_limit` seconds or with `cancel`; `tell` gets the number of candidates so far.
-        Raises NodeError for a node that the cluster does not have, InputError for a plan without a claim.
+        Args:
+            node: The node to search; default "": the plan's node.
+            links: Search with the manifest that would be written; if False, with counts and selectors only.
+            time_limit: Seconds after which the search ends.
+            cancel: Ends the search when it is set.
+            tell: Is called with the number of candidates so far.
+
+        Returns:
+            The steps, folded, and any part of them on demand.
+
+        Raises:
+            NodeError: The cluster does not have this node.
+            InputError: The plan has no claim.
         """
         if self.tracer is None:
             raise InputError("there is nothing to trace, because the plan has no request or its cluster was not read")

@@ -64,6 +64,11 @@ class KubernetesRelease:
 
     Raises InputError for a release outside 1.34 to 1.37 and for a gate that the release does not have: its API server
     and kube-scheduler would not start with it.
+
+    Example:
+        >>> from dra_lab import KubernetesRelease
+        >>> KubernetesRelease("1.36").enabled("DRAConsumableCapacity")
+        True
     """
 
     version: str = DEFAULT_RELEASE
@@ -85,14 +90,31 @@ class KubernetesRelease:
                 raise InputError(f"{message}. Leave it out, or choose release {_COMES_WITH[gate]} or later")
 
     def enabled(self, gate: str) -> bool:
-        """Say whether a feature gate is on: the override if there is one, else the release's default."""
+        """Return whether a feature gate is on: the override if there is one, else the release's default.
+
+        Args:
+            gate: The name of the gate, such as `DRAConsumableCapacity`.
+
+        Returns:
+            True if it is on; False for an unknown gate.
+        """
         if gate in self.gates:
             return self.gates[gate]
         since = _SINCE.get(gate)
         return since is not None and self.is_at_least(since)
 
     def is_at_least(self, version: str) -> bool:
-        """Say whether this is the release `version` or a later one."""
+        """Return whether this is the release `version` or a later one.
+
+        Args:
+            version: A release such as "1.36".
+
+        Returns:
+            True if it is.
+
+        Raises:
+            ValueError: The release is unknown.
+        """
         return RELEASES.index(self.version) >= RELEASES.index(version)
 
     @property

@@ -78,7 +78,23 @@ def graph_page(cluster: Cluster, node_name: str, plan: Plan | None = None) -> st
     """Return the page: levels from top to bottom, devices in columns under their place, chosen ones in their colour.
 
     One self-contained HTML text of about 700 kB with no URL to fetch and a policy that forbids every request; names
-    from the cluster are text in it, never markup. Raises NodeError for an unknown node.
+    from the cluster are text in it, never markup.
+
+    Args:
+        cluster: The cluster with the node.
+        node_name: The node to draw.
+        plan: The plan whose devices are coloured; default: none.
+
+    Returns:
+        The HTML.
+
+    Raises:
+        NodeError: The cluster does not have this node.
+
+    Example:
+        >>> from dra_lab import graph_page, load_cluster
+        >>> graph_page(load_cluster("sample:two-sockets"), "lab-1")[:15]
+        '<!DOCTYPE html>'
     """
     require("pyvis", "charts")
     # pyvis takes long to import (it brings IPython); only who wants this page waits for it.

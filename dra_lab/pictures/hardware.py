@@ -46,16 +46,35 @@ def hardware_svg(
 ) -> str:
     """Return the picture of a node as one `<svg>` element that stands on its own, in light and dark.
 
-    `show` is "best" (the plan), "scheduler" (kube-scheduler with the plan's manifest), "plain" (with counts and
-    selectors only), "both" or "both-plain". "both" draws best and scheduler over each other: a dashed border marks a
-    difference, and K marks what only kube-scheduler takes. "both-plain" draws best and plain over each other. `sketch`
-    (else the plan's) decides which devices are eligible; with `request` only that request counts. `pods` are the
-    devices that pods of a fleet take, with the workload of each: its letter is that of its place in `workloads`.
-    `prefix` must differ between pictures on one page; "" makes one from the content. `width` is in pixels: the boxes
-    are laid out for it, the text has always the same size. Devices carry `data-id` (driver/pool/device) and
-    `data-request`, a block of like devices `data-ids`; they are the items of a tree with roving tabindex (the first has
-    0), places are its groups. `data-top` on the root is where the hardware begins below the node's name, `data-legend`
-    where the legend begins. Raises NodeError for an unknown node and ValueError for an unknown `show`.
+    Devices carry `data-id` (driver/pool/device) and `data-request`, a block of like devices `data-ids`. They are the
+    items of a tree with roving tabindex (the first has 0), places are its groups. `data-top` on the root is where the
+    hardware begins below the node's name, `data-legend` where the legend begins.
+
+    Args:
+        cluster: The cluster with the node.
+        node_name: The node to draw.
+        plan: The plan whose devices are marked; default: none.
+        show: "best" (the plan), "scheduler" (kube-scheduler with the plan's manifest), "plain" (with counts and
+            selectors only), "both" (best and scheduler over each other) or "both-plain" (best and plain over each
+            other). A dashed border marks a difference, and K marks what only kube-scheduler takes.
+        sketch: The drawing that decides which devices are eligible; default: the plan's.
+        request: The only request that counts for that; default "": all.
+        pods: The devices that pods of a fleet take, with the workload of each; default: none.
+        workloads: The workloads in the order of their letters.
+        prefix: Differs between the pictures on one page; default "": made from the content.
+        width: The width in pixels. The boxes are laid out for it, and the text has always the same size.
+
+    Returns:
+        The SVG.
+
+    Raises:
+        NodeError: The cluster does not have this node.
+        ValueError: `show` is unknown.
+
+    Example:
+        >>> from dra_lab import hardware_svg, load_cluster
+        >>> hardware_svg(load_cluster("sample:two-sockets"), "lab-1").startswith("<svg ")
+        True
     """
     on_top = shown(plan, node_name, show) if pods is None else Shown(pods)
     drawn = sketch if sketch is not None else plan.sketch if plan is not None else None

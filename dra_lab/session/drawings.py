@@ -17,10 +17,24 @@ PLAN_FILE = ".dralab.yaml"
 
 
 def read_sketch(source: str | Path) -> ClaimSketch:
-    """Return what a file asks for: a drawing's file, a ResourceClaim, a ResourceClaimTemplate, `sample:NAME/EXAMPLE`.
+    """Return what a file requests, as a drawing.
 
-    A file or folder with a pod, or with what makes pods, is one drawing with all claims of the pod. Raises SourceError,
-    ManifestError or SketchError with file, line and path.
+    Args:
+        source: A drawing's file, a ResourceClaim, a ResourceClaimTemplate, or `sample:NAME/EXAMPLE`. A file or folder
+            with a pod or workload is one drawing with all claims of the pod.
+
+    Returns:
+        The drawing.
+
+    Raises:
+        SourceError: The file cannot be read.
+        ManifestError: A document is broken, with file, line and path.
+        SketchError: The drawing is inconsistent.
+
+    Example:
+        >>> from dra_lab import read_sketch
+        >>> [link.name for link in read_sketch("sample:two-sockets/lesson").links]
+        ['one-numa']
     """
     pod = _pod_at(source)
     return pod if pod is not None else read_claim(source, drawing_of, refuse_claim).sketch

@@ -53,16 +53,29 @@ _WEB = re.compile("https?:/", re.IGNORECASE)
 def load_cluster(source: str | Path, *, namespaces: Sequence[str] = ()) -> Cluster:
     """Return the cluster of `sample:NAME`, `context:NAME`, a file or pipe, a folder, its `.tar.gz`, or `-`.
 
-    `-` is standard input; a pipe is what a shell makes of `<(kubectl get ... -o json)`.
+    `-` is standard input; a pipe is what a shell makes of `<(kubectl get ... -o json)`. `context:` alone is the current
+    context.
 
     A topology file (`nvidia-smi topo -m`, hwloc or NCCL XML) becomes a cluster of one node, which is marked as made
     from the file. `topo:FILE,FILE*8` joins files about one server and makes 8 identical nodes.
     `topo:FILE*8@DRIVER,DRIVER` makes the slices of these drivers (`make_cluster` has more choices). `CLUSTER+topo:FILE`
-    adds such files to a cluster (`with_overlay`). `context:` alone is the current context; `namespaces` reads the
-    claims and pods of these only, of a context.
+    adds such files to a cluster (`with_overlay`).
 
-    Raises SourceError when there is nothing to read and ManifestError when a single file is broken as a whole; what is
-    wrong with single documents stands in the cluster's findings.
+    Args:
+        source: One of the texts above, or a path.
+        namespaces: The namespaces whose claims and pods are read from a context; default: all.
+
+    Returns:
+        The cluster. Its findings include what is wrong with single documents.
+
+    Raises:
+        SourceError: There is nothing to read, or it cannot be read.
+        ManifestError: A single file is broken as a whole.
+
+    Example:
+        >>> from dra_lab import load_cluster
+        >>> load_cluster("sample:two-sockets").node_names
+        ('lab-1', 'lab-2')
     """
     if not str(source).strip():
         raise SourceError(f"CLUSTER is empty; give {CHOICES}")

@@ -30,7 +30,16 @@ class Sample(Struct, frozen=True):
 
 
 def samples() -> tuple[Sample, ...]:
-    """Return the shipped sample clusters, sorted by name."""
+    """Return the shipped sample clusters, sorted by name.
+
+    Returns:
+        One entry per sample, with its name, its title and its examples.
+
+    Example:
+        >>> from dra_lab import samples
+        >>> samples()[0].name
+        'dgx-h100'
+    """
     folders = sorted(f for f in samples_dir().iterdir() if (f / "README.md").is_file() and f.name[0] not in "._")
     return tuple(_sample(folder) for folder in folders)
 

@@ -47,6 +47,13 @@ class ClaimCanvas(LitWidget):
     taken by ipywidgets). `palette`, `status`, `history`, `problems` (the requests and links that cause a misfit) and
     `configured` are written by Python only. `highlight` is a request's name or a device id, written by either side.
     `height` is in pixels; 0 fills the container.
+
+    Example:
+        >>> from dra_lab import ClaimCanvas, read_sketch
+        >>> canvas = ClaimCanvas()
+        >>> canvas.draw(read_sketch("sample:two-sockets/lesson"))
+        >>> canvas.drawn.name
+        'lesson'
     """
 
     _esm = STATIC / "claim_canvas.js"
@@ -77,7 +84,14 @@ class ClaimCanvas(LitWidget):
         return read_sketch(self.sketch)
 
     def draw(self, sketch: ClaimSketch) -> None:
-        """Show another sketch, as one step that can be undone. Raises TraitError where it is inconsistent."""
+        """Show another sketch, as one step that can be undone.
+
+        Args:
+            sketch: The drawing to show.
+
+        Raises:
+            TraitError: The drawing is inconsistent.
+        """
         self.sketch = wire(sketch)
 
     def stored_parts(self) -> list[Part]:
@@ -106,6 +120,9 @@ class ClaimCanvas(LitWidget):
         """Accept the browser's values; `problem` says why one is refused, and its former value is sent back.
 
         ipywidgets prints the error of a refused value and goes on, which would leave the browser ahead of the kernel.
+
+        Args:
+            sync_data: The values of the changed traits, by name.
         """
         self._refused = False
         if sync_data.get("problem") == "":

@@ -64,6 +64,11 @@ class ClusterBar(FollowingWidget):
     `uploaded` how many bytes of a drop have arrived. `details` is what was read, and `follow` whether the running
     cluster is followed. `modes` are the modes of the planner (a bar alone has none). Clusters are read in a thread
     (`loading`).
+
+    Example:
+        >>> from dra_lab import ClusterBar, Session
+        >>> bar = ClusterBar(Session("sample:two-sockets"))
+        >>> bar.close()
     """
 
     _esm = STATIC / "cluster_bar.js"

@@ -35,6 +35,12 @@ class HardwareView(TraceMode):
     or pin a node, to show or close the graph, to load a sample. With devices chosen on the picture it sends `{type:
     "by-example", devices}`, answered in `examples`. `{type: "take-example", number, add}` makes one of them the drawing
     or a part of it.
+
+    Example:
+        >>> from dra_lab import HardwareView, Session
+        >>> view = HardwareView(Session("sample:two-sockets"))
+        >>> view.show
+        'best'
     """
 
     _esm = STATIC / "hardware_view.js"

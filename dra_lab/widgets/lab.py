@@ -44,6 +44,13 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
     shown and the other arguments must be left out. Raises SourceError or SketchError for what cannot be read.
 
     `session`, `bar`, `canvas`, `plan_view` and `hardware` are the parts.
+
+    Example:
+        >>> from dra_lab import Lab
+        >>> lab = Lab("sample:two-sockets", "sample:two-sockets/lesson", file=None)
+        >>> lab.plan().node
+        'lab-1'
+        >>> lab.close()
     """
 
     def __init__(
@@ -112,7 +119,11 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         _OPEN[path] = self
 
     def end(self, why: str = "") -> None:
-        """End the session's worker and the views; with `why`, that is what stands in their place."""
+        """End the session's worker and the views.
+
+        Args:
+            why: The text that is shown in their place; default "": nothing.
+        """
         if self.comm is None or not self._views:
             return
         self.children = [ipywidgets.Label(why)] if why else []
@@ -141,15 +152,36 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         return self.session.findings
 
     def plan(self, *, time_limit: float | None = None) -> Plan:
-        """Return the answer to the present drawing; waits for it (at most `time_limit` seconds of solving)."""
+        """Return the answer to the present drawing, and wait for it.
+
+        Args:
+            time_limit: The most seconds of solving; default None: the session's limit.
+
+        Returns:
+            The plan, which may be one that does not fit.
+        """
         return self.session.plan(time_limit=time_limit)
 
     def order_goals(self, *goals: str) -> None:
-        """Put goals in front of the others (`lab.order_goals("roots", "numa")`); none for the usual order."""
+        """Put goals in front of the others, such as `lab.order_goals("roots", "numa")`.
+
+        Args:
+            *goals: Names of goals; none for the usual order.
+
+        Raises:
+            InputError: A goal is unknown or cannot be moved.
+        """
         self.session.order_goals(goals)
 
     def load(self, source: str | Path | Cluster) -> None:
-        """Take another cluster and keep the drawing. Raises like `load_cluster`, keeping the present one."""
+        """Take another cluster and keep the drawing.
+
+        Args:
+            source: A Cluster, or what `load_cluster` takes.
+
+        Raises:
+            SourceError: The cluster cannot be read; the present one stays. `load_cluster` has the other errors.
+        """
         self.session.load(source)
 
     @property
@@ -158,9 +190,13 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         return self.session.fleet
 
     def what_if(self, *changes: Layer | str) -> None:
-        """Add what-if changes (`lab.what_if("drain node-1", "add 4=node-2", "idle")`); `undo` removes them again.
+        """Add what-if changes of the cluster; `undo` removes them again.
 
-        Raises InputError, with the most similar name, for a node, device or release that is not there.
+        Args:
+            *changes: Layers, or texts such as "drain node-1", "add 4=node-2" and "idle".
+
+        Raises:
+            InputError: With the most similar name, for a node, device or release that does not exist.
         """
         self.session.fleet.what_if(*changes)
 
@@ -209,6 +245,9 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
             workload: File of a workload that gets the claim; "" writes an example pod.
             templates: Paths of its pod templates that get the claim; none for those that clearly do.
 
+        Returns:
+            The files.
+
         Raises:
             ExportError: kube-scheduler does something else than the plan, or a file cannot be written.
             InputError: The target or the workload cannot be written.
@@ -231,18 +270,49 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         )
 
     def measured(self, with_link: float, without_link: float) -> None:
-        """Replace the published range of bandwidth by your own two numbers; see `Session.measured`."""
+        """Replace the published range of bandwidth by your own two numbers; see `Session.measured`.
+
+        Args:
+            with_link: The bandwidth with the drawn links, above 0.
+            without_link: The bandwidth without them, in the same unit.
+
+        Raises:
+            InputError: A number is not above 0, or the answer has no such path.
+        """
         self.session.measured(with_link, without_link)
 
     def measure(self, folder: str | Path = "measure", *, overwrite: bool = False) -> tuple[Path, ...]:
-        """Write two Jobs that measure what the link is worth, with a README. Raises InputError and ExportError."""
+        """Write two Jobs that measure what the link is worth, with a README.
+
+        Args:
+            folder: The folder, which is made if need be.
+            overwrite: Replace files that a person edited.
+
+        Returns:
+            The files.
+
+        Raises:
+            InputError: The answer has no link to measure.
+            ExportError: A file cannot be written.
+        """
         from dra_lab.session.outputs import measure
 
         self.plan()
         return measure(self.session, folder, overwrite=overwrite)
 
     def draw(self, path: str | Path, *, node: str = "") -> Path:
-        """Write the picture (`.svg`) or the whole answer (`.html`) to a file and return it. Raises ExportError."""
+        """Write the picture (`.svg`) or the whole answer (`.html`) to a file.
+
+        Args:
+            path: The file, whose ending decides.
+            node: The node to draw; default "": the plan's.
+
+        Returns:
+            The file.
+
+        Raises:
+            ExportError: The file cannot be written.
+        """
         from dra_lab.session.outputs import manifest, picture_page
 
         plan, session = self.plan(), self.session
@@ -252,7 +322,14 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         return Path(path)
 
     def devices(self, node: str | None = None) -> pd.DataFrame:
-        """Return every device of the cluster, or of a node, as a table with its state and what it is chosen for."""
+        """Return every device of the cluster, or of a node, as a table with its state and what it is chosen for.
+
+        Args:
+            node: The name of the node; default None: all nodes.
+
+        Returns:
+            One row per device.
+        """
         from dra_lab.words.frames import devices_frame
 
         frame: pd.DataFrame = devices_frame(self.cluster, node=node, plan=self.session.answer)

@@ -67,6 +67,11 @@ class PlanView(FleetMode, ExportSheet, CompareMode, LookedAt, LitWidget):
     corrections. Once KYAML was typed or opened, the claim's document is KYAML.
 
     `claim_answer` answers the latest text that was typed or corrected.
+
+    Example:
+        >>> from dra_lab import PlanView, Session
+        >>> PlanView(Session("sample:two-sockets")).claim_number
+        0
     """
 
     _esm = STATIC / "plan_view.js"

@@ -87,14 +87,35 @@ class LaidOver(Overlay, frozen=True, eq=False):
 
 
 def with_overlay(cluster: Cluster, inventory: Inventory, *, nodes: Sequence[str] = ()) -> Cluster:
-    """Return the cluster with what a topology file knows laid over the devices of `nodes` (default: all it fits).
+    """Return the cluster with what a topology file knows laid over the devices of nodes.
 
-    A device is met by the PCI address that it publishes (`pciBusID`, `dra.net/pciAddress`) or that its name holds; CPUs
-    by their NUMA node. The published value always wins, and a contradiction is a Finding. The planner then knows the
-    values that no driver publishes, as derived and with the source "overlay: FILE:LINE". They are never written into a
-    manifest. The cluster's findings, and so every plan, name the file. Without `nodes`, those nodes are taken of which
-    every device with an address is in the file, as a device of its kind: clouds give the same addresses to other
-    machines. Raises InputError for an unknown node and where the file fits no node.
+    A device is found by the PCI address that it publishes (`pciBusID`, `dra.net/pciAddress`) or that its name contains;
+    CPUs by their NUMA node. The published value always wins, and a contradiction is a Finding. The planner then knows
+    the values that no driver publishes, as derived and with the source "overlay: FILE:LINE". A manifest never contains
+    them. The cluster's findings, and so every plan, name the file.
+
+    Args:
+        cluster: The cluster whose slices stay as they are.
+        inventory: The hardware of one server, from `read_inventory`.
+        nodes: The nodes that are such servers. Default: the nodes of which every device with an address is in the file,
+            as a device of its kind, because clouds give the same addresses to other machines.
+
+    Returns:
+        The cluster with the overlay.
+
+    Raises:
+        InputError: A node is unknown, or the file fits no node.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from dra_lab import load_cluster, read_inventory, with_overlay
+        >>> # NCCL's file of a server with one NIC.
+        >>> nic = '<pci busid="0000:10:1b.0" class="0x020000"><nic><net name="rdmap16s27"/></nic></pci>'
+        >>> _ = Path("nccl.xml").write_text(f'<system><cpu numaid="0">{nic}</cpu></system>')
+        >>> cluster = load_cluster("sample:eks-p4d")
+        >>> node = cluster.node_names[0]
+        >>> list(with_overlay(cluster, read_inventory("nccl.xml"), nodes=[node]).overlays) == [node]
+        True
     """
     unknown = [node for node in nodes if node not in cluster.node_by_name]
     if unknown:

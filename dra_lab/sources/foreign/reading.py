@@ -26,8 +26,24 @@ _KNOWN = "nvidia-smi topo -m, hwloc XML (lstopo topology.xml) or the XML of NCCL
 def read_inventory(*paths: str | Path) -> Inventory:
     """Return the hardware that one file describes, or several files of one server together (`join`).
 
-    Raises SourceError, with line and element, for a file that is missing, too large, none of the formats, broken, or
-    in contradiction with itself.
+    Args:
+        *paths: Files with the output of `nvidia-smi topo -m`, or with the XML of hwloc or NCCL.
+
+    Returns:
+        The devices and CPUs, each value with the line that it comes from.
+
+    Raises:
+        SourceError: With line and element, for a file that is missing, too large, none of the formats, broken, or in
+            contradiction with itself.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from dra_lab import read_inventory
+        >>> # NCCL's file of a server with one GPU.
+        >>> gpu = '<pci busid="0:10:1c.0" class="0x030200"><gpu/></pci>'
+        >>> _ = Path("nccl.xml").write_text(f'<system><cpu numaid="0">{gpu}</cpu></system>')
+        >>> [device.kind for device in read_inventory("nccl.xml").devices]
+        ['gpu']
     """
     return join([decode_inventory(_bytes(path), str(path)) for path in paths])
 

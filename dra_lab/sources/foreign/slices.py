@@ -45,13 +45,33 @@ def make_cluster(
 ) -> Cluster:
     """Return `count` equal nodes (`node-1`, ...) with the slices that drivers would publish for an inventory.
 
-    `drivers` are those to plan for; without any: NVIDIA's, AMD's or Intel's by the vendor of the GPUs, dra.net for the
-    NICs, dra.cpu for the CPUs (`cpu_mode` "grouped" or "individual"). If the file does not name the vendor of a GPU, it
-    is that of the GPU driver in `drivers`, else the usual one of its PCI class, else NVIDIA; a Finding reports it. The
-    data file of each driver says what it would publish. Other data of an inventory becomes the nodes' overlay, which a
-    plan uses and kube-scheduler never sees. The cluster's name and findings say that nothing of it was read from a
-    cluster. Classes are left out: the documented ones stand in for them and are exported with a claim. Raises
-    InputError for an unknown driver, mode, count or name, and where no device is left.
+    The data file of each driver says what it would publish. Other data of an inventory becomes the nodes' overlay: a
+    plan uses it, and kube-scheduler never sees it. The cluster's name and findings say that nothing was read from a
+    cluster. Classes are left out: the documented ones stand in for them and are exported with a claim.
+
+    Args:
+        inventory: The hardware of one server, from `read_inventory`.
+        drivers: The drivers to plan for. Default: NVIDIA's, AMD's or Intel's by the vendor of the GPUs, dra.net for the
+            NICs, dra.cpu for the CPUs. If the file does not name the vendor of a GPU, it is that of the GPU driver in
+            `drivers`, else the usual one of its PCI class, else NVIDIA; a Finding reports it.
+        cpu_mode: "grouped" (one device per NUMA node) or "individual" (one device per CPU).
+        count: The number of nodes, from 1.
+        node: The beginning of the nodes' names, in lower case.
+
+    Returns:
+        The cluster, without claims.
+
+    Raises:
+        InputError: A driver, the mode, the count or the name is not valid, or no device is left.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from dra_lab import make_cluster, read_inventory
+        >>> # NCCL's file of a server with one GPU.
+        >>> gpu = '<pci busid="0:10:1c.0" class="0x030200"><gpu/></pci>'
+        >>> _ = Path("nccl.xml").write_text(f'<system><cpu numaid="0">{gpu}</cpu></system>')
+        >>> make_cluster(read_inventory("nccl.xml"), count=2).node_names
+        ('node-1', 'node-2')
     """
     found = vendors(inventory, drivers)
     rules = list(_rules(_chosen(inventory, drivers, found), cpu_mode))
