@@ -49,9 +49,36 @@ def how_many_more(
 ) -> Room:
     """Return how many more pods of a workload can start together, on each class of equal nodes and in all.
 
-    Its `replicas` do not matter; preferences may be broken, must-links not. `after` is a plan whose pods are counted as
-    there. A pod with admin access alone takes nothing away: the number ends at MOST on a node. Where a limit ended the
-    search, `bound` is above `count`. Raises as `plan_fleet` does.
+    Preferences may be broken, must-links not. A pod with admin access alone takes nothing away: the number ends at MOST
+    on a node.
+
+    Args:
+        cluster: The cluster to count on.
+        workload: The pods to count; its `replicas` do not matter.
+        release: The release to plan for; default: that of the cluster.
+        after: A plan whose pods count as there; default: none.
+        time_limit: Seconds after which the count so far is returned; default None: no limit.
+        progress: Is called in this thread with each step. Default: a bar in a cell of a notebook, nothing elsewhere.
+        cancel: Ends the search when it is set. Default: an interrupt of the cell does that in a notebook.
+        solver: Name of the PuLP solver.
+
+    Returns:
+        The count and its bound. If a limit ended the search, `bound` is above `count`.
+
+    Raises:
+        InputError: The release is unknown.
+        SketchError: A drawing is inconsistent.
+        CelCompileError: A selector does not compile.
+        UnsupportedFeature: A claim uses a rule of DRA that is not known here.
+        SolverError: The solver is missing or failed.
+
+    Example:
+        >>> from dra_lab import Workload, how_many_more, load_cluster, read_sketch
+        >>> room = how_many_more(
+        ...     load_cluster("sample:two-sockets"), Workload("lesson", read_sketch("sample:two-sockets/lesson"))
+        ... )
+        >>> room.count, room.bound
+        (3, 3)
     """
     began = time.monotonic()
     release = cluster.target_release(release)
