@@ -1,4 +1,4 @@
-"""What every command has: a module with its options and examples, and a parser that names the nearest option."""
+"""The parts of every command: a module with its options and examples, and a parser that names the nearest option."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def unknown(what: str, word: str, known: Iterable[str]) -> str:
-    """Return what is said of an unknown option or command, with the nearest known one."""
+    """Return the message about an unknown option or command, with the nearest known one."""
     from difflib import get_close_matches
 
     near = get_close_matches(word, known, n=1)

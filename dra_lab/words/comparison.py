@@ -178,7 +178,7 @@ def comparison_rows(plans: Sequence[Kept]) -> tuple[Row, ...]:
     simulated = all(kept.simulation for kept in plans)
     for key, (label, words, value) in ROWS.items():
         texts = [words(kept) for kept in plans]
-        # what kube-scheduler does on the plan's node is told only while its simulation on every node is not known
+        # kube-scheduler's result on the plan's node is shown only while its simulation on every node is not known
         hidden = len(set(filter(None, texts))) < 2 if key == "snapshot" else key == "scheduler-node" and simulated
         if any(texts) and not hidden:
             told = filter(None, texts) if key in _COUNTED_LATER else texts

@@ -61,7 +61,7 @@ class AdminPods:
             every.append(self._stand(pod, best, node))
             for goal, value in zip(device_goals(self.order), best.values, strict=True):
                 more[goal] += value * replicas
-        # Whoever gives way in a goal that is not proven may be better in those after it.
+        # A solution that gives way in a goal that is not proven may be better in the goals after it.
         goals, sure = [], self.whole.scan.complete
         for known in answer.goals:
             goals.append(_with(known, more[known.goal], sure=sure))

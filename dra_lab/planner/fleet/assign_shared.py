@@ -79,8 +79,8 @@ def assign_shared(nodes: Sequence[tuple[Site, Takes]]) -> list[Given]:
 def oversubscribed(nodes: Sequence[tuple[Site, Takes]]) -> list[frozenset[DeviceID]]:
     """Return sets of shared devices of which pods take more than there are, while they may take no others; [] if none.
 
-    There is none just where all can get theirs (Hall's theorem). They are those that a request does not get out of,
-    whoever gives way to it, and those of them that overlap as one.
+    There is none just where all can get theirs (Hall's theorem). They are the sets that a request cannot leave, even if
+    others give way to it; overlapping sets count as one.
     """
     asked = _Asked.of(nodes)
     short = asked.flow()[1]
@@ -91,7 +91,7 @@ def oversubscribed(nodes: Sequence[tuple[Site, Takes]]) -> list[frozenset[Device
 def count_too(tables: Iterable[AnyTable], unions: Sequence[frozenset[DeviceID]]) -> None:
     """Count from now on what is taken of some sets of devices, by requests that may take no others.
 
-    What was known of the tables stays true: no plan is ruled out that there are devices for.
+    Earlier facts about the tables stay true, because no plan is ruled out that there are devices for.
     """
     for table in tables:
         if isinstance(table, Table) and table.site.partly:

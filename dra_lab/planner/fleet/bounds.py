@@ -279,7 +279,7 @@ def _floors(tables: Sequence[AnyTable], racks: Sequence[Rack], demand: Sequence[
 
 
 def _sum_of_least(rows: Sequence[tuple[float, int]], placed: int) -> int:
-    """Return the least sum of some numbers, each given as often as is said beside it."""
+    """Return the least sum of some numbers, each given with how often it occurs."""
     total = 0
     for value, count in rows:
         total += int(value) * min(count, placed)

@@ -48,7 +48,7 @@ class CopiesCrowd:
         return CopiesModel(lp, number, self)
 
     def some(self, demand: Sequence[int], budget: Budget) -> CrowdTaken:  # noqa: ARG002 - as in Crowd
-        """Return a solution that is found quickly: nobody stands there."""
+        """Return a solution that is found quickly: no pods."""
         return CrowdTaken()
 
     def standing(self, taken: CrowdTaken) -> tuple[Site, Counts, Takes]:
@@ -88,7 +88,7 @@ def _takes_of(site: Site, counts: Counts) -> int:
 
 
 class CopiesModel:
-    """Who stands there, and what each takes."""
+    """The pods of each copy, and what each takes."""
 
     def __init__(self, lp: Expression, number: int, crowd: CopiesCrowd) -> None:
         """Add every rule for every pod that may stand there."""
@@ -146,7 +146,7 @@ class CopiesModel:
         return tuple(self._node.values())
 
     def count_nodes(self) -> None:
-        """Demand that nobody stands on a node that is not counted as used."""
+        """Demand that no pod is on a node that is not counted as used."""
         for part, here in self._present():
             self.whole.require(here <= self._node[self.crowd.site.parts[part].node], "node", str(part))
 

@@ -83,7 +83,7 @@ class WaysCrowd:
         return self.taken(ways, fed)
 
     def taken(self, ways: Mapping[tuple[int, int], int], fed: tuple[tuple[int, ...], ...]) -> CrowdTaken:
-        """Return what so many ways and feeds are worth."""
+        """Return what this many ways and feeds are worth."""
         worth = [np.array(self.values(*one)) * times for one, times in ways.items()]
         values = tuple(np.sum(worth, axis=0).tolist()) if worth else ()
         pods: Counter[int] = Counter()
@@ -127,7 +127,7 @@ class WaysCrowd:
     def _given(self, fed: Sequence[Sequence[int]]) -> Mapping[int, list[DeviceID]]:
         found = {at: list(group.devices) for at, group in enumerate(self.site.problem.groups)}
         found |= {kind: [] for supply in self.supplies for kind in supply.kinds}
-        # Where nobody stands nothing is fed.
+        # Without pods, nothing is fed.
         for supply, often in zip(self.supplies, fed, strict=False):
             for kind, devices in supply.devices(often):
                 found[kind].extend(devices)
@@ -304,7 +304,7 @@ def _alone(problem: AllocationProblem, part: Part) -> tuple[AllocationProblem, t
         for number, group in enumerate(seen)
         if any(ask in mine for ask in group.asks)
     }
-    # On equal nodes they are in one order, whoever saw the shared ones first.
+    # On identical nodes they are in one order, whichever node saw the shared ones first.
     numbers = tuple(sorted(groups, key=lambda number: (repr(changed(groups[number], devices=())), groups[number].size)))
     alone = AllocationProblem(
         problem.node,

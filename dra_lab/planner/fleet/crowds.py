@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CrowdTaken:
-    """What a solution takes of nodes that are planned at once.
+    """The devices that a solution takes of nodes that are planned at once.
 
-    `pods` of each workload stand on so many `nodes`, and are worth `values` by the goals of devices. `ways` says how
-    often each way is taken, by (part, way), and `fed` how many sets of each supply feed which vector; or `takes` what
-    the replicas on each part (`counts`) take. `levels` are the values of all variables.
+    `pods` counts those of each workload and `nodes` the nodes in use; `values` is their worth by the goals of devices.
+    `ways` says how often each way is taken, by (part, way), and `fed` how many sets of each supply feed which vector;
+    or `takes` what the replicas on each part (`counts`) take. `levels` are the values of all variables.
     """
 
     pods: Mapping[int, int] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class CrowdModel(Protocol):
         """Return the 0/1 of every node that is used, once `count_nodes` was called."""
 
     def count_nodes(self) -> None:
-        """Demand that nobody stands on a node that is not counted as used."""
+        """Demand that no pod is on a node that is not counted as used."""
 
     def cut(self) -> bool:
         """Cut off what only the solver's rounding let pass; say whether there was anything."""

@@ -95,7 +95,7 @@ def exhaust(
 
 
 def _ranks_hold(stock: Stock, counts: Counts) -> bool:
-    """Say whether no goal of so many replicas is so large that it would count as one of the goal before it."""
+    """Say whether no goal of this many replicas is so large that it would count as one of the goal before it."""
     most = [
         count * stock.columns[pod].values.max(axis=0)
         for pod, count in enumerate(counts)

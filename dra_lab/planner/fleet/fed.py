@@ -15,7 +15,7 @@ from dra_lab.planner.node.solver import minimise
 
 @dataclass(frozen=True)
 class Fed:
-    """Of some free partitions, those that counters can feed at once.
+    """The free partitions that counters can feed at once.
 
     `uneven` counts those of them on counters that partitions of different sizes share: there it depends on which are in
     use how many more can be fed.

@@ -1,7 +1,7 @@
 """The node states of one kind of hardware, filled with pods: good ways for numbers of pods, for all states at once.
 
-Each number of pods continues the best ways for one pod less. Where there are too many numbers to list, pods come one
-after the other in some order instead.
+Each number of pods continues the best ways for one pod less. If there are too many numbers to list, pods come one after
+the other in some order instead.
 
 Benchmark rows that need it: 2,500 claims on 500 mixed nodes (`bench_fleet`) place 1,780 pods, and 456 in 10 s without
 every number. Whole nodes beside nine kinds of pods on 2,000 mixed nodes (`bench_crowded`) place 6,251 pods in 10 s, and
@@ -60,7 +60,7 @@ class StateFill:
 
     @classmethod
     def of(cls, stock: Stock, vectors: list[Counts], rows: Sequence[Row], order: Sequence[str]) -> StateFill:
-        """Return the states of a stock with nobody on them; `rows` are the counts that pods share there."""
+        """Return the states of a stock without pods; `rows` are the counts that pods share there."""
         may = np.ones((len(stock.free), len(vectors)), bool)
         for row in rows:
             limit = row.limits(stock.free, stock.keys, stock.units) + 1e-6
@@ -149,7 +149,7 @@ class StateFill:
 
 
 def most_vectors(states: int, sizes: Sizes) -> int:
-    """Return how many numbers of replicas are told apart in a fleet with so many node states."""
+    """Return how many numbers of replicas are distinguished in a fleet with this many node states."""
     return max(1, min(sizes.numbers, sizes.numbers_at_once // max(1, states)))
 
 

@@ -140,7 +140,7 @@ class _Ways:
         return cls(stock, np.concatenate(stock.uses)[some], every[some], pods[some], rows)
 
     def first_fit(self, most: Array, tried: int) -> Array:
-        """Return for each state what ways are worth that are taken in some order, each as often as there is enough.
+        """Return for each state what ways are worth if they are taken in some order, each while there is enough.
 
         Those worth most come first, or those that take little of what is scarce for what they are worth; only the first
         `tried` of them.

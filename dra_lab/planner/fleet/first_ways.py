@@ -23,7 +23,7 @@ _Dimension = tuple[set[int], Callable[[DeviceGroup], Sequence[PlaceValue]]]
 """Asks that are best served at one place, and the values that a group has there."""
 
 _Have = Sequence[int]
-"""What there is of each resource."""
+"""The amount of each resource."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ class FirstWays:
                 yield tied, places
 
     def _few(self, part: Part, able: _Able, have: _Have, factor: int) -> tuple[int, ...]:
-        """Return enough groups for every ask, so many times over: those at roots that serve most asks first."""
+        """Return enough groups for every ask, this many times over: those on roots that serve most asks first."""
         serves: dict[object, set[int]] = {}
         for ask, groups in able.items() if self._near[part.pod] else ():
             for group in groups:

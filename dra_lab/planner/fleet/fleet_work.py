@@ -1,4 +1,4 @@
-"""What a fleet is planned with, and how long each part of it takes."""
+"""The data that a fleet is planned with, and the time of each part of the work."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Clock:
 
 @dataclass(frozen=True)
 class FleetWork:
-    """What a fleet is planned with."""
+    """The data that a fleet is planned with."""
 
     fleet: Fleet
     order: tuple[str, ...]

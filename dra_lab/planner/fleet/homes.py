@@ -73,7 +73,7 @@ class Homes:
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """What members of some racks keep together: the sum of what they take is not above a limit.
+    """A limit on the sum of what the members of some racks take.
 
     `weights` says for each of these racks what a replica of each workload takes.
     """

@@ -44,8 +44,8 @@ def largest_job(
 ) -> LargestJob:
     """Return the largest whole multiple of a claim that one pod can have on some node, and how many pods fit as drawn.
 
-    A multiple of a claim has counts and capacities times that number: of the requests named in `scale`, or of all; a
-    request for all devices stays as it is, and links hold between all devices; where no number ends it, 1 is tried. All
+    A multiple of a claim has counts and capacities times that number: of the requests named in `scale`, or of all. A
+    request for all devices stays as it is, and links hold between all devices. If no number ends it, 1 is tried. All
     multiples up to the most that a node could hold by counting are tried, because a larger one may fit where a smaller
     does not (pairs and split CPUs need numbers that divide). Raises InputError where `scale` names no request, and as
     `plan_fleet` does.

@@ -25,7 +25,7 @@ _AT_ONCE = 1_000_000
 
 @dataclass
 class LocalBound:
-    """What the states of a layout have on each NUMA node, row by row (`counting.Row`), and what pods need there.
+    """The contents of the states of a layout on each NUMA node, row by row (`counting.Row`), and what pods need there.
 
     A pod spans one NUMA node only where all its devices are on it; every other spans two at least. Counting says which
     numbers of pods a NUMA node can hold.

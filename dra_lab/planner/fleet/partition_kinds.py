@@ -35,7 +35,7 @@ class Supply:
     sets: tuple[tuple[tuple[tuple[DeviceID, ...], ...], ...], ...]
 
     def devices(self, often: Sequence[int]) -> Iterator[tuple[int, tuple[DeviceID, ...]]]:
-        """Yield, with their group, the devices of the sets, of which so many feed each vector."""
+        """Yield, with their group, the devices of the sets, of which this many feed each vector."""
         order = [vector for vector, times in enumerate(often) for _ in range(times)]
         for vector, mine in zip(order, self.sets, strict=False):
             yield from zip(self.kinds, mine[vector], strict=True)

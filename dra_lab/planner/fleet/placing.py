@@ -65,7 +65,7 @@ def replicas_of(fleet: Fleet, stands: Sequence[Stand], order: Sequence[str]) -> 
 class _Row:
     """Devices of a group for an ask, as placements tell them.
 
-    `inner` is the reference in the pod's expanded drawing; `alone` says that nobody else gets such a device, `admin`
+    `inner` is the reference in the pod's expanded drawing. `alone` says that no other pod gets such a device, `admin`
     that the pod only looks into it. Groups of one `kind` are worth the same to every pod; `group` is one of them.
     """
 
@@ -143,7 +143,7 @@ class _Writer:
     ) -> list[list[DeviceID]]:
         """Return the devices of one pod, take by take, and leave what is `left` for others."""
         given: list[list[DeviceID]] = [[] for _ in takes]
-        # What it keeps comes first: of what others may have too it looks into what is not its own already.
+        # The devices that the pod keeps come first, so that it looks into devices that are not its own already.
         order = sorted(range(len(takes)), key=lambda at: rows[at].admin) if self._looks_in else range(len(takes))
         for at in order:
             ask, group, count = takes[at]

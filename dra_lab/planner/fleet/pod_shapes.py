@@ -76,7 +76,7 @@ _Bundle = tuple[_Block, ...]
 """Blocks that share a NUMA node."""
 
 _Unit = tuple[Vector, Vector, Vector]
-"""What one unit takes on a root and of pools, and how many devices it has of each link that keeps devices apart."""
+"""The devices that one unit takes on a root and of pools, and how many it has of each link that keeps devices apart."""
 
 _Made = tuple[tuple[_Unit, Takes], ...]
 """The units of a bundle."""

@@ -19,8 +19,8 @@ Ways = frozenset[int]
 class Published:
     """Bounds on the pods of a fleet's one workload, node by node; `largest` is the number of its replicas.
 
-    Every request of a pod takes so many devices that match it. A device that cannot be shared is taken once, another
-    as often as its capacity lasts. Taints, links and shared counters are left out: they only allow fewer pods.
+    Every request of a pod takes its count of devices that match it. A device that cannot be shared is taken once,
+    another until its capacity is used up. Taints, links and shared counters are left out: they only allow fewer pods.
     """
 
     def __init__(self, fleet: Fleet) -> None:

@@ -55,7 +55,7 @@ class _Trial:
 def first_fit_of(fleet: Fleet, plan: FleetPlan, order: Sequence[str], budget: Budget) -> FleetPlan | None:
     """Return what first fit takes where the plan's pods stand: those planned for a node, one after the other, on it.
 
-    Which node kube-scheduler would pick is decided by other plugins, so that nothing is said of it. Pods come in the
+    Other plugins decide which node kube-scheduler would pick, so the result does not depend on that. Pods come in the
     order of the plan's workloads, with the claims that the drawings compile to. A pod without devices is not placed,
     the next one is tried. After `Shares.compare` seconds the status is STOPPED, and a finding says how many nodes were
     compared; the goals are those of these nodes, and `unplaced` counts the pods planned there. None where nothing was.

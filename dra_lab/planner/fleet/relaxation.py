@@ -85,8 +85,8 @@ def _flat(rows: Iterable[Iterable[int]]) -> Array:
 class Relaxation:
     """The master without integrality: minimise one goal after the other, each kept at a value that is given.
 
-    Its bound is the Lagrangian one: whatever the multipliers of demand and of the goals that are kept, no solution is
-    below them times what is wanted plus the cheapest pattern of every member at what is left of its costs. So it does
+    Its bound is the Lagrangian one, for any multipliers of demand and of the kept goals. No solution is below the
+    multipliers times what is wanted plus the cheapest pattern of every member at what is left of its costs. So it does
     not rest on how exactly the linear problem was solved.
     """
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dra_lab.planner.fleet.tree_table import TreeTable
 
 _GOALS = ("roots",)
-"""What pods are placed by where only their number is asked."""
+"""The goals by which pods are placed if only their number is requested."""
 
 _TELL_EVERY = 25
 

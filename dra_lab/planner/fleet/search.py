@@ -31,7 +31,7 @@ _TELL_EVERY = 10
 
 @dataclass(frozen=True)
 class Found:
-    """What was found: the best answer, who stands where in it, how many node states there are, and the first plan."""
+    """The best answer so far, the pods at each place in it, the number of node states, and the first plan."""
 
     answer: Answer
     stands: Sequence[Stand]
@@ -215,7 +215,7 @@ def _best_bounds(before: Answer, after: Answer) -> tuple[GoalBound, ...]:
 def _doubtful(answer: Answer) -> list[tuple[AnyTable, Counts]]:
     """Return the patterns that the bound rests on and for which no way as good was found, most often used first.
 
-    Of equal sites all are returned: with some of them decided, the bound would only rest on the others.
+    All of several equal sites are returned, because with some of them decided, the bound would only rest on the others.
     """
     found: list[tuple[int, AnyTable, Counts]] = []
     least = answer.least.chosen if answer.least is not None else None

@@ -25,11 +25,11 @@ _Uses = tuple[tuple[str, Fraction], ...]
 def shares_by_kind(
     problem: AllocationProblem, parts: Sequence[Part], limits: Sizes
 ) -> tuple[AllocationProblem, tuple[Supply, ...], Mapping[int, int]]:
-    """Return a problem in which shares of one size are a group that nobody shares, and what feeds these groups.
+    """Return a problem in which shares of one size are an unshared group, and what feeds these groups.
 
-    The third says where each other group is now. So it is with two and more shareable devices that asks cannot tell
-    apart, which they take one by one, and which draw on no counters; with GPUs, NICs and CPUs where no pod may take
-    several of them, since it counts then whether these are one device.
+    The third says where each other group is now. This applies to two and more shareable devices that asks cannot
+    distinguish, which they take one by one, and which use no counters. With GPUs, NICs and CPUs it applies if no pod
+    may take several of them, because then it counts whether these are one device.
     """
     alike: dict[Hashable, list[int]] = {}
     for number, group in enumerate(problem.groups):

@@ -25,13 +25,13 @@ _Kinds = frozenset[_Kind]
 def apart(fleet: Fleet, sites: Sequence[Site], budget: Budget, *, cuts: bool = True) -> list[Site]:
     """Return the sites, with those of nodes that share devices as nodes by themselves wherever that is exact.
 
-    So it is where all devices that a request may take are worth the same to it, if any of them is shared. Which of them
-    it gets then matters to nobody else but by what is left: there are devices enough for all just where every set of
-    devices is no smaller than the number of those wanted by requests that may take no others (Hall's theorem), which
-    `Site.caps` keeps. Which pod gets which is decided when devices are assigned (`assign_shared`). Of sets that overlap
-    only some are in `Site.caps` (`Site.partly`); without `cuts` such sites stay together. So do few nodes whose ways
-    can be listed, which one model plans faster, and identical nodes with devices of their own that pods take instead.
-    At a limit the sites that are left stay together.
+    So it is where all devices that a request may take are worth the same to it, if any of them is shared. The choice
+    among them then affects other pods only through what is left. There are enough devices for all just if no set of
+    devices is smaller than the number of devices wanted by requests that may take no others (Hall's theorem), which
+    `Site.caps` keeps. Which pod gets which is decided when devices are assigned (`assign_shared`). Only some of the
+    overlapping sets are in `Site.caps` (`Site.partly`); without `cuts` such sites stay together. So do few nodes whose
+    ways can be listed, which one model plans faster, and identical nodes with devices of their own that pods take
+    instead. At a limit the sites that are left stay together.
 
     Benchmark row that needs it (`bench_crowded`): GPUs and a NIC on 1,000 nodes that share 1,600 NICs place all 1,600
     pods, proven, in 5 s, and 688 in 20 s without it.
@@ -154,7 +154,7 @@ def _worth(problem: AllocationProblem, group: DeviceGroup, ask: int) -> Hashable
 
 
 def _is_single(problem: AllocationProblem, ask: int) -> bool:
-    """Say whether an ask is the only way to serve its request, with so many devices that it keeps."""
+    """Say whether an ask is the only way to serve its request, with this many devices that it keeps."""
     found = problem.asks[ask]
     return not found.all_devices and not found.admin_access and any(row == (ask,) for row in problem.requests)
 

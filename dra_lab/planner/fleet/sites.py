@@ -47,11 +47,11 @@ class Site:
 
     `problem` is that of a member; its groups are in one order for all members. `parts` are the kinds of pods that may
     stand there. `state` is that of the first member where the nodes' states are known, and `keep` returns the group of
-    its layout behind each group of the problem. Where nodes share devices, a member is a set of them under the name of
-    the first, `nodes` holds these sets, and a part is a kind of pod on one node of the first set; `devices` finds the
-    devices of a member where nothing else tells them. Where members are islands, `homes` says on which node. `caps`
-    bound what pods here and on other sites with the same ones take together of devices that all of them see; `partly`
-    says that these are not all that hold, so that a plan has to be looked at (`oversubscribed`).
+    its layout behind each group of the problem. If nodes share devices, a member is a set of them under the name of the
+    first, and `nodes` holds these sets. A part is then a kind of pod on one node of the first set. `devices` finds the
+    devices of a member if nothing else tells them. Where members are islands, `homes` says on which node. `caps` bound
+    the devices that pods here and on other sites with the same caps take together of those that all of them see.
+    `partly` says that these are not all the bounds, so that a plan has to be looked at (`oversubscribed`).
     """
 
     members: tuple[str, ...]
@@ -174,7 +174,7 @@ def _by_problem(fleet: Fleet) -> list[Site]:
 
 
 def alone_sites(fleet: Fleet, nodes: Iterable[str]) -> list[Site]:
-    """Return the classes of some nodes, each node by itself, as if nobody else took what others see too."""
+    """Return the classes of some nodes, each node by itself, as if no other node took what others see too."""
     wanted = set(nodes)
     alike: dict[object, list[str]] = {}
     for equal in fleet.scan.classes:
@@ -214,12 +214,12 @@ def dealt_site(fleet: Fleet, node: str, dealt: Mapping[DeviceID, str]) -> Site:
 
 
 def whole_site(fleet: Fleet, node: str) -> Site:
-    """Return a node that shares devices with others, as if nobody else took them."""
+    """Return a node that shares devices with others, as if no other node took them."""
     return Site((node,), parts_on(fleet, node), partial(table, fleet, node))
 
 
 def each_alone(fleet: Fleet, sites: Iterable[Site]) -> Iterator[Site]:
-    """Yield the sites, and of nodes that share devices each by itself, as if nobody else took them."""
+    """Yield the sites, and of nodes that share devices each by itself, as if no other node took them."""
     for site in sites:
         if site.nodes:
             yield from (whole_site(fleet, node) for node in site.all_nodes)

@@ -116,7 +116,7 @@ def _on_few_nodes(master: StagedModel, relaxed: Relaxation, known: Chosen, budge
 
 
 def _whole_nodes(master: StagedModel, relaxed: Sequence[float], more: int) -> list[int]:
-    """Return whole numbers of nodes near relaxed ones, those of which most is used rounded up, and so many more."""
+    """Return whole numbers of nodes near relaxed ones, those of which most is used rounded up, plus `more`."""
     used = [min(home.count, floor(n + ROUNDING)) for home, n in zip(master.homes, relaxed, strict=True)]
     wanted = -floor(ROUNDING - sum(relaxed)) + more
     holds = [sum(home.racks.values()) for home in master.homes]

@@ -1,8 +1,8 @@
 """The integer model of given numbers of pods on one tree: every pod is a path through NUMA nodes and units.
 
 An arc of a pod's path takes what the pod has on one NUMA node. Inside the NUMA node that is a path too, whose arcs take
-one piece each: what the pod takes on one root, or one unit of a pool. What pieces take on a root is a path through what
-is left there. So the model has no variable for a way of a whole pod, and none for a single root.
+one piece each: what the pod takes on one root, or one unit of a pool. The devices that pieces take on a root are a path
+through what is left there. So the model has no variable for a way of a whole pod, and none for a single root.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class StateModel:
     """Given numbers of pods of each workload on a tree, with the goals of devices as expressions."""
 
     def __init__(self, fill: Fill, state: TreeState, counts: Counts, *, at_most: bool = False) -> None:
-        """Make the model of `counts` pods of each workload, or of `at_most` so many."""
+        """Make the model of `counts` pods of each workload, or with `at_most` of up to that many."""
         self.fill, self.state, self.counts, self.at_most = fill, state, counts, at_most
         self.lp = pulp.LpProblem("state", pulp.LpMinimize)
         self._rows: dict[Hashable, dict[Any, int]] = defaultdict(dict)
@@ -323,7 +323,7 @@ class StateModel:
         return found
 
     def worth(self, recipe: Recipe) -> Values:
-        """Return what pods are worth where they lie, counted anew."""
+        """Return what pods are worth at their places, counted again."""
         total = self.fill.zero
         for pod, number, where in recipe:
             shape = self.fill.tree.shapes[pod][number]

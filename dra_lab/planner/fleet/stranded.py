@@ -55,16 +55,16 @@ def stranded(
     """Return the aligned capacity that no claim can use: what is free, less the most that aligned pods can use of it.
 
     Only the kinds of devices that the claims request are counted, without what they request with admin access.
-    Aligned means that every link of a claim holds, preferred ones too. Any number of pods of each claim may stand side
-    by side; the most is found for each kind by itself, so that the packing that uses most GPUs and the one that uses
-    most NICs may differ. Free are devices that no claim holds alone and that are available: one with a taint of effect
-    NoSchedule or NoExecute is not, unless a request of the claims tolerates it (the charts, which know no claims, call
-    every such device not available). CPUs of a shareable device are what is left of the capacity that the claims ask
-    for (the first by name, where they ask for several). Of partitions those are free that shared counters can feed at
-    once; where partitions of different sizes share counters these count as `partitions` too, as what is stranded of
-    them is known only as the most that it can be. Nodes that share devices are told together. `after` is a plan whose
-    pods are counted as there. Numbers that a limit left open, or that are too many to be tried, carry their bound.
-    Raises InputError without claims, and as `plan_fleet` does.
+    Aligned means that every link of a claim holds, preferred ones too. Any number of pods of each claim may be side by
+    side. The most is found for each kind by itself, so the packing that uses most GPUs and the one that uses most NICs
+    may differ. Free devices are available and no claim holds them alone. A device with a taint of effect NoSchedule or
+    NoExecute is not available, unless a request of the claims tolerates it. The charts, which know no claims, call
+    every such device not available. CPUs of a shareable device are what is left of the capacity that the claims ask for
+    (the first by name, where they ask for several). A partition counts as free only if shared counters can feed it
+    beside the others. If partitions of different sizes share counters, these count as `partitions` too, because what is
+    stranded of them is known only as the most that it can be. Nodes that share devices are reported together. `after`
+    is a plan whose pods are counted as there. Numbers that a limit left open, or that are too many to be tried, carry
+    their bound. Raises InputError without claims, and as `plan_fleet` does.
     """
     began = time.monotonic()
     release = cluster.target_release(release)

@@ -47,7 +47,7 @@ class Table:
     _barred: list[Counts] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Note what nobody at all is worth."""
+        """Note the worth of no pods."""
         nothing = (0,) * len(self.order)
         self.packed[self.site.zero] = Packed(nothing, nothing)
 
@@ -174,7 +174,7 @@ class Table:
         found: list[Values | None] = []
         for at, cap in enumerate(self.room.caps):
             lower = self.lower(_one(self.site.zero, at)) if cap else None
-            # Of goals that are compared one after the other, the first alone holds whatever the others are.
+            # If goals are compared one after the other, only the first one's floor is true whatever the others are.
             found.append(None if lower is None else (*lower[:1], *(0 for _ in lower[1:])))
         return tuple(found)
 

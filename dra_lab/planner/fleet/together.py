@@ -29,7 +29,7 @@ _Any = TypeVar("_Any")
 
 
 def shared_nodes(fleet: Fleet) -> tuple[tuple[str, ...], ...]:
-    """Return the sets of nodes between which pods may take each other's devices or counters, sorted; nobody twice."""
+    """Return the sorted, disjoint sets of nodes between which pods may take each other's devices or counters."""
     root: dict[str, str] = {}
 
     def find(name: str) -> str:

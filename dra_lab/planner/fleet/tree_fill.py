@@ -37,7 +37,7 @@ Price = tuple[Unit, int, bool]
 
 @dataclass(frozen=True, slots=True)
 class InNuma:
-    """What a pod takes on one NUMA node, and what is `left` of it.
+    """The devices that a pod takes on one NUMA node, and what is `left` of it.
 
     `units` are all units there, `roots` has (free devices of a root, units) for each root.
     """

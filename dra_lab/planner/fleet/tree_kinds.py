@@ -53,8 +53,9 @@ class Kinds:
 def kinds_of(problems: Sequence[AllocationProblem], links: tuple[str, ...]) -> Kinds | None:
     """Return the kinds of devices of some hardware; None if devices and places do not form a tree of two levels.
 
-    They do if every ask takes devices on roots or one kind of pool, GPUs and NICs with a PCIe root tell their NUMA
-    node, everything else tells it, and only one amount of a shared device is counted. `links` are as in `Kinds`.
+    They do under three conditions. Every ask takes devices on roots or one kind of pool. GPUs and NICs with a PCIe root
+    tell their NUMA node, and everything else tells it. Only one amount of a shared device is counted. `links` are as in
+    `Kinds`.
     """
     root: dict[RootKind, str] = {}
     pool: dict[tuple[int, ...], _Pool] = {}

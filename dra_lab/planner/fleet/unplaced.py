@@ -18,8 +18,9 @@ def unplaced(fleet: Fleet, plan: FleetPlan) -> tuple[Shortfall, ...]:
     Devices that a request alone decides are counted (`count`): with fewer free than one replica takes there is a
     shortage, with enough in all and too few on every node they are scattered. Where no request by itself is short, the
     requests, links and capacities are so together. Where all had to be placed and none is (`objective` nodes), only
-    what all replicas together lack is counted. Where the plan is not proven, this is why no more were found. Nothing is
-    told where not all nodes were looked at. A device with a taint that a request does not tolerate is not free for it.
+    what all replicas together lack is counted. Where the plan is not proven, this is why no more were found. There are
+    no reasons if not all nodes were looked at. A device with a taint that a request does not tolerate is not free for
+    it.
     """
     placed = plan.placed
     short = [(pod, missing) for pod in fleet.pods if (missing := pod.workload.replicas - placed[pod.workload.name])]
@@ -89,7 +90,7 @@ def _short_in_all(pod: Pod, ask: Ask, missing: int, every: int) -> Shortfall:
 
 
 def _free(fleet: Fleet, ask: Ask, taken: set[DeviceID]) -> Iterator[list[DeviceID]]:
-    """Yield, node by node, the devices that match an ask and that nobody holds alone, once the plan has come true."""
+    """Yield, node by node, the devices that match an ask and that no pod holds alone, after the plan."""
     scan, rules = fleet.scan, fleet.scan.rules
     tainting = rules.gates.device_taints
     ruled = bool(rules.cluster.taint_rules)

@@ -30,7 +30,7 @@ from dra_lab.planner.node.variables import Expression
 from dra_lab.planner.states.node_state import common_unit
 
 NAMED = ("gpu", "nic", "cpu")
-"""The kinds that are told by their name; all others are one, "other"."""
+"""The kinds that keep their name; all others are one, "other"."""
 
 _TELL_EVERY = 50
 
@@ -90,8 +90,8 @@ class Place:
     def most_used(self, kind: str, free: int) -> Bounds:
         """Return what pods use of a kind, of which so much is `free`.
 
-        Where ways of pods cannot be listed, or a shared device counts once for several pods, so many pods are modelled
-        as could use all that is free; where that is too large, nothing is known.
+        If ways of pods cannot be listed, or a shared device counts once for several pods, the model has as many pods as
+        could use all that is free. If that is too large, nothing is known.
         """
         problem = self.one.problem
         crowd: WaysCrowd | CopiesCrowd | None = self.ways if is_additive(problem, kind) else None
@@ -140,8 +140,8 @@ def _wanted(place: Site, kind: str, free: int) -> tuple[int, ...]:
 def used_together(fleet: Fleet, site: Site, free: Mapping[str, int], solver: str, budget: Budget) -> dict[str, Bounds]:
     """Return what pods use of each kind on nodes that share devices, of which so much is `free` in all.
 
-    One model says it for all of them. Where that is too large, or time ends, what each node uses of the devices that
-    are dealt to it is used, and what each would use if nobody else took any bounds it.
+    One model says it for all of them. If that is too large, or time ends, the result is what each node uses of the
+    devices that are dealt to it. The bound is what each would use if no other node took any.
     """
     first = budget.part(budget.shares.first)
     seen = seen_together(fleet, site, first)

@@ -1,1 +1,1 @@
-"""What nodes have left and every way to take it, as rows of numbers: read by the plans of claims and of fleets."""
+"""The free resources of nodes and every way to take them, as rows of numbers, for the plans of claims and of fleets."""

@@ -144,7 +144,7 @@ def _options(problem: AllocationProblem, ask: int, pairs: Sequence[tuple[int, in
         return rows[:0]
     left, behind = np.full(1, problem.need(ask)), sum(size for _, size in mine)
     for at, size in mine:
-        # Of this group as many as are not too many, and no fewer than the groups behind it leave open.
+        # From this group, take as many as are not too many, and no fewer than the groups behind it leave open.
         behind -= size
         most, least = np.minimum(left, size), np.maximum(left - behind, 0)
         ways = np.maximum(most - least + 1, 0)
@@ -157,7 +157,7 @@ def _options(problem: AllocationProblem, ask: int, pairs: Sequence[tuple[int, in
 
 def joined(used: Array) -> list[Array]:
     """Return the sets of columns that rows join, the columns that no row uses left out."""
-    # Floats are multiplied fast; of rows there are not so many that a sum of ones could not be told from none.
+    # Floats are multiplied fast, and there are too few rows for a sum of ones to look like none.
     some = used.astype(np.float32)
     together = some.T @ some > 0
     left = set(np.flatnonzero(together.any(axis=1)).tolist())

@@ -178,8 +178,9 @@ class Stock:
 def is_listable(problem: AllocationProblem, parts: Sequence[Part]) -> bool:
     """Say whether ways of pods differ only in what they take.
 
-    So it is without node selectors of many terms, shares that pay a counter together, requests for all devices that may
-    be shared, and admin access to shares or of pods with several claims: where devices are told apart for it.
+    They do without node selectors of many terms, shares that pay a counter together, and requests for all devices that
+    may be shared. They do also without admin access to shares, or of pods with several claims, because devices are
+    distinguished for it.
     """
     asks = problem.asks
     for part in parts:

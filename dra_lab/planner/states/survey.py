@@ -96,17 +96,18 @@ Left = dict[Hashable, tuple[Taken, Taken]]
 """What is taken and what is left of a group, by layout, group, and where the first stands in memory."""
 
 _ALL_COUNTERS = 10**12
-"""So many pods could use up any counter: none is left out of the hardware, as one may be nearly used up somewhere."""
+"""Enough pods could use up any counter, so none is left out of the hardware, as one may be nearly used up somewhere."""
 
 
 @dataclass
 class Survey:
     """A scan, and where the rules are plain each node's state; a node without one is known by its problem alone.
 
-    Plain are rules under which what is in use is only missing, of devices, of shared devices or of counters: no devices
-    that several nodes see, no node selectors of many terms, no shared devices that draw on counters, that are asked for
-    with all others or looked into (`adminAccess`), and no admin access of pods with several claims. `problems`
-    remembers the problem of a node, and where the devices of its groups are among the node's, by what it is exactly.
+    Under plain rules, what is in use is only missing, of devices, of shared devices or of counters. They have no
+    devices that several nodes see, no node selectors of many terms, and no admin access of pods with several claims.
+    They have no shared devices that draw on counters, that are requested with all others, or that are looked into
+    (`adminAccess`). `problems` remembers the problem of a node, and where the devices of its groups are among the
+    node's, by what it is exactly.
     """
 
     scan: Scan
