@@ -1,4 +1,4 @@
-"""What every test file does: what was collected is set aside before it, and sessions that it left open end after it."""
+"""The setup of every test file: collected objects are set aside before it, and open sessions end after it."""
 
 from __future__ import annotations
 

@@ -195,7 +195,7 @@ def pod_drawing(name: str, claims: Iterable[ClaimSketch]) -> ClaimSketch:
 class PodDrawing(Value, frozen=True):
     """A workload of a fleet: pods with the same claims.
 
-    `pod` is its name, unique in the file; `replicas` pods are wanted, of which `pins` must run on a node. `nodes` are the fields of
+    `pod` is its unique name; `replicas` pods are wanted, of which `pins` must run on a node. `nodes` are the fields of
     their spec that choose nodes (`nodeSelector`, `tolerations`), None without a pod; `classes` are its DeviceClasses.
     """
 
