@@ -30,7 +30,8 @@ from dra_lab.model.claims import (
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import split_request
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import MAX_DEVICES, ClaimSketch, asks, check_sketch
+from dra_lab.model.sketch import MAX_DEVICES, ClaimSketch, asks
+from dra_lab.model.sketch_rules import check_sketch
 
 MOST_ENTRIES = 32
 """Most requests, and most constraints, of a claim (docs/semantics.md 2.2)."""

@@ -7,7 +7,8 @@ from dra_lab.authoring.release_gaps import fit_to_release
 from dra_lab.model.claims import DeviceClaim, DeviceConstraint, ResourceClaimSpec
 from dra_lab.model.names import PCIE_ROOT
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import LINK_KINDS, ClaimSketch, How, Link, check_sketch, constrained
+from dra_lab.model.sketch import LINK_KINDS, ClaimSketch, How, Link, constrained
+from dra_lab.model.sketch_rules import check_sketch
 
 
 def sketch_of(spec: ResourceClaimSpec, name: str) -> ClaimSketch:

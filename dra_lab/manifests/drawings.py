@@ -15,9 +15,9 @@ from dra_lab.manifests.typed import convert
 from dra_lab.manifests.yaml_text import dump_yaml, load_yaml
 from dra_lab.model.layers import check_layer
 from dra_lab.model.plan import goal_order
-from dra_lab.model.pod_rules import check_pods
 from dra_lab.model.release import DEFAULT_RELEASE, KubernetesRelease
-from dra_lab.model.sketch import DRAWING_VERSION, ClaimSketch, Drawing, Kept, check_sketch, pod_drawing
+from dra_lab.model.sketch import DRAWING_VERSION, ClaimSketch, Drawing, Kept, pod_drawing
+from dra_lab.model.sketch_rules import check_pods, check_sketch
 
 FIRST_VERSION = "dra-lab/v1"
 """The version of files with one drawing."""

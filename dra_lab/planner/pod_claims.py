@@ -20,7 +20,8 @@ from dra_lab.model.names import MARK, part_of
 from dra_lab.model.nodes import ObjectMeta, node_matches
 from dra_lab.model.plan import Placement
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, Link, check_sketch, claims_of, constrained, pod_drawing
+from dra_lab.model.sketch import ClaimSketch, Link, claims_of, constrained, pod_drawing
+from dra_lab.model.sketch_rules import check_sketch
 
 
 def join_sketches(parts: Mapping[str, ClaimSketch], name: str = "joined") -> ClaimSketch:

@@ -13,9 +13,9 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.fingerprint import cluster_fingerprint
 from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.layers import Layer, read_layer
-from dra_lab.model.pod_rules import MOST_PODS, check_pods
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Drawing, Kept, PodDrawing, claims_of, pod_drawing
+from dra_lab.model.sketch_rules import MOST_PODS, check_pods
 from dra_lab.planner.waiting import WaitingBar
 from dra_lab.session.content import MOST_KEPT, Content
 from dra_lab.session.events import Events

@@ -11,7 +11,8 @@ from dra_lab.errors import DraLabError, InputError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import goal_order, named_goals
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, Drawing, check_sketch
+from dra_lab.model.sketch import ClaimSketch, Drawing
+from dra_lab.model.sketch_rules import check_sketch
 from dra_lab.session.drawings import drawing_of
 from dra_lab.session.preparing import check_node
 from dra_lab.sources import PREFIX, load_cluster, read_claim, samples

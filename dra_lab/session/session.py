@@ -18,7 +18,8 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import FIXED_GOALS, goal_order
 from dra_lab.model.regret import measured_path
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, Drawing, check_sketch, claims_of, pod_drawing
+from dra_lab.model.sketch import ClaimSketch, Drawing, claims_of, pod_drawing
+from dra_lab.model.sketch_rules import check_sketch
 from dra_lab.session.answering import Answering
 from dra_lab.session.content import Content, content_of, on_other_cluster
 from dra_lab.session.drawing_file import DrawingFile

@@ -11,7 +11,8 @@ import traitlets
 
 from dra_lab.errors import DraLabError, SketchError
 from dra_lab.model.decoding import from_builtins
-from dra_lab.model.sketch import ClaimSketch, check_sketch
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.sketch_rules import check_sketch
 from dra_lab.session import Session
 from dra_lab.session.history import History
 from dra_lab.widgets import messages

@@ -15,7 +15,8 @@ from dra_lab.errors import InputError
 from dra_lab.index.catalogue import catalogue
 from dra_lab.model.names import DeviceID
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import asks, check_sketch
+from dra_lab.model.sketch import asks
+from dra_lab.model.sketch_rules import check_sketch
 from dra_lab.sources import load_cluster, samples
 from dra_lab.topology.locality import localities
 

@@ -10,7 +10,8 @@ from dra_lab.authoring.compile import compile_claim
 from dra_lab.errors import SketchError
 from dra_lab.model.claims import DeviceConstraint, DeviceRequest, ExactDeviceRequest
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import LINK_KINDS, ClaimSketch, How, Link, LinkKind, check_sketch, constrained
+from dra_lab.model.sketch import LINK_KINDS, ClaimSketch, How, Link, LinkKind, constrained
+from dra_lab.model.sketch_rules import check_sketch
 
 
 def tied(how: How, count: int = 2) -> ClaimSketch:

@@ -12,7 +12,8 @@ from dra_lab.authoring.palette import ask_for, palette, request_of, with_documen
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import DeviceCapacity, DeviceTaint
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, check_sketch
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.sketch_rules import check_sketch
 from dra_lab.sources import load_cluster, samples
 
 R136 = KubernetesRelease("1.36")

@@ -16,7 +16,8 @@ from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.overlay import Overlay, OverlayPlace
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, How, Link, check_sketch
+from dra_lab.model.sketch import ClaimSketch, How, Link
+from dra_lab.model.sketch_rules import check_sketch
 from dra_lab.planner.plan_claim import make_plan
 from dra_lab.scheduler.first_fit import first_fit
 from dra_lab.topology.locality import localities

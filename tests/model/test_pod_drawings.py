@@ -5,7 +5,8 @@ import pytest
 from dra_lab.errors import SketchError
 from dra_lab.manifests.drawings import decode_drawing, encode_drawing
 from dra_lab.model.claims import DeviceClaimConfiguration, DeviceRequest, ExactDeviceRequest
-from dra_lab.model.sketch import ClaimSketch, Drawing, Link, PodDrawing, check_sketch, claims_of, pod_drawing
+from dra_lab.model.sketch import ClaimSketch, Drawing, Link, PodDrawing, claims_of, pod_drawing
+from dra_lab.model.sketch_rules import check_sketch
 
 GPU = DeviceRequest(name="gpu", exactly=ExactDeviceRequest(device_class_name="gpu.example.com"))
 NIC = DeviceRequest(name="nic", exactly=ExactDeviceRequest(device_class_name="nic.example.com"))

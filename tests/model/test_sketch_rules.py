@@ -5,7 +5,8 @@ import pytest
 
 from dra_lab.errors import SketchError
 from dra_lab.model.claims import DeviceRequest, DeviceSubRequest, ExactDeviceRequest
-from dra_lab.model.sketch import ClaimSketch, How, Link, asks, check_sketch
+from dra_lab.model.sketch import ClaimSketch, How, Link, asks
+from dra_lab.model.sketch_rules import check_sketch
 
 GPU = DeviceRequest(name="gpu", exactly=ExactDeviceRequest(device_class_name="gpu.example.com"))
 NIC = DeviceRequest(name="nic", exactly=ExactDeviceRequest(device_class_name="nic.example.com"))

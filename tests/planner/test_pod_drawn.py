@@ -11,7 +11,8 @@ from small_claims import request
 
 from dra_lab import Workload
 from dra_lab.errors import InputError
-from dra_lab.model.sketch import ClaimSketch, check_sketch, claims_of, pod_drawing
+from dra_lab.model.sketch import ClaimSketch, claims_of, pod_drawing
+from dra_lab.model.sketch_rules import check_sketch
 from dra_lab.planner.fleet import how_many_more
 from dra_lab.planner.why.why_not import why_not
 from dra_lab.sources import load_cluster
