@@ -1,37 +1,16 @@
 // The nodes as bars, or groups of them: what is in use, planned, free and stranded of one kind of device.
-import {
-  type DragEvent,
-  type KeyboardEvent,
-  type MouseEvent,
-  useCallback,
-  useLayoutEffect,
-  useMemo,
-  useRef,
-  useState,
-} from "react";
-import type { BarTable, PlanViewModel } from "../generated/models";
+import { useMemo, useState } from "react";
+import type { PlanViewModel } from "../generated/models";
 import { useChannel, useTrait } from "../plan/model";
 import { Icon } from "../view/icon";
-import { useMenu } from "./menu";
+import { BarList, type BarRow, number, PARTS } from "./bar_list";
 
-export type BarRow = NonNullable<BarTable["rows"]>[number];
-export const DRAGGED = "application/x-dra-pod";
-const ROW = 34;
-const SPARE = 6;
-const PARTS = [
-  ["used", "in use"],
-  ["planned", "planned"],
-  ["free", "free"],
-  ["stranded", "stranded"],
-  ["blocked", "not available"],
-] as const;
 const ORDERS: Readonly<Record<string, string>> = { name: "by name", worst: "worst first", free: "most free first" };
 const FILTERS = [
   ["stranded", "stranded > 0", 7],
   ["free", "free > 0", 6],
   ["planned", "with pods", 5],
 ] as const;
-const number = (value: number): string => value.toLocaleString("en");
 
 /** Return the rows of a filter, in an order; the order of Python is by name for nodes, and worst first for groups. */
 export function arranged(
@@ -53,15 +32,6 @@ export function arranged(
     return [...kept].sort((a, b) => collator.compare(a[1], b[1]));
   }
   return kept;
-}
-
-/** Return the pods of a row (`2 × large, 1 × small`) as (workload, count). */
-export function podsOf(words: string): readonly (readonly [string, number])[] {
-  return words
-    .split(", ")
-    .map((part) => part.split(" × "))
-    .filter((part) => part.length === 2)
-    .map(([count = "", name = ""]) => [name, Number(count.replaceAll(",", ""))] as const);
 }
 
 export function Bars() {
@@ -243,211 +213,6 @@ function Choice({
         </label>
       ))}
     </fieldset>
-  );
-}
-
-interface ListProps {
-  rows: readonly BarRow[];
-  isGrouped: boolean;
-  label: string;
-}
-
-/** The bars; only those in sight exist. Arrows move, Enter chooses, the menu key opens the menu of a node. */
-export function BarList({ rows, isGrouped, label }: ListProps) {
-  const pane = useRef<HTMLDivElement>(null);
-  const [range, setRange] = useState({ from: 0, to: 40 });
-  const chosen = useTrait("fleet_chosen");
-  // The domain is left out where the names differ without it.
-  const isShort = useMemo(
-    () => !isGrouped && new Set(rows.map((row) => host(row[1]))).size === rows.length,
-    [isGrouped, rows],
-  );
-  const look = useCallback(() => {
-    const node = pane.current;
-    if (!node) return;
-    const from = Math.max(0, Math.floor(node.scrollTop / ROW) - SPARE);
-    const to = Math.ceil((node.scrollTop + (node.clientHeight || 600)) / ROW) + SPARE;
-    setRange((now) => (now.from === from && now.to === to ? now : { from, to }));
-  }, []);
-  useLayoutEffect(() => {
-    look();
-    if (!pane.current || typeof ResizeObserver === "undefined") return;
-    const sizes = new ResizeObserver(look);
-    sizes.observe(pane.current);
-    return () => sizes.disconnect();
-  }, [look]);
-  const channel = useChannel();
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.target !== pane.current) return;
-    const here = rows.findIndex((row) => row[0] === chosen);
-    const steps: Readonly<Record<string, number>> = {
-      ArrowDown: 1,
-      ArrowUp: -1,
-      Home: -Infinity,
-      End: Infinity,
-      PageDown: 10,
-      PageUp: -10,
-    };
-    const step = steps[event.key];
-    if (step === undefined) return;
-    event.preventDefault();
-    const next = Math.max(0, Math.min(rows.length - 1, here + step));
-    const row = rows[next];
-    if (!row) return;
-    channel.set({ fleet_chosen: row[0] });
-    const [top, room] = [next * ROW, pane.current.clientHeight];
-    if (top < pane.current.scrollTop) pane.current.scrollTop = top;
-    else if (top + ROW > pane.current.scrollTop + room) pane.current.scrollTop = top + ROW - room;
-  };
-  return (
-    <div
-      ref={pane}
-      className={`dra-fleet-list${isGrouped ? " is-grouped" : ""}`}
-      role="listbox"
-      aria-label={label}
-      style={{ minHeight: `${Math.min(rows.length, 6) * ROW}px` }}
-      tabIndex={0}
-      onScroll={look}
-      onKeyDown={onKeyDown}
-    >
-      <div className="dra-fleet-rows" style={{ height: `${rows.length * ROW}px` }}>
-        {rows.slice(range.from, range.to).map((row, at) => (
-          <Bar
-            key={row[0]}
-            row={row}
-            top={(range.from + at) * ROW}
-            isGrouped={isGrouped}
-            isShort={isShort}
-            isChosen={row[0] === chosen}
-          />
-        ))}
-      </div>
-    </div>
-  );
-}
-
-const host = (name: string) => name.split(".")[0] ?? name;
-
-interface BarProps {
-  row: BarRow;
-  top: number;
-  isGrouped: boolean;
-  isShort: boolean;
-  isChosen: boolean;
-}
-
-function Bar({ row, top, isGrouped, isShort, isChosen }: BarProps) {
-  const channel = useChannel();
-  const menu = useMenu();
-  const workloads = useTrait("fleet_workloads");
-  const [isOver, setOver] = useState(false);
-  const [id, name, state, nodes, ...rest] = row;
-  const values = rest.slice(0, 5) as number[];
-  const total = values.reduce((sum, value) => sum + value, 0);
-  const pods = rest[5] as string;
-  const said = PARTS.flatMap(([, text], at) => (values[at] ? [`${number(values[at] ?? 0)} ${text}`] : [])).join(", ");
-  const many = nodes > 1 ? `, ${number(nodes)} nodes` : "";
-  const words = `${name}${state && `, ${state}`}${many}: ${said}${pods && `; ${pods}`}`;
-  const openMenu = (event: MouseEvent) => {
-    if (isGrouped) return;
-    event.preventDefault();
-    channel.set({ fleet_chosen: id });
-    menu(event, name, [
-      { label: "Show the hardware picture", act: () => channel.set({ fleet_chosen: id, fleet_picture: true }) },
-      { label: "Drain this node", act: () => channel.send({ type: "add-layer", change: "drain", subject: id }) },
-      {
-        label: "Add a node like this",
-        act: () => channel.send({ type: "add-layer", change: "add", subject: id, count: 1 }),
-      },
-      ...workloads.map((one) => ({
-        label: `Pin one more pod of ${one.name} here`,
-        act: () => channel.send({ type: "move-pod", name: one.name, fromNode: "", toNode: id }),
-      })),
-    ]);
-  };
-  const onDrop = (event: DragEvent) => {
-    setOver(false);
-    const text = event.dataTransfer.getData(DRAGGED);
-    if (!text || isGrouped) return;
-    event.preventDefault();
-    event.stopPropagation();
-    const [pod = "", from = ""] = text.split("\n");
-    if (from !== id) channel.send({ type: "move-pod", name: pod, fromNode: from, toNode: id });
-  };
-  const onDragOver = (event: DragEvent) => {
-    if (isGrouped || !event.dataTransfer.types.includes(DRAGGED)) return;
-    event.preventDefault();
-    setOver(true);
-  };
-  return (
-    <div
-      className={`dra-fleet-row${isChosen ? " is-chosen" : ""}${isOver ? " is-over" : ""}`}
-      style={{ top: `${top}px` }}
-      role="option"
-      aria-selected={isChosen}
-      aria-label={words}
-      data-id={id}
-      tabIndex={-1}
-      onClick={() => channel.set({ fleet_chosen: id })}
-      onDoubleClick={() => !isGrouped && channel.set({ fleet_chosen: id, fleet_picture: true })}
-      onContextMenu={openMenu}
-      onDragOver={onDragOver}
-      onDragLeave={() => setOver(false)}
-      onDrop={onDrop}
-    >
-      <span className="dra-fleet-label" title={name}>
-        {isShort ? host(name) : name}
-      </span>
-      {isGrouped && <span className="dra-fleet-state">{state}</span>}
-      {isGrouped && <span className="dra-fleet-number">{number(nodes)}</span>}
-      <span className="dra-fleet-bar">
-        {PARTS.map(([key, text], at) => {
-          const value = values[at] ?? 0;
-          const share = total ? (100 * value) / total : 0;
-          if (!value) return null;
-          return (
-            <span key={key} data-part={key} style={{ width: `${share}%` }} title={`${number(value)} ${text}`}>
-              <Inside share={share} texts={[`${number(value)} ${text}`, number(value)]} />
-            </span>
-          );
-        })}
-      </span>
-      {isGrouped ? (
-        <span className={`dra-fleet-number${values[3] ? " is-stranded" : ""}`}>{number(values[3] ?? 0)}</span>
-      ) : (
-        <Pods node={id} words={pods} isFull={!values[1] && !values[2] && !values[3]} />
-      )}
-    </div>
-  );
-}
-
-/** The longest of some texts that a part of a bar has space for; a bar has 290 px at least. */
-function Inside({ share, texts }: { share: number; texts: readonly string[] }) {
-  const text = texts.find((one) => share * 2.9 > one.length * 7.5 + 8);
-  return text ? <span>{text}</span> : null;
-}
-
-/** The pods of a node: each can be dragged to another node, or moved by its menu. */
-function Pods({ node, words, isFull }: { node: string; words: string; isFull: boolean }) {
-  const pods = podsOf(words);
-  if (!pods.length) return <span className="dra-dim dra-fleet-pods">{isFull ? "full" : "none"}</span>;
-  return (
-    <span className="dra-fleet-pods">
-      {pods.map(([name, count]) => (
-        <span
-          key={name}
-          className="dra-fleet-pod"
-          draggable
-          title={`${number(count)} × ${name}. Drag to another node to pin one pod there.`}
-          onDragStart={(event) => {
-            event.dataTransfer.setData(DRAGGED, `${name}\n${node}`);
-            event.dataTransfer.effectAllowed = "move";
-          }}
-        >
-          {number(count)} × {name}
-        </span>
-      ))}
-    </span>
   );
 }
 

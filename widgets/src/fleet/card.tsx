@@ -5,7 +5,7 @@ import { safeSvg } from "../hardware/safe_svg";
 import { useChannel, useTrait } from "../plan/model";
 import { Bars as TestBars } from "../plan/why_not";
 import { keyed } from "../view/keyed";
-import { BarList } from "./bars";
+import { BarList } from "./bar_list";
 import { FormButton, NodeField } from "./form";
 import { useMenu } from "./menu";
 
