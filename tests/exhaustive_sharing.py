@@ -218,7 +218,7 @@ def _part(rng: random.Random) -> dict[str, object]:
     part: dict[str, object] = {"device_class_name": driver}
     if driver == NIC and rng.random() < 0.3:
         part["selectors"] = (selector(RDMA),)
-    # Of CPU devices never more than each has in all: larger requests may be split (authoring.expand).
+    # Never more CPUs than each device has in all: larger requests may be split (authoring.expand).
     keys = {CPU: [CORES, CORES, CORES, SHARES], GPU: [SHARES], NIC: []}[driver]
     if keys and rng.random() < (0.8 if driver == CPU else 0.3):
         key = rng.choice(keys)

@@ -1,4 +1,4 @@
-"""Where a rule of DRA occurs at all: only there can leaving it out decide anything."""
+"""Cases in which a rule of DRA occurs at all: only there can leaving it out decide anything."""
 
 from __future__ import annotations
 
