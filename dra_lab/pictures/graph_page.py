@@ -6,6 +6,7 @@ import html
 import json
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dra_lab.errors import require
@@ -44,18 +45,7 @@ _CSP = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; font-src data:; "
     "base-uri 'none'; form-action 'none'"
 )
-_STYLE = """
-html, body { margin: 0; background: #ffffff; color: #1f2328; font-family: system-ui, sans-serif; }
-h1 { font-size: 16px; margin: 12px 16px 4px; } p { font-size: 13px; margin: 0 16px 8px; }
-#mynetwork { border: 0 !important; height: calc(100vh - 72px) !important; width: 100% !important;
-  float: none !important; background: transparent !important; }
-.card { border: 0; } div.vis-network { outline: 0; }
-div.vis-tooltip { white-space: pre-line; max-width: 420px; font: 12px system-ui, sans-serif; }
-html.dra-dark, html.dra-dark body { background: #16191d; color: #e8eaed; }
-@media (prefers-color-scheme: dark) {
-  html:not(.dra-light), html:not(.dra-light) body { background: #16191d; color: #e8eaed; }
-}
-"""
+_STYLE = "\n" + (Path(__file__).parent / "graph_page.css").read_text(encoding="utf-8")
 _HTML = '<html lang="en">'
 # The frame is shut off from the notebook and cannot ask for its theme; a page without JupyterLab around stays as it is.
 _FOLLOW_THEME = """(() => {

@@ -6,6 +6,7 @@ Without its program (a reader that blocks scripts, a print) the page has the sam
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from dra_lab.authoring.free_words import unread_words
@@ -23,48 +24,7 @@ from dra_lab.words.facts import FIRST_FITS, first_fits, proof_words, search_end,
 from dra_lab.words.plan_document import NAMES, plan_parts
 from dra_lab.words.reason_words import finding_lines
 
-_STYLE = """
-:root { color-scheme: light dark; --paper: #ffffff; --ink: #1f2328; --dim: #57606a; --line: #d0d7de; --soft: #f6f8fa;
-  --error: #b42318; --warning: #8a5a00; --note: #57606a; --focus: #0b62c4; }
-@media (prefers-color-scheme: dark) { :root { --paper: #16191d; --ink: #e8eaed; --dim: #a5adb6; --line: #3a414a;
-  --soft: #1e2227; --error: #ff8a80; --warning: #e3b341; --note: #a5adb6; --focus: #6cb2ff; } }
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--paper); color: var(--ink);
-  font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
-main { max-width: 1080px; margin: 0 auto; padding: 28px 24px 48px; }
-h1 { font-size: 22px; line-height: 1.35; margin: 4px 0 8px; text-wrap: balance; }
-h2 { font-size: 13px; letter-spacing: .06em; text-transform: uppercase; color: var(--dim); margin: 32px 0 10px; }
-p { margin: 0 0 8px; } .facts { color: var(--dim); }
-.columns { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 12px 32px; }
-@media (max-width: 860px) { .columns { grid-template-columns: minmax(0, 1fr); } }
-figure { margin: 0 0 12px; } figcaption { color: var(--dim); font-size: 13px; margin-bottom: 6px; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-th, td { text-align: left; padding: 6px 12px 6px 0; border-bottom: 1px solid var(--line); vertical-align: top;
-  overflow-wrap: anywhere; }
-th { font-weight: 600; } thead th { color: var(--dim); font-size: 13px; }
-ul { list-style: none; margin: 0; padding: 0; } li { padding: 8px 0; border-bottom: 1px solid var(--line);
-  overflow-wrap: anywhere; }
-.advice { color: var(--dim); } .error { color: var(--error); } .warning { color: var(--warning); }
-.note { color: var(--note); } .severity { font-weight: 700; }
-fieldset { border: 0; margin: 0 0 10px; padding: 0; display: flex; flex-wrap: wrap; gap: 4px 18px; }
-legend { float: left; padding: 0; margin-right: 18px; color: var(--dim); } label { cursor: pointer; }
-.card { background: var(--soft); border: 1px solid var(--line); border-radius: 8px; padding: 10px 14px; margin: 0;
-  overflow-wrap: anywhere; align-self: start; position: sticky; top: 12px; } .card strong { display: block; }
-.is-lit > * { background: var(--soft); } .is-lit > :first-child { box-shadow: inset 3px 0 0 var(--focus); }
-.stepper input { width: 100%; } .steps { max-height: 320px; overflow-y: auto; margin: 0; padding-left: 48px; }
-.steps .is-now { background: var(--soft); box-shadow: inset 3px 0 0 var(--focus); padding-left: 8px; }
-.heading { display: flex; align-items: baseline; gap: 16px; } [hidden] { display: none !important; }
-button { font: inherit; font-size: 13px; padding: 2px 12px; border: 1px solid var(--line); border-radius: 6px;
-  background: var(--soft); color: var(--ink); cursor: pointer; }
-:focus-visible { outline: 2px solid var(--focus); outline-offset: 2px; }
-.letter { display: inline-block; min-width: 22px; padding: 0 6px; border-radius: 5px; text-align: center;
-  font-weight: 700; }
-pre { background: var(--soft); border: 1px solid var(--line); border-radius: 8px; padding: 14px 16px; overflow-x: auto;
-  font: 13px/1.55 ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
-pre .is-lit { background: var(--line); }
-@media print { fieldset, .card, button, .stepper { display: none; } .steps { max-height: none; }
-  main { padding: 0; max-width: none; } pre { white-space: pre-wrap; } }
-"""
+_STYLE = "\n" + (Path(__file__).parent / "report.css").read_text(encoding="utf-8")
 _YAML_HEADING = """<div class="heading"><h2>Manifests</h2><button type="button" id="copy" hidden>Copy</button></div>"""
 _WIDTH = 500.0
 """The width of a picture that stands beside another."""

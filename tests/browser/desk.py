@@ -7,6 +7,7 @@ and environment of the kernel, its widgets. A page whose kernel was killed is gi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from lab_page import LabPage, cells_of, write_notebook
 from lab_server import LabServer
@@ -25,24 +26,7 @@ _os.environ.clear()
 _os.environ.update({environment!r})
 get_ipython().reset(new_session=False)"""
 
-_SHOW = """async ([path, cells]) => {
-    const { shell } = window.jupyterapp;
-    const panel = [...shell.widgets('main')].find(widget => widget.context?.path === path && widget.content?.model);
-    for (const widget of [...shell.widgets('main')]) if (widget !== panel) widget.close();
-    shell.activateById(panel.id);
-    shell.expandLeft();
-    shell.collapseRight();
-    delete navigator.clipboard.writeText;
-    localStorage.removeItem('dra-lab:dock');
-    const notebook = panel.content, shared = notebook.model.sharedModel;
-    shared.transact(() => {
-        shared.deleteCellRange(0, shared.cells.length);
-        shared.insertCells(0, cells);
-    });
-    notebook.activeCellIndex = 0;
-    notebook.mode = 'command';
-    await new Promise(requestAnimationFrame);
-}"""
+_SHOW = (Path(__file__).parent / "show_cells.js").read_text(encoding="utf-8")
 _IS_BARE = "() => !document.querySelector('.jp-Dialog, .lm-Menu, .jp-OutputArea-child')"
 
 

@@ -15,10 +15,10 @@ from pathlib import Path
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ADVICE = """\
-The browser tests need a Chromium and none could be found or installed. Do one of these, then run the tests again:
-  - install one from your system's packages (Debian: apt-get install chromium; Fedora: dnf install chromium),
-  - run: .venv/bin/python -m playwright install --with-deps chromium
-  - set DRA_LAB_CHROMIUM to the path of a Chromium or Chrome that is already here."""
+The browser tests need a Chromium and none could be found or installed. Do one of these, then run the tests again.
+  - Install one from your system's packages (Debian: apt-get install chromium; Fedora: dnf install chromium).
+  - Run .venv/bin/python -m playwright install --with-deps chromium
+  - Set DRA_LAB_CHROMIUM to the path of a Chromium or Chrome that is already here."""
 
 
 def find() -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+from pathlib import Path
 
 import pytest
 from lab_page import box_of
@@ -14,13 +15,7 @@ pytestmark = pytest.mark.browser
 
 
 HOSTILE = '<img src=x onerror="window.hacked=1">'
-DROP = """([selector, name, text]) => {
-    const data = new DataTransfer();
-    data.items.add(new File([text], name, {type: 'application/json'}));
-    const target = document.querySelector(selector);
-    for (const type of ['dragenter', 'dragover', 'drop'])
-        target.dispatchEvent(new DragEvent(type, {dataTransfer: data, bubbles: true, cancelable: true}));
-}"""
+DROP = (Path(__file__).parent / "drop_text.js").read_text(encoding="utf-8")
 
 
 def node(name: str, labels: dict[str, str] | None = None) -> dict:

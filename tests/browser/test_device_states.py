@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from itertools import combinations
+from pathlib import Path
 
 import pytest
 from small_nodes import a_slice, cluster, device, gpu
@@ -17,30 +18,7 @@ from dra_lab.sources import load_cluster
 pytestmark = pytest.mark.browser
 
 # The state of each device, and what tells it apart without a hue: lines, patterns, marks, letters, four steps of grey.
-_DEVICES = """() => {
-    const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
-    const grey = colour => {
-        canvas.fillStyle = '#fff';
-        canvas.fillRect(0, 0, 1, 1);
-        canvas.fillStyle = colour;
-        canvas.fillRect(0, 0, 1, 1);
-        const [red, green, blue] = canvas.getImageData(0, 0, 1, 1).data;
-        return Math.round((0.21 * red + 0.72 * green + 0.07 * blue) / 80);
-    };
-    const sign = node => {
-        const {fill, strokeDasharray, strokeWidth} = getComputedStyle(node);
-        const paint = fill.startsWith('url') ? fill.replace(/^.*-/, '') : grey(fill);
-        return [node.tagName, strokeDasharray, Math.round(parseFloat(strokeWidth)), paint];
-    };
-    return [...document.querySelectorAll('[data-state]')].map(item => {
-        const names = item.classList;
-        const state = names.contains('dra-hw-chosen') ? 'allocated'
-            : names.contains('dra-hw-unhealthy') ? 'unhealthy' : item.dataset.state;
-        const lines = [...item.querySelectorAll('.dra-hw-shape, .dra-hw-pattern, .dra-hw-sick, .dra-hw-bar-used')];
-        const letters = [...item.querySelectorAll('.dra-hw-letter')].map(node => node.textContent);
-        return [state, JSON.stringify([lines.map(sign), letters])];
-    });
-}"""
+_DEVICES = (Path(__file__).parent / "device_signs.js").read_text(encoding="utf-8")
 STATES = {"allocated", "blocked", "does not match", "free", "in use", "skipped", "tainted", "unhealthy", "use unknown"}
 
 

@@ -6,6 +6,7 @@ import base64
 import io
 import json
 import tarfile
+from pathlib import Path
 
 import pytest
 from lab_server import until
@@ -13,14 +14,7 @@ from topology_texts import TOPO
 
 pytestmark = pytest.mark.browser
 
-DROP = """([name, data]) => {
-    const bytes = Uint8Array.from(atob(data), letter => letter.charCodeAt(0));
-    const files = new DataTransfer();
-    files.items.add(new File([bytes], name));
-    const target = document.querySelector('.dra-hardware');
-    for (const type of ['dragenter', 'dragover', 'drop'])
-        target.dispatchEvent(new DragEvent(type, {dataTransfer: files, bubbles: true, cancelable: true}));
-}"""
+DROP = (Path(__file__).parent / "drop_bytes.js").read_text(encoding="utf-8")
 CLAIM = """apiVersion: resource.k8s.io/v1
 kind: ResourceClaim
 metadata: {name: dropped}

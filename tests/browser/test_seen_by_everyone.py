@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from legible import illegible
 from planner_page import IN_TAB, InTab, show_screen
@@ -10,25 +12,7 @@ pytestmark = pytest.mark.browser
 
 SCREENS = ("plan", "misfit", "fleet", "compare", "trace", "export")
 # What tells states apart without a hue: shapes, lines, patterns, letters, and grey in five steps, for each sign.
-_SIGNS = """signs => {
-    const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
-    const grey = colour => {
-        canvas.fillStyle = '#fff';
-        canvas.fillRect(0, 0, 1, 1);
-        canvas.fillStyle = colour;
-        canvas.fillRect(0, 0, 1, 1);
-        const [red, green, blue] = canvas.getImageData(0, 0, 1, 1).data;
-        return Math.round((0.21 * red + 0.72 * green + 0.07 * blue) / 64);
-    };
-    return signs.map(sign => JSON.stringify([sign, ...sign.querySelectorAll('*')].map(node => {
-        const style = getComputedStyle(node);
-        const shape = ['width', 'height', 'rx'].map(name => node.getAttribute(name));
-        if (node.closest('svg'))
-            return [node.tagName, shape, node.textContent, style.strokeDasharray, style.strokeWidth,
-                style.fill.startsWith('url') ? style.fill.replace(/^.*-/, '') : grey(style.fill)];
-        return [style.borderTopStyle, style.borderTopWidth, style.backgroundImage, grey(style.backgroundColor)];
-    })));
-}"""
+_SIGNS = (Path(__file__).parent / "legend_signs.js").read_text(encoding="utf-8")
 _MOVING = """root => [root, ...root.querySelectorAll('*')].flatMap(node => ['', '::before', '::after'].map(part => {
     const style = getComputedStyle(node, part || undefined);
     const isStill = style.animationName === 'none' && style.transitionDuration.split(', ').every(one => one === '0s');
