@@ -66,7 +66,7 @@ class StateFill:
             limit = row.limits(stock.free, stock.keys, stock.units) + 1e-6
             need = [float(sum(w * n for w, n in zip(row.weights, counts, strict=True))) for counts in vectors]
             may &= np.array(need) <= limit[:, None]
-        local = LocalBound.of(stock.problem, stock.free, stock.keys, stock.units, rows, order, stock.columns)
+        local = LocalBound.of(stock, rows, order)
         states, goals = np.arange(len(stock.free)), np.zeros((len(stock.free), len(order)), np.int64)
         nobody = _Level(states * len(vectors), stock.left, goals, states * 0 - 1, states * 0, states)
         return cls(stock, vectors, may, local, [nobody])
@@ -154,9 +154,11 @@ def most_vectors(states: int, sizes: Sizes) -> int:
 
 
 def orders_of(caps: Sequence[int], most: int) -> Iterator[tuple[int, ...]]:
-    """Yield () for those of whom the fewest are there yet, first, and orders of the pods that some place can hold."""
-    yield ()
-    yield from islice(permutations([pod for pod, cap in enumerate(caps) if cap]), most)
+    """Yield orders in which pods are placed that fit somewhere; () is for those of whom the fewest are there yet."""
+    pods = [pod for pod, cap in enumerate(caps) if cap]
+    if len(pods) > 1:
+        yield ()
+    yield from islice(permutations(pods), most)
 
 
 def in_order(stock: Stock, caps: Array, order: Sequence[int]) -> list[Rows]:

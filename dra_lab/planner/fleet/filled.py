@@ -15,9 +15,9 @@ from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.published import Published
 from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.node.allocation_problem import AllocationProblem
-from dra_lab.planner.states.columns import Array, columns_of, joined
+from dra_lab.planner.states.columns import Array, joined
 from dra_lab.planner.states.node_state import NodeState, coarse, coarse_state, common_unit
-from dra_lab.planner.states.stock import Stock, is_listable
+from dra_lab.planner.states.stock import Stock, stock_of
 
 Amounts = Callable[[AllocationProblem], Mapping[tuple[int, int], Fraction] | None]
 """What a device of a group counts for an ask, by (ask, group); None if several pods count a device once."""
@@ -86,7 +86,9 @@ def _of_hardware(
 ) -> Iterator[Known]:
     problem, now_in = coarse(problem)
     counted = {} if amounts is None else amounts(problem)
-    stock = None if counted is None else _stock(problem, sites, now_in, budget.sizes.pod_ways)
+    idle = NodeState(-1, tuple(group.size for group in problem.groups))
+    states = [idle if site.state is None else coarse_state(site.state, now_in) for site in sites]
+    stock = stock_of(problem, sites[0].parts, states, _ORDER, budget.sizes.pod_ways)
     if stock is None or counted is None:
         for site in sites:
             exact = amounts is None and not budget.reached
@@ -109,16 +111,6 @@ def _of_hardware(
     bound = ways.counted(int(most / unit))
     for site, low, high in zip(sites, ways.first_fit(bound, budget.sizes.filled).tolist(), bound.tolist(), strict=True):
         yield Known(site, int(low * unit), int(high * unit))
-
-
-def _stock(problem: AllocationProblem, sites: Sequence[Site], now_in: Sequence[int], most: int) -> Stock | None:
-    """Return what the states have of every resource and every way of their pods; None as in `stock_of`."""
-    parts = sites[0].parts
-    columns = [columns_of(problem, part, _ORDER, most) for part in parts] if is_listable(problem, parts) else []
-    found = [ways for ways in columns if ways is not None]
-    idle = NodeState(-1, tuple(group.size for group in problem.groups))
-    states = [idle if site.state is None else coarse_state(site.state, now_in) for site in sites]
-    return Stock(problem, states, found) if len(found) == len(parts) else None
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,10 @@ nodes, and of 3,886 without it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -16,7 +17,8 @@ import numpy as np
 from dra_lab.planner.fleet.counting import Counts, Row
 from dra_lab.planner.fleet.pack import Values
 from dra_lab.planner.node.allocation_problem import NUMA_KINDS, AllocationProblem
-from dra_lab.planner.states.columns import Array, Columns
+from dra_lab.planner.states.columns import Array
+from dra_lab.planner.states.stock import Stock
 
 _GOAL = "numa"
 
@@ -37,31 +39,20 @@ class LocalBound:
     limits: list[Array]
 
     @classmethod
-    def of(
-        cls,
-        problem: AllocationProblem,
-        free: Array,
-        keys: Sequence[tuple[int, str]],
-        units: dict[tuple[int, str], Fraction],
-        rows: Sequence[Row],
-        order: Sequence[str],
-        columns: Sequence[Columns],
-    ) -> LocalBound | None:
+    def of(cls, stock: Stock, rows: Sequence[Row], order: Sequence[str]) -> LocalBound | None:
         """Return the bound, None where the goal is not there or some device's NUMA node or kind is not known."""
-        if (
-            _GOAL not in order
-            or not problem.groups
-            or any(g.numa is None or g.kind not in NUMA_KINDS for g in problem.groups)
-        ):
+        groups = stock.problem.groups
+        if _GOAL not in order or not groups or any(g.numa is None or g.kind not in NUMA_KINDS for g in groups):
             return None
         position = list(order).index(_GOAL)
-        if any(len(found.values) and found.values[:, position].min() < 1 for found in columns):
+        if any(floor is not None and floor[position] < 1 for floor in stock.floors):
             return None
-        floors = [found.values.min(axis=0) if len(found.values) else np.zeros(len(order), int) for found in columns]
+        floors = np.array([floor or (0,) * len(order) for floor in stock.floors], np.int64)
         limits = []
-        for numa in dict.fromkeys(group.numa for group in problem.groups):
-            here = [np.floor(row.limits(free, keys, units, _on(problem, numa)) + 1e-6) for row in rows]
-            limits.append(np.stack(here, axis=1).astype(int) if here else np.zeros((len(free), 0), int))
+        for numa in dict.fromkeys(group.numa for group in groups):
+            inside = partial(_is_on, stock.problem, numa)
+            here = [np.floor(row.limits(stock.free, stock.keys, stock.units, inside) + 1e-6) for row in rows]
+            limits.append(np.stack(here, axis=1).astype(int) if here else np.zeros((len(stock.free), 0), int))
         weights = [tuple(int(np.ceil(float(w) - 1e-9)) for w in row.weights) for row in rows]
         if any(
             Fraction(w) != v
@@ -69,7 +60,7 @@ class LocalBound:
             for w, v in zip(row.weights, mine, strict=True)
         ):
             return None
-        return cls(position, np.stack(floors), weights, limits)
+        return cls(position, floors, weights, limits)
 
     def least(self, vectors: Sequence[Counts]) -> list[dict[Counts, Values]]:
         """Return, state by state, values that no way undercuts for each of the numbers."""
@@ -118,8 +109,8 @@ class LocalBound:
         return dict(zip(vectors, map(tuple, values.tolist()), strict=True))
 
 
-def _on(problem: AllocationProblem, numa: object) -> Callable[[int], bool]:
-    return lambda group: problem.groups[group].numa == numa
+def _is_on(problem: AllocationProblem, numa: object, group: int) -> bool:
+    return problem.groups[group].numa == numa
 
 
 def _summed(places: tuple[tuple[int, ...], ...], allowed: int) -> int:

@@ -19,9 +19,9 @@ from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.sites import Site, parts_on
 from dra_lab.planner.fleet.tree_table import TreeTable
 from dra_lab.planner.node.allocation_problem import AllocationProblem
-from dra_lab.planner.states.columns import columns_of, number_of_ways
+from dra_lab.planner.states.columns import number_of_ways
 from dra_lab.planner.states.node_state import NodeState
-from dra_lab.planner.states.stock import Stock, is_listable
+from dra_lab.planner.states.stock import Stock, stock_of
 
 
 @dataclass
@@ -242,12 +242,9 @@ def _filled(
 ) -> list[Table] | None:
     """Return the tables of states of one problem, filled at once; None where the ways of a pod cannot be listed."""
     parts, order, sizes = sites[0].parts, device_goals(work.order), work.budget.sizes
-    listed = is_listable(problem, parts)
-    columns = [columns_of(problem, part, order, sizes.pod_ways) if listed else None for part in parts]
-    ways = [found for found in columns if found is not None]
-    if len(ways) < len(parts):
+    stock = stock_of(problem, parts, known, order, sizes.pod_ways)
+    if stock is None:
         return None
-    stock = Stock(problem, known, ways)
     whole = Site(("",), parts, partial(_same, problem))
     vectors = room_of(whole, work.fleet.demand).vectors(most_vectors(states, sizes))
     made = partial(Table, demand=work.fleet.demand, order=order, solver=work.solver, own=own)

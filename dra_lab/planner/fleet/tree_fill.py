@@ -323,24 +323,17 @@ class Fill:
 
     # ------------------------------------------------------------------ many pods
 
-    def after_another(self, state: TreeState, order: Sequence[int], most: Counts) -> Iterator[Placed]:
-        """Yield pods, each on the best place that is left: all of one workload that fit, then of the next."""
-        for pod in order:
-            for _ in range(most[pod]):
-                placed = self.best(state, pod)
-                if placed is None:
-                    break
-                state = placed.left
-                yield placed
+    def in_order(self, state: TreeState, order: Sequence[int], most: Counts) -> Iterator[Placed]:
+        """Yield pods, each on the best place that is left: those of the first workload that fit, then of the next.
 
-    def in_turn(self, state: TreeState, most: Counts) -> Iterator[Placed]:
-        """Yield pods of all workloads in turn, each on the best place that is left."""
-        counts, open_ = [0] * len(most), {pod for pod, count in enumerate(most) if count}
-        while open_:
-            pod = min(open_, key=lambda pod: (counts[pod] / most[pod], pod))
+        Without an order they take turns.
+        """
+        counts, able = [0] * len(most), {pod for pod, count in enumerate(most) if count}
+        while able:
+            pod = min(able, key=lambda pod: (order.index(pod) if order else counts[pod] / most[pod], pod))
             placed = self.best(state, pod) if counts[pod] < most[pod] else None
             if placed is None:
-                open_.discard(pod)
+                able.discard(pod)
                 continue
             counts[pod], state = counts[pod] + 1, placed.left
             yield placed

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice, permutations, product
+from itertools import islice, product
 from operator import add, le, sub
 
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
+from dra_lab.planner.fleet.fill import orders_of
 from dra_lab.planner.fleet.pack import Packed
 from dra_lab.planner.fleet.shapes import OnePerPlace, Shape, Unit, Vector
 from dra_lab.planner.fleet.tree_every import EveryNumber, TooMany
@@ -68,12 +69,9 @@ class Numbers:
             self._keep(chain, budget)
 
     def _chains(self) -> Iterator[Iterator[Placed]]:
-        pods = [pod for pod, count in enumerate(self.most) if count]
         for fill in (self.sparing, self.fill):
-            if len(pods) > 1:
-                yield fill.in_turn(self.state, self.most)
-            for order in islice(permutations(pods), self.fill.tree.most.orders):
-                yield fill.after_another(self.state, order, self.most)
+            for order in orders_of(self.most, self.fill.tree.most.orders):
+                yield fill.in_order(self.state, order, self.most)
 
     def _keep(self, placed: Iterable[Placed], budget: Budget) -> None:
         counts, values = [0] * len(self.demand), self.fill.zero

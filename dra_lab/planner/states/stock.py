@@ -11,7 +11,7 @@ import numpy as np
 from dra_lab.index.node_binding import Tie
 from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.copies import Part
-from dra_lab.planner.states.columns import Array, Columns
+from dra_lab.planner.states.columns import Array, Columns, columns_of
 from dra_lab.planner.states.node_state import NodeState, common_unit
 
 _BLOCK = 256
@@ -193,3 +193,18 @@ def is_listable(problem: AllocationProblem, parts: Sequence[Part]) -> bool:
         or ((group.shareable or group.draws) and any(asks[ask].admin_access for ask in group.asks))
         for group in problem.groups
     )
+
+
+def stock_of(
+    problem: AllocationProblem, parts: Sequence[Part], states: Sequence[NodeState], order: Sequence[str], most: int
+) -> Stock | None:
+    """Return what states have, with every way of their pods; None where these cannot be listed or are over `most`."""
+    if not parts or not is_listable(problem, parts):
+        return None
+    ways = []
+    for part in parts:
+        columns = columns_of(problem, part, order, most)
+        if columns is None:
+            return None
+        ways.append(columns)
+    return Stock(problem, states, ways)
