@@ -35,6 +35,7 @@ from dra_lab.widgets.export_values import (
 )
 from dra_lab.widgets.following import Actions, FollowingWidget
 from dra_lab.words.facts import counted
+from dra_lab.words.glossary import EXPORT_TERMS
 from dra_lab.words.reason_words import path_words
 
 _MOST_LINES = 1500
@@ -56,6 +57,7 @@ class ExportSheet(FollowingWidget):
     """The part of a view that shows the export of its session; `export` is {} while the sheet is closed."""
 
     export = traitlets.Dict().tag(sync=True, value=ExportRow)
+    export_terms = traitlets.Dict(EXPORT_TERMS, read_only=True).tag(sync=True, value=dict[str, str])
 
     def _follow_export(self, session: Session) -> None:
         """Show the export whenever the session tells of it."""

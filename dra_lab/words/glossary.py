@@ -43,9 +43,15 @@ GLOSSARY: Mapping[str, str] = {
     "as good as those of the plan.",
     "scheduler-bandwidth": "How much of that bandwidth is left with the devices that kube-scheduler allocates.",
     "devices": "The devices that the plan allocates.",
+    "added": "How many lines each file gets that the file in the folder does not have. A new file is all added.",
+    "removed": "How many lines of the file in the folder the export takes away. A file that you edited is kept unless "
+    "you allow it.",
     "yaml": "How long the manifests are. The difference is against the first kept plan.",
 }
 """What each figure counts, by the name of the figure or of its row in a comparison."""
 
 FLEET_TERMS = {word: GLOSSARY[word] for word in ("wanted", "placed", "more", "stranded")}
 """The first words above the numbers of a fleet."""
+
+EXPORT_TERMS = {word: GLOSSARY[word] for word in ("added", "removed")}
+"""The words above the numbers of changed lines."""

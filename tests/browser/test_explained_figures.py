@@ -9,15 +9,15 @@ from dra_lab.words.glossary import GLOSSARY
 
 pytestmark = pytest.mark.browser
 
-FEWEST = {"plan": 4, "misfit": 1, "fleet": 10, "compare": 10, "trace": 3}
+FEWEST = {"plan": 4, "misfit": 1, "fleet": 10, "compare": 10, "trace": 3, "export": 2}
 
 
 @pytest.mark.parametrize("screen", FEWEST)
 def test_every_figure_opens_a_popover_with_its_meaning(in_tab, screen):
     """The first sentence is one of the table's, and Escape gives the focus back to the figure."""
     shown = in_tab(1440, 900)
-    show_screen(shown, screen)
-    figures = shown.root.locator(":is(.dra-tile-figure, .dra-term):visible")
+    place = shown.page.locator(show_screen(shown, screen))
+    figures = place.locator(":is(.dra-tile-figure, .dra-term):visible")
     figures.nth(FEWEST[screen] - 1).wait_for()
     for figure in figures.all():
         figure.click()

@@ -22,6 +22,7 @@ export const PLAN: PlanViewModel = {
   fleet_heat: {},
   fleet_filters: [],
   fleet_terms: {},
+  export_terms: {},
   fleet_card: {},
   fleet_kind: "",
   fleet_by: "",

@@ -1,7 +1,9 @@
 // The files of an export, and one of them beside the file on disk.
 import { useRef, useState } from "react";
 import type { ExportRow, FileRow } from "../generated/models";
+import { useTrait } from "../plan/model";
 import { copyText, selectAll } from "../view/copy";
+import { Term } from "../view/figure";
 import { keyed } from "../view/keyed";
 import { saveText } from "../view/save_text";
 
@@ -15,6 +17,9 @@ const WORDS: Readonly<Record<FileRow["state"], string>> = {
 /** What the sign of a line says, for those who do not see it. */
 const SIGNS: Readonly<Record<string, string>> = { "+": "added", "-": "removed" };
 
+/** The sign before the number of lines of a word. */
+const MARKS: Readonly<Record<string, string>> = { added: "+", removed: "−" };
+
 /** The text of a file as it would be written. */
 export const textOf = (file: FileRow): string =>
   (file.lines ?? [])
@@ -26,6 +31,7 @@ export function Files({ row }: { row: ExportRow }) {
   const [name, setName] = useState("");
   const [whole, setWhole] = useState(false);
   const [told, setTold] = useState("");
+  const terms = useTrait("export_terms");
   const code = useRef<HTMLDivElement>(null);
   const files = row.files ?? [];
   const shown = files.find((file) => file.name === name) ?? files.find((file) => (file.lines ?? []).length) ?? files[0];
@@ -34,9 +40,18 @@ export function Files({ row }: { row: ExportRow }) {
   const lines = (shown.lines ?? []).filter((line) => !whole || !line.startsWith("-"));
   return (
     <div className="dra-sheet-right">
-      <h3 className="dra-files-title">
-        {files.length === 1 ? "1 file" : `${files.length} files`} in {row.choice.folder || "manifests"}
-      </h3>
+      <div className="dra-row dra-files-title">
+        <h3>
+          {files.length === 1 ? "1 file" : `${files.length} files`} in {row.choice.folder || "manifests"}
+        </h3>
+        <span className="dra-gap" />
+        {Object.entries(terms).map(([word, text]) => (
+          <span key={word}>
+            {MARKS[word]}
+            <Term title={word} text={text} />
+          </span>
+        ))}
+      </div>
       <ul className="dra-files" aria-label="Files">
         {files.map((file) => (
           <li key={file.name}>

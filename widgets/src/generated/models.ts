@@ -792,6 +792,7 @@ export type CompareModeMessage =
 
 export interface ExportSheetModel {
   export: ExportRow;
+  export_terms: Readonly<Record<string, string>>;
   mode: string;
   problem: string;
 }
@@ -906,6 +907,7 @@ export interface PlanViewModel {
   compare: CompareRow;
   devices: DeviceTable;
   export: ExportRow;
+  export_terms: Readonly<Record<string, string>>;
   findings: readonly FindingRow[];
   fleet_answer: FleetAnswerRow;
   fleet_bars: BarTable;
