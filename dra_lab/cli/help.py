@@ -15,17 +15,17 @@ EXAMPLES = (
 _CLUSTERS = """\
 CLUSTER names the cluster that a command reads:
 
-  sample:NAME        a shipped sample (dra-lab samples lists them)
-  context:NAME       a running cluster; context: alone is kubectl's current one
-  FILE or FOLDER     kubectl's JSON or YAML, or a .tar.gz of dra-lab capture
-  -                  the same from standard input
+  sample:NAME        a shipped sample; dra-lab samples lists them.
+  context:NAME       a running cluster; context: alone is kubectl's current one.
+  FILE or FOLDER     kubectl's JSON or YAML, or a .tar.gz of dra-lab capture.
+  -                  the same from standard input.
 
 Options instead of CLUSTER, or in addition to it:
 
   --topology FILE --nodes 8 --driver D
                      8 nodes made from the topology file of one server (nvidia-smi
-                     topo -m, lstopo or NCCL), as driver D would publish them
-  --overlay FILE     adds what a topology file knows to the slices of CLUSTER
+                     topo -m, lstopo or NCCL), as driver D would publish them.
+  --overlay FILE     adds what a topology file knows to the slices of CLUSTER.
 
 To save a running cluster:
   kubectl get resourceslices,deviceclasses,resourceclaims,nodes -A -o json
@@ -35,11 +35,11 @@ Without -A, the claims of other namespaces are missing and their devices look fr
 _PLAN_FILES = """\
 --claim FILE is one of these:
 
-  NAME.dralab.yaml   a plan file: the drawing that the planner in JupyterLab saves
+  NAME.dralab.yaml   a plan file: the drawing that the planner in JupyterLab saves.
   FILE or FOLDER     a ResourceClaim, a ResourceClaimTemplate, or a Pod or workload with
-                     its templates (--pod NAME chooses one of several)
+                     its templates. --pod NAME chooses one of several.
   sample:NAME/EXAMPLE
-                     an example drawing of a shipped sample (dra-lab samples lists them)
+                     an example drawing of a shipped sample; dra-lab samples lists them.
 
 Only a plan file can contain preferences and one-to-one links. Commands use its node,
 release, goals and what-if changes. The options --node, --release and --goals come first,
@@ -49,9 +49,9 @@ _OUTPUT = """\
 Results go to standard output, findings and progress to standard error.
 
   -o FORMAT   text (default) or json; check also sarif, junit and markdown;
-              export and migrate also yaml, which prints the manifests
-  -q          the answer's sentences only, and no notes on standard error
-  -v          the whole answer, and the rule of each finding (dra-lab help RULE)
+              export and migrate also yaml, which prints the manifests.
+  -q          the answer's sentences only, and no notes on standard error.
+  -v          the whole answer, and the rule of each finding (dra-lab help RULE).
 
 On a terminal, text fits its width (or COLUMNS) and has colour. NO_COLOR=1 or TERM=dumb
 turns colour off. In a pipe or file, text is plain and lines are not wrapped.
@@ -66,11 +66,11 @@ TOPICS = {"clusters": _CLUSTERS, "plan-files": _PLAN_FILES, "output": _OUTPUT}
 _TOPICS = """\
 Topics:
 
-  clusters     what CLUSTER can be
-  plan-files   what --claim FILE can be
-  output       formats, detail, colour, exit status
+  clusters     what CLUSTER can be.
+  plan-files   what --claim FILE can be.
+  output       formats, detail, colour, exit status.
   RULE         cause and remedy of a finding, for example selector-matches-nothing
-               (-v and -o json show the rule of each finding)
+               (-v and -o json show the rule of each finding).
 
 dra-lab --help lists the commands, dra-lab COMMAND --help has the options of one."""
 

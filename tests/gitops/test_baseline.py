@@ -21,7 +21,8 @@ spec:
       requests:
       - {name: gpu, exactly: {deviceClassName: gpu.nvidia.com, count: COUNT}}
       - {name: nic, exactly: {deviceClassName: dranet, count: COUNT}}
----
+"""
+DEPLOYMENT = """\
 apiVersion: apps/v1
 kind: Deployment
 metadata: {name: NAME}
@@ -38,7 +39,7 @@ spec:
 
 def manifest(name: str, count: int) -> str:
     """Return a Deployment with a template of this many GPUs and NICs."""
-    return TEMPLATE.replace("NAME", name).replace("COUNT", str(count))
+    return f"{TEMPLATE}---\n{DEPLOYMENT}".replace("NAME", name).replace("COUNT", str(count))
 
 
 def git(*words: str) -> None:

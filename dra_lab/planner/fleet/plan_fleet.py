@@ -74,6 +74,7 @@ def plan_fleet(
 
     Example:
         >>> from dra_lab import Workload, load_cluster, plan_fleet, read_sketch
+        >>> # Three pods with the claim of the sample.
         >>> pods = Workload("lesson", read_sketch("sample:two-sockets/lesson"), replicas=3)
         >>> plan = plan_fleet(load_cluster("sample:two-sockets"), [pods])
         >>> plan.placed, plan.proven

@@ -112,6 +112,7 @@ def with_overlay(cluster: Cluster, inventory: Inventory, *, nodes: Sequence[str]
         >>> # NCCL's file of a server with one NIC.
         >>> nic = '<pci busid="0000:10:1b.0" class="0x020000"><nic><net name="rdmap16s27"/></nic></pci>'
         >>> _ = Path("nccl.xml").write_text(f'<system><cpu numaid="0">{nic}</cpu></system>')
+        >>> # The other node stays as it is.
         >>> cluster = load_cluster("sample:eks-p4d")
         >>> node = cluster.node_names[0]
         >>> list(with_overlay(cluster, read_inventory("nccl.xml"), nodes=[node]).overlays) == [node]
