@@ -28,7 +28,7 @@ _EPILOG = """\
 to start:
   dra-lab samples
   dra-lab plan sample:eks-p4d --claim sample:eks-p4d/gpu-nic-pairs
-  dra-lab plan context: --claim claim.yaml      (kubectl's current cluster)
+  dra-lab plan context: --claim claim.yaml      in kubectl's current cluster.
   dra-lab COMMAND --help
 
 exit status: 0 = fits or valid, 1 = not, 2 = not answered"""

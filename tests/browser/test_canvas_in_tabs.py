@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from lab_server import until
 
@@ -9,11 +11,7 @@ pytestmark = pytest.mark.browser
 
 _ZOOM = """canvas => new DOMMatrix(getComputedStyle(canvas.querySelector('.react-flow__viewport')).transform).a"""
 # Boxes that a person sees: inside the canvas, and not hidden.
-_SEEN = """canvas => [...canvas.querySelectorAll('.react-flow__node-request')].filter(box => {
-    const [at, room] = [box.getBoundingClientRect(), canvas.getBoundingClientRect()];
-    const isInside = at.left >= room.left && at.right <= room.right && at.top >= room.top && at.bottom <= room.bottom;
-    return isInside && box.checkVisibility({visibilityProperty: true, opacityProperty: true}) && at.width > 50;
-}).length"""
+_SEEN = (Path(__file__).parent / "seen_boxes.js").read_text(encoding="utf-8")
 _FRONT = """wanted => {
     const { shell } = window.jupyterapp;
     const isTab = one => one.node.querySelector('.jp-LinkedOutputView') || one.node.matches('.jp-LinkedOutputView');
