@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import random
 
-from mixed_clusters import mixed_cluster
 from msgspec.structs import replace
+from random_rules import mixed_cluster
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import DeviceAttribute, DeviceTaint

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from functools import cache
 
-from exhaustive_plans import random_fleet, random_sketch
+from random_clusters import random_fleet, random_sketch
 from small_claims import request
 from small_nodes import NUMA, ROOT, a_slice, device
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from exhaustive_plans import NUMA, ROOT, device_class, selector, text
 from msgspec.structs import replace
+from random_clusters import NUMA, ROOT, device_class, selector, text
 from small_nodes import a_slice
 
 from dra_lab.model.claims import (

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from checked_plans import checked_plan as make_plan
-from exhaustive_plans import CPU, GPU, NIC, device_class, selector
-from exhaustive_sharing import CORES
 from msgspec.structs import replace
+from random_clusters import CPU, GPU, NIC, device_class, selector
+from random_sharing import CORES
 from small_nodes import a_slice, cluster
 
 from dra_lab.checks.plans import check_plan

@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 
 import pytest
-from exhaustive_plans import TAG, Exhaustive, random_cluster, random_sketch
+from brute_force import BruteForce
 from msgspec.structs import replace
+from random_clusters import TAG, random_cluster, random_sketch
 
 from dra_lab.authoring.compile import compile_claim
 from dra_lab.model.claims import ResourceClaim
@@ -43,7 +44,7 @@ def picked(sketch, compiled, verdict):
     for result in verdict.allocations[0].devices.results:
         taken.setdefault(compiled.origin[result.request], []).append(result.id)
     ways = {ask.reference: ask for request in sketch.requests for ask in asks(request)}
-    return [(ways[reference], tuple(devices)) for reference, devices in taken.items()]
+    return [(0, ways[reference], tuple(devices)) for reference, devices in taken.items()]
 
 
 @pytest.mark.parametrize("release", [R136, R137], ids=str)
@@ -56,7 +57,7 @@ def test_a_claim_is_allocated_exactly_where_the_drawing_fits_and_every_must_link
         compiled = compile_claim(sketch, cluster, release)
         if any(finding.rule in UNTOLD for finding in compiled.findings):
             continue
-        truth = Exhaustive(cluster, sketch)
+        truth = BruteForce(cluster, sketch, "n1", release)
         fits = next(iter(truth.allocations()), None) is not None
         verdict = schedule(cluster, compiled, release)
         assert verdict.status is (FirstFitStatus.ALLOCATED if fits else FirstFitStatus.NONE), (seed, verdict.message)
@@ -76,8 +77,8 @@ def test_a_single_preference_is_kept_wherever_it_can_be():
             continue
         sketch = replace(sketch, links=(replace(links[0], must=False),))
         compiled = compile_claim(sketch, cluster, R136)
-        truth = Exhaustive(cluster, sketch)
-        best = truth.best(("preferences",)).values
+        truth = BruteForce(cluster, sketch, "n1", R136)
+        best = truth.values_in(("preferences",))
         untold = UNTOLD | {"preference-order"}
         if best is None or any(finding.rule in untold for finding in compiled.findings):
             continue

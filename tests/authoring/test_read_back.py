@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from exhaustive_plans import NUMA, ROOT, TAG, random_cluster, random_sketch
+from random_clusters import NUMA, ROOT, TAG, random_cluster, random_sketch
 from small_claims import alternative, one_of, request
 from small_nodes import a_slice, cluster, gpu
 

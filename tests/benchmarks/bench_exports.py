@@ -22,7 +22,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from exhaustive_plans import random_cluster, random_fleet, random_sketch
+from random_clusters import random_cluster, random_fleet, random_sketch
 from small_claims import request
 
 from dra_lab.errors import DraLabError

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from exhaustive_plans import GPU, NIC, NUMA, device_class
 from msgspec.structs import replace as changed
+from random_clusters import GPU, NIC, NUMA, device_class
 from small_nodes import a_slice, cluster, gpu, nic
 from test_plan_damage_falsified import a_plan
 

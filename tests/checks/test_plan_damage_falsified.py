@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 from checked_plans import checked_plan as make_plan
-from exhaustive_plans import GPU, device_class, random_fleet, random_sketch
-from exhaustive_sharing import sharing_cluster, sharing_sketch
+from random_clusters import GPU, device_class, random_fleet, random_sketch
+from random_sharing import sharing_cluster, sharing_sketch
 from small_nodes import a_slice, cluster, device
 
 from dra_lab.checks.plans import check_plan

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from exhaustive_plans import GPU, NIC, device_class
 from msgspec.structs import replace as replaced
+from random_clusters import GPU, NIC, device_class
 from sharing_nodes import ask, counted, node, part
 from small_nodes import a_slice, cluster, gpu, nic
 

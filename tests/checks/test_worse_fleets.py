@@ -9,8 +9,8 @@ from functools import cache
 
 import pytest
 from checked_plans import checked_fleet as plan_fleet
-from exhaustive_fleets import a_fleet, random_workloads
 from msgspec.structs import replace as changed
+from random_fleets import a_fleet, random_workloads
 
 from dra_lab.checks.fleets import check_fleet
 from dra_lab.gitops.node_filter import only_nodes

@@ -6,8 +6,8 @@ import random
 
 import pytest
 from checked_plans import checked_fleet as plan_fleet
-from exhaustive_plans import random_fleet, random_sketch
 from msgspec.structs import replace
+from random_clusters import random_fleet, random_sketch
 from small_claims import request
 from small_nodes import a_slice, cluster, gpu
 

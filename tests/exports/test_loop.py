@@ -8,8 +8,8 @@ from dataclasses import replace as changed
 import pytest
 from checked_plans import checked_fleet as plan_fleet
 from checked_plans import checked_plan as make_plan
-from exhaustive_plans import random_cluster, random_fleet, random_sketch
 from msgspec.structs import replace
+from random_clusters import random_cluster, random_fleet, random_sketch
 from small_claims import request
 from small_nodes import a_slice, cluster, gpu, nic
 

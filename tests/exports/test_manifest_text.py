@@ -10,8 +10,8 @@ import sys
 import kubernetes_validate
 import pytest
 import yaml
-from exhaustive_plans import random_cluster, random_sketch
 from msgspec.structs import replace
+from random_clusters import random_cluster, random_sketch
 from small_claims import alternative, one_of, request
 from small_nodes import a_slice, cluster, gpu, nic
 from small_plans import HOSTILE

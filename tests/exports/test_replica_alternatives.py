@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from checked_plans import checked_fleet as plan_fleet
-from exhaustive_plans import random_fleet, random_sketch
+from random_clusters import random_fleet, random_sketch
 from small_claims import request
 from small_nodes import a_slice, gpu
 from small_nodes import cluster as made

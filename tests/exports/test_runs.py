@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from exhaustive_plans import random_fleet, random_sketch
+from random_clusters import random_fleet, random_sketch
 from small_nodes import a_slice, cluster, device
 
 from dra_lab.exports.arrivals import Arrivals

@@ -9,8 +9,8 @@ import random
 import msgspec
 import pytest
 from checked_plans import checked_plan as make_plan
-from exhaustive_plans import random_fleet, random_sketch
 from msgspec.structs import replace
+from random_clusters import random_fleet, random_sketch
 from sharing_nodes import CLASSES, counted, part
 from small_claims import request
 from small_holders import a_claim, result

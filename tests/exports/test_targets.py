@@ -8,8 +8,8 @@ from dataclasses import replace as changed
 import kubernetes_validate
 import pytest
 import yaml
-from exhaustive_plans import random_cluster, random_sketch
 from msgspec.structs import replace
+from random_clusters import random_cluster, random_sketch
 from small_claims import request
 from small_nodes import a_slice, attribute, cluster, device, gpu, nic
 

@@ -4,7 +4,7 @@ import random
 
 import pytest
 from changing_clusters import a_world
-from mixed_pods import a_claim, a_release
+from random_pods import a_claim, a_release
 
 from dra_lab.authoring.candidates import candidates
 from dra_lab.authoring.compile import compile_claim

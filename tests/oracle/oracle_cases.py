@@ -12,7 +12,6 @@ from typing import ClassVar
 
 from checked_plans import checked_fleet as plan_fleet
 from checked_plans import checked_plan as make_plan
-from exhaustive_plans import KINDS
 from oracle_cbc import UnknownError
 from oracle_claims import Claim
 from oracle_clusters import Node, cluster_of, placements_on, random_nodes
@@ -21,6 +20,7 @@ from oracle_families import FAMILIES, MODELLED, most_nodes, random_claims
 from oracle_fleets import is_small
 from oracle_truth import COUNTED, Goals, Truth
 from oracle_ways import goals_of
+from random_clusters import KINDS
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import UNPLACED, FleetPlan, Room, Stranded, Workload

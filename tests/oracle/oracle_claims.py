@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import accumulate
 
-from exhaustive_plans import CPU, GPU, NIC
 from oracle_clusters import PROFILES, Free, fits_beside
 from oracle_drawings import NUMAS, ROOTS, Ask, Drawn, link, parts_of
+from random_clusters import CPU, GPU, NIC
 
 from dra_lab.model.sketch import How
 

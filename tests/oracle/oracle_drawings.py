@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from exhaustive_plans import GPU, KINDS, selector
 from oracle_clusters import CORES
+from random_clusters import GPU, KINDS, selector
 
 from dra_lab.model.claims import CapacityRequirements, DeviceRequest, ExactDeviceRequest
 from dra_lab.model.sketch import MAX_DEVICES, ClaimSketch, How, Link

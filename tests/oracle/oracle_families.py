@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 
-from exhaustive_plans import CPU, GPU, NIC
 from oracle_claims import Apart, Claim, Cores, OneToOne, Partition, Together, WithCores
 from oracle_clusters import PROFILES
 from oracle_drawings import NODE, NUMAS, ROOTS, Ask, Drawn, link
+from random_clusters import CPU, GPU, NIC
 
 from dra_lab.model.sketch import How
 

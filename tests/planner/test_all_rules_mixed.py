@@ -11,12 +11,12 @@ import os
 from collections import Counter
 
 import pytest
+from brute_force import RULES, BruteForce, TooLarge
+from brute_force_fleets import Damage
 from checked_plans import checked_plan as make_plan
-from exhaustive_mixed import RULES, Mixed, TooLarge
-from exhaustive_mixed_fleets import Damage
-from exhaustive_plans import COUNTED
-from mixed_pods import Case, a_case
-from mixed_rules import occurs
+from random_clusters import COUNTED
+from random_pods import Case, a_case
+from rules_occur import occurs
 
 from dra_lab.cel.matching import Matching
 from dra_lab.checks.plans import check_plan
@@ -52,11 +52,11 @@ def claims_of(case: Case) -> PodClaims:
     return PodClaims({**drawn.claims, **named.claims}, drawn.exact | named.exact, nodes=nodes)
 
 
-def models_of(case: Case, **options) -> dict[str, Mixed]:
+def models_of(case: Case, **options) -> dict[str, BruteForce]:
     """Return a model of the pod on every node on which it may run: where no device plugin serves what it names."""
     by_plugin = {node.name for node in case.cluster.nodes if case.drawn.pod is not None and node.status.allocatable}
     names = [name for name in case.cluster.node_names if name not in by_plugin]
-    return {name: Mixed(case.cluster, case.drawn.claims, name, case.release, **options) for name in names}
+    return {name: BruteForce(case.cluster, case.drawn.claims, name, case.release, **options) for name in names}
 
 
 def admin(case: Case) -> bool:

@@ -7,9 +7,10 @@ import random
 from dataclasses import replace as changed
 
 import pytest
+from brute_force import BruteForce
 from checked_plans import checked_plan as make_plan
-from exhaustive_plans import Exhaustive, counted, proven, random_cluster, random_fleet, random_sketch
 from msgspec.structs import replace
+from random_clusters import counted, proven, random_cluster, random_fleet, random_sketch
 
 from dra_lab.checks.plans import check_plan
 from dra_lab.model.plan import NodeFit, goal_order
@@ -30,7 +31,7 @@ def test_optimum_is_brute_force(start):
         cluster, sketch = random_cluster(rng), random_sketch(rng)
         goals = ORDERS[seed % len(ORDERS)]
         plan = make_plan(cluster, sketch, release=RELEASES[seed % 2], goals=goals)
-        expected = Exhaustive(cluster, sketch).best(goal_order(goals)).values
+        expected = BruteForce(cluster, sketch, "n1", RELEASES[seed % 2]).values_in(goal_order(goals))
         found = counted(plan.goals) if plan.fits else None
         assert found == expected, f"seed {seed}: {found} instead of {expected}"
         assert proven(plan), f"seed {seed}"
@@ -56,8 +57,10 @@ def test_every_node_is_decided_rightly(start):
         cluster, sketch = random_fleet(rng), random_sketch(rng)
         plan = make_plan(cluster, sketch, release=RELEASES[seed % 2])
         order = goal_order(())
-        values = {node: Exhaustive(cluster, sketch, node).best(order).values for node in cluster.node_names}
-        idle = {node: Exhaustive(changed(cluster, claims=()), sketch, node).best(order).values for node in values}
+        values, idle = (
+            {node: BruteForce(here, sketch, node, RELEASES[seed % 2]).values_in(order) for node in cluster.node_names}
+            for here in (cluster, changed(cluster, claims=()))
+        )
         best = min((value for value in values.values() if value is not None), default=None)
         for node_class in plan.node_classes:
             for node in node_class.nodes:

@@ -7,8 +7,10 @@ import random
 from dataclasses import replace
 
 import pytest
+from brute_force import BruteForce
+from brute_force_fleets import ENDLESS
 from checked_plans import checked_plan as make_plan
-from exhaustive_sharing import ExhaustiveSharing, sharing_cluster, sharing_sketch
+from random_sharing import sharing_cluster, sharing_sketch
 
 from dra_lab.checks.plans import check_plan
 from dra_lab.model.plan import NodeFit, goal_order
@@ -42,6 +44,6 @@ def test_nodes_with_shared_devices_are_decided_rightly(start):
 
 def best_values(cluster, sketch, target):
     return {
-        node: ExhaustiveSharing(cluster, sketch, node, version=target.version).best(goal_order(())).values
+        node: BruteForce(cluster, sketch, node, target, most=ENDLESS).values_in(goal_order(()))
         for node in cluster.node_names
     }

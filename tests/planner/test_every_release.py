@@ -6,9 +6,9 @@ import random
 
 import pytest
 from checked_plans import checked_plan as make_plan
-from exhaustive_plans import random_cluster, random_fleet, random_sketch
-from exhaustive_sharing import sharing_cluster, sharing_sketch
 from msgspec.structs import replace
+from random_clusters import random_cluster, random_fleet, random_sketch
+from random_sharing import sharing_cluster, sharing_sketch
 
 from dra_lab.authoring.compile import compile_claim
 from dra_lab.checks.plans import check_plan

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from exhaustive_plans import COUNTED, random_cluster, random_sketch
+from random_clusters import COUNTED, random_cluster, random_sketch
 
 from dra_lab.index.node_index import node_index
 from dra_lab.model.plan import DAMAGE, GOALS

@@ -8,9 +8,10 @@ from collections import Counter
 from itertools import islice
 
 import pytest
-from exhaustive_fleets import a_fleet, random_workloads
-from exhaustive_plans import COUNTED, Exhaustive, random_cluster, random_sketch
+from brute_force import BruteForce
 from msgspec.structs import replace
+from random_clusters import COUNTED, random_cluster, random_sketch
+from random_fleets import a_fleet, random_workloads
 
 from dra_lab.index.node_index import node_index
 from dra_lab.model.release import KubernetesRelease
@@ -32,13 +33,13 @@ def test_worth_is_what_the_goals_are(start):
     for seed in range(start, start + 40):
         rng = random.Random(f"worth {seed}")
         cluster, sketch = random_cluster(rng), random_sketch(rng)
-        brute = Exhaustive(cluster, sketch)
+        brute = BruteForce(cluster, sketch, "n1", RELEASE)
         rules = Rules(cluster, sketch, RELEASE, node_index(cluster, RELEASE).matching)
         problem = scan_nodes(rules, Budget()).problem("n1")
         number = {ask.reference: at for at, ask in enumerate(problem.asks)}
         group_of = {device: at for at, group in enumerate(problem.groups) for device in group.devices}
         for picked in islice(brute.allocations(), 20):
-            way = Counter((number[ask.reference], group_of[device]) for ask, taken in picked for device in taken)
+            way = Counter((number[ask.reference], group_of[device]) for _, ask, taken in picked for device in taken)
             goals = brute.goals(picked)
             found = goal_values(problem, way)
             assert {goal: found[goal] for goal in COUNTED} == {goal: goals[goal] for goal in COUNTED}, f"seed {seed}"

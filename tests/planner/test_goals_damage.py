@@ -6,11 +6,12 @@ import os
 import random
 
 import pytest
+from brute_force import BruteForce
+from brute_force_fleets import ENDLESS, Damage
 from checked_plans import checked_plan as make_plan
-from exhaustive_damage import ExhaustiveDamage
-from exhaustive_plans import CPU, GPU, NIC, NUMA, TAG, random_cluster, random_fleet, random_sketch, text
-from exhaustive_sharing import CORES
 from msgspec import structs
+from random_clusters import CPU, GPU, NIC, NUMA, TAG, random_cluster, random_fleet, random_sketch, text
+from random_sharing import CORES
 from sharing_nodes import ask, counted, names, node, part, planned
 from small_nodes import a_slice, gpu
 
@@ -28,6 +29,12 @@ CASES = int(os.environ.get("DRA_LAB_RANDOM_DAMAGE", "60"))
 ORDERS = ((), ("damage",), ("roots", "damage", "numa"))
 
 
+def whole_values(cluster, sketch, node, order):
+    """Return the least values of all goals on a node, `damage` among them."""
+    model = BruteForce(cluster, sketch, node, RELEASE)
+    return Damage(model, sketch, ENDLESS).values_in(order)
+
+
 @pytest.mark.parametrize("start", range(0, CASES, 15))
 def test_damage_is_brute_force(start):
     """Every goal, `damage` wherever it stands, has the value that trying all replicas finds.
@@ -39,7 +46,7 @@ def test_damage_is_brute_force(start):
         cluster, sketch = random_cluster(rng), random_sketch(rng)
         goals = ORDERS[seed % len(ORDERS)]
         plan = make_plan(cluster, sketch, release=RELEASE, goals=goals)
-        expected = ExhaustiveDamage(cluster, sketch).best(goal_order(goals)).values
+        expected = whole_values(cluster, sketch, "n1", goal_order(goals))
         found = tuple(goal.value for goal in plan.goals) if plan.fits else None
         assert found == expected, f"seed {seed}: {found} instead of {expected}"
         assert plan.status is (PlanStatus.OPTIMAL if plan.fits else PlanStatus.INFEASIBLE), f"seed {seed}"
@@ -54,7 +61,7 @@ def test_the_node_is_the_one_with_the_least_damage():
         goals = ORDERS[seed % len(ORDERS)]
         plan = make_plan(cluster, sketch, release=RELEASE, goals=goals)
         order = goal_order(goals)
-        values = {node: ExhaustiveDamage(cluster, sketch, node).best(order).values for node in cluster.node_names}
+        values = {node: whole_values(cluster, sketch, node, order) for node in cluster.node_names}
         best = min((value for value in values.values() if value is not None), default=None)
         assert plan.node == ("" if best is None else min(n for n, v in values.items() if v == best)), f"seed {seed}"
         assert not plan.fits or tuple(goal.value for goal in plan.goals) == best, f"seed {seed}"

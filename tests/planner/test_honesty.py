@@ -10,7 +10,7 @@ import pulp
 import pytest
 from budgets import use_sizes
 from checked_plans import checked_plan as make_plan
-from exhaustive_plans import random_cluster, random_fleet, random_sketch
+from random_clusters import random_cluster, random_fleet, random_sketch
 
 from dra_lab.errors import InputError, SolverError
 from dra_lab.model.plan import NodeFit, PlanStatus

@@ -5,8 +5,8 @@ import random
 import pytest
 from checked_plans import checked_fleet as plan_fleet
 from checked_plans import checked_plan as make_plan
-from exhaustive_plans import random_fleet, random_sketch
 from msgspec.structs import replace
+from random_clusters import random_fleet, random_sketch
 from small_claims import request
 
 from dra_lab import Workload

@@ -7,8 +7,8 @@ from dataclasses import replace as changed
 
 import pytest
 from checked_plans import checked_plan as make_plan
-from exhaustive_plans import CPU, GPU, NIC, device_class, random_cluster, selector
 from msgspec.structs import replace
+from random_clusters import CPU, GPU, NIC, device_class, random_cluster, selector
 from small_nodes import a_slice, cluster, device
 
 from dra_lab.errors import CelCompileError, SketchError, UnsupportedFeature

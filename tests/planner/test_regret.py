@@ -9,7 +9,7 @@ import pytest
 from benchmarks.mixed_cluster import mixed_cluster, workloads
 from checked_plans import checked_fleet as plan_fleet
 from checked_plans import checked_plan as make_plan
-from exhaustive_plans import random_cluster, random_sketch
+from random_clusters import random_cluster, random_sketch
 
 from dra_lab.model.fleet import Workload
 from dra_lab.model.plan import FirstFitStatus

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from budgets import use_shares
 from checked_plans import checked_plan as make_plan
-from exhaustive_plans import CPU, GPU, NIC, device_class
-from exhaustive_sharing import CORES
+from random_clusters import CPU, GPU, NIC, device_class
+from random_sharing import CORES
 from sharing_nodes import RELEASE, amounts, ask, counted, names, node, part, planned
 from small_nodes import NUMA, a_slice, device, gpu
 

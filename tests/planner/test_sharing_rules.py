@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace as changed
 
-from exhaustive_plans import NIC
-from exhaustive_sharing import CORES
 from msgspec.structs import replace
+from random_clusters import NIC
+from random_sharing import CORES
 from sharing_nodes import CPU, GPU, amounts, ask, counted, names, node, part, planned, ruled
 from small_plans import held
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 from checked_plans import checked_plan as make_plan
-from exhaustive_plans import random_cluster, random_sketch
+from random_clusters import random_cluster, random_sketch
 
 from dra_lab.errors import DraLabError
 from dra_lab.model.release import RELEASES

@@ -9,7 +9,7 @@ from itertools import count
 import pytest
 from budgets import use_sizes
 from checked_plans import checked_plan as make_plan
-from exhaustive_plans import random_fleet, random_sketch
+from random_clusters import random_fleet, random_sketch
 
 from dra_lab.checks.plans import check_plan
 from dra_lab.model.plan import NodeFit, Plan, PlanStatus

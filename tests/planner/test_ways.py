@@ -7,10 +7,12 @@ import random
 from dataclasses import replace
 
 import pytest
+from brute_force import BruteForce
+from brute_force_fleets import ENDLESS
 from budgets import use_sizes
 from checked_plans import checked_plan as make_plan
-from exhaustive_plans import Exhaustive, counted, proven, random_fleet, random_sketch
-from exhaustive_sharing import ExhaustiveSharing, sharing_cluster, sharing_sketch
+from random_clusters import counted, proven, random_fleet, random_sketch
+from random_sharing import sharing_cluster, sharing_sketch
 
 from dra_lab.checks.plans import check_plan
 from dra_lab.model.plan import NodeFit, PlanStatus, goal_order
@@ -47,8 +49,9 @@ def test_listed_ways_are_brute_force(start):
         order, release = goal_order(()), KubernetesRelease("1.36")
         plan = make_plan(cluster, sketch, release=release)
         bare = replace(cluster, claims=())
-        values = {node: Exhaustive(cluster, sketch, node).best(order).values for node in cluster.node_names}
-        idle = {node: Exhaustive(bare, sketch, node).best(order).values for node in cluster.node_names}
+        values, idle = (
+            {n: BruteForce(c, sketch, n, release).values_in(order) for n in cluster.node_names} for c in (cluster, bare)
+        )
         decided_rightly(plan, values, idle, f"seed {seed}")
         assert check_plan(cluster, plan, release) == (), f"seed {seed}"
 
@@ -63,7 +66,7 @@ def test_listed_ways_of_shared_devices_are_brute_force(start):
         plan = make_plan(cluster, sketch, release=LISTED)
         bare = replace(cluster, claims=())
         values, idle = (
-            {n: ExhaustiveSharing(c, sketch, n, version="1.37").best(order).values for n in cluster.node_names}
+            {n: BruteForce(c, sketch, n, LISTED, most=ENDLESS).values_in(order) for n in cluster.node_names}
             for c in (cluster, bare)
         )
         decided_rightly(plan, values, idle, f"seed {seed}")

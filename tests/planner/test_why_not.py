@@ -6,10 +6,11 @@ import random
 from dataclasses import replace as changed
 
 import pytest
+from brute_force import BruteForce
 from budgets import use_shares, use_sizes
 from checked_plans import checked_plan as make_plan
-from exhaustive_plans import GPU, Exhaustive, random_cluster, random_fleet, random_sketch, selector
 from msgspec.structs import replace
+from random_clusters import GPU, random_cluster, random_fleet, random_sketch, selector
 from sharing_nodes import node, planned
 from small_nodes import a_slice
 from small_nodes import device as small
@@ -68,7 +69,13 @@ def fleets():
 
 def fits(cluster, sketch: ClaimSketch) -> bool:
     """Say by brute force whether a drawing fits on some node."""
-    return any(Exhaustive(cluster, sketch, name).best(("numa",)).values is not None for name in cluster.node_names)
+    return not sketch.requests or bool(fitting_nodes(cluster, sketch))
+
+
+def fitting_nodes(cluster, sketch: ClaimSketch) -> list[str]:
+    """Return the nodes on which a drawing fits, by brute force."""
+    models = {name: BruteForce(cluster, sketch, name, RELEASE, paired=False) for name in cluster.node_names}
+    return [name for name, model in models.items() if next(model.allocations(), None) is not None]
 
 
 def has_all(sketch: ClaimSketch) -> bool:
@@ -115,11 +122,10 @@ def test_the_gain_of_every_relaxation_is_what_brute_force_counts(alone, fleets):
     tried = 0
     for cluster, _, plan in (*alone, *fleets):
         for change in plan.reasons.relaxations:
-            if change.sketch is None or change.kind == "taint":  # the brute force knows no tolerations
+            if change.sketch is None:
                 continue
-            names = cluster.node_names
-            fitting = [n for n in names if Exhaustive(cluster, change.sketch, n).best(("numa",)).values is not None]
-            assert (change.fitting, change.total) == (len(fitting), len(names)), change
+            fitting = fitting_nodes(cluster, change.sketch)
+            assert (change.fitting, change.total) == (len(fitting), len(cluster.node_names)), change
             assert change.example == (fitting[0] if fitting else "")
             tried += 1
     assert tried > 40
@@ -146,18 +152,18 @@ def _sick(device):
 def test_funnels_count_what_brute_force_counts(alone):
     """After class, selectors, taints and use, exactly the devices are left that may be taken."""
     for cluster, sketch, plan in alone:
-        brute = Exhaustive(cluster, sketch)
-        asks = {ask.reference: ask for ask in brute.ways}
+        brute = BruteForce(cluster, sketch, "n1", RELEASE)
+        asks = {ask.reference: ask for _, request in brute.requests for ask in brute.ways_of(request)}
         assert {funnel.request for funnel in plan.reasons.funnels} == set(asks)
         for funnel in plan.reasons.funnels:
             ask = asks[funnel.request]
             last = {step.test: step.count for step in funnel.steps}
-            matching = [device for device in brute.devices if brute.matches(ask, device)]
+            matching = [device for device in brute.devices if brute.match(ask, device)]
             assert last["published"] == len(brute.devices)
             assert last["taint"] == sum(
                 not any(t.effect in ("NoSchedule", "NoExecute") for t in brute.devices[d].taints) for d in matching
             )
-            assert last["capacity"] == sum(brute.usable(d) and brute.holds(ask, d) for d in matching)
+            assert last["capacity"] == sum(brute.free(ask, d) for d in matching)
             counts = [step.count for step in funnel.steps]
             assert counts == sorted(counts, reverse=True)
 

@@ -9,11 +9,11 @@ import os
 from itertools import combinations
 
 import pytest
+from brute_force import BruteForce, TooLarge
 from budgets import use_sizes
 from checked_plans import checked_plan as make_plan
-from exhaustive_mixed import Mixed, TooLarge
-from mixed_clusters import TELLS
-from mixed_pods import Case, a_case
+from random_pods import Case, a_case
+from random_rules import TELLS
 from test_all_rules_mixed import claims_of, models_of
 
 from dra_lab.model.reasons import Element
@@ -40,7 +40,7 @@ class Tried:
         key = (repr(sketch), name)
         if sketch.requests and key not in self.known:
             claims = {claim or "claim": part for claim, part in split_sketch(sketch).items()}
-            model = Mixed(self.case.cluster, claims, name, self.case.release)
+            model = BruteForce(self.case.cluster, claims, name, self.case.release)
             self.known[key] = next(iter(model.allocations()), None) is not None
         return not sketch.requests or self.known[key]
 

@@ -6,8 +6,8 @@ import random
 
 import pytest
 from checked_plans import checked_plan as make_plan
-from exhaustive_plans import GPU, random_cluster, random_sketch
 from msgspec.structs import replace
+from random_clusters import GPU, random_cluster, random_sketch
 from small_nodes import NUMA, a_slice, cluster, gpu
 
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest

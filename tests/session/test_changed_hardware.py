@@ -12,7 +12,7 @@ import pytest
 from budgets import use_shares
 from changing_clusters import a_world, anew, changes, devices_of
 from checked_plans import checked_plan as make_plan
-from mixed_pods import a_claim, a_release
+from random_pods import a_claim, a_release
 
 from dra_lab.authoring.candidates import all_devices, candidates
 from dra_lab.authoring.kind_counts import kind_counts

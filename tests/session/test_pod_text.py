@@ -3,8 +3,8 @@
 import random
 
 import pytest
-from exhaustive_plans import random_fleet, random_sketch
 from msgspec.structs import replace
+from random_clusters import random_fleet, random_sketch
 
 from dra_lab.errors import ManifestError
 from dra_lab.model.sketch import ClaimSketch, claims_of, pod_drawing

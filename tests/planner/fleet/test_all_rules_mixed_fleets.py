@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 
 import pytest
+from brute_force import RULES
 from checked_plans import checked_fleet as plan_fleet
-from exhaustive_mixed import RULES
-from mixed_fleets import a_fleet_case
+from random_rule_fleets import a_fleet_case
 
 from dra_lab.checks.fleets import check_fleet
 from dra_lab.model.plan import PlanStatus

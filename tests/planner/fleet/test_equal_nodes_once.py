@@ -10,8 +10,8 @@ from itertools import count
 import pytest
 from budgets import use_sizes
 from checked_plans import checked_fleet as plan_fleet
-from exhaustive_plans import GPU, NIC
 from msgspec.structs import replace
+from random_clusters import GPU, NIC
 from sharing_nodes import ask, node
 from small_nodes import a_slice
 from test_fleet_time_runs_out import partitions

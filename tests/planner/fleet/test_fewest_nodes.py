@@ -6,8 +6,10 @@ import os
 import random
 
 import pytest
+from brute_force import TooLarge
+from brute_force_fleets import best_fleet
 from checked_plans import checked_fleet as plan_fleet
-from exhaustive_fleets import TooLarge, a_fleet, best_fleet, random_workloads
+from random_fleets import a_fleet, random_workloads
 
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.model.plan import PlanStatus
@@ -26,11 +28,11 @@ def test_fewest_nodes_are_brute_force(sharing):
         rng = random.Random(f"fewest {drawn} {sharing}")
         cluster = a_fleet(rng, sharing=sharing)
         workloads = random_workloads(rng, cluster, sharing=sharing)
+        release = KubernetesRelease("1.37", {"DRAListTypeAttributes": True} if sharing else {})
         try:
-            best = best_fleet(cluster, workloads, (UNPLACED, NODES), sharing=sharing, version="1.37", all_placed=True)
+            best = best_fleet(cluster, workloads, (UNPLACED, NODES), release, all_placed=True)
         except TooLarge:
             continue
-        release = KubernetesRelease("1.37", {"DRAListTypeAttributes": True} if sharing else {})
         plan = plan_fleet(cluster, workloads, release=release, objective="nodes", first_fit=False)
         assert plan.proven, f"fleet {drawn}"
         assert (plan.status is PlanStatus.INFEASIBLE) == (best is None), f"fleet {drawn}"

@@ -7,7 +7,7 @@ import random
 import pytest
 from benchmarks.crowded_cluster import before_chassis, before_islands, profiles, with_nic
 from checked_plans import checked_fleet as plan_fleet
-from exhaustive_fleets import a_coupled_fleet, random_workloads
+from random_fleets import a_coupled_fleet, random_workloads
 from test_planned_at_once import RELEASE as ONE_RACK
 from test_planned_at_once import a_random_job, a_random_rack, a_random_store
 

@@ -9,8 +9,10 @@ import os
 import random
 
 import pytest
+from brute_force import TooLarge
+from brute_force_fleets import best_fleet, hold_to
 from checked_plans import checked_fleet as plan_fleet
-from exhaustive_fleets import TooLarge, a_coupled_fleet, a_fleet, best_fleet, hold_to, random_workloads
+from random_fleets import a_coupled_fleet, a_fleet, random_workloads
 
 from dra_lab.checks.fleets import check_fleet
 from dra_lab.model.release import KubernetesRelease
@@ -47,9 +49,8 @@ def is_brute_force(seed, number, *, sharing, coupled):
     version = "1.37" if sharing or number % 2 else "1.36"
     release = KubernetesRelease(version, {"DRAListTypeAttributes": True} if sharing else {})
     order = fleet_order(goals, objective)
-    every = {"sharing": sharing, "version": version, "all_placed": objective == "nodes"}
     try:
-        expected = best_fleet(cluster, workloads, order, **every)
+        expected = best_fleet(cluster, workloads, order, release, all_placed=objective == "nodes")
     except TooLarge:
         return False
     plan = plan_fleet(cluster, workloads, release=release, goals=goals, objective=objective, first_fit=False)

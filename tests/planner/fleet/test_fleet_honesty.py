@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from benchmarks.mixed_cluster import mixed_cluster, workloads
 from checked_plans import checked_fleet as plan_fleet
-from exhaustive_fleets import a_fleet, random_workloads
+from random_fleets import a_fleet, random_workloads
 
 from dra_lab.checks.fleets import check_fleet
 from dra_lab.errors import InputError

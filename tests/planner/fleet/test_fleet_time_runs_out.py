@@ -12,9 +12,9 @@ from benchmarks.crowded_cluster import partitioned, profiles
 from benchmarks.mixed_cluster import mixed_cluster, workloads
 from budgets import use_sizes
 from checked_plans import checked_fleet as plan_fleet
-from exhaustive_fleets import a_coupled_fleet, a_fleet, random_workloads
-from exhaustive_plans import GPU
 from msgspec.structs import replace
+from random_clusters import GPU
+from random_fleets import a_coupled_fleet, a_fleet, random_workloads
 from sharing_nodes import ask, node
 from small_nodes import a_slice
 

@@ -7,10 +7,12 @@ import random
 from dataclasses import replace
 
 import pytest
+from brute_force import TooLarge
+from brute_force_fleets import best_fleet
 from budgets import use_sizes
 from checked_plans import checked_fleet as plan_fleet
-from exhaustive_fleets import TooLarge, a_fleet, best_fleet, random_workloads
 from msgspec import structs
+from random_fleets import a_fleet, random_workloads
 
 from dra_lab.checks.fleets import check_fleet
 from dra_lab.model.release import KubernetesRelease
@@ -71,9 +73,8 @@ def is_brute_force(seed: str, number: int, *, sharing: bool, proven: bool = True
     goals = ORDERS[number % len(ORDERS)]
     release = KubernetesRelease("1.37", {"DRAListTypeAttributes": True} if sharing else {})
     order = fleet_order(goals, objective)
-    every = {"sharing": sharing, "version": "1.37", "all_placed": objective == "nodes"}
     try:
-        expected = best_fleet(cluster, workloads, order, **every)
+        expected = best_fleet(cluster, workloads, order, release, all_placed=objective == "nodes")
     except TooLarge:
         return False
     plan = plan_fleet(cluster, workloads, release=release, goals=goals, objective=objective, first_fit=False)

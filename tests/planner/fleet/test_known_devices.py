@@ -6,7 +6,7 @@ import random
 
 import pytest
 from checked_plans import checked_plan as make_plan
-from exhaustive_fleets import a_fleet, random_workloads
+from random_fleets import a_fleet, random_workloads
 from small_nodes import NUMA, a_slice, cluster, gpu, nic
 from small_plans import GPU, NIC, request
 from test_trees_brute_force import tree_cluster, tree_workloads

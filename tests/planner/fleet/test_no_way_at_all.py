@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 
-from exhaustive_plans import GPU, NIC, device_class
+from random_clusters import GPU, NIC, device_class
 from small_nodes import a_slice, cluster, gpu, nic
 
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest

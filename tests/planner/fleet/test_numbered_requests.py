@@ -7,7 +7,7 @@ import random
 import pytest
 from checked_plans import checked_fleet as plan_fleet
 from checked_plans import checked_plan as make_plan
-from exhaustive_plans import GPU, NIC, NUMA, ROOT, device_class
+from random_clusters import GPU, NIC, NUMA, ROOT, device_class
 from small_nodes import a_slice, cluster, device
 
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest

@@ -9,17 +9,16 @@ from collections.abc import Callable
 from itertools import count, product
 
 import pytest
+from brute_force import TooLarge
+from brute_force_questions import SO_MANY, most_pods
 from checked_plans import checked_fleet as plan_fleet
-from exhaustive_fleets import TooLarge as TooLargeRoom
-from exhaustive_fleets import a_coupled_fleet
-from exhaustive_mixed import TooLarge
-from exhaustive_plans import FABRIC, GPU, NIC, TAG, device_class, random_sketch, selector
-from exhaustive_rooms import SO_MANY, most_pods
-from exhaustive_sharing import sharing_sketch
-from mixed_clusters import CORES, SHARES, TELLS, WIDE
-from mixed_fleets import FleetCase, a_fleet_case
-from mixed_pods import DrawnPod
 from msgspec.structs import replace
+from random_clusters import FABRIC, GPU, NIC, TAG, device_class, random_sketch, selector
+from random_fleets import a_coupled_fleet
+from random_pods import DrawnPod
+from random_rule_fleets import FleetCase, a_fleet_case
+from random_rules import CORES, SHARES, TELLS, WIDE
+from random_sharing import sharing_sketch
 from small_nodes import a_slice, device
 
 from dra_lab.checks.fleets import check_fleet
@@ -221,8 +220,8 @@ def test_how_many_more_at_once_is_brute_force(crowds, sharing):
         cluster = a_coupled_fleet(rng, sharing=sharing)
         sketch = sharing_sketch(rng, cluster) if sharing else random_sketch(rng)
         try:
-            expected = most_pods(cluster, sketch, sharing=sharing, version="1.37")
-        except TooLargeRoom:
+            expected = most_pods(cluster, sketch, release)
+        except TooLarge:
             continue
         if expected < SO_MANY:
             room = how_many_more(cluster, Workload("w", (sketch,), 1), release=release)

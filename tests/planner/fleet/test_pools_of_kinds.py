@@ -7,13 +7,12 @@ import random
 from collections import Counter
 
 import pytest
+from brute_force import TooLarge
+from brute_force_fleets import best_of_pods, hold_to
 from budgets import use_sizes
 from checked_plans import checked_fleet as plan_fleet
-from exhaustive_fleets import hold_to
-from exhaustive_mixed import TooLarge
-from exhaustive_mixed_fleets import best_mixed_fleet
-from exhaustive_plans import FABRIC, GPU, NIC, RDMA, device_class, selector
 from msgspec.structs import replace
+from random_clusters import FABRIC, GPU, NIC, RDMA, device_class, selector
 from small_nodes import a_slice, device
 
 from dra_lab.checks.fleets import check_fleet
@@ -139,7 +138,7 @@ def is_brute_force(seed: str, number: int) -> bool:
     order, replicas = fleet_order(goals, objective), tuple(one.replicas for one in workloads)
     claims = [{"claim": one.claims[0]} for one in workloads]
     try:
-        expected = best_mixed_fleet(cluster, claims, replicas, order, RELEASE, all_placed=objective == "nodes")
+        expected = best_of_pods(cluster, claims, replicas, order, RELEASE, all_placed=objective == "nodes")
     except TooLarge:
         return False
     plan = plan_fleet(cluster, workloads, release=RELEASE, goals=goals, objective=objective, first_fit=False)

@@ -8,10 +8,11 @@ import threading
 import pytest
 from benchmarks.irregular_cluster import drawn_pairs, irregular_cluster
 from benchmarks.mixed_cluster import cpu_request, mixed_cluster, workloads
-from exhaustive_fleets import TooLarge, a_coupled_fleet, a_fleet
-from exhaustive_plans import random_sketch
-from exhaustive_rooms import SO_MANY, most_pods
-from exhaustive_sharing import sharing_sketch
+from brute_force import TooLarge
+from brute_force_questions import SO_MANY, most_pods
+from random_clusters import random_sketch
+from random_fleets import a_coupled_fleet, a_fleet
+from random_sharing import sharing_sketch
 
 from dra_lab.model.fleet import MOST_COUNTED, Workload
 from dra_lab.model.release import KubernetesRelease
@@ -39,7 +40,7 @@ def test_bounds_are_not_below_what_trying_everything_finds(sharing, coupled, par
         release = KubernetesRelease("1.37", {"DRAListTypeAttributes": True} if sharing else {})
         sketch = sharing_sketch(rng, cluster) if sharing else random_sketch(rng)
         try:
-            expected = most_pods(cluster, sketch, sharing=sharing, version="1.37")
+            expected = most_pods(cluster, sketch, release)
         except TooLarge:
             continue
         fleet = look_at(cluster, [Workload("w", sketch, SO_MANY)], release, Budget())
@@ -54,7 +55,7 @@ def test_bounds_of_clusters_that_were_never_read_hold(sharing, coupled, part):
         cluster = (a_coupled_fleet if coupled else a_fleet)(rng, sharing=sharing)
         sketch = sharing_sketch(rng, cluster) if sharing else random_sketch(rng)
         try:
-            expected = most_pods(cluster, sketch, sharing=sharing, version="1.37")
+            expected = most_pods(cluster, sketch, KubernetesRelease("1.37"))
         except TooLarge:
             continue
         assert expected <= how_many_more(cluster, Workload("w", sketch), release="1.37", cancel=cancelled()).bound

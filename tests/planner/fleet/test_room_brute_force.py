@@ -6,11 +6,12 @@ import os
 import random
 
 import pytest
-from exhaustive_fleets import TooLarge, a_coupled_fleet, a_fleet
-from exhaustive_plans import random_sketch
-from exhaustive_rooms import SO_MANY, fits_somewhere, most_pods, most_used, times
-from exhaustive_sharing import sharing_sketch
+from brute_force import TooLarge
+from brute_force_questions import SO_MANY, Packings, fits_somewhere, most_pods, times
 from msgspec.structs import replace
+from random_clusters import random_sketch
+from random_fleets import a_coupled_fleet, a_fleet
+from random_sharing import sharing_sketch
 
 from dra_lab.errors import InputError
 from dra_lab.model.fleet import Workload
@@ -55,7 +56,7 @@ def test_how_many_more_is_brute_force(sharing, coupled):
 def _more(seed, cluster, draw, release, *, sharing, coupled):
     sketch = draw()
     try:
-        expected = most_pods(cluster, sketch, sharing=sharing, version="1.37")
+        expected = most_pods(cluster, sketch, release)
     except TooLarge:
         return False
     room = how_many_more(cluster, Workload("more", (sketch,)), release=release)
@@ -75,7 +76,7 @@ def test_largest_job_is_brute_force(sharing, coupled):
 def _largest(seed, cluster, draw, release, *, sharing, coupled):
     sketch = draw()
     tried = range(1, SO_MANY + 1)
-    fitting = [n for n in tried if fits_somewhere(cluster, times(sketch, n), sharing=sharing, version="1.37")]
+    fitting = [n for n in tried if fits_somewhere(cluster, times(sketch, n), release)]
     job = largest_job(cluster, sketch, release=release)
     if endless(sketch):
         assert job.scale == (1 in fitting), f"seed {seed}"
@@ -116,9 +117,7 @@ def _stranded(seed, cluster, draw, release, *, sharing, coupled):
     assert sorted(node for row in lost.nodes for node in row.nodes) == sorted(cluster.node_names), f"seed {seed}"
     for row in lost.nodes:
         try:
-            tried = most_used(
-                cluster, sketches, row.nodes if row.together else row.nodes[:1], sharing=sharing, version="1.37"
-            )
+            tried = Packings(cluster, sketches, row.nodes if row.together else row.nodes[:1], release)
         except TooLarge:
             return False
         for kind in row.kinds:

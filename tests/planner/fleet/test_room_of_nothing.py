@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from exhaustive_plans import CPU, GPU, TAG, text
 from msgspec.structs import replace
+from random_clusters import CPU, GPU, TAG, text
 from sharing_nodes import RELEASE, ask, node
 from small_nodes import a_slice, gpu
 

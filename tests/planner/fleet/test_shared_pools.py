@@ -8,11 +8,13 @@ import random
 from collections import Counter
 
 import pytest
+from brute_force import TooLarge
+from brute_force_fleets import best_fleet, hold_to
 from budgets import use_sizes
 from checked_plans import checked_fleet as plan_fleet
-from exhaustive_fleets import TooLarge, best_fleet, hold_to, random_workloads
-from exhaustive_plans import GPU, NIC, random_fleet
 from msgspec.structs import replace
+from random_clusters import GPU, NIC, random_fleet
+from random_fleets import random_workloads
 from sharing_nodes import ask, node
 from small_nodes import a_slice
 
@@ -77,7 +79,8 @@ def is_brute_force(seed, number):
     objective = "nodes" if number % 3 == 2 else "replicas"
     goals = ORDERS[number % len(ORDERS)]
     try:
-        expected = best_fleet(cluster, workloads, fleet_order(goals, objective), all_placed=objective == "nodes")
+        order = fleet_order(goals, objective)
+        expected = best_fleet(cluster, workloads, order, RELEASE, all_placed=objective == "nodes")
     except TooLarge:
         return False
     plan = plan_fleet(cluster, workloads, release=RELEASE, goals=goals, objective=objective, first_fit=False)

@@ -7,11 +7,13 @@ import random
 from collections import Counter
 
 import pytest
+from brute_force import TooLarge
+from brute_force_fleets import best_fleet, hold_to
 from budgets import use_sizes
 from checked_plans import checked_fleet as plan_fleet
-from exhaustive_fleets import TooLarge, a_fleet, best_fleet, hold_to, random_workloads
-from exhaustive_plans import CPU, NIC
 from msgspec.structs import replace
+from random_clusters import CPU, NIC
+from random_fleets import a_fleet, random_workloads
 
 from dra_lab.model.claims import ALL
 from dra_lab.model.fleet import Workload
@@ -88,9 +90,9 @@ def is_brute_force(seed: str, number: int, *, sharing: bool) -> bool:
     objective = "nodes" if number % 4 == 3 else "replicas"
     goals = ORDERS[number % len(ORDERS)]
     release = KubernetesRelease("1.37", {"DRAListTypeAttributes": True} if sharing else {})
-    every = {"sharing": sharing, "version": "1.37", "all_placed": objective == "nodes"}
     try:
-        expected = best_fleet(cluster, workloads, fleet_order(goals, objective), **every)
+        order = fleet_order(goals, objective)
+        expected = best_fleet(cluster, workloads, order, release, all_placed=objective == "nodes")
     except TooLarge:
         return False
     plan = plan_fleet(cluster, workloads, release=release, goals=goals, objective=objective, first_fit=False)

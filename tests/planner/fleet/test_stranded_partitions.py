@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from itertools import chain, combinations
 
-from exhaustive_plans import GPU, TAG, selector, text
 from msgspec.structs import replace
+from random_clusters import GPU, TAG, selector, text
 from sharing_nodes import RELEASE, ask, counted, node, part
 from small_holders import a_claim, result
 

@@ -6,12 +6,12 @@ import os
 import random
 
 import pytest
+from brute_force import TooLarge
+from brute_force_fleets import best_fleet, hold_to, most_alone
 from budgets import use_sizes
 from checked_plans import checked_fleet as plan_fleet
-from exhaustive_fleets import ExhaustiveNode, TooLarge, best_fleet, hold_to
-from exhaustive_trees import ORDERS, linked_workloads, tree_cluster
+from random_trees import ORDERS, linked_workloads, tree_cluster
 
-from dra_lab.model.fleet import Workload
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet import how_many_more
@@ -47,7 +47,7 @@ def test_linked_pods_on_trees_are_brute_force(block, listed, kinds, monkeypatch)
         goals = ORDERS[drawn % len(ORDERS)]
         order = fleet_order(goals, objective)
         try:
-            expected = best_fleet(cluster, workloads, order, version="1.36", all_placed=objective == "nodes")
+            expected = best_fleet(cluster, workloads, order, RELEASE, all_placed=objective == "nodes")
         except TooLarge:
             continue
         compared += 1
@@ -63,16 +63,11 @@ def test_how_many_more_linked_pods_is_brute_force():
     for number in range(FLEETS):
         rng = random.Random(f"more links {number}")
         cluster, workload = tree_cluster(rng), linked_workloads(rng)[0]
-        pods = [Workload(workload.name, workload.claims, 9)]
         try:
-            nodes = [
-                ExhaustiveNode(cluster, pods, node, ("roots",), sharing=False, version="1.36")
-                for node in cluster.node_names
-            ]
+            expected = most_alone(cluster, workload, RELEASE, 9)
         except TooLarge:
             continue
         compared += 1
         room = how_many_more(cluster, workload, release=RELEASE)
-        expected = sum(max(counts[0] for (counts, *_) in node.best) for node in nodes)
         assert (room.count, room.bound) == (expected, expected), f"more links {number}"
     assert compared > FLEETS // 2, "too many were too large to try everything"

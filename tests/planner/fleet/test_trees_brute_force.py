@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import random
-from dataclasses import replace
 
 import pytest
+from brute_force import TooLarge
+from brute_force_fleets import best_fleet, hold_to, most_alone
 from budgets import use_sizes
 from checked_plans import checked_fleet as plan_fleet
-from exhaustive_fleets import ExhaustiveNode, TooLarge, best_fleet, hold_to
-from exhaustive_plans import CPU, NUMA, device_class
-from exhaustive_plans import _slice as published
-from exhaustive_trees import ORDERS, tree_cluster, tree_workloads
+from random_clusters import CPU, NUMA, device_class
+from random_clusters import _slice as published
+from random_trees import ORDERS, tree_cluster, tree_workloads
 
 from dra_lab.model.claims import CapacityRequirements, DeviceRequest, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
@@ -53,7 +53,7 @@ def test_fleet_of_trees_is_brute_force(block, listed, monkeypatch):
         goals = ORDERS[drawn % len(ORDERS)]
         order = fleet_order(goals, objective)
         try:
-            expected = best_fleet(cluster, workloads, order, version="1.36", all_placed=objective == "nodes")
+            expected = best_fleet(cluster, workloads, order, RELEASE, all_placed=objective == "nodes")
         except TooLarge:
             continue
         compared += 1
@@ -70,17 +70,11 @@ def test_how_many_more_on_trees_is_brute_force():
         rng = random.Random(f"more {number}")
         cluster, workload = tree_cluster(rng), tree_workloads(rng)[0]
         try:
-            nodes = [
-                ExhaustiveNode(
-                    cluster, [replace(workload, replicas=9)], node, ("roots",), sharing=False, version="1.36"
-                )
-                for node in cluster.node_names
-            ]
+            expected = most_alone(cluster, workload, RELEASE, 9)
         except TooLarge:
             continue
         compared += 1
         room = how_many_more(cluster, workload, release=RELEASE)
-        expected = sum(max(counts[0] for (counts, *_) in node.best) for node in nodes)
         assert (room.count, room.bound) == (expected, expected), f"more {number}"
     assert compared > FLEETS // 2, "too many were too large to try everything"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from exhaustive_mixed import TooLarge
-from exhaustive_mixed_fleets import best_mixed_fleet
-from mixed_clusters import mixed_cluster
-from mixed_pods import DrawnPod, a_pod, a_release
+from brute_force import TooLarge
+from brute_force_fleets import best_of_pods
+from random_pods import DrawnPod, a_pod, a_release
+from random_rules import mixed_cluster
 
 from dra_lab.gitops.extended import extended_claim
 from dra_lab.model.cluster import Cluster
@@ -54,7 +54,7 @@ class FleetCase:
         """Return the least values of the goals in their order, by trying everything; raises TooLarge."""
         claims = [pod.claims for pod in self.pods]
         placed = self.objective == "nodes"
-        return best_mixed_fleet(
+        return best_of_pods(
             self.cluster, claims, self.replicas, self.order, self.release, all_placed=placed, without=without
         )
 

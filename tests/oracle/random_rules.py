@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import random
+import re
 from collections.abc import Iterator
 
-from exhaustive_plans import CPU, FABRIC, GPU, NIC, NUMA, RDMA, ROOT, TAG, selector, text
 from msgspec.structs import replace
+from random_clusters import CPU, FABRIC, GPU, NIC, NUMA, RDMA, ROOT, TAG, selector, text
 
 from dra_lab.model.allocation import (
     AllocationResult,
@@ -66,6 +68,17 @@ TELLS = {
     PART_B: lambda device: device.attributes["part"].string == "b",
 }
 """What every selector says of a device, None where it fails."""
+
+_ONE_OF = re.compile(r'has\((device\.attributes\["([^"]+)"\]\.(\w+))\) && \1 (==|in) (.*)')
+
+
+def selects(expression: str, device: Device) -> bool | None:
+    """Return what a selector says of a device, None if it fails: one of `TELLS`, or "the attribute is one of these"."""
+    if expression in TELLS:
+        return TELLS[expression](device)
+    _, domain, name, test, values = _ONE_OF.fullmatch(expression).groups()
+    attribute = device.attributes.get(f"{domain}/{name}")
+    return attribute is not None and attribute.value in json.loads(values if test == "in" else f"[{values}]")
 
 
 def mixed_cluster(rng: random.Random, nodes: int) -> Cluster:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from exhaustive_mixed import EXTENDED, MOST, Mixed, TooLarge
-from exhaustive_plans import CPU, GPU, NIC, RDMA, ROOT, TAG, selector
-from mixed_clusters import BY_NAME, CORES, PART_A, PART_B, SHARES, WIDE, mixed_cluster
+from brute_force import EXTENDED, MOST, BruteForce, TooLarge
+from random_clusters import CPU, GPU, NIC, RDMA, ROOT, TAG, selector
+from random_rules import BY_NAME, CORES, PART_A, PART_B, SHARES, WIDE, mixed_cluster
 
 from dra_lab.model.claims import (
     ALL,
@@ -60,7 +60,7 @@ def a_pod(rng: random.Random, cluster: Cluster, release: KubernetesRelease, most
     while True:
         drawn = draw_pod(rng, cluster)
         try:
-            models = [Mixed(cluster, drawn.claims, node, release, paired=False) for node in cluster.node_names]
+            models = [BruteForce(cluster, drawn.claims, node, release, paired=False) for node in cluster.node_names]
             if rng.random() < 0.3 or any(next(model.allocations(), None) is not None for model in models):
                 for model in models:
                     next(model.allocations(), None)

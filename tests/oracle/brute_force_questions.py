@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from itertools import combinations
 
-from exhaustive_fleets import MOST, ExhaustiveNode, Held, TooLarge, best_fleet, holds, shareable
-from exhaustive_plans import CPU, KINDS, Exhaustive
-from exhaustive_sharing import CORES, SHARES, ExhaustiveSharing
+from brute_force import BruteForce, TooLarge
+from brute_force_fleets import ENDLESS, NOTHING, STEPS, Kept, Stock, best_fleet, ways_of
 from msgspec.structs import replace
+from random_clusters import CPU, KINDS
 
 from dra_lab.model.claims import ALL, CapacityRequirements
 from dra_lab.model.fleet import UNPLACED, Workload
@@ -18,23 +18,17 @@ SO_MANY = 8
 """More pods than these are not counted."""
 
 
-def most_pods(cluster, sketch, *, sharing, version):
+def most_pods(cluster, sketch, release):
     """Return how many pods of one claim fit over all nodes, at most SO_MANY."""
     wanted = (Workload("more", (sketch,), SO_MANY),)
-    best = best_fleet(cluster, wanted, (UNPLACED,), sharing=sharing, version=version)
+    best = best_fleet(cluster, wanted, (UNPLACED,), release)
     return 0 if best is None else SO_MANY - best[0]
 
 
-def fits_somewhere(cluster, sketch, *, sharing, version):
-    """Say whether some node has an allocation for one pod."""
-    for node in cluster.node_names:
-        if sharing:
-            found = ExhaustiveSharing(cluster, sketch, node, version=version)
-        else:
-            found = Exhaustive(cluster, sketch, node)
-        if next(found.allocations(), None) is not None:
-            return True
-    return False
+def fits_somewhere(cluster, sketch, release):
+    """Return whether some node has an allocation for one pod."""
+    models = (BruteForce(cluster, sketch, node, release, paired=False, most=ENDLESS) for node in cluster.node_names)
+    return any(next(model.allocations(), None) is not None for model in models)
 
 
 def times(sketch, number):
@@ -58,60 +52,47 @@ def _part_times(part, number):
     return replace(part, count=count * number)
 
 
-def most_used(cluster, sketches, nodes, *, sharing, version):
-    """Return for each kind what is free on nodes, and the most of it that aligned pods use side by side."""
-    aligned = [
-        Workload(f"w{at}", (replace(sketch, links=tuple(replace(link, must=True) for link in sketch.links)),), MOST)
-        for at, sketch in enumerate(sketches)
-    ]
-    return Packings(cluster, aligned, nodes, sharing=sharing, version=version)
-
-
 class Packings:
-    """Every set of pods on nodes, and what they keep of every kind of device; nodes may share a pool."""
+    """Every set of aligned pods on nodes, what they keep of each kind of device, and what is free of it.
 
-    def __init__(self, cluster, workloads, nodes, *, sharing, version) -> None:
-        self.cluster, self.workloads = cluster, workloads
-        empty = [Workload(workload.name, workload.claims, 0) for workload in workloads]
-        found = [ExhaustiveNode(cluster, empty, node, (), sharing=sharing, version=version) for node in nodes]
-        self.models = [node.models[0] for node in found]
+    Nodes may share a pool.
+    """
+
+    def __init__(self, cluster, sketches, nodes, release) -> None:
+        aligned = [replace(one, links=tuple(replace(link, must=True) for link in one.links)) for one in sketches]
+        found = [
+            [BruteForce(cluster, sketch, node, release, paired=False, most=ENDLESS) for sketch in aligned]
+            for node in nodes
+        ]
+        self.cluster, self.sketches = cluster, sketches
+        self.models = [models[0] for models in found]
+        self.stock = Stock(self.models)
         # A pod that keeps nothing uses nothing.
         self.ways = [
-            (at, way)
-            for at, node in enumerate(found)
-            for ways in node.ways
-            for way in ways
-            if way.kept.key != Held().key
+            way for models in found for model in models for way in ways_of(model, ()) if way.kept.key != NOTHING
         ]
-        self.asked = {key for w in workloads for c in w.claims for ask in _asks(c) for key in ask.capacity}
+        self.asked = {key for sketch in sketches for ask in _asks(sketch) for key in ask.capacity}
         self.most: Counter[str] = Counter()
         self.steps = 0
-        self._extend([], Held(), 0)
+        self._extend([], Kept(), 0)
 
     def _extend(self, pods, kept, first) -> None:
         for kind, amount in self.used(kept).items():
             self.most[kind] = max(self.most[kind], amount)
         for at in range(first, len(self.ways)):
-            way = self.ways[at][1]
+            way = self.ways[at]
             following = kept.plus(way.kept)
             if way.kept.alone & kept.alone or following.key == kept.key:
                 continue  # taken, or one more share without an amount, which uses no more
-            if self._holds([*pods, self.ways[at]]):
-                self._extend([*pods, self.ways[at]], following, at)
+            if self._holds(following, [*pods, way]):
+                self._extend([*pods, way], following, at)
 
-    def _holds(self, pods) -> bool:
-        """Each pod has room for what it looks into beside what all keep; each node sees its own and what is shared."""
+    def _holds(self, kept, pods) -> bool:
+        """Return whether each pod has room for what it looks into beside what all keep."""
         self.steps += len(self.models)
-        if self.steps > MOST:
+        if self.steps > STEPS:
             raise TooLarge
-        for at, model in enumerate(self.models):
-            mine = Held()
-            for node, pod in pods:
-                mine = mine.plus(pod.kept if node == at else pod.kept.far())
-            looks = [pod.seen if node == at else pod.seen.far() for node, pod in pods]
-            if not all(holds(model, mine.plus(look)) for look in looks):
-                return False
-        return True
+        return all(self.stock.lasts_for(kept.plus(pod.seen)) for pod in pods)
 
     def seen(self, device):
         """Return the view of a node that sees a device."""
@@ -120,7 +101,7 @@ class Packings:
     def key(self, device) -> str:
         """Return the capacity that CPUs are counted by, "" for a device that is counted as one."""
         model = self.seen(device)
-        if not shareable(model, device) or device.driver != CPU:
+        if not model.shareable(device) or device.driver != CPU:
             return ""
         return min((key for key in model.devices[device].capacity if key in self.asked), default="")
 
@@ -135,7 +116,7 @@ class Packings:
     def available(self, model, device) -> bool:
         """Say whether no taint keeps a device from all claims; those of the random claims tolerate all or none."""
         tainted = any(t.effect in ("NoSchedule", "NoExecute") for t in model.devices[device].taints)
-        return not tainted or any(ask.tolerations for w in self.workloads for c in w.claims for ask in _asks(c))
+        return not tainted or any(ask.tolerations for sketch in self.sketches for ask in _asks(sketch))
 
     @property
     def free(self):
@@ -150,18 +131,15 @@ class Packings:
             else:
                 found[KINDS[device.driver]] += left
         for (driver, _), devices in parts.items():
-            found[KINDS[driver]] += self._fed(seen[devices[0]], devices)
+            found[KINDS[driver]] += self._fed(devices)
         return found
 
-    def _fed(self, model, devices) -> int:
+    def _fed(self, devices) -> int:
         """Return the most of a pool's partitions that its counters last for, by trying every set; shares have paid."""
         unpaid = [device for device in devices if device not in self.cluster.allocated.shares]
         for size in range(len(unpaid), -1, -1):
             for chosen in combinations(unpaid, size):
-                left = model.counters
-                for device in chosen:
-                    left = model.drawn(left, device)
-                if all(amount >= 0 for (driver, _, _), amount in left.items() if driver == devices[0].driver):
+                if self.stock.books.last_for(chosen):
                     return len(devices) - len(unpaid) + size
         return len(devices) - len(unpaid)
 
@@ -171,8 +149,8 @@ class Packings:
             return 0
         key = self.key(device)
         if key:
-            return max(0, int(model.room(device)[key] if key in (CORES, SHARES) else model.left(device)))
-        return int(device not in held.shares or shareable(model, device))
+            return max(0, model.room(device)[key])
+        return int(device not in held.shares or model.shareable(device))
 
 
 def _asks(claim):

@@ -1,18 +1,16 @@
-"""Random small nodes with every way to share devices, and the best allocation found by trying every subset.
+"""Random small nodes with every way to share devices, and claims for them.
 
-Counters, request policies, lists, admin access, binding conditions, taints, All, alternatives and links, all mixed; the
-rules are written down literally (docs/semantics.md 3.5 to 3.11), with amounts that are whole numbers. No solver.
+Counters, request policies, lists, admin access, binding conditions, taints, All, alternatives and links, all mixed,
+with amounts that are whole numbers.
 """
 
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Iterator
-from itertools import combinations, product
 
-from exhaustive_plans import CPU, FABRIC, GPU, NIC, NUMA, RDMA, ROOT, TAG, Exhaustive, device_class, selector, text
 from msgspec.structs import replace
+from random_clusters import CPU, GPU, NIC, NUMA, RDMA, ROOT, TAG, device_class, selector, text
 
 from dra_lab.model.allocation import (
     AllocationResult,
@@ -42,7 +40,7 @@ from dra_lab.model.device import (
 from dra_lab.model.device import Counter as Amount
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import ObjectMeta
-from dra_lab.model.sketch import ClaimSketch, How, Link, asks
+from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.model.slices import CounterSet, ResourcePool, ResourceSlice, ResourceSliceSpec
 
 CORES, SHARES = "cores", "shares"
@@ -231,129 +229,3 @@ def _part(rng: random.Random) -> dict[str, object]:
     if rng.random() < 0.1:
         part["tolerations"] = (DeviceToleration(key="bad", operator="Exists"),)
     return part
-
-
-class ExhaustiveSharing(Exhaustive):
-    """Every allocation of one claim on one node, with all rules of sharing; list-typed attributes count."""
-
-    def __init__(self, cluster: Cluster, sketch: ClaimSketch, node: str = "n1", *, version: str = "1.36") -> None:
-        super().__init__(cluster, sketch, node)
-        self.version = version
-        self.counters = {
-            (s.spec.driver, found.name, name): int(counter.value)
-            for s in cluster.slices
-            if s.spec.pool.name in (node, FABRIC)
-            for found in s.spec.shared_counters or ()
-            for name, counter in found.counters.items()
-        }
-        self.published = {
-            DeviceID(s.spec.driver, s.spec.pool.name, d.name): d
-            for s in cluster.slices
-            if s.spec.pool.name in (node, FABRIC)
-            for d in s.spec.devices or ()
-        }
-        for device in self.published:
-            if device in cluster.allocated.exclusive or device in cluster.allocated.shares:
-                self.counters = self.drawn(self.counters, device)
-
-    def drawn(self, counters, device: DeviceID):
-        """Return counters less what a device draws."""
-        left = dict(counters)
-        for use in self.published[device].consumes_counters:
-            for name, amount in use.counters.items():
-                left[device.driver, use.counter_set, name] -= int(amount.value)
-        return left
-
-    def shareable(self, device: DeviceID) -> bool:
-        return bool(self.published[device].allow_multiple_allocations)
-
-    def uses(self, ask, device: DeviceID):
-        """Return what an ask takes of each capacity, None where it cannot be served."""
-        published = self.devices[device].capacity
-        if set(ask.capacity) - set(published):
-            return None
-        found = {key: self.use(ask.capacity.get(key), capacity) for key, capacity in published.items()}
-        return None if None in found.values() else found
-
-    @staticmethod
-    def use(asked: int | None, capacity: DeviceCapacity) -> int | None:
-        policy = capacity.request_policy
-        if asked is None:
-            return int(capacity.value if policy is None else policy.default)
-        if policy is None:
-            return asked
-        if policy.valid_values:
-            return next((value for value in policy.valid_values if value >= asked), None)
-        if policy.valid_range is None:
-            return asked
-        low, high, step = policy.valid_range.min, policy.valid_range.max, policy.valid_range.step
-        value = max(asked, low)
-        while step is not None and (value - low) % step:
-            value += 1
-        return value if high is None or value <= high else None
-
-    def room(self, device: DeviceID, *, now: bool = True) -> dict[str, int]:
-        taken = self.cluster.allocated.consumed.get(device, {}) if now else {}
-        return {key: int(c.value) - int(taken.get(key, 0)) for key, c in self.published[device].capacity.items()}
-
-    def fits(self, ask, device: DeviceID, *, now: bool = True) -> bool:
-        uses = self.uses(ask, device)
-        return uses is not None and all(uses[key] <= left for key, left in self.room(device, now=now).items())
-
-    def free(self, ask, device: DeviceID) -> bool:
-        tainted = bool(self.devices[device].taints) and not ask.tolerations
-        held = device in self.cluster.allocated.exclusive and not ask.admin_access
-        return not tainted and not held and self.fits(ask, device)
-
-    def choices(self, request) -> Iterator[tuple[object, tuple[DeviceID, ...]]]:
-        for ask in asks(request):
-            matching = [device for device in self.devices if self.matches(ask, device)]
-            if not ask.all_devices:
-                able = [device for device in matching if self.free(ask, device)]
-                yield from ((ask, taken) for taken in combinations(able, ask.count))
-                continue
-            listed = tuple(device for device in matching if self.fits(ask, device, now=self.version != "1.37"))
-            if listed and all(self.free(ask, device) for device in listed):
-                yield ask, listed
-
-    def allocations(self) -> Iterator[list[tuple[object, tuple[DeviceID, ...]]]]:
-        for picked in product(*(list(self.choices(request)) for request in self.sketch.requests)):
-            alone = Counter(device for _, taken in picked for device in taken if not self.shareable(device))
-            if max(alone.values(), default=1) == 1 and self.room_for(picked) and self.must_hold(picked):
-                yield list(picked)
-
-    def room_for(self, picked) -> bool:
-        """Say whether capacity and counters last; a device pays its counters once, one with shares has paid."""
-        counters, pools = self.counters, set()
-        for device in {device for _, taken in picked for device in taken}:
-            asked = [self.uses(ask, device) for ask, taken in picked if device in taken]
-            if any(sum(use[key] for use in asked) > left for key, left in self.room(device).items()):
-                return False
-            paid = self.shareable(device) and device in self.cluster.allocated.shares
-            if self.devices[device].consumes_counters and not paid:
-                counters = self.drawn(counters, device)
-                pools.add(device.driver)
-        return all(left >= 0 for (driver, _, _), left in counters.items() if driver in pools)
-
-    def values(self, device: DeviceID, where: str) -> set:
-        """Return the values at a link's place: all of a list, with their type."""
-        published = self.devices[device].attributes.get({"pcieRoot": ROOT}.get(where, where))
-        if published is not None and published.is_list:
-            return {("string", value) for value in published.strings}
-        if where == TAG:
-            return set() if published is None else {(published.kind, published.value)}
-        value = self.value(device, where)
-        return set() if value is None else {("string" if isinstance(value, str) else "int", value)}
-
-    def known(self, link: Link, picked) -> bool:
-        return all(self.values(device, link.where) for _, taken in self.tied(link, picked) for device in taken)
-
-    def lost(self, link: Link, picked) -> int:
-        if link.how is How.PAIRWISE:
-            return super().lost(link, picked)
-        values = [self.values(device, link.where) for _, taken in self.tied(link, picked) for device in taken]
-        if not all(values):
-            return 1
-        if link.how is How.APART:
-            return int(any(a & b for a, b in combinations(values, 2)))
-        return int(bool(values) and not set.intersection(*values))

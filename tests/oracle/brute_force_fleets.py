@@ -1,18 +1,25 @@
-"""Pods beside one another, every rule mixed: the best plan for a small fleet, and `damage`, by trying everything."""
+"""The best plan for a small fleet, and the goal `damage`, by trying everything: no solver."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import product
 
-from exhaustive_mixed import Mixed, TooLarge, may_pair
-from exhaustive_plans import FABRIC
+from brute_force import BruteForce, Claims, TooLarge, by_name, may_pair
 from msgspec.structs import replace
+from random_clusters import FABRIC
 
-from dra_lab.model.fleet import NODES, UNPLACED
-from dra_lab.model.plan import DAMAGE
+from dra_lab.checks.fleets import check_fleet
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import NODES, UNPLACED, FleetPlan, Workload
+from dra_lab.model.plan import DAMAGE, PlanStatus
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
 
 STEPS = 10_000
+ENDLESS = 10**9
+"""Choices of one pod without a limit; `STEPS` limits pods beside one another."""
 
 
 class Kept:
@@ -31,7 +38,7 @@ class Kept:
         paid.update(other.paid)
         return Kept(self.alone | other.alone, shares, self.touched | other.touched, paid)
 
-    def take(self, model: Mixed, ask, device) -> None:
+    def take(self, model: BruteForce, ask, device) -> None:
         if model.shareable(device):
             self.touched |= {device}
             for key, amount in model.uses(ask, device).items():
@@ -57,7 +64,7 @@ NOTHING = Kept().key
 class Way:
     """One allocation for one pod: what it keeps, what it looks into (admin access), what it is worth."""
 
-    def __init__(self, model: Mixed, picked, order: tuple[str, ...]) -> None:
+    def __init__(self, model: BruteForce, picked, order: tuple[str, ...]) -> None:
         values = model.goals(picked)
         self.value = tuple(values[goal] for goal in order)
         self.kept, self.seen = Kept(), Kept()
@@ -67,7 +74,7 @@ class Way:
         self.key = (self.kept.key, self.seen.key)
 
 
-def ways_of(model: Mixed, order: tuple[str, ...]) -> list[Way]:
+def ways_of(model: BruteForce, order: tuple[str, ...]) -> list[Way]:
     """Return the ways to place a pod on a node, of those that take the same the best."""
     best: dict = {}
     for _, picked in model.found:
@@ -80,7 +87,7 @@ def ways_of(model: Mixed, order: tuple[str, ...]) -> list[Way]:
 class Stock:
     """What is left of capacity and counters of every device of a cluster, whoever sees it."""
 
-    def __init__(self, models: list[Mixed]) -> None:
+    def __init__(self, models: list[BruteForce]) -> None:
         self.held, self.books, self.without = models[0].held, models[0].books, models[0].without
         self.room = {device: model.room(device) for model in models for device in model.devices}
 
@@ -124,30 +131,51 @@ class NodeOfFleet:
                     counts[w] -= 1
 
 
-def fleet_models(cluster, pods, release, without=frozenset()):
-    """Return a model of every pod on every node: `pods` are claims by name."""
+def nodes_of(
+    cluster, pods: Sequence[Claims], replicas, goals, release, **options
+) -> tuple[Stock | None, list[NodeOfFleet]]:
+    """Return what is left of a cluster's devices, and each of its nodes with every combination of pods on it."""
     pairs = [may_pair(cluster, claims, release) for claims in pods]
-    return [
+    models = [
         [
-            Mixed(cluster, claims, node, release, without=without, paired=pair)
+            BruteForce(cluster, claims, node, release, paired=pair, **options)
             for claims, pair in zip(pods, pairs, strict=True)
         ]
         for node in cluster.node_names
     ]
-
-
-def best_mixed_fleet(cluster, pods, replicas, order, release, *, all_placed=False, without=frozenset(), steps=STEPS):
-    """Return the least values of all goals in `order`, None where no plan places anything (or all, where asked)."""
-    device = tuple(goal for goal in order if goal not in (UNPLACED, NODES))
-    models = fleet_models(cluster, pods, release, without)
+    if not models:
+        return None, []
     stock = Stock([model for row in models for model in row])
-    ways = [[ways_of(model, device) for model in row] for row in models]
-    nodes = [NodeOfFleet(each, replicas, len(device), stock, steps) for each in ways]
+    ways = [[ways_of(model, goals) for model in row] for row in models]
+    return stock, [NodeOfFleet(each, replicas, len(goals), stock, STEPS) for each in ways]
+
+
+def claims_of(workload: Workload) -> dict[str, ClaimSketch]:
+    """Return the claims of a workload's pods by name."""
+    return {claim.name: claim for claim in workload.claims}
+
+
+def most_alone(cluster, workload: Workload, release, replicas: int) -> int:
+    """Return how many pods fit over all nodes, of which no two share devices, with at most `replicas` on each."""
+    _, nodes = nodes_of(cluster, [claims_of(workload)], [replicas], (), release, most=ENDLESS)
+    return sum(max(counts[0] for (counts, *_) in node.best) for node in nodes)
+
+
+def best_fleet(cluster, workloads: Sequence[Workload], order, release, *, all_placed=False):
+    """Return the least values of all goals in `order` for workloads; see `best_of_pods`."""
+    pods, replicas = [claims_of(one) for one in workloads], [one.replicas for one in workloads]
+    return best_of_pods(cluster, pods, replicas, order, release, all_placed=all_placed, most=ENDLESS)
+
+
+def best_of_pods(cluster, pods: Sequence[Claims], replicas, order, release, *, all_placed=False, **options):
+    """Return the least values of all goals in `order`, None if no plan places anything (or all, with `all_placed`)."""
+    device = tuple(goal for goal in order if goal not in (UNPLACED, NODES))
+    stock, nodes = nodes_of(cluster, pods, replicas, device, release, **options)
     # Node by node: of equal numbers of pods and nodes so far only the best values can lead to the best plan.
     reached: dict = {((0,) * len(pods), 0, NOTHING, frozenset()): ((0,) * len(device), Kept(), [])}
     for node in nodes:
         following: dict = {}
-        if len(reached) * len(node.best) > 10 * steps:
+        if len(reached) * len(node.best) > 10 * STEPS:
             raise TooLarge
         for ((counts, used, *_), (value, far, looks)), ((more, *_), (added, farther, further)) in product(
             reached.items(), node.best.items()
@@ -174,13 +202,13 @@ def best_mixed_fleet(cluster, pods, replicas, order, release, *, all_placed=Fals
 class Damage:
     """How many further pods of the same claims fit on a node beside one, every preferred link of theirs kept."""
 
-    def __init__(self, model: Mixed, claims) -> None:
-        self.model, self.stock = model, Stock([model])
+    def __init__(self, model: BruteForce, claims: Claims, most: int = STEPS // 10) -> None:
+        self.model, self.stock, self.limit = model, Stock([model]), most
         strict = {
             name: replace(sketch, links=tuple(replace(link, must=True) for link in sketch.links))
-            for name, sketch in claims.items()
+            for name, sketch in by_name(claims).items()
         }
-        others = Mixed(model.cluster, strict, model.node, model.release, paired=False)
+        others = BruteForce(model.cluster, strict, model.node, model.release, paired=False, most=model.most)
         self.ways = [way.kept for way in ways_of(others, ())]
         self.counted: dict = {}
         self.endless = any(not way.alone and not any(way.shares.values()) for way in self.ways)
@@ -188,7 +216,7 @@ class Damage:
     def most(self, kept: Kept) -> int:
         """Return how many pods fit beside what is kept."""
         if kept.key not in self.counted:
-            if len(self.counted) > STEPS // 10:
+            if len(self.counted) > self.limit:
                 raise TooLarge
             beside = (kept.plus(way) for way in self.ways if not way.alone & kept.alone)
             self.counted[kept.key] = max(
@@ -207,3 +235,12 @@ class Damage:
                 lost = self.most(Kept()) - self.most(Way(self.model, picked, ()).kept)
                 values.append(tuple({**told, DAMAGE: lost}[goal] for goal in order))
         return min(values, default=None)
+
+
+def hold_to(expected: tuple[int, ...] | None, plan: FleetPlan, cluster: Cluster, release: KubernetesRelease, seed: str):
+    """Hold a plan to the values that trying everything found (None: no plan), to its proof, and to every rule."""
+    found = tuple(goal.value for goal in plan.goals) if plan.replicas else None
+    assert found == expected, f"seed {seed}: {found} instead of {expected}"
+    assert plan.proven, f"seed {seed}"
+    assert (plan.status is PlanStatus.INFEASIBLE) == (expected is None), f"seed {seed}"
+    assert check_fleet(cluster, plan, release) == (), f"seed {seed}"

@@ -1,11 +1,9 @@
-"""Random small nodes and claims, and the best allocation found by trying every subset of devices: no solver."""
+"""Random small nodes and claims of GPUs, NICs and CPU devices, partly in use."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import chain, combinations, product
+from itertools import chain
 
 from msgspec.structs import replace
 
@@ -32,10 +30,8 @@ from dra_lab.model.device import Device, DeviceAttribute, DeviceCapacity, Device
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import PlanStatus
-from dra_lab.model.quantity import parse_quantity
-from dra_lab.model.sketch import ClaimSketch, How, Link, asks, covers
+from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
-from dra_lab.topology.locality import localities
 
 GPU, NIC, CPU = "gpu.nvidia.com", "dra.net", "dra.cpu"
 ROOT, NUMA, TAG = "resource.kubernetes.io/pcieRoot", "resource.kubernetes.io/numaNode", "x.example/tag"
@@ -221,143 +217,3 @@ def _part(rng: random.Random) -> dict[str, object]:
     if driver == NIC and rng.random() < 0.4:
         part["selectors"] = (selector(RDMA),)
     return part
-
-
-def sees(node: str, device: DeviceID, published: Device) -> bool:
-    """Say whether a node sees a device: of its own pool, or of the pool that nodes share."""
-    return device.pool == node or (device.pool == FABRIC and published.node_name in (None, node))
-
-
-@dataclass(frozen=True)
-class Best:
-    """The least values of the goals, in order, over all allocations that keep every rule; None where there is none."""
-
-    values: tuple[int, ...] | None
-
-
-class Exhaustive:
-    """Every allocation of one claim on the node of a random cluster."""
-
-    def __init__(self, cluster: Cluster, sketch: ClaimSketch, node: str = "n1") -> None:
-        self.cluster, self.sketch = cluster, sketch
-        self.places = localities(cluster, node)
-        everything = {
-            DeviceID(s.spec.driver, s.spec.pool.name, d.name): d for s in cluster.slices for d in s.spec.devices or ()
-        }
-        self.devices = {device: d for device, d in everything.items() if sees(node, device, d)}
-        self.ways = [ask for request in sketch.requests for ask in asks(request)]
-        kinds = {
-            KINDS[device.driver]
-            for ask in self.ways
-            for device, published in everything.items()
-            if self._matches(ask, device, published)
-        }
-        self.paired = {"gpu", "nic"} <= kinds
-
-    def matches(self, ask, device: DeviceID) -> bool:
-        return self._matches(ask, device, self.devices[device])
-
-    @staticmethod
-    def _matches(ask, device: DeviceID, published: Device) -> bool:
-        rdma = published.attributes.get("dra.net/rdma")
-        return ask.device_class_name == device.driver and (not ask.selectors or bool(rdma and rdma.bool_))
-
-    def usable(self, device: DeviceID) -> bool:
-        tainted = any(t.effect in ("NoSchedule", "NoExecute") for t in self.devices[device].taints)
-        return not tainted and device not in self.cluster.allocated.exclusive
-
-    def left(self, device: DeviceID):
-        taken = self.cluster.allocated.consumed.get(device, {}).get("dra.cpu/cpu", 0)
-        return parse_quantity(self.devices[device].capacity["dra.cpu/cpu"].value) - taken
-
-    def holds(self, ask, device: DeviceID) -> bool:
-        return not ask.capacity or parse_quantity(ask.capacity["dra.cpu/cpu"]) <= self.left(device)
-
-    def value(self, device: DeviceID, where: str):
-        if where == TAG:
-            found = self.devices[device].attributes.get(TAG)
-            return found.string if found else None
-        place = self.places[device].place(where)
-        return place.value if place else None
-
-    def choices(self, request) -> Iterator[tuple[object, tuple[DeviceID, ...]]]:
-        for ask in asks(request):
-            fitting = [d for d in self.devices if self.matches(ask, d) and self.holds(ask, d)]
-            if ask.all_devices:
-                if fitting and all(self.usable(device) for device in fitting):
-                    yield ask, tuple(fitting)
-            else:
-                yield from ((ask, taken) for taken in combinations(filter(self.usable, fitting), ask.count))
-
-    def allocations(self) -> Iterator[list[tuple[object, tuple[DeviceID, ...]]]]:
-        for picked in product(*(list(self.choices(request)) for request in self.sketch.requests)):
-            alone = [d for _, taken in picked for d in taken if d.driver != CPU]
-            if len(alone) == len(set(alone)) and self.capacity_holds(picked) and self.must_hold(picked):
-                yield list(picked)
-
-    def capacity_holds(self, picked) -> bool:
-        for cpu in (d for d in self.devices if d.driver == CPU):
-            asked = [parse_quantity(ask.capacity["dra.cpu/cpu"]) for ask, taken in picked if cpu in taken]
-            if sum(asked) > self.left(cpu) and asked:
-                return False
-        return True
-
-    def must_hold(self, picked) -> bool:
-        return all(self.lost(link, picked) == 0 and self.known(link, picked) for link in self.sketch.links if link.must)
-
-    def known(self, link: Link, picked) -> bool:
-        return all(
-            self.value(device, link.where) is not None for _, taken in self.tied(link, picked) for device in taken
-        )
-
-    def tied(self, link: Link, picked):
-        return [(ask, taken) for ask, taken in picked if any(covers(reference, ask) for reference in link.requests)]
-
-    def lost(self, link: Link, picked) -> int:
-        tied = self.tied(link, picked)
-        if link.how is How.PAIRWISE:
-            return self.groups_lost(link, [taken for _, taken in tied])
-        values = [self.value(device, link.where) for _, taken in tied for device in taken]
-        if None in values:
-            return 1
-        return int(len(set(values)) > 1 if link.how is How.TOGETHER else len(set(values)) < len(values))
-
-    def groups_lost(self, link: Link, parts: list[tuple[DeviceID, ...]]) -> int:
-        if len(parts) < 2:
-            return 0
-        groups = min(map(len, parts))
-        if any(len(part) % groups for part in parts):
-            return groups
-        return groups - self.most_groups(link.where, parts, [len(part) // groups for part in parts])
-
-    def most_groups(self, where: str, parts, shares: list[int]) -> int:
-        """Try every way to form one group after the other."""
-        best = 0
-        for group in product(*(combinations(part, share) for part, share in zip(parts, shares, strict=True))):
-            values = {self.value(device, where) for members in group for device in members}
-            if len(values) == 1 and None not in values:
-                rest = [tuple(d for d in part if d not in members) for part, members in zip(parts, group, strict=True)]
-                best = max(best, 1 + self.most_groups(where, rest, shares))
-                if best == len(parts[0]) // shares[0]:
-                    break
-        return best
-
-    def goals(self, picked) -> dict[str, int]:
-        chosen = {device for _, taken in picked for device in taken}
-        numa = [self.value(d, "numaNode") for d in chosen]
-        gpus = [self.value(d, "pcieRoot") for d in chosen if d.driver == GPU]
-        nics = [self.value(d, "pcieRoot") for d in chosen if d.driver == NIC]
-        known = {root for root in gpus if root is not None}
-        unpaired = sum(max(0, gpus.count(root) - nics.count(root)) for root in known) + gpus.count(None)
-        return {
-            "alternatives": sum(ask.rank for ask, _ in picked),
-            "preferences": sum(self.lost(link, picked) for link in self.sketch.links if not link.must),
-            "numa": len({n for n in numa if n is not None}) + numa.count(None),
-            "unpaired": unpaired if self.paired else 0,
-            "roots": len({r for r in gpus + nics if r is not None}) + (gpus + nics).count(None),
-        }
-
-    def best(self, order: tuple[str, ...]) -> Best:
-        order = tuple(goal for goal in order if goal in COUNTED)
-        found = (tuple(self.goals(picked)[goal] for goal in order) for picked in self.allocations())
-        return Best(min(found, default=None))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 
-from exhaustive_plans import CPU, GPU, NIC, NUMA, RDMA, ROOT, TAG, device_class, selector
-from exhaustive_plans import _holder as holder
-from exhaustive_plans import _slice as published
 from msgspec.structs import replace
+from random_clusters import CPU, GPU, NIC, NUMA, RDMA, ROOT, TAG, device_class, selector
+from random_clusters import _holder as holder
+from random_clusters import _slice as published
 
 from dra_lab.model.claims import CapacityRequirements, DeviceRequest, DeviceSubRequest, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster

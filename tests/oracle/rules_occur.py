@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import chain
 
-from exhaustive_mixed import EXTENDED
-from exhaustive_plans import FABRIC
-from mixed_clusters import WIDE
+from brute_force import EXTENDED
+from random_clusters import FABRIC
+from random_rules import WIDE
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.sketch import Ask, ClaimSketch, How, asks

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, product
 from math import comb, prod
 
-from exhaustive_plans import COUNTED, CPU, GPU, NIC, NUMA, ROOT, TAG, Exhaustive
-from literal_pools import Books, Gathered
-from mixed_clusters import CLASSES, TELLS
+from brute_force_pools import Books, Gathered
+from random_clusters import COUNTED, CPU, GPU, NIC, NUMA, ROOT, TAG
+from random_rules import CLASSES, selects
 
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
@@ -55,23 +55,38 @@ RULES = (
 LIMIT, EXTENDED, MOST = 32, "extended-resources", 3000
 
 
+Claims = dict[str, ClaimSketch] | ClaimSketch
+"""The claims of a pod by name, or its only one."""
+
+
 class TooLarge(Exception):
     """There is too much to try."""
 
 
-class Mixed(Exhaustive):
-    """Every allocation of the claims of one pod on one node; `without` names the rules that are left out."""
+def by_name(claims: Claims) -> dict[str, ClaimSketch]:
+    """Return the claims of a pod by name."""
+    return {claims.name: claims} if isinstance(claims, ClaimSketch) else claims
+
+
+class BruteForce:
+    """Every allocation of the claims of one pod on one node; `without` names the rules that are left out.
+
+    `most` is the number of choices above which it raises TooLarge.
+    """
 
     def __init__(
         self,
         cluster: Cluster,
-        claims: dict[str, ClaimSketch],
+        claims: Claims,
         node: str,
         release: KubernetesRelease,
         *,
         without: frozenset[str] = frozenset(),
         paired: bool | None = None,
+        most: int = MOST,
     ) -> None:
+        claims = by_name(claims)
+        self.most = most
         self.without = frozenset(without)
         if "extended resources" in self.without:
             claims = {name: sketch for name, sketch in claims.items() if name != EXTENDED}
@@ -94,7 +109,7 @@ class Mixed(Exhaustive):
             return False
         own = () if "selectors" in self.without else ask.selectors
         for expression in (*texts, *own):
-            told = TELLS[expression](self.devices[device])
+            told = selects(expression, self.devices[device])
             if not told:
                 return told
         return True
@@ -177,7 +192,7 @@ class Mixed(Exhaustive):
             if not ask.all_devices or "All" in self.without:
                 able = [device for device in matching if self.free(ask, device)]
                 count = 1 if ask.all_devices or "counts" in self.without else ask.count
-                if comb(len(able), count) > MOST:
+                if comb(len(able), count) > self.most:
                     raise TooLarge
                 yield from ((ask, taken) for taken in combinations(able, count))
                 continue
@@ -194,7 +209,7 @@ class Mixed(Exhaustive):
             # given up before any search, also for an alternative that is never reached (docs/semantics.md 3.4.7, 3.4.8)
             return
         found = [(self.order.index(name), list(self.choices(request))) for name, request in self.requests]
-        if prod(max(1, len(choices)) for _, choices in found) > MOST:
+        if prod(max(1, len(choices)) for _, choices in found) > self.most:
             raise TooLarge
         yield from self._extend([], found) if self.requests else ()
 
@@ -287,8 +302,9 @@ class Mixed(Exhaustive):
         return set() if value is None else {("string" if isinstance(value, str) else "int", value)}
 
     def value(self, device: DeviceID, where: str):
-        if device in self.places:
-            return super().value(device, where)
+        if device in self.places and where != TAG:
+            place = self.places[device].place(where)
+            return place.value if place else None
         # seen only because a rule is left out, so that nobody has worked out where it sits
         told = self.devices[device].attributes.get({"pcieRoot": ROOT, "numaNode": NUMA}.get(where, where))
         return None if told is None or told.is_list else told.value
@@ -303,6 +319,26 @@ class Mixed(Exhaustive):
         if link.how is How.APART:
             return int(any(a & b for a, b in combinations(values, 2)))
         return int(bool(values) and not set.intersection(*values))
+
+    def groups_lost(self, link: Link, parts: list[tuple[DeviceID, ...]]) -> int:
+        if len(parts) < 2:
+            return 0
+        groups = min(map(len, parts))
+        if any(len(part) % groups for part in parts):
+            return groups
+        return groups - self.most_groups(link.where, parts, [len(part) // groups for part in parts])
+
+    def most_groups(self, where: str, parts, shares: list[int]) -> int:
+        """Try every way to form one group after the other."""
+        best = 0
+        for group in product(*(combinations(part, share) for part, share in zip(parts, shares, strict=True))):
+            values = {self.value(device, where) for members in group for device in members}
+            if len(values) == 1 and None not in values:
+                rest = [tuple(d for d in part if d not in members) for part, members in zip(parts, group, strict=True)]
+                best = max(best, 1 + self.most_groups(where, rest, shares))
+                if best == len(parts[0]) // shares[0]:
+                    break
+        return best
 
     # ------------------------------------------------------------ what it is worth
 
@@ -341,11 +377,11 @@ class Mixed(Exhaustive):
         return told
 
 
-def may_pair(cluster: Cluster, claims: dict[str, ClaimSketch], release: KubernetesRelease) -> bool:
-    """Say whether some request may take a GPU and some a NIC, on any node."""
+def may_pair(cluster: Cluster, claims: Claims, release: KubernetesRelease) -> bool:
+    """Return whether some request may take a GPU and some a NIC, on any node."""
     kinds = set()
     for node in cluster.node_names:
-        model = Mixed(cluster, claims, node, release, paired=False)
+        model = BruteForce(cluster, claims, node, release, paired=False)
         for _, request in model.requests:
             kinds |= {d.driver for ask in asks(request) for d in model.devices if model.match(ask, d)}
     return {GPU, NIC} <= kinds
