@@ -13,20 +13,48 @@ from dra_lab.model.told import tell_with
 from dra_lab.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from dra_lab.checks.cluster import check_cluster
     from dra_lab.errors import DraLabError
+    from dra_lab.exports.bundle import Wanted
+    from dra_lab.exports.loop import close_loop
+    from dra_lab.exports.manifests import manifest_yaml
+    from dra_lab.exports.step_guard import guard_steps
+    from dra_lab.exports.tightening import tighten
+    from dra_lab.exports.workload_file import read_workload
     from dra_lab.findings import Finding
+    from dra_lab.gitops.folder import read_manifests
+    from dra_lab.gitops.keep_names import keep_names
+    from dra_lab.gitops.migrate import migrate
+    from dra_lab.model.allocation import (
+        AllocationResult,
+        DeviceAllocationResult,
+        DeviceRequestAllocationResult,
+        ResourceClaimStatus,
+    )
+    from dra_lab.model.claims import (
+        CELDeviceSelector,
+        DeviceRequest,
+        DeviceSelector,
+        ExactDeviceRequest,
+        ResourceClaim,
+    )
     from dra_lab.model.cluster import Cluster
     from dra_lab.model.fleet import FleetPlan, Workload
     from dra_lab.model.names import DeviceID
+    from dra_lab.model.nodes import ObjectMeta
     from dra_lab.model.plan import Plan
     from dra_lab.model.release import KubernetesRelease
-    from dra_lab.model.sketch import ClaimSketch, Link, claims_of, pod_drawing
-    from dra_lab.pictures.graph_page import graph_page
+    from dra_lab.model.sketch import ClaimSketch, How, Link, asks, claims_of, pod_drawing
+    from dra_lab.model.what_if import when_idle, with_more_nodes, without_nodes
+    from dra_lab.pictures.charts import cost_chart, fits_chart, regret_chart, scenarios_chart, utilisation_chart
+    from dra_lab.pictures.graph_page import graph_frame, graph_page
     from dra_lab.pictures.hardware import hardware_svg
     from dra_lab.planner import make_plan
-    from dra_lab.planner.fleet import how_many_more, plan_fleet
+    from dra_lab.planner.fleet import how_many_more, largest_job, multiple, plan_fleet, stranded
+    from dra_lab.planner.scenarios import Scenario, plan_scenarios
     from dra_lab.session import Session, read_sketch
-    from dra_lab.sources import load_cluster
+    from dra_lab.session.outputs import export, manifest
+    from dra_lab.sources import KUBECTL, load_cluster
     from dra_lab.sources.foreign import make_cluster, read_inventory, with_overlay
     from dra_lab.sources.samples import samples
     from dra_lab.widgets.claim_canvas import ClaimCanvas
@@ -34,69 +62,184 @@ if TYPE_CHECKING:
     from dra_lab.widgets.hardware_view import HardwareView
     from dra_lab.widgets.lab import Lab
     from dra_lab.widgets.plan_view import PlanView
+    from dra_lab.words.fleet_frames import replicas_frame, scenarios_frame
+    from dra_lab.words.frames import (
+        conflicts_frame,
+        devices_frame,
+        findings_frame,
+        funnel_frame,
+        goals_frame,
+        nodes_frame,
+        regret_frame,
+        relaxations_frame,
+        scarcity_frame,
+        shortfalls_frame,
+    )
 
 _HOME = {
+    "AllocationResult": "dra_lab.model.allocation",
+    "CELDeviceSelector": "dra_lab.model.claims",
     "ClaimCanvas": "dra_lab.widgets.claim_canvas",
     "ClaimSketch": "dra_lab.model.sketch",
     "Cluster": "dra_lab.model.cluster",
     "ClusterBar": "dra_lab.widgets.cluster_bar",
+    "DeviceAllocationResult": "dra_lab.model.allocation",
     "DeviceID": "dra_lab.model.names",
+    "DeviceRequest": "dra_lab.model.claims",
+    "DeviceRequestAllocationResult": "dra_lab.model.allocation",
+    "DeviceSelector": "dra_lab.model.claims",
     "DraLabError": "dra_lab.errors",
+    "ExactDeviceRequest": "dra_lab.model.claims",
     "Finding": "dra_lab.findings",
     "FleetPlan": "dra_lab.model.fleet",
     "HardwareView": "dra_lab.widgets.hardware_view",
+    "How": "dra_lab.model.sketch",
+    "KUBECTL": "dra_lab.sources",
     "KubernetesRelease": "dra_lab.model.release",
     "Lab": "dra_lab.widgets.lab",
     "Link": "dra_lab.model.sketch",
+    "ObjectMeta": "dra_lab.model.nodes",
     "Plan": "dra_lab.model.plan",
     "PlanView": "dra_lab.widgets.plan_view",
+    "ResourceClaim": "dra_lab.model.claims",
+    "ResourceClaimStatus": "dra_lab.model.allocation",
+    "Scenario": "dra_lab.planner.scenarios",
     "Session": "dra_lab.session",
+    "Wanted": "dra_lab.exports.bundle",
     "Workload": "dra_lab.model.fleet",
+    "asks": "dra_lab.model.sketch",
+    "check_cluster": "dra_lab.checks.cluster",
     "claims_of": "dra_lab.model.sketch",
+    "close_loop": "dra_lab.exports.loop",
+    "conflicts_frame": "dra_lab.words.frames",
+    "cost_chart": "dra_lab.pictures.charts",
+    "devices_frame": "dra_lab.words.frames",
+    "export": "dra_lab.session.outputs",
+    "findings_frame": "dra_lab.words.frames",
+    "fits_chart": "dra_lab.pictures.charts",
+    "funnel_frame": "dra_lab.words.frames",
+    "goals_frame": "dra_lab.words.frames",
+    "graph_frame": "dra_lab.pictures.graph_page",
     "graph_page": "dra_lab.pictures.graph_page",
+    "guard_steps": "dra_lab.exports.step_guard",
     "hardware_svg": "dra_lab.pictures.hardware",
     "how_many_more": "dra_lab.planner.fleet",
+    "keep_names": "dra_lab.gitops.keep_names",
+    "largest_job": "dra_lab.planner.fleet",
     "load_cluster": "dra_lab.sources",
     "make_cluster": "dra_lab.sources.foreign",
     "make_plan": "dra_lab.planner",
+    "manifest": "dra_lab.session.outputs",
+    "manifest_yaml": "dra_lab.exports.manifests",
+    "migrate": "dra_lab.gitops.migrate",
+    "multiple": "dra_lab.planner.fleet",
+    "nodes_frame": "dra_lab.words.frames",
     "plan_fleet": "dra_lab.planner.fleet",
+    "plan_scenarios": "dra_lab.planner.scenarios",
     "pod_drawing": "dra_lab.model.sketch",
     "read_inventory": "dra_lab.sources.foreign",
+    "read_manifests": "dra_lab.gitops.folder",
     "read_sketch": "dra_lab.session",
+    "read_workload": "dra_lab.exports.workload_file",
+    "regret_chart": "dra_lab.pictures.charts",
+    "regret_frame": "dra_lab.words.frames",
+    "relaxations_frame": "dra_lab.words.frames",
+    "replicas_frame": "dra_lab.words.fleet_frames",
     "samples": "dra_lab.sources",
+    "scarcity_frame": "dra_lab.words.frames",
+    "scenarios_chart": "dra_lab.pictures.charts",
+    "scenarios_frame": "dra_lab.words.fleet_frames",
+    "shortfalls_frame": "dra_lab.words.frames",
+    "stranded": "dra_lab.planner.fleet",
+    "tighten": "dra_lab.exports.tightening",
+    "utilisation_chart": "dra_lab.pictures.charts",
+    "when_idle": "dra_lab.model.what_if",
+    "with_more_nodes": "dra_lab.model.what_if",
     "with_overlay": "dra_lab.sources.foreign",
+    "without_nodes": "dra_lab.model.what_if",
 }
 
 __all__ = [
+    "KUBECTL",
+    "AllocationResult",
+    "CELDeviceSelector",
     "ClaimCanvas",
     "ClaimSketch",
     "Cluster",
     "ClusterBar",
+    "DeviceAllocationResult",
     "DeviceID",
+    "DeviceRequest",
+    "DeviceRequestAllocationResult",
+    "DeviceSelector",
     "DraLabError",
+    "ExactDeviceRequest",
     "Finding",
     "FleetPlan",
     "HardwareView",
+    "How",
     "KubernetesRelease",
     "Lab",
     "Link",
+    "ObjectMeta",
     "Plan",
     "PlanView",
+    "ResourceClaim",
+    "ResourceClaimStatus",
+    "Scenario",
     "Session",
+    "Wanted",
     "Workload",
+    "asks",
+    "check_cluster",
     "claims_of",
+    "close_loop",
+    "conflicts_frame",
+    "cost_chart",
+    "devices_frame",
+    "export",
+    "findings_frame",
+    "fits_chart",
+    "funnel_frame",
+    "goals_frame",
+    "graph_frame",
     "graph_page",
+    "guard_steps",
     "hardware_svg",
     "how_many_more",
+    "keep_names",
+    "largest_job",
     "load_cluster",
     "make_cluster",
     "make_plan",
+    "manifest",
+    "manifest_yaml",
+    "migrate",
+    "multiple",
+    "nodes_frame",
     "plan_fleet",
+    "plan_scenarios",
     "pod_drawing",
     "read_inventory",
+    "read_manifests",
     "read_sketch",
+    "read_workload",
+    "regret_chart",
+    "regret_frame",
+    "relaxations_frame",
+    "replicas_frame",
     "samples",
+    "scarcity_frame",
+    "scenarios_chart",
+    "scenarios_frame",
+    "shortfalls_frame",
+    "stranded",
+    "tighten",
+    "utilisation_chart",
+    "when_idle",
+    "with_more_nodes",
     "with_overlay",
+    "without_nodes",
 ]
 
 
