@@ -305,7 +305,7 @@ class BruteForce:
         if device in self.places and where != TAG:
             place = self.places[device].place(where)
             return place.value if place else None
-        # seen only because a rule is left out, so that nobody has worked out where it sits
+        # only a left-out rule lets the pod see this device, so its place was not derived
         told = self.devices[device].attributes.get({"pcieRoot": ROOT, "numaNode": NUMA}.get(where, where))
         return None if told is None or told.is_list else told.value
 

@@ -44,7 +44,7 @@ class Kept:
             for key, amount in model.uses(ask, device).items():
                 self.shares[device, key] += amount
         else:
-            # A device is kept by one pod, and pays each time that somebody takes it.
+            # One pod keeps a device, and each further pod that takes it pays for it.
             self.alone |= {device}
             self.paid[device] += 1
 
@@ -85,7 +85,7 @@ def ways_of(model: BruteForce, order: tuple[str, ...]) -> list[Way]:
 
 
 class Stock:
-    """What is left of capacity and counters of every device of a cluster, whoever sees it."""
+    """What is left of capacity and counters of every device of a cluster, for all nodes that see it."""
 
     def __init__(self, models: list[BruteForce]) -> None:
         self.held, self.books, self.without = models[0].held, models[0].books, models[0].without

@@ -32,7 +32,7 @@ def fits_somewhere(cluster, sketch, release):
 
 
 def times(sketch, number):
-    """Return a claim with every count, or the capacity of a request for one device, so many times."""
+    """Return a claim whose counts, or the capacity of a request for one device, are multiplied by `number`."""
     return replace(sketch, requests=tuple(_request_times(request, number) for request in sketch.requests))
 
 
