@@ -45,17 +45,6 @@ def until(question: Callable[[], T], what: str, timeout: float = 10.0) -> T:
         time.sleep(0.05)
 
 
-def crowding() -> float:
-    """Return how many times longer than alone a program takes on this machine at present, at least 1.
-
-    A limit in seconds holds for a machine that does nothing else; times this it can be held on a busy one.
-    """
-    began, own = time.monotonic(), time.thread_time()
-    while time.thread_time() - own < 0.1:
-        pass
-    return max(1.0, (time.monotonic() - began) / 0.1)
-
-
 class Kernel:
     """The very kernel of the notebook that the browser shows; it needs no cell and does not touch the page."""
 

@@ -175,11 +175,10 @@ def test_a_server_that_always_stalls_is_told(server, config):
 
 
 def test_the_overall_time_has_an_end(server, config):
-    """However polite the server is, the whole reading ends in time."""
+    """A reading does not wait for a moment after its end, and does not ask again."""
     server.faults.add("resourceslices", times=99, status=429, headers={"Retry-After": "60"})
-    begin = time.monotonic()
     assert "429" in refused(Limits(connect=2, read=1, overall=0.5))
-    assert time.monotonic() - begin < 5
+    assert len(server.asked("resourceslices")) == 1
 
 
 @pytest.mark.parametrize(
