@@ -88,7 +88,7 @@ def mixed_cluster(rng: random.Random, nodes: int) -> Cluster:
     slices: list[ResourceSlice] = []
     for name in names:
         for driver, (devices, sets) in rng.choice(kinds).items():
-            slices.extend(_slices(driver, name, devices, sets, node_name=name))
+            slices.extend(slices_of(driver, name, devices, sets, node_name=name))
     if rng.random() < 0.6:
         slices.extend(_far(rng, names))
     if rng.random() < 0.3:
@@ -158,7 +158,7 @@ def _gpus(rng: random.Random, roots: list[str]) -> tuple[tuple[CounterSet, ...],
 
 
 def _gpu(rng: random.Random, n: int, roots: list[str], draws: tuple[DeviceCounterConsumption, ...]) -> Device:
-    attributes = {"type": text("gpu"), **_tag(rng)}
+    attributes = {"type": text("gpu"), **random_tag(rng)}
     if rng.random() < 0.9:
         attributes[ROOT] = text(rng.choice(roots))
     if rng.random() < 0.4:
@@ -167,7 +167,7 @@ def _gpu(rng: random.Random, n: int, roots: list[str], draws: tuple[DeviceCounte
         name=f"gpu-{n}",
         attributes=attributes,
         consumes_counters=draws,
-        capacity={SHARES: _capacity(rng, rng.randint(1, 3))} if rng.random() < 0.4 else {},
+        capacity={SHARES: random_capacity(rng, rng.randint(1, 3))} if rng.random() < 0.4 else {},
         allow_multiple_allocations=True if rng.random() < 0.25 else None,
         taints=(_taint(rng),) if rng.random() < 0.2 else (),
         binding_conditions=("ready",) if rng.random() < 0.05 else (),
@@ -180,7 +180,7 @@ def _taint(rng: random.Random) -> DeviceTaint:
 
 
 def _nic(rng: random.Random, n: int, roots: list[str], *, lists: bool) -> Device:
-    attributes = _tag(rng)
+    attributes = random_tag(rng)
     if rng.random() < 0.95:
         attributes["dra.net/rdma"] = DeviceAttribute(bool_=rng.random() < 0.7)
     if lists and rng.random() < 0.5:
@@ -193,12 +193,12 @@ def _nic(rng: random.Random, n: int, roots: list[str], *, lists: bool) -> Device
 
 
 def _cpu(rng: random.Random, n: int) -> Device:
-    capacity = {CORES: _capacity(rng, rng.choice([8, 16]))}
+    capacity = {CORES: random_capacity(rng, rng.choice([8, 16]))}
     if rng.random() < 0.3:
-        capacity[SHARES] = _capacity(rng, rng.randint(1, 3))
+        capacity[SHARES] = random_capacity(rng, rng.randint(1, 3))
     return Device(
         name=f"cpu-{n}",
-        attributes={NUMA: DeviceAttribute(int_=rng.randint(0, 1)), **_tag(rng)},
+        attributes={NUMA: DeviceAttribute(int_=rng.randint(0, 1)), **random_tag(rng)},
         capacity=capacity,
         allow_multiple_allocations=rng.choice([True, True, True, None]),
     )
@@ -215,7 +215,8 @@ def _wide(rng: random.Random) -> list[Device]:
     ]
 
 
-def _tag(rng: random.Random) -> dict[str, DeviceAttribute]:
+def random_tag(rng: random.Random) -> dict[str, DeviceAttribute]:
+    """Return no tag, one text, a version, or a list of texts."""
     choice = rng.random()
     if choice < 0.15:
         return {}
@@ -226,7 +227,8 @@ def _tag(rng: random.Random) -> dict[str, DeviceAttribute]:
     return {TAG: DeviceAttribute(strings=tuple(rng.sample("abc", rng.randint(1, 3))))}
 
 
-def _capacity(rng: random.Random, value: int) -> DeviceCapacity:
+def random_capacity(rng: random.Random, value: int) -> DeviceCapacity:
+    """Return a capacity with any request policy, or without."""
     default = rng.choice([0, 1, 2, value])
     kind = rng.choice(["", "default", "range", "steps", "values"])
     lowest = CapacityRequestPolicyRange(min=rng.randint(0, 3), max=rng.randint(3, value + 3))
@@ -244,9 +246,10 @@ def _capacity(rng: random.Random, value: int) -> DeviceCapacity:
 # ---------------------------------------------------------------- pools
 
 
-def _slices(
+def slices_of(
     driver: str, pool: str, devices: list[Device], sets: tuple[CounterSet, ...], **where: object
 ) -> Iterator[ResourceSlice]:
+    """Yield the slices of a pool: its devices, and its counters where there are any."""
     if not devices:
         return
     told = ResourcePool(name=pool, generation=1, resource_slice_count=2 if sets else 1)
@@ -279,7 +282,7 @@ def _far(rng: random.Random, nodes: list[str]) -> Iterator[ResourceSlice]:
         devices = [_of_some(rng, device, nodes) for device in devices]
     where = {"all": {"all_nodes": True}, "each": {"per_device_node_selection": True}}
     places = where.get(how) or {"node_selector": _zones(rng)}
-    for made in _slices(driver, FABRIC, devices, sets, **places):
+    for made in slices_of(driver, FABRIC, devices, sets, **places):
         # counters are no devices of their own: seen by all, as the API demands one way to choose the nodes
         counters = made.spec.devices is None and how == "each"
         yield (
@@ -299,7 +302,7 @@ def _broken(rng: random.Random, node: str) -> Iterator[ResourceSlice]:
     driver = rng.choice([GPU, NIC, CPU])
     devices = _hardware(rng)[driver][0]
     devices = [replace(device, consumes_counters=()) for device in devices]
-    made = _slices(driver, f"{node}-more", devices, (), node_name=node)
+    made = slices_of(driver, f"{node}-more", devices, (), node_name=node)
     kind = rng.choice(["lacking", "surplus", "twice", "counter", "old", "gone"])
     for found in made:
         pool, own = found.spec.pool, found.spec.devices or ()
@@ -343,11 +346,12 @@ def _holders(rng: random.Random, slices: list[ResourceSlice], busy: float) -> It
             rate = busy / 10 if published.spec.driver == WIDE else busy
             while rng.random() < rate:
                 held = DeviceID(published.spec.driver, published.spec.pool.name, device.name)
-                yield _holder(rng, number, held, device)
+                yield random_holder(rng, number, held, device)
                 number += 1
 
 
-def _holder(rng: random.Random, number: int, held: DeviceID, device: Device) -> ResourceClaim:
+def random_holder(rng: random.Random, number: int, held: DeviceID, device: Device) -> ResourceClaim:
+    """Return a claim that holds a device: alone, as a share, or with admin access."""
     share = bool(device.allow_multiple_allocations) and rng.random() < 0.8
     result = DeviceRequestAllocationResult(
         request="r",

@@ -7,17 +7,10 @@ with amounts that are whole numbers.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 
-from msgspec.structs import replace
 from random_clusters import CPU, GPU, NIC, NUMA, RDMA, ROOT, TAG, device_class, selector, text
+from random_rules import CORES, SHARES, random_capacity, random_holder, random_tag, slices_of
 
-from dra_lab.model.allocation import (
-    AllocationResult,
-    DeviceAllocationResult,
-    DeviceRequestAllocationResult,
-    ResourceClaimStatus,
-)
 from dra_lab.model.claims import (
     ALL,
     CapacityRequirements,
@@ -28,22 +21,17 @@ from dra_lab.model.claims import (
     ResourceClaim,
 )
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import Counter as Amount
 from dra_lab.model.device import (
-    CapacityRequestPolicy,
-    CapacityRequestPolicyRange,
     Device,
     DeviceAttribute,
-    DeviceCapacity,
     DeviceCounterConsumption,
     DeviceTaint,
 )
-from dra_lab.model.device import Counter as Amount
 from dra_lab.model.names import DeviceID
-from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.sketch import ClaimSketch, How, Link
-from dra_lab.model.slices import CounterSet, ResourcePool, ResourceSlice, ResourceSliceSpec
+from dra_lab.model.slices import CounterSet, ResourceSlice
 
-CORES, SHARES = "cores", "shares"
 Hardware = dict[str, tuple[list[Device], tuple[CounterSet, ...]]]
 
 
@@ -55,10 +43,10 @@ def sharing_cluster(rng: random.Random, nodes: int = 1) -> Cluster:
     busy = rng.choice([0.0, 0.15, 0.3])
     for number in range(1, nodes + 1):
         for driver, (devices, sets) in rng.choice(kinds).items():
-            slices.extend(_slices(driver, f"n{number}", devices, sets))
+            slices.extend(slices_of(driver, f"n{number}", devices, sets, node_name=f"n{number}"))
             for device in devices:
                 while rng.random() < busy:
-                    claims.append(_holder(rng, len(claims), DeviceID(driver, f"n{number}", device.name), device))
+                    claims.append(random_holder(rng, len(claims), DeviceID(driver, f"n{number}", device.name), device))
     return Cluster(tuple(slices), tuple(map(device_class, (GPU, NIC, CPU))), (), tuple(claims), name="sharing")
 
 
@@ -90,7 +78,7 @@ def _partition(rng: random.Random, n: int, roots: list[str], sets, unit: int, od
         )
         for found in rng.sample(sets, rng.choice([0, 1, 1, 1, len(sets)]))
     )
-    attributes = {"type": text("gpu"), ROOT: text(rng.choice(roots)), **_tag(rng)}
+    attributes = {"type": text("gpu"), ROOT: text(rng.choice(roots)), **random_tag(rng)}
     if rng.random() < 0.4:
         attributes[NUMA] = DeviceAttribute(int_=rng.randint(0, 1))
     shareable = rng.random() < 0.25
@@ -98,7 +86,7 @@ def _partition(rng: random.Random, n: int, roots: list[str], sets, unit: int, od
         name=f"gpu-{n}",
         attributes=attributes,
         consumes_counters=draws,
-        capacity={SHARES: _capacity(rng, rng.randint(1, 3))} if rng.random() < 0.4 else {},
+        capacity={SHARES: random_capacity(rng, rng.randint(1, 3))} if rng.random() < 0.4 else {},
         allow_multiple_allocations=True if shareable else None,
         taints=(DeviceTaint(key="bad", effect="NoSchedule"),) if rng.random() < 0.1 else (),
         binding_conditions=("ready",) if rng.random() < 0.1 else (),
@@ -106,7 +94,7 @@ def _partition(rng: random.Random, n: int, roots: list[str], sets, unit: int, od
 
 
 def _nic(rng: random.Random, n: int, roots: list[str], *, lists: bool) -> Device:
-    attributes = {"dra.net/rdma": DeviceAttribute(bool_=rng.random() < 0.7), **_tag(rng)}
+    attributes = {"dra.net/rdma": DeviceAttribute(bool_=rng.random() < 0.7), **random_tag(rng)}
     if lists and rng.random() < 0.5:
         attributes[ROOT] = DeviceAttribute(strings=tuple(rng.sample(roots, rng.randint(1, len(roots)))))
     elif rng.random() < 0.9:
@@ -115,71 +103,15 @@ def _nic(rng: random.Random, n: int, roots: list[str], *, lists: bool) -> Device
 
 
 def _cpu(rng: random.Random, n: int) -> Device:
-    attributes = {NUMA: DeviceAttribute(int_=rng.randint(0, 1)), **_tag(rng)}
-    capacity = {CORES: _capacity(rng, rng.choice([8, 16]))}
+    attributes = {NUMA: DeviceAttribute(int_=rng.randint(0, 1)), **random_tag(rng)}
+    capacity = {CORES: random_capacity(rng, rng.choice([8, 16]))}
     if rng.random() < 0.3:
-        capacity[SHARES] = _capacity(rng, rng.randint(1, 3))
+        capacity[SHARES] = random_capacity(rng, rng.randint(1, 3))
     return Device(
         name=f"cpu-{n}",
         attributes=attributes,
         capacity=capacity,
         allow_multiple_allocations=rng.choice([True, True, True, None]),
-    )
-
-
-def _tag(rng: random.Random) -> dict[str, DeviceAttribute]:
-    choice = rng.random()
-    if choice < 0.15:
-        return {}
-    if choice < 0.4:
-        return {TAG: text(rng.choice("abc"))}
-    if choice < 0.45:
-        return {TAG: DeviceAttribute(version="1.0.0")}
-    return {TAG: DeviceAttribute(strings=tuple(rng.sample("abc", rng.randint(1, 3))))}
-
-
-def _capacity(rng: random.Random, value: int) -> DeviceCapacity:
-    default = rng.choice([0, 1, 2, value])
-    kind = rng.choice(["", "default", "range", "steps", "values"])
-    policies = {
-        "": None,
-        "default": CapacityRequestPolicy(default=default),
-        "range": CapacityRequestPolicy(
-            default=default,
-            valid_range=CapacityRequestPolicyRange(min=rng.randint(0, 3), max=rng.randint(3, value + 3)),
-        ),
-        "steps": CapacityRequestPolicy(
-            default=default, valid_range=CapacityRequestPolicyRange(min=rng.randint(0, 2), step=rng.randint(1, 4))
-        ),
-        "values": CapacityRequestPolicy(default=default, valid_values=tuple(sorted(rng.sample(range(1, 17), 3)))),
-    }
-    return DeviceCapacity(value=value, request_policy=policies[kind])
-
-
-def _slices(driver: str, node: str, devices: list[Device], sets: tuple[CounterSet, ...]) -> Iterator[ResourceSlice]:
-    if not devices:
-        return
-    pool = ResourcePool(name=node, generation=1, resource_slice_count=2 if sets else 1)
-    spec = ResourceSliceSpec(driver=driver, pool=pool, node_name=node, devices=tuple(devices))
-    yield ResourceSlice(metadata=ObjectMeta(name=f"{node}-{driver}-devices"), spec=spec)
-    if sets:
-        counters = replace(spec, devices=None, shared_counters=sets)
-        yield ResourceSlice(metadata=ObjectMeta(name=f"{node}-{driver}-counters"), spec=counters)
-
-
-def _holder(rng: random.Random, number: int, device: DeviceID, published: Device) -> ResourceClaim:
-    share = bool(published.allow_multiple_allocations) and rng.random() < 0.8
-    result = DeviceRequestAllocationResult(
-        request="r",
-        **device._asdict(),
-        admin_access=True if rng.random() < 0.1 else None,
-        share_id=f"00000000-0000-0000-0000-{number:012d}" if share else None,
-        consumed_capacity={key: rng.randint(0, 4) for key in published.capacity} if share else {},
-    )
-    allocation = AllocationResult(devices=DeviceAllocationResult(results=(result,)))
-    return ResourceClaim(
-        metadata=ObjectMeta(name=f"holder-{number}", namespace="default"),
-        status=ResourceClaimStatus(allocation=allocation),
     )
 
 
