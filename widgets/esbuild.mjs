@@ -1,7 +1,9 @@
 // Bundles each widget into one ES module and one style sheet beside the Python half:
 // ../dra_lab/widgets/static/<stem>.{js,css}, and the program of a plan's page into ../dra_lab/pictures/static.
+// The JupyterLab extension gets the same widgets with the parts that they share, such as React, in files of their own
+// (labextension/programs). Other front ends get a widget's program as one text, which cannot import a file.
 
-import { mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -38,15 +40,20 @@ const page = {
   format: "iife",
 };
 
+const shared = { ...options, outdir: join(here, "labextension", "programs"), splitting: true, legalComments: "none" };
+
 mkdirSync(outdir, { recursive: true });
 if (watch) {
   const context = await esbuild.context(options);
   await context.watch();
   await (await esbuild.context(page)).watch();
+  await (await esbuild.context(shared)).watch();
   console.log("watching src/ ; Ctrl+C ends it");
 } else {
   await esbuild.build(options);
   await esbuild.build(page);
+  rmSync(shared.outdir, { recursive: true, force: true });
+  await esbuild.build(shared);
   for (const file of readdirSync(outdir).filter((name) => /\.(js|css)$/.test(name))) {
     const bytes = readFileSync(join(outdir, file));
     console.log(

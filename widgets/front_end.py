@@ -25,6 +25,7 @@ STATIC = ROOT / "dra_lab" / "widgets" / "static"
 EXTENSION = ROOT / "dra_lab" / "labextension"
 STEMS = ("claim_canvas", "cluster_bar", "plan_view", "hardware_view")
 PAGE = ROOT / "dra_lab" / "pictures" / "static" / "plan_page.js"
+PROGRAMS = tuple(HERE / "labextension" / "programs" / f"{stem}.js" for stem in STEMS)
 BUNDLES = (*(STATIC / f"{stem}.{ending}" for stem in STEMS for ending in ("js", "css")), PAGE)
 
 
@@ -39,11 +40,11 @@ def missing() -> list[str]:
 
 def build() -> None:
     """Install the packages of the lock file and build what is older than its sources."""
-    if _older(BUNDLES, _sources("*.json", "*.mjs", "src/**/*")):
+    if _older([*BUNDLES, *PROGRAMS], _sources("*.json", "*.mjs", "src/**/*")):
         _install_packages()
         npm("run", "build")
     sources = _sources("package-lock.json", "labextension/*.json", "labextension/src/**/*")
-    if _older([EXTENSION / "package.json"], [*sources, *BUNDLES]):
+    if _older([EXTENSION / "package.json"], [*sources, *PROGRAMS]):
         _install_packages()
         # A build leaves the chunks of the build before it: they would all go into the wheel.
         shutil.rmtree(EXTENSION, ignore_errors=True)

@@ -19,10 +19,10 @@ interface Program {
  * The programs by the class of their widget in Python, each a file of this extension that is fetched when it is drawn.
  */
 const PROGRAMS: Readonly<Record<string, () => Promise<Program>>> = {
-  "dra_lab.widgets.claim_canvas.ClaimCanvas": () => import("../../../dra_lab/widgets/static/claim_canvas.js"),
-  "dra_lab.widgets.cluster_bar.ClusterBar": () => import("../../../dra_lab/widgets/static/cluster_bar.js"),
-  "dra_lab.widgets.hardware_view.HardwareView": () => import("../../../dra_lab/widgets/static/hardware_view.js"),
-  "dra_lab.widgets.plan_view.PlanView": () => import("../../../dra_lab/widgets/static/plan_view.js"),
+  "dra_lab.widgets.claim_canvas.ClaimCanvas": () => import("../programs/claim_canvas.js"),
+  "dra_lab.widgets.cluster_bar.ClusterBar": () => import("../programs/cluster_bar.js"),
+  "dra_lab.widgets.hardware_view.HardwareView": () => import("../programs/hardware_view.js"),
+  "dra_lab.widgets.plan_view.PlanView": () => import("../programs/plan_view.js"),
 };
 
 /** A widget of dra_lab; named as in the state that every front end gets. */
