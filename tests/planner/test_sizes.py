@@ -49,7 +49,7 @@ REFUSED = {"node/link_rows.py": ("_MOST_COMBINATIONS",)}
 AT_A_TIME = {
     "choose.py": ("_TELL_EVERY",),
     "fleet/exhaust.py": ("_AT_ONCE",),
-    "fleet/local.py": ("_AT_ONCE",),
+    "fleet/numa_bound.py": ("_AT_ONCE",),
     "fleet/room.py": ("_TELL_EVERY",),
     "fleet/search.py": ("_TELL_EVERY",),
     "fleet/tree_every.py": ("_LOOK",),

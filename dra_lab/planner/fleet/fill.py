@@ -21,7 +21,7 @@ import numpy as np
 from dra_lab.planner.budget import Budget, Sizes
 from dra_lab.planner.fleet.counting import Counts, Row
 from dra_lab.planner.fleet.exhaust import rank
-from dra_lab.planner.fleet.local import LocalBound
+from dra_lab.planner.fleet.numa_bound import NumaBound
 from dra_lab.planner.fleet.pack import Values
 from dra_lab.planner.states.columns import Array
 from dra_lab.planner.states.stock import Stock
@@ -55,7 +55,7 @@ class StateFill:
     stock: Stock
     vectors: list[Counts]
     may: Array
-    local: LocalBound | None = None
+    spanned: NumaBound | None = None
     levels: list[_Level] = field(default_factory=list)
 
     @classmethod
@@ -66,10 +66,10 @@ class StateFill:
             limit = row.limits(stock.free, stock.keys, stock.units) + 1e-6
             need = [float(sum(w * n for w, n in zip(row.weights, counts, strict=True))) for counts in vectors]
             may &= np.array(need) <= limit[:, None]
-        local = LocalBound.of(stock, rows, order)
+        spanned = NumaBound.of(stock, rows, order)
         states, goals = np.arange(len(stock.free)), np.zeros((len(stock.free), len(order)), np.int64)
         nobody = _Level(states * len(vectors), stock.left, goals, states * 0 - 1, states * 0, states)
-        return cls(stock, vectors, may, local, [nobody])
+        return cls(stock, vectors, may, spanned, [nobody])
 
     def run(self, budget: Budget) -> None:
         """Place one pod more on all states until none fits; one pod of each workload even if time is over."""
@@ -130,7 +130,7 @@ class StateFill:
     @cached_property
     def least(self) -> list[dict[Counts, Values]]:
         """Return, state by state, all numbers that may be held, with values that no way undercuts."""
-        local = self.local.least(self.vectors) if self.local is not None else None
+        spanned = self.spanned.least(self.vectors) if self.spanned is not None else None
         counts = np.array(self.vectors, np.int64).reshape(len(self.vectors), len(self.stock.columns))
         may, summed = self.may.copy(), np.zeros((*self.may.shape, self.levels[0].values.shape[1]), np.int64)
         for pod, columns in enumerate(self.stock.columns):
@@ -142,8 +142,8 @@ class StateFill:
         for state, (able, values) in enumerate(zip(may, summed, strict=True)):
             at = np.flatnonzero(able)
             mine = {self.vectors[n]: tuple(row) for n, row in zip(at.tolist(), values[at].tolist(), strict=True)}
-            if local is not None:
-                mine = {counts: max(row, local[state].get(counts, row)) for counts, row in mine.items()}
+            if spanned is not None:
+                mine = {counts: max(row, spanned[state].get(counts, row)) for counts, row in mine.items()}
             found.append(mine)
         return found
 

@@ -23,7 +23,7 @@ from dra_lab.planner.fleet.sites import Site, each_alone, sites_of
 from dra_lab.planner.waiting import awaited
 
 if TYPE_CHECKING:
-    from dra_lab.planner.fleet.filled import Known
+    from dra_lab.planner.fleet.site_bounds import Known
     from dra_lab.planner.fleet.tree_table import TreeTable
 
 _GOALS = ("roots",)
@@ -104,9 +104,9 @@ def room_of_claim(
 def room_of_fleet(fleet: Fleet, budget: Budget, solver: str) -> Room:
     """Return how many pods of a fleet's one workload fit, with no more on a node than its replicas."""
     # The solver takes half a second to import; only who asks waits for it.
-    from dra_lab.planner.fleet.filled import known_sites
     from dra_lab.planner.fleet.islands import with_islands
     from dra_lab.planner.fleet.most import most_pods, most_together
+    from dra_lab.planner.fleet.site_bounds import known_sites
     from dra_lab.planner.fleet.tree_table import tree_tables
 
     published = Published(fleet)
@@ -150,8 +150,8 @@ def holds_one(fleet: Fleet, budget: Budget, solver: str) -> tuple[str, bool]:
 
     Devices that several nodes see are counted on each of them, because one pod stands on one node.
     """
-    from dra_lab.planner.fleet.filled import known_sites
     from dra_lab.planner.fleet.most import most_pods
+    from dra_lab.planner.fleet.site_bounds import known_sites
     from dra_lab.planner.fleet.tree_fill import Fill
     from dra_lab.planner.fleet.tree_numbers import Numbers
     from dra_lab.planner.fleet.tree_states import tree_of

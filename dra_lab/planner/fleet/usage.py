@@ -12,11 +12,11 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.crowd_copies import CopiesCrowd, copies_crowd
 from dra_lab.planner.fleet.crowd_ways import WaysCrowd, ways_crowd
 from dra_lab.planner.fleet.crowds import CrowdModel
-from dra_lab.planner.fleet.filled import Amounts, Known, known_sites
 from dra_lab.planner.fleet.most import Bounds, as_place, solved
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.shapes import Shape
 from dra_lab.planner.fleet.shared_tables import seen_together
+from dra_lab.planner.fleet.site_bounds import Amounts, Known, known_sites
 from dra_lab.planner.fleet.sites import Site, dealt_site, whole_site
 from dra_lab.planner.fleet.state_model import StateModel
 from dra_lab.planner.fleet.together import deal
