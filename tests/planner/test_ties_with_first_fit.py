@@ -6,10 +6,11 @@ import random
 
 import pytest
 from checked_plans import checked_plan as make_plan
-from random_clusters import random_cluster, random_sketch
+from random_clusters import random_cluster, random_fleet, random_sketch
 
+from dra_lab.checks.plans import check_plan
 from dra_lab.errors import DraLabError
-from dra_lab.model.release import RELEASES
+from dra_lab.model.release import RELEASES, KubernetesRelease
 
 
 def plans(seeds):
@@ -39,3 +40,12 @@ def test_a_set_of_devices_that_is_as_good_is_the_plan(first):
             taken = [sorted((p.request, p.device) for p in placed) for placed in (found.placements, plan.placements)]
             assert taken[0] == taken[1], seed
     assert ties >= 3
+
+
+def test_devices_without_a_value_at_a_must_link_are_not_the_plan():
+    """The plan has none, also if kube-scheduler takes one because the other end of the link is not asked for."""
+    rng, release = random.Random("ways 382"), KubernetesRelease("1.36")
+    cluster, sketch = random_fleet(rng), random_sketch(rng)
+    plan = make_plan(cluster, sketch, release=release)
+    assert plan.fits
+    assert check_plan(cluster, plan, release) == ()

@@ -45,9 +45,16 @@ def value_placements(scale: Scale, placements: Sequence[Placement], order: Seque
 
 
 def broken_links(scale: Scale, placements: Sequence[Placement]) -> tuple[str, ...]:
-    """Return the names of the must-links that placements do not keep."""
+    """Return the names of the must-links that placements do not keep, or that tie a device without a value."""
     counts = _counts(scale, placements)
-    return tuple(link.name for at, link in enumerate(scale.sketch.links) if link.must and lost(counts, at))
+    problem = counts.problem
+
+    def is_broken(link: int) -> bool:
+        ends = set(problem.ends(link))
+        tied = [group for group in problem.groups if ends.intersection(group.asks)]
+        return bool(lost(counts, link)) or not all(group.places[link] for group in tied)
+
+    return tuple(link.name for at, link in enumerate(scale.sketch.links) if link.must and is_broken(at))
 
 
 def _counts(scale: Scale, placements: Sequence[Placement]) -> AllocationCounts:
