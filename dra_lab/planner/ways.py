@@ -17,7 +17,7 @@ from dra_lab.planner.scan import EqualNodes, Scan
 from dra_lab.planner.states.columns import Array, Columns, columns_of
 from dra_lab.planner.states.node_state import NodeState
 from dra_lab.planner.states.stock import Stock
-from dra_lab.planner.states.survey import Left, idle_layout, state_on
+from dra_lab.planner.states.survey import Left, counted_layout, idle_layout, state_on
 
 _TELL_EVERY = 500
 
@@ -26,7 +26,8 @@ _TELL_EVERY = 500
 class ListedWays:
     """Proven values of a claim on node states: the first of all its ways, best first, for which enough is free.
 
-    Only for claims under which a device in use is merely missing, and whose ways on one kind of hardware can be listed.
+    Only for claims under which a device in use is merely missing, or takes from counters, and whose ways on one kind
+    of hardware can be listed.
     """
 
     scan: Scan
@@ -66,7 +67,7 @@ class ListedWays:
 def list_ways(scan: Scan, order: tuple[str, ...], budget: Budget) -> ListedWays | None:
     """Look at every class of equal nodes; None where the claim's rules or ways forbid it."""
     rules = scan.rules
-    if _forbidden(scan, [equal.nodes[0] for equal in scan.classes]):
+    if _forbidden(scan):
         return None
     ways = ListedWays(scan, order, budget.sizes)
     shapes: dict[tuple[int, ...], list[str]] = {}
@@ -88,7 +89,7 @@ def fitting_nodes(
     None where the claim's rules or ways forbid it; a node that time left open is not in it. Each node is only thinned
     out by what is in use there, so that this takes a tenth of the time of `scan_nodes`.
     """
-    if _forbidden(scan, [names[0] for names in shapes.values()]):
+    if _forbidden(scan):
         return None
     ways = ListedWays(scan, (), budget.sizes)
     if not _look_at_all(ways, shapes, budget):
@@ -96,10 +97,10 @@ def fitting_nodes(
     return {name: not found.infeasible for name, found in ways.values.items()}
 
 
-def _forbidden(scan: Scan, names: Sequence[str]) -> bool:
-    """Say whether a device in use does more than to be missing, on one of some nodes."""
-    special = any(ask.all_devices or ask.admin_access for ask in scan.rules.asks) or scan.rules.cluster.network_slices
-    return bool(special) or any(scan.views.view(name).counted for name in names)
+def _forbidden(scan: Scan) -> bool:
+    """Say whether a device in use does more than to be missing, or to take from counters."""
+    special = any(ask.all_devices or ask.admin_access for ask in scan.rules.asks)
+    return special or bool(scan.rules.cluster.network_slices)
 
 
 def _key(scan: Scan, name: str, order: tuple[str, ...]) -> Hashable:
@@ -116,7 +117,8 @@ def _look(ways: ListedWays, number: int, names: Sequence[str], budget: Budget) -
     scan = ways.scan
     layout = idle_layout(scan, names[0])
     problem = layout.problem
-    if any(group.tie is Tie.TERMS for group in problem.groups):
+    counted = counted_layout(scan, layout, names[0])
+    if counted is None or any(group.tie is Tie.TERMS for group in problem.groups):
         return False
     part = Part(0, "", (0, len(problem.asks)), (0, len(problem.requests)), (0, len(problem.links)), problem.paired)
     columns = columns_of(problem, part, ways.order, budget.sizes.pod_ways)
@@ -125,7 +127,8 @@ def _look(ways: ListedWays, number: int, names: Sequence[str], budget: Budget) -
     left: Left = {}
     states: list[NodeState] = []
     for at, name in enumerate(names):
-        states.append(state_on(scan, number, layout, name, left))
+        state = state_on(scan, number, layout, name, left)
+        states.append(counted.on(scan, name, state) if counted.counters else state)
         if at % _TELL_EVERY == _TELL_EVERY - 1:
             budget.tell("nodes", f"looked at {at + 1} of {len(names)} states of one kind of hardware")
     stock = Stock(problem, states, [columns])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
+from dra_lab import make_plan
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import Workload
 from dra_lab.model.release import KubernetesRelease
@@ -47,8 +48,18 @@ def _more(what: str, cluster: Cluster, workload: Workload) -> None:
     print(f"{what}: {room.count:,} more, bound {room.bound:,}; {time.process_time() - computed:.1f} s of CPU")
 
 
+def _best(what: str, cluster: Cluster, claim: ClaimSketch) -> None:
+    computed = time.process_time()
+    plan = make_plan(cluster, claim, release=RELEASE, time_limit=LIMIT)
+    computed = time.process_time() - computed
+    open_goal = next((goal.goal for goal in plan.goals if not goal.proven), "none")
+    print(f"{what}: {len(plan.node_classes)} classes of nodes; {computed:.1f} s of CPU, not proven: {open_goal}")
+
+
 def main() -> None:
     """Print what is placed, and what of it is proven; no targets."""
+    for workload in profiles(1):
+        _best(f"the best node for one MIG {workload.name}, 300 nodes", partitioned(300), workload.claims[0])
     _fleet("one MIG partition a pod, 20 nodes with 8 A100", partitioned(20), profiles(20))
     _more("MIG 1g.5gb on 20 nodes with 8 A100", partitioned(20), profiles(20)[0])
     fleet = [with_nic(workload) for workload in profiles(4)]

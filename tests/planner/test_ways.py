@@ -11,12 +11,15 @@ from brute_force import BruteForce
 from brute_force_fleets import ENDLESS
 from budgets import use_sizes
 from checked_plans import checked_plan as make_plan
-from random_clusters import counted, proven, random_fleet, random_sketch
+from msgspec.structs import replace as changed
+from random_clusters import GPU, NIC, counted, proven, random_fleet, random_sketch
 from random_sharing import sharing_cluster, sharing_sketch
 
 from dra_lab.checks.plans import check_plan
+from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.plan import NodeFit, PlanStatus, goal_order
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.ways import ListedWays
 
 CASES = int(os.environ.get("DRA_LAB_RANDOM_PLANS", "60"))
@@ -38,6 +41,23 @@ def decided_rightly(plan, values, idle, where):
             assert (node_class.fit, node_class.fits_idle) == (expected, idle[node] is not None), f"{where} {node}"
     assert (counted(plan.goals) if plan.fits else None) == best, where
     assert proven(plan), where
+
+
+def partitioned(cluster):
+    """Return a cluster of which no device can be shared: partitions draw on counters, one claim each."""
+    slices = []
+    for published in cluster.slices:
+        devices = published.spec.devices
+        alone = devices and tuple(changed(device, allow_multiple_allocations=None) for device in devices)
+        slices.append(changed(published, spec=changed(published.spec, devices=alone)))
+    return replace(cluster, slices=tuple(slices))
+
+
+def partitions(rng):
+    """Return requests for one to three GPUs each, and sometimes a NIC."""
+    drivers = [GPU] * rng.randint(1, 2) + [NIC] * rng.randint(0, 1)
+    asked = [ExactDeviceRequest(device_class_name=driver, count=rng.randint(1, 3)) for driver in drivers]
+    return tuple(DeviceRequest(name=f"r{at}", exactly=one) for at, one in enumerate(asked))
 
 
 @pytest.mark.parametrize("start", range(0, CASES, 20))
@@ -71,6 +91,27 @@ def test_listed_ways_of_shared_devices_are_brute_force(start):
         )
         decided_rightly(plan, values, idle, f"seed {seed}")
         assert check_plan(cluster, plan, LISTED) == (), f"seed {seed}"
+
+
+@pytest.mark.parametrize("start", range(0, CASES, 20))
+def test_listed_ways_of_partitions_are_brute_force(start, monkeypatch):
+    """Partitions of one node that share counters are decided from the list of ways, as trying all subsets does."""
+    listed: list[str] = []
+    known = ListedWays.known
+    monkeypatch.setattr(ListedWays, "known", lambda self, equal: listed.append(equal.nodes[0]) or known(self, equal))
+    for seed in range(start, start + 20):
+        rng = random.Random(f"partitions {seed}")
+        cluster, order = partitioned(sharing_cluster(rng, 6)), goal_order(())
+        sketch = ClaimSketch(requests=partitions(rng))
+        plan = make_plan(cluster, sketch, release=LISTED)
+        bare = replace(cluster, claims=())
+        values, idle = (
+            {n: BruteForce(c, sketch, n, LISTED, most=ENDLESS).values_in(order) for n in c.node_names}
+            for c in (cluster, bare)
+        )
+        decided_rightly(plan, values, idle, f"seed {seed}")
+        assert check_plan(cluster, plan, LISTED) == (), f"seed {seed}"
+    assert listed
 
 
 def test_listed_ways_give_a_device_once(monkeypatch):
