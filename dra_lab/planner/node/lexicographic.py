@@ -30,7 +30,7 @@ class _Run(Struct):
     """One staged solve of `problem` while it goes on.
 
     `others` knows of further replicas on the node (goal `damage`); once they are in the model, the claim's own asks are
-    the first `mine`.
+    the first `mine`. `valued` is the latest allocation with its goals.
     """
 
     problem: AllocationProblem
@@ -43,6 +43,7 @@ class _Run(Struct):
     have: Taken | None = None
     others: FurtherReplicas | None = None
     mine: int | None = None
+    valued: tuple[Taken | None, dict[str, int]] | None = None
 
 
 def solve_problem(
@@ -184,6 +185,10 @@ def _minimise(run: _Run, expression: Expression, have: int | None = None) -> Out
 
 def _values(run: _Run) -> dict[str, int]:
     """Return the goals of the allocation that was found, by what it takes (`goal_values`)."""
+    if run.valued is not None and run.valued[0] is run.have:
+        return run.valued[1]
     group_of = {device: number for number, group in enumerate(run.problem.groups) for device in group.devices}
     found = goal_values(run.problem, Counter((ask, group_of[device]) for ask, device in run.have or ()))
-    return {goal.goal: goal.expression if isinstance(goal.expression, int) else found[goal.goal] for goal in run.goals}
+    told = {goal.goal: goal.expression if isinstance(goal.expression, int) else found[goal.goal] for goal in run.goals}
+    run.valued = (run.have, told)
+    return told
