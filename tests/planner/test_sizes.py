@@ -19,7 +19,7 @@ PLANNER = ROOT / "dra_lab" / "planner"
 ARITHMETIC = {
     "node/milp.py": ("_SCALE",),
     "node/node_counters.py": ("COARSE",),
-    "fleet/crowd_ways.py": ("LARGEST",),
+    "fleet/by_option.py": ("LARGEST",),
     "fleet/exhaust.py": ("_BASE",),
     "fleet/relaxation.py": ("_PRIMAL",),
     "fleet/tree_table.py": ("_PRICE",),

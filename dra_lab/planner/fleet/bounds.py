@@ -12,12 +12,12 @@ from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.crowds import Crowd
 from dra_lab.planner.fleet.homes import Chosen, Homes, Rack, Together, homes_of
 from dra_lab.planner.fleet.master import Master
 from dra_lab.planner.fleet.master_at_once import MasterAtOnce
 from dra_lab.planner.fleet.mastered import GoalBound, Mastered
 from dra_lab.planner.fleet.pack import Values, device_goals
+from dra_lab.planner.fleet.shared_devices import SharedNodes
 from dra_lab.planner.fleet.sites import Cap
 from dra_lab.planner.fleet.tables import AnyTable
 from dra_lab.planner.node.solver_outcome import agreed
@@ -36,7 +36,7 @@ class Racked:
     racks: list[Rack] = field(default_factory=list)
     tables: list[list[AnyTable]] = field(default_factory=list)
     homes: tuple[Homes, ...] = ()
-    crowds: tuple[Crowd, ...] = ()
+    crowds: tuple[SharedNodes, ...] = ()
 
     @property
     def together(self) -> tuple[Together, ...]:
@@ -184,7 +184,7 @@ def best_answer(
     *,
     all_placed: bool = False,
     closed: bool = False,
-    crowds: Sequence[Crowd] = (),
+    crowds: Sequence[SharedNodes] = (),
 ) -> Answer:
     """Solve the master over what was found; where not all is known (`closed`), hold it against what may exist.
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.crowds import CrowdTaken
 from dra_lab.planner.fleet.pack import Values
+from dra_lab.planner.fleet.shared_devices import SharedTaken
 from dra_lab.planner.states.columns import Array
 
 Taken = Mapping[Counts, int]
@@ -102,7 +102,7 @@ class Chosen:
 
     patterns: list[dict[Counts, int]]
     homes: list[int]
-    crowds: tuple[CrowdTaken, ...] = ()
+    crowds: tuple[SharedTaken, ...] = ()
 
 
 def homes_of(where: Iterable[tuple[str, int]]) -> tuple[Homes, ...]:

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.crowds import Crowd, CrowdModel, CrowdTaken
 from dra_lab.planner.fleet.homes import Chosen, Homes, Rack, Together
 from dra_lab.planner.fleet.master import Master
 from dra_lab.planner.fleet.pack import device_goals
+from dra_lab.planner.fleet.shared_devices import SharedModel, SharedNodes, SharedTaken
 from dra_lab.planner.fleet.starts import greedy
 from dra_lab.planner.node.solver_outcome import Outcome
 from dra_lab.planner.node.variables import Expression
@@ -26,13 +26,13 @@ class MasterAtOnce(Master):
         solver: str,
         homes: Sequence[Homes] = (),
         together: Sequence[Together] = (),
-        crowds: Sequence[Crowd] = (),
+        crowds: Sequence[SharedNodes] = (),
     ) -> None:
         """Keep what it is made of, as `Master` does; `crowds` are the nodes that are planned at once."""
         super().__init__(racks, demand, order, solver, homes, together)
         self.crowds = tuple(crowds)
         self.options = {}
-        self._models: list[CrowdModel] = []
+        self._models: list[SharedModel] = []
         self._nodes_counted = False
 
     def add_more(self, placed: Sequence[dict[Expression, int]], sums: Mapping[str, dict[Expression, int]]) -> None:
@@ -43,21 +43,12 @@ class MasterAtOnce(Master):
                 placed[part.pod][variable] = 1
             for goal, factors in zip(device_goals(self.order), model.values, strict=False):
                 sums[goal].update(factors)
-            sums[NODES].update(dict.fromkeys(model.used, 1))
+            sums[NODES].update(dict.fromkeys(model.used.values(), 1))
 
     def first(self, known: Chosen | None, budget: Budget, *, all_placed: bool) -> Chosen:  # noqa: ARG002 - as in Master
-        """Return the solution that is known, else one that is found quickly."""
+        """Return the solution that is known, else one without pods on nodes that share devices."""
         found = known or greedy(self)
-        left = list(self.demand)
-        for taken in found.patterns:
-            for counts, times in taken.items():
-                left = [have - times * count for have, count in zip(left, counts, strict=True)]
-        if not found.crowds:
-            for crowd in self.crowds:
-                some = crowd.some(left, budget)
-                found.crowds = (*found.crowds, some)
-                for part, count in some.pods.items():
-                    left[part] -= count
+        found.crowds = found.crowds or (SharedTaken(),) * len(self.crowds)
         return found
 
     def _is_late(self, budget: Budget) -> bool:
@@ -104,7 +95,7 @@ class MasterAtOnce(Master):
     def start_from(self, chosen: Chosen) -> None:
         """Give the solver a solution to begin with."""
         super().start_from(chosen)
-        for model, taken in zip(self._models, chosen.crowds or [CrowdTaken()] * len(self._models), strict=True):
+        for model, taken in zip(self._models, chosen.crowds or [SharedTaken()] * len(self._models), strict=True):
             model.start_from(taken)
 
     def value(self, goal: str, chosen: Chosen) -> int:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from dra_lab.planner.budget import Budget
+from dra_lab.planner.fleet.by_copy import ByCopy, by_copy
+from dra_lab.planner.fleet.by_option import by_option
 from dra_lab.planner.fleet.counting import room_of
-from dra_lab.planner.fleet.crowd_copies import CopiesCrowd, copies_crowd
-from dra_lab.planner.fleet.crowd_ways import ways_crowd
-from dra_lab.planner.fleet.crowds import Crowd, CrowdModel, CrowdTaken
 from dra_lab.planner.fleet.pods import Fleet
+from dra_lab.planner.fleet.shared_devices import SharedModel, SharedNodes, SharedTaken
 from dra_lab.planner.fleet.shared_tables import seen_together
 from dra_lab.planner.fleet.sites import Site, dealt_site, whole_site
 from dra_lab.planner.fleet.together import deal
@@ -27,12 +27,12 @@ Bounds = tuple[int, int]
 def most_pods(site: Site, most: int, solver: str, budget: Budget) -> Bounds:
     """Return how many pods of a fleet's one workload stand on a site, with no more than `most` on a node."""
     place = as_place(site)
-    ways = ways_crowd(place, (), budget)
+    ways = by_option(place, (), budget)
     if ways is not None:
         return _pods(ways, most, solver, budget)
     least, nodes = 0, len(place.nodes[0])
     for copies in sorted({min(most, number) for number in (budget.sizes.beside, budget.sizes.node_pods)}):
-        crowd = copies_crowd(place, (copies,), (), budget)
+        crowd = by_copy(place, (copies,), (), budget)
         if crowd is None:
             break
         known = _copies(crowd, copies, most, solver, budget)
@@ -42,7 +42,7 @@ def most_pods(site: Site, most: int, solver: str, budget: Budget) -> Bounds:
     return least, most * nodes
 
 
-def _copies(crowd: CopiesCrowd, copies: int, most: int, solver: str, budget: Budget) -> tuple[int, int | None]:
+def _copies(crowd: ByCopy, copies: int, most: int, solver: str, budget: Budget) -> tuple[int, int | None]:
     """Return how many pods stand on nodes if up to `copies` are modelled on each; None if more could be a bound.
 
     A node with a pod that takes nothing away holds `most`, and keeps nothing from the others.
@@ -50,7 +50,7 @@ def _copies(crowd: CopiesCrowd, copies: int, most: int, solver: str, budget: Bud
     lp = pulp.LpProblem("pods", pulp.LpMinimize)
     model = crowd.model(lp, 0, (copies,))
     least, bound = solved(model, lp, {v: 1 for _, v in model.placed}, copies * len(crowd.nodes), solver, budget)
-    taken = model.read() if least else CrowdTaken(counts=crowd.site.zero)
+    taken = model.read() if least else SharedTaken(counts=crowd.site.zero)
     owners = [part for part, count in enumerate(taken.counts) for _ in range(count)]
     takers = {row[0] for row in taken.takes if _is_taken(crowd.site.problem, row[1], row[2])}
     endless = {part for pod, part in enumerate(owners) if pod not in takers and crowd.counts[part] == copies}
@@ -99,7 +99,7 @@ def _counted(site: Site, most: int) -> int:
     return min([sum(room.caps), *(int(limit // min(weights)) for weights, limit in room.rows if all(weights))])
 
 
-def _pods(crowd: Crowd, most: int, solver: str, budget: Budget) -> Bounds:
+def _pods(crowd: SharedNodes, most: int, solver: str, budget: Budget) -> Bounds:
     lp = pulp.LpProblem("pods", pulp.LpMinimize)
     model = crowd.model(lp, 0, (most,))
     placed: dict[str, list[Expression]] = {}
@@ -112,7 +112,7 @@ def _pods(crowd: Crowd, most: int, solver: str, budget: Budget) -> Bounds:
 
 
 def solved(
-    model: CrowdModel, lp: Expression, worth: Mapping[Expression, int], most: int, solver: str, budget: Budget
+    model: SharedModel, lp: Expression, worth: Mapping[Expression, int], most: int, solver: str, budget: Budget
 ) -> Bounds:
     """Return the most that variables are worth together, and what they do not exceed; that is `most` at a limit."""
     if not worth:

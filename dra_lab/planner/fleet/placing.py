@@ -42,7 +42,7 @@ def stands_of(answer: Answer) -> list[Stand]:
     for table, node, counts in answer.racked.placed(answer.chosen):
         stands.append(Stand(table.site, node, counts, table.takes(counts)))
     for crowd, taken in zip(answer.racked.crowds, answer.chosen.crowds, strict=False):
-        site, counts, takes = crowd.standing(taken)
+        site, counts, takes = crowd.placed(taken)
         stands.append(Stand(site, site.members[0], counts, takes))
     return sorted(stands, key=lambda stand: stand.node)
 

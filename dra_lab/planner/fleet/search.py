@@ -12,13 +12,13 @@ from dra_lab.planner.fleet.admin_pods import admin_pods
 from dra_lab.planner.fleet.assign_shared import count_too, oversubscribed
 from dra_lab.planner.fleet.bounds import Answer, best_answer
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.crowds import Crowd
 from dra_lab.planner.fleet.first_plan import FirstPlan, first_plan
 from dra_lab.planner.fleet.fleet_work import FleetWork
 from dra_lab.planner.fleet.islands import with_islands
 from dra_lab.planner.fleet.mastered import GoalBound
 from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.fleet.placing import Stand, stands_of
+from dra_lab.planner.fleet.shared_devices import SharedNodes
 from dra_lab.planner.fleet.shared_pools import apart
 from dra_lab.planner.fleet.shared_tables import crowds_of
 from dra_lab.planner.fleet.sites import Site, sites_of
@@ -101,7 +101,13 @@ def _searched(work: FleetWork, sites: Sequence[Site]) -> tuple[Answer, list[Stan
 
 
 def _over(
-    work: FleetWork, tables: Sequence[AnyTable], crowds: Sequence[Crowd], *, closed: bool, whole: bool, states: int
+    work: FleetWork,
+    tables: Sequence[AnyTable],
+    crowds: Sequence[SharedNodes],
+    *,
+    closed: bool,
+    whole: bool,
+    states: int,
 ) -> tuple[Answer, list[Stand]] | None:
     """Return the best answer over tables and who stands where, improved as long as there is time.
 
@@ -135,7 +141,7 @@ def _is_blank(work: FleetWork, table: AnyTable) -> bool:
 
 
 def _answer(
-    work: FleetWork, tables: Sequence[AnyTable], crowds: Sequence[Crowd], *, closed: bool = False
+    work: FleetWork, tables: Sequence[AnyTable], crowds: Sequence[SharedNodes], *, closed: bool = False
 ) -> tuple[Answer, list[Stand]] | None:
     """Return the best answer and who stands where; None where none was found that shared devices are enough for."""
     for _ in range(work.budget.sizes.rounds):
@@ -163,7 +169,7 @@ def _answer(
 def _improved(
     work: FleetWork,
     tables: Sequence[AnyTable],
-    crowds: Sequence[Crowd],
+    crowds: Sequence[SharedNodes],
     known: tuple[Answer, list[Stand]],
     states: int,
     seconds: float,

@@ -9,12 +9,12 @@ from functools import cached_property, partial
 from math import gcd
 
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.crowd_copies import CopiesCrowd, copies_crowd
-from dra_lab.planner.fleet.crowd_ways import WaysCrowd, ways_crowd
-from dra_lab.planner.fleet.crowds import CrowdModel
+from dra_lab.planner.fleet.by_copy import ByCopy, by_copy
+from dra_lab.planner.fleet.by_option import ByOption, by_option
 from dra_lab.planner.fleet.most import Bounds, as_place, solved
 from dra_lab.planner.fleet.pods import Fleet
 from dra_lab.planner.fleet.shapes import Shape
+from dra_lab.planner.fleet.shared_devices import SharedModel
 from dra_lab.planner.fleet.shared_tables import seen_together
 from dra_lab.planner.fleet.site_bounds import Amounts, Known, known_sites
 from dra_lab.planner.fleet.sites import Site, dealt_site, whole_site
@@ -83,9 +83,9 @@ class Place:
         return as_place(self.site)
 
     @cached_property
-    def ways(self) -> WaysCrowd | None:
+    def ways(self) -> ByOption | None:
         """Return the model of every way of the pods, None where these cannot be listed."""
-        return ways_crowd(self.one, (), self.budget)
+        return by_option(self.one, (), self.budget)
 
     def most_used(self, kind: str, free: int) -> Bounds:
         """Return what pods use of a kind, of which so much is `free`.
@@ -94,8 +94,8 @@ class Place:
         could use all that is free. If that is too large, nothing is known.
         """
         problem = self.one.problem
-        crowd: WaysCrowd | CopiesCrowd | None = self.ways if is_additive(problem, kind) else None
-        crowd = crowd or copies_crowd(self.one, _wanted(self.one, kind, free), (), self.budget)
+        crowd: ByOption | ByCopy | None = self.ways if is_additive(problem, kind) else None
+        crowd = crowd or by_copy(self.one, _wanted(self.one, kind, free), (), self.budget)
         if crowd is None:
             return 0, free
         lp = pulp.LpProblem("used", pulp.LpMinimize)
@@ -108,7 +108,7 @@ class Place:
 
 
 def _amounts_in(
-    model: CrowdModel, problem: AllocationProblem, whole: AllocationProblem, kind: str, lp: Expression
+    model: SharedModel, problem: AllocationProblem, whole: AllocationProblem, kind: str, lp: Expression
 ) -> dict[Expression, Fraction]:
     """Return what variables of a model count of a kind; `whole` is the problem in which devices are as published."""
     keys = {device: cpu_key(whole, at) for at, group in enumerate(whole.groups) for device in group.devices}

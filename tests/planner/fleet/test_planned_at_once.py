@@ -60,7 +60,7 @@ def crowds(request, monkeypatch):
     monkeypatch.setattr(search, "apart", lambda fleet, sites, limits, **_: list(sites))
     if request.param == "copies":
         for room in (shared_tables, most):
-            monkeypatch.setattr(room, "ways_crowd", lambda *_: None)
+            monkeypatch.setattr(room, "by_option", lambda *_: None)
     return made
 
 

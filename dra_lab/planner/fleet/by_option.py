@@ -1,0 +1,238 @@
+"""Nodes that share devices, by option: a variable for every option of a pod on each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from msgspec.structs import replace as changed
+
+from dra_lab.model.names import DeviceID
+from dra_lab.planner.budget import Budget
+from dra_lab.planner.fleet.partition_kinds import Supply, by_kind
+from dra_lab.planner.fleet.share_kinds import moved, shares_by_kind
+from dra_lab.planner.fleet.shared_devices import SharedModel, SharedNodes, SharedTaken
+from dra_lab.planner.fleet.sites import Site
+from dra_lab.planner.node.allocation_problem import AllocationProblem
+from dra_lab.planner.node.copies import JointProblem, Part
+from dra_lab.planner.node.modelling import pulp
+from dra_lab.planner.node.variables import Expression
+from dra_lab.planner.states.columns import Columns, columns_of
+from dra_lab.planner.states.node_state import NodeState
+from dra_lab.planner.states.stock import Stock, is_listable
+
+LARGEST = 10**6
+"""Amounts up to here are told apart by the solver for certain."""
+
+
+@dataclass(frozen=True)
+class ByOption(SharedNodes):
+    """Nodes that share devices with every option of a pod on each part.
+
+    `site` has the problem in which partitions of a kind are one group, `stock` what there is of every resource and the
+    options of each part; `supplies` provide the kinds.
+    """
+
+    stock: Stock
+    supplies: tuple[Supply, ...]
+
+    @property
+    def variables(self) -> int:
+        """Return about how many variables their model has: one for each option."""
+        return sum(map(len, self.stock.uses))
+
+    def model(self, lp: Expression, number: int, demand: Sequence[int]) -> OptionModel:
+        """Add the nodes to a model, under a number of their own; `demand` are the replicas of each workload."""
+        return OptionModel(lp, number, self, demand)
+
+    def devices(self, taken: SharedTaken) -> Mapping[int, list[DeviceID]]:
+        """Return the devices that pods of a solution may have, by group: of the supplies, those in use then."""
+        found = {at: list(group.devices) for at, group in enumerate(self.site.problem.groups)}
+        found |= {kind: [] for supply in self.supplies for kind in supply.kinds}
+        # Without a pod, nothing is provided.
+        for supply, often in zip(self.supplies, taken.fed, strict=False):
+            for kind, devices in supply.devices(often):
+                found[kind].extend(devices)
+        return found
+
+
+class OptionModel(SharedModel):
+    """How often each option is taken, what each set of counters provides, and which nodes are used."""
+
+    def __init__(self, lp: Expression, number: int, shared: ByOption, demand: Sequence[int]) -> None:
+        """Make the variables, and the rows of all resources."""
+        super().__init__(lp, shared.site)
+        self.shared, self.number, self.demand = shared, number, demand
+        self.takes: dict[tuple[int, int], Expression] = {}
+        stock, free = shared.stock, shared.stock.free[0]
+        for part, uses in enumerate(stock.uses):
+            wanted = demand[self.site.parts[part].pod]
+            often = np.where(uses > 0, free // np.maximum(uses, 1), wanted).min(axis=1, initial=wanted)
+            for option, most in enumerate(often.tolist()):
+                if most:
+                    self.takes[part, option] = self.integer(f"w_{number}_{part}_{option}", most)
+        self.placed = [(self.site.parts[part], variable) for (part, _), variable in self.takes.items()]
+        self.used = {node: self.integer(f"u_{number}_{at}", 1) for at, node in enumerate(shared.nodes)}
+        self.fed = [
+            [self.integer(f"s_{number}_{at}_{vector}", len(supply.sets)) for vector in range(len(supply.vectors))]
+            for at, supply in enumerate(shared.supplies)
+        ]
+        self.rows: dict[int, dict[Expression, int]] = {at: {} for at in range(len(stock.keys))}
+        for part, uses in enumerate(stock.uses):
+            for option, resource in zip(*(at.tolist() for at in np.nonzero(uses)), strict=True):
+                if (part, option) in self.takes:
+                    self.rows[resource][self.takes[part, option]] = int(uses[option, resource])
+        rows = [(variable, self._values(*one)) for one, variable in self.takes.items()]
+        goals = len(rows[0][1]) if rows else 0
+        self.values = [{variable: values[at] for variable, values in rows if values[at]} for at in range(goals)]
+        self._keep(free.tolist())
+
+    def _values(self, part: int, option: int) -> list[int]:
+        values: list[int] = self.shared.stock.columns[part].values[option].tolist()
+        return values
+
+    def _keep(self, free: Sequence[int]) -> None:
+        """Demand that no more is taken of a resource than there is, or than counters provide of it."""
+        supplied: dict[int, dict[Expression, int]] = {}
+        for at, (supply, feeds) in enumerate(zip(self.shared.supplies, self.fed, strict=True)):
+            self._add(dict.fromkeys(feeds, 1), len(supply.sets), f"sets_{at}")
+            for variable, vector in zip(feeds, supply.vectors, strict=True):
+                for kind, count in zip(supply.kinds, vector, strict=True):
+                    mine = supplied.setdefault(kind, {})
+                    if count:
+                        mine[variable] = -count
+        for at, (group, key) in enumerate(self.shared.stock.keys):
+            fed = supplied.get(group) if not key else None
+            self._add({**self.rows[at], **(fed or {})}, free[at] if fed is None else 0, f"free_{at}")
+
+    def _add(self, factors: Mapping[Expression, int], most: int, name: str) -> None:
+        if factors:
+            self.lp.addConstraint(pulp.LpAffineExpression(factors) <= most, f"crowd_{self.number}_{name}")
+
+    def count_nodes(self) -> None:
+        """Allow pods only on nodes that are counted as used."""
+        free = self.shared.stock.free[0].tolist()
+        for at, node in self._of_node():
+            if self.rows[at]:
+                self._add({**self.rows[at], self.used[node]: -free[at]}, 0, f"node_free_{at}")
+        parts: dict[int, dict[Expression, int]] = {}
+        for (part, _), variable in self.takes.items():
+            parts.setdefault(part, {})[variable] = 1
+        for number, row in parts.items():
+            one = self.site.parts[number]
+            most = min(sum(int(variable.upBound) for variable in row), self.demand[one.pod])
+            self._add({**row, self.used[one.node]: -most}, 0, f"node_part_{number}")
+
+    def _of_node(self) -> Iterator[tuple[int, str]]:
+        """Yield the resources that one node alone sees, with it."""
+        asked_on = {ask: part.node for part in self.site.parts for ask in range(*part.asks)}
+        for at, (group, _) in enumerate(self.shared.stock.keys):
+            nodes = {asked_on[ask] for ask in self.site.problem.groups[group].asks} if group >= 0 else set()
+            if len(nodes) == 1:
+                yield at, nodes.pop()
+
+    @property
+    def taken(self) -> Iterator[tuple[int, int, Expression, int]]:
+        """Yield (ask, group of the site, variable, devices that the variable counts for the ask) of all takes."""
+        for (part, option), variable in self.takes.items():
+            for ask, group, count in self._row(part, option):
+                yield ask, group, variable, count
+
+    def _row(self, part: int, option: int) -> list[tuple[int, int, int]]:
+        """Return (ask, group, number of devices) of an option."""
+        columns = self.shared.stock.columns[part]
+        row = zip(columns.pairs, columns.takes[option].tolist(), strict=True)
+        return [(ask, group, count) for (ask, group), count in row if count]
+
+    def read(self) -> SharedTaken:
+        """Return what the variables take."""
+        counts, values = [0] * len(self.site.parts), np.zeros(len(self.values), np.int64)
+        takes: list[tuple[int, int, int, int]] = []
+        number = 0
+        for (part, option), variable in self.takes.items():
+            times = int(variable.varValue or 0)
+            if times:
+                counts[part] += times
+                values += times * np.array(self._values(part, option), np.int64)
+                row = self._row(part, option)
+                takes.extend((at, *one) for at in range(number, number + times) for one in row)
+                number += times
+        fed = tuple(tuple(int(variable.varValue or 0) for variable in feeds) for feeds in self.fed)
+        return self.summed(counts, values.tolist(), tuple(takes), fed)
+
+
+def by_option(site: Site, order: Sequence[str], budget: Budget) -> ByOption | None:
+    """Return nodes that share devices with all options of their pods; None if these cannot be listed, or time is over.
+
+    `order` names the goals of devices.
+    """
+    problem, fed = by_kind(site.problem, budget.sizes)
+    problem, held, now_at = shares_by_kind(problem, site.parts, budget.sizes)
+    supplies = (*moved(fed, now_at), *held)
+    if not is_listable(problem, site.parts):
+        return None
+    columns: list[Columns] = []
+    known: dict[Hashable, Columns] = {}
+    for part in site.parts:
+        found = None if budget.reached else _options(problem, part, order, known, budget.sizes.pod_ways)
+        if found is None:
+            return None
+        columns.append(found)
+        if sum(len(mine.takes) for mine in columns) > budget.sizes.pod_ways:
+            return None
+    stock = Stock(problem, [NodeState(-1, tuple(group.size for group in problem.groups))], columns)
+    if max(int(np.max(amounts, initial=0)) for amounts in (stock.free, *stock.uses)) > LARGEST:
+        return None
+    return ByOption(replace(site, make=lambda: problem), stock, supplies)
+
+
+def _options(
+    problem: AllocationProblem, part: Part, order: Sequence[str], known: dict[Hashable, Columns], most: int
+) -> Columns | None:
+    """Return every way of one part, None where there are too many; parts on equal nodes are looked at once."""
+    alone, numbers = _alone(problem, part)
+    first = part.asks[0]
+    # The asks of a pod are the same on every node, up to their names.
+    asks = len(alone.asks)
+    groups = tuple(changed(group, devices=()) for group in alone.groups)
+    sizes = tuple(group.size for group in alone.groups)
+    links = tuple((link.where, link.how, link.must, alone.covered(at)) for at, link in enumerate(alone.links))
+    key = (alone.requests, links, groups, sizes, alone.impossible, alone.claims, part.pod)
+    if key not in known:
+        mine = Part(part.pod, part.node, (0, asks), (0, len(alone.requests)), (0, len(alone.links)), part.paired)
+        found = columns_of(alone, mine, order, most)
+        if found is None:
+            return None
+        known[key] = found
+    return replace(known[key], pairs=tuple((first + ask, numbers[group]) for ask, group in known[key].pairs))
+
+
+def _alone(problem: AllocationProblem, part: Part) -> tuple[AllocationProblem, tuple[int, ...]]:
+    """Return the problem of one part as its node sees it, and the numbers that its groups have in the whole."""
+    seen = problem.seen_from(part.node) if isinstance(problem, JointProblem) else problem.groups
+    mine = range(*part.asks)
+    groups = {
+        number: changed(
+            group,
+            asks=tuple(ask - mine.start for ask in group.asks if ask in mine),
+            places=group.places[slice(*part.links)],
+            uses=tuple((ask - mine.start, uses) for ask, uses in group.uses if ask in mine),
+        )
+        for number, group in enumerate(seen)
+        if any(ask in mine for ask in group.asks)
+    }
+    # On identical nodes they are in one order, whichever node saw the shared ones first.
+    numbers = tuple(sorted(groups, key=lambda number: (repr(changed(groups[number], devices=())), groups[number].size)))
+    alone = AllocationProblem(
+        problem.node,
+        problem.asks[mine.start : mine.stop],
+        tuple(tuple(ask - mine.start for ask in row) for row in problem.requests[slice(*part.requests)]),
+        problem.links[slice(*part.links)],
+        tuple(groups[number] for number in numbers),
+        frozenset(ask - mine.start for ask in problem.impossible if ask in mine),
+        part.paired,
+        problem.counters,
+        tuple(problem.claim_of(ask) - problem.claim_of(mine.start) for ask in mine),
+    )
+    return alone, numbers
