@@ -224,4 +224,4 @@ def wait_for_cells(lab: LabPage, count: int = 1) -> None:
     """Wait until `count` code cells of the notebook on the screen have an execution count."""
     script = """() => [...(window.jupyterapp.shell.currentWidget?.content?.widgets ?? [])]
         .filter(cell => cell.model.type === 'code' && cell.model.executionCount).length"""
-    until(lambda: (lab.page.evaluate(script) or 0) >= count, f"{count} code cells have run", timeout=30)
+    until(lambda: (lab.page.evaluate(script) or 0) >= count, f"{count} code cells have run", timeout=30 * SLOW)
