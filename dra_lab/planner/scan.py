@@ -30,9 +30,6 @@ from dra_lab.topology.locality import kinds, localities
 
 _TELL_EVERY = 500
 
-_KEPT = 500
-"""Problems of nodes with counters that are kept at most: of one with 200 partitions it takes some hundred kilobytes."""
-
 
 class EqualNodes(Struct, frozen=True):
     """Nodes that are equal for the claim, sorted; the first one stands for all.
@@ -54,9 +51,8 @@ class Scan(Struct):
     `paired` says whether the claim requests both GPUs and NICs. `complete` is False when the scan was ended early.
     `seen` are the nodes that were looked at. `layouts` are kinds of hardware by number, for callers that number them
     (`survey`). `exact` is what a node's problem depends on besides its hardware, and `solutions` what was proven of
-    such problems. `looked_at` are problems of nodes that were made on the way, as they are now. `coupled` remembers
-    what nodes have in common (`planner.coupling`). `counted` is what is left of the counters of a pool, by the identity
-    of the pool in memory.
+    such problems. `coupled` remembers what nodes have in common (`planner.coupling`). `counted` is what is left of the
+    counters of a pool, by the identity of the pool in memory.
     """
 
     rules: Rules
@@ -71,7 +67,6 @@ class Scan(Struct):
     seen: Collection[str] = ()
     exact: dict[str, Hashable] = field(default_factory=dict)
     solutions: dict[Hashable, Solution] = field(default_factory=dict)
-    looked_at: dict[str, AllocationProblem] = field(default_factory=dict)
     coupled: dict[Hashable, Any] = field(default_factory=dict)
     counted: dict[int, tuple[Pool, tuple[tuple[tuple[str, str], int], ...]]] = field(default_factory=dict)
 
@@ -245,7 +240,7 @@ class _Sorter:
             # With All, admin access or counters a device in use does more than to be missing: every state for itself.
             left = self.scan.left_key(name)
             exact = (shape, alone, shared, left)
-            now = self._print(("each", exact), lambda: self._kept(name))
+            now = self._print(("each", exact), lambda: self.scan.problem(name))
             return CachedState(shape, exact, now, idle, -1, ())
         layout = self.known.layout_of.get((shape, shared))
         if layout is None:
@@ -254,13 +249,6 @@ class _Sorter:
         free = thinned(laid, alone)
         now = self._thinned_print(laid, layout, free)
         return CachedState(shape, (shape, alone, shared), now, idle, layout, free)
-
-    def _kept(self, name: str) -> AllocationProblem:
-        """Return a node's problem and leave it for who plans on the node."""
-        found = self.scan.problem(name)
-        if len(self.scan.looked_at) < _KEPT:
-            self.scan.looked_at[name] = found
-        return found
 
     def _print(self, key: Hashable, problem: Callable[[], AllocationProblem]) -> Print:
         found = self.known.prints.get(key)

@@ -64,7 +64,6 @@ AT_A_TIME = {
 
 IN_MEMORY = {
     "plan_cache.py": ("_FEW", "_MORE", "_MOST_SOLUTIONS", "_MOST_STATES", "_QUESTIONS"),
-    "scan.py": ("_KEPT",),
 }
 """How much is kept for the next question."""
 

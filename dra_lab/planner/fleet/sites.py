@@ -17,7 +17,6 @@ from dra_lab.planner.fleet.together import (
     devices_like,
     joint,
     joint_parts,
-    made_problem,
     problem_like,
     shared_nodes,
     taken_by,
@@ -238,7 +237,7 @@ def table_devices(fleet: Fleet, node: str, groups: Iterable[int]) -> dict[int, l
 
 
 def _in_its_order(fleet: Fleet, node: str) -> AllocationProblem:
-    problem = _told_apart(made_problem(fleet, node))
+    problem = _told_apart(fleet.scan.problem(node))
     order = canonical(problem, None, fleet.scan.rules.replicas)[1]
     if any(group.tie is Tie.TERMS for group in problem.groups):
         # The order of devices counts there, and stands in the fingerprint.

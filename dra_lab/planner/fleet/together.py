@@ -64,7 +64,7 @@ def joint(fleet: Fleet, nodes: Sequence[str], budget: Budget | None = None) -> A
     for node in nodes:
         if budget is not None and budget.reached:
             return None
-        problems.append(problem_like(fleet, node, "joint", made_problem))
+        problems.append(problem_like(fleet, node, "joint", lambda fleet, node: fleet.scan.problem(node)))
     first = problems[0]
     asks, claims = len(first.asks), max(first.claims, default=0) + 1
     books = _books(fleet, nodes)
@@ -86,12 +86,6 @@ def joint(fleet: Fleet, nodes: Sequence[str], budget: Budget | None = None) -> A
         nodes=tuple(nodes),
         wheres=tuple(where for _, where in groups),
     )
-
-
-def made_problem(fleet: Fleet, node: str) -> AllocationProblem:
-    """Return a node's problem, which the scan may have made."""
-    looked_at = fleet.scan.looked_at.pop(node, None)
-    return fleet.scan.problem(node) if looked_at is None else looked_at
 
 
 def problem_like(
