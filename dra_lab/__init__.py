@@ -9,22 +9,19 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from dra_lab.model.told import tell_with
+from dra_lab.model.printing import print_with
 from dra_lab.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from dra_lab.checks.cluster import check_cluster
+    from dra_lab.checks.cluster_checks import check_cluster
     from dra_lab.errors import DraLabError
     from dra_lab.exports.bundle import Wanted
-    from dra_lab.exports.loop import close_loop
     from dra_lab.exports.manifests import manifest_yaml
-    from dra_lab.exports.step_guard import guard_steps
-    from dra_lab.exports.tightening import tighten
     from dra_lab.exports.workload_file import read_workload
     from dra_lab.findings import Finding
     from dra_lab.gitops.folder import read_manifests
     from dra_lab.gitops.keep_names import keep_names
-    from dra_lab.gitops.migrate import migrate
+    from dra_lab.gitops.migration import migrate
     from dra_lab.model.allocation import (
         AllocationResult,
         DeviceAllocationResult,
@@ -49,6 +46,9 @@ if TYPE_CHECKING:
     from dra_lab.pictures.charts import cost_chart, fits_chart, regret_chart, scenarios_chart, utilisation_chart
     from dra_lab.pictures.graph_page import graph_frame, graph_page
     from dra_lab.pictures.hardware import hardware_svg
+    from dra_lab.pinning.pin_plan import pin_plan
+    from dra_lab.pinning.plan_replay import replay_plan
+    from dra_lab.pinning.search_budget import within_search_budget
     from dra_lab.planner import make_plan
     from dra_lab.planner.fleet import how_many_more, largest_job, multiple, plan_fleet, stranded
     from dra_lab.planner.scenarios import Scenario, plan_scenarios
@@ -108,9 +108,8 @@ _HOME = {
     "Wanted": "dra_lab.exports.bundle",
     "Workload": "dra_lab.model.fleet",
     "asks": "dra_lab.model.sketch",
-    "check_cluster": "dra_lab.checks.cluster",
+    "check_cluster": "dra_lab.checks.cluster_checks",
     "claims_of": "dra_lab.model.sketch",
-    "close_loop": "dra_lab.exports.loop",
     "conflicts_frame": "dra_lab.words.frames",
     "cost_chart": "dra_lab.pictures.charts",
     "devices_frame": "dra_lab.words.frames",
@@ -121,7 +120,6 @@ _HOME = {
     "goals_frame": "dra_lab.words.frames",
     "graph_frame": "dra_lab.pictures.graph_page",
     "graph_page": "dra_lab.pictures.graph_page",
-    "guard_steps": "dra_lab.exports.step_guard",
     "hardware_svg": "dra_lab.pictures.hardware",
     "how_many_more": "dra_lab.planner.fleet",
     "keep_names": "dra_lab.gitops.keep_names",
@@ -131,9 +129,10 @@ _HOME = {
     "make_plan": "dra_lab.planner",
     "manifest": "dra_lab.session.outputs",
     "manifest_yaml": "dra_lab.exports.manifests",
-    "migrate": "dra_lab.gitops.migrate",
+    "migrate": "dra_lab.gitops.migration",
     "multiple": "dra_lab.planner.fleet",
     "nodes_frame": "dra_lab.words.frames",
+    "pin_plan": "dra_lab.pinning.pin_plan",
     "plan_fleet": "dra_lab.planner.fleet",
     "plan_scenarios": "dra_lab.planner.scenarios",
     "pod_drawing": "dra_lab.model.sketch",
@@ -144,6 +143,7 @@ _HOME = {
     "regret_chart": "dra_lab.pictures.charts",
     "regret_frame": "dra_lab.words.frames",
     "relaxations_frame": "dra_lab.words.frames",
+    "replay_plan": "dra_lab.pinning.plan_replay",
     "replicas_frame": "dra_lab.words.fleet_frames",
     "samples": "dra_lab.sources",
     "scarcity_frame": "dra_lab.words.frames",
@@ -151,11 +151,11 @@ _HOME = {
     "scenarios_frame": "dra_lab.words.fleet_frames",
     "shortfalls_frame": "dra_lab.words.frames",
     "stranded": "dra_lab.planner.fleet",
-    "tighten": "dra_lab.exports.tightening",
     "utilisation_chart": "dra_lab.pictures.charts",
     "when_idle": "dra_lab.model.what_if",
     "with_more_nodes": "dra_lab.model.what_if",
     "with_overlay": "dra_lab.sources.foreign",
+    "within_search_budget": "dra_lab.pinning.search_budget",
     "without_nodes": "dra_lab.model.what_if",
 }
 
@@ -193,7 +193,6 @@ __all__ = [
     "asks",
     "check_cluster",
     "claims_of",
-    "close_loop",
     "conflicts_frame",
     "cost_chart",
     "devices_frame",
@@ -204,7 +203,6 @@ __all__ = [
     "goals_frame",
     "graph_frame",
     "graph_page",
-    "guard_steps",
     "hardware_svg",
     "how_many_more",
     "keep_names",
@@ -217,6 +215,7 @@ __all__ = [
     "migrate",
     "multiple",
     "nodes_frame",
+    "pin_plan",
     "plan_fleet",
     "plan_scenarios",
     "pod_drawing",
@@ -227,6 +226,7 @@ __all__ = [
     "regret_chart",
     "regret_frame",
     "relaxations_frame",
+    "replay_plan",
     "replicas_frame",
     "samples",
     "scarcity_frame",
@@ -234,11 +234,11 @@ __all__ = [
     "scenarios_frame",
     "shortfalls_frame",
     "stranded",
-    "tighten",
     "utilisation_chart",
     "when_idle",
     "with_more_nodes",
     "with_overlay",
+    "within_search_budget",
     "without_nodes",
 ]
 
@@ -274,5 +274,5 @@ def _teach_notebook() -> None:
         teach(shell)
 
 
-tell_with(_in_words)
+print_with(_in_words)
 _teach_notebook()

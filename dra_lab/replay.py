@@ -14,7 +14,7 @@ from typing import IO, Any, cast
 
 from dra_lab.errors import InputError, SourceError
 from dra_lab.findings import Origin
-from dra_lab.manifests.files import read_bytes
+from dra_lab.manifests.file_text import read_bytes
 from dra_lab.sources.files import MAX_FILE_BYTES, is_pipe
 
 ALLOCATORS = ("first-fit", "ilp")
@@ -53,7 +53,7 @@ def _case(line: bytes) -> Any:
 
 def _answer(case: Any, origin: Origin, allocator: str) -> dict[str, Any]:
     if isinstance(case, Mapping) and "expression" in case:
-        from dra_lab.cel.replay import replay_cel
+        from dra_lab.cel.replay_cel import replay_cel
 
         return replay_cel(case)
     if isinstance(case, Mapping) and "slices" in case and allocator == "ilp":
@@ -61,11 +61,11 @@ def _answer(case: Any, origin: Origin, allocator: str) -> dict[str, Any]:
 
         return replay_feasibility(case)
     if isinstance(case, Mapping) and "slices" in case:
-        from dra_lab.scheduler.replay import replay_allocation
+        from dra_lab.scheduler.replay_allocator import replay_allocation
 
         return replay_allocation(case)
     if isinstance(case, Mapping) and "object" in case:
-        from dra_lab.checks.replay import replay_validation
+        from dra_lab.checks.replay_validation import replay_validation
 
         return replay_validation(case)
     why = "this is not a recorded case, because it has neither `expression` nor `slices` nor `object`"

@@ -11,8 +11,6 @@ from dataclasses import dataclass, replace
 import msgspec
 import yaml
 
-from dra_lab.authoring.candidates import all_devices, candidates, kind_of
-from dra_lab.authoring.expand import expand
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.manifests.documents import decode_documents
 from dra_lab.model.allocation import AllocationResult, ResourceClaimStatus
@@ -25,6 +23,8 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import asks
 from dra_lab.planner.node.placement_values import Scale, broken_links, value_placements
 from dra_lab.scheduler.first_fit import Verdict, first_fit
+from dra_lab.sketch.cluster_candidates import all_devices, candidates, kind_of
+from dra_lab.sketch.expand import expand
 from dra_lab.topology.locality import localities
 
 LONGEST = 5.0

@@ -156,12 +156,12 @@ def test_a_plan_that_its_own_follow_up_refutes_is_not_proven():
     plan = plan_fleet(nodes, [Workload("one", (ONE,), 3)], release=KubernetesRelease("1.36"))
     refuted = (Room("one", 1, 1),)
     assert of_text(fleet_text(plan, refuted))
-    corrected = plan.held_against(refuted)
+    corrected = plan.checked_against(refuted)
     assert not of_text(fleet_text(corrected, refuted))
     assert (corrected.status, corrected.proven) == (PlanStatus.FEASIBLE, False)
     assert "proof-withdrawn" in [finding.rule for finding in corrected.findings]
     true = how_many_more(nodes, Workload("one", (ONE,), 1), release=KubernetesRelease("1.36"), after=plan)
-    assert plan.held_against([true]) is plan
+    assert plan.checked_against([true]) is plan
 
 
 ANNOUNCED = "warning: dranet.net: this DeviceClass is not in what was read; the documented one is used"

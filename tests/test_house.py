@@ -48,8 +48,8 @@ def test_saying_the_version_imports_no_command():
         "with suppress(SystemExit): main(['--version'])\n"
         "print(*sorted(name for name in sys.modules if name.startswith('dra_lab.')))"
     )
-    needed = {"errors", "findings", "garbage", "version", "model", "model.told"}
-    needed |= {"cli", "cli.commands", "cli.main", "cli.parser", "cli.status", "cli.terminal"}
+    needed = {"errors", "findings", "garbage", "version", "model", "model.printing"}
+    needed |= {"cli", "cli.commands", "cli.main", "cli.parser", "cli.exit_status", "cli.plain_output"}
     loaded = fresh_python(code).splitlines()[1].split()
     assert {name.removeprefix("dra_lab.") for name in loaded} == needed
 
@@ -66,9 +66,9 @@ def after_smallest_plan(code: str) -> list[str]:
 def test_the_smallest_plan_imports_only_what_it_needs():
     """A plan of a sample loads nothing that draws, reads archives, pods or other formats, or explains errors."""
     others = (
-        "dra_lab.authoring.suggestions",
-        "dra_lab.authoring.palette",
-        "dra_lab.authoring.status",
+        "dra_lab.sketch.suggestions",
+        "dra_lab.sketch.palette",
+        "dra_lab.sketch.request_status",
         "dra_lab.cel.nesting",
         "dra_lab.gitops.folder",
         "dra_lab.manifests.device_asks",

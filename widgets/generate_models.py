@@ -20,8 +20,8 @@ import anywidget
 import msgspec.inspect as shape
 import traitlets
 
-from dra_lab.widgets.following import FollowingWidget
 from dra_lab.widgets.messages import Message
+from dra_lab.widgets.session_view import FollowingWidget
 
 TARGET = Path(__file__).resolve().parent / "src" / "generated" / "models.ts"
 HEAD = "// Generated from the Python traits by widgets/generate_models.py; a test compares. Do not edit.\n"

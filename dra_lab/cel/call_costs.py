@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from dra_lab.cel.functions.limits import INCLUDES_LIMIT
+from dra_lab.cel.functions.cel_limits import INCLUDES_LIMIT
 from dra_lab.cel.sizes import MOST, UNKNOWN, Size, add, multiply, scaled
 
 TEXT = 0.1

@@ -16,7 +16,7 @@ from msgspec import Struct
 from dra_lab.cel.call_costs import Argument, call_cost
 from dra_lab.cel.environment import ATTRIBUTES, CAPACITY, DRIVER, SHAREABLE
 from dra_lab.cel.sizes import UNKNOWN, Size, add, known_size, multiply
-from dra_lab.cel.tree import Tree, type_name
+from dra_lab.cel.syntax_tree import Tree, type_name
 
 LIMIT = 1_000_000
 """What the API server accepts of a new or changed selector (`CELSelectorExpressionMaxCost`)."""

@@ -13,7 +13,7 @@ from typing import Any
 from cel_expr_python import cel
 
 from dra_lab.cel.functions.regex import is_pattern
-from dra_lab.cel.tree import Tree, children, literal, type_name
+from dra_lab.cel.syntax_tree import Tree, children, literal, type_name
 
 _PATTERN_FUNCTIONS = ("matches", "find", "findAll")
 _TIME_FUNCTIONS = ("duration", "timestamp")

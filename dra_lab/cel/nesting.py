@@ -12,8 +12,8 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from dra_lab.cel.syntax_tree import Tree, children
 from dra_lab.cel.tokens import PAIRS, Token, tokens
-from dra_lab.cel.tree import Tree, children
 
 DEEPEST = 150
 """Levels of brackets or of operators that are read; Kubernetes may read more."""

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from dra_lab.cel.environment import ATTRIBUTES, CAPACITY, DRIVER, SHAREABLE
-from dra_lab.cel.tree import Tree, children, literal
+from dra_lab.cel.syntax_tree import Tree, children, literal
 
 _INDEXES = ("_[_]", "_[?_]", "_?._")
 

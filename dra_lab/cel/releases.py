@@ -12,7 +12,7 @@ from typing import Any
 
 from dra_lab.cel.environment import SHAREABLE
 from dra_lab.cel.selector import Selector, compile_selector
-from dra_lab.cel.tree import Tree, children
+from dra_lab.cel.syntax_tree import Tree, children
 from dra_lab.model.release import RELEASES, KubernetesRelease
 
 _LISTS = frozenset(("slice", "flatten", "distinct", "reverse", "sort", "lists.range", "@sortByAssociatedKeys"))

@@ -6,7 +6,7 @@ from typing import Any
 
 from dra_lab.cel.environment import DEFAULTED
 from dra_lab.cel.functions.declare import TIMES
-from dra_lab.cel.tree import Tree, children, type_name
+from dra_lab.cel.syntax_tree import Tree, children, type_name
 from dra_lab.cel.values import whole_text
 
 _OPTIONALS = frozenset(("validate", "format.named"))

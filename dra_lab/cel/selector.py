@@ -14,7 +14,7 @@ from dra_lab.cel.environment import ATTRIBUTES, CAPACITY, DEFAULTED, DEVICE, DRI
 from dra_lab.cel.literals import bad_literal
 from dra_lab.cel.reads import Reads, reads, told_by_driver
 from dra_lab.cel.rewrite import hidden, prepare
-from dra_lab.cel.tree import Tree, type_name
+from dra_lab.cel.syntax_tree import Tree, type_name
 from dra_lab.cel.values import quantity, semver, whole_text
 from dra_lab.cel.whole_device import inline
 from dra_lab.errors import CelCompileError, CelRuntimeError, QuantityError, SemverError

@@ -11,7 +11,7 @@ from typing import Any
 
 from dra_lab.cel.environment import DEVICE
 from dra_lab.cel.hints import device_error
-from dra_lab.cel.tree import Tree, children
+from dra_lab.cel.syntax_tree import Tree, children
 from dra_lab.errors import CelCompileError
 
 _FIELDS = frozenset(("driver", "attributes", "capacity", "allowMultipleAllocations"))

@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dra_lab.checks.claims import check_claim, check_claim_template
-from dra_lab.checks.classes import check_class
+from dra_lab.checks.claim_validation import check_claim, check_claim_template
+from dra_lab.checks.class_validation import check_class
 from dra_lab.checks.rules import Errors
-from dra_lab.checks.slices import check_slice
-from dra_lab.checks.taints import check_taint_rule
+from dra_lab.checks.slice_validation import check_slice
+from dra_lab.checks.taint_validation import check_taint_rule
 from dra_lab.errors import ManifestError
 from dra_lab.manifests.defaults import fill_defaults
 from dra_lab.manifests.field_errors import FieldError
-from dra_lab.manifests.gates import drop_disabled
+from dra_lab.manifests.gated_fields import drop_disabled
 from dra_lab.manifests.stored import as_stored
 from dra_lab.manifests.strict import decode_strict
 from dra_lab.manifests.versions import KIND_VERSIONS, downgrade, short_version, text_of, upgrade

@@ -14,8 +14,8 @@ from itertools import islice
 from msgspec.structs import replace as changed
 
 from dra_lab.checks.fleet_pods import FleetPods, drawn
-from dra_lab.checks.held_plan import HeldPlan, broken
-from dra_lab.checks.plan_bounds import Judge, Placed, against, better, least_values
+from dra_lab.checks.plan_audit import AuditedPlan, broken
+from dra_lab.checks.plan_bounds import Judge, PlacedPods, against, better, least_values
 from dra_lab.checks.plan_devices import all_devices
 from dra_lab.checks.plan_places import goal_values
 from dra_lab.checks.plan_room import MOST_NODES, fits_for_certain, is_simple
@@ -59,7 +59,7 @@ def _one_more(pods: FleetPods, workload: Workload) -> str:
     more = Replica(workload.name, pods.plan.placed[workload.name], "", ())
     for number, node in enumerate(pods.cluster.node_names[:MOST_NODES]):
         one = Plan(PlanStatus.FEASIBLE, drawn(workload), node=node)
-        counted = not _looks_in(pods) and fits_for_certain(HeldPlan(pods.around(node), one, pods.release))
+        counted = not _looks_in(pods) and fits_for_certain(AuditedPlan(pods.around(node), one, pods.release))
         if counted or (number < MOST_MOVED and _placed(pods, changed(more, node=node)) is not None):
             return f"one more does on {node}"
     return ""
@@ -87,7 +87,7 @@ def _refuted(pods: FleetPods, workload: Workload, wanted: int) -> str:
     """Return that this number of replicas can be placed on nodes of their own, "" if that was not found."""
     found = 0
     for node in pods.cluster.node_names[:MOST_NODES]:
-        held = HeldPlan(pods.part(node), Plan(PlanStatus.FEASIBLE, drawn(workload), node=node), pods.release)
+        held = AuditedPlan(pods.part(node), Plan(PlanStatus.FEASIBLE, drawn(workload), node=node), pods.release)
         found += fits_for_certain(held, wanted - found)
         if found >= wanted:
             return f"counting places {found}; the last one on {node}"
@@ -159,17 +159,17 @@ def _placed(
     workload = pods.workloads[replica.workload]
     alone = pods.part(replica.node)
     one = Plan(PlanStatus.FEASIBLE, drawn(workload), node=replica.node)
-    held = HeldPlan(pods.around(replica.node), one, pods.release, nics)
+    held = AuditedPlan(pods.around(replica.node), one, pods.release, nics)
     if not _is_tried(held, replace(held, cluster=alone)):
         return None
-    ways = Placed(held)
+    ways = PlacedPods(held)
     found: list[Replica] = []
     if worth is not None:
         least = least_values(ways)
         if not any(least.get(name, value) < value for name, value in worth.items()):
             return None
 
-    def allowed(taken: HeldPlan) -> bool:
+    def allowed(taken: AuditedPlan) -> bool:
         if not keeps_all(taken):
             return False
         values = tuple(GoalValue(name, value) for name, value in goal_values(taken).items())
@@ -183,7 +183,7 @@ def _placed(
     return found[0] if found else None
 
 
-def _is_tried(held: HeldPlan, alone: HeldPlan) -> bool:
+def _is_tried(held: AuditedPlan, alone: AuditedPlan) -> bool:
     """Say whether a replica may be placed beside others here; `alone` is the same without them.
 
     Up to 1.36, All leaves out shared devices of which too little is left. A plan counts on no order of arrival, so that

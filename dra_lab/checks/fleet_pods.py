@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from msgspec.structs import replace as changed
 
-from dra_lab.checks.held_plan import HeldPlan
 from dra_lab.checks.plan_amounts import amounts_taken
+from dra_lab.checks.plan_audit import AuditedPlan
 from dra_lab.checks.plans import keeps_all
 from dra_lab.model.allocation import (
     AllocationResult,
@@ -71,7 +71,7 @@ class FleetPods:
         claims = (self._claim(replica, part if replica.node == node else None) for replica in others)
         return part.with_objects(claims=(*part.claims, *claims))
 
-    def held(self, node: str) -> Iterator[tuple[Replica, HeldPlan]]:
+    def held(self, node: str) -> Iterator[tuple[Replica, AuditedPlan]]:
         """Yield each pod of a node with its devices, the devices of all other pods being in use."""
         part = self.part(node)
         for replica in self.on_node.get(node, ()):
@@ -86,7 +86,7 @@ class FleetPods:
                 goals=replica.goals,
                 claims=several,
             )
-            yield replica, HeldPlan(around, one, self.release)
+            yield replica, AuditedPlan(around, one, self.release)
 
     def having(self, replicas: Sequence[Replica]) -> FleetPods:
         """Return the pods of the same plan with other replicas."""
@@ -129,7 +129,7 @@ def drawn(workload: Workload) -> ClaimSketch:
 
 def _claim(cluster: Cluster, replica: Replica, workload: Workload, release: KubernetesRelease) -> ResourceClaim:
     """Return what a pod holds, as an allocated claim."""
-    held = HeldPlan(
+    held = AuditedPlan(
         cluster, Plan(PlanStatus.FEASIBLE, drawn(workload), node=replica.node, placements=replica.placements), release
     )
     results = tuple(_result(held, number, placement) for number, placement in enumerate(replica.placements))
@@ -138,7 +138,7 @@ def _claim(cluster: Cluster, replica: Replica, workload: Workload, release: Kube
     return ResourceClaim(metadata=ObjectMeta(name=name, namespace="plan"), status=status)
 
 
-def _result(held: HeldPlan, number: int, placement: Placement) -> DeviceRequestAllocationResult:
+def _result(held: AuditedPlan, number: int, placement: Placement) -> DeviceRequestAllocationResult:
     device, ask = placement.device, held.ways.get(placement.reference)
     shared = device in held.devices and held.shareable(device)
     return DeviceRequestAllocationResult(
@@ -152,7 +152,7 @@ def _result(held: HeldPlan, number: int, placement: Placement) -> DeviceRequestA
     )
 
 
-def _consumed(held: HeldPlan, placement: Placement) -> dict[str, QuantityText]:
+def _consumed(held: AuditedPlan, placement: Placement) -> dict[str, QuantityText]:
     """Return what a placement says that it consumes of a shared device, or what its request takes."""
     if placement.consumed or placement.reference not in held.ways:
         return dict(placement.consumed)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from dra_lab.checks.fleet_moves import better_sums, more_fit
 from dra_lab.checks.fleet_pods import FleetPods, drawn
-from dra_lab.checks.held_plan import broken
+from dra_lab.checks.plan_audit import broken
 from dra_lab.checks.plan_places import asks_for_nics
 from dra_lab.checks.plan_words import proofs_told
 from dra_lab.checks.plans import check_plan

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from dra_lab.checks.in_use_rules import Held, broken_constraint, device_reasons, results_of
+from dra_lab.checks.in_use_rules import HeldDevice, broken_constraint, device_reasons, results_of
 from dra_lab.findings import Finding, Severity
 from dra_lab.index.in_use import claim_name
 from dra_lab.index.not_read import not_read
@@ -48,7 +48,7 @@ def audit_claims(cluster: Cluster) -> tuple[AuditRow, ...]:
     taints are looked at as in the cluster's default release: DeviceTaintRules count from 1.37 on. Without
     ResourceSlices nothing is known of any device.
     """
-    return () if not_read(cluster) is not None else tuple(_all_rows(Held(cluster, cluster.target_release())))
+    return () if not_read(cluster) is not None else tuple(_all_rows(HeldDevice(cluster, cluster.target_release())))
 
 
 @dataclass(slots=True)
@@ -59,7 +59,7 @@ class _Audited:
     known: dict[int, tuple[ResourceClaim, tuple[AuditRow, ...]]] = field(default_factory=dict)
 
 
-def _all_rows(held: Held) -> Iterator[AuditRow]:
+def _all_rows(held: HeldDevice) -> Iterator[AuditRow]:
     """Yield the rows; a claim that did not change and meets no other one is not looked at again on the same hardware.
 
     A followed cluster is audited with every change of a claim.
@@ -91,7 +91,7 @@ def _latest(_cluster: Cluster) -> _Audited:
     return _Audited()
 
 
-def _tell_holders(held: Held, claims: Iterable[ResourceClaim]) -> None:
+def _tell_holders(held: HeldDevice, claims: Iterable[ResourceClaim]) -> None:
     """Note who holds each device alone."""
     for claim in claims:
         for result in results_of(claim):
@@ -114,7 +114,7 @@ def check_audit(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(rule, Severity.WARNING, "claims", message, "lab.audit() lists all of them.")
 
 
-def _audit(held: Held, claim: ResourceClaim) -> Iterator[AuditRow]:
+def _audit(held: HeldDevice, claim: ResourceClaim) -> Iterator[AuditRow]:
     name = claim_name(claim)
     known = {ask.reference: ask for request in claim.spec.devices.requests for ask in asks(request)}
     yield from _nodes(held, claim, name)
@@ -128,7 +128,7 @@ def _audit(held: Held, claim: ResourceClaim) -> Iterator[AuditRow]:
             yield AuditRow("constraint-broken", name, ", ".join(constraint.requests), None, why, advice)
 
 
-def _nodes(held: Held, claim: ResourceClaim, name: str) -> Iterator[AuditRow]:
+def _nodes(held: HeldDevice, claim: ResourceClaim, name: str) -> Iterator[AuditRow]:
     selector = claim.status.allocation.node_selector if claim.status.allocation else None
     if selector is None or not held.cluster.nodes:
         return

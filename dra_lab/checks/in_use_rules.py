@@ -26,7 +26,7 @@ Reason = tuple[str, str, str]
 
 
 @dataclass
-class Held:
+class HeldDevice:
     """The cluster as the rules read it, worked out once; `holders` are the claims that hold a device alone."""
 
     cluster: Cluster
@@ -63,7 +63,9 @@ def results_of(claim: ResourceClaim) -> tuple[DeviceRequestAllocationResult, ...
     return claim.status.allocation.devices.results if claim.status.allocation else ()
 
 
-def device_reasons(held: Held, result: DeviceRequestAllocationResult, ask: Ask | None, name: str) -> Iterator[Reason]:
+def device_reasons(
+    held: HeldDevice, result: DeviceRequestAllocationResult, ask: Ask | None, name: str
+) -> Iterator[Reason]:
     """Yield why a device would not be granted to a claim (`namespace/name`) again, as (rule, why, advice)."""
     pool, device = f"{result.driver}/{result.pool}", held.device(result.id)
     if device is None:
@@ -81,7 +83,9 @@ def device_reasons(held: Held, result: DeviceRequestAllocationResult, ask: Ask |
     yield from _amounts(held, result, ask, device)
 
 
-def _taints(held: Held, result: DeviceRequestAllocationResult, ask: Ask | None, device: Device) -> Iterator[Reason]:
+def _taints(
+    held: HeldDevice, result: DeviceRequestAllocationResult, ask: Ask | None, device: Device
+) -> Iterator[Reason]:
     """Yield the taints that exclude the device, none in a release that ignores taints or taint rules."""
     if not held.release.enabled("DRADeviceTaints"):
         return
@@ -104,7 +108,9 @@ def _tolerates(toleration: DeviceToleration, taint: DeviceTaint) -> bool:
     return toleration.operator == "Exists" or toleration.value == taint.value
 
 
-def _matches(held: Held, result: DeviceRequestAllocationResult, ask: Ask | None, device: Device) -> Iterator[Reason]:
+def _matches(
+    held: HeldDevice, result: DeviceRequestAllocationResult, ask: Ask | None, device: Device
+) -> Iterator[Reason]:
     if ask is None or not held.cluster.classes:
         return  # classes were not read: nothing is known of them
     match = held.matching.match(ask, result.driver, device)
@@ -124,7 +130,7 @@ def _matches(held: Held, result: DeviceRequestAllocationResult, ask: Ask | None,
         yield "selector-changed-device", why, "The driver has changed what it publishes about the device."
 
 
-def _shares(held: Held, result: DeviceRequestAllocationResult, device: Device, name: str) -> Iterator[Reason]:
+def _shares(held: HeldDevice, result: DeviceRequestAllocationResult, device: Device, name: str) -> Iterator[Reason]:
     if result.admin_access:
         return
     others = [other for other in held.holders.get(result.id, ()) if other != name]
@@ -139,7 +145,9 @@ def _shares(held: Held, result: DeviceRequestAllocationResult, device: Device, n
         yield "device-not-shared", f"{result.id} can no longer be shared, and the claim holds a share of it", advice
 
 
-def _amounts(held: Held, result: DeviceRequestAllocationResult, ask: Ask | None, device: Device) -> Iterator[Reason]:
+def _amounts(
+    held: HeldDevice, result: DeviceRequestAllocationResult, ask: Ask | None, device: Device
+) -> Iterator[Reason]:
     advice = "The driver publishes less than before. Move a pod away, or request less."
     asked = {key: parse_quantity(text) for key, text in (ask.capacity if ask is not None else {}).items()}
     for key in {*asked, *result.consumed_capacity}:
@@ -158,7 +166,7 @@ def _amounts(held: Held, result: DeviceRequestAllocationResult, ask: Ask | None,
             yield "capacity-too-small", why, advice
 
 
-def broken_constraint(held: Held, claim: ResourceClaim, constraint: DeviceConstraint) -> str:
+def broken_constraint(held: HeldDevice, claim: ResourceClaim, constraint: DeviceConstraint) -> str:
     """Return why a constraint does not hold for the devices of a claim any more, or ""."""
     attribute = constraint.match_attribute or constraint.distinct_attribute
     if not attribute:

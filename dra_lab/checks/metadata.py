@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dra_lab.checks.names import check_label, check_label_name, check_label_value, check_subdomain
+from dra_lab.checks.name_formats import check_label, check_label_name, check_label_value, check_subdomain
 from dra_lab.checks.rules import Errors, invalid, required, size
 from dra_lab.manifests.field_errors import FieldError
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dra_lab.cel.selector import LENGTH_LIMIT
-from dra_lab.checks.names import check_fully_qualified
+from dra_lab.checks.name_formats import check_fully_qualified
 from dra_lab.checks.rules import Errors, check_set, invalid, nothing_to_check, required, size, too_long
 from dra_lab.manifests.field_errors import FieldError
 from dra_lab.model.quantity import parse_quantity

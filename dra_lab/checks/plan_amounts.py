@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import ceil
 
-from dra_lab.checks.held_plan import HeldPlan, broken
+from dra_lab.checks.plan_audit import AuditedPlan, broken
 from dra_lab.findings import Finding
 from dra_lab.index.pools import Pool
 from dra_lab.model.allocated import AllocatedDevices
@@ -20,7 +20,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask
 
 
-def capacity_kept(held: HeldPlan) -> Iterator[Finding]:
+def capacity_kept(held: AuditedPlan) -> Iterator[Finding]:
     """`capacity`: every key of the device, by request and `requestPolicy`, within what is left.
 
     Rules: docs/semantics.md 3.11.1 to 3.11.4.
@@ -46,7 +46,7 @@ def capacity_kept(held: HeldPlan) -> Iterator[Finding]:
                 yield broken("capacity", device, f"{float(asked):g} of {key} are taken, {float(left):g} are left")
 
 
-def amounts_taken(held: HeldPlan, placement: Placement) -> dict[str, Fraction] | None:
+def amounts_taken(held: AuditedPlan, placement: Placement) -> dict[str, Fraction] | None:
     """Return what a placement takes of every capacity of its device, None where it cannot be served."""
     ask = held.ways[placement.reference]
     parts = len(held.taken[placement.reference]) if is_split(held, placement.reference) else 1
@@ -54,7 +54,7 @@ def amounts_taken(held: HeldPlan, placement: Placement) -> dict[str, Fraction] |
     return capacity_taken(held.devices[placement.device], amounts, held.release)
 
 
-def counters_kept(held: HeldPlan) -> Iterator[Finding]:
+def counters_kept(held: AuditedPlan) -> Iterator[Finding]:
     """`consumesCounters`: what the devices draw is left, in pools of which no counter is overdrawn.
 
     Rule: docs/semantics.md 3.10.
@@ -67,7 +67,7 @@ def counters_kept(held: HeldPlan) -> Iterator[Finding]:
             yield broken("counters", f"{pool.driver}/{pool.name}", text)
 
 
-def _paying(held: HeldPlan, taken: Sequence[DeviceID]) -> Iterator[DeviceID]:
+def _paying(held: AuditedPlan, taken: Sequence[DeviceID]) -> Iterator[DeviceID]:
     """Yield the devices that draw from counters, once per draw. Shares draw once, if no share is held already.
 
     Rules: docs/semantics.md 3.10.6, 3.10.7.
@@ -79,7 +79,7 @@ def _paying(held: HeldPlan, taken: Sequence[DeviceID]) -> Iterator[DeviceID]:
             yield device
 
 
-def is_split(held: HeldPlan, reference: str) -> bool:
+def is_split(held: AuditedPlan, reference: str) -> bool:
     """Say whether a request for one large share was split over several devices that together give it."""
     ask, placements = held.ways[reference], held.taken.get(reference, ())
     if ask.all_devices or ask.count != 1 or len(placements) < 2 or len(ask.capacity) != 1:
@@ -94,7 +94,7 @@ def is_split(held: HeldPlan, reference: str) -> bool:
     return any(placement.consumed for placement in placements)
 
 
-def can_give(held: HeldPlan, ask: Ask, device: DeviceID, *, now: bool) -> bool:
+def can_give(held: AuditedPlan, ask: Ask, device: DeviceID, *, now: bool) -> bool:
     """Say whether a device has what an ask takes, `now` beside the shares that are held."""
     if not held.release.enabled("DRAConsumableCapacity"):
         return True

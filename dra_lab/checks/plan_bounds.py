@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import combinations, islice
 
-from dra_lab.checks.held_plan import HeldPlan, broken
+from dra_lab.checks.plan_audit import AuditedPlan, broken
 from dra_lab.checks.plan_places import goal_values
 from dra_lab.checks.plan_room import is_simple
 from dra_lab.checks.plan_ways import Part, Unknown, Use, Ways
@@ -32,14 +32,14 @@ _SPANNED: Mapping[str, tuple[str, Collection[str]]] = {
 }
 """The level that a goal counts, and the kinds of devices for which it does."""
 
-Allowed = Callable[[HeldPlan], bool]
+Allowed = Callable[[AuditedPlan], bool]
 """Says whether the devices of a plan keep every rule."""
 
 Judge = Callable[[Mapping[str, int]], str]
 """Says what an allocation with these values of the goals contradicts, "" for nothing."""
 
 
-def bounds_told(held: HeldPlan, allowed: Allowed) -> Iterator[Finding]:
+def bounds_told(held: AuditedPlan, allowed: Allowed) -> Iterator[Finding]:
     """No goal is below what counting shows, and no bound is above what another allocation has.
 
     Looked at are the plan's own node and one node of each class of identical nodes. A node that is called worse has no
@@ -61,7 +61,7 @@ def bounds_told(held: HeldPlan, allowed: Allowed) -> Iterator[Finding]:
             yield from _contradicted(there, worse, allowed, counted=False)
 
 
-def _others(held: HeldPlan) -> Iterable[NodeClass]:
+def _others(held: AuditedPlan) -> Iterable[NodeClass]:
     """Return the classes of nodes other than the plan's own on which the claim fits."""
     fits, admitted = (NodeFit.BEST, NodeFit.WORSE), held.plan.admitted
     found = (
@@ -76,10 +76,10 @@ def _others(held: HeldPlan) -> Iterable[NodeClass]:
 
 
 def _contradicted(
-    held: HeldPlan, goals: Sequence[GoalValue], allowed: Allowed, *, counted: bool = True
+    held: AuditedPlan, goals: Sequence[GoalValue], allowed: Allowed, *, counted: bool = True
 ) -> Iterator[Finding]:
     """Yield what contradicts goals of a node: counting, or the first better allocation that is found."""
-    ways = Placed(held)
+    ways = PlacedPods(held)
     least = least_values(ways)
     for goal in goals if counted else ():
         if goal.value < least.get(goal.goal, 0):
@@ -182,18 +182,18 @@ def _least_unpaired(ways: Ways, possible: Sequence[Sequence[Ask]]) -> int:
 # ---------------------------------------------------------------- a better allocation
 
 
-class Placed(Ways):
+class PlacedPods(Ways):
     """Choices of devices that keep all must-links, told apart by where devices sit and by what preferred links see."""
 
     most_steps = 1_500
 
-    def __init__(self, held: HeldPlan) -> None:
+    def __init__(self, held: AuditedPlan) -> None:
         """Take a plan's cluster, node and drawing; its devices do not matter."""
         super().__init__(held, [link for link in held.plan.sketch.links if link.must], MOST_DEVICES)
 
-    def among(self, devices: Sequence[DeviceID]) -> Placed:
+    def among(self, devices: Sequence[DeviceID]) -> PlacedPods:
         """Return the choices of some devices only, the first ones first."""
-        found = Placed(self.held)
+        found = PlacedPods(self.held)
         found.able = {name: tuple(d for d in devices if d in set(own)) for name, own in self.able.items()}
         found.most_steps = 400
         return found
@@ -215,7 +215,7 @@ class Placed(Ways):
         return self._choose(ask)
 
 
-def better(ways: Placed, judge: Judge, allowed: Allowed) -> str:
+def better(ways: PlacedPods, judge: Judge, allowed: Allowed) -> str:
     """Return what the first allocation contradicts that keeps every rule and that `judge` objects to; "" for none.
 
     All choices are looked at where they are few; else some of each set of NUMA nodes, roots with most GPUs and NICs
@@ -229,7 +229,7 @@ def better(ways: Placed, judge: Judge, allowed: Allowed) -> str:
     return ""
 
 
-def _allocations(ways: Placed) -> Iterator[tuple[Part, ...]]:
+def _allocations(ways: PlacedPods) -> Iterator[tuple[Part, ...]]:
     if (yield from _until_unknown(ways)):
         return
     try:

@@ -12,8 +12,8 @@ from operator import sub
 
 from msgspec.structs import replace
 
-from dra_lab.checks.held_plan import HeldPlan, broken
 from dra_lab.checks.plan_amounts import is_split
+from dra_lab.checks.plan_audit import AuditedPlan, broken
 from dra_lab.checks.plan_ways import Amount, Opens, Unknown, Use, Ways, is_within
 from dra_lab.findings import Finding
 from dra_lab.model.names import DeviceID
@@ -25,7 +25,7 @@ MOST_REPLICAS = 400
 """Devices on the node, ways to place a replica, and replicas of several ways: above these, `damage` is not counted."""
 
 
-def damage_told(held: HeldPlan, others: Others) -> Iterator[Finding]:
+def damage_told(held: AuditedPlan, others: Others) -> Iterator[Finding]:
     """`damage` as GOALS defines it; where the plan says "at most", no less than that."""
     goal = next((goal for goal in held.plan.goals if goal.goal == DAMAGE), None)
     if goal is None or any(is_split(held, reference) for reference in held.taken):
@@ -38,7 +38,7 @@ def damage_told(held: HeldPlan, others: Others) -> Iterator[Finding]:
 class Others(Ways):
     """The replicas of a plan's claim that fit on its node as things are, every preferred link of theirs being kept."""
 
-    def __init__(self, held: HeldPlan, most_devices: int = MOST_DEVICES) -> None:
+    def __init__(self, held: AuditedPlan, most_devices: int = MOST_DEVICES) -> None:
         """Take a plan's cluster, node and drawing; its devices do not matter."""
         links = [replace(link, must=True) for link in held.plan.sketch.links]
         super().__init__(held, links, most_devices)
@@ -52,7 +52,7 @@ class Others(Ways):
             raise Unknown
         return super().able
 
-    def lost(self, held: HeldPlan) -> int | None:
+    def lost(self, held: AuditedPlan) -> int | None:
         """Return how many fewer replicas fit once a plan's devices are taken, None where that is not found out."""
         if self._hopeless:
             return None

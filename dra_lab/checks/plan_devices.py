@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dra_lab.checks.held_plan import HeldPlan, broken
 from dra_lab.checks.plan_amounts import can_give
+from dra_lab.checks.plan_audit import AuditedPlan, broken
 from dra_lab.findings import Finding
 from dra_lab.model.names import DeviceID
 from dra_lab.model.sketch import Ask
 
 
-def stopping(held: HeldPlan, ask: Ask, device: DeviceID) -> Iterator[Finding]:
+def stopping(held: AuditedPlan, ask: Ask, device: DeviceID) -> Iterator[Finding]:
     """Class, selectors, gates, taints and exclusive use; admin access may take what is held.
 
     Rules: docs/semantics.md 3.5.1 to 3.5.4, 3.5.8, 3.5.10.
@@ -35,7 +35,7 @@ def stopping(held: HeldPlan, ask: Ask, device: DeviceID) -> Iterator[Finding]:
             yield broken("taint", device, f"request {ask.reference} does not tolerate {taint}")
 
 
-def is_visible(held: HeldPlan, device: DeviceID) -> bool:
+def is_visible(held: AuditedPlan, device: DeviceID) -> bool:
     """Say whether no feature gate hides a device (docs/semantics.md 3.5.8, 3.5.10)."""
     published, gate = held.devices[device], held.release.enabled
     if published.binding_conditions and not gate("DRADeviceBindingConditions"):
@@ -46,7 +46,7 @@ def is_visible(held: HeldPlan, device: DeviceID) -> bool:
     return gate("DRAPartitionableDevices") or not published.consumes_counters
 
 
-def looks_at_every(held: HeldPlan, ask: Ask) -> Iterator[Finding]:
+def looks_at_every(held: AuditedPlan, ask: Ask) -> Iterator[Finding]:
     """All needs every pool of the node whole, and every device answered by the selectors (docs/semantics.md 3.6)."""
     for pool in held.pools:
         if pool.invalid or not pool.complete:
@@ -56,7 +56,7 @@ def looks_at_every(held: HeldPlan, ask: Ask) -> Iterator[Finding]:
             yield broken("all", ask.reference, f"a selector fails on {device}")
 
 
-def all_devices(held: HeldPlan, ask: Ask) -> Sequence[DeviceID]:
+def all_devices(held: AuditedPlan, ask: Ask) -> Sequence[DeviceID]:
     """Return the devices that All means: what matches and, up to 1.36, has the capacity now.
 
     Rule: docs/semantics.md 3.6.5.
@@ -69,6 +69,6 @@ def all_devices(held: HeldPlan, ask: Ask) -> Sequence[DeviceID]:
     ]
 
 
-def _is_listed(held: HeldPlan, device: DeviceID) -> bool:
+def _is_listed(held: AuditedPlan, device: DeviceID) -> bool:
     # Devices with counters stay listed while their gate is off, and make the request fail (docs/semantics.md 3.6.2).
     return is_visible(held, device) or not held.release.enabled("DRAPartitionableDevices")

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from dra_lab.cel.matching import Matching
-from dra_lab.checks.held_plan import HeldPlan, broken
 from dra_lab.checks.plan_amounts import is_split
+from dra_lab.checks.plan_audit import AuditedPlan, broken
 from dra_lab.findings import Finding
 from dra_lab.index.pools import devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
@@ -18,7 +18,7 @@ from dra_lab.model.sketch import ClaimSketch, How, Link, asks, covers
 from dra_lab.topology.locality import Locality, localities
 
 
-def links_kept(held: HeldPlan) -> Iterator[Finding]:
+def links_kept(held: AuditedPlan) -> Iterator[Finding]:
     """`constraints[]`, and what links demand beyond them: pairs, and levels that no attribute tells."""
     for link in held.plan.sketch.links:
         if link.must:
@@ -29,7 +29,7 @@ def links_kept(held: HeldPlan) -> Iterator[Finding]:
                 yield broken("link", link.name, f"the devices do not keep {link.how} at {link.where}")
 
 
-def tied(held: HeldPlan, link: Link) -> list[tuple[DeviceID, ...]]:
+def tied(held: AuditedPlan, link: Link) -> list[tuple[DeviceID, ...]]:
     """Return the devices that a link ties, one part for each request; parts of a split request stand alone."""
     parts: list[tuple[DeviceID, ...]] = []
     for name, placements in held.taken.items():
@@ -39,7 +39,7 @@ def tied(held: HeldPlan, link: Link) -> list[tuple[DeviceID, ...]]:
     return parts
 
 
-def losses(held: HeldPlan, link: Link, parts: Sequence[tuple[DeviceID, ...]]) -> int:
+def losses(held: AuditedPlan, link: Link, parts: Sequence[tuple[DeviceID, ...]]) -> int:
     """Return 0 for a link that is kept; else 1, or the number of pairwise groups without a common place."""
     values = [held.values(device, link) for part in parts for device in part]
     if link.how is How.TOGETHER:
@@ -57,7 +57,7 @@ def losses(held: HeldPlan, link: Link, parts: Sequence[tuple[DeviceID, ...]]) ->
     return groups - _most_groups(held, links, parts, shares)
 
 
-def _also(held: HeldPlan, link: Link) -> list[Link]:
+def _also(held: AuditedPlan, link: Link) -> list[Link]:
     return [
         other
         for other in held.plan.sketch.links
@@ -66,7 +66,7 @@ def _also(held: HeldPlan, link: Link) -> list[Link]:
 
 
 def _most_groups(
-    held: HeldPlan, links: Sequence[Link], parts: Sequence[tuple[DeviceID, ...]], shares: Sequence[int]
+    held: AuditedPlan, links: Sequence[Link], parts: Sequence[tuple[DeviceID, ...]], shares: Sequence[int]
 ) -> int:
     """Return how many groups find a common place: place by place, what the scarcest part allows."""
     at: list[Counter[tuple[object, ...]]] = []
@@ -76,7 +76,7 @@ def _most_groups(
     return sum(min(c[v] // s for c, s in zip(at, shares, strict=True)) for v in set().union(*at))
 
 
-def goals_told(held: HeldPlan) -> Iterator[Finding]:
+def goals_told(held: AuditedPlan) -> Iterator[Finding]:
     """The goals of a plan are what its devices give."""
     if not held.plan.goals:
         return
@@ -87,7 +87,7 @@ def goals_told(held: HeldPlan) -> Iterator[Finding]:
             yield broken("goal", goal.goal, f"the plan says {goal.value}, its devices have {values[goal.goal]}")
 
 
-def goal_values(held: HeldPlan) -> dict[str, int]:
+def goal_values(held: AuditedPlan) -> dict[str, int]:
     """Return the values of all goals but `damage`, counted from the devices that are taken."""
     chosen = [held.places[device] for device in dict.fromkeys(p.device for p in held.plan.placements)]
     return {
@@ -104,7 +104,7 @@ def _spanned(chosen: Sequence[Locality], level: str) -> int:
     return len({place.value for place in places if place is not None}) + places.count(None)
 
 
-def _unpaired(held: HeldPlan, chosen: Sequence[Locality]) -> int:
+def _unpaired(held: AuditedPlan, chosen: Sequence[Locality]) -> int:
     gpus = [locality.pcie_root for locality in chosen if locality.kind == "gpu"]
     nics = Counter(locality.pcie_root.value for locality in chosen if locality.kind == "nic" and locality.pcie_root)
     asked = held.nics

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from dra_lab.checks.held_plan import HeldPlan, broken
+from dra_lab.checks.plan_audit import AuditedPlan, broken
 from dra_lab.checks.plan_damage import Others
 from dra_lab.findings import Finding
 from dra_lab.model.plan import NodeFit
@@ -18,7 +18,7 @@ MOST_NODES = 100
 """Nodes that are tried."""
 
 
-def fits_for_certain(held: HeldPlan, wanted: int = 1) -> int:
+def fits_for_certain(held: AuditedPlan, wanted: int = 1) -> int:
     """Return how many replicas of a plan's claim fit on its node for certain, at most `wanted`.
 
     Every link is kept, preferred ones too. The answer is 0 if nothing was found, or if a rule is not tried here:
@@ -29,7 +29,7 @@ def fits_for_certain(held: HeldPlan, wanted: int = 1) -> int:
     return Others(held, MOST_DEVICES).for_certain(wanted) if is_simple(held) and not takes_all else 0
 
 
-def is_simple(held: HeldPlan) -> bool:
+def is_simple(held: AuditedPlan) -> bool:
     """Say whether every device can be judged by itself."""
     if held.plan.node not in held.cluster.node_by_name or not all(held.release.gates.values()):
         return False
@@ -44,7 +44,7 @@ def is_simple(held: HeldPlan) -> bool:
     )
 
 
-def fits_after_all(held: HeldPlan) -> Iterator[Finding]:
+def fits_after_all(held: AuditedPlan) -> Iterator[Finding]:
     """A node on which the claim can be placed is not called one that cannot take it.
 
     Claims that hold devices already tie the pod to nodes in ways that are not tried here.

@@ -8,8 +8,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
-from dra_lab.checks.held_plan import HeldPlan
 from dra_lab.checks.plan_amounts import amounts_taken, capacity_taken, counters_left, draws_of
+from dra_lab.checks.plan_audit import AuditedPlan
 from dra_lab.checks.plan_devices import all_devices, looks_at_every, stopping
 from dra_lab.checks.plan_places import losses
 from dra_lab.index.pools import Pool
@@ -42,7 +42,7 @@ class Ways:
     most_steps = 6_000
     """Choices that are looked at, above which the answer is not found out."""
 
-    def __init__(self, held: HeldPlan, links: Sequence[Link], most_devices: int) -> None:
+    def __init__(self, held: AuditedPlan, links: Sequence[Link], most_devices: int) -> None:
         """Take a plan's cluster, node and drawing, and the links that each replica keeps; its devices do not matter."""
         self.held, self.links, self.most_devices = held, links, most_devices
         self.steps = 0
@@ -160,7 +160,7 @@ class Ways:
         opened = {name: 0 for name in use if isinstance(name, Opens)}
         return {name: left - paid.get(name, 0) for name, left in free.items()} | opened
 
-    def taken(self, held: HeldPlan) -> Use:
+    def taken(self, held: AuditedPlan) -> Use:
         """Return what a plan's devices take; of those that no replica can use, only what they draw on counters."""
         mine = [p for p in held.plan.placements if p.device in self.names]
         useless = {p.device for p in held.plan.placements if p.device not in self.names and not self._is_open(p.device)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from dra_lab.checks.held_plan import broken
+from dra_lab.checks.plan_audit import broken
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import GoalValue, NodeFit, Plan, PlanStatus

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from dra_lab.checks.held_plan import HeldPlan, broken
 from dra_lab.checks.plan_amounts import capacity_kept, counters_kept, is_split
+from dra_lab.checks.plan_audit import AuditedPlan, broken
 from dra_lab.checks.plan_bounds import bounds_told
 from dra_lab.checks.plan_damage import Others, damage_told
 from dra_lab.checks.plan_devices import all_devices, looks_at_every, stopping
@@ -46,7 +46,7 @@ def check_plan(
     """
     release = cluster.target_release(release)
     found = list(told_of_itself(plan, cluster))
-    held = HeldPlan(cluster, plan, release, asks_for_nics)
+    held = AuditedPlan(cluster, plan, release, asks_for_nics)
     others = Others(held)
     if plan.placements:
         found.extend(_broken(held, others, (*_RULES, links_kept)))
@@ -60,13 +60,13 @@ def check_plan(
     return sort_findings(found)
 
 
-def keeps_all(held: HeldPlan) -> bool:
+def keeps_all(held: AuditedPlan) -> bool:
     """Say whether a plan's devices keep every rule and every link."""
     return not any(finding for rule in (_known, *_RULES, links_kept) for finding in rule(held))
 
 
 def _broken(
-    held: HeldPlan, others: Others, rules: Sequence[Callable[[HeldPlan], Iterator[Finding]]]
+    held: AuditedPlan, others: Others, rules: Sequence[Callable[[AuditedPlan], Iterator[Finding]]]
 ) -> Iterator[Finding]:
     """Yield what a plan breaks; where it names what is not there, only that."""
     unknown = list(_known(held))
@@ -74,7 +74,7 @@ def _broken(
     yield from found or damage_told(held, others)
 
 
-def _known(held: HeldPlan) -> Iterator[Finding]:
+def _known(held: AuditedPlan) -> Iterator[Finding]:
     """Placements name a request of the drawing and a device that the node sees."""
     for placement in held.plan.placements:
         if placement.reference not in held.ways:
@@ -83,13 +83,13 @@ def _known(held: HeldPlan) -> Iterator[Finding]:
             yield broken("device", placement.device, f"node {held.plan.node} does not see this device")
 
 
-def _eligible(held: HeldPlan) -> Iterator[Finding]:
+def _eligible(held: AuditedPlan) -> Iterator[Finding]:
     """Class, selectors, gates, taints and exclusive use of every device that is taken."""
     for placement in held.plan.placements:
         yield from stopping(held, held.ways[placement.reference], placement.device)
 
 
-def _exclusive(held: HeldPlan) -> Iterator[Finding]:
+def _exclusive(held: AuditedPlan) -> Iterator[Finding]:
     """A device is taken once; a shareable one once by each request; admin access looks away.
 
     Rules: docs/semantics.md 3.11.5, 3.5.1.
@@ -106,14 +106,14 @@ def _exclusive(held: HeldPlan) -> Iterator[Finding]:
             yield broken("taken-twice", first.device, f"{first.reference} and {second.reference} both take it")
 
 
-def _looks_away(held: HeldPlan, first: Placement, second: Placement) -> bool:
+def _looks_away(held: AuditedPlan, first: Placement, second: Placement) -> bool:
     """Say whether the later of two claims of a pod takes the same device with `adminAccess`."""
     order = {claim: at for at, claim in enumerate(held.claims)}
     early, late = sorted((first, second), key=lambda placement: order[placement.claim])
     return early.claim != late.claim and held.ways[late.reference].admin_access
 
 
-def _served(held: HeldPlan) -> Iterator[Finding]:
+def _served(held: AuditedPlan) -> Iterator[Finding]:
     """`count`, `allocationMode`, `firstAvailable` and the limit of 32 devices."""
     for claim in held.claims:
         if len(mine := [p for p in held.plan.placements if p.claim == claim]) > MAX_DEVICES:
@@ -129,7 +129,7 @@ def _served(held: HeldPlan) -> Iterator[Finding]:
             yield broken("count", ask.reference, f"{have} devices are taken, {wanted} are asked for")
 
 
-def _listed(held: HeldPlan) -> Iterator[Finding]:
+def _listed(held: AuditedPlan) -> Iterator[Finding]:
     """Every request for all is listed before any search, also as an alternative that is never reached.
 
     Rules: docs/semantics.md 3.4.7, 3.4.8.
@@ -139,7 +139,7 @@ def _listed(held: HeldPlan) -> Iterator[Finding]:
             yield from looks_at_every(held, ask)
 
 
-def _tied_to_node(held: HeldPlan) -> Iterator[Finding]:
+def _tied_to_node(held: AuditedPlan) -> Iterator[Finding]:
     """`allocation.nodeSelector`: what the claims of the pod demand of its node, those allocated before too.
 
     Rule: docs/semantics.md 3.12.

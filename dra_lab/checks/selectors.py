@@ -8,7 +8,7 @@ from typing import Any
 
 from dra_lab.cel import cost
 from dra_lab.cel.selector import LENGTH_LIMIT, compile_selector
-from dra_lab.checks.names import check_driver
+from dra_lab.checks.name_formats import check_driver
 from dra_lab.checks.rules import Errors, check_list, invalid, required, size, too_long
 from dra_lab.errors import CelCompileError
 from dra_lab.manifests.field_errors import FieldError

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dra_lab.errors import SourceError
-from dra_lab.manifests.files import expanded
+from dra_lab.manifests.file_text import expanded
 from dra_lab.version import __version__
 
 _SECRETS = re.compile(

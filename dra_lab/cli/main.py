@@ -12,9 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from dra_lab.cli.commands import COMMANDS
+from dra_lab.cli.exit_status import FITS, UNANSWERED
 from dra_lab.cli.parser import Parser, declare, unknown
-from dra_lab.cli.status import FITS, UNANSWERED
-from dra_lab.cli.terminal import plain_output
+from dra_lab.cli.plain_output import plain_output
 from dra_lab.errors import DraLabError
 from dra_lab.garbage import rare_collections
 from dra_lab.version import __version__

@@ -317,11 +317,11 @@ def findings_of(options: argparse.Namespace, session: Any) -> tuple[Finding, ...
 
     The session searches the manifest that it would write, which may leave out what the devices cannot keep.
     """
-    from dra_lab.authoring.compile import compile_claim
-    from dra_lab.authoring.read_back import spec_of
-    from dra_lab.exports.replay import start_findings
     from dra_lab.findings import sort_findings
     from dra_lab.model.sketch import claims_of
+    from dra_lab.pinning.node_search import start_findings
+    from dra_lab.sketch.compile import compile_claim
+    from dra_lab.sketch.read_back import spec_of
 
     findings: tuple[Finding, ...] = session.findings
     sketch, cluster, release = session.sketch, session.cluster, session.release

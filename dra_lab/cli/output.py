@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dra_lab.cli.terminal import underlying
+from dra_lab.cli.plain_output import underlying
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
 

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, NoReturn, Protocol
 
-from dra_lab.cli.status import UNANSWERED
+from dra_lab.cli.exit_status import UNANSWERED
 
 
 class Command(Protocol):
@@ -20,7 +20,7 @@ class Command(Protocol):
         """Declare the options, and `run` as what answers them."""
 
 
-class Listed(NamedTuple):
+class ListedCommand(NamedTuple):
     """What help says of a command, and how to import its module."""
 
     text: str
@@ -63,7 +63,7 @@ def unknown(what: str, word: str, known: Iterable[str]) -> str:
     return f"unknown {what} {word!r}" + (f"; did you mean {near[0]}?" if near else "; --help lists all")
 
 
-def declare(parser: Parser, listed: Listed, words: Sequence[str] = ()) -> None:
+def declare(parser: Parser, listed: ListedCommand, words: Sequence[str] = ()) -> None:
     """Declare the options of a command, and its examples."""
     command = listed.load()
     parser.words = words

@@ -15,20 +15,15 @@ from msgspec.structs import replace
 
 from dra_lab.errors import InputError
 from dra_lab.exports.asked_twice import asked_twice
-from dra_lab.exports.files import write_files
-from dra_lab.exports.loop_result import Loop
 from dra_lab.exports.manifests import ManifestFiles, manifest_files
-from dra_lab.exports.objects import Affinity
 from dra_lab.exports.outcome import export_answer
 from dra_lab.exports.readme import readme_text
 from dra_lab.exports.simulation import UNKNOWN, Simulation, simulation_of
-from dra_lab.exports.step_guard import Guarded
-from dra_lab.exports.targets import KINDS, Target
-from dra_lab.exports.tightening import Tightened
 from dra_lab.exports.workload import kustomize_patch, patch_copy
 from dra_lab.exports.workload_file import WorkloadFile
+from dra_lab.exports.written_files import write_files
 from dra_lab.findings import Finding, sort_findings
-from dra_lab.manifests.files import expanded
+from dra_lab.manifests.file_text import expanded
 from dra_lab.manifests.yaml_text import dump_yaml
 from dra_lab.model.claims import ResourceClaim, ResourceClaimTemplate
 from dra_lab.model.cluster import Cluster
@@ -36,6 +31,11 @@ from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, claims_of, pod_drawing
 from dra_lab.pictures.hardware import hardware_svg
+from dra_lab.pinning.pin_plan import PinnedPlan
+from dra_lab.pinning.replay_result import Replay
+from dra_lab.pinning.search_budget import WithinSearchBudget
+from dra_lab.sketch.claim_objects import Affinity
+from dra_lab.sketch.manifest_target import KINDS, Target
 from dra_lab.words.plan_json import plan_json
 from dra_lab.words.plan_outcome import FITS, plan_outcome
 
@@ -65,7 +65,7 @@ class Wanted:
 class Bundle:
     """The files of an export by name, what `plan.json` records, and what a person must know.
 
-    `simulation` is what kube-scheduler does with them, `tightened` the pins that were found, None if none were looked
+    `simulation` is what kube-scheduler does with them, `pinned_plan` the pins that were found, None if none were looked
     for.
     """
 
@@ -73,7 +73,7 @@ class Bundle:
     record: Mapping[str, Any] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     simulation: Simulation = UNKNOWN
-    tightened: Tightened | None = None
+    pinned_plan: PinnedPlan | None = None
 
     @property
     def is_worse(self) -> bool:
@@ -85,7 +85,7 @@ class Bundle:
         if not self.is_worse:
             return ""
         fits = self.record.get("answer", {}).get("outcome") == FITS
-        ways = f"{pin} to pin the plan, or {accept}" if fits and self.tightened is None else accept
+        ways = f"{pin} to pin the plan, or {accept}" if fits and self.pinned_plan is None else accept
         return f"nothing is written. {self.simulation.sentence} Use {ways} to write the manifests as they are"
 
 
@@ -96,22 +96,22 @@ def make_bundle(
     wanted: Wanted | None = None,
     *,
     plan: Plan | None = None,
-    loop: Loop | None = None,
-    tightened: Tightened | None = None,
-    guarded: Guarded | None = None,
+    loop: Replay | None = None,
+    pinned_plan: PinnedPlan | None = None,
+    guarded: WithinSearchBudget | None = None,
 ) -> Bundle:
     """Return an export: the same drawing and target give the same bytes of every manifest, whatever is in use.
 
-    Only what a person asked to have pinned (`tightened`), and what keeps pods off nodes on which kube-scheduler would
+    Only what a person asked to have pinned (`pinned_plan`), and what keeps pods off nodes on which kube-scheduler would
     give up (`guarded`), depends on the cluster. Only the record contains the plan, its proofs, runs and pins, our
     version and the digests of the inputs, so that a new version changes no manifest. `annotate` adds them to the
     manifests too. Where a workload is patched in the same export the claim's name ends in a digest of its spec, because
     a template's spec is immutable. Raises InputError for a workload or target that cannot be written.
     """
     wanted = wanted or Wanted()
-    parts = guarded.sketches if guarded else tightened.sketches[0] if tightened else claims_of(sketch)
+    parts = guarded.sketches if guarded else pinned_plan.sketches[0] if pinned_plan else claims_of(sketch)
     drawn = pod_drawing(sketch.name, parts)
-    affinity = guarded.affinity if guarded else tightened.affinity if tightened else ()
+    affinity = guarded.affinity if guarded else pinned_plan.affinity if pinned_plan else ()
     workload = wanted.workload
     if workload is not None and workload.namespace and target.namespace not in ("", workload.namespace):
         raise InputError(
@@ -120,12 +120,12 @@ def make_bundle(
         )
     if workload is not None and not target.namespace:
         target = Target(target.release, target.api_version, target.kind, workload.namespace)
-    notes = tuple(f"  Pinned: {pin.text}" for pin in tightened.pins) if tightened else ()
+    notes = tuple(f"  Pinned: {pin.text}" for pin in pinned_plan.pins) if pinned_plan else ()
     files = _manifests(drawn, cluster, target, wanted, plan, affinity, notes)
     texts = dict(files.texts)
-    findings = [finding for part in (files, tightened, guarded) if part for finding in part.findings]
+    findings = [finding for part in (files, pinned_plan, guarded) if part for finding in part.findings]
     if loop is not None:
-        findings += tightened.run_findings(loop) if tightened else loop.findings
+        findings += pinned_plan.run_findings(loop) if pinned_plan else loop.findings
     patch = ""
     if workload is not None:
         make = kustomize_patch if wanted.patch else patch_copy
@@ -142,13 +142,15 @@ def make_bundle(
         record["plan"] = plan_json(plan) | {"outcome": outcome, "fits": outcome == FITS}
         record["answer"] = export_answer(plan, loop)
     simulation = simulation_of(plan, loop)
-    if tightened is not None:
-        record["pins"] = tightened.as_json()
+    if pinned_plan is not None:
+        record["pins"] = pinned_plan.as_json()
     if wanted.report:
         if plan is not None and plan.node in cluster.node_by_name:
             texts["picture.svg"] = hardware_svg(cluster, plan.node, plan=plan)
-        texts["README.md"] = readme_text(drawn, cluster, target, list(texts), plan=plan, loop=loop, tightened=tightened)
-    return Bundle(texts, record, sort_findings(dict.fromkeys(findings)), simulation, tightened)
+        texts["README.md"] = readme_text(
+            drawn, cluster, target, list(texts), plan=plan, loop=loop, pinned_plan=pinned_plan
+        )
+    return Bundle(texts, record, sort_findings(dict.fromkeys(findings)), simulation, pinned_plan)
 
 
 def write_bundle(folder: str | Path, bundle: Bundle, *, overwrite: bool = False) -> tuple[Path, ...]:
@@ -252,6 +254,6 @@ def target_record(name: str, drawings: Sequence[ClaimSketch], cluster: Cluster, 
     }
 
 
-def run_record(loop: Loop | None) -> dict[str, Any]:
+def run_record(loop: Replay | None) -> dict[str, Any]:
     """Return what `plan.json` says of a run of first fit."""
     return {} if loop is None else {"loop": loop.as_json()}

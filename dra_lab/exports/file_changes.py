@@ -10,8 +10,8 @@ from typing import Literal
 from msgspec import Struct
 
 from dra_lab.errors import ExportError
-from dra_lab.exports.files import digest, known_digests
-from dra_lab.manifests.files import expanded
+from dra_lab.exports.written_files import digest, known_digests
+from dra_lab.manifests.file_text import expanded
 
 Change = Literal["new", "changed", "unchanged", "edited", "removed"]
 _MOST_LINES = 4000

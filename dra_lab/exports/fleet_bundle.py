@@ -6,23 +6,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dra_lab.authoring.names import Names, object_name
 from dra_lab.errors import InputError
 from dra_lab.exports.bundle import KUSTOMIZATION, Bundle, Wanted, kustomization, make_bundle, run_record, target_record
-from dra_lab.exports.loop_result import Loop
 from dra_lab.exports.manifests import ManifestFiles, manifest_files
-from dra_lab.exports.objects import Affinity, example
 from dra_lab.exports.outcome import export_answer
 from dra_lab.exports.readme import fleet_readme
 from dra_lab.exports.simulation import simulation_of
-from dra_lab.exports.step_guard import Guarded
-from dra_lab.exports.targets import Target
-from dra_lab.exports.tightening import Tightened
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.manifests.yaml_text import dump_yaml
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Workload
 from dra_lab.model.sketch import ClaimSketch, pod_drawing
+from dra_lab.pinning.pin_plan import PinnedPlan
+from dra_lab.pinning.replay_result import Replay
+from dra_lab.pinning.search_budget import WithinSearchBudget
+from dra_lab.sketch.claim_objects import Affinity, example
+from dra_lab.sketch.manifest_target import Target
+from dra_lab.sketch.object_names import ObjectNames, object_name
 from dra_lab.words.fleet_json import fleet_json
 
 
@@ -32,9 +32,9 @@ def make_fleet_bundle(
     target: Target,
     wanted: Wanted | None = None,
     *,
-    loop: Loop | None = None,
-    tightened: Tightened | None = None,
-    guarded: Sequence[Guarded] = (),
+    loop: Replay | None = None,
+    pinned_plan: PinnedPlan | None = None,
+    guarded: Sequence[WithinSearchBudget] = (),
 ) -> Bundle:
     """Return the export of a fleet: templates, an example per workload with its replicas, and one record of the plan.
 
@@ -47,18 +47,18 @@ def make_fleet_bundle(
     if target.kind == "claim":
         raise InputError("kind claim: replicas would share the devices of one ResourceClaim; write a template")
     if wanted.workload is not None:
-        return _of_one(plan, cluster, target, wanted, loop, tightened, guarded)
+        return _of_one(plan, cluster, target, wanted, loop, pinned_plan, guarded)
     texts: dict[str, str] = {}
-    findings = [finding for part in (plan, tightened) if part for finding in part.findings]
+    findings = [finding for part in (plan, pinned_plan) if part for finding in part.findings]
     if loop is not None:
-        findings += tightened.run_findings(loop) if tightened else loop.findings
+        findings += pinned_plan.run_findings(loop) if pinned_plan else loop.findings
     findings += _unplaced(plan)
-    used, shown_names = Names(), Names()
+    used, shown_names = ObjectNames(), ObjectNames()
     for number, workload in enumerate(plan.workloads):
-        parts, affinity = _drawn(workload, number, tightened, guarded)
+        parts, affinity = _drawn(workload, number, pinned_plan, guarded)
         drawn = pod_drawing(workload.name, parts)
         made = manifest_files(
-            drawn, cluster, target, example_kind="none", name=workload.name, notes=_notes(number, tightened)
+            drawn, cluster, target, example_kind="none", name=workload.name, notes=_notes(number, pinned_plan)
         )
         for claim in made.claims:
             if used.one(claim.metadata.name) != claim.metadata.name:
@@ -76,10 +76,10 @@ def make_fleet_bundle(
             )
             texts[f"{wanted.example}-{name}.yaml"] = dump_yaml(shown)
     texts[KUSTOMIZATION] = kustomization(list(texts))
-    record = _record(plan, cluster, target, loop, tightened)
+    record = _record(plan, cluster, target, loop, pinned_plan)
     if wanted.report:
-        texts["README.md"] = fleet_readme(plan, target, list(texts), loop=loop, tightened=tightened)
-    return Bundle(texts, record, sort_findings(dict.fromkeys(findings)), simulation_of(plan, loop), tightened)
+        texts["README.md"] = fleet_readme(plan, target, list(texts), loop=loop, pinned_plan=pinned_plan)
+    return Bundle(texts, record, sort_findings(dict.fromkeys(findings)), simulation_of(plan, loop), pinned_plan)
 
 
 def _of_one(
@@ -87,28 +87,28 @@ def _of_one(
     cluster: Cluster,
     target: Target,
     wanted: Wanted,
-    loop: Loop | None,
-    tightened: Tightened | None,
-    guarded: Sequence[Guarded],
+    loop: Replay | None,
+    pinned_plan: PinnedPlan | None,
+    guarded: Sequence[WithinSearchBudget],
 ) -> Bundle:
     """Return the export of one workload, for which a person's own object is patched."""
     if len(plan.workloads) != 1:
         raise InputError("dra-lab can patch the file of one workload only; leave it out, or export each workload alone")
     sketch = pod_drawing(plan.workloads[0].name, plan.workloads[0].claims)
     guard = guarded[0] if guarded else None
-    made = make_bundle(sketch, cluster, target, wanted, loop=loop, tightened=tightened, guarded=guard)
-    record = {**made.record, **_record(plan, cluster, target, loop, tightened)}
+    made = make_bundle(sketch, cluster, target, wanted, loop=loop, pinned_plan=pinned_plan, guarded=guard)
+    record = {**made.record, **_record(plan, cluster, target, loop, pinned_plan)}
     findings = sort_findings(dict.fromkeys((*plan.findings, *made.findings)))
-    return Bundle(made.texts, record, findings, simulation_of(plan, loop), tightened)
+    return Bundle(made.texts, record, findings, simulation_of(plan, loop), pinned_plan)
 
 
 def _drawn(
-    workload: Workload, number: int, tightened: Tightened | None, guarded: Sequence[Guarded]
+    workload: Workload, number: int, pinned_plan: PinnedPlan | None, guarded: Sequence[WithinSearchBudget]
 ) -> tuple[tuple[ClaimSketch, ...], Affinity]:
     if guarded:
         return guarded[number].sketches, guarded[number].affinity
-    if tightened is not None:
-        return tightened.sketches[number], tightened.affinities[number]
+    if pinned_plan is not None:
+        return pinned_plan.sketches[number], pinned_plan.affinities[number]
     return workload.claims, ()
 
 
@@ -129,19 +129,19 @@ def _files(files: ManifestFiles) -> Mapping[str, str]:
     }
 
 
-def _notes(workload: int, tightened: Tightened | None) -> tuple[str, ...]:
-    if tightened is None:
+def _notes(workload: int, pinned_plan: PinnedPlan | None) -> tuple[str, ...]:
+    if pinned_plan is None:
         return ()
-    return tuple(f"  Pinned: {pin.text}" for pin in tightened.pins if pin.workload == workload)
+    return tuple(f"  Pinned: {pin.text}" for pin in pinned_plan.pins if pin.workload == workload)
 
 
 def _record(
-    plan: FleetPlan, cluster: Cluster, target: Target, loop: Loop | None, tightened: Tightened | None
+    plan: FleetPlan, cluster: Cluster, target: Target, loop: Replay | None, pinned_plan: PinnedPlan | None
 ) -> dict[str, Any]:
     drawings = [sketch for workload in plan.workloads for sketch in workload.claims]
     names = ", ".join(workload.name for workload in plan.workloads)
     record = {**target_record(names, drawings, cluster, target), "plan": fleet_json(plan), **run_record(loop)}
     record["answer"] = export_answer(plan, loop)
-    if tightened is not None:
-        record["pins"] = [{"workload": plan.workloads[pin.workload].name, **pin.as_json()} for pin in tightened.pins]
+    if pinned_plan is not None:
+        record["pins"] = [{"workload": plan.workloads[pin.workload].name, **pin.as_json()} for pin in pinned_plan.pins]
     return record

@@ -9,12 +9,6 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from dra_lab.authoring.classes import needed_classes
-from dra_lab.authoring.compile import CompiledClaim, compile_claim
-from dra_lab.authoring.links import LEVEL_WORDS
-from dra_lab.authoring.names import claim_objects, object_name
-from dra_lab.exports.objects import Affinity, claim_object, example, labelled_class, plain
-from dra_lab.exports.targets import KINDS, Target, target_findings
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.manifests.yaml_text import dump_yaml, load_yaml
 from dra_lab.model.claims import ResourceClaim, ResourceClaimTemplate
@@ -24,6 +18,12 @@ from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, asks, claims_of
 from dra_lab.pictures.letters import letters
+from dra_lab.sketch.claim_objects import Affinity, claim_object, example, labelled_class, plain
+from dra_lab.sketch.compile import CompiledClaim, compile_claim
+from dra_lab.sketch.links import LEVEL_WORDS
+from dra_lab.sketch.manifest_target import KINDS, Target, target_findings
+from dra_lab.sketch.needed_classes import needed_classes
+from dra_lab.sketch.object_names import claim_objects, object_name
 
 _UNTOLD = ("link-not-writable", "pairwise-counts")
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\xa0\ufffe-\U0010ffff]")

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dra_lab.exports.loop_result import Loop
 from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.plan import Plan
+from dra_lab.pinning.replay_result import Replay
 from dra_lab.words.plan_outcome import DOES_NOT_FIT, FITS, STOPPED, plan_outcome
 
 _NOT_EVERY = "dra-lab found no order of arrival that serves a replica worse, but did not try every order"
 
 
-def export_answer(plan: Plan | FleetPlan | None, loop: Loop | None) -> dict[str, Any]:
+def export_answer(plan: Plan | FleetPlan | None, loop: Replay | None) -> dict[str, Any]:
     """Return the answer of an export as plain values.
 
     `outcome` is that of the plan, but what has a place there and never starts does not fit either. `asPlanned` says

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dra_lab.exports.loop_result import Loop
 from dra_lab.exports.simulation import simulation_of
-from dra_lab.exports.targets import ADMIN_LABEL, KINDS, MEANING, Target
-from dra_lab.exports.tightening import Tightened
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.plan import Plan
 from dra_lab.model.sketch import ClaimSketch, asks, claims_of
+from dra_lab.pinning.pin_plan import PinnedPlan
+from dra_lab.pinning.replay_result import Replay
+from dra_lab.sketch.manifest_target import ADMIN_LABEL, KINDS, MEANING, Target
 from dra_lab.words.document import Lines, as_markdown, marked_up, printable
 from dra_lab.words.fleet_document import fleet_goals_table, workloads_table
 from dra_lab.words.plan_document import answer_sentence, goals_table
@@ -24,14 +24,14 @@ def readme_text(
     files: Sequence[str],
     *,
     plan: Plan | None = None,
-    loop: Loop | None = None,
-    tightened: Tightened | None = None,
+    loop: Replay | None = None,
+    pinned_plan: PinnedPlan | None = None,
 ) -> str:
     """Return the README as Markdown; names from a cluster are escaped, the same plan gives the same text."""
     parts = [
         f"# {marked_up(sketch.name)}",
         *_answer(cluster, plan, loop),
-        *_pins(tightened),
+        *_pins(pinned_plan),
         *_use(claims_of(sketch), target),
     ]
     return "\n\n".join([*parts, *_files(files)]) + "\n"
@@ -42,14 +42,14 @@ def fleet_readme(
     target: Target,
     files: Sequence[str],
     *,
-    loop: Loop | None = None,
-    tightened: Tightened | None = None,
+    loop: Replay | None = None,
+    pinned_plan: PinnedPlan | None = None,
 ) -> str:
     """Return the README of several workloads as Markdown; the same plan gives the same text."""
     parts = [f"# {marked_up(', '.join(workload.name for workload in plan.workloads))}"]
     parts.append(as_markdown([workloads_table(plan), fleet_goals_table(plan)]))
     parts += _simulated(plan, loop)
-    parts += _pins(tightened)
+    parts += _pins(pinned_plan)
     parts += _use([sketch for workload in plan.workloads for sketch in workload.claims], target)
     return "\n\n".join([*parts, *_files(files)]) + "\n"
 
@@ -60,7 +60,7 @@ def _files(files: Sequence[str]) -> Iterator[str]:
     yield "`plan.json` contains the plan, the result of the simulation, and the digest of each file."
 
 
-def _answer(cluster: Cluster, plan: Plan | None, loop: Loop | None) -> Iterator[str]:
+def _answer(cluster: Cluster, plan: Plan | None, loop: Replay | None) -> Iterator[str]:
     if plan is not None:
         yield marked_up(answer_sentence(plan, cluster))
         if plan.fits and plan.node in cluster.node_by_name:
@@ -70,22 +70,22 @@ def _answer(cluster: Cluster, plan: Plan | None, loop: Loop | None) -> Iterator[
     yield from _simulated(plan, loop)
 
 
-def _simulated(plan: Plan | FleetPlan | None, loop: Loop | None) -> Iterator[str]:
+def _simulated(plan: Plan | FleetPlan | None, loop: Replay | None) -> Iterator[str]:
     found = simulation_of(plan, loop)
     yield marked_up(f"{found.sentence} {found.detail}".rstrip())
     if loop is not None:
         yield f"Simulated with a copy of kube-scheduler's first fit: {marked_up(loop.sentence)}"
 
 
-def _pins(tightened: Tightened | None) -> Iterator[str]:
-    if tightened is None:
+def _pins(pinned_plan: PinnedPlan | None) -> Iterator[str]:
+    if pinned_plan is None:
         return
     yield "## Pins"
-    if not tightened.pins:
+    if not pinned_plan.pins:
         plain = "None: kube-scheduler allocates the plan without any."
-        yield plain if tightened.loop.as_planned else "None: dra-lab found no pins that help every replica."
+        yield plain if pinned_plan.loop.as_planned else "None: dra-lab found no pins that help every replica."
         return
-    pins = (f"{pin.text}: {pin.reason}. Price: {pin.price}." for pin in tightened.pins)
+    pins = (f"{pin.text}: {pin.reason}. Price: {pin.price}." for pin in pinned_plan.pins)
     yield as_markdown([Lines("", [*pins])])
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from dra_lab.exports.loop_result import Loop, Miss
 from dra_lab.exports.outcome import export_answer
 from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.plan import GoalValue, Plan, PlanStatus
+from dra_lab.pinning.replay_result import Miss, Replay
 from dra_lab.words.facts import goal_words, sentence
 from dra_lab.words.plan_outcome import DOES_NOT_FIT, FITS
 
@@ -30,7 +30,7 @@ class Simulation(Struct, frozen=True):
 UNKNOWN = Simulation(None, "There is no answer yet, so kube-scheduler was not simulated.")
 
 
-def simulation_of(plan: Plan | FleetPlan | None, loop: Loop | None) -> Simulation:
+def simulation_of(plan: Plan | FleetPlan | None, loop: Replay | None) -> Simulation:
     """Return the simulation of an export: `loop` is its run on the copy of kube-scheduler, None without a run."""
     if plan is None:
         return UNKNOWN
@@ -61,7 +61,7 @@ def _without_place(outcome: str) -> Simulation:
     return Simulation(None, "Whether this claim fits is not known, so kube-scheduler was not simulated.")
 
 
-def _missed(loop: Loop, why: str) -> Simulation:
+def _missed(loop: Replay, why: str) -> Simulation:
     if loop.wanted > 1:
         return Simulation(False, f"kube-scheduler allocates {loop.kept:,} of {loop.wanted:,} replicas as planned.", why)
     miss = loop.misses[0] if loop.misses else Miss("", 0, "", "")

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from dra_lab.errors import InputError
-from dra_lab.exports.objects import POD_CLAIM, Affinity, node_affinity, pod_claim
 from dra_lab.exports.workload_file import WorkloadFile
 from dra_lab.findings import Finding, Severity
 from dra_lab.manifests.device_asks import containers, extended_resources
@@ -19,6 +18,7 @@ from dra_lab.manifests.pod_templates import PodField, pod_fields, value_at
 from dra_lab.manifests.yaml_edits import with_values
 from dra_lab.manifests.yaml_text import comments_above, dump_yaml, load_yaml
 from dra_lab.model.claims import ResourceClaim, ResourceClaimTemplate
+from dra_lab.sketch.claim_objects import POD_CLAIM, Affinity, node_affinity, pod_claim
 
 _RENAMED = re.compile(r"-[0-9a-f]{8}\Z")
 _MERGED = ("Pod", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob")

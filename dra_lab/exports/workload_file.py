@@ -9,7 +9,7 @@ from typing import Any
 
 from dra_lab.errors import ExportError, InputError, SourceError
 from dra_lab.manifests.device_asks import asked_devices
-from dra_lab.manifests.files import expanded, read_bytes, utf8_text
+from dra_lab.manifests.file_text import expanded, read_bytes, utf8_text
 from dra_lab.manifests.pod_templates import RUNTIMES, PodField, pod_fields, value_at
 from dra_lab.manifests.yaml_text import YamlDocument, load_yaml
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 from dra_lab.errors import InputError, ManifestError, SourceError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.gitops.folder import MAX_FILE_BYTES, MAX_FILES, Manifests, is_manifest_file, manifests_of
-from dra_lab.manifests.files import STANDARD_INPUT, expanded, utf8_text
+from dra_lab.manifests.file_text import STANDARD_INPUT, expanded, utf8_text
 
 _SECONDS = 60
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dra_lab.errors import DraLabError
 from dra_lab.gitops.folder import SUFFIXES, objects_of
-from dra_lab.manifests.files import STANDARD_INPUT
+from dra_lab.manifests.file_text import STANDARD_INPUT
 from dra_lab.manifests.yaml_text import load_yaml
 
 _MOST_FILES = 200

@@ -15,7 +15,7 @@ from dra_lab.model.plan import Plan
 _RANK = {Fit.FITS: 0, Fit.NOT_DECIDED: 1, Fit.NOT_CHECKED: 1, Fit.DOES_NOT_FIT: 2}
 
 
-class State(Struct, frozen=True):
+class ComparedState(Struct, frozen=True):
     """A workload or claim on one side: whether it fits, how often, on how many nodes, and its best allocation."""
 
     fit: Fit
@@ -37,8 +37,8 @@ class Change(Struct, frozen=True):
     """A workload or claim before and after; None where it is not there."""
 
     subject: str
-    before: State | None
-    after: State | None
+    before: ComparedState | None
+    after: ComparedState | None
 
     @property
     def word(self) -> str:
@@ -115,7 +115,7 @@ def _key(finding: Finding) -> tuple[str, ...]:
     return finding.rule, finding.severity, finding.subject, finding.message, origin.object if origin else ""
 
 
-def _states(review: Review) -> Iterator[tuple[tuple[str, int], State]]:
+def _states(review: Review) -> Iterator[tuple[tuple[str, int], ComparedState]]:
     """Yield the workloads and claims with an answer, then the other objects; equal names are numbered."""
     seen: Counter[str] = Counter()
     told = {item.sentence for item in review.reviewed}
@@ -125,8 +125,8 @@ def _states(review: Review) -> Iterator[tuple[tuple[str, int], State]]:
     for row in rows:
         if isinstance(row, Reviewed):
             name = row.subject
-            state = State(row.fit, row.sentence, row.times, row.capped, len(row.nodes), row.plan)
+            state = ComparedState(row.fit, row.sentence, row.times, row.capped, len(row.nodes), row.plan)
         else:
-            name, state = row.object, State(row.outcome, row.reason)
+            name, state = row.object, ComparedState(row.outcome, row.reason)
         seen[name] += 1
         yield (name, seen[name]), state

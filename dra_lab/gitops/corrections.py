@@ -8,19 +8,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dra_lab.authoring.candidates import candidates
-from dra_lab.authoring.classes import is_known_class
-from dra_lab.authoring.likely_names import LikelyClass, likely_attribute, likely_class
-from dra_lab.authoring.palette import ask_for
 from dra_lab.drivers import documented_class
 from dra_lab.drivers.profiles import STANDARD_TOPOLOGY
 from dra_lab.errors import DraLabError, ManifestError
-from dra_lab.exports.files import replace_text
+from dra_lab.exports.written_files import replace_text
 from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.beside import class_beside
 from dra_lab.gitops.folder import Document, Manifests, objects_of
-from dra_lab.gitops.pods import pod_templates
-from dra_lab.manifests.files import STANDARD_INPUT
+from dra_lab.gitops.object_pods import pod_templates
+from dra_lab.manifests.file_text import STANDARD_INPUT
 from dra_lab.manifests.v1beta1 import EXACT_FIELDS
 from dra_lab.manifests.versions import GROUP, text_of
 from dra_lab.manifests.yaml_edits import Edit, EditableDocument, apply_edits
@@ -28,6 +24,10 @@ from dra_lab.manifests.yaml_text import load_yaml
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import RESOURCE_V1
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.sketch.cluster_candidates import candidates
+from dra_lab.sketch.likely_names import LikelyClass, likely_attribute, likely_class
+from dra_lab.sketch.needed_classes import is_known_class
+from dra_lab.sketch.palette import ask_for
 
 _CLAIM_PATHS = {"ResourceClaim": "spec", "ResourceClaimTemplate": "spec.spec"}
 _FLAT = (f"{GROUP}/v1beta1", f"{GROUP}/v1alpha3")

@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import msgspec
 
-from dra_lab.authoring.classes import class_findings
 from dra_lab.errors import InputError, QuantityError
 from dra_lab.findings import Finding, Severity
-from dra_lab.gitops.pods import PodTemplate
+from dra_lab.gitops.object_pods import PodTemplate
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.manifests.device_asks import IMPLICIT, containers, extended_resources
 from dra_lab.model.claims import (
@@ -29,6 +28,7 @@ from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workloads import Container, Pod, PodSpec
+from dra_lab.sketch.needed_classes import class_findings
 
 EXTENDED = "extended-resources"
 """The name of that claim in a pod here; kube-scheduler's own is `<extended-resources>`."""

@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from dra_lab.errors import ManifestError, SourceError
 from dra_lab.findings import Finding, Origin, Severity
-from dra_lab.manifests.drawings import is_drawing
-from dra_lab.manifests.files import STANDARD_INPUT, expanded, read_bytes, up_to, utf8_text
+from dra_lab.manifests.file_text import STANDARD_INPUT, expanded, read_bytes, up_to, utf8_text
+from dra_lab.manifests.plan_files import is_drawing
 from dra_lab.manifests.templates import NO_MANIFEST, RENDER
 from dra_lab.manifests.versions import written_path
 from dra_lab.manifests.yaml_text import YamlDocument, load_yaml

@@ -7,12 +7,11 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from dra_lab.authoring.names import object_name
 from dra_lab.drivers.device_plugins import PluginResource
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.gitops.folder import Manifests
-from dra_lab.gitops.migrate import Migration, Target, known_requests
-from dra_lab.gitops.pods import pod_templates
+from dra_lab.gitops.migration import Migration, MigrationTarget, known_requests
+from dra_lab.gitops.object_pods import pod_templates
 from dra_lab.gitops.what_changes import told_once, what_changes_by_name
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.manifests.documents import encode
@@ -21,6 +20,7 @@ from dra_lab.model.claims import CELDeviceSelector, DeviceClass, DeviceClassSpec
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.sketch.object_names import object_name
 
 
 def keep_names(
@@ -42,7 +42,7 @@ def keep_names(
     for document in manifests.documents:
         for pod in pod_templates(document):
             # a class serves whole devices: without a driver for shares, workloads with shares stay as they are
-            asked = known_requests(pod, Target(device_classes or {}, None, release), findings)
+            asked = known_requests(pod, MigrationTarget(device_classes or {}, None, release), findings)
             for resource in {request.resource: known for request, known in asked}.values():
                 if resource.resource in served:
                     continue

@@ -6,18 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from dra_lab.exports.starts import unmet
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.gitops.extended import unserved_resources, unserved_words
 from dra_lab.gitops.folder import NOT_RENDERED, TEMPLATE_RULE, UNREADABLE, Document, Manifests
 from dra_lab.gitops.matches import SELECTOR_FAILS
-from dra_lab.gitops.pods import PodTemplate, pod_templates
+from dra_lab.gitops.object_pods import PodTemplate, pod_templates
 from dra_lab.gitops.references import CLAIM, TEMPLATE, Claims, claim_of
 from dra_lab.gitops.review import Checked, Fit, Reviewed, worst
 from dra_lab.manifests.device_asks import asks_outside
 from dra_lab.manifests.versions import GROUP
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.pinning.pod_start import unmet
 
 RECORDS = "dra-lab/"
 """Start of the `apiVersion` of our own files, which are no Kubernetes objects."""
@@ -26,7 +26,7 @@ _Said = tuple[Fit, str]
 
 
 @dataclass(frozen=True)
-class Answered:
+class AnsweredPod:
     """What a check found out before the outcomes: the answers to its questions, and every finding.
 
     `short` are the workloads of which not every replica fits at once with the other workloads.
@@ -40,7 +40,7 @@ class Answered:
     short: frozenset[str] = frozenset()
 
 
-def checked_objects(manifests: Manifests, answered: Answered) -> tuple[tuple[Checked, ...], int]:
+def checked_objects(manifests: Manifests, answered: AnsweredPod) -> tuple[tuple[Checked, ...], int]:
     """Return the objects that ask for devices or are not valid, with their outcomes, and how many others there are.
 
     A ResourceClaimTemplate or ResourceClaim that workloads use fits if one pod of one of them fits. An object with an
@@ -120,7 +120,7 @@ def without_unmet(manifests: Manifests, claims: Claims, reviewed: Sequence[Revie
 
 def _said(
     document: Document,
-    answered: Answered,
+    answered: AnsweredPod,
     by_place: Mapping[Origin, Reviewed],
     users: Mapping[tuple[str, str, str], Sequence[Reviewed]],
 ) -> Iterator[_Said]:
@@ -150,7 +150,7 @@ def _of_claim(document: Document, alone: Reviewed | None, used: Sequence[Reviewe
     return Fit.NOT_CHECKED, f"it cannot be read as a {document.kind} of {group or GROUP}"
 
 
-def _of_pod(pod: PodTemplate, answered: Answered, by_place: Mapping[Origin, Reviewed]) -> Iterator[_Said]:
+def _of_pod(pod: PodTemplate, answered: AnsweredPod, by_place: Mapping[Origin, Reviewed]) -> Iterator[_Said]:
     item = by_place.get(pod.document.at(pod.path))
     if item is not None:
         if item.subject in answered.short:

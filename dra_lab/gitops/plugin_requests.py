@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dra_lab.findings import Finding, Severity
-from dra_lab.gitops.pods import PodTemplate
+from dra_lab.gitops.object_pods import PodTemplate
 from dra_lab.manifests.device_asks import IMPLICIT, containers, extended_resources, whole_amount
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dra_lab.drivers.device_plugins import PluginResource, plugin_resource
+from dra_lab.gitops.object_pods import PodTemplate
 from dra_lab.gitops.plugin_requests import PluginRequest, unreadable_amounts
-from dra_lab.gitops.pods import PodTemplate
 from dra_lab.manifests.templates import has_variables
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.numbers import unsigned_number
@@ -29,7 +29,7 @@ _PRODUCT_LABEL, _REPLICAS_LABEL = "nvidia.com/gpu.product", "nvidia.com/gpu.repl
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class ShareRefusal:
     """Why a workload is left as it is: the place, what it asks for, the reason, and what a person can do."""
 
     path: str
@@ -63,7 +63,7 @@ def shares_of(
     device_classes: Mapping[str, str],
     cluster: Cluster | None,
     release: KubernetesRelease | None,
-) -> tuple[tuple[Share, ...], tuple[Refusal, ...]]:
+) -> tuple[tuple[Share, ...], tuple[ShareRefusal, ...]]:
     """Return the shares that a pod asks for, and why it is left as it is: what is no share of DRA stays a share.
 
     A resource is a share if it is an amount of a device, or counts devices of which the container asks an amount.
@@ -79,12 +79,12 @@ def shares_of(
         if parts:
             found = _share(pod, asked, parts, device_classes, cluster, release)
             shares += [found] if isinstance(found, Share) else []
-            refused += [found] if isinstance(found, Refusal) else []
+            refused += [found] if isinstance(found, ShareRefusal) else []
     worked = [share.capacity for share in shares if not share.once]
     for share in shares:
         if share.once and share.capacity not in worked:
             why = "an init container requests a share that no later container has"
-            refused.append(Refusal(share.path, _names(share.resources), why, "Give both the same share."))
+            refused.append(ShareRefusal(share.path, _names(share.resources), why, "Give both the same share."))
     return tuple(shares), tuple(refused)
 
 
@@ -95,15 +95,15 @@ def _share(
     device_classes: Mapping[str, str],
     cluster: Cluster | None,
     release: KubernetesRelease | None,
-) -> Share | Refusal:
+) -> Share | ShareRefusal:
     first = asked[0]
     names = frozenset(request.resource for request, _ in parts)
     counted = {name for _, known in parts for name in known.part_of}
     counts = [request for request in asked if request.resource in counted]
     names |= {request.resource for request in counts}
 
-    def refuse(why: str, advice: str = _ADVICE) -> Refusal:
-        return Refusal(f"{first.path}.resources.limits", _names(names), why, advice)
+    def refuse(why: str, advice: str = _ADVICE) -> ShareRefusal:
+        return ShareRefusal(f"{first.path}.resources.limits", _names(names), why, advice)
 
     for _, known in parts:
         if not known.device_class:
@@ -192,15 +192,15 @@ def _has_driver(cluster: Cluster, known: PluginResource) -> bool:
     )
 
 
-def _annotated(pod: PodTemplate) -> Iterator[Refusal]:
+def _annotated(pod: PodTemplate) -> Iterator[ShareRefusal]:
     found = [name for name in _SHARE_ANNOTATIONS if name in pod.annotations]
     if found:
         what = ", ".join(f"{name}: {pod.annotations[name]}" for name in found)
         why = "the annotation asks KAI or Run:ai for a part of a GPU, and dra-lab knows no DRA driver with such a share"
-        yield Refusal(pod.path.removesuffix(".spec"), what, why, _ADVICE)
+        yield ShareRefusal(pod.path.removesuffix(".spec"), what, why, _ADVICE)
 
 
-def _unreadable(pod: PodTemplate) -> Iterator[Refusal]:
+def _unreadable(pod: PodTemplate) -> Iterator[ShareRefusal]:
     of_container: dict[str, list[str]] = defaultdict(list)
     for request, amount in unreadable_amounts(pod):
         if plugin_resource(request.resource) is not None:
@@ -209,12 +209,12 @@ def _unreadable(pod: PodTemplate) -> Iterator[Refusal]:
         why, advice = "the API server accepts only a whole number", "Write a whole number."
         if any(has_variables(text) for text in asked):
             why, advice = "this is a variable, not a number", "Give the file with its variables replaced."
-        yield Refusal(f"{path}.resources.limits", ", ".join(asked), why, advice)
+        yield ShareRefusal(f"{path}.resources.limits", ", ".join(asked), why, advice)
 
 
 def _labelled(
     pod: PodTemplate, requests: Iterable[PluginRequest], device_classes: Mapping[str, str], cluster: Cluster | None
-) -> Iterator[Refusal]:
+) -> Iterator[ShareRefusal]:
     """Yield a refusal where labels say that nvidia.com/gpu counts time slices or partitions, and no whole GPUs."""
     asked = next((request for request in requests if request.resource == _GPU), None)
     if asked is None or _GPU in device_classes:
@@ -229,7 +229,7 @@ def _labelled(
     where = "the workload's nodeSelector says" if own else f"the labels of {len(nodes)} nodes ({nodes[0][0]}) say"
     why = f"it is not a whole GPU there: {where} {own or nodes[0][1]}"
     advice = f"If the pod needs a whole GPU, use --map {_GPU}=gpu.nvidia.com."
-    yield Refusal(f"{asked.path}.resources.limits", _GPU, why, advice)
+    yield ShareRefusal(f"{asked.path}.resources.limits", _GPU, why, advice)
 
 
 def _not_whole(labels: Mapping[str, object]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from dra_lab.authoring.read_back import sketch_of
 from dra_lab.errors import CelError, SketchError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.gitops.extended import (
@@ -16,13 +15,14 @@ from dra_lab.gitops.extended import (
     plugin_nodes,
     unserved_resources,
 )
-from dra_lab.gitops.fits import Question
-from dra_lab.gitops.pods import PodTemplate, subjects_of
+from dra_lab.gitops.object_pods import PodTemplate, subjects_of
 from dra_lab.gitops.references import CLAIM, Claims, claim_of, distinct_entries, held_key
+from dra_lab.gitops.workload_fit import Question
 from dra_lab.model.claims import ResourceClaim, ResourceClaimSpec
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.sketch.read_back import sketch_of
 
 
 def questions_of(

@@ -12,7 +12,7 @@ from dra_lab.errors import DraLabError
 from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.folder import Document, Manifests
 from dra_lab.gitops.kustomize import ADVICE, likely_renamed
-from dra_lab.gitops.pods import PodClaim, PodTemplate
+from dra_lab.gitops.object_pods import PodClaim, PodTemplate
 from dra_lab.manifests.device_asks import containers
 from dra_lab.manifests.documents import decode_object, hub_document, is_read
 from dra_lab.model.allocation import ResourceClaimStatus

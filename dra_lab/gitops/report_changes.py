@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dra_lab.gitops.compare import Change, Comparison, State
+from dra_lab.gitops.compare import Change, ComparedState, Comparison
 from dra_lab.gitops.report_json import review_json
 from dra_lab.gitops.report_text import heading
 from dra_lab.gitops.review import OUTCOME_WORDS, Fit
@@ -106,7 +106,7 @@ def _cell(before: str, after: str) -> str:
     return before if before == after else f"{before or '–'} → {after or '–'}"
 
 
-def _cells(state: State | None) -> tuple[str, str, str, str]:
+def _cells(state: ComparedState | None) -> tuple[str, str, str, str]:
     if state is None:
         return "", "", "", ""
     fits = OUTCOME_WORDS[state.fit]
@@ -121,7 +121,7 @@ def _cells(state: State | None) -> tuple[str, str, str, str]:
     return fits, plan.node, paired, ", ".join((*others, proof_words(plan)))
 
 
-def _state(state: State | None) -> dict[str, Any] | None:
+def _state(state: ComparedState | None) -> dict[str, Any] | None:
     if state is None:
         return None
     plan = state.plan

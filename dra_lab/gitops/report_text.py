@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dra_lab.findings import Severity
-from dra_lab.gitops.fits import short_of
 from dra_lab.gitops.review import OUTCOME_WORDS, Fit, Review
+from dra_lab.gitops.workload_fit import short_of
 from dra_lab.words.document import Detail, Lines, Part, Sentence, Words, as_text
 from dra_lab.words.facts import counted, sentence
 from dra_lab.words.plan_document import NAMES

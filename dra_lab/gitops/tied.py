@@ -9,9 +9,9 @@ from typing import Any
 
 from dra_lab.errors import Cancelled, CelError, DraLabError, UnsupportedFeature
 from dra_lab.findings import Finding, Severity
-from dra_lab.gitops.fits import Question, not_given_up, timeless
 from dra_lab.gitops.node_filter import only_nodes
 from dra_lab.gitops.review import OUTCOME_WORDS, Fit, Reviewed
+from dra_lab.gitops.workload_fit import Question, not_given_up, timeless
 from dra_lab.index.not_read import not_read
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan, PlanStatus

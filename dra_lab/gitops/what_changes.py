@@ -9,8 +9,8 @@ from itertools import chain
 
 from dra_lab.drivers.device_plugins import PluginResource
 from dra_lab.findings import Finding, Severity
+from dra_lab.gitops.object_pods import PodTemplate
 from dra_lab.gitops.plugin_requests import PluginRequest
-from dra_lab.gitops.pods import PodTemplate
 from dra_lab.manifests.pod_templates import RUNTIMES, value_at
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease

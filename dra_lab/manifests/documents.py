@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from dra_lab.errors import ManifestError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.encodings import as_utf8
-from dra_lab.manifests.files import utf8_text
+from dra_lab.manifests.file_text import utf8_text
 from dra_lab.manifests.nulls import without_nulls
 from dra_lab.manifests.older_fields import older_fields
 from dra_lab.manifests.typed import convert, convert_dropping_unknown, pattern_of

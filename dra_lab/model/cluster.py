@@ -16,9 +16,9 @@ from dra_lab.model.memo import Memo, once_per_claims, once_per_devices, once_per
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.overlay import Overlay
+from dra_lab.model.printing import printed
 from dra_lab.model.release import KubernetesRelease, release_of, release_of_kubelet
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
-from dra_lab.model.told import told
 from dra_lab.model.topologies import Topology
 from dra_lab.model.workloads import Pod
 
@@ -64,7 +64,7 @@ class Cluster:
 
     def __str__(self) -> str:
         """Return what is in it as a terminal shows it: a line, a row for each kind of device, the fabric, findings."""
-        return told(self)
+        return printed(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel between processes without what was derived: that is much, and some of it goes by identity."""

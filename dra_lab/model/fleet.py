@@ -11,9 +11,9 @@ from msgspec import Struct
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.plan import GoalValue, Placement, PlanStatus, Shortfall, Start
+from dra_lab.model.printing import printed
 from dra_lab.model.regret import Regret
 from dra_lab.model.sketch import ClaimSketch, claims_of
-from dra_lab.model.told import told
 
 UNPLACED = "unplaced"
 NODES = "nodes"
@@ -104,7 +104,7 @@ class FleetPlan:
 
     def __str__(self) -> str:
         """Return the answer as a terminal shows it; many equal nodes are one line."""
-        return told(self)
+        return printed(self)
 
     def __repr__(self) -> str:
         """Return what tells plans apart in a line; `print` tells the answer, the fields hold all of it."""
@@ -162,7 +162,7 @@ class FleetPlan:
         """
         return next((g for g in self.goals if g.goal == name), None)
 
-    def held_against(self, rooms: Iterable[Room]) -> FleetPlan:
+    def checked_against(self, rooms: Iterable[Room]) -> FleetPlan:
         """Return the plan without its proof if a workload that is short has room after it: never both are reported.
 
         Args:

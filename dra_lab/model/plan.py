@@ -15,10 +15,10 @@ from dra_lab.findings import Finding, shortened
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.names import MARK, DeviceID
+from dra_lab.model.printing import printed
 from dra_lab.model.reasons import Reasons
 from dra_lab.model.regret import Regret
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.model.told import told
 from dra_lab.model.trace import Trace
 
 GOALS: Mapping[str, str] = {name: words.meaning for name, words in GOAL_WORDS.items()}
@@ -321,7 +321,7 @@ class Plan:
 
     def __str__(self) -> str:
         """Return the answer as a terminal shows it: sentence, devices, goals beside kube-scheduler's, reasons."""
-        return told(self)
+        return printed(self)
 
     def __repr__(self) -> str:
         """Return what tells plans apart in a line; `print` tells the answer, the fields hold all of it."""

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dra_lab.model.names import DeviceID
-from dra_lab.model.told import told
+from dra_lab.model.printing import printed
 
 E = TypeVar("E")
 
@@ -218,7 +218,7 @@ class Trace(Struct, Generic[E], frozen=True, eq=False):
 
     def __str__(self) -> str:
         """Return the trace as a terminal shows it: the end, the counts, the steps."""
-        return told(self)
+        return printed(self)
 
     def __repr__(self) -> str:
         """Return the node and the number of steps."""

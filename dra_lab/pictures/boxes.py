@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from dra_lab.pictures.partitions import Card, Part
 from dra_lab.topology.locality import Locality
-from dra_lab.topology.tree import UNKNOWN, Branch
+from dra_lab.topology.node_tree import UNKNOWN, Branch
 
 WIDTH = 640.0
 """The width of a picture, in pixels."""
@@ -53,7 +53,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class BoxWords:
     """Text inside a place that is no heading, such as the name of a row; `x`, `y` is where its line begins."""
 
     text: str
@@ -80,7 +80,7 @@ class Frame:
     source: tuple[str, ...] = ()
     frames: tuple[Frame, ...] = ()
     marks: tuple[Mark, ...] = ()
-    words: tuple[Words, ...] = ()
+    words: tuple[BoxWords, ...] = ()
     cells: tuple[tuple[float, float, float], ...] = ()
     outer: Branch | None = None
     card: Card | None = None

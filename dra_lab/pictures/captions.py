@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from dra_lab.topology.locality import Locality, Place
-from dra_lab.topology.tree import UNKNOWN, Branch
+from dra_lab.topology.node_tree import UNKNOWN, Branch
 from dra_lab.words.document import clean
 
 KIND_NAMES = {"gpu": "GPU", "nic": "NIC", "cpu": "CPU", "memory": "memory", "other": "device"}

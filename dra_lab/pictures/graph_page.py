@@ -16,7 +16,7 @@ from dra_lab.model.plan import Plan
 from dra_lab.pictures.captions import device_words, locality_words, place_words, short_name
 from dra_lab.pictures.letters import colours, letters
 from dra_lab.topology.graph import node_graph
-from dra_lab.topology.tree import Branch, node_tree
+from dra_lab.topology.node_tree import Branch, node_tree
 from dra_lab.words.document import clean
 
 if TYPE_CHECKING:

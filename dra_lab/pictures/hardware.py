@@ -6,7 +6,6 @@ import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from dra_lab.authoring.free_words import unread_words
 from dra_lab.model.claims import DeviceRequest
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
@@ -14,15 +13,16 @@ from dra_lab.model.plan import Plan
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pictures.boxes import COUNTERS, LINE, SIZE, WIDTH, Frame
 from dra_lab.pictures.captions import place_words, wrap
+from dra_lab.pictures.device_states import DeviceState, Shown, device_states, shown
 from dra_lab.pictures.legend import add_legend, add_notes
 from dra_lab.pictures.letters import colours, letters
 from dra_lab.pictures.marks import Ink, add_cells, add_mark
 from dra_lab.pictures.nvlink import fabric_partitions, nvlink_words
 from dra_lab.pictures.partitions import left_words
 from dra_lab.pictures.scene import node_scene, node_title
-from dra_lab.pictures.shapes import Element, element, patterns, say, text, title, to_text
-from dra_lab.pictures.states import DeviceState, Shown, device_states, shown
 from dra_lab.pictures.style import style_sheet
+from dra_lab.pictures.svg_elements import Element, element, patterns, say, text, title, to_text
+from dra_lab.sketch.free_words import unread_words
 from dra_lab.topology.locality import localities
 from dra_lab.words.document import clean
 from dra_lab.words.facts import counted

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from dra_lab.pictures.boxes import LINE, SIZE
 from dra_lab.pictures.captions import text_width, wrap
+from dra_lab.pictures.device_states import Shown, State
 from dra_lab.pictures.letters import PALETTE
 from dra_lab.pictures.marks import CLASSES, PATTERNS, Ink
-from dra_lab.pictures.shapes import Element, element, outline, text
-from dra_lab.pictures.states import Shown, State
+from dra_lab.pictures.svg_elements import Element, element, outline, text
 
 _WORDS = {
     State.FREE: "free",

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from dra_lab.model.names import DeviceID, split_request
 from dra_lab.pictures.boxes import LINE, SIZE, Frame, Mark
 from dra_lab.pictures.captions import device_words, locality_words, short_name, text_width, wrap
+from dra_lab.pictures.device_states import DeviceState, State
 from dra_lab.pictures.letters import PALETTE, Colour
-from dra_lab.pictures.shapes import Element, backing, element, label, outline, say, text
-from dra_lab.pictures.states import DeviceState, State
+from dra_lab.pictures.svg_elements import Element, backing, element, label, outline, say, text
 from dra_lab.topology.locality import Locality
 
 CLASSES: Mapping[State, str] = {

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from dra_lab.manifests.drawings import encode_drawing
+from dra_lab.manifests.plan_files import encode_drawing
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
 from dra_lab.model.sketch import Drawing

@@ -11,7 +11,7 @@ from itertools import pairwise
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.memo import once_per_labels
 from dra_lab.topology.fabric import FabricBranch, fabric_tree
-from dra_lab.topology.tree import natural_order
+from dra_lab.topology.node_tree import natural_order
 
 GRADES = 4
 """The steps of a heat map above zero."""

@@ -9,16 +9,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from dra_lab.authoring.free_words import unread_words
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import Plan
 from dra_lab.model.sketch import Drawing, asks
-from dra_lab.pictures.fleet import fleet_svg
+from dra_lab.pictures.device_states import over_each_other
 from dra_lab.pictures.hardware import hardware_svg
 from dra_lab.pictures.letters import colours, letters
+from dra_lab.pictures.node_strip import fleet_svg
 from dra_lab.pictures.page_program import plan_data, policy, program
-from dra_lab.pictures.states import over_each_other
+from dra_lab.sketch.free_words import unread_words
 from dra_lab.words.document import Part, Picture, Sentence, Table, as_html, escaped
 from dra_lab.words.facts import FIRST_FITS, first_fits, proof_words, search_end, taken_words
 from dra_lab.words.plan_document import NAMES, plan_parts

@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dra_lab.authoring.kind_counts import KIND_PLURALS
 from dra_lab.index.in_use import Amount
 from dra_lab.index.pools import devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
@@ -24,8 +23,9 @@ from dra_lab.pictures.boxes import COUNTERS, GAP, LINE, MANY, PAD, SIZE, WIDTH, 
 from dra_lab.pictures.captions import heading, short_name, text_width, wrap
 from dra_lab.pictures.partitions import Card, Part, amount_words, partitions
 from dra_lab.pictures.slice_map import narrowest_map, slice_map
+from dra_lab.sketch.kind_counts import KIND_PLURALS
 from dra_lab.topology.locality import Locality
-from dra_lab.topology.tree import UNKNOWN, Branch, node_tree
+from dra_lab.topology.node_tree import UNKNOWN, Branch, node_tree
 from dra_lab.words.document import clean
 
 _NARROWEST = {"socket": 200.0, "numaNode": 200.0, "pcieRoot": 110.0, "switch": 96.0, UNKNOWN: 200.0, COUNTERS: 200.0}

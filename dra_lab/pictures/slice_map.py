@@ -7,11 +7,11 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
 from dra_lab.model.names import DeviceID
-from dra_lab.pictures.boxes import LINE, PAD, SIZE, SLICES, Frame, Mark, Words
+from dra_lab.pictures.boxes import LINE, PAD, SIZE, SLICES, BoxWords, Frame, Mark
 from dra_lab.pictures.captions import short_name, text_width, wrap
 from dra_lab.pictures.partitions import Card, Part
 from dra_lab.topology.locality import Locality
-from dra_lab.topology.tree import Branch
+from dra_lab.topology.node_tree import Branch
 
 _ROW = 28.0
 _CELL = 26.0
@@ -32,12 +32,12 @@ def slice_map(card: Card, devices: Sequence[Locality], parts: Parts, width: floa
     top = 5 + LINE * (len(lines) + len(source))
     left = PAD + _label_width(devices)
     cell = (width - PAD - left) / card.slices
-    words = [Words("memory", PAD, top + 13)]
-    words += [Words(str(at), left + (at + 0.5) * cell, top + 13, middle=True) for at in range(card.slices)]
+    words = [BoxWords("memory", PAD, top + 13)]
+    words += [BoxWords(str(at), left + (at + 0.5) * cell, top + 13, middle=True) for at in range(card.slices)]
     y = top + LINE + 3
     marks = []
     for name, row in _profile_rows(devices, parts):
-        words.append(Words(name, PAD, y + _ROW / 2 + 4.5))
+        words.append(BoxWords(name, PAD, y + _ROW / 2 + 4.5))
         for locality in row:
             part = parts[locality.device]
             place = (left + part.first * cell + 1, y, part.count * cell - 2, _ROW)
@@ -45,7 +45,7 @@ def slice_map(card: Card, devices: Sequence[Locality], parts: Parts, width: floa
         y += _ROW + 4
     cells = []
     if card.compute:
-        words.append(Words("compute", PAD, y + 15))
+        words.append(BoxWords("compute", PAD, y + 15))
         step = cell if card.compute <= card.slices else (width - PAD - left) / card.compute
         cells = [(left + at * step + 1, y, step - 2) for at in range(card.compute)]
         y += 24

@@ -9,14 +9,14 @@ from dra_lab.model.names import split_request
 from dra_lab.model.plan import Plan
 from dra_lab.pictures.boxes import LINE, SIZE
 from dra_lab.pictures.captions import heading, place_words, short_name, wrap
+from dra_lab.pictures.device_states import DeviceState, device_states, shown
 from dra_lab.pictures.letters import colours, letters
 from dra_lab.pictures.marks import CLASSES
 from dra_lab.pictures.scene import in_blocks
-from dra_lab.pictures.shapes import Element, element, label, outline, say, text, title, to_text
-from dra_lab.pictures.states import DeviceState, device_states, shown
 from dra_lab.pictures.style import style_sheet
+from dra_lab.pictures.svg_elements import Element, element, label, outline, say, text, title, to_text
 from dra_lab.topology.locality import Locality
-from dra_lab.topology.tree import Branch, node_tree
+from dra_lab.topology.node_tree import Branch, node_tree
 from dra_lab.words.document import clean
 
 WIDTH = 290.0

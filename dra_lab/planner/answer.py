@@ -8,7 +8,6 @@ from dataclasses import replace
 from msgspec import Struct
 from msgspec.structs import replace as changed
 
-from dra_lab.authoring.expand import Expansion
 from dra_lab.errors import SolverError
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
@@ -33,6 +32,7 @@ from dra_lab.planner.pod_claims import CompiledPod, compile_pod, in_claim
 from dra_lab.planner.regret_of import regret_of
 from dra_lab.planner.replicas import FurtherReplicas, has_damage
 from dra_lab.planner.scan import Scan
+from dra_lab.sketch.expand import Expansion
 from dra_lab.topology.locality import Locality, localities
 
 
@@ -69,7 +69,7 @@ class Work(Struct, frozen=True):
 
     def suggestions(self) -> tuple[Suggestion, ...]:
         """Return what could be drawn instead, not tried yet; of several claims, with all of them as one drawing."""
-        from dra_lab.authoring.suggestions import suggest
+        from dra_lab.sketch.suggestions import suggest
 
         # Counts of nodes in a suggestion are exact where every node is looked at; a large cluster has no time for that.
         few = len(self.scan.cluster.node_names) <= self.budget.sizes.explained

@@ -9,8 +9,6 @@ from pathlib import Path
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from dra_lab.authoring.compile import CompiledClaim, compile_claim
-from dra_lab.authoring.expand import Expansion, expand
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.model.claims import DeviceConstraint, ResourceClaim, ResourceClaimSpec
@@ -22,6 +20,8 @@ from dra_lab.model.plan import Placement
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link, claims_of, constrained, pod_drawing
 from dra_lab.model.sketch_rules import check_sketch
+from dra_lab.sketch.compile import CompiledClaim, compile_claim
+from dra_lab.sketch.expand import Expansion, expand
 
 
 def join_sketches(parts: Mapping[str, ClaimSketch], name: str = "joined") -> ClaimSketch:
@@ -45,7 +45,7 @@ def exact_sketch(spec: ResourceClaimSpec, name: str) -> ClaimSketch:
     Every `constraints[]` becomes a must-link at the attribute that it names, never at a level: an empty text is a value
     like any other there. A constraint without requests ties all; with both attributes it is matchAttribute alone.
     Names are taken as they are. Rules: docs/semantics.md 1.13, 3.9. Raises nothing; for people there is
-    `authoring.read_back.sketch_of`.
+    `sketch.read_back.sketch_of`.
     """
     devices = spec.devices
     everything = tuple(request.name for request in devices.requests)
@@ -202,7 +202,7 @@ def held_cluster(cluster: Cluster, pod: PodClaims) -> Cluster:
 
 
 def expand_pod(pod: PodClaims, cluster: Cluster, release: KubernetesRelease) -> Expansion:
-    """Return the pod's drawing with its large CPU requests split, claim by claim (`authoring.expand`)."""
+    """Return the pod's drawing with its large CPU requests split, claim by claim (`sketch.expand`)."""
     parts = {
         name: Expansion(sketch, {request.name: request.name for request in sketch.requests})
         if name in pod.exact

@@ -19,7 +19,7 @@ from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup, build_problem
-from dra_lab.planner.node.copies import Copies, Part, replicated
+from dra_lab.planner.node.copies import Copies, CopyPart, replicated
 from dra_lab.planner.node.device_tests import Stage
 from dra_lab.planner.node.eligible import NodeEligibility, eligibility, is_shareable
 from dra_lab.planner.node.link_rows import LINK_ROWS, NO_GROUPS, place_counts
@@ -125,7 +125,7 @@ class FurtherReplicas(Struct, dict=True):
         for number, (sketch, _) in enumerate(pods):
             ends = (asked + sum(len(asks(one)) for one in sketch.requests), drawn + len(sketch.requests))
             linked = tied + len(sketch.links)
-            parts.append(Part(number, self.node, (asked, ends[0]), (drawn, ends[1]), (tied, linked), paired))
+            parts.append(CopyPart(number, self.node, (asked, ends[0]), (drawn, ends[1]), (tied, linked), paired))
             (asked, drawn), tied = ends, linked
         merged = merge_requests(problem)
         if merged is not None:

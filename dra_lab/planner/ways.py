@@ -10,7 +10,7 @@ from dra_lab.index.node_index import shape_key
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import GoalValue
 from dra_lab.planner.budget import Budget, Sizes
-from dra_lab.planner.node.copies import Part
+from dra_lab.planner.node.copies import CopyPart
 from dra_lab.planner.node.eligible import is_shareable
 from dra_lab.planner.node.solution import Solution, Taken
 from dra_lab.planner.scan import EqualNodes, Scan
@@ -120,7 +120,7 @@ def _look(ways: ListedWays, number: int, names: Sequence[str], budget: Budget) -
     counted = counted_layout(scan, layout, names[0])
     if counted is None or any(group.tie is Tie.TERMS for group in problem.groups):
         return False
-    part = Part(0, "", (0, len(problem.asks)), (0, len(problem.requests)), (0, len(problem.links)), problem.paired)
+    part = CopyPart(0, "", (0, len(problem.asks)), (0, len(problem.requests)), (0, len(problem.links)), problem.paired)
     columns = columns_of(problem, part, ways.order, budget.sizes.pod_ways)
     if columns is None:
         return False

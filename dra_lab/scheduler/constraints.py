@@ -8,7 +8,7 @@ from typing import Protocol
 from dra_lab.model.claims import DeviceConstraint
 from dra_lab.model.device import DeviceAttribute
 from dra_lab.model.gates import Gates
-from dra_lab.scheduler.limits import AttemptAborted
+from dra_lab.scheduler.search_limits import AttemptAborted
 
 Lookup = Callable[[int, str], DeviceAttribute | None]
 """Returns the attribute of a full name of the device at a position, or None."""

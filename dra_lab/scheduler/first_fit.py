@@ -16,17 +16,17 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.gates import RECORDED_RELEASE, Gates, gates_of
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.scheduler.allocating import Books
 from dra_lab.scheduler.candidates import NodeView, held_devices, view_node
+from dra_lab.scheduler.depth_first import Search
 from dra_lab.scheduler.judging import Judge, prepare
-from dra_lab.scheduler.limits import AttemptAborted, Limits, SearchStopped
 from dra_lab.scheduler.memory import Memory
-from dra_lab.scheduler.placing import Books
 from dra_lab.scheduler.recorded_search import RecordedSearch
 from dra_lab.scheduler.recorder import Recorder
 from dra_lab.scheduler.requests import check_size, claim_needs
 from dra_lab.scheduler.result import allocation_result
-from dra_lab.scheduler.search import Search
 from dra_lab.scheduler.search_cost import SELECTOR
+from dra_lab.scheduler.search_limits import AttemptAborted, SearchLimits, SearchStopped
 from dra_lab.scheduler.unsupported import check_supported
 
 
@@ -78,7 +78,7 @@ def first_fit(
     pools = pools_of(cluster, node_name, gates)
     view = view_node(cluster, node_name, pools, held_devices(cluster, gates, ignore=ignore_allocated), gates)
     check_supported(view, claims, release)
-    limits = Limits(step_limit, time_limit, cancel, search_limit, tell)
+    limits = SearchLimits(step_limit, time_limit, cancel, search_limit, tell)
     recorded = release.version == RECORDED_RELEASE
     return search_node(view, claims, gates, limits, recorder, recorded=recorded)
 
@@ -92,7 +92,7 @@ def search_node(
     view: NodeView,
     claims: Sequence[ResourceClaim],
     gates: Gates,
-    limits: Limits,
+    limits: SearchLimits,
     recorder: Recorder | None = None,
     *,
     recorded: bool,
@@ -117,7 +117,7 @@ def search_node(
 
 
 def _allocate(
-    view: NodeView, claims: Sequence[ResourceClaim], gates: Gates, limits: Limits, recorder: Recorder | None
+    view: NodeView, claims: Sequence[ResourceClaim], gates: Gates, limits: SearchLimits, recorder: Recorder | None
 ) -> tuple[AllocationResult, ...] | None:
     judge = Judge(view, gates, recorder)
     needs = [claim_needs(index, claim, view, gates) for index, claim in enumerate(claims)]

@@ -10,9 +10,9 @@ from dra_lab.model.gates import Gates
 from dra_lab.model.trace import Check, Reason
 from dra_lab.scheduler.candidates import Candidate, NodeView
 from dra_lab.scheduler.capacity import capacity_left, capacity_use
-from dra_lab.scheduler.limits import AttemptAborted
 from dra_lab.scheduler.recorder import Recorder
 from dra_lab.scheduler.requests import ClaimNeeds, Need
+from dra_lab.scheduler.search_limits import AttemptAborted
 from dra_lab.scheduler.taints import untolerated
 
 REJECTED = 1

@@ -40,7 +40,7 @@ class KnownSearches(Struct):
         return self.numbers.setdefault(state, next(self.next_number)) if known is None else known
 
 
-class Kept(Struct, Generic[Q], frozen=True):
+class KeptStates(Struct, Generic[Q], frozen=True):
     """The states of the nodes by question while `held` was in use, and the nodes that see a pool of a name."""
 
     held: AllocatedDevices = field(default_factory=AllocatedDevices)
@@ -49,13 +49,13 @@ class Kept(Struct, Generic[Q], frozen=True):
     nodes: dict[str, set[str]] = field(default_factory=dict)
 
 
-def take_over(cluster: Cluster, release: KubernetesRelease, held: AllocatedDevices, gates: Gates) -> Kept[Any]:
+def take_over(cluster: Cluster, release: KubernetesRelease, held: AllocatedDevices, gates: Gates) -> KeptStates[Any]:
     """Return what is known of an earlier snapshot, without the states of nodes on which something changed since."""
     searched, latest = _searched(cluster, release), _latest(cluster, release)
-    before = latest[0] if latest else Kept(held, searched)
+    before = latest[0] if latest else KeptStates(held, searched)
     if before.searched is not searched:
         # All was forgotten since, and its numbers mean something else.
-        before = Kept(held, searched)
+        before = KeptStates(held, searched)
     if before.held is held:
         found = before
     else:
@@ -65,7 +65,7 @@ def take_over(cluster: Cluster, release: KubernetesRelease, held: AllocatedDevic
             question: {node: state for node, state in known.items() if node not in changed}
             for question, known in tuple(before.states.items())
         }
-        found = Kept(held, searched, states, before.nodes)
+        found = KeptStates(held, searched, states, before.nodes)
     latest[:] = (found,)
     return found
 
@@ -88,7 +88,7 @@ def _every_search(_cluster: Cluster, _release: KubernetesRelease) -> list[KnownS
 
 
 @once_per_hardware
-def _latest(_cluster: Cluster, _release: KubernetesRelease) -> list[Kept[Any]]:
+def _latest(_cluster: Cluster, _release: KubernetesRelease) -> list[KeptStates[Any]]:
     """Return what is known of the latest snapshot of this hardware, as the only item, or nothing."""
     return []
 

@@ -12,11 +12,11 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from dra_lab.scheduler.allocating import Books
 from dra_lab.scheduler.constraints import Constraint
 from dra_lab.scheduler.judging import SIMPLE, Judge
-from dra_lab.scheduler.limits import AttemptAborted
-from dra_lab.scheduler.placing import Books
 from dra_lab.scheduler.requests import ClaimNeeds, Need
+from dra_lab.scheduler.search_limits import AttemptAborted
 
 MOST_REMEMBERED = 300_000
 """Parts of one search that are remembered; further ones are run each time."""

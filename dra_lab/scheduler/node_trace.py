@@ -17,13 +17,13 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.trace import Check, Counts, DeviceTest, Held, Reason, Step, StepKind, Trace, Window
+from dra_lab.scheduler.allocating import Books
 from dra_lab.scheduler.candidates import held_devices, view_node
 from dra_lab.scheduler.first_fit import Verdict, first_fit
 from dra_lab.scheduler.judging import SIMPLE, Judge
-from dra_lab.scheduler.limits import AttemptAborted
-from dra_lab.scheduler.placing import Books
 from dra_lab.scheduler.recorder import Recorder, RecordingFull, WindowEnd
 from dra_lab.scheduler.requests import Need, claim_needs
+from dra_lab.scheduler.search_limits import AttemptAborted
 
 MOST_STEPS = 200_000
 """Steps that are run to record a search, and again for each of its steps: a quarter of a second."""

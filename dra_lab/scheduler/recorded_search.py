@@ -6,13 +6,13 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 from dra_lab.model.trace import Counts
+from dra_lab.scheduler.allocating import Books
+from dra_lab.scheduler.depth_first import OVERFLOW, ChoiceFrame, DeviceFrame, Search
 from dra_lab.scheduler.judging import Judge
-from dra_lab.scheduler.limits import AttemptAborted, Limits
 from dra_lab.scheduler.memory import Memory
-from dra_lab.scheduler.placing import Books
 from dra_lab.scheduler.recorder import Recorder
 from dra_lab.scheduler.requests import ClaimNeeds, Need
-from dra_lab.scheduler.search import OVERFLOW, ChoiceFrame, DeviceFrame, Search
+from dra_lab.scheduler.search_limits import AttemptAborted, SearchLimits
 
 
 class RecordedSearch(Search):
@@ -24,7 +24,7 @@ class RecordedSearch(Search):
         candidates: int,
         judge: Judge,
         books: Books,
-        limits: Limits,
+        limits: SearchLimits,
         recorder: Recorder,
     ) -> None:
         """Take what `Search` takes, and the recorder."""

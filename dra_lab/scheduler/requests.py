@@ -25,7 +25,7 @@ from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.scheduler.candidates import NodeView
 from dra_lab.scheduler.capacity import Amounts
 from dra_lab.scheduler.constraints import Constraint, attribute_keys, build_constraint, covers_request
-from dra_lab.scheduler.limits import AttemptAborted
+from dra_lab.scheduler.search_limits import AttemptAborted
 
 
 class Need(Struct, eq=False):

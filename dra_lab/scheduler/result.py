@@ -13,9 +13,9 @@ from dra_lab.model.claims import DeviceClaimConfiguration, DeviceClassConfigurat
 from dra_lab.model.gates import Gates
 from dra_lab.model.nodes import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from dra_lab.model.quantity import NANO, format_quantity
-from dra_lab.scheduler.limits import AttemptAborted
-from dra_lab.scheduler.placing import Taken
+from dra_lab.scheduler.allocating import Taken
 from dra_lab.scheduler.requests import ClaimNeeds, Need
+from dra_lab.scheduler.search_limits import AttemptAborted
 
 _SHARES = uuid.UUID("6f1d3c1e-5b0f-5f63-9a8e-2f4f0f5d7c11")
 

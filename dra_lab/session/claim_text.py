@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from dra_lab.authoring.edited_claim import taken_over
-from dra_lab.authoring.names import claim_objects, object_name
-from dra_lab.authoring.read_back import sketch_of
-from dra_lab.checks.documents import check_text
+from dra_lab.checks.document_checks import check_text
 from dra_lab.errors import ManifestError
 from dra_lab.findings import Origin, Severity
-from dra_lab.manifests.drawings import decode_drawing
-from dra_lab.manifests.files import expanded
+from dra_lab.manifests.file_text import expanded
+from dra_lab.manifests.plan_files import decode_drawing
 from dra_lab.manifests.yaml_text import YamlDocument, load_yaml
 from dra_lab.model.sketch import ClaimSketch, Drawing, claims_of, pod_drawing
 from dra_lab.session.drawables import CLAIM_KINDS, EXAMPLE, Drawable, decoded_claim, pod_claims
 from dra_lab.session.outputs import manifest
+from dra_lab.sketch.edited_claim import taken_over
+from dra_lab.sketch.object_names import claim_objects, object_name
+from dra_lab.sketch.read_back import sketch_of
 from dra_lab.sources import load_cluster, load_texts
 from dra_lab.sources.samples import is_shipped
 

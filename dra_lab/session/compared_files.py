@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from dra_lab.errors import InputError, SourceError, did_you_mean
-from dra_lab.exports.files import RECORD
-from dra_lab.manifests.files import expanded, read_bytes, utf8_text
+from dra_lab.exports.written_files import RECORD
+from dra_lab.manifests.file_text import expanded, read_bytes, utf8_text
 from dra_lab.manifests.yaml_text import dump_yaml
 from dra_lab.model.decoding import from_builtins
 from dra_lab.model.sketch import ClaimSketch, Kept

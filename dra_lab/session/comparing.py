@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dra_lab.exports.simulation import Simulation
     from dra_lab.model.cluster import Cluster
     from dra_lab.session.content import Content
-    from dra_lab.session.fleet import Asking
+    from dra_lab.session.session_fleet import Asking
 
 MOST_COMPARED = 4
 """Plans side by side."""
@@ -234,8 +234,8 @@ def more_figures(kept: Kept, cluster: Cluster, stop: threading.Event) -> dict[st
 
 def simulated(kept: Kept, answer: Plan | FleetPlan, cluster: Cluster, stop: threading.Event) -> Simulation:
     """Return what kube-scheduler does with a kept plan's manifest, as an export says it. Raises Cancelled."""
-    from dra_lab.exports.targets import Target
     from dra_lab.session.outputs import Drawn, bundle, fleet_bundle
+    from dra_lab.sketch.manifest_target import Target
 
     target = Target(cluster.target_release(KubernetesRelease(kept.release)))
     if isinstance(answer, FleetPlan):

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.layers import Layer
 from dra_lab.model.sketch import ClaimSketch, Drawing, Kept, PodDrawing, claims_of
-from dra_lab.session.scene import Scene
+from dra_lab.session.loaded_scene import Scene
 from dra_lab.topology.layered import with_possible_layers
 
 

@@ -11,20 +11,20 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dra_lab.authoring.links import listed
-from dra_lab.authoring.read_back import sketch_of
 from dra_lab.errors import DraLabError, ManifestError
 from dra_lab.findings import Origin
 from dra_lab.manifests.documents import decode_object, hub_document
-from dra_lab.manifests.drawings import drawing_of, is_drawing
-from dra_lab.manifests.files import expanded
+from dra_lab.manifests.file_text import expanded
 from dra_lab.manifests.kyaml import is_kyaml
+from dra_lab.manifests.plan_files import drawing_of, is_drawing
 from dra_lab.manifests.pod_templates import pod_fields
 from dra_lab.manifests.versions import written_path
 from dra_lab.manifests.yaml_text import YamlDocument, load_yaml
 from dra_lab.model.claims import ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate
 from dra_lab.model.names import is_label
 from dra_lab.model.sketch import ClaimSketch, Drawing, pod_drawing
+from dra_lab.sketch.links import listed
+from dra_lab.sketch.read_back import sketch_of
 
 CLAIM_KINDS = {"ResourceClaimTemplate": ResourceClaimTemplate, "ResourceClaim": ResourceClaim}
 EXAMPLE = "-example"

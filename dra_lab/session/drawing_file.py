@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dra_lab.manifests.drawings import encode_drawing
+from dra_lab.manifests.plan_files import encode_drawing
 from dra_lab.model.sketch import Drawing
 from dra_lab.sources import read_drawing, write_drawing
 

@@ -74,7 +74,7 @@ def refuse_claim(text: str, source: str, document: int) -> None:
 
 def refuse_claims(text: str, source: str, document: int | None = None) -> None:
     """Raise ManifestError, with file, line and path, for what the API server of no release would take of a text."""
-    from dra_lab.checks.documents import check_text
+    from dra_lab.checks.document_checks import check_text
 
     for finding in check_text(text, source, KubernetesRelease(RELEASES[-1])):
         if finding.severity is not Severity.ERROR or finding.origin is None:
@@ -85,6 +85,6 @@ def refuse_claims(text: str, source: str, document: int | None = None) -> None:
 
 def drawing_of(spec: Any, name: str) -> Drawing:
     """Return the drawing of a claim's spec."""
-    from dra_lab.authoring.read_back import sketch_of
+    from dra_lab.sketch.read_back import sketch_of
 
     return Drawing(sketch=sketch_of(spec, name))

@@ -12,15 +12,15 @@ import msgspec
 from dra_lab.errors import Cancelled, DraLabError, ExportError
 from dra_lab.exports.bundle import Bundle, Wanted, write_bundle
 from dra_lab.exports.file_changes import FileChange, file_changes
-from dra_lab.exports.targets import Target
 from dra_lab.exports.workload_file import container_names, pod_templates, read_workload
 from dra_lab.manifests.pod_templates import PodField
 from dra_lab.session.outputs import Runs, bundle, drawn_of, fleet_bundle, fleet_of
 from dra_lab.session.worker import Worker
+from dra_lab.sketch.manifest_target import Target
 
 if TYPE_CHECKING:
-    from dra_lab.session.answering import Answering
-    from dra_lab.session.fleet import Fleet
+    from dra_lab.session.planner_worker import PlannerWorker
+    from dra_lab.session.session_fleet import SessionFleet
 
 DEFAULT_FOLDER = "manifests"
 FLEET_FOLDER = "manifests-fleet"
@@ -61,7 +61,7 @@ class Exporting:
     files of the last write. Every change raises the session's event "export".
     """
 
-    def __init__(self, session: Answering, fleet: Fleet, shows_fleet: Callable[[], bool]) -> None:
+    def __init__(self, session: PlannerWorker, fleet: SessionFleet, shows_fleet: Callable[[], bool]) -> None:
         """Take a session, its fleet, and what says whether it is shown; nothing is simulated before `open`."""
         self._session, self._fleet, self._shows_fleet = session, fleet, shows_fleet
         self._worker = Worker("dra-lab-export", owner=self)
@@ -99,7 +99,7 @@ class Exporting:
     @property
     def pins(self) -> bool:
         """Say whether pins are written: as a person decided, else where they bring what the manifests alone do not."""
-        if self.pinned is None or self.pinned.tightened is None or not self.pinned.tightened.pins:
+        if self.pinned is None or self.pinned.pinned_plan is None or not self.pinned.pinned_plan.pins:
             return False
         return not self.pinned.is_worse if self.choice.pin is None else self.choice.pin
 

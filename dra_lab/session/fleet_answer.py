@@ -145,7 +145,7 @@ def fleet_answers(
         common: dict[str, Any] = {"release": question.release, "time_limit": AFTER_SECONDS, "cancel": stop}
         common |= {"after": plan, "progress": progress}
         rooms = tuple(how_many_more(question.cluster, workload, **common) for workload in question.workloads)
-        plan = plan.held_against(rooms)
+        plan = plan.checked_against(rooms)
         answer = replace(answer, plan=plan, rooms=rooms)
         yield answer
         claims = [claim for workload in question.workloads for claim in workload.claims]

@@ -13,7 +13,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import PodDrawing, claims_of
 
 if TYPE_CHECKING:
-    from dra_lab.gitops.asked import AskedPod
+    from dra_lab.gitops.claims_of_file import AskedPod
 
 _CHOOSES = ("nodeName", "nodeSelector", "tolerations")
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -25,7 +25,7 @@ def read_workload(source: str, cluster: Cluster, release: KubernetesRelease) -> 
     It has the replicas, the DeviceClasses and the nodes of the file, as in `dra-lab plan`. Raises SourceError,
     ManifestError or SketchError for what cannot be read, InputError for what pods of a fleet cannot have.
     """
-    from dra_lab.gitops.asked import read_pod
+    from dra_lab.gitops.claims_of_file import read_pod
     from dra_lab.gitops.given_classes import classes_beside
     from dra_lab.index.not_read import refuse_not_read
     from dra_lab.session.drawings import read_sketch

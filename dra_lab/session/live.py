@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.session.collector import Collector
+from dra_lab.session.gc_policy import GcPolicy
 
 if TYPE_CHECKING:
     from dra_lab.sources.live import ClusterFollower, Following
@@ -29,7 +29,7 @@ class LiveCluster:
         self._take, self._busy, self._told = take, busy, told
         self._follower: ClusterFollower | None = None
         self._lock = threading.RLock()
-        self._collector = Collector()
+        self._collector = GcPolicy()
 
     @property
     def following(self) -> Following:

@@ -32,9 +32,9 @@ def search_manifest(
     of searches are kept, so that only new states cost time while a cluster is followed. Raises what compiling raises;
     Cancelled when `stop` is set.
     """
-    from dra_lab.checks.documents import check_text
+    from dra_lab.checks.document_checks import check_text
     from dra_lab.exports.manifests import manifest_yaml
-    from dra_lab.exports.replay import judged, search_pod, unallocated
+    from dra_lab.pinning.node_search import judged, search_pod, unallocated
 
     written = check_text(manifest_yaml(sketch, cluster, release).text, "the manifest", release)
     claims = claims_of(sketch)

@@ -8,32 +8,32 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from dra_lab.authoring.names import object_name
 from dra_lab.errors import Cancelled, ExportError, InputError, UnsupportedFeature
 from dra_lab.exports.bundle import Bundle, Wanted, make_bundle, write_bundle
-from dra_lab.exports.files import write_files
 from dra_lab.exports.fleet_bundle import make_fleet_bundle
 from dra_lab.exports.manifests import ManifestText, manifest_yaml
 from dra_lab.exports.measure import measure_files
-from dra_lab.exports.targets import Target
+from dra_lab.exports.written_files import write_files
 from dra_lab.findings import Finding, Severity
-from dra_lab.manifests.files import expanded
+from dra_lab.manifests.file_text import expanded
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Workload
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Drawing, PodDrawing, claims_of
+from dra_lab.sketch.manifest_target import Target
+from dra_lab.sketch.object_names import object_name
 from dra_lab.sources import write_whole
 from dra_lab.sources.samples import is_shipped
 from dra_lab.words.facts import counted
 
 if TYPE_CHECKING:
-    from dra_lab.exports.loop_result import Loop
-    from dra_lab.exports.step_guard import Guarded
-    from dra_lab.exports.tightening import Tightened
     from dra_lab.pictures.report import SearchStep
-    from dra_lab.session.answering import Answering
-    from dra_lab.session.fleet import Fleet
+    from dra_lab.pinning.pin_plan import PinnedPlan
+    from dra_lab.pinning.replay_result import Replay
+    from dra_lab.pinning.search_budget import WithinSearchBudget
+    from dra_lab.session.planner_worker import PlannerWorker
+    from dra_lab.session.session_fleet import SessionFleet
 
 POD_PINS = "pod-pins-not-written"
 _MOST_NAMED = 3
@@ -50,7 +50,7 @@ FLEET_SECONDS = 30.0
 PICTURES = (".svg", ".html")
 
 
-def manifest(session: Answering) -> ManifestText:
+def manifest(session: PlannerWorker) -> ManifestText:
     """Return the manifests of the present drawing as YAML text, with the lines of each request and the findings."""
     plan = session.answer if session.is_answered else None
     return manifest_yaml(session.sketch, session.cluster, session.release, plan=plan)
@@ -70,16 +70,16 @@ class Run(NamedTuple):
     """The plan, the pins, the drawings for which no search is too long, and their simulation with kube-scheduler."""
 
     plan: Plan | FleetPlan | None
-    tightened: Tightened | None = None
-    guarded: tuple[Guarded, ...] = ()
-    loop: Loop | None = None
+    pinned_plan: PinnedPlan | None = None
+    guarded: tuple[WithinSearchBudget, ...] = ()
+    loop: Replay | None = None
 
 
 Runs = dict[object, Run]
 """Runs by what they depend on."""
 
 
-def drawn_of(session: Answering) -> Drawn:
+def drawn_of(session: PlannerWorker) -> Drawn:
     """Return what an export of a session is made of, as it is now."""
     plan = None if session.stale else session.answer
     return Drawn(session.sketch, session.cluster, plan, session.drawing.node, session.drawing.goals)
@@ -92,7 +92,7 @@ class DrawnFleet(NamedTuple):
     plan: FleetPlan
 
 
-def fleet_of(fleet: Fleet) -> DrawnFleet:
+def fleet_of(fleet: SessionFleet) -> DrawnFleet:
     """Return what an export of a session's fleet is made of.
 
     Raises InputError if there is no workload or no plan of them, and what planning them raised.
@@ -127,7 +127,7 @@ def _not_pinned(pins: Mapping[str, Mapping[str, int]]) -> Iterator[Finding]:
 
 
 def export(
-    session: Answering,
+    session: PlannerWorker,
     folder: str | Path,
     *,
     pin: bool = False,
@@ -143,7 +143,8 @@ def export(
 
     kube-scheduler is simulated on the manifests, and `plan.json` says what came of it. If it does not allocate the
     plan, nothing is written unless `allow_worse` accepts that; `pin` adds the pins with which it does. `api_version`
-    and `kind` (`template`: each pod its own devices, `claim`: pods share them) are those of `exports.targets.Target`.
+    and `kind` (`template`: each pod its own devices, `claim`: pods share them) are those of
+    `sketch.manifest_target.Target`.
     `wanted` names the other files of the folder. `gates` are feature gates that a person allows
     (`{"DRADerivedAttributes": True}`, alpha in 1.37). Raises ExportError when kube-scheduler does something else, when
     a file cannot be written, or was changed by a person and `overwrite` is not given, and InputError for a target or
@@ -158,7 +159,7 @@ def export(
 
 
 def measure(
-    session: Answering, folder: str | Path, *, namespace: str = "", overwrite: bool = False
+    session: PlannerWorker, folder: str | Path, *, namespace: str = "", overwrite: bool = False
 ) -> tuple[Path, ...]:
     """Write the Jobs that measure what the drawn links are worth; returns the files. Raises InputError, ExportError."""
     if session.answer is None or not session.is_answered:
@@ -192,7 +193,7 @@ def bundle(
     run = _known_run(runs, (target.release, replicas, pin), make, cancel)
     if isinstance(run.plan, FleetPlan):
         return make_fleet_bundle(
-            run.plan, drawn.cluster, target, wanted, loop=run.loop, tightened=run.tightened, guarded=run.guarded
+            run.plan, drawn.cluster, target, wanted, loop=run.loop, pinned_plan=run.pinned_plan, guarded=run.guarded
         )
     guarded = run.guarded[0] if run.guarded else None
     return make_bundle(
@@ -202,7 +203,7 @@ def bundle(
         wanted,
         plan=drawn.plan,
         loop=run.loop,
-        tightened=run.tightened,
+        pinned_plan=run.pinned_plan,
         guarded=guarded,
     )
 
@@ -220,25 +221,25 @@ def _known_run(runs: Runs | None, key: object, make: Callable[[], Run], cancel: 
 
 
 def _run(drawn: Drawn, release: KubernetesRelease, pin: bool, cancel: threading.Event | None) -> Run:  # noqa: FBT001
-    from dra_lab.exports.loop_result import Loop
-    from dra_lab.exports.step_guard import guard_steps
-    from dra_lab.exports.tightening import tighten
-    from dra_lab.exports.written import what_is_written
+    from dra_lab.pinning.pin_plan import pin_plan
+    from dra_lab.pinning.replay_result import Replay
+    from dra_lab.pinning.search_budget import within_search_budget
+    from dra_lab.pinning.written_manifests import what_is_written
 
     plan = drawn.plan if drawn.plan is not None and drawn.plan.fits else None
     try:
         if plan is None:
-            guard = guard_steps(
+            guard = within_search_budget(
                 claims_of(drawn.sketch), drawn.cluster, release, time_limit=GUARD_SECONDS, cancel=cancel
             )
             return Run(None, guarded=(guard,))
-        pins = tighten(drawn.cluster, plan, release, time_limit=LOOP_SECONDS, cancel=cancel) if pin else None
+        pins = pin_plan(drawn.cluster, plan, release, time_limit=LOOP_SECONDS, cancel=cancel) if pin else None
         written = what_is_written(
             drawn.cluster, plan, release, pins, loop_seconds=LOOP_SECONDS, guard_seconds=GUARD_SECONDS, cancel=cancel
         )
     except UnsupportedFeature as error:
-        return Run(plan, loop=Loop(1, 0, not_run=str(error)) if plan else None)
-    return Run(plan, written.tightened, written.guarded, written.loop)
+        return Run(plan, loop=Replay(1, 0, not_run=str(error)) if plan else None)
+    return Run(plan, written.pinned_plan, written.guarded, written.loop)
 
 
 def _replicas(drawn: Drawn, release: KubernetesRelease, replicas: int) -> FleetPlan:
@@ -270,7 +271,7 @@ def fleet_bundle(
     if not isinstance(run.plan, FleetPlan):
         raise TypeError("a fleet is planned as a fleet")
     return make_fleet_bundle(
-        run.plan, cluster, target, wanted, loop=run.loop, tightened=run.tightened, guarded=run.guarded
+        run.plan, cluster, target, wanted, loop=run.loop, pinned_plan=run.pinned_plan, guarded=run.guarded
     )
 
 
@@ -283,18 +284,18 @@ def _fleet_run(
     *,
     split: bool = False,
 ) -> Run:
-    from dra_lab.exports.loop_result import Loop
-    from dra_lab.exports.split import tighten_in_groups
-    from dra_lab.exports.tightening import tighten
-    from dra_lab.exports.written import what_is_written
+    from dra_lab.pinning.pin_plan import pin_plan
+    from dra_lab.pinning.replay_result import Replay
+    from dra_lab.pinning.replica_groups import pin_in_groups
+    from dra_lab.pinning.written_manifests import what_is_written
 
     pins, whole = None, plan
     try:
         if pin and split and plan.replicas:
-            groups = tighten_in_groups(cluster, plan, release, time_limit=FLEET_SECONDS, cancel=cancel)
-            plan, pins = groups.plan, groups.tightened
+            groups = pin_in_groups(cluster, plan, release, time_limit=FLEET_SECONDS, cancel=cancel)
+            plan, pins = groups.plan, groups.pinned_plan
         elif pin and plan.replicas:
-            pins = tighten(cluster, plan, release, time_limit=FLEET_SECONDS, cancel=cancel)
+            pins = pin_plan(cluster, plan, release, time_limit=FLEET_SECONDS, cancel=cancel)
         written = what_is_written(
             cluster,
             plan,
@@ -306,8 +307,8 @@ def _fleet_run(
             cancel=cancel,
         )
     except UnsupportedFeature as error:
-        return Run(plan, loop=Loop(len(plan.replicas), 0, not_run=str(error)))
-    return Run(written.plan, written.tightened, written.guarded, written.loop)
+        return Run(plan, loop=Replay(len(plan.replicas), 0, not_run=str(error)))
+    return Run(written.plan, written.pinned_plan, written.guarded, written.loop)
 
 
 def picture_page(

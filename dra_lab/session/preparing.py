@@ -45,7 +45,7 @@ def is_checked(cluster: Cluster) -> bool:
 
 def check(cluster: Cluster) -> None:
     """Check a cluster and let it remember the findings."""
-    from dra_lab.checks.cluster import check_cluster
+    from dra_lab.checks.cluster_checks import check_cluster
 
     with suppress(DraLabError):  # a view that asks again tells it in its own place
         check_cluster(cluster)
@@ -54,14 +54,14 @@ def check(cluster: Cluster) -> None:
 
 def checked_findings(cluster: Cluster, before: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """Return the findings about a cluster, and those of `before` until they are known."""
-    from dra_lab.checks.cluster import check_cluster
+    from dra_lab.checks.cluster_checks import check_cluster
 
     return check_cluster(cluster) if is_checked(cluster) else before
 
 
 def prepare(cluster: Cluster, release: KubernetesRelease) -> None:
     """Work out what every view asks of a new cluster; seconds for the first of 90,000 devices, else tenths of them."""
-    from dra_lab.authoring.palette import palette
+    from dra_lab.sketch.palette import palette
     from dra_lab.words.cluster_document import summary
 
     with suppress(DraLabError):  # a view that asks again tells it in its own place
@@ -72,9 +72,9 @@ def prepare(cluster: Cluster, release: KubernetesRelease) -> None:
 
 def count_matches(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelease) -> Mapping[str, Any]:
     """Return the status of every request (see `request_status`), and let the views of the drawing be quick after it."""
-    from dra_lab.authoring.compile import compile_claim
-    from dra_lab.authoring.links import link_options
-    from dra_lab.authoring.status import request_status
+    from dra_lab.sketch.compile import compile_claim
+    from dra_lab.sketch.links import link_options
+    from dra_lab.sketch.request_status import request_status
 
     found = request_status(cluster, sketch, release)
     with suppress(DraLabError):  # the plan says why it cannot be written

@@ -20,14 +20,14 @@ from dra_lab.model.regret import measured_path
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Drawing, claims_of, pod_drawing
 from dra_lab.model.sketch_rules import check_sketch
-from dra_lab.session.answering import Answering
 from dra_lab.session.content import Content, content_of, on_other_cluster
 from dra_lab.session.drawing_file import DrawingFile
-from dra_lab.session.fleet import Fleet
 from dra_lab.session.history import History
 from dra_lab.session.live import LiveCluster
+from dra_lab.session.loaded_scene import Loaded, Scene, with_settings
 from dra_lab.session.modes import MODES, mode_of, view_of
 from dra_lab.session.opening import first_cluster, first_drawing, pinned_problem
+from dra_lab.session.planner_worker import PlannerWorker
 from dra_lab.session.preparing import (
     check_node,
     checked_findings,
@@ -35,7 +35,7 @@ from dra_lab.session.preparing import (
     is_prepared,
     prepare,
 )
-from dra_lab.session.scene import Loaded, Scene, with_settings
+from dra_lab.session.session_fleet import SessionFleet
 from dra_lab.sources import load_cluster, load_texts
 from dra_lab.topology.layered import with_possible_layers
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from dra_lab.sources.live import Following
 
 
-class Session(Answering):
+class Session(PlannerWorker):
     """A cluster, a drawing with its undo history and its file, and the latest answer.
 
     `cluster` is a Cluster or what `load_cluster` takes; without one, the drawing's file names it, else the shipped
@@ -87,7 +87,7 @@ class Session(Answering):
         self.mode = mode_of(drawing)
         self._layers = drawing.layers
         self.cluster, self.refused_layers, self.layer_notes = with_possible_layers(self.snapshot, drawing.layers)
-        self.fleet = Fleet(self)
+        self.fleet = SessionFleet(self)
         gates = {**own, **(feature_gates or {})}
         self.feature_gates = KubernetesRelease(drawing.release or self.cluster.default_release, gates).gates
         self._answer_anew()

@@ -22,7 +22,7 @@ from dra_lab.model.topologies import Topology
 from dra_lab.sources.anonymise_cel import replace_in_cel
 from dra_lab.sources.anonymise_devices import Replacing, device_names
 from dra_lab.sources.anonymise_known import keeps_key
-from dra_lab.sources.anonymise_names import Names
+from dra_lab.sources.anonymise_names import AnonymousNames
 from dra_lab.sources.anonymise_pods import replace_pod
 from dra_lab.sources.snapshots_kept import portable
 from dra_lab.sources.snapshots_overlays import renamed_overlays
@@ -59,7 +59,7 @@ def anonymise(cluster: Cluster) -> Anonymised:
     addresses, quantities. Selectors are rewritten alike. Only what `snapshots_kept` keeps is in the result.
     """
     kept, left_out = portable(cluster)
-    names = Names(_protected(kept))
+    names = AnonymousNames(_protected(kept))
     replacing = Replacing(names)
     _replace_all(kept, replacing)  # collects
     device_names(kept.slices, names)
@@ -181,7 +181,7 @@ def _meta(meta: ObjectMeta, kind: str, replacing: Replacing) -> ObjectMeta:
     )
 
 
-def uid_of(uid: str, names: Names) -> str:
+def uid_of(uid: str, names: AnonymousNames) -> str:
     """Return the pseudonym of a UID; the same one that it has inside other texts."""
     return names.of("uid", uid.lower())
 

@@ -12,7 +12,7 @@ from dra_lab.model.device import Device, DeviceAttribute, DeviceCounterConsumpti
 from dra_lab.model.nodes import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectMeta
 from dra_lab.model.slices import CounterSet, ResourceSlice
 from dra_lab.sources.anonymise_known import identifies, is_plain, keeps_attribute, keeps_key, keeps_label, level_in
-from dra_lab.sources.anonymise_names import Names
+from dra_lab.sources.anonymise_names import AnonymousNames
 
 HOSTNAME = "kubernetes.io/hostname"
 
@@ -23,7 +23,7 @@ class Replacing:
     `devices` maps a driver to the new names of its devices, once they are known.
     """
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: AnonymousNames) -> None:
         """Keep the names."""
         self.names = names
         self.devices: Mapping[str, Mapping[str, str]] = {}
@@ -137,7 +137,7 @@ class Replacing:
         return self.names.value(value)
 
 
-def device_names(slices: Iterable[ResourceSlice], names: Names) -> dict[str, dict[str, str]]:
+def device_names(slices: Iterable[ResourceSlice], names: AnonymousNames) -> dict[str, dict[str, str]]:
     """Return the new name of each device by driver: its own name without identifiers, or a number where that is unsafe.
 
     Unsafe is what would make two devices of a pool one, or change their order: then all devices of the driver are

@@ -36,7 +36,7 @@ _FIRST_IP4 = int(ipaddress.IPv4Address("198.18.0.0"))
 _MANY_IP4 = int(ipaddress.IPv4Address("240.0.0.0"))
 
 
-class Names:
+class AnonymousNames:
     """The names of one capture: first collected, then each given a pseudonym by `assign`.
 
     Before `assign` every method returns what it is given and remembers it. `protected` texts are never replaced:

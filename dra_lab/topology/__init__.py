@@ -5,7 +5,7 @@ from dra_lab.topology.fabric import FabricBranch, FabricRow, FabricTree, fabric_
 from dra_lab.topology.fabric_labels import FabricLabel
 from dra_lab.topology.graph import node_graph
 from dra_lab.topology.locality import Locality, Place, SkippedDevice, level_value, localities, skipped_devices
-from dra_lab.topology.tree import Branch, node_tree
+from dra_lab.topology.node_tree import Branch, node_tree
 
 __all__ = [
     "DISTANCES",

@@ -15,7 +15,7 @@ from dra_lab.model.names import split_qualified
 from dra_lab.model.slices import ResourceSlice
 from dra_lab.topology.fabric_labels import ATTRIBUTES, LEVEL_WORDS, FabricLabel, fabric_label
 from dra_lab.topology.fabric_named import given_label, in_order, named_levels
-from dra_lab.topology.tree import natural_order
+from dra_lab.topology.node_tree import natural_order
 
 Values = Mapping[str, Mapping[str, str]]
 """Label to node to value; a node without the label is not in it."""

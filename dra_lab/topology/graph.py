@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dra_lab.errors import require
 from dra_lab.model.cluster import Cluster
 from dra_lab.topology.locality import Locality
-from dra_lab.topology.tree import Branch, node_tree
+from dra_lab.topology.node_tree import Branch, node_tree
 
 if TYPE_CHECKING:
     import networkx as nx

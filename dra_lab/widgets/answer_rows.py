@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dra_lab.authoring.links import link_words
 from dra_lab.errors import DraLabError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import Room
 from dra_lab.model.memo import once_per_hardware
 from dra_lab.model.plan import FIXED_GOALS, FirstFit, FirstFitStatus, GoalValue, Plan, PlanStatus
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.sketch.links import link_words
 from dra_lab.widgets.plan_values import (
     AnswerRow,
     BadgeRow,
@@ -24,7 +24,7 @@ from dra_lab.widgets.plan_values import (
     TileRow,
 )
 from dra_lab.widgets.selector_words import without_text
-from dra_lab.words.asked import asked_sentence
+from dra_lab.words.drawing_words import asked_sentence
 from dra_lab.words.facts import goal_figure, goal_words, search_end
 from dra_lab.words.glossary import GLOSSARY
 from dra_lab.words.plan_document import headline
@@ -90,7 +90,7 @@ def tile_rows(plan: Plan, room: Room | None = None, *, counting: bool = False) -
 @once_per_hardware
 def node_labels(cluster: Cluster) -> Mapping[str, str]:
     """Return the name under which each node is shown: without what all of them begin and end with."""
-    from dra_lab.pictures.fleet import short_labels
+    from dra_lab.pictures.node_strip import short_labels
 
     return dict(zip(cluster.node_names, short_labels(cluster.node_names), strict=True))
 

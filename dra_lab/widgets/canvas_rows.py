@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dra_lab.authoring.names import claim_objects
 from dra_lab.errors import DraLabError
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
@@ -17,6 +16,7 @@ from dra_lab.model.names import MARK, split_request
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link, claims_of
 from dra_lab.session import Session
+from dra_lab.sketch.object_names import claim_objects
 from dra_lab.widgets.canvas_values import (
     CanvasStatus,
     ClaimRow,
@@ -30,9 +30,9 @@ from dra_lab.widgets.part_rows import config_rows, missing_fields, part_rows
 from dra_lab.widgets.selector_words import without_text
 
 if TYPE_CHECKING:
-    from dra_lab.authoring.compile import CompiledClaim
-    from dra_lab.authoring.palette import PaletteEntry
-    from dra_lab.authoring.status import RequestStatus
+    from dra_lab.sketch.compile import CompiledClaim
+    from dra_lab.sketch.palette import PaletteEntry
+    from dra_lab.sketch.request_status import RequestStatus
 
 MAX_MATCHING_IDS = 200
 """The most devices of a request that the browser gets to light up; more would only make the message long."""
@@ -42,8 +42,8 @@ MAX_PAIRS = 120
 
 
 def palette_rows(cluster: Cluster) -> tuple[PaletteRow, ...]:
-    """Return what can be drawn for a cluster, as `dra_lab.authoring.palette` offers it."""
-    from dra_lab.authoring.palette import palette
+    """Return what can be drawn for a cluster, as `dra_lab.sketch.palette` offers it."""
+    from dra_lab.sketch.palette import palette
 
     return tuple(
         msgspec.structs.replace(
@@ -61,7 +61,7 @@ def _chip(entry: PaletteEntry) -> str:
 
 
 def _use(cluster: Cluster, entry: PaletteEntry) -> str:
-    from dra_lab.authoring.free_words import free_words, partition_words
+    from dra_lab.sketch.free_words import free_words, partition_words
 
     words = (partition_words if entry.split else free_words)(cluster, entry.free, entry.total)
     return words if entry.in_cluster else f"{words}; {entry.missing}"
@@ -156,7 +156,7 @@ def _with_free(status: RequestStatus) -> str:
 def _options(
     cluster: Cluster, sketch: ClaimSketch, link: Link, release: KubernetesRelease
 ) -> tuple[LinkOptionRow, ...]:
-    from dra_lab.authoring.links import link_options
+    from dra_lab.sketch.links import link_options
 
     return tuple(
         LinkOptionRow(where=option.where, label=option.label, enabled=option.enabled, reason=option.reason)
@@ -187,7 +187,7 @@ def _link_rows(
 
 def _link_fields(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelease) -> dict[str, str]:
     """Return what every link that can be written becomes in the claim."""
-    from dra_lab.authoring.compile_links import writable_links
+    from dra_lab.sketch.compile_links import writable_links
 
     fields = {}
     for item in writable_links(sketch, cluster, release)[0]:
@@ -199,7 +199,7 @@ def _link_fields(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelea
 
 def _compiled(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelease) -> CompiledClaim | None:
     """Return the claim of the drawing; None for a drawing that cannot be written, which is the plan's to explain."""
-    from dra_lab.authoring.compile import compile_claim
+    from dra_lab.sketch.compile import compile_claim
 
     try:
         return compile_claim(sketch, cluster, release)

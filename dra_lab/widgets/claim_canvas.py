@@ -18,10 +18,10 @@ from dra_lab.session.history import History
 from dra_lab.widgets import messages
 from dra_lab.widgets.canvas_rows import palette_rows, problem_rows, status_rows
 from dra_lab.widgets.canvas_values import CanvasHistory, CanvasStatus, ConfigAnswer, PaletteRow, ProblemRow
-from dra_lab.widgets.configuration import with_config
-from dra_lab.widgets.following import STATIC, Actions
-from dra_lab.widgets.lit import LitWidget
+from dra_lab.widgets.highlight import LitWidget
+from dra_lab.widgets.session_view import STATIC, Actions
 from dra_lab.widgets.stored_output import drawing_parts
+from dra_lab.widgets.typed_configuration import with_config
 from dra_lab.widgets.wire import wire
 from dra_lab.words.document import Part
 

@@ -32,6 +32,7 @@ from dra_lab.widgets.bar_values import (
     OfferRow,
     SourceRow,
 )
+from dra_lab.widgets.cluster_loading import Loading, Read, reading_of, reading_of_files
 from dra_lab.widgets.cluster_rows import (
     MOST_NODES,
     counts,
@@ -42,8 +43,7 @@ from dra_lab.widgets.cluster_rows import (
     read_at,
     source_rows,
 )
-from dra_lab.widgets.following import STATIC, Actions, FollowingWidget
-from dra_lab.widgets.loading import Loading, Read, reading_of, reading_of_files
+from dra_lab.widgets.session_view import STATIC, Actions, FollowingWidget
 from dra_lab.widgets.stored_output import source_parts
 from dra_lab.widgets.uploads import Upload
 from dra_lab.words.cluster_document import first_words, summary

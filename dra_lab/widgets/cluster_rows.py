@@ -6,15 +6,15 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from dra_lab.authoring.candidates import all_devices, kind_of
-from dra_lab.authoring.device_use import is_free
-from dra_lab.authoring.free_words import partition_words, use_words
-from dra_lab.authoring.kind_counts import KIND_PLURALS, kind_counts
 from dra_lab.findings import Finding
 from dra_lab.index.catalogue import Shape, catalogue
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.memo import once_per_snapshot
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.sketch.cluster_candidates import all_devices, kind_of
+from dra_lab.sketch.device_use import is_free
+from dra_lab.sketch.free_words import partition_words, use_words
+from dra_lab.sketch.kind_counts import KIND_PLURALS, kind_counts
 from dra_lab.sources import PREFIX, samples
 from dra_lab.sources.live import Context
 from dra_lab.widgets.bar_values import CountsRow, DetailRow, FindingRow, MeterRow, NodeUseRow, SourceRow

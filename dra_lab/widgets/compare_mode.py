@@ -18,7 +18,7 @@ from dra_lab.topology.layered import with_possible_layers
 from dra_lab.topology.locality import Place, localities
 from dra_lab.widgets import messages
 from dra_lab.widgets.compare_values import BarRow, ChipRow, CompareCell, ComparedPlan, CompareLine, CompareRow, PlaceRow
-from dra_lab.widgets.following import Actions, FollowingWidget, latest_plan
+from dra_lab.widgets.session_view import Actions, FollowingWidget, latest_plan
 from dra_lab.words.comparison import (
     comparison_csv,
     comparison_rows,
@@ -141,8 +141,8 @@ def _bars(kept: Kept) -> Iterator[BarRow]:
 
 def _places(snapshot: Cluster, kept: Kept) -> Iterator[PlaceRow]:
     """Yield the PCIe roots of a kept plan's node that have GPUs or NICs, with the devices that it takes."""
+    from dra_lab.pictures.device_states import device_states, shown
     from dra_lab.pictures.letters import colours, letters
-    from dra_lab.pictures.states import device_states, shown
 
     cluster = with_possible_layers(snapshot, kept.layers).cluster
     if kept.node not in cluster.node_by_name:

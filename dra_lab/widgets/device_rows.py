@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import DAMAGE, NodeClass, NodeFit, Plan
-from dra_lab.topology.tree import natural_order
+from dra_lab.topology.node_tree import natural_order
 from dra_lab.widgets.fleet_values import Fit, Fleet, FleetItem, HeatCell, HeatMap
 from dra_lab.widgets.plan_values import DeviceTable
 from dra_lab.words.facts import FIT_WORDS, counted, goal_words
@@ -29,7 +29,7 @@ _FITS: Mapping[NodeFit, Fit] = {
 
 def device_table(cluster: Cluster, node: str = "") -> DeviceTable:
     """Return every device of a cluster, or of `node` where the cluster has more than MAX_DEVICES."""
-    from dra_lab.authoring.candidates import all_devices
+    from dra_lab.sketch.cluster_candidates import all_devices
 
     total = len(all_devices(cluster))
     if total <= MAX_DEVICES:
@@ -46,7 +46,7 @@ def device_table(cluster: Cluster, node: str = "") -> DeviceTable:
 
 
 def _node_rows(cluster: Cluster, node: str) -> Mapping[DeviceID, tuple[str, ...]]:
-    from dra_lab.pictures.states import device_states
+    from dra_lab.pictures.device_states import device_states
     from dra_lab.topology.locality import localities
 
     states = device_states(cluster, node)
@@ -66,7 +66,7 @@ def chosen_devices(plan: Plan | None) -> dict[str, str]:
 
 def fleet(cluster: Cluster, plan: Plan | None, pinned: str = "") -> Fleet:
     """Return the node strip: how each node, or each type of identical nodes, serves the drawing; the best first."""
-    from dra_lab.pictures.fleet import MOST_TILES, short_labels
+    from dra_lab.pictures.node_strip import MOST_TILES, short_labels
 
     total = len(cluster.node_names)
     classes = plan.node_classes if plan is not None else ()
@@ -99,8 +99,8 @@ _ORDER: tuple[Fit, ...] = ("best", "worse", "unknown", "no")
 
 def node_use(cluster: Cluster, node: str) -> tuple[bool, bool]:
     """Return whether nothing of a node is in use, and whether all its GPUs (or without GPUs all devices) are."""
-    from dra_lab.authoring.device_use import is_used_up
     from dra_lab.index.pools import devices_on, gather_pools
+    from dra_lab.sketch.device_use import is_used_up
     from dra_lab.topology.locality import kinds
 
     kind_of = kinds(cluster, node)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dra_lab.authoring.by_example import Example
-from dra_lab.authoring.links import LEVEL_WORDS
 from dra_lab.model.sketch import asks
+from dra_lab.sketch.by_example import Example
+from dra_lab.sketch.links import LEVEL_WORDS
 from dra_lab.widgets.canvas_values import Row
 
 

@@ -12,15 +12,15 @@ import traitlets
 from dra_lab.exports.bundle import Bundle
 from dra_lab.exports.file_changes import FileChange
 from dra_lab.exports.simulation import Simulation
-from dra_lab.exports.targets import MEANING
-from dra_lab.exports.tightening import Tightened
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.memo import once_per_snapshot
 from dra_lab.model.regret import YOURS, measured_path
 from dra_lab.model.release import RELEASES
+from dra_lab.pinning.pin_plan import PinnedPlan
 from dra_lab.session import Session
 from dra_lab.session.exporting import DEFAULT_FOLDER, Exporting
 from dra_lab.session.outputs import POD_PINS
+from dra_lab.sketch.manifest_target import MEANING
 from dra_lab.widgets import messages
 from dra_lab.widgets.cluster_rows import finding_rows
 from dra_lab.widgets.export_values import (
@@ -33,7 +33,7 @@ from dra_lab.widgets.export_values import (
     TemplateRow,
     Verdict,
 )
-from dra_lab.widgets.following import Actions, FollowingWidget
+from dra_lab.widgets.session_view import Actions, FollowingWidget
 from dra_lab.words.facts import counted
 from dra_lab.words.glossary import EXPORT_TERMS
 from dra_lab.words.reason_words import path_words
@@ -124,7 +124,7 @@ def export_row(session: Session) -> ExportRow:
     """Return what the sheet shows of a session's export."""
     exporting, choice, release = session.exporting, session.exporting.choice, session.release
     made = exporting.chosen
-    tightened = exporting.pinned.tightened if exporting.pinned is not None else None
+    pinned_plan = exporting.pinned.pinned_plan if exporting.pinned is not None else None
     pins = tuple(_pins(exporting.pinned)) if exporting.pinned is not None else ()
     names = [workload.pod for workload in session.fleet.workloads] if exporting.of_fleet else []
     return ExportRow(
@@ -155,7 +155,7 @@ def export_row(session: Session) -> ExportRow:
         pinned=_outcome(exporting.pinned) if pins else None,
         pins=pins,
         pin=exporting.pins,
-        price=_price(tightened, pins) if tightened is not None else "",
+        price=_price(pinned_plan, pins) if pinned_plan is not None else "",
         worse=made.simulation.sentence if made is not None and made.is_worse else "",
         files=tuple(map(_file, exporting.changes)),
         findings=finding_rows(made.findings) if made is not None else (),
@@ -186,10 +186,10 @@ def _pins(made: Bundle) -> Iterator[PinRow]:
         yield PinRow(text=text, reason=pin["reason"], price=pin["price"])
 
 
-def _price(tightened: Tightened, pins: Sequence[PinRow]) -> str:
+def _price(pinned_plan: PinnedPlan, pins: Sequence[PinRow]) -> str:
     """Return what all pins exclude; for several workloads, the price of the one pin, or where each stands."""
-    if tightened.price or not pins:
-        return tightened.price
+    if pinned_plan.price or not pins:
+        return pinned_plan.price
     return pins[0].price if len(pins) == 1 else f"that of each of the {len(pins)} pins is below"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.memo import once_per_labels
-from dra_lab.topology.tree import natural_order
+from dra_lab.topology.node_tree import natural_order
 from dra_lab.widgets.fleet_mode_values import FilterRow
 from dra_lab.widgets.fleet_rows import hardware_types
 

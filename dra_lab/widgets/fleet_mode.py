@@ -31,8 +31,8 @@ from dra_lab.widgets.fleet_mode_values import (
 )
 from dra_lab.widgets.fleet_rows import FEW_NODES, Bars, free_lines, scenario_columns, scenario_row, workload_words
 from dra_lab.widgets.fleet_values import HeatMap
-from dra_lab.widgets.following import FollowingWidget
 from dra_lab.widgets.plan_values import BarsRow, State, TileRow, Tone
+from dra_lab.widgets.session_view import FollowingWidget
 from dra_lab.widgets.why_not_rows import bar_rows
 from dra_lab.words.fleet_verdict import (
     asked_words,
@@ -185,7 +185,7 @@ class FleetMode(FollowingWidget):
     @staticmethod
     def _why(session: Session, row: BarRow) -> WhyStrandedRow:
         """Return why devices of the node of a bar are stranded, with the title alone while that is worked out."""
-        from dra_lab.words.why_stranded import stranded_bars, stranded_lines
+        from dra_lab.words.why_stranded_document import stranded_bars, stranded_lines
 
         node, stranded, answer = row[0], row[7], session.fleet.answer
         if answer is None or not stranded or node not in answer.question.cluster.node_by_name:

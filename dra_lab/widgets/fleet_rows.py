@@ -14,7 +14,7 @@ from dra_lab.pictures.racks import NO_RACK, grade_words, heat, racks
 from dra_lab.session.fleet_answer import FleetAnswer
 from dra_lab.session.fleet_files import admitted
 from dra_lab.topology.locality import localities
-from dra_lab.topology.tree import natural_order
+from dra_lab.topology.node_tree import natural_order
 from dra_lab.widgets.fleet_mode_values import BarRow, ScenarioRow
 from dra_lab.widgets.fleet_values import HeatCell, HeatMap
 from dra_lab.words.facts import KINDS, counted

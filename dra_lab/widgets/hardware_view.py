@@ -6,14 +6,14 @@ from typing import Any, ClassVar
 
 import traitlets
 
-from dra_lab.authoring.by_example import Example
 from dra_lab.model.plan import Plan
 from dra_lab.session import EXAMPLE_CLUSTER, Session
+from dra_lab.sketch.by_example import Example
 from dra_lab.widgets import messages
 from dra_lab.widgets.device_rows import equal_nodes, fleet
 from dra_lab.widgets.example_values import ExampleRow, example_rows
 from dra_lab.widgets.fleet_values import Fleet
-from dra_lab.widgets.following import STATIC, Actions, latest_plan
+from dra_lab.widgets.session_view import STATIC, Actions, latest_plan
 from dra_lab.widgets.stored_output import picture_parts
 from dra_lab.widgets.trace_mode import TraceMode
 from dra_lab.words.document import Part
@@ -108,8 +108,8 @@ class HardwareView(TraceMode):
             self.stale = self._session.stale
 
     def _show_node(self) -> None:
+        from dra_lab.pictures.device_states import over_each_other
         from dra_lab.pictures.hardware import hardware_svg
-        from dra_lab.pictures.states import over_each_other
 
         if (session := self._session) is None:
             return
@@ -159,7 +159,7 @@ class HardwareView(TraceMode):
         self.graph = ""
 
     def _find_examples(self, message: messages.ByExample) -> None:
-        from dra_lab.authoring.by_example import by_example
+        from dra_lab.sketch.by_example import by_example
         from dra_lab.topology.locality import localities
 
         if (session := self._session) is None:
@@ -175,7 +175,7 @@ class HardwareView(TraceMode):
             self._tell(examples=example_rows(self._examples))
 
     def _take_example(self, message: messages.TakeExample) -> None:
-        from dra_lab.authoring.by_example import added_to
+        from dra_lab.sketch.by_example import added_to
 
         if self._session is None or not 0 <= message.number < len(self._examples):
             return
@@ -208,7 +208,7 @@ def _told_node(plan: Plan | None) -> str:
 
 def _compared(plan: Plan) -> list[str]:
     """Return the words for best and kube-scheduler over each other, in addition to the picture."""
-    from dra_lab.pictures.states import over_each_other
+    from dra_lab.pictures.device_states import over_each_other
 
     if over_each_other(plan) == "both-plain":
         return ["K: without links"]

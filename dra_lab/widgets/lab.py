@@ -17,14 +17,14 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.session import Session
 from dra_lab.session.drawings import read_sketch
-from dra_lab.session.fleet import Fleet
+from dra_lab.session.session_fleet import SessionFleet
 from dra_lab.widgets.claim_canvas import ClaimCanvas
 from dra_lab.widgets.cluster_bar import ClusterBar
 from dra_lab.widgets.displays import show_answer_with_picture
-from dra_lab.widgets.following import FollowingWidget
 from dra_lab.widgets.hardware_view import HardwareView
 from dra_lab.widgets.kernel_loop import on_kernel_loop
 from dra_lab.widgets.plan_view import PlanView
+from dra_lab.widgets.session_view import FollowingWidget
 from dra_lab.widgets.stored_output import wait_for_answer, with_stored
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         self.session.load(source)
 
     @property
-    def fleet(self) -> Fleet:
+    def fleet(self) -> SessionFleet:
         """Return the workloads: `lab.fleet.set_replicas(name, 8)`, `lab.fleet.pin(name, node)`, `lab.fleet.plan()`."""
         return self.session.fleet
 

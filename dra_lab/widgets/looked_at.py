@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from dra_lab.session import Session
 from dra_lab.session.preparing import is_small
 from dra_lab.widgets import messages
-from dra_lab.widgets.following import Actions, FollowingWidget, latest_plan
 from dra_lab.widgets.plan_values import NodeRow, OutgoingRow, PinOffer, WhyNotRow
+from dra_lab.widgets.session_view import Actions, FollowingWidget, latest_plan
 from dra_lab.widgets.why_not_rows import node_asked_about, node_rows, outgoing_rows, pin_offer, why_not_row
 
 _REST = 1.0

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from dra_lab.authoring.candidates import Candidates, candidates, count_free
-from dra_lab.authoring.free_words import are_partitions
 from dra_lab.cel.selector import admit_selector
 from dra_lab.errors import CelError, QuantityError
 from dra_lab.index.catalogue import Shape
@@ -19,6 +17,8 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.quantity import NANO, QuantityText, format_quantity, nano, parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, asks
+from dra_lab.sketch.cluster_candidates import Candidates, candidates, count_free
+from dra_lab.sketch.free_words import are_partitions
 from dra_lab.widgets.canvas_values import AmountRow, ConfigRow, PartRow, SelectorRow
 from dra_lab.widgets.selector_words import without_text
 

@@ -9,7 +9,6 @@ import msgspec
 import traitlets
 
 from dra_lab.errors import DraLabError, SketchError
-from dra_lab.exports.starts import with_start
 from dra_lab.manifests.kyaml import in_kyaml, is_kyaml
 from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector
 from dra_lab.model.cluster import Cluster
@@ -17,6 +16,7 @@ from dra_lab.model.numbers import unsigned_number
 from dra_lab.model.plan import Suggestion
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.pinning.pod_start import with_start
 from dra_lab.session import Session
 from dra_lab.widgets import messages
 from dra_lab.widgets.answer_rows import (
@@ -34,8 +34,7 @@ from dra_lab.widgets.compare_mode import CompareMode
 from dra_lab.widgets.device_rows import MAX_DEVICES, chosen_devices, device_table
 from dra_lab.widgets.export_sheet import ExportSheet
 from dra_lab.widgets.fleet_mode import FleetMode
-from dra_lab.widgets.following import STATIC, Actions, latest_plan
-from dra_lab.widgets.lit import LitWidget
+from dra_lab.widgets.highlight import LitWidget
 from dra_lab.widgets.looked_at import LookedAt
 from dra_lab.widgets.plan_values import (
     AnswerRow,
@@ -48,6 +47,7 @@ from dra_lab.widgets.plan_values import (
     WhyRow,
 )
 from dra_lab.widgets.reason_rows import regret_row, why_row
+from dra_lab.widgets.session_view import STATIC, Actions, latest_plan
 from dra_lab.widgets.wire import wire
 
 if TYPE_CHECKING:

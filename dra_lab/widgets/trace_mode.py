@@ -12,8 +12,8 @@ from dra_lab.session import Session
 from dra_lab.session.in_order import InOrder
 from dra_lab.session.tracing import Tracing
 from dra_lab.widgets import messages
-from dra_lab.widgets.following import Actions, latest_plan
-from dra_lab.widgets.lit import LitWidget
+from dra_lab.widgets.highlight import LitWidget
+from dra_lab.widgets.session_view import Actions, latest_plan
 from dra_lab.widgets.trace_values import Prediction, TraceHead, TraceNow, TraceRow
 from dra_lab.widgets.trace_walk import TraceWalk
 

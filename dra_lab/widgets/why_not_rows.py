@@ -15,9 +15,9 @@ from dra_lab.planner.why.why_not import why_not
 from dra_lab.widgets.answer_rows import node_labels
 from dra_lab.widgets.device_rows import fleet
 from dra_lab.widgets.plan_values import BarRow, BarsRow, NodeRow, OutgoingRow, PinOffer, Tone, WhyNotRow
-from dra_lab.words.asked import nouns
+from dra_lab.words.drawing_words import nouns
 from dra_lab.words.verdict import scheduler_sentences
-from dra_lab.words.why_not import (
+from dra_lab.words.why_not_document import (
     Bar,
     bars,
     device_lines,
@@ -127,9 +127,9 @@ def outgoing_rows(
 def pin_offer(exporting: Exporting) -> PinOffer:
     """Return the pins of an export, if they change what kube-scheduler allocates."""
     made = exporting.pinned if exporting.is_present else None
-    if made is None or made.tightened is None or not made.tightened.pins:
+    if made is None or made.pinned_plan is None or not made.pinned_plan.pins:
         return PinOffer()
-    price = f" Price: {made.tightened.price}." if made.tightened.price else ""
+    price = f" Price: {made.pinned_plan.price}." if made.pinned_plan.price else ""
     found = _outcome(made.simulation)
     return PinOffer(text=f"{found.text}{price}", on=exporting.pins, tone=found.tone)
 

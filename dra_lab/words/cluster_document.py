@@ -20,7 +20,7 @@ def summary(cluster: Cluster, release: KubernetesRelease) -> str:
     Partitions are counted apart: `2 A100, 41 of 50 partitions still possible`.
     `at most 27 free` where the claims of some namespaces only were read, `use unknown` where none were.
     """
-    from dra_lab.authoring.kind_counts import count_words, kind_counts
+    from dra_lab.sketch.kind_counts import count_words, kind_counts
 
     fabric(cluster)  # where the summary is made there is time for it
     parts = [first_words(cluster)]
@@ -71,7 +71,7 @@ def _with_rdma(cluster: Cluster) -> str:
 
 def cluster_parts(cluster: Cluster) -> Iterator[Part]:
     """Yield what is in a cluster: one line, a row for each kind of device, the fabric, the number of findings."""
-    from dra_lab.checks.cluster import check_cluster
+    from dra_lab.checks.cluster_checks import check_cluster
 
     release = cluster.target_release()
     found = Counter(finding.severity.value for finding in (*cluster.findings, *check_cluster(cluster)))
@@ -83,10 +83,10 @@ def cluster_parts(cluster: Cluster) -> Iterator[Part]:
 
 
 def _device_rows(cluster: Cluster, release: KubernetesRelease) -> list[tuple[str, str, str, int, str]]:
-    from dra_lab.authoring.candidates import all_devices, kind_of, lookup_of
-    from dra_lab.authoring.device_use import is_free
-    from dra_lab.authoring.free_words import free_count
     from dra_lab.drivers import device_label
+    from dra_lab.sketch.cluster_candidates import all_devices, kind_of, lookup_of
+    from dra_lab.sketch.device_use import is_free
+    from dra_lab.sketch.free_words import free_count
 
     found: dict[tuple[str, str, str], list[bool]] = {}
     for item in all_devices(cluster):

@@ -29,7 +29,7 @@ class Cell(Struct, frozen=True):
     best: bool = False
 
 
-class Row(Struct, frozen=True):
+class ComparisonRow(Struct, frozen=True):
     """One row: its name, its label, a cell per plan, and whether the cells differ."""
 
     key: str
@@ -171,7 +171,7 @@ _COUNTED_LATER = ("copies", "stranded", "scheduler")
 """Rows that are not known when a plan is kept; what is not known is no difference."""
 
 
-def comparison_rows(plans: Sequence[Kept]) -> tuple[Row, ...]:
+def comparison_rows(plans: Sequence[Kept]) -> tuple[ComparisonRow, ...]:
     """Return the rows that say something about at least one of the plans."""
     rows = []
     comparable = _same_gpus(plans)
@@ -184,7 +184,7 @@ def comparison_rows(plans: Sequence[Kept]) -> tuple[Row, ...]:
             told = filter(None, texts) if key in _COUNTED_LATER else texts
             differs = len(set(told)) > 1 or (key == "yaml" and len({kept.yaml for kept in plans}) > 1)
             values = [value(kept) if key not in _PER_CLAIM or comparable else None for kept in plans]
-            rows.append(Row(key, label, tuple(_cells(texts, values)), differs))
+            rows.append(ComparisonRow(key, label, tuple(_cells(texts, values)), differs))
     return tuple(rows)
 
 

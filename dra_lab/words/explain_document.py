@@ -9,14 +9,14 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import FirstFit, Plan
 from dra_lab.model.trace import Counts, Step, StepKind, Trace
 from dra_lab.planner.why.why_not import WhyNot
-from dra_lab.words.asked import Noun
 from dra_lab.words.document import Detail, Lines, Part, Sentence, Table, Words
+from dra_lab.words.drawing_words import Noun
 from dra_lab.words.facts import sentence
 from dra_lab.words.plan_document import answer_sentence
 from dra_lab.words.reason_words import blocking_lines, reasons_parts, shortfall_item
 from dra_lab.words.trace_document import step_range, steps_table
 from dra_lab.words.trace_words import counts_words, end_sentence, reason_words, result_words, why_words
-from dra_lab.words.why_not import Bars, bars, link_bars
+from dra_lab.words.why_not_document import TestBars, bars, link_bars
 
 Names = dict[str, Noun]
 """The nouns of the requests by name, such as GPU."""
@@ -53,12 +53,12 @@ def node_parts(
         yield Words("--step shows the search step by step, --device ID what becomes of one device.")
 
 
-def _links(found: WhyNot, plan: Plan) -> list[Bars]:
+def _links(found: WhyNot, plan: Plan) -> list[TestBars]:
     rows = link_bars(found, plan.sketch)
-    return [Bars("", "Links", 0, rows)] if rows else []
+    return [TestBars("", "Links", 0, rows)] if rows else []
 
 
-def _tests_table(tests: Bars) -> Table:
+def _tests_table(tests: TestBars) -> Table:
     """Return the tests of one request: how many devices pass each and all before it."""
     rows = [(bar.label, bar.count, bar.of, "too few" if bar.short else "", bar.note) for bar in tests.bars]
     return Table(("test", "left", "of", "", "in use by"), rows, tests.title)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from dra_lab.authoring.device_use import device_use
 from dra_lab.findings import Finding
 from dra_lab.index.pools import devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import GOALS, Plan
+from dra_lab.sketch.device_use import device_use
 from dra_lab.topology.locality import Locality, Place, localities, skipped_devices
 from dra_lab.words.document import as_frame, frame_of
 from dra_lab.words.plan_document import goals_table

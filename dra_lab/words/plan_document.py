@@ -8,8 +8,8 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.plan import FirstFit, FirstFitStatus, GoalValue, NodeFit, Plan, PlanStatus, Start
 from dra_lab.topology.locality import Locality, Place, localities
-from dra_lab.words.asked import asked_sentence
 from dra_lab.words.document import Column, Detail, Lines, Part, Picture, Sentence, Table, Words, as_text, printable
+from dra_lab.words.drawing_words import asked_sentence
 from dra_lab.words.facts import (
     FIRST_FITS,
     FIT_WORDS,

@@ -32,7 +32,7 @@ SHOWN = (
 """The types of which `parts_of` returns a document."""
 
 
-class Answered(Protocol):
+class AnsweredSession(Protocol):
     """A cluster with its answer, such as a session."""
 
     @property
@@ -44,10 +44,10 @@ class Answered(Protocol):
         """The latest plan for it."""
 
 
-_KNOWN: weakref.WeakKeyDictionary[Answered, Callable[[Cluster, Plan], str]] = weakref.WeakKeyDictionary()
+_KNOWN: weakref.WeakKeyDictionary[AnsweredSession, Callable[[Cluster, Plan], str]] = weakref.WeakKeyDictionary()
 
 
-def show_with_picture(known: Answered, draw: Callable[[Cluster, Plan], str]) -> None:
+def show_with_picture(known: AnsweredSession, draw: Callable[[Cluster, Plan], str]) -> None:
     """Show the answer of a session with the models and places of its devices and a picture, which a plan has not."""
     _KNOWN[known] = draw
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dra_lab.authoring.links import LEVEL_WORDS
 from dra_lab.index.node_index import node_index
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
@@ -14,6 +13,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link, asks, covers
 from dra_lab.model.trace import Held, Trace
 from dra_lab.planner.node.link_places import Values, place_values
+from dra_lab.sketch.links import LEVEL_WORDS
 from dra_lab.topology.locality import localities
 from dra_lab.words.facts import counted
 

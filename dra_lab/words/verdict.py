@@ -8,15 +8,15 @@ from typing import Literal
 
 from msgspec import Struct
 
-from dra_lab.authoring.links import LEVEL_WORDS, listed
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import Room
 from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.plan import DAMAGE, FirstFit, FirstFitStatus, GoalValue, Plan, PlanStatus, Shortfall
 from dra_lab.model.regret import PathShare
 from dra_lab.model.sketch import How, Link, asks
-from dra_lab.words.asked import Noun, nouns, plural, selector_words
+from dra_lab.sketch.links import LEVEL_WORDS, listed
 from dra_lab.words.document import clean
+from dra_lab.words.drawing_words import Noun, nouns, plural, selector_words
 from dra_lab.words.facts import (
     COUNTING_ENDS,
     counted,
@@ -144,7 +144,7 @@ def cause(plan: Plan, cluster: Cluster | None = None) -> str:
 
 def _classes(cluster: Cluster | None) -> str:
     """Return which classes with devices a cluster has, if they are few."""
-    from dra_lab.authoring.palette import palette
+    from dra_lab.sketch.palette import palette
 
     names = sorted({entry.device_class for entry in palette(cluster) if entry.in_cluster}) if cluster else []
     return f" This cluster has {listed(names)}." if 0 < len(names) <= 3 else ""

@@ -8,15 +8,15 @@ from collections.abc import Callable
 from typing import Self
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.sources.live import ClusterFollower, Following, FollowState, Limits
+from dra_lab.sources.live import ClusterFollower, Following, FollowState, ReadLimits
 
-QUICK = Limits(connect=2, read=2, overall=20, attempts=3, backoff_first=0.01, backoff_most=0.05)
+QUICK = ReadLimits(connect=2, read=2, overall=20, attempts=3, backoff_first=0.01, backoff_most=0.05)
 
 
 class Watched:
     """A follower and what it told: wait until something is true of the latest snapshot or state."""
 
-    def __init__(self, cluster: Cluster, limits: Limits = QUICK) -> None:
+    def __init__(self, cluster: Cluster, limits: ReadLimits = QUICK) -> None:
         """Begin to follow."""
         self.latest, self.count = cluster, 0
         self.states: list[Following] = []

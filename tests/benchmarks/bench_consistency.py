@@ -24,7 +24,7 @@ from dra_lab.sources.live.connection import connect
 from dra_lab.sources.live.consistency import Consistency
 from dra_lab.sources.live.contexts import find_context
 from dra_lab.sources.live.following import ClusterFollower, FollowState
-from dra_lab.sources.live.limits import Limits
+from dra_lab.sources.live.read_limits import ReadLimits
 from tests.benchmarks.live_server import serving
 
 NODES = 5000
@@ -74,7 +74,7 @@ class Comparisons:
 
     def __init__(self, follower: ClusterFollower) -> None:
         """Connect."""
-        client = ReadingClient(lambda: connect(find_context("test")), Limits(), threading.Event())
+        client = ReadingClient(lambda: connect(find_context("test")), ReadLimits(), threading.Event())
         self.unlike: list[str] = []
         self.took: dict[str, dict[str, list[tuple[float, float]]]] = defaultdict(lambda: defaultdict(list))
         self._client, self._watches = client, follower._watches
@@ -112,7 +112,7 @@ async def _compare() -> None:
         if follower.following.state is FollowState.LIVE:
             live.set()
 
-    follower = ClusterFollower(cluster, lambda cluster: None, on_state, limits=Limits(consistency=3600.0))
+    follower = ClusterFollower(cluster, lambda cluster: None, on_state, limits=ReadLimits(consistency=3600.0))
     follower.start()
     await asyncio.to_thread(live.wait, 120)
     compare = Comparisons(follower)

@@ -26,13 +26,13 @@ from random_clusters import random_cluster, random_fleet, random_sketch
 from small_claims import request
 
 from dra_lab.errors import DraLabError
-from dra_lab.exports.split import tighten_in_groups
-from dra_lab.exports.tightening import tighten
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Workload
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.pinning.pin_plan import pin_plan
+from dra_lab.pinning.replica_groups import pin_in_groups
 from dra_lab.planner import make_plan
 from dra_lab.planner.fleet import plan_fleet
 from dra_lab.session import read_sketch
@@ -90,15 +90,15 @@ def measure(name: str, plans: Iterator[Planned]) -> None:
     times = []
     for cluster, plan in plans:
         began = time.process_time()
-        found = tighten(cluster, plan, RELEASE, seeds=5)
+        found = pin_plan(cluster, plan, RELEASE, seeds=5)
         if found.loop.wanted:
             times.append(time.process_time() - began)
             wanted += found.loop.wanted
             before += found.before.kept
             after += found.loop.kept
             pins += len(found.pins)
-            parts = None if isinstance(plan, Plan) else tighten_in_groups(cluster, plan, RELEASE, seeds=5)
-            grouped += parts.tightened.loop.kept if parts else found.loop.kept
+            parts = None if isinstance(plan, Plan) else pin_in_groups(cluster, plan, RELEASE, seeds=5)
+            grouped += parts.pinned_plan.loop.kept if parts else found.loop.kept
             split += parts is not None and parts.changed
     print(f"{name}: {len(times)} plans, {wanted} replicas")
     print(

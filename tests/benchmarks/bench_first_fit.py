@@ -32,7 +32,7 @@ from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
 from dra_lab.scheduler.first_fit import first_fit
-from dra_lab.scheduler.node_state import NodeStates
+from dra_lab.scheduler.identical_nodes import NodeStates
 
 RELEASE = KubernetesRelease()
 

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import median, quantiles
 
-from dra_lab.authoring.palette import with_documented_classes
 from dra_lab.index.node_index import node_index
 from dra_lab.model.claims import CapacityRequirements, DeviceRequest, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
@@ -23,6 +22,7 @@ from dra_lab.planner.node.lexicographic import solve_problem
 from dra_lab.planner.node.solver import SOLVERS
 from dra_lab.planner.recorded_cases import replay_feasibility
 from dra_lab.planner.scan import scan_nodes
+from dra_lab.sketch.palette import with_documented_classes
 from tests.benchmarks.big_cluster import big_cluster
 
 RELEASE = KubernetesRelease("1.36")

@@ -8,7 +8,7 @@ import tempfile
 import time
 from statistics import median
 
-from dra_lab.checks.cluster import check_cluster
+from dra_lab.checks.cluster_checks import check_cluster
 from dra_lab.sources import load_texts
 from tests.benchmarks.big_cluster import documents
 

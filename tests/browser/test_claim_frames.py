@@ -158,7 +158,7 @@ COMMAND = """
 import contextlib, io
 from pathlib import Path
 from dra_lab.cli.main import main
-from dra_lab.manifests.drawings import encode_drawing
+from dra_lab.manifests.plan_files import encode_drawing
 Path("train.dralab.yaml").write_text(encode_drawing(lab.session.drawing))
 said = io.StringIO()
 with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):

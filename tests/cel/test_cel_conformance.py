@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dra_lab.cel.replay import replay_cel
+from dra_lab.cel.replay_cel import replay_cel
 from dra_lab.errors import InputError
 
 CASES = Path(__file__).parents[1] / "conformance" / "cel.ndjson.gz"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dra_lab.cel.nesting import shallow
-from dra_lab.cel.replay import replay_cel
+from dra_lab.cel.replay_cel import replay_cel
 from dra_lab.cel.selector import compile_selector
 from dra_lab.errors import CelCompileError, CelRuntimeError
 from dra_lab.model.device import Device, DeviceAttribute

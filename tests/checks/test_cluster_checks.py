@@ -1,6 +1,6 @@
 """What is wrong with what a cluster publishes."""
 
-from dra_lab.checks.cluster import check_cluster
+from dra_lab.checks.cluster_checks import check_cluster
 from dra_lab.sources import load_cluster
 
 

@@ -6,7 +6,7 @@ import time
 import pytest
 from mutated_documents import READERS, mutate, small_objects
 
-from dra_lab.checks.documents import check_text
+from dra_lab.checks.document_checks import check_text
 from dra_lab.errors import DraLabError
 from dra_lab.manifests.documents import decode_documents
 

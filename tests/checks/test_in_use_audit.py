@@ -7,7 +7,7 @@ from small_holders import a_claim, held_by, result
 from small_nodes import ROOT, a_slice, cluster, device
 from small_plans import GPU
 
-from dra_lab.checks.cluster import check_cluster
+from dra_lab.checks.cluster_checks import check_cluster
 from dra_lab.checks.in_use_audit import MAX_FINDINGS, audit_claims
 from dra_lab.model.claims import (
     CapacityRequirements,

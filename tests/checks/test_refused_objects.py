@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from dra_lab import Session, load_cluster, samples
-from dra_lab.checks.cluster import check_cluster
+from dra_lab.checks.cluster_checks import check_cluster
 from dra_lab.cli import main
 
 SLICE = """\

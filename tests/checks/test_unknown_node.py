@@ -13,7 +13,7 @@ from dra_lab.errors import DraLabError, NodeError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.topology.graph import node_graph
-from dra_lab.topology.tree import node_tree
+from dra_lab.topology.node_tree import node_tree
 
 CLUSTER = load_cluster("sample:eks-p4d")
 

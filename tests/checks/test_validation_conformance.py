@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dra_lab.checks.admission import BAD_REQUEST, CREATED, admit
-from dra_lab.checks.replay import RECORDED, replay_validation
+from dra_lab.checks.replay_validation import RECORDED, replay_validation
 from dra_lab.manifests.versions import short_version
 
 CASES = Path(__file__).parents[1] / "conformance" / "validation.ndjson.gz"

@@ -11,7 +11,7 @@ import pytest
 
 from dra_lab.cli import main
 from dra_lab.cli.commands import COMMANDS
-from dra_lab.cli.completion import completions
+from dra_lab.cli.completion_command import completions
 
 COMPLETED = {
     "dra-lab pl": ["plan"],

@@ -11,7 +11,7 @@ import pytest
 
 from dra_lab.cli import main
 from dra_lab.errors import ManifestError, SourceError
-from dra_lab.manifests.files import read_bytes, utf8_text
+from dra_lab.manifests.file_text import read_bytes, utf8_text
 from dra_lab.sources import load_cluster
 
 EKS = "sample:eks-p4d"
@@ -92,7 +92,7 @@ def test_an_empty_cluster_is_refused_with_what_may_stand_there(source):
 
 def test_a_pipe_without_a_writer_is_given_up(tmp_path, monkeypatch):
     """A pipe that no program opens would be waited for without an end."""
-    monkeypatch.setattr("dra_lab.manifests.files.WRITER_SECONDS", 0.05)
+    monkeypatch.setattr("dra_lab.manifests.file_text.WRITER_SECONDS", 0.05)
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(SourceError, match="no program writes to"):
         load_cluster(tmp_path / "pipe")

@@ -11,7 +11,7 @@ import yaml
 from dra_lab import Session, load_cluster
 from dra_lab.cli import main
 from dra_lab.errors import DraLabError, SketchError
-from dra_lab.manifests.drawings import encode_drawing
+from dra_lab.manifests.plan_files import encode_drawing
 from dra_lab.model.layers import Layer
 from dra_lab.model.sketch import Drawing
 from dra_lab.session import read_plan_file, read_sketch

@@ -12,10 +12,8 @@ import pytest
 import yaml
 from checked_plans import checked_plan as make_plan
 
-from dra_lab.authoring.links import link_options
-from dra_lab.authoring.palette import palette, request_of
 from dra_lab.cel.selector import admit_selector
-from dra_lab.checks.cluster import check_pools
+from dra_lab.checks.cluster_checks import check_pools
 from dra_lab.checks.refused import check_refused_slices
 from dra_lab.drivers import KINDS, device_kind, device_label, known_drivers, level_attributes, profile, published
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
@@ -25,6 +23,8 @@ from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
+from dra_lab.sketch.links import link_options
+from dra_lab.sketch.palette import palette, request_of
 from dra_lab.words.plan_document import answer_sentence
 
 RELEASE = KubernetesRelease("1.36")

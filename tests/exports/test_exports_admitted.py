@@ -2,7 +2,7 @@
 
 import pytest
 
-from dra_lab.checks.documents import check_text
+from dra_lab.checks.document_checks import check_text
 from dra_lab.exports.manifests import manifest_yaml
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.session import read_sketch

@@ -18,11 +18,11 @@ from dra_lab.cli import main
 from dra_lab.errors import InputError
 from dra_lab.exports.bundle import Wanted, make_bundle
 from dra_lab.exports.fleet_bundle import make_fleet_bundle
-from dra_lab.exports.targets import Target
 from dra_lab.model.fleet import Workload
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, pod_drawing
 from dra_lab.session.outputs import fleet_bundle
+from dra_lab.sketch.manifest_target import Target
 
 R136 = KubernetesRelease("1.36")
 TARGET = Target(R136)

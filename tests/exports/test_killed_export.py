@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from dra_lab.exports.files import RECORD, write_files
+from dra_lab.exports.written_files import RECORD, write_files
 
 OLD = {"a.yaml": "a: 1\n" * 2000, "b.yaml": "b: 1\n", "gone.yaml": "gone\n"}
 NEW = {"a.yaml": "a: 2\n" * 2000, "b.yaml": "b: 2\n", "c.yaml": "c: 2\n"}
@@ -21,7 +21,7 @@ STEPS = 14
 KILLED_AT = """
 import json, os, signal, sys
 from pathlib import Path
-from dra_lab.exports import files
+from dra_lab.exports import written_files
 
 left = int(sys.argv[2])
 

@@ -10,14 +10,14 @@ from gitops.manifests_written import write
 from test_manifest_text import ON, PAIRS, R136
 
 from dra_lab.exports.manifests import manifest_files
-from dra_lab.exports.targets import Target
 from dra_lab.exports.workload import kustomize_patch, patch_copy
 from dra_lab.exports.workload_file import read_workload
 from dra_lab.gitops.folder import read_manifests
-from dra_lab.gitops.migrate import migrate
+from dra_lab.gitops.migration import migrate
 from dra_lab.manifests.kyaml import dump_kyaml, is_kyaml
 from dra_lab.manifests.yaml_edits import with_values
 from dra_lab.manifests.yaml_text import load_yaml
+from dra_lab.sketch.manifest_target import Target
 
 SHARED = Path(__file__).parents[2] / ".." / "shared" / "real-files" / "manifests" / "kubernetes+website"
 CLAIM = manifest_files(PAIRS, ON, Target(R136)).claims[0]

@@ -9,14 +9,14 @@ from msgspec.structs import replace
 
 from dra_lab.exports.bundle import Wanted, make_bundle
 from dra_lab.exports.measure import measure_files
-from dra_lab.exports.targets import Target
 from dra_lab.exports.workload_file import read_workload
-from dra_lab.gitops.asked import read_pod
+from dra_lab.gitops.claims_of_file import read_pod
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import claims_of, pod_drawing
 from dra_lab.session import Session
 from dra_lab.session.drawings import read_sketch
 from dra_lab.session.outputs import bundle, drawn_of
+from dra_lab.sketch.manifest_target import Target
 from dra_lab.sources import load_cluster
 
 R136 = KubernetesRelease("1.36")

@@ -14,9 +14,9 @@ from random_exports import irregular_export, random_export
 
 from dra_lab.errors import DraLabError, ExportError
 from dra_lab.exports.bundle import Wanted
-from dra_lab.exports.targets import Target
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.session.outputs import fleet_bundle
+from dra_lab.sketch.manifest_target import Target
 
 R136 = KubernetesRelease("1.36")
 ORDERS = 10

@@ -7,11 +7,11 @@ from msgspec.structs import replace
 
 from dra_lab.errors import ExportError
 from dra_lab.exports.bundle import Wanted
-from dra_lab.exports.targets import Target
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.session import Session, read_sketch
 from dra_lab.session.outputs import bundle, drawn_of, export
+from dra_lab.sketch.manifest_target import Target
 
 
 def request(name, class_name, count):
@@ -46,7 +46,7 @@ def test_a_pin_brings_the_plan_and_has_a_price(six):
     assert (plain.simulation.sentence, plain.is_worse) == (FIVE_OF_SIX, True)
     assert pinned.simulation.sentence == "kube-scheduler allocates 6 of 6 pairs on every node it may choose."
     assert not pinned.is_worse
-    assert pinned.tightened.price == "it still fits on all 8 nodes that could serve it"
+    assert pinned.pinned_plan.price == "it still fits on all 8 nodes that could serve it"
 
 
 def test_a_claim_that_does_not_fit_says_so():
@@ -64,10 +64,10 @@ def test_an_unproven_plan_is_not_called_paired(six):
     from dataclasses import replace as changed
 
     from dra_lab.exports.simulation import simulation_of
-    from dra_lab.exports.tightening import tighten
     from dra_lab.model.plan import PlanStatus
+    from dra_lab.pinning.pin_plan import pin_plan
 
-    loop = tighten(six.cluster, six.answer, six.release).loop
+    loop = pin_plan(six.cluster, six.answer, six.release).loop
     plan = changed(six.answer, status=PlanStatus.FEASIBLE)
     said = simulation_of(plan, loop).sentence
     assert said == "kube-scheduler allocates devices as good as in the plan on every node it may choose."

@@ -14,10 +14,10 @@ from test_manifest_text import ON, PAIRS, R136
 from dra_lab.errors import ExportError, InputError
 from dra_lab.exports.bundle import Wanted, make_bundle
 from dra_lab.exports.manifests import manifest_files
-from dra_lab.exports.targets import Target
 from dra_lab.exports.workload import kustomize_patch, patch_copy
 from dra_lab.exports.workload_file import read_workload
 from dra_lab.findings import Severity
+from dra_lab.sketch.manifest_target import Target
 
 TEXT = """\
 # our inference service

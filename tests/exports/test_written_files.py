@@ -9,7 +9,7 @@ import yaml
 from test_manifest_text import ON, PAIRS, R136
 
 from dra_lab.errors import ExportError
-from dra_lab.exports import files
+from dra_lab.exports import written_files
 from dra_lab.exports.bundle import write_manifests
 from dra_lab.exports.manifests import manifest_yaml
 from dra_lab.model.sketch import ClaimSketch
@@ -98,7 +98,7 @@ def test_nothing_of_the_plan_or_of_our_version_is_in_a_manifest(tmp_path):
 def test_the_digests_of_all_files_are_in_the_record(tmp_path):
     write_manifests(tmp_path, PAIRS, ON, R136)
     record = json.loads((tmp_path / "plan.json").read_text())
-    assert record["files"] == {name: files.digest((tmp_path / name).read_text()) for name in NAMES[:-1]}
+    assert record["files"] == {name: written_files.digest((tmp_path / name).read_text()) for name in NAMES[:-1]}
     assert "replaced" not in record
 
 
@@ -128,7 +128,7 @@ def test_a_record_cannot_lead_out_of_the_folder(tmp_path):
     outside, folder = tmp_path / "x", tmp_path / "folder"
     outside.write_text("mine")
     folder.mkdir()
-    record = {"apiVersion": "dra-lab/v1", "files": {"../x": files.digest("mine")}}
+    record = {"apiVersion": "dra-lab/v1", "files": {"../x": written_files.digest("mine")}}
     (folder / "plan.json").write_text(json.dumps(record))
     write_manifests(folder, PAIRS, ON, R136)
     assert outside.read_text() == "mine"

@@ -7,7 +7,7 @@ from gitops.manifests_written import TEMPLATE, write
 from small_manifests import pod
 
 from dra_lab.cli import main
-from dra_lab.gitops.check import check_manifests
+from dra_lab.gitops.check_manifests import check_manifests
 from dra_lab.gitops.folder import read_manifests
 from dra_lab.sources import load_cluster
 

@@ -8,7 +8,7 @@ from small_manifests import claim, pod, request, template
 
 from dra_lab.cli import main
 from dra_lab.errors import DraLabError
-from dra_lab.gitops.asked import read_pod
+from dra_lab.gitops.claims_of_file import read_pod
 from dra_lab.manifests.yaml_text import load_yaml
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease

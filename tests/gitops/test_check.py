@@ -14,12 +14,12 @@ from gitops.manifests_written import DEPLOYMENT, TEMPLATE, write
 from dra_lab.cli import main
 from dra_lab.errors import Cancelled
 from dra_lab.findings import Finding, Severity
-from dra_lab.gitops.check import check_manifests
-from dra_lab.gitops.fits import together_findings
+from dra_lab.gitops.check_manifests import check_manifests
 from dra_lab.gitops.folder import read_manifests
 from dra_lab.gitops.report_json import review_junit, review_sarif
 from dra_lab.gitops.report_text import review_text
 from dra_lab.gitops.review import Fit
+from dra_lab.gitops.workload_fit import together_findings
 from dra_lab.model.fleet import FleetPlan, Workload
 from dra_lab.model.plan import GoalValue, PlanStatus
 from dra_lab.model.sketch import ClaimSketch

@@ -11,13 +11,11 @@ import yaml
 from checked_plans import checked_plan as make_plan
 from small_manifests import device_class, request, template
 
-from dra_lab.authoring.classes import needed_classes
-from dra_lab.authoring.compile import compile_claim
-from dra_lab.checks.documents import check_text
+from dra_lab.checks.document_checks import check_text
 from dra_lab.cli import main
 from dra_lab.drivers import known_drivers, profile
 from dra_lab.exports.manifests import manifest_yaml
-from dra_lab.gitops.check import check_manifests
+from dra_lab.gitops.check_manifests import check_manifests
 from dra_lab.gitops.folder import read_manifests
 from dra_lab.gitops.given_classes import classes_beside
 from dra_lab.index.documented_classes import with_documented_classes
@@ -26,6 +24,8 @@ from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.scheduler.first_fit import first_fit
+from dra_lab.sketch.compile import compile_claim
+from dra_lab.sketch.needed_classes import needed_classes
 from dra_lab.sources import load_cluster, samples
 
 SHARED = Path(__file__).parents[2] / ".." / "shared"

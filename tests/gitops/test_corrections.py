@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from dra_lab.authoring.likely_names import likely_attribute, likely_class
-from dra_lab.checks.documents import check_text
+from dra_lab.checks.document_checks import check_text
 from dra_lab.cli import main
-from dra_lab.gitops.check import check_manifests
+from dra_lab.gitops.check_manifests import check_manifests
 from dra_lab.gitops.corrections import corrected
 from dra_lab.gitops.folder import read_manifests
 from dra_lab.manifests.yaml_text import load_yaml
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.sketch.likely_names import likely_attribute, likely_class
 from dra_lab.sources import load_cluster
 
 SHARED = Path(__file__).parents[2] / ".." / "shared"

@@ -7,14 +7,14 @@ import yaml
 from gitops.manifests_written import write
 
 from dra_lab.cel.selector import compile_selector
-from dra_lab.checks.documents import check_text
+from dra_lab.checks.document_checks import check_text
 from dra_lab.drivers.device_plugins import plugin_resource, plugin_resources
 from dra_lab.findings import Severity
 from dra_lab.gitops.folder import read_manifests
 from dra_lab.gitops.keep_names import keep_names
-from dra_lab.gitops.migrate import migrate
+from dra_lab.gitops.migration import migrate
+from dra_lab.gitops.object_pods import pod_templates
 from dra_lab.gitops.plugin_requests import plugin_requests
-from dra_lab.gitops.pods import pod_templates
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.manifests.device_asks import containers
 from dra_lab.model.device import Device, DeviceAttribute

@@ -9,10 +9,10 @@ from msgspec.structs import replace as changed
 
 from dra_lab.drivers.device_plugins import plugin_resources
 from dra_lab.findings import Severity
-from dra_lab.gitops.check import check_manifests
+from dra_lab.gitops.check_manifests import check_manifests
 from dra_lab.gitops.folder import read_manifests
 from dra_lab.gitops.keep_names import keep_names
-from dra_lab.gitops.migrate import NOT_MIGRATED, migrate
+from dra_lab.gitops.migration import NOT_MIGRATED, migrate
 from dra_lab.gitops.review import Fit
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.sources import load_cluster

@@ -16,7 +16,7 @@ from small_nodes import cluster as small
 
 from dra_lab.cli import main
 from dra_lab.findings import Severity
-from dra_lab.gitops.check import check_manifests
+from dra_lab.gitops.check_manifests import check_manifests
 from dra_lab.gitops.folder import read_manifests
 from dra_lab.gitops.report_json import review_json, review_junit, review_sarif
 from dra_lab.gitops.report_markdown import review_markdown

@@ -6,7 +6,7 @@ from gitops.manifests_written import DEPLOYMENT
 
 from dra_lab.findings import Origin
 from dra_lab.gitops.folder import Document
-from dra_lab.gitops.pods import pod_templates
+from dra_lab.gitops.object_pods import pod_templates
 from dra_lab.manifests.device_asks import asks_outside
 
 SPEC = {"containers": [{"name": "main"}], "resourceClaims": [{"name": "d", "resourceClaimTemplateName": "t"}]}

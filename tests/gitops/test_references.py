@@ -4,7 +4,7 @@ import pytest
 from gitops.manifests_written import DEPLOYMENT, TEMPLATE, write
 
 from dra_lab.gitops.folder import read_manifests
-from dra_lab.gitops.pods import pod_templates
+from dra_lab.gitops.object_pods import pod_templates
 from dra_lab.gitops.references import check_references, written_claims
 
 

@@ -6,9 +6,9 @@ import pytest
 from gitops.manifests_written import DEPLOYMENT, TEMPLATE, write
 
 from dra_lab.findings import Severity
-from dra_lab.gitops.check import check_manifests
+from dra_lab.gitops.check_manifests import check_manifests
 from dra_lab.gitops.folder import read_manifests
-from dra_lab.gitops.migrate import migrate
+from dra_lab.gitops.migration import migrate
 from dra_lab.sources import load_cluster
 
 CLUSTER = load_cluster("sample:eks-p4d")

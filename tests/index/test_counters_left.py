@@ -8,16 +8,16 @@ import random
 import pytest
 from small_holders import a_claim, result
 
-from dra_lab.authoring.kind_counts import kind_counts
 from dra_lab.index.counters_left import without_counters
 from dra_lab.index.pools import pools_of
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.gates import gates_of
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.pictures.charts import devices_chart, node_amounts
-from dra_lab.pictures.states import State, device_states
+from dra_lab.pictures.device_states import State, device_states
 from dra_lab.scheduler.candidates import held_devices, view_node
 from dra_lab.scheduler.counters import Counters
+from dra_lab.sketch.kind_counts import kind_counts
 from dra_lab.sources import load_cluster
 from dra_lab.words.frames import devices_frame
 

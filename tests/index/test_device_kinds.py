@@ -6,8 +6,6 @@ import pytest
 from changing_clusters import a_world
 from random_pods import a_claim, a_release
 
-from dra_lab.authoring.candidates import candidates
-from dra_lab.authoring.compile import compile_claim
 from dra_lab.cel.matching import ERROR, MATCH, SELECTOR, Matching
 from dra_lab.index.catalogue import catalogue, count_kinds
 from dra_lab.index.device_kinds import DeviceKinds, keys_read, type_of
@@ -17,7 +15,9 @@ from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.device import Device, DeviceAttribute, DeviceTaint
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.sketch import asks
-from dra_lab.scheduler.node_state import NodeStates
+from dra_lab.scheduler.identical_nodes import NodeStates
+from dra_lab.sketch.cluster_candidates import candidates
+from dra_lab.sketch.compile import compile_claim
 
 WORLDS = range(40)
 DRIVER = "gpu.nvidia.com"

@@ -8,14 +8,14 @@ from small_holders import a_claim, a_pod, held_by, result
 from small_nodes import a_slice, cluster, device
 from small_plans import GPU
 
-from dra_lab.checks.cluster import check_cluster
+from dra_lab.checks.cluster_checks import check_cluster
 from dra_lab.index.device_health import device_health
 from dra_lab.index.in_use import counters_in_use, devices_in_use
 from dra_lab.model.device import Counter, DeviceCapacity, DeviceCounterConsumption, DeviceTaint
 from dra_lab.model.names import DeviceID
 from dra_lab.model.slices import CounterSet, ResourcePool, ResourceSlice, ResourceSliceSpec
+from dra_lab.pictures.device_states import device_states
 from dra_lab.pictures.hardware import hardware_svg
-from dra_lab.pictures.states import device_states
 from dra_lab.sources import load_cluster
 from dra_lab.words.in_use_frames import AUDIT_COLUMNS, audit_frame, counters_frame, in_use_frame
 

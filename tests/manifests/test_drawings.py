@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dra_lab.errors import SketchError
-from dra_lab.manifests.drawings import decode_drawing, encode_drawing
+from dra_lab.manifests.plan_files import decode_drawing, encode_drawing
 from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, ExactDeviceRequest
 from dra_lab.model.sketch import LEVELS, ClaimSketch, Drawing, How, Link
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dra_lab.errors import SketchError
-from dra_lab.manifests.drawings import decode_drawing, encode_drawing
+from dra_lab.manifests.plan_files import decode_drawing, encode_drawing
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.layers import Layer, read_layer
 from dra_lab.model.sketch import ClaimSketch, Drawing, Figure, Kept, PodDrawing

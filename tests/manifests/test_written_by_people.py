@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dra_lab.checks.documents import check_text
+from dra_lab.checks.document_checks import check_text
 from dra_lab.errors import ManifestError
 from dra_lab.findings import Severity
 from dra_lab.gitops.folder import read_manifests

@@ -3,7 +3,7 @@
 import pytest
 
 from dra_lab.errors import SketchError
-from dra_lab.manifests.drawings import decode_drawing, encode_drawing
+from dra_lab.manifests.plan_files import decode_drawing, encode_drawing
 from dra_lab.model.claims import DeviceClaimConfiguration, DeviceRequest, ExactDeviceRequest
 from dra_lab.model.sketch import ClaimSketch, Drawing, Link, PodDrawing, claims_of, pod_drawing
 from dra_lab.model.sketch_rules import check_sketch

@@ -27,8 +27,8 @@ from dra_lab.pictures.charts import (
     scenarios_chart,
     utilisation_chart,
 )
+from dra_lab.pictures.charts.chart_states import AMOUNT_STATES
 from dra_lab.pictures.charts.rows import MOST_ROWS, of_nodes
-from dra_lab.pictures.charts.states import AMOUNT_STATES
 from dra_lab.pictures.letters import contrast
 from dra_lab.planner.scenarios import ScenarioAnswer
 from dra_lab.session import read_sketch

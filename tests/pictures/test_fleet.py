@@ -8,7 +8,7 @@ import pytest
 from small_plans import a_plan, hostile_plan
 
 from dra_lab.model.plan import NodeClass, NodeFit
-from dra_lab.pictures.fleet import fleet_svg, fleet_tiles, short_labels
+from dra_lab.pictures.node_strip import fleet_svg, fleet_tiles, short_labels
 
 
 def large_plan():

@@ -14,9 +14,9 @@ from dra_lab.model.device import Device, DeviceCapacity
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.pictures.boxes import COUNTERS, SLICES
+from dra_lab.pictures.device_states import Shown, State, device_states
 from dra_lab.pictures.partitions import amount_words, blockers, partitions
 from dra_lab.pictures.scene import node_scene
-from dra_lab.pictures.states import Shown, State, device_states
 from dra_lab.sources import load_cluster
 
 NODE = "mig-a100"

@@ -14,7 +14,7 @@ from pages import Page
 from small_plans import HOSTILE, a_plan, busy_cluster, hostile_cluster, hostile_plan
 
 from dra_lab.findings import Finding, Severity
-from dra_lab.manifests.drawings import decode_drawing
+from dra_lab.manifests.plan_files import decode_drawing
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import FirstFit, FirstFitStatus, PlanStatus, Shortfall
 from dra_lab.model.reasons import Conflict, Element, Funnel, FunnelStep, Reasons, Relaxation, Scarcity

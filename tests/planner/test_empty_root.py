@@ -12,13 +12,13 @@ from checked_plans import checked_plan as make_plan
 from small_nodes import a_slice, cluster, gpu, nic
 from small_plans import request
 
-from dra_lab.authoring.read_back import sketch_of
 from dra_lab.checks.plans import check_plan
 from dra_lab.model.claims import CELDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector, ResourceClaim
 from dra_lab.model.device import DeviceAttribute
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
+from dra_lab.sketch.read_back import sketch_of
 
 CASES = Path(__file__).parents[1] / "conformance" / "allocation.ndjson.gz"
 EMPTY = tuple(f"odd-open-2-{number}" for number in (12, 220, 524, 604, 956, 1452, 1676, 1788, 1884))
@@ -52,7 +52,7 @@ def test_claims_read_back_mean_what_kube_scheduler_means(name):
     """A recorded claim fits where kube-scheduler allocated it, also as the drawing that people see."""
     with gzip.open(CASES) as lines:
         case = next(json.loads(line) for line in lines if line[7 : line.index(b'"', 7)].decode() == name)
-    from dra_lab.scheduler.replay import read_case
+    from dra_lab.scheduler.replay_allocator import read_case
 
     read = read_case(case)
     (claim,) = msgspec.convert(case["claims"], tuple[ResourceClaim, ...])

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from random_clusters import random_cluster, random_fleet, random_sketch
 from random_sharing import sharing_cluster, sharing_sketch
 
-from dra_lab.authoring.compile import compile_claim
 from dra_lab.checks.plans import check_plan
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.claims import ResourceClaim
@@ -18,6 +17,7 @@ from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import RELEASES, KubernetesRelease
 from dra_lab.scheduler.first_fit import first_fit
+from dra_lab.sketch.compile import compile_claim
 
 LISTS = "DRAListTypeAttributes"
 MADE = {

@@ -9,7 +9,7 @@ import pytest
 from checked_plans import checked_plan as make_plan
 
 from dra_lab import KubernetesRelease, Plan, load_cluster, read_sketch
-from dra_lab.checks.cluster import check_cluster
+from dra_lab.checks.cluster_checks import check_cluster
 from dra_lab.index import node_index
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.allocation import AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult

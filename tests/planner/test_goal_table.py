@@ -13,7 +13,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import LINK_KINDS, How
 from dra_lab.planner.budget import Budget, Sizes
 from dra_lab.planner.node.allocation_problem import AllocationProblem
-from dra_lab.planner.node.copies import Part
+from dra_lab.planner.node.copies import CopyPart
 from dra_lab.planner.node.eligible import Rules
 from dra_lab.planner.node.goal_table import GOAL_RULES, goal_values, objectives
 from dra_lab.planner.node.link_rows import LINK_ROWS
@@ -36,7 +36,7 @@ def problem_of(rng: random.Random) -> AllocationProblem:
 
 def table_of(problem: AllocationProblem) -> Columns | None:
     """Return every allocation of a problem as far as links and numbers decide; None where there are too many."""
-    part = Part(0, "", (0, len(problem.asks)), (0, len(problem.requests)), (0, len(problem.links)), problem.paired)
+    part = CopyPart(0, "", (0, len(problem.asks)), (0, len(problem.requests)), (0, len(problem.links)), problem.paired)
     return columns_of(problem, part, COUNTED, Sizes().pod_ways)
 
 

@@ -11,7 +11,7 @@ from small_manifests import amount, claim, cpus, device_slice, pod, request, sam
 from dra_lab import Session
 from dra_lab.cli import main
 from dra_lab.errors import InputError
-from dra_lab.gitops.check import check_manifests
+from dra_lab.gitops.check_manifests import check_manifests
 from dra_lab.gitops.folder import read_manifests
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease

@@ -9,8 +9,8 @@ from dra_lab.model.names import DeviceID
 from dra_lab.planner.why.why_not import why_not
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
-from dra_lab.words.asked import nouns
-from dra_lab.words.why_not import bars, device_lines, link_bars, node_sentence
+from dra_lab.words.drawing_words import nouns
+from dra_lab.words.why_not_document import bars, device_lines, link_bars, node_sentence
 
 FULL = "ip-192-168-158-9.ec2.internal"
 FREE = "ip-192-168-140-52.ec2.internal"

@@ -13,7 +13,7 @@ from small_manifests import amount, cpus, device_slice, request, template
 from dra_lab import Session
 from dra_lab.cli import main
 from dra_lab.errors import InputError
-from dra_lab.gitops.check import check_manifests
+from dra_lab.gitops.check_manifests import check_manifests
 from dra_lab.gitops.folder import read_manifests
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.plan import FirstFitStatus, PlanStatus

@@ -8,7 +8,6 @@ import pytest
 from checked_plans import checked_plan as make_plan
 from msgspec.structs import replace
 
-from dra_lab.authoring.palette import with_documented_classes
 from dra_lab.checks.plans import check_plan
 from dra_lab.model.claims import (
     CapacityRequirements,
@@ -21,6 +20,7 @@ from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.session import read_sketch
+from dra_lab.sketch.palette import with_documented_classes
 from dra_lab.sources import load_cluster
 
 RELEASE = KubernetesRelease("1.36")

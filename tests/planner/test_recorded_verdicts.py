@@ -18,7 +18,7 @@ from dra_lab.model.names import part_of
 from dra_lab.model.plan import FirstFitStatus, Placement, Plan, PlanStatus
 from dra_lab.planner.recorded_cases import intended_release, recorded_rules, replay_feasibility, solve_node
 from dra_lab.scheduler.first_fit import first_fit
-from dra_lab.scheduler.replay import read_case
+from dra_lab.scheduler.replay_allocator import read_case
 
 CONFORMANCE = Path(__file__).parents[1] / "conformance"
 EVERY = int(os.environ.get("DRA_LAB_EVERY_CASE", "1"))

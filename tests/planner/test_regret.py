@@ -15,7 +15,7 @@ from dra_lab.model.fleet import Workload
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.pictures.charts import regret_chart
-from dra_lab.planner.fleet.regret import _Trial
+from dra_lab.planner.fleet.fleet_regret import _Trial
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
 from dra_lab.topology.bandwidth import PATHS

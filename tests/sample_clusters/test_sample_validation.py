@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dra_lab.checks.documents import check_text
+from dra_lab.checks.document_checks import check_text
 from dra_lab.findings import Severity
 from dra_lab.model.release import KubernetesRelease
 

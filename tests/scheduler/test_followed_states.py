@@ -7,16 +7,16 @@ import random
 from small_claims import CLASSES, a_claim, holding, request
 from small_nodes import ROOT, a_slice, cluster, device, gpu, nic
 
-from dra_lab.exports import replay
-from dra_lab.exports.replay import search_states
 from dra_lab.model.claims import DeviceConstraint
 from dra_lab.model.device import DeviceTaint
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.model.slices import DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintSelector
+from dra_lab.pinning import node_search
+from dra_lab.pinning.node_search import search_states
 from dra_lab.scheduler import kept_states
-from dra_lab.scheduler.node_state import MOST_OLDER, NodeStates, node_states
+from dra_lab.scheduler.identical_nodes import MOST_OLDER, NodeStates, node_states
 
 NOW = KubernetesRelease("1.36")
 GPUS = "gpu.nvidia.com"
@@ -66,13 +66,13 @@ def test_a_followed_cluster_has_the_groups_of_one_that_is_looked_at_anew():
 def test_only_states_that_are_new_are_searched(monkeypatch):
     """A claim that comes on one node costs one search, and one that goes costs none."""
     searched = []
-    real = replay._search
+    real = node_search._search
 
     def counting(on, node, *rest, **options):
         searched.append(node)
         return real(on, node, *rest, **options)
 
-    monkeypatch.setattr(replay, "_search", counting)
+    monkeypatch.setattr(node_search, "_search", counting)
     some = a_fleet()
     search_states(SKETCH, some, NOW)
     busy = some.with_objects(claims=(holding(f"{GPUS}/n05/gpu-0"),))

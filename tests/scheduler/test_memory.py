@@ -13,8 +13,8 @@ from dra_lab.model.claims import DeviceConstraint, DeviceRequest, DeviceSubReque
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.scheduler import depth_first
 from dra_lab.scheduler import first_fit as door
-from dra_lab.scheduler import search
 from dra_lab.scheduler.first_fit import first_fit
 from dra_lab.scheduler.memory import Memory
 
@@ -30,7 +30,7 @@ class Forgetful(Memory):
 
 @pytest.fixture(autouse=True)
 def from_the_first_step(monkeypatch):
-    monkeypatch.setattr(search, "REMEMBER_AFTER", 0)
+    monkeypatch.setattr(depth_first, "REMEMBER_AFTER", 0)
 
 
 @pytest.mark.parametrize("release", [R136, R137, LISTS], ids=str)

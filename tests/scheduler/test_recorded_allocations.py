@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dra_lab.model.quantity import parse_quantity
-from dra_lab.scheduler.replay import replay_allocation
+from dra_lab.scheduler.replay_allocator import replay_allocation
 
 CASES = Path(__file__).parents[1] / "conformance"
 FAMILIES = (

@@ -12,7 +12,7 @@ from dra_lab.model.gates import RECORDED_RELEASE
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.scheduler.first_fit import first_fit
-from dra_lab.scheduler.replay import read_case
+from dra_lab.scheduler.replay_allocator import read_case
 
 HARD = Path(__file__).parents[1] / "conformance" / "allocation-hard.ndjson.gz"
 MEASURABLE = 20

@@ -19,13 +19,13 @@ from dra_lab.model.allocation import AllocationResult
 from dra_lab.model.gates import RECORDED_RELEASE, gates_of
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.trace import Check, Counts, StepKind
-from dra_lab.scheduler import search
+from dra_lab.scheduler import depth_first
 from dra_lab.scheduler.candidates import held_devices, view_node
 from dra_lab.scheduler.first_fit import first_fit, search_node
-from dra_lab.scheduler.limits import Limits
 from dra_lab.scheduler.node_trace import trace_claims
 from dra_lab.scheduler.recorder import Recorder
-from dra_lab.scheduler.replay import read_case
+from dra_lab.scheduler.replay_allocator import read_case
+from dra_lab.scheduler.search_limits import SearchLimits
 
 CONFORMANCE = Path(__file__).parents[1] / "conformance"
 EVERY = 16
@@ -49,7 +49,7 @@ def traced(cluster, node, claims, gates):
     """Return the steps of a search one by one, its verdict, and the recorder."""
     recorder = Recorder(folded=False)
     view = view_node(cluster, node, pools_of(cluster, node, gates), held_devices(cluster, gates), gates)
-    verdict = search_node(view, claims, gates, Limits(MOST_STEPS, 60.0), recorder, recorded=True)
+    verdict = search_node(view, claims, gates, SearchLimits(MOST_STEPS, 60.0), recorder, recorded=True)
     return recorder.rows, verdict, recorder
 
 
@@ -124,7 +124,7 @@ def test_parts_that_are_not_run_again_are_counted_exactly(monkeypatch, release):
     for seed, node, claims in random_searches():
         counts = []
         for after in (10**9, 0):
-            monkeypatch.setattr(search, "REMEMBER_AFTER", after)
+            monkeypatch.setattr(depth_first, "REMEMBER_AFTER", after)
             recorder = Recorder()
             verdict = first_fit(node, "n1", claims, release, step_limit=20_000, time_limit=60, recorder=recorder)
             counts.append(recorder.counts)
@@ -142,7 +142,7 @@ def unfolded(trace, row):
 @pytest.mark.parametrize("after", [0, 2000])
 def test_folding_loses_no_step(monkeypatch, after):
     """The rows follow each other without a gap, their counts add up, and what is inside them are all the steps."""
-    monkeypatch.setattr(search, "REMEMBER_AFTER", after)
+    monkeypatch.setattr(depth_first, "REMEMBER_AFTER", after)
     compared = 0
     for seed, node, claims in random_searches():
         trace = trace_claims(node, "n1", claims, R137, step_limit=1_000)

@@ -14,12 +14,7 @@ from changing_clusters import a_world, anew, changes, devices_of
 from checked_plans import checked_plan as make_plan
 from random_pods import a_claim, a_release
 
-from dra_lab.authoring.candidates import all_devices, candidates
-from dra_lab.authoring.kind_counts import kind_counts
-from dra_lab.authoring.links import link_options
-from dra_lab.authoring.palette import palette
-from dra_lab.authoring.status import request_status
-from dra_lab.checks.cluster import check_cluster
+from dra_lab.checks.cluster_checks import check_cluster
 from dra_lab.checks.in_use_audit import audit_claims
 from dra_lab.errors import DraLabError
 from dra_lab.index.in_use import published_device
@@ -27,7 +22,12 @@ from dra_lab.index.node_index import node_index
 from dra_lab.index.pools import gather_pools
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import asks
-from dra_lab.scheduler.node_state import node_states
+from dra_lab.scheduler.identical_nodes import node_states
+from dra_lab.sketch.cluster_candidates import all_devices, candidates
+from dra_lab.sketch.kind_counts import kind_counts
+from dra_lab.sketch.links import link_options
+from dra_lab.sketch.palette import palette
+from dra_lab.sketch.request_status import request_status
 from dra_lab.topology.locality import kinds, localities, skipped_devices
 from dra_lab.words.cluster_document import summary
 

@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from dra_lab.errors import InputError
-from dra_lab.exports.targets import Target
 from dra_lab.session import Session, read_sketch
 from dra_lab.session.outputs import bundle, drawn_of, fleet_bundle
+from dra_lab.sketch.manifest_target import Target
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from dra_lab.cli import main
 from dra_lab.errors import InputError
-from dra_lab.manifests.drawings import decode_drawing, encode_drawing
+from dra_lab.manifests.plan_files import decode_drawing, encode_drawing
 from dra_lab.model.sketch import Drawing
 from dra_lab.session import Session, read_sketch
 

@@ -21,8 +21,8 @@ from dra_lab.model.decoding import from_json
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
 from dra_lab.session import Session
-from dra_lab.session.collector import LARGE, Collector
-from dra_lab.sources.live.objects import LiveObjects
+from dra_lab.session.gc_policy import LARGE, GcPolicy
+from dra_lab.sources.live.live_objects import LiveObjects
 from dra_lab.topology.locality import localities
 
 
@@ -180,7 +180,7 @@ def large():
 
 def test_a_large_cluster_is_set_aside_from_collections_until_the_following_ends():
     """It stays aside with every snapshot, also where slices change with each: a collection takes half a second."""
-    collector, cluster = Collector(), large()
+    collector, cluster = GcPolicy(), large()
     aside = []
     try:
         for snapshot in (cluster, cluster.with_objects(claims=(claim("c"),)), large()):
@@ -193,7 +193,7 @@ def test_a_large_cluster_is_set_aside_from_collections_until_the_following_ends(
 
 def test_a_large_cluster_that_is_set_aside_is_not_kept():
     """Only its slices are remembered as set aside; values computed from them go with the snapshot."""
-    collector, cluster = Collector(), large()
+    collector, cluster = GcPolicy(), large()
     gone = weakref.ref(cluster.memo.devices)
     try:
         collector.settle(cluster)
@@ -205,8 +205,8 @@ def test_a_large_cluster_that_is_set_aside_is_not_kept():
 
 def test_what_became_garbage_in_a_cycle_is_freed_when_slices_change(monkeypatch):
     """At most once in PAUSE seconds, which are over here."""
-    monkeypatch.setattr("dra_lab.session.collector.PAUSE", 0.0)
-    collector, first = Collector(), large()
+    monkeypatch.setattr("dra_lab.session.gc_policy.PAUSE", 0.0)
+    collector, first = GcPolicy(), large()
     first.memo.snapshot["cycle"] = first
     gone = weakref.ref(first)
     try:

@@ -14,7 +14,7 @@ from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.slices import DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintSelector
 from dra_lab.model.workloads import Pod, PodResourceClaim, PodSpec
 from dra_lab.session import Session
-from dra_lab.sources.live.objects import LiveObjects
+from dra_lab.sources.live.live_objects import LiveObjects
 
 TURNS = 5
 

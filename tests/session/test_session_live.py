@@ -11,7 +11,7 @@ from api_server.small_cluster import claim, recorded_store
 from dra_lab.errors import InputError
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.session import Session, answering, preparing
+from dra_lab.session import Session, planner_worker, preparing
 from dra_lab.sources.live import FollowState
 
 GPU = ClaimSketch(
@@ -127,14 +127,14 @@ def test_only_a_running_cluster_can_be_followed():
 
 def test_the_next_snapshot_waits_until_the_present_one_is_checked(session, server, monkeypatch):
     """While findings of a large cluster are worked out it is busy: the next one begins from what was found of it."""
-    busy, check = [], answering.check
+    busy, check = [], planner_worker.check
 
     def looked_at(cluster):
         busy.append(session._live._busy())
         check(cluster)
 
     monkeypatch.setattr(preparing, "SMALL", 0)
-    monkeypatch.setattr(answering, "check", looked_at)
+    monkeypatch.setattr(planner_worker, "check", looked_at)
     take_all(server, session)
     until(session, "findings", lambda: busy)
     session.wait()

@@ -11,7 +11,6 @@ import pytest
 from checked_plans import checked_plan as make_plan
 from random_inventories import SKETCH, inventory
 
-from dra_lab.authoring.compile import compile_claim
 from dra_lab.cli import main
 from dra_lab.model.claims import (
     CELDeviceSelector,
@@ -25,11 +24,12 @@ from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.scheduler.first_fit import first_fit
 from dra_lab.session import read_sketch
+from dra_lab.sketch.compile import compile_claim
 from dra_lab.sources import load_cluster, samples
 from dra_lab.sources.anonymise import anonymise
 from dra_lab.sources.anonymise_check import changed_selectors
 from dra_lab.sources.anonymise_known import is_plain
-from dra_lab.sources.anonymise_names import Names
+from dra_lab.sources.anonymise_names import AnonymousNames
 from dra_lab.sources.snapshots import make_snapshot
 
 RELEASE = KubernetesRelease("1.36")
@@ -131,7 +131,7 @@ def test_the_same_cluster_has_the_same_pseudonyms():
 )
 def test_an_identifier_keeps_its_shape(text, shape):
     """What is replaced looks like what it was, so that prefixes still hold; places in a machine stay."""
-    names = Names(())
+    names = AnonymousNames(())
     act = names.keep if is_plain(text) else names.value
     act(text)
     names.assign({})
@@ -192,7 +192,7 @@ def test_an_anonymised_snapshot_says_so(tmp_path):
 
 def test_uids_inside_texts_have_the_pseudonym_of_the_uid():
     """An identifier is the same one wherever it stands."""
-    names, text = Names(()), str(uuid.UUID(int=7 << 80))
+    names, text = AnonymousNames(()), str(uuid.UUID(int=7 << 80))
     names.of("uid", text)
     names.keep(f"k8s.gpu.nvidia.com/claim={text}-gpu-0")
     names.assign({})

@@ -9,7 +9,7 @@ import time
 import pytest
 from topology_texts import GPU, NCCL, SERVER, TOPO, host_bridge, hwloc, package, pci
 
-from dra_lab.checks.cluster import check_pools
+from dra_lab.checks.cluster_checks import check_pools
 from dra_lab.checks.refused import check_refused_slices
 from dra_lab.errors import DraLabError, SourceError
 from dra_lab.sources.foreign import decode_inventory, join, make_cluster, read_inventory

@@ -7,7 +7,7 @@ import pytest
 from checked_plans import checked_plan as make_plan
 from topology_texts import GPU, NCCL, NIC, SERVER, TOPO, host_bridge, hwloc, named, package, pci
 
-from dra_lab.checks.cluster import check_pools
+from dra_lab.checks.cluster_checks import check_pools
 from dra_lab.checks.refused import check_refused_slices
 from dra_lab.errors import InputError
 from dra_lab.findings import Severity
@@ -16,7 +16,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.sources import load_cluster, load_texts
 from dra_lab.sources.foreign import decode_inventory, join, make_cluster
-from dra_lab.sources.foreign.slices import MADE_FROM
+from dra_lab.sources.foreign.made_slices import MADE_FROM
 from dra_lab.topology import localities
 
 

@@ -9,12 +9,12 @@ import pytest
 from api_server.small_cluster import claim
 from api_server.watched import Watched
 
-from dra_lab.sources.live import Limits, load_context
+from dra_lab.sources.live import ReadLimits, load_context
 
 ROUNDS = int(os.environ.get("DRA_LAB_CHAOS", "4"))
 """Random courses of events; DRA_LAB_CHAOS sets another number."""
 
-SOON = Limits(
+SOON = ReadLimits(
     connect=2, read=2, overall=60, attempts=9, backoff_first=0.01, backoff_most=0.03, barred=0.02, page=3, watch=2
 )
 KINDS = ("slices", "classes", "nodes", "claims", "taint_rules", "pods", "findings")

@@ -10,9 +10,9 @@ from api_server.server import ApiServer
 from api_server.small_cluster import recorded_store
 
 from dra_lab.errors import SourceError
-from dra_lab.sources.live import Limits, contexts, load_context
+from dra_lab.sources.live import ReadLimits, contexts, load_context
 
-QUICK = Limits(connect=2, read=2, overall=20, attempts=2, backoff_first=0.001, backoff_most=0.002)
+QUICK = ReadLimits(connect=2, read=2, overall=20, attempts=2, backoff_first=0.001, backoff_most=0.002)
 
 
 @pytest.fixture

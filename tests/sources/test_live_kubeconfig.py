@@ -13,11 +13,11 @@ from api_server.server import ApiServer
 from api_server.small_cluster import recorded_store
 
 from dra_lab.errors import SourceError
-from dra_lab.sources.live import Limits, load_context
+from dra_lab.sources.live import ReadLimits, load_context
 from dra_lab.sources.live.connection import connect, impersonation
 from dra_lab.sources.live.contexts import Context, find_context
 
-QUICK = Limits(connect=2, read=2, overall=20, attempts=2, backoff_first=0.001, backoff_most=0.002)
+QUICK = ReadLimits(connect=2, read=2, overall=20, attempts=2, backoff_first=0.001, backoff_most=0.002)
 SECRET = "s3cr3t-of-nobody"
 
 

@@ -10,10 +10,10 @@ from api_server.watched import QUICK, Watched
 from dra_lab.errors import InputError
 from dra_lab.findings import Severity
 from dra_lab.model.names import DeviceID
-from dra_lab.sources.live import FollowState, Limits, load_context
+from dra_lab.sources.live import FollowState, ReadLimits, load_context
 
 GPU = DeviceID("gpu.nvidia.com", "gpu-node-0", "gpu-x")
-SOON = Limits(connect=2, read=2, overall=20, attempts=3, backoff_first=0.01, backoff_most=0.05, barred=0.01)
+SOON = ReadLimits(connect=2, read=2, overall=20, attempts=3, backoff_first=0.01, backoff_most=0.05, barred=0.01)
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_a_server_that_is_restarted_in_the_middle_of_a_reading_is_waited_for(ser
     """Connection refused is final at first, and passing once the server has answered: the rest is read then."""
     whole, refused = load_context("test"), threading.Semaphore(0)
 
-    class Told(Limits):
+    class Told(ReadLimits):
         def delay(self, attempt, retry_after=None):
             refused.release()
             return 0.01
@@ -185,7 +185,7 @@ def test_a_plugin_is_not_run_again_and_again(server, tmp_path, monkeypatch):
 
 def test_a_watch_that_ends_at_once_is_no_loop(server, config):
     """A server that ends every watch without an event is asked again after a pause, and it is said."""
-    followed = Watched(load_context("test", limits=QUICK), Limits(backoff_first=60, backoff_most=60))
+    followed = Watched(load_context("test", limits=QUICK), ReadLimits(backoff_first=60, backoff_most=60))
     followed.until_live()
     server.faults.add("watch=true", times=10_000, ends=True)
     server.requests.clear()
@@ -197,7 +197,7 @@ def test_a_watch_that_ends_at_once_is_no_loop(server, config):
 
 def test_a_watch_that_does_not_begin_is_lost(server, config):
     """Silence is in order once a watch has begun; before, the connection is of no use, which is shown."""
-    followed = Watched(load_context("test", limits=QUICK), Limits(read=0.5, backoff_first=0.01, backoff_most=0.05))
+    followed = Watched(load_context("test", limits=QUICK), ReadLimits(read=0.5, backoff_first=0.01, backoff_most=0.05))
     followed.until_live()
     server.faults.add("watch=true", times=10_000, silent=True)
     server.drop()
@@ -210,13 +210,13 @@ def test_a_watch_that_does_not_begin_is_lost(server, config):
 
 def test_a_bookmark_comes_before_a_watch_counts_as_dead():
     """An API server sends one a minute and a little: a kind in which nothing happens keeps its connection."""
-    assert Limits().idle >= 70
-    assert Limits().quiet < 60
+    assert ReadLimits().idle >= 70
+    assert ReadLimits().quiet < 60
 
 
 def test_a_cut_after_a_quiet_while_is_resumed_without_a_word(server, config):
     """Load balancers end connections on which nothing moves: that is no loss, and nothing is missed."""
-    followed = Watched(load_context("test", limits=QUICK), Limits(quiet=0, backoff_first=0.01, backoff_most=0.05))
+    followed = Watched(load_context("test", limits=QUICK), ReadLimits(quiet=0, backoff_first=0.01, backoff_most=0.05))
     followed.until_live()
     server.requests.clear()
     server.drop()
@@ -229,7 +229,7 @@ def test_a_cut_after_a_quiet_while_is_resumed_without_a_word(server, config):
 
 def test_a_server_that_went_away_after_a_quiet_while_is_lost(server, config):
     """What is resumed without a word must be there: the next attempt tells."""
-    followed = Watched(load_context("test", limits=QUICK), Limits(quiet=0, backoff_first=0.01, backoff_most=0.05))
+    followed = Watched(load_context("test", limits=QUICK), ReadLimits(quiet=0, backoff_first=0.01, backoff_most=0.05))
     followed.until_live()
     server.hang_up()
     followed.until_state(FollowState.LOST)
@@ -240,7 +240,7 @@ def test_a_server_that_went_away_after_a_quiet_while_is_lost(server, config):
 
 def test_a_silent_list_is_a_loss(server, config):
     """Only an open watch may be silent; a server that does not answer when a kind is listed again is lost."""
-    limits = Limits(read=0.1, attempts=2, backoff_first=0.01, backoff_most=0.05)
+    limits = ReadLimits(read=0.1, attempts=2, backoff_first=0.01, backoff_most=0.05)
     followed = Watched(load_context("test", limits=QUICK), limits)
     followed.until_live()
     server.faults.add("resourceclaims?limit", times=10_000, silent=True)

@@ -10,10 +10,10 @@ from api_server.kubeconfig import untrusted
 
 from dra_lab.errors import SourceError
 from dra_lab.findings import Severity
-from dra_lab.sources.live import Limits, load_context
-from dra_lab.sources.live.kinds import KINDS
+from dra_lab.sources.live import ReadLimits, load_context
+from dra_lab.sources.live.resource_kinds import KINDS
 
-QUICK = Limits(connect=2, read=0.3, overall=20, attempts=4, backoff_first=0.001, backoff_most=0.002)
+QUICK = ReadLimits(connect=2, read=0.3, overall=20, attempts=4, backoff_first=0.001, backoff_most=0.002)
 PLURALS = ["resourceslices", "deviceclasses", "resourceclaims", "nodes", "devicetaintrules", "pods"]
 
 
@@ -132,7 +132,7 @@ def test_retry_after_is_obeyed(server, config):
 
 def test_the_pause_grows_has_jitter_and_an_end():
     """Doubled from attempt to attempt, a random half of it, never above the most."""
-    limits = Limits(backoff_first=1, backoff_most=5)
+    limits = ReadLimits(backoff_first=1, backoff_most=5)
     for attempt, most in enumerate((1, 2, 4, 5, 5)):
         pauses = {limits.delay(attempt) for _ in range(50)}
         assert all(most / 2 <= pause <= most for pause in pauses)
@@ -170,14 +170,14 @@ def test_a_cut_or_stalled_answer_is_asked_for_again(server, config, fault):
 def test_a_server_that_always_stalls_is_told(server, config):
     """Silence ends after a fixed number of read time-outs."""
     server.faults.add("resourceslices", times=99, stall=True)
-    words = refused(Limits(connect=2, read=0.05, overall=20, attempts=2, backoff_first=0.001))
+    words = refused(ReadLimits(connect=2, read=0.05, overall=20, attempts=2, backoff_first=0.001))
     assert "stopped in the middle of an answer" in words
 
 
 def test_the_overall_time_has_an_end(server, config):
     """A reading does not wait for a moment after its end, and does not ask again."""
     server.faults.add("resourceslices", times=99, status=429, headers={"Retry-After": "60"})
-    assert "429" in refused(Limits(connect=2, read=1, overall=0.5))
+    assert "429" in refused(ReadLimits(connect=2, read=1, overall=0.5))
     assert len(server.asked("resourceslices")) == 1
 
 
@@ -235,7 +235,7 @@ def test_a_port_without_tls_is_told(config):
     """Something else listens there."""
     with socket.create_server(("127.0.0.1", 0)) as other:
         with_server(config, f"https://127.0.0.1:{other.getsockname()[1]}")
-        words = refused(Limits(connect=0.2, read=0.2, attempts=1))
+        words = refused(ReadLimits(connect=0.2, read=0.2, attempts=1))
     assert "127.0.0.1" in words
 
 

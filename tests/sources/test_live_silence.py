@@ -11,7 +11,7 @@ from api_server.server import ApiServer
 from api_server.small_cluster import recorded_store
 
 from dra_lab.errors import Cancelled, SourceError
-from dra_lab.sources.live import ClusterFollower, Limits, load_context
+from dra_lab.sources.live import ClusterFollower, ReadLimits, load_context
 
 SOON = 10.0
 """Seconds to wait for a thread; the time-outs of the default limits are 30 and 45."""
@@ -100,7 +100,7 @@ def test_a_plugin_that_waits_for_a_person_can_be_cancelled(waiting_plugin):
 def test_a_plugin_that_does_not_end_is_told(waiting_plugin):
     """After the time that the whole reading has, with the command that shows what it waits for."""
     with pytest.raises(SourceError, match=r"did not finish within 0.2 s; .* kubectl get nodes --context test"):
-        load_context("test", limits=Limits(overall=0.2), progress=lambda _progress: None)
+        load_context("test", limits=ReadLimits(overall=0.2), progress=lambda _progress: None)
 
 
 @pytest.mark.parametrize("where", ["/resourceclaims?", "/version", "/apis/"])

@@ -9,7 +9,7 @@ import warnings
 import pytest
 import urllib3
 
-from dra_lab.sources.live.hanging_up import Sockets
+from dra_lab.sources.live.cancellable_http import CancellableSockets
 
 
 def pool_that_is_cut(listener: socket.socket) -> urllib3.PoolManager:
@@ -24,7 +24,7 @@ def pool_that_is_cut(listener: socket.socket) -> urllib3.PoolManager:
             return made
 
     manager.pool_classes_by_scheme = {"https": type("Pool", (https,), {"ConnectionCls": Cut})}
-    Sockets(manager)
+    CancellableSockets(manager)
     return manager
 
 

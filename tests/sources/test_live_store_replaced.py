@@ -9,9 +9,9 @@ from api_server.small_cluster import claim, recorded_store
 from api_server.store import Store
 from api_server.watched import Watched
 
-from dra_lab.sources.live import FollowState, Limits, load_context
+from dra_lab.sources.live import FollowState, ReadLimits, load_context
 
-OFTEN = Limits(connect=2, read=2, attempts=3, backoff_first=0.01, backoff_most=0.05, consistency=0.05, settle=0.05)
+OFTEN = ReadLimits(connect=2, read=2, attempts=3, backoff_first=0.01, backoff_most=0.05, consistency=0.05, settle=0.05)
 
 
 @pytest.fixture
@@ -163,7 +163,7 @@ def test_an_object_that_cannot_be_read_is_no_difference_when_compared_whole(serv
 
 def test_an_event_of_a_lower_version_lists_anew(server, watched):
     """Also the open watch may show it, long before the next comparison."""
-    rare = Watched(load_context("test", limits=OFTEN), Limits(backoff_first=0.01, backoff_most=0.05))
+    rare = Watched(load_context("test", limits=OFTEN), ReadLimits(backoff_first=0.01, backoff_most=0.05))
     rare.until_live()
     with server.store.changed:
         server.store.history.clear()

@@ -12,7 +12,7 @@ from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
 from dra_lab.sources import load_cluster
-from dra_lab.sources.live import ClusterFollower, FollowState, Limits, load_context
+from dra_lab.sources.live import ClusterFollower, FollowState, ReadLimits, load_context
 
 GPU = DeviceID("gpu.nvidia.com", "gpu-node-0", "gpu-x")
 
@@ -159,7 +159,7 @@ def test_a_cut_is_told_in_plain_words(server, watched):
 
 def test_410_after_an_outage_is_no_loss(server, config):
     """After an outage the server has often forgotten: the kind is listed at once, without a word or a pause."""
-    slow = Limits(connect=2, read=2, backoff_first=0.01, backoff_most=0.3)
+    slow = ReadLimits(connect=2, read=2, backoff_first=0.01, backoff_most=0.3)
     followed = Watched(load_context("test", limits=QUICK), slow)
     followed.until_live()
     server.hang_up()
@@ -207,7 +207,7 @@ def test_trouble_while_resuming_is_tried_again(server, watched, fault):
 
 def test_watches_are_renewed_when_the_server_ends_them(server, config):
     """Servers end every watch after a while; it resumes from the last version, and no finding appears."""
-    followed = Watched(load_context("test", limits=QUICK), Limits(backoff_first=0.01, watch=1, idle=30))
+    followed = Watched(load_context("test", limits=QUICK), ReadLimits(backoff_first=0.01, watch=1, idle=30))
     followed.until_live()
     followed.until_elsewhere(lambda: len(server.asked("resourceclaims?watch")) > 1)
     server.store.put(claim("late", "gpu-x"))

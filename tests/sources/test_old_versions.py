@@ -8,7 +8,7 @@ from small_documents import CLAIM, CLASS, SLICE
 from dra_lab.errors import ManifestError
 from dra_lab.manifests.versions import downgrade
 from dra_lab.sources import load_cluster
-from dra_lab.sources.drawings import read_claim
+from dra_lab.sources.drawing_files import read_claim
 
 
 def written(path, documents):

@@ -12,8 +12,8 @@ from api_server.watched import QUICK, Watched
 from dra_lab.findings import Severity
 from dra_lab.sources import load_cluster, load_texts
 from dra_lab.sources.anonymise import anonymise
-from dra_lab.sources.live import Limits, load_context
-from dra_lab.sources.live.topologies import ATTEMPTS
+from dra_lab.sources.live import ReadLimits, load_context
+from dra_lab.sources.live.topology_objects import ATTEMPTS
 from dra_lab.sources.snapshots import make_snapshot, write_snapshot
 from dra_lab.topology.fabric import fabric_rows, fabric_tree
 
@@ -146,7 +146,7 @@ def test_a_server_that_fails_on_them_holds_nobody_up(server, config):
     """Kueue converts versions in a webhook; if that is away, a few attempts are enough for optional data."""
     serve(server, "kueue.x-k8s.io/v1beta1", topology())
     server.custom["/apis/kueue.x-k8s.io/v1beta1/topologies"] = Refused(500, "InternalError", "no conversion webhook")
-    cluster = load_context("test", limits=Limits(backoff_first=0.01, backoff_most=0.02))
+    cluster = load_context("test", limits=ReadLimits(backoff_first=0.01, backoff_most=0.02))
     assert [finding.rule for finding in cluster.findings] == ["kind-not-read"]
     assert len(server.asked("v1beta1/topologies")) == ATTEMPTS
 

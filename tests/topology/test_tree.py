@@ -7,7 +7,7 @@ import pytest
 from small_nodes import NUMA, ROOT, a_slice, cluster, device, gpu, nic, real_cluster
 
 from dra_lab.topology import DISTANCES, distance, localities, node_graph, node_tree
-from dra_lab.topology.tree import natural_order
+from dra_lab.topology.node_tree import natural_order
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ from dra_lab.sources.archives import archive_bytes
 from dra_lab.sources.live import Read
 from dra_lab.sources.snapshots import make_snapshot
 from dra_lab.widgets.cluster_bar import ClusterBar
+from dra_lab.widgets.cluster_loading import Loading, progress_words
 from dra_lab.widgets.cluster_rows import detail_rows
-from dra_lab.widgets.loading import Loading, progress_words
 from dra_lab.widgets.messages import FileSize
 from dra_lab.widgets.uploads import MAX_UPLOAD_BYTES, Upload
 

@@ -87,7 +87,7 @@ def test_nothing_is_counted_where_the_views_are_made(held):
     made = ClusterBar(session), ClaimCanvas(session), PlanView(session)
     assert all(view.comm is not None for view in made)
     derived = {*session.cluster.memo.devices, *session.cluster.memo.hardware}
-    assert not [make for make, *_ in derived if make.__module__.startswith("dra_lab.authoring")]
+    assert not [make for make, *_ in derived if make.__module__.startswith("dra_lab.sketch")]
 
 
 def test_an_edit_on_a_large_cluster_keeps_the_links_until_it_is_counted(held):

@@ -50,7 +50,7 @@ def test_a_node_that_does_not_fit_says_whether_it_would_if_idle(p4d):
 
 def test_many_nodes_have_a_heat_map_of_their_racks(racks, monkeypatch):
     """A cell counts the nodes of its rack that can take the drawing, and offers a node to look at."""
-    monkeypatch.setattr("dra_lab.pictures.fleet.MOST_TILES", 2)
+    monkeypatch.setattr("dra_lab.pictures.node_strip.MOST_TILES", 2)
     strip = fleet(*racks)
     assert strip.kind == "classes"
     assert [cell.words.partition(": ")[2] for cell in strip.heat.cells] == ["the drawing fits on 0 of 2 nodes"] * 2
@@ -59,7 +59,7 @@ def test_many_nodes_have_a_heat_map_of_their_racks(racks, monkeypatch):
 
 def test_the_nearest_level_of_the_fabric_stands_for_racks(p4d, monkeypatch):
     """The nodes have no label for a rack, and one for their nearest switch."""
-    monkeypatch.setattr("dra_lab.pictures.fleet.MOST_TILES", 2)
+    monkeypatch.setattr("dra_lab.pictures.node_strip.MOST_TILES", 2)
     heat = fleet(*p4d).heat
     assert heat.title == "Fitting nodes by layer-3 network node"
     assert len(heat.cells) == 2
@@ -67,7 +67,7 @@ def test_the_nearest_level_of_the_fabric_stands_for_racks(p4d, monkeypatch):
 
 def test_without_racks_there_is_no_heat_map(monkeypatch):
     """Two nodes of one zone, whose names have nothing in common."""
-    monkeypatch.setattr("dra_lab.pictures.fleet.MOST_TILES", 1)
+    monkeypatch.setattr("dra_lab.pictures.node_strip.MOST_TILES", 1)
     cluster = load_cluster("sample:two-sockets")
     assert fleet(cluster, None).heat.cells == ()
 

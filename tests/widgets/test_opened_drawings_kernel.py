@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from widget_messages import answered, say
 
-from dra_lab.manifests.drawings import encode_drawing
+from dra_lab.manifests.plan_files import encode_drawing
 from dra_lab.model.layers import Layer
 from dra_lab.model.sketch import Drawing, Kept, PodDrawing
 from dra_lab.session import read_sketch

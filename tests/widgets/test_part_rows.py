@@ -15,9 +15,9 @@ from dra_lab.model.claims import (
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.sources import load_cluster
-from dra_lab.widgets.configuration import with_config
 from dra_lab.widgets.messages import Configure
 from dra_lab.widgets.part_rows import config_rows, missing_fields, part_rows
+from dra_lab.widgets.typed_configuration import with_config
 
 RELEASE = KubernetesRelease("1.36")
 

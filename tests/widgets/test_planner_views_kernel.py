@@ -147,7 +147,7 @@ def test_the_picture_is_laid_out_for_the_width_that_the_browser_has(session):
 
 def test_many_nodes_are_classes_and_not_tiles(session, monkeypatch):
     """Above the limit of tiles the strip has a row a class, most nodes first."""
-    monkeypatch.setattr("dra_lab.pictures.fleet.MOST_TILES", 2)
+    monkeypatch.setattr("dra_lab.pictures.node_strip.MOST_TILES", 2)
     strip = fleet(session.cluster, session.answer)
     assert strip.kind == "classes"
     assert sum(item.nodes for item in strip.items) == strip.total == 4

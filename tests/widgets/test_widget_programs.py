@@ -8,9 +8,9 @@ import pytest
 
 from dra_lab.widgets.claim_canvas import ClaimCanvas
 from dra_lab.widgets.cluster_bar import ClusterBar
-from dra_lab.widgets.following import EXTENSION_VERSION
 from dra_lab.widgets.hardware_view import HardwareView
 from dra_lab.widgets.plan_view import PlanView
+from dra_lab.widgets.session_view import EXTENSION_VERSION
 
 PROGRAMS = Path(__file__).parents[2] / "widgets" / "labextension" / "src" / "widget_programs.ts"
 WIDGETS = [ClaimCanvas, ClusterBar, HardwareView, PlanView]

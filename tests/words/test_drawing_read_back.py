@@ -16,7 +16,7 @@ from dra_lab.model.claims import (
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
-from dra_lab.words.asked import asked_sentence, selector_words
+from dra_lab.words.drawing_words import asked_sentence, selector_words
 
 GPU, NIC = "gpu.nvidia.com", "dranet"
 

@@ -9,7 +9,7 @@ import pytest
 from checked_plans import checked_fleet as plan_fleet
 
 from dra_lab.cli import main
-from dra_lab.cli.workloads import fleet_status
+from dra_lab.cli.workload_options import fleet_status
 from dra_lab.errors import InputError
 from dra_lab.model.fleet import (
     FleetPlan,

@@ -8,7 +8,6 @@ import pytest
 from checked_plans import checked_plan as make_plan
 
 from dra_lab import load_cluster
-from dra_lab.authoring.free_words import free_words, unread_words
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan
@@ -18,6 +17,7 @@ from dra_lab.pictures.charts import devices_chart, utilisation_chart
 from dra_lab.pictures.hardware import hardware_svg
 from dra_lab.pictures.report import report_page
 from dra_lab.session import read_sketch
+from dra_lab.sketch.free_words import free_words, unread_words
 from dra_lab.widgets.canvas_rows import palette_rows
 from dra_lab.widgets.device_rows import device_table
 from dra_lab.words.cluster_document import summary

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dra_lab.cel.functions.limits import PAIR_LIMIT
+from dra_lab.cel.functions.cel_limits import PAIR_LIMIT
 
 
 def equal(left: Any, right: Any) -> bool:

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from cel_expr_python import cel
 
+from dra_lab.cel.functions.cel_limits import TEXT_LIMIT
 from dra_lab.cel.functions.declare import Declarations
-from dra_lab.cel.functions.limits import TEXT_LIMIT
 from dra_lab.cel.functions.regex import find_all
 from dra_lab.cel.functions.text_format import format_string
 from dra_lab.cel.values import plain

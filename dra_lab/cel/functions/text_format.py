@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from dra_lab.cel.functions.limits import TEXT_LIMIT
+from dra_lab.cel.functions.cel_limits import TEXT_LIMIT
 from dra_lab.cel.values import plain
 
 _CLAUSE = re.compile(r"%(?:(%)|(?:\.(\d{1,3}))?([sdfeboxX])|(.?))", re.DOTALL | re.ASCII)

@@ -5,12 +5,12 @@ can draw them, they are tables of plain text.
 """
 
 from dra_lab.pictures.charts.amounts import Amounts, node_amounts
-from dra_lab.pictures.charts.devices import devices_chart
-from dra_lab.pictures.charts.fits import fits_chart
-from dra_lab.pictures.charts.measured import cost_chart
-from dra_lab.pictures.charts.regret import regret_chart
-from dra_lab.pictures.charts.scenarios import scenarios_chart
-from dra_lab.pictures.charts.utilisation import utilisation_chart
+from dra_lab.pictures.charts.cost_chart import cost_chart
+from dra_lab.pictures.charts.devices_chart import devices_chart
+from dra_lab.pictures.charts.fits_chart import fits_chart
+from dra_lab.pictures.charts.regret_chart import regret_chart
+from dra_lab.pictures.charts.scenarios_chart import scenarios_chart
+from dra_lab.pictures.charts.utilisation_chart import utilisation_chart
 
 __all__ = [
     "Amounts",

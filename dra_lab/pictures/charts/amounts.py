@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dra_lab.authoring.device_use import keeps_away
 from dra_lab.index.pools import Pool, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
@@ -16,6 +15,7 @@ from dra_lab.model.fleet import FleetPlan, Stranded
 from dra_lab.model.memo import once_per_snapshot
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import parse_quantity
+from dra_lab.sketch.device_use import keeps_away
 from dra_lab.topology.locality import kinds, skipped_devices
 from dra_lab.words.document import frame_of
 from dra_lab.words.facts import KINDS

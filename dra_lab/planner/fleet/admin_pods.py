@@ -14,9 +14,9 @@ from dra_lab.planner.fleet.bounds import Answer
 from dra_lab.planner.fleet.mastered import GoalBound
 from dra_lab.planner.fleet.pack import Takes, Values, device_goals
 from dra_lab.planner.fleet.placing import Stand
-from dra_lab.planner.fleet.pods import Fleet
+from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.sites import parts_on, plain_site
-from dra_lab.planner.node.copies import Part
+from dra_lab.planner.node.copies import CopyPart
 from dra_lab.planner.states.columns import columns_of
 
 
@@ -38,8 +38,8 @@ class AdminPods:
     All pods of one stand on one node: wherever they are, they could as well stand where the best of them is.
     """
 
-    whole: Fleet
-    rest: Fleet
+    whole: FleetProblem
+    rest: FleetProblem
     order: tuple[str, ...]
     best: dict[int, _Best | None]
 
@@ -91,7 +91,7 @@ def _with(goal: GoalBound, more: int, *, sure: bool) -> GoalBound:
     return replace(goal, value=goal.value + more, bound=bound)
 
 
-def admin_pods(fleet: Fleet, order: Sequence[str]) -> AdminPods | None:
+def admin_pods(fleet: FleetProblem, order: Sequence[str]) -> AdminPods | None:
     """Return the pods with admin access; None if there are none, or if they are better planned with all others.
 
     That is if the states of nodes are not known, and if the nodes used count more than what devices are worth.
@@ -118,7 +118,7 @@ def admin_pods(fleet: Fleet, order: Sequence[str]) -> AdminPods | None:
     return AdminPods(fleet, replace(fleet, pods=pods), tuple(order), best)
 
 
-def _best(fleet: Fleet, pod: int, order: Sequence[str]) -> tuple[_Best | None] | None:
+def _best(fleet: FleetProblem, pod: int, order: Sequence[str]) -> tuple[_Best | None] | None:
     """Return the best of a pod over all kinds of hardware, None where its ways are too many to be listed."""
     node = next(iter(fleet.survey.states))
     part = next(part for part in parts_on(fleet, node) if part.pod == pod)
@@ -139,5 +139,5 @@ def _best(fleet: Fleet, pod: int, order: Sequence[str]) -> tuple[_Best | None] |
     return (best,)
 
 
-def _standing(stand: Stand) -> list[Part]:
+def _standing(stand: Stand) -> list[CopyPart]:
     return [part for part, count in zip(stand.site.parts, stand.counts, strict=True) if count]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dra_lab.errors import SolverError
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.fleet.sites import Cap, Site
-from dra_lab.planner.fleet.tables import AnyTable, Table
+from dra_lab.planner.fleet.tables import AnyTable, SiteTable
 from dra_lab.planner.fleet.together import united
 
 Takes = Sequence[tuple[int, int, int, int]]
@@ -94,7 +94,7 @@ def count_too(tables: Iterable[AnyTable], unions: Sequence[frozenset[DeviceID]])
     Earlier facts about the tables stay true, because no plan is ruled out that there are devices for.
     """
     for table in tables:
-        if isinstance(table, Table) and table.site.partly:
+        if isinstance(table, SiteTable) and table.site.partly:
             caps = [_cap(table.site, union) for union in unions]
             table.site = table.site.counting([cap for cap in caps if any(cap.weights)])
 

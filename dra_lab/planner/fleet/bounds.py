@@ -12,7 +12,7 @@ from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.homes import Chosen, Homes, Rack, Together, homes_of
+from dra_lab.planner.fleet.homes import Chosen, CouplingRow, Homes, Rack, homes_of
 from dra_lab.planner.fleet.master import Master
 from dra_lab.planner.fleet.master_at_once import MasterAtOnce
 from dra_lab.planner.fleet.mastered import GoalBound, Mastered
@@ -39,13 +39,13 @@ class Racked:
     crowds: tuple[SharedNodes, ...] = ()
 
     @property
-    def together(self) -> tuple[Together, ...]:
+    def together(self) -> tuple[CouplingRow, ...]:
         """Return what members of several racks keep together."""
         inside: dict[tuple[DeviceID, ...], dict[int, tuple[int, ...]]] = {}
         for number, tables in enumerate(self.tables):
             for cap in tables[0].site.caps:
                 inside.setdefault(cap.devices, {})[number] = cap.weights
-        return tuple(Together(weights, len(devices)) for devices, weights in inside.items())
+        return tuple(CouplingRow(weights, len(devices)) for devices, weights in inside.items())
 
     def find_homes(self) -> None:
         """Put together the nodes whose islands are members, and those that take many patterns at once."""

@@ -18,7 +18,7 @@ from dra_lab.planner.fleet.pack import takes_of
 from dra_lab.planner.fleet.shared_devices import SharedModel, SharedNodes, SharedTaken
 from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.node.allocation_problem import AllocationProblem
-from dra_lab.planner.node.copies import Copies, OneOf, Part, replicated
+from dra_lab.planner.node.copies import Copies, CopyPart, OneOf, replicated
 from dra_lab.planner.node.goal_table import goal_values, objectives
 from dra_lab.planner.node.milp import build_model, is_enough, overbooked
 from dra_lab.planner.node.modelling import pulp
@@ -63,7 +63,7 @@ def by_copy(site: Site, demand: Sequence[int], order: Sequence[str], budget: Bud
     return ByCopy(site, caps, tuple(order))
 
 
-def _requests(problem: AllocationProblem, part: Part) -> Sequence[tuple[int, ...]]:
+def _requests(problem: AllocationProblem, part: CopyPart) -> Sequence[tuple[int, ...]]:
     return problem.requests[slice(*part.requests)]
 
 

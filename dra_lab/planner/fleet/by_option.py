@@ -15,7 +15,7 @@ from dra_lab.planner.fleet.share_kinds import moved, shares_by_kind
 from dra_lab.planner.fleet.shared_devices import SharedModel, SharedNodes, SharedTaken
 from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.node.allocation_problem import AllocationProblem
-from dra_lab.planner.node.copies import JointProblem, Part
+from dra_lab.planner.node.copies import CopyPart, JointProblem
 from dra_lab.planner.node.modelling import pulp
 from dra_lab.planner.node.variables import Expression
 from dra_lab.planner.states.columns import Columns, columns_of
@@ -188,7 +188,7 @@ def by_option(site: Site, order: Sequence[str], budget: Budget) -> ByOption | No
 
 
 def _options(
-    problem: AllocationProblem, part: Part, order: Sequence[str], known: dict[Hashable, Columns], most: int
+    problem: AllocationProblem, part: CopyPart, order: Sequence[str], known: dict[Hashable, Columns], most: int
 ) -> Columns | None:
     """Return every way of one part, None where there are too many; parts on equal nodes are looked at once."""
     alone, numbers = _alone(problem, part)
@@ -200,7 +200,7 @@ def _options(
     links = tuple((link.where, link.how, link.must, alone.covered(at)) for at, link in enumerate(alone.links))
     key = (alone.requests, links, groups, sizes, alone.impossible, alone.claims, part.pod)
     if key not in known:
-        mine = Part(part.pod, part.node, (0, asks), (0, len(alone.requests)), (0, len(alone.links)), part.paired)
+        mine = CopyPart(part.pod, part.node, (0, asks), (0, len(alone.requests)), (0, len(alone.links)), part.paired)
         found = columns_of(alone, mine, order, most)
         if found is None:
             return None
@@ -208,7 +208,7 @@ def _options(
     return replace(known[key], pairs=tuple((first + ask, numbers[group]) for ask, group in known[key].pairs))
 
 
-def _alone(problem: AllocationProblem, part: Part) -> tuple[AllocationProblem, tuple[int, ...]]:
+def _alone(problem: AllocationProblem, part: CopyPart) -> tuple[AllocationProblem, tuple[int, ...]]:
     """Return the problem of one part as its node sees it, and the numbers that its groups have in the whole."""
     seen = problem.seen_from(part.node) if isinstance(problem, JointProblem) else problem.groups
     mine = range(*part.asks)

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from dra_lab.model.sketch import How
 from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.node.allocation_problem import AllocationProblem
-from dra_lab.planner.node.copies import Part, replicated
+from dra_lab.planner.node.copies import CopyPart, replicated
 from dra_lab.planner.replicas import most_replicas
 from dra_lab.planner.states.columns import Array
 
@@ -25,7 +25,7 @@ Counts = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Room:
+class CountedRoom:
     """Bounds on the replicas that a site can hold.
 
     `caps` is the most of each part alone; every row (weights, limit) says that the weighted sum stays within a limit.
@@ -71,7 +71,7 @@ Ends = tuple[tuple[frozenset[int], int], ...]
 
 
 @dataclass(frozen=True)
-class Row:
+class CountRow:
     """One count that pods share: each replica of a part takes at least its weight of what `groups` hold.
 
     With a `key` that is capacity of shared devices, without it is devices; with `places` it is pairs of a link, of
@@ -117,12 +117,12 @@ class Row:
         return found
 
 
-def rows_of(site: Site) -> tuple[Row, ...]:
+def rows_of(site: Site) -> tuple[CountRow, ...]:
     """Return the counts that pods on a site share."""
     return tuple(dict.fromkeys((*_device_rows(site), *_capacity_rows(site), *_bundle_rows(site))))
 
 
-def room_of(site: Site, demand: Sequence[int]) -> Room:
+def room_of(site: Site, demand: Sequence[int]) -> CountedRoom:
     """Return what counting says of a site; `demand` is the number of replicas wanted of each workload."""
     rows = tuple((row.weights, row.limit(site.problem)) for row in rows_of(site))
     caps = []
@@ -132,10 +132,10 @@ def room_of(site: Site, demand: Sequence[int]) -> Room:
             if weights[at] > 0:
                 cap = min(cap, int(limit // weights[at]))
         caps.append(min(cap, _alone(site, at, part)) if cap > 0 else 0)
-    return Room(tuple(caps), rows)
+    return CountedRoom(tuple(caps), rows)
 
 
-def _alone(site: Site, at: int, part: Part) -> int:
+def _alone(site: Site, at: int, part: CopyPart) -> int:
     """Return the most replicas of one part alone, by its requests and links; one with admin access takes nothing."""
     if any(ask.admin_access for ask in site.problem.asks[slice(*part.asks)]):
         return 10**6
@@ -159,7 +159,7 @@ def _unions(site: Site) -> list[list[tuple[frozenset[int], int]]]:
     return found
 
 
-def _device_rows(site: Site) -> Iterator[Row]:
+def _device_rows(site: Site) -> Iterator[CountRow]:
     """Devices that are taken alone: requests that are served from some groups only share what these hold."""
     problem, unions = site.problem, _unions(site)
     sets = {groups for mine in unions for groups, _ in mine}
@@ -169,10 +169,10 @@ def _device_rows(site: Site) -> Iterator[Row]:
             continue
         weights = tuple(Fraction(sum(need for own, need in mine if own <= groups)) for mine in unions)
         if any(weights):
-            yield Row(weights, groups)
+            yield CountRow(weights, groups)
 
 
-def _capacity_rows(site: Site) -> Iterator[Row]:
+def _capacity_rows(site: Site) -> Iterator[CountRow]:
     """Shares: what the requests take at least of a capacity is left of the devices that may serve them."""
     problem = site.problem
     shared = frozenset(n for n, group in enumerate(problem.groups) if group.shareable)
@@ -180,10 +180,10 @@ def _capacity_rows(site: Site) -> Iterator[Row]:
     for key in sorted(keys):
         weights = tuple(_least_use(problem, part, shared, key) for part in site.parts)
         if any(weights):
-            yield Row(weights, shared, key)
+            yield CountRow(weights, shared, key)
 
 
-def _least_use(problem: AllocationProblem, part: Part, shared: frozenset[int], key: str) -> Fraction:
+def _least_use(problem: AllocationProblem, part: CopyPart, shared: frozenset[int], key: str) -> Fraction:
     total = Fraction()
     for indices in problem.requests[slice(*part.requests)]:
         uses = [Fraction() for ask in indices if problem.asks[ask].admin_access]
@@ -207,7 +207,7 @@ class _Bundles(Struct, frozen=True):
     places: Mapping[object, tuple[frozenset[int], ...]]
 
 
-def _bundle_rows(site: Site) -> Iterator[Row]:
+def _bundle_rows(site: Site) -> Iterator[CountRow]:
     """Must-links: the bundles of all pods at a place are no more than its scarcest end has devices for."""
     mine = [_families(site.problem, part) for part in site.parts]
     for family in dict.fromkeys(key for found in mine for key in found):
@@ -221,10 +221,10 @@ def _bundle_rows(site: Site) -> Iterator[Row]:
             places.append(tuple(zip(ends, shares, strict=True)))
         weights = tuple(Fraction(0 if member is None else member.count) for member in members)
         groups = frozenset(n for ends in places for end, _ in ends for n in end)
-        yield Row(weights, groups, places=tuple(places))
+        yield CountRow(weights, groups, places=tuple(places))
 
 
-def _families(problem: AllocationProblem, part: Part) -> dict[object, _Bundles]:
+def _families(problem: AllocationProblem, part: CopyPart) -> dict[object, _Bundles]:
     """Return the bundles of a part by attribute and kinds of devices; those of links without a common ask together."""
     found: dict[object, _Bundles] = {}
     for bundles in (_bundles(problem, part, link) for link in range(*part.links)):
@@ -246,7 +246,7 @@ def _families(problem: AllocationProblem, part: Part) -> dict[object, _Bundles]:
     return found
 
 
-def _bundles(problem: AllocationProblem, part: Part, link: int) -> _Bundles | None:
+def _bundles(problem: AllocationProblem, part: CopyPart, link: int) -> _Bundles | None:
     """Return a must-link as bundles, None where it is none, or where what a bundle takes is not known beforehand."""
     found = problem.links[link]
     several = {ask for indices in problem.requests[slice(*part.requests)] if len(indices) > 1 for ask in indices}

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dra_lab.planner.budget import Budget, Sizes
-from dra_lab.planner.fleet.counting import Counts, Row
+from dra_lab.planner.fleet.counting import CountRow, Counts
 from dra_lab.planner.fleet.exhaust import rank
 from dra_lab.planner.fleet.numa_bound import NumaBound
 from dra_lab.planner.fleet.pack import Values
@@ -59,7 +59,7 @@ class StateFill:
     levels: list[_Level] = field(default_factory=list)
 
     @classmethod
-    def of(cls, stock: Stock, vectors: list[Counts], rows: Sequence[Row], order: Sequence[str]) -> StateFill:
+    def of(cls, stock: Stock, vectors: list[Counts], rows: Sequence[CountRow], order: Sequence[str]) -> StateFill:
         """Return the states of a stock without pods; `rows` are the counts that pods share there."""
         may = np.ones((len(stock.free), len(vectors)), bool)
         for row in rows:

@@ -24,7 +24,7 @@ from dra_lab.planner.fleet.first_ways import FirstWays, Way
 from dra_lab.planner.fleet.fleet_work import FleetWork
 from dra_lab.planner.fleet.pack import Values, device_goals
 from dra_lab.planner.fleet.placing import Stand
-from dra_lab.planner.fleet.pods import Fleet
+from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.sites import Site, alone_sites, table_devices
 from dra_lab.planner.node.allocation_problem import AllocationProblem
 
@@ -72,7 +72,7 @@ class FirstPlan:
         return answer.chosen is None or tuple(values[goal] for goal in work.order) < answer.values
 
 
-def first_plan(fleet: Fleet, sites: Sequence[Site], order: Sequence[str], budget: Budget) -> FirstPlan:
+def first_plan(fleet: FleetProblem, sites: Sequence[Site], order: Sequence[str], budget: Budget) -> FirstPlan:
     """Return pods that fit together on some sites, found without a solver; more may fit.
 
     `order` names the goals of devices. Workloads take their turn by size, once the smallest and once the largest first,
@@ -93,7 +93,7 @@ def first_plan(fleet: Fleet, sites: Sequence[Site], order: Sequence[str], budget
     return best
 
 
-def _alone(fleet: Fleet, sites: Sequence[Site]) -> Iterator[Site]:
+def _alone(fleet: FleetProblem, sites: Sequence[Site]) -> Iterator[Site]:
     """Yield classes of equal nodes that see the same shared devices and counters, each node by itself."""
     seeing = {*coupled_devices(fleet.scan).values(), *coupled_pools(fleet.scan).values()}
     for site in sites:
@@ -116,7 +116,7 @@ def _is_counted(problem: AllocationProblem) -> bool:
     )
 
 
-def _filled(fleet: Fleet, alike: Sequence[_Nodes], turn: Sequence[int], budget: Budget) -> FirstPlan:
+def _filled(fleet: FleetProblem, alike: Sequence[_Nodes], turn: Sequence[int], budget: Budget) -> FirstPlan:
     ledger, rest = _Ledger(), list(fleet.demand)
     for nodes in alike:
         nodes.begin()
@@ -132,7 +132,7 @@ def _filled(fleet: Fleet, alike: Sequence[_Nodes], turn: Sequence[int], budget: 
 class _Nodes:
     """Equal nodes that see the same shared devices, and what pods take there."""
 
-    def __init__(self, fleet: Fleet, site: Site, order: Sequence[str]) -> None:
+    def __init__(self, fleet: FleetProblem, site: Site, order: Sequence[str]) -> None:
         """Find out what the nodes share with others, and what each has to itself (`_own`, by resource)."""
         self._fleet, self._site = fleet, site
         self._ways = FirstWays(site.problem, order, fleet.sizes)

@@ -10,7 +10,7 @@ from msgspec.structs import replace as changed
 from dra_lab.model.sketch import How
 from dra_lab.planner.budget import Sizes
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
-from dra_lab.planner.node.copies import Part
+from dra_lab.planner.node.copies import CopyPart
 from dra_lab.planner.node.link_places import PlaceValue
 from dra_lab.planner.states.columns import Columns, columns_of
 from dra_lab.planner.states.node_state import NodeState
@@ -58,7 +58,7 @@ class FirstWays:
         self._near: dict[int, list[_Dimension]] = {}
         self._listed: dict[Hashable, Columns | None] = {}
 
-    def best(self, part: Part, have: _Have) -> Way | None:
+    def best(self, part: CopyPart, have: _Have) -> Way | None:
         """Return a way of a pod that fits into what there is, None where none is found.
 
         The first is taken that loses no preference; after some tries the best of those found.
@@ -79,7 +79,7 @@ class FirstWays:
                 break
         return found
 
-    def _able(self, part: Part, have: _Have) -> _Able:
+    def _able(self, part: CopyPart, have: _Have) -> _Able:
         """Return the groups that each ask may still take from; where no place is known, the first of them."""
         found: dict[int, list[int]] = {}
         asks = self.problem.asks
@@ -106,14 +106,14 @@ class FirstWays:
         at = self.count_at.get(group)
         return 1 if at is None else have[at]
 
-    def _can_serve(self, part: Part, able: _Able, have: _Have) -> bool:
+    def _can_serve(self, part: CopyPart, able: _Able, have: _Have) -> bool:
         """Say whether, counted one by one, all requests of a pod find devices enough."""
         return all(
             any(able[ask] and sum(self._left(g, have) for g in able[ask]) >= self.problem.need(ask) for ask in row)
             for row in self.problem.requests[slice(*part.requests)]
         )
 
-    def _choices(self, part: Part, able: _Able, have: _Have) -> Iterator[tuple[int, ...]]:
+    def _choices(self, part: CopyPart, able: _Able, have: _Have) -> Iterator[tuple[int, ...]]:
         """Yield sets of groups to take from: those at one place first, the smallest place before larger ones."""
         for tied, places in self._near[part.pod]:
             at: dict[PlaceValue, dict[int, list[int]]] = {}
@@ -133,7 +133,7 @@ class FirstWays:
             yield self._few(part, able, have, factor)
         yield tuple(sorted({group for groups in able.values() for group in groups}))
 
-    def _dimensions(self, part: Part) -> Iterator[_Dimension]:
+    def _dimensions(self, part: CopyPart) -> Iterator[_Dimension]:
         """Yield the asks that are best served at one place, and the values of a group there, where all have some."""
         every = set(range(*part.asks))
         found: list[_Dimension] = [
@@ -149,7 +149,7 @@ class FirstWays:
             if all(known.intersection(row) or not tied.issuperset(row) for row in requests):
                 yield tied, places
 
-    def _few(self, part: Part, able: _Able, have: _Have, factor: int) -> tuple[int, ...]:
+    def _few(self, part: CopyPart, able: _Able, have: _Have, factor: int) -> tuple[int, ...]:
         """Return enough groups for every ask, this many times over: those on roots that serve most asks first."""
         serves: dict[object, set[int]] = {}
         for ask, groups in able.items() if self._near[part.pod] else ():
@@ -167,7 +167,7 @@ class FirstWays:
                 wanted -= self._left(group, have)
         return tuple(sorted(found))
 
-    def _best_of(self, part: Part, chosen: Sequence[int], have: _Have) -> Way | None:
+    def _best_of(self, part: CopyPart, chosen: Sequence[int], have: _Have) -> Way | None:
         """Return the best way over some groups that fits, None where none does or too many would be listed."""
         columns = self._columns(part, chosen, have)
         if columns is None:
@@ -184,7 +184,7 @@ class FirstWays:
                 return Way(mine, tuple(values), tuple(needs.items()))
         return None
 
-    def _columns(self, part: Part, chosen: Sequence[int], have: _Have) -> Columns | None:
+    def _columns(self, part: CopyPart, chosen: Sequence[int], have: _Have) -> Columns | None:
         """Return the ways over some groups, best first; sets that differ only in names of places are listed once."""
         asks = self.problem.asks[slice(*part.asks)]
         most = sum(1 if ask.all_devices else ask.count for ask in asks)

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.pods import Fleet
+from dra_lab.planner.fleet.pods import FleetProblem
 
 
 @dataclass
@@ -27,7 +27,7 @@ class Clock:
 class FleetWork:
     """The data that a fleet is planned with."""
 
-    fleet: Fleet
+    fleet: FleetProblem
     order: tuple[str, ...]
     all_placed: bool
     budget: Budget

@@ -72,7 +72,7 @@ class Homes:
 
 
 @dataclass(frozen=True, slots=True)
-class Together:
+class CouplingRow:
     """A limit on the sum of what the members of some racks take.
 
     `weights` says for each of these racks what a replica of each workload takes.

@@ -18,10 +18,10 @@ from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import room_of
 from dra_lab.planner.fleet.fill import most_vectors
-from dra_lab.planner.fleet.pods import Fleet
+from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.sites import Site, devices_of
 from dra_lab.planner.node.allocation_problem import AllocationProblem
-from dra_lab.planner.node.copies import Part
+from dra_lab.planner.node.copies import CopyPart
 from dra_lab.planner.node_classes import canonical
 from dra_lab.planner.states.columns import Array, Columns, columns_of, joined
 from dra_lab.planner.states.node_state import state_problem
@@ -40,7 +40,7 @@ class _Island:
     groups: Positions
 
 
-def with_islands(fleet: Fleet, sites: Sequence[Site], budget: Budget) -> list[Site]:
+def with_islands(fleet: FleetProblem, sites: Sequence[Site], budget: Budget) -> list[Site]:
     """Return the sites, those that hold too many pods to list all their numbers replaced by their islands.
 
     Two groups of devices are on one island when some pod can take of both, or when they draw on the same counter. Equal
@@ -97,7 +97,7 @@ def _site_of(islands: Sequence[_Island], whole: Callable[[Site, str], Mapping[in
 class _Looks:
     """The fingerprints of islands, each looked at once by what is left there: of many nodes only few differ."""
 
-    fleet: Fleet
+    fleet: FleetProblem
     known: dict[Hashable, tuple[object, Positions]] = field(default_factory=dict)
     counters: dict[tuple[int, Positions], Positions] = field(default_factory=dict)
 
@@ -138,7 +138,9 @@ def _given(problem: AllocationProblem) -> AllocationProblem:
     return problem
 
 
-def _of_site(fleet: Fleet, site: Site, known: dict[int, tuple[Positions, ...]], most: int) -> tuple[Positions, ...]:
+def _of_site(
+    fleet: FleetProblem, site: Site, known: dict[int, tuple[Positions, ...]], most: int
+) -> tuple[Positions, ...]:
     """Return the islands of a site, () where it is better looked at whole; `known` are those of idle hardware."""
     if site.nodes:
         return ()
@@ -154,13 +156,13 @@ def _of_site(fleet: Fleet, site: Site, known: dict[int, tuple[Positions, ...]], 
     return tuple(groups for groups in mine if groups)
 
 
-def _is_full(fleet: Fleet, site: Site, most: int) -> bool:
+def _is_full(fleet: FleetProblem, site: Site, most: int) -> bool:
     # a solver decides each number where counters are shared
     most = fleet.sizes.replicas if site.problem.counters else most
     return room_of(site, fleet.demand).vectors(most) is None
 
 
-def islands_of(problem: AllocationProblem, parts: Sequence[Part], most: int) -> tuple[Positions, ...]:
+def islands_of(problem: AllocationProblem, parts: Sequence[CopyPart], most: int) -> tuple[Positions, ...]:
     """Return the groups of a problem that no pod and no counter ties to others, together; () where that is not known.
 
     It is not known either where a pod has more than `most` ways.     Groups that no pod can take are on none.

@@ -9,10 +9,10 @@ from typing import Any
 from dra_lab.model.fleet import FLEET_GOALS, NODES, UNPLACED
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.homes import Chosen, Homes, Rack, Together, fewer_homes
+from dra_lab.planner.fleet.homes import Chosen, CouplingRow, Homes, Rack, fewer_homes
 from dra_lab.planner.fleet.mastered import GoalBound, Mastered
 from dra_lab.planner.fleet.pack import device_goals
-from dra_lab.planner.fleet.relaxation import Relaxation
+from dra_lab.planner.fleet.relaxation import LinearRelaxation
 from dra_lab.planner.fleet.starts import best_start, greedy
 from dra_lab.planner.node.modelling import pulp
 from dra_lab.planner.node.solver import minimise
@@ -33,7 +33,7 @@ class Master:
         order: Sequence[str],
         solver: str,
         homes: Sequence[Homes] = (),
-        together: Sequence[Together] = (),
+        together: Sequence[CouplingRow] = (),
     ) -> None:
         """Keep what it is made of; `order` names all goals of the fleet, `homes` the nodes of members of racks.
 
@@ -46,7 +46,7 @@ class Master:
         self.goals: dict[str, Expression] = {}
         self.lp: Any = None
         self.options: Mapping[str, object] = _OPTIONS
-        self._relaxed: Relaxation | None = None
+        self._relaxed: LinearRelaxation | None = None
         self._bounds: dict[tuple[str, tuple[tuple[str, int], ...]], int] = {}
 
     def _build(self) -> None:
@@ -208,7 +208,7 @@ class Master:
 
     def relaxed_bound(
         self, goal: str, kept: Sequence[tuple[str, int]], budget: Budget
-    ) -> tuple[int, Relaxation | None]:
+    ) -> tuple[int, LinearRelaxation | None]:
         """Return the relaxation's bound of a goal while others are kept at values, and the relaxation solved for it."""
         return self._bound(goal, kept, budget), self._relaxed
 
@@ -219,7 +219,7 @@ class Master:
         if known is not None or budget.reached:
             return known or 0
         if self._relaxed is None or self._relaxed.kept != wanted[: len(self._relaxed.kept)]:
-            self._relaxed = Relaxation(self.racks, self.demand, self.order, self.homes, self.together)
+            self._relaxed = LinearRelaxation(self.racks, self.demand, self.order, self.homes, self.together)
         for name, value in wanted[len(self._relaxed.kept) :]:
             self._relaxed.keep(name, value)
         found = self._relaxed.bound(goal, budget)
@@ -227,7 +227,7 @@ class Master:
             self._bounds[goal, wanted] = found
         return found
 
-    def apart(self, racks: Sequence[Rack], demand: Sequence[int], together: Sequence[Together]) -> Master:
+    def apart(self, racks: Sequence[Rack], demand: Sequence[int], together: Sequence[CouplingRow]) -> Master:
         """Return the same question for other racks, of which it does not matter on which nodes the members are."""
         return Master(racks, demand, self.order, self.solver, together=together)
 

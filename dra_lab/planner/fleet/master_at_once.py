@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.homes import Chosen, Homes, Rack, Together
+from dra_lab.planner.fleet.homes import Chosen, CouplingRow, Homes, Rack
 from dra_lab.planner.fleet.master import Master
 from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.fleet.shared_devices import SharedModel, SharedNodes, SharedTaken
@@ -25,7 +25,7 @@ class MasterAtOnce(Master):
         order: Sequence[str],
         solver: str,
         homes: Sequence[Homes] = (),
-        together: Sequence[Together] = (),
+        together: Sequence[CouplingRow] = (),
         crowds: Sequence[SharedNodes] = (),
     ) -> None:
         """Keep what it is made of, as `Master` does; `crowds` are the nodes that are planned at once."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.homes import Chosen, Homes, Rack, Together
-from dra_lab.planner.fleet.relaxation import Relaxation
+from dra_lab.planner.fleet.homes import Chosen, CouplingRow, Homes, Rack
+from dra_lab.planner.fleet.relaxation import LinearRelaxation
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class StagedModel(Protocol):
     demand: Sequence[int]
     order: tuple[str, ...]
     homes: tuple[Homes, ...]
-    together: tuple[Together, ...]
+    together: tuple[CouplingRow, ...]
 
     def value(self, goal: str, chosen: Chosen) -> int:
         """Return the value of a goal in a solution."""
@@ -55,10 +55,10 @@ class StagedModel(Protocol):
 
     def relaxed_bound(
         self, goal: str, kept: Sequence[tuple[str, int]], budget: Budget
-    ) -> tuple[int, Relaxation | None]:
+    ) -> tuple[int, LinearRelaxation | None]:
         """Return the relaxation's bound of a goal while others are kept at values, and the relaxation solved for it."""
 
-    def apart(self, racks: Sequence[Rack], demand: Sequence[int], together: Sequence[Together]) -> StagedModel:
+    def apart(self, racks: Sequence[Rack], demand: Sequence[int], together: Sequence[CouplingRow]) -> StagedModel:
         """Return the same question for other racks, of which it does not matter on which nodes the members are."""
 
     def filled(self, budget: Budget) -> Chosen:

@@ -9,7 +9,7 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.by_copy import ByCopy, by_copy
 from dra_lab.planner.fleet.by_option import by_option
 from dra_lab.planner.fleet.counting import room_of
-from dra_lab.planner.fleet.pods import Fleet
+from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.shared_devices import SharedModel, SharedNodes, SharedTaken
 from dra_lab.planner.fleet.shared_tables import seen_together
 from dra_lab.planner.fleet.sites import Site, dealt_site, whole_site
@@ -67,7 +67,7 @@ def _is_taken(problem: AllocationProblem, ask: int, group: int) -> bool:
     return not (problem.asks[ask].admin_access or (found.shareable and not any(amounts.values())))
 
 
-def most_together(fleet: Fleet, site: Site, most: int, solver: str, budget: Budget) -> Bounds:
+def most_together(fleet: FleetProblem, site: Site, most: int, solver: str, budget: Budget) -> Bounds:
     """Return how many pods of a fleet's one workload nodes that share devices hold, at most `most` on each.
 
     One model answers for all of them. If it is too large, or time ends, each node is counted alone: with the devices

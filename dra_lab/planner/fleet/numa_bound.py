@@ -14,7 +14,7 @@ from itertools import product
 
 import numpy as np
 
-from dra_lab.planner.fleet.counting import Counts, Row
+from dra_lab.planner.fleet.counting import CountRow, Counts
 from dra_lab.planner.fleet.pack import Values
 from dra_lab.planner.node.allocation_problem import NUMA_KINDS, AllocationProblem
 from dra_lab.planner.states.columns import Array
@@ -27,7 +27,7 @@ _AT_ONCE = 1_000_000
 
 @dataclass
 class NumaBound:
-    """The contents of the states of a layout on each NUMA node, row by row (`counting.Row`), and what pods need there.
+    """The contents of the states of a layout on each NUMA node, row by row (`CountRow`), and what pods need there.
 
     A pod spans one NUMA node only where all its devices are on it; every other spans two at least. Counting says which
     numbers of pods a NUMA node can hold.
@@ -39,7 +39,7 @@ class NumaBound:
     limits: list[Array]
 
     @classmethod
-    def of(cls, stock: Stock, rows: Sequence[Row], order: Sequence[str]) -> NumaBound | None:
+    def of(cls, stock: Stock, rows: Sequence[CountRow], order: Sequence[str]) -> NumaBound | None:
         """Return the bound, None where the goal is not there or some device's NUMA node or kind is not known."""
         groups = stock.problem.groups
         if _GOAL not in order or not groups or any(g.numa is None or g.kind not in NUMA_KINDS for g in groups):

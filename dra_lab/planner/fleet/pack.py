@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.allocation_problem import AllocationProblem
-from dra_lab.planner.node.copies import Copies, OneOf, Part, replicated
+from dra_lab.planner.node.copies import Copies, CopyPart, OneOf, replicated
 from dra_lab.planner.node.goal_table import goal_values, objectives
 from dra_lab.planner.node.lexicographic import SEARCH_WEIGHT
 from dra_lab.planner.node.milp import build_model, hopeless, minimise_exactly
@@ -59,7 +59,7 @@ class _Stage:
 
 def pack(
     problem: AllocationProblem,
-    parts: Sequence[Part],
+    parts: Sequence[CopyPart],
     counts: Sequence[int],
     order: Sequence[str],
     budget: Budget,

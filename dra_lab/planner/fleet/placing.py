@@ -15,10 +15,10 @@ from dra_lab.model.quantity import format_quantity
 from dra_lab.planner.fleet.assign_shared import Given, assign_shared
 from dra_lab.planner.fleet.bounds import Answer
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.pods import Fleet, Pod
+from dra_lab.planner.fleet.pods import FleetPod, FleetProblem
 from dra_lab.planner.fleet.sites import Site, devices_of
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
-from dra_lab.planner.node.copies import Part
+from dra_lab.planner.node.copies import CopyPart
 from dra_lab.planner.node.placement_values import Scale, value_placements
 from dra_lab.planner.node.solver_outcome import agreed
 from dra_lab.topology.locality import localities
@@ -47,7 +47,7 @@ def stands_of(answer: Answer) -> list[Stand]:
     return sorted(stands, key=lambda stand: stand.node)
 
 
-def replicas_of(fleet: Fleet, stands: Sequence[Stand], order: Sequence[str]) -> tuple[Replica, ...]:
+def replicas_of(fleet: FleetProblem, stands: Sequence[Stand], order: Sequence[str]) -> tuple[Replica, ...]:
     """Return every placed pod with its devices; pods of a workload are numbered by node."""
     writer = _Writer(fleet, tuple(order))
     found: list[list[Replica]] = [[] for _ in fleet.pods]
@@ -86,7 +86,7 @@ _Take = tuple[int, int, int]
 class _Writer:
     """Pods on nodes; what equal devices of the same hardware are worth is counted once."""
 
-    def __init__(self, fleet: Fleet, order: tuple[str, ...]) -> None:
+    def __init__(self, fleet: FleetProblem, order: tuple[str, ...]) -> None:
         self._fleet, self._order = fleet, order
         self._of_kind: dict[tuple[int, int], _Row] = {}
         self._kinds: dict[object, int] = {}
@@ -159,7 +159,7 @@ class _Writer:
                 del able[:count]
         return given
 
-    def _row(self, site: Site, part: Part, ask: int, at: int) -> _Row:
+    def _row(self, site: Site, part: CopyPart, ask: int, at: int) -> _Row:
         """Return the row of a group of a site's problem, or of its layout if its state is known."""
         problem = site.problem if site.state is None else self._fleet.scan.layouts[site.state.layout].problem
         one = problem.groups[at]
@@ -175,7 +175,7 @@ class _Writer:
         return found
 
     def _made(
-        self, site: Site, problem: AllocationProblem, part: Part, ask: int, group: DeviceGroup, kind: int
+        self, site: Site, problem: AllocationProblem, part: CopyPart, ask: int, group: DeviceGroup, kind: int
     ) -> _Row:
         uses = dict(dict(group.uses).get(ask, ()))
         consumed = {key: format_quantity(amount) for key, amount in sorted(uses.items())}
@@ -195,7 +195,7 @@ class _Writer:
     def _valued(
         self,
         stand: Stand,
-        part: Part,
+        part: CopyPart,
         rows: Sequence[_Row],
         takes: Sequence[_Take],
         placements: Sequence[Placement],
@@ -218,7 +218,7 @@ class _Writer:
         return found
 
     def _count(
-        self, part: Part, node: str, placements: Sequence[Placement], inner: Sequence[str]
+        self, part: CopyPart, node: str, placements: Sequence[Placement], inner: Sequence[str]
     ) -> tuple[GoalValue, ...]:
         scale = scale_on(self._fleet, self._fleet.pods[part.pod], node)
         told = [Placement(name, placement.device) for placement, name in zip(placements, inner, strict=True)]
@@ -256,7 +256,7 @@ def _unplaced(one: tuple[_Row, tuple[int, int, int, int]]) -> tuple[int, str, bo
     return ask, row.group.kind, row.group.shareable, count
 
 
-def scale_on(fleet: Fleet, pod: Pod, node: str) -> Scale:
+def scale_on(fleet: FleetProblem, pod: FleetPod, node: str) -> Scale:
     """Return what the devices of a pod on a node are valued with, under the names of its expanded drawing."""
     scan = fleet.scan
     return Scale(pod.sketch, localities(scan.cluster, node), _Devices(fleet, node), pod.paired, scan.rules.lists)
@@ -265,7 +265,7 @@ def scale_on(fleet: Fleet, pod: Pod, node: str) -> Scale:
 class _Devices(dict):  # type: ignore[type-arg]
     """The devices of a node, looked at only when a link needs their attributes."""
 
-    def __init__(self, fleet: Fleet, node: str) -> None:
+    def __init__(self, fleet: FleetProblem, node: str) -> None:
         super().__init__()
         self._fleet, self._node = fleet, node
 
@@ -274,7 +274,9 @@ class _Devices(dict):  # type: ignore[type-arg]
         return self[device]
 
 
-def goals_of(fleet: Fleet, replicas: Sequence[Replica], order: Sequence[str], nodes: int) -> Mapping[str, GoalValue]:
+def goals_of(
+    fleet: FleetProblem, replicas: Sequence[Replica], order: Sequence[str], nodes: int
+) -> Mapping[str, GoalValue]:
     """Return the goals of a fleet counted again from its replicas."""
     # Pods that are worth the same have the same goals: thousands of pods, some hundred values.
     times = Counter(id(replica.goals) for replica in replicas)

@@ -20,7 +20,7 @@ from dra_lab.model.plan import DAMAGE, GOALS, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.fleet_work import Clock, FleetWork
-from dra_lab.planner.fleet.pods import Fleet, look_at
+from dra_lab.planner.fleet.pods import FleetProblem, look_at
 from dra_lab.planner.fleet.unplaced import unplaced
 from dra_lab.planner.regret_of import fleet_regret
 from dra_lab.planner.waiting import awaited
@@ -131,8 +131,8 @@ def with_first_fit(
     return _with_first_fit(fleet, plan, fleet_order(goals, plan.objective), budget) if plan.replicas else plan
 
 
-def _with_first_fit(fleet: Fleet, plan: FleetPlan, order: Sequence[str], budget: Budget) -> FleetPlan:
-    from dra_lab.planner.fleet.regret import first_fit_of
+def _with_first_fit(fleet: FleetProblem, plan: FleetPlan, order: Sequence[str], budget: Budget) -> FleetPlan:
+    from dra_lab.planner.fleet.fleet_regret import first_fit_of
 
     plan = replace(plan, first_fit=first_fit_of(fleet, plan, order, budget))
     found = fleet_regret(fleet.scan.cluster, plan)

@@ -17,22 +17,22 @@ from operator import le
 
 from dra_lab.model.sketch import MAX_DEVICES, How
 from dra_lab.planner.budget import Sizes
-from dra_lab.planner.fleet.shapes import OnePerPlace, Shape, Takes, Unit, Vector
+from dra_lab.planner.fleet.shapes import OnePerPlace, PodShape, Takes, Unit, Vector
 from dra_lab.planner.fleet.tree_kinds import Kinds
 from dra_lab.planner.node.allocation_problem import AllocationProblem, pairwise_share
-from dra_lab.planner.node.copies import Part
+from dra_lab.planner.node.copies import CopyPart
 
 _KINDS = (How.TOGETHER, How.PAIRWISE, How.APART)
 
 
 def shapes_of(
     problem: AllocationProblem,
-    part: Part,
+    part: CopyPart,
     kinds: Kinds,
     amounts: Sequence[dict[int, int]],
     most: Sequence[Vector],
     sizes: Sizes,
-) -> tuple[Shape, ...] | None:
+) -> tuple[PodShape, ...] | None:
     """Return the shapes of a pod; None if it asks for something that is not of this form.
 
     Args:
@@ -53,7 +53,7 @@ def shapes_of(
     soft = [link for link in range(*part.links) if link not in always]
     if prod(len(asks) for asks in requests) * 2 ** len(soft) > sizes.shapes:
         return None
-    found: list[Shape] = []
+    found: list[PodShape] = []
     for chosen in product(*requests):
         for kept, lost in _variants(soft):
             more = _Maker(problem, part, kinds, amounts, most, sizes, chosen).shapes((*always, *kept), lost)
@@ -103,14 +103,14 @@ class _Maker:
     """One choice of an ask for each request."""
 
     problem: AllocationProblem
-    part: Part
+    part: CopyPart
     kinds: Kinds
     amounts: Sequence[dict[int, int]]
     most: Sequence[Vector]
     sizes: Sizes
     chosen: tuple[int, ...]
 
-    def shapes(self, kept: Sequence[int], lost: int) -> list[Shape] | None:
+    def shapes(self, kept: Sequence[int], lost: int) -> list[PodShape] | None:
         """Return the shapes with some links kept, [] if nothing serves it, None if it is not of this form.
 
         A preferred one-to-one link gives a shape for every number of pairs that it keeps.
@@ -127,7 +127,7 @@ class _Maker:
         pairs = self._pairs(kept, on_root, on_numa)
         if pairs is None:
             return None
-        found: list[Shape] = []
+        found: list[PodShape] = []
         for groups in product(*((pair.groups,) if pair.must else range(pair.groups + 1) for pair in pairs)):
             lost_pairs = sum(pair.groups - number for pair, number in zip(pairs, groups, strict=True))
             blocks = self._blocks(
@@ -261,7 +261,7 @@ class _Maker:
         able: dict[int, tuple[int, ...]],
         kept: Sequence[int],
         lost: int,
-    ) -> Iterator[Shape] | None:
+    ) -> Iterator[PodShape] | None:
         """Return the shapes of blocks of asks, one for each choice of kinds of devices that some hardware may have."""
         apart = [(where, ends) for where, ends in self._ends(kept, How.APART) if where]
         others = [link for link in kept if self.problem.links[link].how is How.APART and not self.kinds.links[link]]
@@ -288,14 +288,14 @@ class _Maker:
             found = {tuple(sorted((*key, unit[0]))): (*made, unit) for key, made in found.items() for unit in units}
         return list(found.values())
 
-    def _shape(self, bundles: Sequence[_Made], apart: Sequence[tuple[str, set[int]]], lost: int) -> Shape:
+    def _shape(self, bundles: Sequence[_Made], apart: Sequence[tuple[str, set[int]]], lost: int) -> PodShape:
         """Return the shape of bundles; units that are the same are one with a count."""
         takes: dict[tuple[_Unit, tuple[_Unit, ...]], list[Takes]] = {}
         for made in bundles:
             alike = tuple(sorted(unit for unit, _ in made)) if len(made) > 1 else ()
             for unit, taken in made:
                 takes.setdefault((unit, alike), []).append(taken)
-        return Shape(
+        return PodShape(
             tuple(Unit(root, pool, tuple(taken)) for ((root, pool, _), _), taken in takes.items()),
             sum(self.problem.asks[ask].rank for ask in self.chosen),
             lost,
@@ -338,7 +338,7 @@ class _Maker:
         return found
 
 
-def _on_roots(shape: Shape) -> Vector:
+def _on_roots(shape: PodShape) -> Vector:
     return shape.all_of([unit.root for unit in shape.units])
 
 

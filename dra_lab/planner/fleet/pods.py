@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from dra_lab.authoring.expand import Expansion, expand
 from dra_lab.errors import InputError
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.index.node_index import node_index
@@ -23,10 +22,11 @@ from dra_lab.planner.node.refuse import refuse_claim
 from dra_lab.planner.pod_claims import join_sketches
 from dra_lab.planner.scan import Scan
 from dra_lab.planner.states.survey import Survey, survey
+from dra_lab.sketch.expand import Expansion, expand
 
 
 @dataclass(frozen=True)
-class Pod:
+class FleetPod:
     """One workload: its claims, expanded, as one drawing; and which asks, requests and links of the fleet's are its.
 
     `sketch` names requests as the plan does (`claim:request` where the pod has several claims); `origins` maps each
@@ -54,14 +54,14 @@ class Pod:
 
 
 @dataclass(frozen=True)
-class Fleet:
+class FleetProblem:
     """Pods beside a look at the cluster for all their claims at once; `cluster` is the one that was given.
 
     `sizes` choose how it is planned.
     """
 
     cluster: Cluster
-    pods: tuple[Pod, ...]
+    pods: tuple[FleetPod, ...]
     survey: Survey
     sizes: Sizes
 
@@ -87,7 +87,7 @@ def look_at(
     release: KubernetesRelease,
     budget: Budget,
     held: AllocatedDevices | None = None,
-) -> Fleet:
+) -> FleetProblem:
     """Check workloads and look at every node for them; `held` replaces what the cluster says is in use.
 
     Raises InputError, SketchError, CelCompileError, and UnsupportedFeature for rules that the planner does not know.
@@ -104,7 +104,7 @@ def look_at(
     for problem in (p for ask in rules.asks for p in rules.matching.problems(ask)):
         raise problem
     seen = survey(rules, budget)
-    return Fleet(cluster, _pods(workloads, grown, seen), seen, budget.sizes)
+    return FleetProblem(cluster, _pods(workloads, grown, seen), seen, budget.sizes)
 
 
 def check_workloads(workloads: Sequence[Workload]) -> None:
@@ -126,7 +126,7 @@ def check_workloads(workloads: Sequence[Workload]) -> None:
             refuse_claim(claim)
 
 
-def _pods(workloads: Sequence[Workload], grown: list[list[Expansion]], seen: Survey) -> tuple[Pod, ...]:
+def _pods(workloads: Sequence[Workload], grown: list[list[Expansion]], seen: Survey) -> tuple[FleetPod, ...]:
     pods = []
     at_ask = at_request = at_link = 0
     for workload, parts in zip(workloads, grown, strict=True):
@@ -139,12 +139,12 @@ def _pods(workloads: Sequence[Workload], grown: list[list[Expansion]], seen: Sur
             at_link + len(sketch.links),
         )
         ranges = ((at_ask, ends[0]), (at_request, ends[1]), (at_link, ends[2]))
-        pods.append(Pod(workload, sketch, tuple(part.origin for part in parts), *ranges))
+        pods.append(FleetPod(workload, sketch, tuple(part.origin for part in parts), *ranges))
         at_ask, at_request, at_link = ends
     return tuple(replace(pod, paired=_asks_for_pairs(seen, pod)) for pod in pods)
 
 
-def _asks_for_pairs(found: Survey, pod: Pod) -> bool:
+def _asks_for_pairs(found: Survey, pod: FleetPod) -> bool:
     """Say whether a pod's requests match both GPUs and NICs somewhere (goal `unpaired`)."""
     scan = found.scan
     kinds: set[str] = set()

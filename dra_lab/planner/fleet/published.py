@@ -8,7 +8,7 @@ from fractions import Fraction
 from dra_lab.index.pools import PoolDevice
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.sketch import Ask
-from dra_lab.planner.fleet.pods import Fleet
+from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.node.device_tests import device_use
 from dra_lab.planner.node.eligible import is_shareable
 
@@ -23,7 +23,7 @@ class Published:
     another until its capacity is used up. Taints, links and shared counters are left out: they only allow fewer pods.
     """
 
-    def __init__(self, fleet: Fleet) -> None:
+    def __init__(self, fleet: FleetProblem) -> None:
         """Note what a pod needs at least; requests with admin access or for all devices need nothing."""
         self.largest = fleet.demand[0]
         self._rules, self._views = fleet.scan.rules, fleet.scan.views

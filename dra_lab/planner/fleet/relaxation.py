@@ -15,7 +15,7 @@ from dra_lab.errors import SolverError
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.homes import Homes, Rack, Together
+from dra_lab.planner.fleet.homes import CouplingRow, Homes, Rack
 from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.node.solver import run_within
 from dra_lab.planner.node.solver_outcome import ROUNDING, integer_bound
@@ -82,7 +82,7 @@ def _flat(rows: Iterable[Iterable[int]]) -> Array:
     return np.fromiter(chain.from_iterable(rows), float)
 
 
-class Relaxation:
+class LinearRelaxation:
     """The master without integrality: minimise one goal after the other, each kept at a value that is given.
 
     Its bound is the Lagrangian one, for any multipliers of demand and of the kept goals. No solution is below the
@@ -96,7 +96,7 @@ class Relaxation:
         demand: Sequence[int],
         order: Sequence[str],
         homes: Sequence[Homes] = (),
-        together: Sequence[Together] = (),
+        together: Sequence[CouplingRow] = (),
     ) -> None:
         """Lay out the columns, one for each pattern of each rack, and behind them one for each kind of homes."""
         self.racks, self.demand, self.homes = racks, tuple(demand), tuple(homes)
@@ -125,7 +125,7 @@ class Relaxation:
         self.kept: tuple[tuple[str, int], ...] = ()
         self._engine = self._passed()
 
-    def _needs(self, row: Together) -> Array:
+    def _needs(self, row: CouplingRow) -> Array:
         """Return what each column takes of a sum that members of several racks keep together."""
         weights = np.zeros((len(self.racks), len(self.demand)))
         for rack, mine in row.weights.items():

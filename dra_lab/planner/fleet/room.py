@@ -17,7 +17,7 @@ from dra_lab.model.fleet import MOST_COUNTED, FleetPlan, Room, RoomOnNodes, Work
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.after import held_after
-from dra_lab.planner.fleet.pods import Fleet, look_at
+from dra_lab.planner.fleet.pods import FleetProblem, look_at
 from dra_lab.planner.fleet.published import Published
 from dra_lab.planner.fleet.sites import Site, each_alone, sites_of
 from dra_lab.planner.waiting import awaited
@@ -101,7 +101,7 @@ def room_of_claim(
     return room_of_fleet(fleet, budget, solver)
 
 
-def room_of_fleet(fleet: Fleet, budget: Budget, solver: str) -> Room:
+def room_of_fleet(fleet: FleetProblem, budget: Budget, solver: str) -> Room:
     """Return how many pods of a fleet's one workload fit, with no more on a node than its replicas."""
     # The solver takes half a second to import; only who asks waits for it.
     from dra_lab.planner.fleet.islands import with_islands
@@ -135,7 +135,7 @@ def _on_all(site: Site, known: tuple[int, int], published: Published) -> RoomOnN
     return RoomOnNodes(site.all_nodes, least, bound if least == bound else min(bound, published.most(site.all_nodes)))
 
 
-def _not_examined(fleet: Fleet, classes: Sequence[RoomOnNodes], published: Published) -> Iterator[RoomOnNodes]:
+def _not_examined(fleet: FleetProblem, classes: Sequence[RoomOnNodes], published: Published) -> Iterator[RoomOnNodes]:
     """Yield the nodes that time did not suffice for, with what counting published devices allows there."""
     seen = {node for found in classes for node in found.nodes}
     alike: dict[int, list[str]] = {}
@@ -145,7 +145,7 @@ def _not_examined(fleet: Fleet, classes: Sequence[RoomOnNodes], published: Publi
     yield from (RoomOnNodes(tuple(nodes), 0, bound) for bound, nodes in alike.items())
 
 
-def holds_one(fleet: Fleet, budget: Budget, solver: str) -> tuple[str, bool]:
+def holds_one(fleet: FleetProblem, budget: Budget, solver: str) -> tuple[str, bool]:
     """Return a node that holds a pod of a fleet's one workload, "" if none was found; and whether that is proven.
 
     Devices that several nodes see are counted on each of them, because one pod stands on one node.
@@ -153,7 +153,7 @@ def holds_one(fleet: Fleet, budget: Budget, solver: str) -> tuple[str, bool]:
     from dra_lab.planner.fleet.most import most_pods
     from dra_lab.planner.fleet.site_bounds import known_sites
     from dra_lab.planner.fleet.tree_fill import Fill
-    from dra_lab.planner.fleet.tree_numbers import Numbers
+    from dra_lab.planner.fleet.tree_numbers import TreeNumbers
     from dra_lab.planner.fleet.tree_states import tree_of
 
     tree = tree_of(fleet)
@@ -163,7 +163,7 @@ def holds_one(fleet: Fleet, budget: Budget, solver: str) -> tuple[str, bool]:
             state = tree.state(free)
             if budget.reached:
                 return "", False
-            if Numbers(fill, fill, state, (1,)).most[0] and fill.best(state, 0) is not None:
+            if TreeNumbers(fill, fill, state, (1,)).most[0] and fill.best(state, 0) is not None:
                 return node, True
         return "", fleet.scan.complete
     sites = tuple(each_alone(fleet, sites_of(fleet, budget)))
@@ -185,7 +185,7 @@ def _tell(found: Sequence[Known], budget: Budget) -> None:
     budget.tell("nodes", f"at least {least:,} fit, not more than {most:,}", least, most)
 
 
-def _room(fleet: Fleet, classes: Sequence[RoomOnNodes], together: tuple[tuple[str, ...], ...]) -> Room:
+def _room(fleet: FleetProblem, classes: Sequence[RoomOnNodes], together: tuple[tuple[str, ...], ...]) -> Room:
     """Return what classes hold in all, those that hold most first."""
     times = [1 if c.nodes in together else len(c.nodes) for c in classes]
     count = sum(c.each * n for c, n in zip(classes, times, strict=True))
@@ -194,7 +194,7 @@ def _room(fleet: Fleet, classes: Sequence[RoomOnNodes], together: tuple[tuple[st
     return Room(fleet.pods[0].workload.name, count, bound, ordered, together)
 
 
-def _room_on_trees(fleet: Fleet, trees: Sequence[TreeTable], published: Published, budget: Budget) -> Room:
+def _room_on_trees(fleet: FleetProblem, trees: Sequence[TreeTable], published: Published, budget: Budget) -> Room:
     """Return how many pods of a fleet's one workload fit; of the trees with most copies first, if time is short."""
     copies = Counter[int]()
     for table in trees:

@@ -22,7 +22,7 @@ from dra_lab.planner.fleet.shared_devices import SharedNodes
 from dra_lab.planner.fleet.shared_pools import apart
 from dra_lab.planner.fleet.shared_tables import crowds_of
 from dra_lab.planner.fleet.sites import Site, sites_of
-from dra_lab.planner.fleet.tables import AnyTable, Table, is_listed, tables_of
+from dra_lab.planner.fleet.tables import AnyTable, SiteTable, is_listed, tables_of
 from dra_lab.planner.fleet.tree_table import TreeTable, list_all, tree_tables
 from dra_lab.planner.node.solver_outcome import agreed
 
@@ -83,7 +83,7 @@ def _searched(work: FleetWork, sites: Sequence[Site]) -> tuple[Answer, list[Stan
     """Return the best answer and who stands where; None where the sets of shared devices that matter are too many."""
     shared = any(site.nodes for site in sites)
     early = replace(work, budget=work.budget.part(work.budget.shares.first)) if shared else work
-    tables: list[Table] = []
+    tables: list[SiteTable] = []
     for group in _by_layout([site for site in sites if not site.nodes]):
         # Without the first, a fleet whose nodes took all the time to examine would have no plan.
         if not (tables and early.budget.reached):
@@ -136,7 +136,7 @@ def _is_blank(work: FleetWork, table: AnyTable) -> bool:
     """Say whether time was over before any number of pods was tried on the nodes of a table."""
     if isinstance(table, TreeTable):
         return not table.numbers.examined
-    alone = isinstance(table, Table) and table.filled is None and len(table.packed) == 1
+    alone = isinstance(table, SiteTable) and table.filled is None and len(table.packed) == 1
     return alone and work.budget.reached and any(table.caps)
 
 
@@ -247,7 +247,7 @@ def _unproven(answer: Answer) -> Answer:
     return answer
 
 
-def _decide_few(work: FleetWork, tables: Sequence[Table]) -> None:
+def _decide_few(work: FleetWork, tables: Sequence[SiteTable]) -> None:
     """Decide every number of replicas of the sites that are looked at by themselves, if they are few."""
     told = time.monotonic()
     for number, table in enumerate(tables):

@@ -44,7 +44,7 @@ class OnePerPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class PodShape:
     """One way to ask for a pod's devices; `alternatives` and `preferences` are what it costs in these goals.
 
     Each of `bundles` has the units of every kind that share a NUMA node; a unit is in one of them at most.

@@ -16,14 +16,14 @@ from dra_lab.index.node_binding import Tie
 from dra_lab.planner.budget import Sizes
 from dra_lab.planner.fleet.partition_kinds import Supply, Vector, most_fed
 from dra_lab.planner.node.allocation_problem import NUMA_KINDS, AllocationProblem, DeviceGroup
-from dra_lab.planner.node.copies import JointProblem, Part
+from dra_lab.planner.node.copies import CopyPart, JointProblem
 from dra_lab.planner.states.node_state import common_unit
 
 _Uses = tuple[tuple[str, Fraction], ...]
 
 
 def shares_by_kind(
-    problem: AllocationProblem, parts: Sequence[Part], limits: Sizes
+    problem: AllocationProblem, parts: Sequence[CopyPart], limits: Sizes
 ) -> tuple[AllocationProblem, tuple[Supply, ...], Mapping[int, int]]:
     """Return a problem in which shares of one size are an unshared group, and what feeds these groups.
 
@@ -67,7 +67,7 @@ def shares_by_kind(
     return whole, tuple(supplies), now_at
 
 
-def _is_plain(problem: AllocationProblem, group: DeviceGroup, parts: Sequence[Part]) -> bool:
+def _is_plain(problem: AllocationProblem, group: DeviceGroup, parts: Sequence[CopyPart]) -> bool:
     asks = [problem.asks[ask] for ask in group.asks]
     single = all(ask.count == 1 and not (ask.all_devices or ask.admin_access) for ask in asks)
     if not (group.shareable and single and not group.draws and group.tie is Tie.SELECTOR):

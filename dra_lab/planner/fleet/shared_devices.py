@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.fleet.pack import Takes, Values
 from dra_lab.planner.fleet.sites import Site
-from dra_lab.planner.node.copies import Part
+from dra_lab.planner.node.copies import CopyPart
 from dra_lab.planner.node.modelling import pulp
 from dra_lab.planner.node.variables import Expression
 
@@ -77,7 +77,7 @@ class SharedModel:
     def __init__(self, lp: Expression, site: Site) -> None:
         """Begin without variables; `variables` are to be all that are added to `lp`."""
         self.lp, self.site = lp, site
-        self.placed: list[tuple[Part, Expression]] = []
+        self.placed: list[tuple[CopyPart, Expression]] = []
         self.values: list[dict[Expression, int]] = []
         self.used: dict[str, Expression] = {}
         self.variables: list[Expression] = []

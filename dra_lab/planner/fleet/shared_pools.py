@@ -10,7 +10,7 @@ from dra_lab.index.node_binding import Tie
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.coupling import coupled_devices, coupled_pools
-from dra_lab.planner.fleet.pods import Fleet
+from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.sites import Cap, Site, alone_sites
 from dra_lab.planner.fleet.together import united
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
@@ -22,7 +22,7 @@ _Kind = tuple[tuple[str, ...], Hashable]
 _Kinds = frozenset[_Kind]
 
 
-def apart(fleet: Fleet, sites: Sequence[Site], budget: Budget, *, cuts: bool = True) -> list[Site]:
+def apart(fleet: FleetProblem, sites: Sequence[Site], budget: Budget, *, cuts: bool = True) -> list[Site]:
     """Return the sites, with those of nodes that share devices as nodes by themselves wherever that is exact.
 
     So it is where all devices that a request may take are worth the same to it, if any of them is shared. The choice
@@ -55,7 +55,7 @@ class _Look:
     site by site.
     """
 
-    fleet: Fleet
+    fleet: FleetProblem
     budget: Budget
     kind_of: dict[DeviceID, _Kind] = field(default_factory=dict)
     wanted: list[dict[_Kinds, tuple[int, ...]]] = field(default_factory=list)

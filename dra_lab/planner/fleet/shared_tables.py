@@ -8,13 +8,13 @@ from dataclasses import replace
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.by_copy import by_copy
 from dra_lab.planner.fleet.by_option import by_option
-from dra_lab.planner.fleet.pods import Fleet
+from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.shared_devices import SharedNodes
 from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.fleet.together import joint
 
 
-def crowds_of(fleet: Fleet, sites: Sequence[Site], order: Sequence[str], budget: Budget) -> list[SharedNodes]:
+def crowds_of(fleet: FleetProblem, sites: Sequence[Site], order: Sequence[str], budget: Budget) -> list[SharedNodes]:
     """Return the nodes that share devices as the master plans them at once: of sites where that is not too large.
 
     `order` names the goals of devices. At a limit the sites that are left have none.
@@ -31,7 +31,7 @@ def crowds_of(fleet: Fleet, sites: Sequence[Site], order: Sequence[str], budget:
     return crowds
 
 
-def seen_together(fleet: Fleet, site: Site, budget: Budget) -> Site | None:
+def seen_together(fleet: FleetProblem, site: Site, budget: Budget) -> Site | None:
     """Return nodes that share devices with their problem, None where time was up before all of them were looked at."""
     problem = joint(fleet, site.nodes[0], budget)
     return None if problem is None else replace(site, make=lambda: problem)

@@ -10,8 +10,8 @@ from math import gcd
 import numpy as np
 
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.counting import Row, room_of, rows_of
-from dra_lab.planner.fleet.pods import Fleet
+from dra_lab.planner.fleet.counting import CountRow, room_of, rows_of
+from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.published import Published
 from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.node.allocation_problem import AllocationProblem
@@ -45,7 +45,7 @@ class Known:
 
 
 def known_sites(
-    fleet: Fleet,
+    fleet: FleetProblem,
     sites: Sequence[Site],
     most: int,
     budget: Budget,
@@ -121,10 +121,10 @@ class _Ways:
     uses: Array
     worth: Array
     pods: Array
-    rows: Sequence[Row]
+    rows: Sequence[CountRow]
 
     @classmethod
-    def of(cls, stock: Stock, worth: Sequence[Array], rows: Sequence[Row]) -> _Ways:
+    def of(cls, stock: Stock, worth: Sequence[Array], rows: Sequence[CountRow]) -> _Ways:
         """Put the ways of all pods together."""
         every = np.concatenate(worth)
         pods = np.concatenate([np.full(len(mine), pod) for pod, mine in enumerate(worth)])

@@ -12,7 +12,7 @@ from msgspec.structs import replace as changed
 from dra_lab.index.node_binding import Tie
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.pods import Fleet
+from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.together import (
     devices_like,
     joint,
@@ -22,7 +22,7 @@ from dra_lab.planner.fleet.together import (
     taken_by,
 )
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
-from dra_lab.planner.node.copies import Part
+from dra_lab.planner.node.copies import CopyPart
 from dra_lab.planner.node_classes import canonical
 from dra_lab.planner.states.node_state import NodeState, kept_groups, ordered, state_problem
 
@@ -54,7 +54,7 @@ class Site:
     """
 
     members: tuple[str, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[CopyPart, ...]
     make: Callable[[], AllocationProblem] = field(repr=False, compare=False)
     state: NodeState | None = None
     keep: Callable[[], tuple[int, ...]] | None = field(default=None, repr=False, compare=False)
@@ -84,7 +84,7 @@ class Site:
         """Return the counts of an empty site."""
         return (0,) * len(self.parts)
 
-    def node(self, member: str, part: Part) -> str:
+    def node(self, member: str, part: CopyPart) -> str:
         """Return the node of a member on which pods of a part stand."""
         if not self.nodes:
             return self.homes.get(member, member)
@@ -102,7 +102,7 @@ class Site:
         return replace(self, caps=(*self.caps, *caps), make=partial(_given, self.problem))
 
 
-def sites_of(fleet: Fleet, budget: Budget) -> tuple[Site, ...]:
+def sites_of(fleet: FleetProblem, budget: Budget) -> tuple[Site, ...]:
     """Return the classes of nodes with equal state, most members first; nodes that share devices are one place.
 
     After the time is over, states are no longer compared as problems.
@@ -111,14 +111,14 @@ def sites_of(fleet: Fleet, budget: Budget) -> tuple[Site, ...]:
     return tuple(sorted(sites, key=lambda site: (-site.count, site.members[0])))
 
 
-def parts_on(fleet: Fleet, node: str) -> tuple[Part, ...]:
+def parts_on(fleet: FleetProblem, node: str) -> tuple[CopyPart, ...]:
     """Return the kinds of pods of a fleet, as they may stand on a node."""
     return tuple(
-        Part(number, node, pod.asks, pod.requests, pod.links, pod.paired) for number, pod in enumerate(fleet.pods)
+        CopyPart(number, node, pod.asks, pod.requests, pod.links, pod.paired) for number, pod in enumerate(fleet.pods)
     )
 
 
-def _by_state(fleet: Fleet, budget: Budget) -> list[Site]:
+def _by_state(fleet: FleetProblem, budget: Budget) -> list[Site]:
     alike: dict[NodeState, list[str]] = {}
     for node, state in fleet.survey.states.items():
         alike.setdefault(state, []).append(node)
@@ -148,12 +148,12 @@ _Ordered = tuple[object, AllocationProblem, tuple[int, ...]]
 """The fingerprint of a state, its problem, and the group of its layout behind each group of the problem."""
 
 
-def _ordered(fleet: Fleet, state: NodeState) -> _Ordered:
+def _ordered(fleet: FleetProblem, state: NodeState) -> _Ordered:
     problem, kept = state_problem(fleet.scan.layouts[state.layout], state)
     return ordered(problem, kept, fleet.scan.rules.replicas)
 
 
-def plain_site(fleet: Fleet, state: NodeState, nodes: Sequence[str]) -> Site:
+def plain_site(fleet: FleetProblem, state: NodeState, nodes: Sequence[str]) -> Site:
     """Return nodes that are all in one known state as a site."""
     layout = fleet.scan.layouts[state.layout]
     return Site(
@@ -165,14 +165,14 @@ def plain_site(fleet: Fleet, state: NodeState, nodes: Sequence[str]) -> Site:
     )
 
 
-def _by_problem(fleet: Fleet) -> list[Site]:
+def _by_problem(fleet: FleetProblem) -> list[Site]:
     together = shared_nodes(fleet)
     coupled = {node for nodes in together for node in nodes}
     alone = [node for equal in fleet.scan.classes for node in equal.nodes if node not in coupled]
     return [*(_together(fleet, nodes) for nodes in together), *alone_sites(fleet, alone)]
 
 
-def alone_sites(fleet: Fleet, nodes: Iterable[str]) -> list[Site]:
+def alone_sites(fleet: FleetProblem, nodes: Iterable[str]) -> list[Site]:
     """Return the classes of some nodes, each node by itself, as if no other node took what others see too."""
     wanted = set(nodes)
     alike: dict[object, list[str]] = {}
@@ -186,7 +186,7 @@ def alone_sites(fleet: Fleet, nodes: Iterable[str]) -> list[Site]:
     return found
 
 
-def _together(fleet: Fleet, nodes: tuple[str, ...]) -> Site:
+def _together(fleet: FleetProblem, nodes: tuple[str, ...]) -> Site:
     """Return nodes that share devices as one place, without looking at them yet."""
     parts = tuple(part for at, node in enumerate(nodes) for part in joint_parts(fleet, at, node))
 
@@ -202,7 +202,7 @@ def _together(fleet: Fleet, nodes: tuple[str, ...]) -> Site:
     return site
 
 
-def dealt_site(fleet: Fleet, node: str, dealt: Mapping[DeviceID, str]) -> Site:
+def dealt_site(fleet: FleetProblem, node: str, dealt: Mapping[DeviceID, str]) -> Site:
     """Return a node that shares devices with others, having those that were dealt to it alone."""
     problem = taken_by(dealt, table(fleet, node))
 
@@ -212,12 +212,12 @@ def dealt_site(fleet: Fleet, node: str, dealt: Mapping[DeviceID, str]) -> Site:
     return Site((node,), parts_on(fleet, node), partial(_given, problem), devices=devices)
 
 
-def whole_site(fleet: Fleet, node: str) -> Site:
+def whole_site(fleet: FleetProblem, node: str) -> Site:
     """Return a node that shares devices with others, as if no other node took them."""
     return Site((node,), parts_on(fleet, node), partial(table, fleet, node))
 
 
-def each_alone(fleet: Fleet, sites: Iterable[Site]) -> Iterator[Site]:
+def each_alone(fleet: FleetProblem, sites: Iterable[Site]) -> Iterator[Site]:
     """Yield the sites, and of nodes that share devices each by itself, as if no other node took them."""
     for site in sites:
         if site.nodes:
@@ -226,17 +226,17 @@ def each_alone(fleet: Fleet, sites: Iterable[Site]) -> Iterator[Site]:
             yield site
 
 
-def table(fleet: Fleet, node: str) -> AllocationProblem:
+def table(fleet: FleetProblem, node: str) -> AllocationProblem:
     """Return a node's problem with its groups in the order of their fingerprint."""
     return problem_like(fleet, node, "table", _in_its_order)
 
 
-def table_devices(fleet: Fleet, node: str, groups: Iterable[int]) -> dict[int, list[DeviceID]]:
+def table_devices(fleet: FleetProblem, node: str, groups: Iterable[int]) -> dict[int, list[DeviceID]]:
     """Return the devices of some groups of a node's problem (`table`)."""
     return devices_like(fleet, node, "table", _in_its_order, groups)
 
 
-def _in_its_order(fleet: Fleet, node: str) -> AllocationProblem:
+def _in_its_order(fleet: FleetProblem, node: str) -> AllocationProblem:
     problem = _told_apart(fleet.scan.problem(node))
     order = canonical(problem, None, fleet.scan.rules.replicas)[1]
     if any(group.tie is Tie.TERMS for group in problem.groups):
@@ -256,7 +256,7 @@ def _told_apart(problem: AllocationProblem) -> AllocationProblem:
     return changed(problem, groups=tuple(groups))
 
 
-def devices_of(fleet: Fleet, site: Site, node: str) -> Mapping[int, list[DeviceID]]:
+def devices_of(fleet: FleetProblem, site: Site, node: str) -> Mapping[int, list[DeviceID]]:
     """Return the free devices of a member by group, as `Site.kept` names it; the caller may take of the lists."""
     if site.devices is not None:
         return site.devices(node)

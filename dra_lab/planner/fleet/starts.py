@@ -15,9 +15,9 @@ from operator import le
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.homes import Chosen, Taken, Together, few_homes, fewer_homes
+from dra_lab.planner.fleet.homes import Chosen, CouplingRow, Taken, few_homes, fewer_homes
 from dra_lab.planner.fleet.mastered import StagedModel
-from dra_lab.planner.fleet.relaxation import Relaxation
+from dra_lab.planner.fleet.relaxation import LinearRelaxation
 from dra_lab.planner.node.solver_outcome import ROUNDING
 
 
@@ -64,7 +64,7 @@ def greedy(master: StagedModel) -> Chosen:
     return Chosen(chosen, few_homes(master.racks, master.homes, chosen))
 
 
-def _rounded(master: StagedModel, relaxed: Relaxation, budget: Budget) -> Chosen:
+def _rounded(master: StagedModel, relaxed: LinearRelaxation, budget: Budget) -> Chosen:
     """Keep the whole part of a relaxed solution and decide the rest exactly: few racks are not whole.
 
     On which nodes the rest is does not count there.
@@ -82,13 +82,13 @@ def _rounded(master: StagedModel, relaxed: Relaxation, budget: Budget) -> Chosen
     return Chosen(chosen, few_homes(master.racks, master.homes, chosen))
 
 
-def _left_of(row: Together, chosen: Sequence[Taken], mine: Sequence[int]) -> Together:
+def _left_of(row: CouplingRow, chosen: Sequence[Taken], mine: Sequence[int]) -> CouplingRow:
     """Return what is left of a sum for the racks in `mine`, by their positions there."""
     weights = {number: row.weights[at] for number, at in enumerate(mine) if at in row.weights}
     return replace(row, limit=row.limit - row.taken(chosen), weights=weights)
 
 
-def _on_few_nodes(master: StagedModel, relaxed: Relaxation, known: Chosen, budget: Budget) -> Iterator[Chosen]:
+def _on_few_nodes(master: StagedModel, relaxed: LinearRelaxation, known: Chosen, budget: Budget) -> Iterator[Chosen]:
     """Yield a solution on about as many nodes as the relaxation needs, as good in the goals before, if one is found.
 
     The nodes are chosen first, as the relaxation uses them; without that choice the rest is the model of a fleet whose

@@ -16,7 +16,7 @@ from typing import Any
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Packed
-from dra_lab.planner.fleet.shapes import Shape, Vector
+from dra_lab.planner.fleet.shapes import PodShape, Vector
 from dra_lab.planner.fleet.tree_fill import Fill, Values, devices_of_units, pools_of_units
 from dra_lab.planner.fleet.tree_numbers import Recipe, units_inside
 from dra_lab.planner.fleet.tree_states import NumaState, TreeState, free_on
@@ -75,7 +75,7 @@ class StateModel:
         return self.lp.add_variable(f"x{self._number}", 0, most, pulp.LpInteger)
 
     @staticmethod
-    def _vectors(shape: Shape) -> Iterator[tuple[Vector, Vector]]:
+    def _vectors(shape: PodShape) -> Iterator[tuple[Vector, Vector]]:
         """Yield the devices that a pod may take on one root, and the units that they are."""
         for units in product(*(range(unit.count + 1) if any(unit.root) else range(1) for unit in shape.units)):
             if any(units) and shape.fits_root(units):
@@ -130,7 +130,7 @@ class StateModel:
             following = (tuple(map(add, have, units)) for have in tuple(so_far) for units in taken)
             so_far.update(have for have in following if all(map(le, have, need)) and have != need)
 
-    def _steps(self, shape: Shape, at: int) -> int:
+    def _steps(self, shape: PodShape, at: int) -> int:
         """Return how many zones of a NUMA node a pod visits one after the other; 0 if it may go to any at any time."""
         return len(self._zones[at]) if _is_apart(shape) else 0
 
@@ -293,7 +293,7 @@ class StateModel:
         return tuple(sorted(found, key=lambda row: row[0]))
 
     def _visit(
-        self, shape: Shape, taken: _Taken, inside: _Flow, offered: dict[tuple[int, int, Vector], list[int]]
+        self, shape: PodShape, taken: _Taken, inside: _Flow, offered: dict[tuple[int, int, Vector], list[int]]
     ) -> tuple[int, Vector, tuple[tuple[int, Vector], ...]]:
         """Return where the units of one pod on one NUMA node lie: the node, units of pools, and units on each root."""
         at, have = taken  # type: ignore[misc]
@@ -342,18 +342,18 @@ class StateModel:
         return total
 
 
-def _pool_units(shape: Shape) -> Iterator[Vector]:
+def _pool_units(shape: PodShape) -> Iterator[Vector]:
     for number, unit in enumerate(shape.units):
         if any(unit.pool):
             yield tuple(int(at == number) for at in range(len(shape.units)))
 
 
-def _is_apart(shape: Shape) -> bool:
+def _is_apart(shape: PodShape) -> bool:
     """Say whether a pod may not take two pieces of one root."""
     return any(one.on_root for one in shape.apart)
 
 
-def _may_have(shape: Shape, units: Vector, numa: NumaState) -> bool:
+def _may_have(shape: PodShape, units: Vector, numa: NumaState) -> bool:
     """Say whether one pod may have some units on a NUMA node, by counting."""
     needs = devices_of_units(shape, units), pools_of_units(shape, units)
     free = free_on((numa,), *map(len, needs))
@@ -374,7 +374,7 @@ def _take(flow: _Flow, at: Hashable) -> Any:
     return arc
 
 
-def whole_inside(shape: Shape, numa: NumaState) -> int:
+def whole_inside(shape: PodShape, numa: NumaState) -> int:
     """Return how many pods lie wholly on one NUMA node at most, alone there: the rounding that the relaxation lacks."""
     caps = [units_inside(unit, numa) // unit.count for unit in shape.units]
     needs = devices_of_units(shape, shape.need), pools_of_units(shape, shape.need)

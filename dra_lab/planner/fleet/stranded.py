@@ -10,7 +10,6 @@ from fractions import Fraction
 
 from msgspec.structs import replace as changed
 
-from dra_lab.authoring.candidates import candidates, kind_of
 from dra_lab.errors import InputError
 from dra_lab.index.counter_draws import Counter as Drawn
 from dra_lab.index.counter_draws import Draws, consumption, counted_pools
@@ -24,12 +23,13 @@ from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.after import held_after
 from dra_lab.planner.fleet.fed import Feeding
-from dra_lab.planner.fleet.pods import Fleet, look_at
+from dra_lab.planner.fleet.pods import FleetProblem, look_at
 from dra_lab.planner.fleet.sites import sites_of
 from dra_lab.planner.node.device_tests import is_tolerated
 from dra_lab.planner.node.eligible import Rules, is_shareable
 from dra_lab.planner.node.node_counters import left_of
 from dra_lab.planner.waiting import awaited
+from dra_lab.sketch.cluster_candidates import candidates, kind_of
 from dra_lab.topology.locality import localities
 
 _MOST = 10**6
@@ -92,7 +92,7 @@ def _in_all(rows: Sequence[StrandedNodes]) -> tuple[StrandedKind, ...]:
     return tuple(StrandedKind(kind, *sums[kind]) for kind in _KINDS if kind in sums)
 
 
-def _rows(fleet: Fleet, budget: Budget, solver: str) -> Iterator[StrandedNodes]:
+def _rows(fleet: FleetProblem, budget: Budget, solver: str) -> Iterator[StrandedNodes]:
     """Yield what is stranded on every node, each once; nodes of a site that differ in what is free stand apart."""
     # The solver takes half a second to import; only who asks waits for it.
     from dra_lab.planner.fleet.tables import is_listed
@@ -130,7 +130,7 @@ def _usable(free: int, used: tuple[int, int] | None) -> tuple[int, int]:
     return (0, free) if used is None else (min(free, used[0]), min(free, used[1]))
 
 
-def _requested(fleet: Fleet) -> frozenset[str]:
+def _requested(fleet: FleetProblem) -> frozenset[str]:
     """Return the kinds of devices that the claims request, all of them if no device is of a requested class."""
     rules, found = fleet.scan.rules, set[str]()
     for asked in (candidates(rules.cluster, ask, rules.release) for ask in rules.asks if not ask.admin_access):
@@ -167,7 +167,7 @@ class _Books:
 class _Free:
     """What is free by kind: devices that are available and that no claim holds alone, CPUs by what is left of them."""
 
-    def __init__(self, fleet: Fleet, feeding: Feeding) -> None:
+    def __init__(self, fleet: FleetProblem, feeding: Feeding) -> None:
         self._fleet, self._rules, self._feeding = fleet, fleet.scan.rules, feeding
         self._kinds = _requested(fleet)
         self._keys = {key for ask in self._rules.asks for key in ask.capacity}

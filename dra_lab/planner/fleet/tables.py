@@ -10,12 +10,12 @@ import numpy as np
 
 from dra_lab.errors import SolverError
 from dra_lab.planner.budget import Budget, Sizes
-from dra_lab.planner.fleet.counting import Counts, Room, room_of, rows_of
+from dra_lab.planner.fleet.counting import CountedRoom, Counts, room_of, rows_of
 from dra_lab.planner.fleet.exhaust import exhaust
 from dra_lab.planner.fleet.fill import Rows, StateFill, in_order, most_vectors, orders_of
 from dra_lab.planner.fleet.fleet_work import FleetWork
 from dra_lab.planner.fleet.pack import Packed, Takes, Values, device_goals, pack
-from dra_lab.planner.fleet.pods import Fleet
+from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.sites import Site, parts_on
 from dra_lab.planner.fleet.tree_table import TreeTable
 from dra_lab.planner.node.allocation_problem import AllocationProblem
@@ -25,7 +25,7 @@ from dra_lab.planner.states.stock import Stock, stock_of
 
 
 @dataclass
-class Table:
+class SiteTable:
     """What is known of one site.
 
     `packed` holds each combination of numbers that was looked at; one that is not there, and that counting allows, is
@@ -52,7 +52,7 @@ class Table:
         self.packed[self.site.zero] = Packed(nothing, nothing)
 
     @cached_property
-    def room(self) -> Room:
+    def room(self) -> CountedRoom:
         """Return what counting says of the site."""
         return room_of(self.site, self.demand)
 
@@ -200,10 +200,10 @@ class Table:
         )
 
 
-AnyTable = Table | TreeTable
+AnyTable = SiteTable | TreeTable
 
 
-def tables_of(work: FleetWork, sites: Sequence[Site], states: int) -> list[Table]:
+def tables_of(work: FleetWork, sites: Sequence[Site], states: int) -> list[SiteTable]:
     """Return a table for each site of one kind of hardware, filled with pods; sites left at a limit have none.
 
     `states` is the number of node states of the fleet.
@@ -214,7 +214,7 @@ def tables_of(work: FleetWork, sites: Sequence[Site], states: int) -> list[Table
         found = _filled(work, problem, sites, known, states, own=False)
         if found is not None:
             return found
-    tables: list[Table] = []
+    tables: list[SiteTable] = []
     for site in sites:
         if tables and work.budget.reached:
             break
@@ -224,9 +224,9 @@ def tables_of(work: FleetWork, sites: Sequence[Site], states: int) -> list[Table
     return tables
 
 
-def _plain(work: FleetWork, site: Site) -> Table:
+def _plain(work: FleetWork, site: Site) -> SiteTable:
     """Return the table of a site whose ways are not listed."""
-    table = Table(site, work.fleet.demand, device_goals(work.order), work.solver)
+    table = SiteTable(site, work.fleet.demand, device_goals(work.order), work.solver)
     table.vectors = table.room.vectors(work.budget.sizes.numbers)
     return table
 
@@ -239,7 +239,7 @@ def _filled(
     states: int,
     *,
     own: bool,
-) -> list[Table] | None:
+) -> list[SiteTable] | None:
     """Return the tables of states of one problem, filled at once; None where the ways of a pod cannot be listed."""
     parts, order, sizes = sites[0].parts, device_goals(work.order), work.budget.sizes
     stock = stock_of(problem, parts, known, order, sizes.pod_ways)
@@ -247,7 +247,7 @@ def _filled(
         return None
     whole = Site(("",), parts, partial(_same, problem))
     vectors = room_of(whole, work.fleet.demand).vectors(most_vectors(states, sizes))
-    made = partial(Table, demand=work.fleet.demand, order=order, solver=work.solver, own=own)
+    made = partial(SiteTable, demand=work.fleet.demand, order=order, solver=work.solver, own=own)
     if vectors is not None:
         filled = StateFill.of(stock, vectors, rows_of(whole), order)
         filled.run(work.budget.part(work.budget.shares.step))
@@ -267,7 +267,7 @@ def _filled(
     return tables
 
 
-def _fill_in_order(stock: Stock, tables: Sequence[Table], budget: Budget, states: int) -> None:
+def _fill_in_order(stock: Stock, tables: Sequence[SiteTable], budget: Budget, states: int) -> None:
     """Keep the ways that pods find who come in different orders, each taking the best that is left.
 
     `tables` are those of the states of the stock, of `states` in the whole fleet. Every way is feasible; only that of
@@ -295,7 +295,7 @@ def _fill_in_order(stock: Stock, tables: Sequence[Table], budget: Budget, states
                 table.keep(rows[:end])
 
 
-def is_listed(fleet: Fleet, sizes: Sizes, *, numbers: bool = True) -> bool:
+def is_listed(fleet: FleetProblem, sizes: Sizes, *, numbers: bool = True) -> bool:
     """Say whether the ways of all pods on all kinds of hardware, and the `numbers` of pods, are few enough to list.
 
     Listed ways fill all states of one kind of hardware at once. That is faster than a tree for each state, by ten times

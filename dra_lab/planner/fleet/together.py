@@ -19,16 +19,16 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.sketch import Ask
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.coupling import coupled_devices, coupled_pools
-from dra_lab.planner.fleet.pods import Fleet
+from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
-from dra_lab.planner.node.copies import JointProblem, Part, Where
+from dra_lab.planner.node.copies import CopyPart, JointProblem, Where
 from dra_lab.planner.node.eligible import is_shareable
 from dra_lab.planner.node.node_counters import CounterBooks, counter_books
 
 _Any = TypeVar("_Any")
 
 
-def shared_nodes(fleet: Fleet) -> tuple[tuple[str, ...], ...]:
+def shared_nodes(fleet: FleetProblem) -> tuple[tuple[str, ...], ...]:
     """Return the sorted, disjoint sets of nodes between which pods may take each other's devices or counters."""
     root: dict[str, str] = {}
 
@@ -54,7 +54,7 @@ class _Seen:
     groups: tuple[tuple[int, DeviceGroup], ...]
 
 
-def joint(fleet: Fleet, nodes: Sequence[str], budget: Budget | None = None) -> AllocationProblem | None:
+def joint(fleet: FleetProblem, nodes: Sequence[str], budget: Budget | None = None) -> AllocationProblem | None:
     """Return one problem for nodes, with the asks of all pods once for each node (`joint_parts`).
 
     None where a limit is reached before all nodes were looked at. Raises UnsupportedFeature where nodes do not agree on
@@ -89,7 +89,7 @@ def joint(fleet: Fleet, nodes: Sequence[str], budget: Budget | None = None) -> A
 
 
 def problem_like(
-    fleet: Fleet, node: str, form: str, made: Callable[[Fleet, str], AllocationProblem]
+    fleet: FleetProblem, node: str, form: str, made: Callable[[FleetProblem, str], AllocationProblem]
 ) -> AllocationProblem:
     """Return a node's problem in one of its forms, which is made once for all nodes that are equal.
 
@@ -104,7 +104,11 @@ def problem_like(
 
 
 def devices_like(
-    fleet: Fleet, node: str, form: str, made: Callable[[Fleet, str], AllocationProblem], groups: Iterable[int]
+    fleet: FleetProblem,
+    node: str,
+    form: str,
+    made: Callable[[FleetProblem, str], AllocationProblem],
+    groups: Iterable[int],
 ) -> dict[int, list[DeviceID]]:
     """Return the devices of some groups of a node's problem in one of its forms, without making it."""
     positions, devices = _known_like(fleet, node, form, made)[1], fleet.scan.views.view(node).devices
@@ -112,7 +116,7 @@ def devices_like(
 
 
 def _known_like(
-    fleet: Fleet, node: str, form: str, made: Callable[[Fleet, str], AllocationProblem]
+    fleet: FleetProblem, node: str, form: str, made: Callable[[FleetProblem, str], AllocationProblem]
 ) -> tuple[AllocationProblem, tuple[tuple[int, ...], ...]]:
     """Return the problem of a node that is equal, and the positions of the devices of its groups."""
     key, problems = (form, _exactly(fleet, node)), fleet.survey.problems
@@ -123,7 +127,7 @@ def _known_like(
     return problems[key]
 
 
-def _exactly(fleet: Fleet, node: str) -> Hashable:
+def _exactly(fleet: FleetProblem, node: str) -> Hashable:
     """Return a value that nodes share only if their devices are equal, position by position, free or in use alike."""
     scan = fleet.scan
     held = scan.rules.allocated
@@ -136,7 +140,7 @@ def _on(position: int, ask: Ask) -> Ask:
     return changed(ask, reference=f"{position}~{ask.reference}")
 
 
-def joint_parts(fleet: Fleet, position: int, node: str) -> tuple[Part, ...]:
+def joint_parts(fleet: FleetProblem, position: int, node: str) -> tuple[CopyPart, ...]:
     """Return the kinds of pods on one node of several, which has a position among them."""
     last = fleet.pods[-1]
 
@@ -144,7 +148,7 @@ def joint_parts(fleet: Fleet, position: int, node: str) -> tuple[Part, ...]:
         return ends[0] + position * size, ends[1] + position * size
 
     return tuple(
-        Part(
+        CopyPart(
             number,
             node,
             moved(pod.asks, last.asks[1]),
@@ -156,7 +160,7 @@ def joint_parts(fleet: Fleet, position: int, node: str) -> tuple[Part, ...]:
     )
 
 
-def _books(fleet: Fleet, nodes: Sequence[str]) -> CounterBooks:
+def _books(fleet: FleetProblem, nodes: Sequence[str]) -> CounterBooks:
     """Return the counters of all pools that the nodes see, each pool once."""
     rules = fleet.scan.rules
     pools: dict[tuple[str, str], Pool] = {}
@@ -267,7 +271,7 @@ def taken_by(devices: Mapping[DeviceID, str], problem: AllocationProblem) -> All
     return changed(problem, groups=tuple(groups), impossible=frozenset(lost))
 
 
-def deal(fleet: Fleet, nodes: Sequence[str]) -> Mapping[DeviceID, str]:
+def deal(fleet: FleetProblem, nodes: Sequence[str]) -> Mapping[DeviceID, str]:
     """Give each shared device to one of the nodes that see it, in turn; devices that draw on a counter go together."""
     mine = set(nodes)
     have: Counter[tuple[str, str]] = Counter()
@@ -290,7 +294,7 @@ def deal(fleet: Fleet, nodes: Sequence[str]) -> Mapping[DeviceID, str]:
 
 
 def _drawing_together(
-    fleet: Fleet, pool: tuple[str, str], nodes: Sequence[str]
+    fleet: FleetProblem, pool: tuple[str, str], nodes: Sequence[str]
 ) -> Iterator[Mapping[str, Sequence[DeviceID]]]:
     """Yield the devices of a pool, node by node, whose counter sets are the same, directly or by way of others."""
     drawn: dict[DeviceID, frozenset[str]] = {}

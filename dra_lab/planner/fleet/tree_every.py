@@ -14,11 +14,11 @@ from operator import add, le
 
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.shapes import Shape, Vector
-from dra_lab.planner.fleet.tree_fill import Fill, InNuma, Placed, Values, pools_of_units
+from dra_lab.planner.fleet.shapes import PodShape, Vector
+from dra_lab.planner.fleet.tree_fill import Fill, InNuma, TreePlaced, Values, pools_of_units
 from dra_lab.planner.fleet.tree_states import NumaState, TreeState
 
-Rows = dict[Counts, tuple[Values, Placed | None]]
+Rows = dict[Counts, tuple[Values, TreePlaced | None]]
 """The best values of each number of pods, and the first of these pods."""
 
 
@@ -66,9 +66,9 @@ class EveryNumber:
         self._tables[key] = found
         return found
 
-    def chain(self, state: TreeState, counts: Counts) -> tuple[Placed, ...]:
+    def chain(self, state: TreeState, counts: Counts) -> tuple[TreePlaced, ...]:
         """Return the pods of the best way to place some numbers, one after the other."""
-        found: list[Placed] = []
+        found: list[TreePlaced] = []
         first = 0
         while any(counts):
             placed = self._tables[state, first][counts][1]
@@ -83,9 +83,9 @@ class EveryNumber:
         if self.steps < 0 or (before // _LOOK > self.steps // _LOOK and self.budget.reached):
             raise TooMany
 
-    def _places(self, state: TreeState, pod: int) -> list[Placed]:
+    def _places(self, state: TreeState, pod: int) -> list[TreePlaced]:
         """Return the places of one pod on a tree: of those that leave the same, the best."""
-        best: dict[TreeState, Placed] = {}
+        best: dict[TreeState, TreePlaced] = {}
         for number in range(len(self.fill.tree.shapes[pod])):
             for placed in self._of_shape(state, pod, number):
                 self._spend(1)
@@ -94,7 +94,7 @@ class EveryNumber:
                     best[placed.left] = placed
         return list(best.values())
 
-    def _of_shape(self, state: TreeState, pod: int, number: int) -> Iterator[Placed]:
+    def _of_shape(self, state: TreeState, pod: int, number: int) -> Iterator[TreePlaced]:
         shape = self.fill.tree.shapes[pod][number]
         need, nothing = shape.need, (0,) * len(shape.units)
         fixed = self.fill.values(alternatives=shape.alternatives, preferences=shape.preferences)
@@ -114,7 +114,7 @@ class EveryNumber:
         for (have, left), (values, taken) in layer.items():
             if have == need:
                 kept = tuple(sorted(numa for numa in left if any(numa[0]) or numa[1]))
-                yield Placed(pod, number, values, taken, kept)
+                yield TreePlaced(pod, number, values, taken, kept)
 
     def _in_numa(self, numa: NumaState, pod: int, number: int) -> list[tuple[Vector, InNuma, NumaState, Values]]:
         """Return every way to take units of a pod on one NUMA node that its links allow: units, way, rest, values."""
@@ -144,7 +144,7 @@ class EveryNumber:
         return [(units, inside, left, values) for (units, left), (values, inside) in best.items()]
 
     def _on_roots(
-        self, shape: Shape, pod: int, number: int, numa: NumaState, begun: Vector
+        self, shape: PodShape, pod: int, number: int, numa: NumaState, begun: Vector
     ) -> Iterator[tuple[Vector, tuple[tuple[Vector, Vector], ...], Values]]:
         """Yield every way to take units on roots of a NUMA node beside those begun; equal roots in one order."""
         need = shape.need

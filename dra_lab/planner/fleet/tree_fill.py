@@ -18,7 +18,7 @@ from operator import add, le, sub
 import numpy as np
 
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.shapes import Shape, Unit, Vector
+from dra_lab.planner.fleet.shapes import PodShape, Unit, Vector
 from dra_lab.planner.fleet.tree_states import FleetTree, NumaState, TreeState
 from dra_lab.planner.states.columns import Array
 
@@ -49,7 +49,7 @@ class InNuma:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class TreePlaced:
     """One pod on a tree: which shape of which workload, what that is worth, where it lies, and what is left."""
 
     pod: int
@@ -83,7 +83,7 @@ class _Lattice:
     in_numa: Array
 
     @classmethod
-    def of(cls, shape: Shape) -> _Lattice:
+    def of(cls, shape: PodShape) -> _Lattice:
         """Return the lattice up to what a shape needs."""
         need = shape.need
         vectors = tuple(product(*(range(count + 1) for count in need)))
@@ -133,7 +133,7 @@ class Fill:
     tree: FleetTree
     order: tuple[str, ...]
     prices: tuple[Price, ...] = ()
-    _best: dict[tuple[TreeState, int], Placed | None] = field(default_factory=dict)
+    _best: dict[tuple[TreeState, int], TreePlaced | None] = field(default_factory=dict)
     _insides: dict[tuple[NumaState, int, int], _Inside] = field(default_factory=dict)
     _pieces: dict[tuple[Vector, int, int], list[Piece]] = field(default_factory=dict)
     _steps: dict[tuple[Vector, int, int], tuple[Array, Array]] = field(default_factory=dict)
@@ -179,11 +179,11 @@ class Fill:
 
     # ------------------------------------------------------------------ one pod
 
-    def best(self, state: TreeState, pod: int) -> Placed | None:
+    def best(self, state: TreeState, pod: int) -> TreePlaced | None:
         """Return the best place of one pod on a tree, of equally good ones the one that fits most tightly."""
         key = state, pod
         if key not in self._best:
-            found: tuple[Values, int, Placed] | None = None
+            found: tuple[Values, int, TreePlaced] | None = None
             for number in self._shapes[pod]:
                 if found is not None and found[0] < self._fixed(pod, number):
                     break
@@ -193,7 +193,7 @@ class Fill:
             self._best[key] = None if found is None else found[2]
         return self._best[key]
 
-    def _placed(self, state: TreeState, pod: int, number: int) -> tuple[Values, int, Placed] | None:
+    def _placed(self, state: TreeState, pod: int, number: int) -> tuple[Values, int, TreePlaced] | None:
         shape, lattice = self.tree.shapes[pod][number], self._lattices[pod][number]
         last = len(lattice.vectors) - 1
         one = self._cost(self.values(numa=1))
@@ -220,7 +220,7 @@ class Fill:
                 inside_of.append(self._in_numa(numa, pod, number, column))
                 at = int(lattice.less[at, column])
         taken = tuple(reversed(inside_of))
-        return values, spare, Placed(pod, number, values, taken, _left(state, taken))
+        return values, spare, TreePlaced(pod, number, values, taken, _left(state, taken))
 
     def _costs(self, length: int) -> Array:
         costs = np.empty(length, self._exact)
@@ -277,7 +277,7 @@ class Fill:
         return self._steps[key]
 
     def numa_left(
-        self, shape: Shape, numa: NumaState, units: Vector, on_roots: Sequence[tuple[Vector, Vector]]
+        self, shape: PodShape, numa: NumaState, units: Vector, on_roots: Sequence[tuple[Vector, Vector]]
     ) -> NumaState:
         """Return what a pod leaves of a NUMA node; the arguments are as in `InNuma`."""
         pool, roots = numa[0], list(numa[1])
@@ -314,7 +314,7 @@ class Fill:
             lost += sum(price // (rest + 1) for rest in range(has, had)) if apart else price * (had - has)
         return lost
 
-    def unpaired(self, shape: Shape, devices: Vector) -> int:
+    def unpaired(self, shape: PodShape, devices: Vector) -> int:
         """Return the GPUs of one pod on one root that have no NIC of their own there."""
         if not shape.paired:
             return 0
@@ -323,7 +323,7 @@ class Fill:
 
     # ------------------------------------------------------------------ many pods
 
-    def in_order(self, state: TreeState, order: Sequence[int], most: Counts) -> Iterator[Placed]:
+    def in_order(self, state: TreeState, order: Sequence[int], most: Counts) -> Iterator[TreePlaced]:
         """Yield pods, each on the best place that is left: those of the first workload that fit, then of the next.
 
         Without an order they take turns.
@@ -354,12 +354,12 @@ def held_by(unit: Unit, place: Vector) -> int:
     return min(have // want for have, want in zip(place, each, strict=True) if want)
 
 
-def devices_of_units(shape: Shape, units: Vector) -> Vector:
+def devices_of_units(shape: PodShape, units: Vector) -> Vector:
     """Return the devices on roots that some units of a shape take."""
     return _weighted([unit.root for unit in shape.units], units)
 
 
-def pools_of_units(shape: Shape, units: Vector) -> Vector:
+def pools_of_units(shape: PodShape, units: Vector) -> Vector:
     """Return what some units of a shape take of pools."""
     return _weighted([unit.pool for unit in shape.units], units)
 

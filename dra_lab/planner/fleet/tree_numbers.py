@@ -15,9 +15,9 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.fill import orders_of
 from dra_lab.planner.fleet.pack import Packed
-from dra_lab.planner.fleet.shapes import OnePerPlace, Shape, Unit, Vector
+from dra_lab.planner.fleet.shapes import OnePerPlace, PodShape, Unit, Vector
 from dra_lab.planner.fleet.tree_every import EveryNumber, TooMany
-from dra_lab.planner.fleet.tree_fill import Fill, InNuma, Placed, Values, devices_of_units, held_by, pools_of_units
+from dra_lab.planner.fleet.tree_fill import Fill, InNuma, TreePlaced, Values, devices_of_units, held_by, pools_of_units
 from dra_lab.planner.fleet.tree_states import FleetTree, NumaState, TreeState, free_on
 
 Where = tuple[tuple[int, Vector, tuple[tuple[int, Vector], ...]], ...]
@@ -31,7 +31,7 @@ _LOOK = 50
 
 
 @dataclass
-class Numbers:
+class TreeNumbers:
     """What is known of one tree: numbers of pods with the best values found and the least that may exist.
 
     `floors` are values that no pod of each workload undercuts on any tree of the fleet, None if it fits nowhere. `most`
@@ -45,7 +45,7 @@ class Numbers:
     demand: Counts
     floors: tuple[Values | None, ...] = ()
     packed: dict[Counts, Packed] = field(default_factory=dict)
-    chains: dict[Counts, tuple[list[Placed], int]] = field(default_factory=dict)
+    chains: dict[Counts, tuple[list[TreePlaced], int]] = field(default_factory=dict)
     recipes: dict[Counts, Recipe] = field(default_factory=dict)
     every: EveryNumber | None = None
 
@@ -68,14 +68,14 @@ class Numbers:
                 return
             self._keep(chain, budget)
 
-    def _chains(self) -> Iterator[Iterator[Placed]]:
+    def _chains(self) -> Iterator[Iterator[TreePlaced]]:
         for fill in (self.sparing, self.fill):
             for order in orders_of(self.most, self.fill.tree.most.orders):
                 yield fill.in_order(self.state, order, self.most)
 
-    def _keep(self, placed: Iterable[Placed], budget: Budget) -> None:
+    def _keep(self, placed: Iterable[TreePlaced], budget: Budget) -> None:
         counts, values = [0] * len(self.demand), self.fill.zero
-        chain: list[Placed] = []
+        chain: list[TreePlaced] = []
         most = self.fill.tree.most.node_pods
         for one in placed:
             if len(chain) % _LOOK == _LOOK - 1 and budget.reached:
@@ -88,7 +88,7 @@ class Numbers:
                 self._note(tuple(counts), values, chain)
         self._note(tuple(counts), values, chain)
 
-    def _note(self, counts: Counts, values: Values, chain: list[Placed]) -> None:
+    def _note(self, counts: Counts, values: Values, chain: list[TreePlaced]) -> None:
         known = self.found.get(counts)
         if known is None or values < known:
             self.found[counts] = values
@@ -106,7 +106,7 @@ class Numbers:
                 caps.append(sum(whole) // least_sum)
         return min(caps)
 
-    def _cap_of(self, shape: Shape, demand: int) -> int:
+    def _cap_of(self, shape: PodShape, demand: int) -> int:
         """Return how many pods of one shape fit at most."""
         caps = [demand, *(self._alone(shape, part) for part in shape.parts)]
         caps.extend(self._apart(shape, one) for one in shape.apart)
@@ -121,13 +121,13 @@ class Numbers:
         kinds = self.fill.tree.kinds
         return free_on(self.state, len(kinds.root), len(kinds.key))
 
-    def _alone(self, shape: Shape, part: Vector) -> int:
+    def _alone(self, shape: PodShape, part: Vector) -> int:
         """Return how many pods find a bundle, or their units of one kind, if nothing else is taken."""
         units = [(unit, each) for unit, each in zip(shape.units, part, strict=True) if each]
         inside = sum(min(units_inside(unit, numa) // each for unit, each in units) for numa in self.state)
         return inside // (units[0][0].count // units[0][1])
 
-    def _apart(self, shape: Shape, apart: OnePerPlace) -> int:
+    def _apart(self, shape: PodShape, apart: OnePerPlace) -> int:
         """Return how many pods find devices that one place has only one of for each of them."""
         if any(weight > 1 for weight in apart.weights):
             return 0
@@ -225,13 +225,13 @@ class Numbers:
         if found is None:
             if self.every is None:
                 chain, length = self.chains[counts]
-                placed: Sequence[Placed] = chain[:length]
+                placed: Sequence[TreePlaced] = chain[:length]
             else:
                 placed = self.every.chain(self.state, counts)
             found = self.recipes[counts] = self._written(placed)
         return found
 
-    def _written(self, chain: Sequence[Placed]) -> Recipe:
+    def _written(self, chain: Sequence[TreePlaced]) -> Recipe:
         """Return pods that were placed one after the other by the positions of what they take."""
         numas: list[NumaState | None] = list(self.state)
         roots: list[list[Vector]] = [list(mine) for _, mine in self.state]
@@ -252,7 +252,7 @@ class Numbers:
             written.append((placed.pod, placed.shape, tuple(where)))
         return tuple(sorted(written, key=lambda row: row[0]))
 
-    def _take(self, shape: Shape, taken: InNuma, roots: list[Vector]) -> tuple[tuple[int, Vector], ...]:
+    def _take(self, shape: PodShape, taken: InNuma, roots: list[Vector]) -> tuple[tuple[int, Vector], ...]:
         """Take the devices of a pod from roots; return on which roots."""
         inside = []
         for root, units in taken.roots:

@@ -13,8 +13,8 @@ from operator import add, le
 
 from dra_lab.planner.budget import Sizes
 from dra_lab.planner.fleet.pod_shapes import shapes_of
-from dra_lab.planner.fleet.pods import Fleet
-from dra_lab.planner.fleet.shapes import Shape, Vector
+from dra_lab.planner.fleet.pods import FleetProblem
+from dra_lab.planner.fleet.shapes import PodShape, Vector
 from dra_lab.planner.fleet.sites import parts_on
 from dra_lab.planner.fleet.tree_kinds import Kinds, kinds_of
 from dra_lab.planner.node.allocation_problem import ROOT_KINDS, AllocationProblem
@@ -49,7 +49,7 @@ class FleetTree:
     `units` is the amount in which each pool is counted, `most` how much of a tree is listed.
     """
 
-    shapes: tuple[tuple[Shape, ...], ...]
+    shapes: tuple[tuple[PodShape, ...], ...]
     kinds: Kinds
     numas: Mapping[int, tuple[Numa, ...]]
     problems: Mapping[int, AllocationProblem]
@@ -176,7 +176,7 @@ def _reachable(most: Vector, steps: Sequence[Vector], sums: int) -> Vector:
     return tuple(map(max, zero, *seen))
 
 
-def tree_of(fleet: Fleet) -> FleetTree | None:
+def tree_of(fleet: FleetProblem) -> FleetTree | None:
     """Return a fleet as trees; None if some hardware or some pod is not of this form."""
     if not fleet.survey.plain:
         return None

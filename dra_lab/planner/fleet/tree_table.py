@@ -11,13 +11,13 @@ from itertools import chain, islice
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Packed, Takes, Values
-from dra_lab.planner.fleet.pods import Fleet
-from dra_lab.planner.fleet.shapes import Shape, Unit, Vector
+from dra_lab.planner.fleet.pods import FleetProblem
+from dra_lab.planner.fleet.shapes import PodShape, Unit, Vector
 from dra_lab.planner.fleet.sites import Site, plain_site
 from dra_lab.planner.fleet.state_model import StateModel
 from dra_lab.planner.fleet.tree_every import EveryNumber, TooMany
 from dra_lab.planner.fleet.tree_fill import GOALS_OF_TREES, SCARCITY, Fill, Price
-from dra_lab.planner.fleet.tree_numbers import Numbers, Where, floors_of, units_inside
+from dra_lab.planner.fleet.tree_numbers import TreeNumbers, Where, floors_of, units_inside
 from dra_lab.planner.fleet.tree_states import FleetTree, TreeState, tree_of
 from dra_lab.planner.states.node_state import NodeState
 
@@ -33,7 +33,7 @@ class TreeTable:
 
     site: Site
     tree: FleetTree
-    numbers: Numbers
+    numbers: TreeNumbers
     solver: str
 
     def found(self) -> dict[Counts, Values]:
@@ -119,7 +119,7 @@ class TreeTable:
         return tuple((roots, pools) for _, roots, pools in sorted(found, key=lambda row: row[0]))
 
 
-def tree_tables(fleet: Fleet, order: tuple[str, ...], solver: str, budget: Budget) -> list[TreeTable] | None:
+def tree_tables(fleet: FleetProblem, order: tuple[str, ...], solver: str, budget: Budget) -> list[TreeTable] | None:
     """Return a table for every node state of a fleet, filled with pods; None if its nodes are no trees.
 
     After a share of the time, pods are only counted; states that are left when all of it is over have no table.
@@ -139,12 +139,12 @@ def tree_tables(fleet: Fleet, order: tuple[str, ...], solver: str, budget: Budge
         copies[trees[state]] += len(nodes)
     fill, sparing = Fill(tree, order), Fill(tree, (SCARCITY, *order), _prices(tree, copies))
     floors = floors_of(tree, order, copies)
-    known: dict[TreeState, Numbers] = {}
+    known: dict[TreeState, TreeNumbers] = {}
     filling = budget.part(budget.shares.first)
     for found in sorted(copies, key=lambda found: (-copies[found], found)):
         if known and budget.reached:
             break
-        known[found] = Numbers(fill, sparing, found, fleet.demand, floors)
+        known[found] = TreeNumbers(fill, sparing, found, fleet.demand, floors)
         if len(known) == 1 or not filling.reached:
             known[found].place(filling, first=True)
     for numbers in known.values():
@@ -190,7 +190,7 @@ class _Groups:
         self._left = list(state.free)
         self._problem = table.tree.problems[state.layout]
 
-    def to(self, shape: Shape, where: Where) -> dict[tuple[int, int], int]:
+    def to(self, shape: PodShape, where: Where) -> dict[tuple[int, int], int]:
         """Take the devices of one pod; return how many each ask takes of each group of the layout."""
         given: dict[tuple[int, int], int] = {}
         left, groups = self._left, self._problem.groups

@@ -8,11 +8,11 @@ from dra_lab.model.fleet import NODES, FleetPlan
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import Shortfall
 from dra_lab.model.sketch import Ask, asks
-from dra_lab.planner.fleet.pods import Fleet, Pod
+from dra_lab.planner.fleet.pods import FleetPod, FleetProblem
 from dra_lab.planner.node.device_tests import is_tolerated
 
 
-def unplaced(fleet: Fleet, plan: FleetPlan) -> tuple[Shortfall, ...]:
+def unplaced(fleet: FleetProblem, plan: FleetPlan) -> tuple[Shortfall, ...]:
     """Return, for each workload with replicas that are not placed, what each of its requests lacks after the plan.
 
     Devices that a request alone decides are counted (`count`): with fewer free than one replica takes there is a
@@ -36,7 +36,9 @@ def unplaced(fleet: Fleet, plan: FleetPlan) -> tuple[Shortfall, ...]:
     return tuple(found)
 
 
-def _lacking(fleet: Fleet, pod: Pod, taken: set[DeviceID], missing: int, *, whole: bool) -> Iterator[Shortfall]:
+def _lacking(
+    fleet: FleetProblem, pod: FleetPod, taken: set[DeviceID], missing: int, *, whole: bool
+) -> Iterator[Shortfall]:
     """Yield what single requests lack; requests with alternatives and for all devices are not told by counting.
 
     `whole` asks for the devices of all replicas instead of one's.
@@ -72,24 +74,24 @@ def _lacking(fleet: Fleet, pod: Pod, taken: set[DeviceID], missing: int, *, whol
         )
 
 
-def _matches_any(fleet: Fleet, ask: Ask) -> bool:
+def _matches_any(fleet: FleetProblem, ask: Ask) -> bool:
     return any("match" in fleet.scan.views.stages(ask, node) for node in fleet.scan.rules.nodes)
 
 
-def _matching_nothing(pod: Pod, ask: Ask, name: str) -> Shortfall:
+def _matching_nothing(pod: FleetPod, ask: Ask, name: str) -> Shortfall:
     text = f"no device of the cluster matches request {name}: its class is {ask.device_class_name}"
     subject, advice = f"{pod.workload.name}: {name}", "Choose another device class, or relax the selectors."
     return Shortfall("class", subject, text, ask.count, 0, advice=advice)
 
 
-def _short_in_all(pod: Pod, ask: Ask, missing: int, every: int) -> Shortfall:
+def _short_in_all(pod: FleetPod, ask: Ask, missing: int, every: int) -> Shortfall:
     text = f"{missing:,} replicas of {pod.workload.name} take {missing * ask.count:,} devices for request {ask.request}"
     subject = f"{pod.workload.name}: {ask.request}"
     advice = "Free or add devices, or ask for fewer replicas."
     return Shortfall("count", subject, f"{text}, {every:,} are free", missing * ask.count, every, advice=advice)
 
 
-def _free(fleet: Fleet, ask: Ask, taken: set[DeviceID]) -> Iterator[list[DeviceID]]:
+def _free(fleet: FleetProblem, ask: Ask, taken: set[DeviceID]) -> Iterator[list[DeviceID]]:
     """Yield, node by node, the devices that match an ask and that no pod holds alone, after the plan."""
     scan, rules = fleet.scan, fleet.scan.rules
     tainting = rules.gates.device_taints
@@ -109,7 +111,7 @@ def _free(fleet: Fleet, ask: Ask, taken: set[DeviceID]) -> Iterator[list[DeviceI
         ]
 
 
-def _together(pod: Pod, missing: int) -> Shortfall:
+def _together(pod: FleetPod, missing: int) -> Shortfall:
     return Shortfall(
         "count",
         pod.workload.name,

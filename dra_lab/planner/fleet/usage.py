@@ -12,8 +12,8 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.by_copy import ByCopy, by_copy
 from dra_lab.planner.fleet.by_option import ByOption, by_option
 from dra_lab.planner.fleet.most import Bounds, as_place, solved
-from dra_lab.planner.fleet.pods import Fleet
-from dra_lab.planner.fleet.shapes import Shape
+from dra_lab.planner.fleet.pods import FleetProblem
+from dra_lab.planner.fleet.shapes import PodShape
 from dra_lab.planner.fleet.shared_devices import SharedModel
 from dra_lab.planner.fleet.shared_tables import seen_together
 from dra_lab.planner.fleet.site_bounds import Amounts, Known, known_sites
@@ -21,7 +21,7 @@ from dra_lab.planner.fleet.sites import Site, dealt_site, whole_site
 from dra_lab.planner.fleet.state_model import StateModel
 from dra_lab.planner.fleet.together import deal
 from dra_lab.planner.fleet.tree_fill import devices_of_units, pools_of_units
-from dra_lab.planner.fleet.tree_numbers import Numbers, units_inside
+from dra_lab.planner.fleet.tree_numbers import TreeNumbers, units_inside
 from dra_lab.planner.fleet.tree_states import NumaState, free_on
 from dra_lab.planner.fleet.tree_table import TreeTable
 from dra_lab.planner.node.allocation_problem import AllocationProblem
@@ -69,10 +69,10 @@ def is_additive(problem: AllocationProblem, kind: str) -> bool:
 
 
 @dataclass
-class Place:
+class UsagePlace:
     """A site as one model has it; its ways are listed once for all kinds."""
 
-    fleet: Fleet
+    fleet: FleetProblem
     site: Site
     solver: str
     budget: Budget
@@ -137,7 +137,9 @@ def _wanted(place: Site, kind: str, free: int) -> tuple[int, ...]:
     return tuple(wanted[pod] or 0 for pod in sorted(wanted))
 
 
-def used_together(fleet: Fleet, site: Site, free: Mapping[str, int], solver: str, budget: Budget) -> dict[str, Bounds]:
+def used_together(
+    fleet: FleetProblem, site: Site, free: Mapping[str, int], solver: str, budget: Budget
+) -> dict[str, Bounds]:
     """Return what pods use of each kind on nodes that share devices, of which so much is `free` in all.
 
     One model says it for all of them. If that is too large, or time ends, the result is what each node uses of the
@@ -145,7 +147,7 @@ def used_together(fleet: Fleet, site: Site, free: Mapping[str, int], solver: str
     """
     first = budget.part(budget.shares.first)
     seen = seen_together(fleet, site, first)
-    place = None if seen is None else Place(fleet, seen, solver, first)
+    place = None if seen is None else UsagePlace(fleet, seen, solver, first)
     found = {k: (0, amount) if place is None else place.most_used(k, amount) for k, amount in free.items()}
     left = [kind for kind, (least, most) in found.items() if least < most]
     dealt = deal(fleet, site.all_nodes) if left and not budget.reached else {}
@@ -154,7 +156,7 @@ def used_together(fleet: Fleet, site: Site, free: Mapping[str, int], solver: str
         least = bound = 0
         for node in site.all_nodes:
             mine = (dealt_site(fleet, node, dealt), whole_site(fleet, node))
-            used = [Place(fleet, one, solver, budget).most_used(kind, free[kind]) for one in mine]
+            used = [UsagePlace(fleet, one, solver, budget).most_used(kind, free[kind]) for one in mine]
             least, bound = least + used[0][0], bound + used[1][1]
         bound = min(bound, found[kind][1])
         found[kind] = min(bound, max(least, found[kind][0])), bound
@@ -177,7 +179,7 @@ def amounts_of(kind: str) -> Amounts:
 
 
 def used_of_kinds(
-    fleet: Fleet,
+    fleet: FleetProblem,
     sites: Sequence[Site],
     trees: Sequence[TreeTable] | None,
     free: Sequence[Mapping[str, int]],
@@ -191,7 +193,7 @@ def used_of_kinds(
     budget.tell("patterns", f"looking at what pods use on {len(sites):,} different nodes")
     found: list[dict[str, Known]] = [{} for _ in sites]
     solve: list[tuple[Known, Callable[[], Bounds]]] = []
-    places = [Place(fleet, site, solver, budget) for site in sites]
+    places = [UsagePlace(fleet, site, solver, budget) for site in sites]
     for kind in sorted({kind for row in free for kind, amount in row.items() if amount}):
         most = max(row.get(kind, 0) for row in free)
         uses = None if trees is None else tree_uses(trees, kind)
@@ -244,7 +246,7 @@ def tree_uses(trees: Sequence[TreeTable], kind: str) -> list[TreeUse] | None:
 class TreeUse:
     """Use of devices by pods on one tree: `worth` is that of one pod of each (workload, shape), in a `unit`."""
 
-    numbers: Numbers
+    numbers: TreeNumbers
     worth: Mapping[tuple[int, int], int]
     unit: Fraction
     known: Bounds | None = None
@@ -284,7 +286,7 @@ class TreeUse:
         return self.known
 
 
-def most_worth(numas: Sequence[NumaState], shapes: Sequence[tuple[Shape, int]]) -> int:
+def most_worth(numas: Sequence[NumaState], shapes: Sequence[tuple[PodShape, int]]) -> int:
     """Return what pods of some shapes, each with what one is worth, are worth at most on some NUMA nodes together.
 
     What all of them take of, devices of a kind, an amount of a pool or units of one kind, bounds them by the best rate.

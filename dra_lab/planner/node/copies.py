@@ -14,7 +14,7 @@ from dra_lab.planner.node.link_places import PlaceValue
 from dra_lab.planner.node.variables import Model
 
 
-class Part(NamedTuple):
+class CopyPart(NamedTuple):
     """A kind of pod in the problem of a site: which asks, requests and links are its; half-open ranges.
 
     `pod` is the position of its workload, `node` the node on which its replicas stand.
@@ -44,12 +44,12 @@ class Copies(Struct, frozen=True):
     """
 
     problem: AllocationProblem
-    parts: tuple[Part, ...]
+    parts: tuple[CopyPart, ...]
     copies: tuple[Copy, ...]
     origin: tuple[int, ...]
 
 
-def replicated(problem: AllocationProblem, parts: Sequence[Part], counts: Sequence[int]) -> Copies:
+def replicated(problem: AllocationProblem, parts: Sequence[CopyPart], counts: Sequence[int]) -> Copies:
     """Return the problem of `counts[p]` replicas of each part.
 
     Devices that some ask may look into (`adminAccess`) are told apart there.

@@ -9,13 +9,13 @@ from itertools import product
 
 from msgspec import Struct
 
-from dra_lab.authoring.links import LEVEL_WORDS, link_words
 from dra_lab.errors import UnsupportedFeature
 from dra_lab.model.sketch import MAX_DEVICES, How
 from dra_lab.planner.node.allocation_problem import AllocationProblem, pairwise_share, partner_links
 from dra_lab.planner.node.device_counts import DeviceCounts, ModelCounts, Number, NumberCounts
 from dra_lab.planner.node.link_places import LIST, PlaceValue
 from dra_lab.planner.node.variables import Expression, Model, total
+from dra_lab.sketch.links import LEVEL_WORDS, link_words
 
 _MOST_COMBINATIONS = 512
 _NO_PART = 10**6

@@ -13,7 +13,7 @@ from dra_lab.index.node_binding import Tie
 from dra_lab.model.names import DeviceID, split_request
 from dra_lab.model.sketch import How
 from dra_lab.planner.node.allocation_problem import AllocationProblem, pairwise_share
-from dra_lab.planner.node.copies import Part
+from dra_lab.planner.node.copies import CopyPart
 from dra_lab.planner.node.interchangeable import Tied, Units, interchangeable
 
 Taking = Mapping[tuple[int, int], int]
@@ -40,7 +40,7 @@ class MergedRequests(Struct, frozen=True):
     requests: tuple[int, ...]
     links: tuple[int, ...]
 
-    def part(self, part: Part) -> Part:
+    def part(self, part: CopyPart) -> CopyPart:
         """Return which asks, requests and links of the problem are those of a kind of pods in `written`."""
 
         def now(left: tuple[int, ...], ends: tuple[int, int]) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.planner.node.allocation_problem import AllocationProblem
-from dra_lab.planner.node.copies import Part
+from dra_lab.planner.node.copies import CopyPart
 from dra_lab.planner.node.device_counts import TableCounts
 from dra_lab.planner.node.goal_table import goal_arrays
 from dra_lab.planner.node.link_rows import lost
@@ -34,7 +34,7 @@ class Columns:
     values: Array
 
 
-def columns_of(problem: AllocationProblem, part: Part, order: Sequence[str], most: int) -> Columns | None:
+def columns_of(problem: AllocationProblem, part: CopyPart, order: Sequence[str], most: int) -> Columns | None:
     """Return every allocation of one pod that keeps the must-links, None where more than `most` are to be listed.
 
     It does not look at what others leave, of counters too. Known are problems as in `is_listable`. Requests that mean
@@ -47,7 +47,7 @@ def columns_of(problem: AllocationProblem, part: Part, order: Sequence[str], mos
     return None if found is None else _as_written(merged, part, found)
 
 
-def number_of_ways(problem: AllocationProblem, part: Part) -> int:
+def number_of_ways(problem: AllocationProblem, part: CopyPart) -> int:
     """Return how many allocations of one pod `columns_of` looks at before links: no more than these are listed."""
     merged = merge_requests(problem, range(*part.requests))
     if merged is not None:
@@ -57,7 +57,7 @@ def number_of_ways(problem: AllocationProblem, part: Part) -> int:
     return prod(sum(_number(problem, ask, pairs) for ask in indices) for indices in requests)
 
 
-def _as_written(merged: MergedRequests, part: Part, found: Columns) -> Columns:
+def _as_written(merged: MergedRequests, part: CopyPart, found: Columns) -> Columns:
     """Return the columns of merged requests with what each request takes as it was written."""
     pairs = _pairs(merged.written, part)
     position = {pair: at for at, pair in enumerate(pairs)}
@@ -68,7 +68,7 @@ def _as_written(merged: MergedRequests, part: Part, found: Columns) -> Columns:
     return Columns(pairs, takes, found.values)
 
 
-def _pairs(problem: AllocationProblem, part: Part) -> tuple[tuple[int, int], ...]:
+def _pairs(problem: AllocationProblem, part: CopyPart) -> tuple[tuple[int, int], ...]:
     return tuple(
         (ask, number)
         for ask in range(*part.asks)
@@ -78,7 +78,7 @@ def _pairs(problem: AllocationProblem, part: Part) -> tuple[tuple[int, int], ...
     )
 
 
-def _columns(problem: AllocationProblem, part: Part, order: Sequence[str], most: int) -> Columns | None:
+def _columns(problem: AllocationProblem, part: CopyPart, order: Sequence[str], most: int) -> Columns | None:
     pairs = _pairs(problem, part)
     takes = _every_take(problem, part, pairs, most)
     if takes is None:
@@ -90,7 +90,7 @@ def _columns(problem: AllocationProblem, part: Part, order: Sequence[str], most:
     return Columns(pairs, takes[rank], values[rank])
 
 
-def _kept(problem: AllocationProblem, part: Part, pairs: Sequence[tuple[int, int]], takes: Array) -> Array:
+def _kept(problem: AllocationProblem, part: CopyPart, pairs: Sequence[tuple[int, int]], takes: Array) -> Array:
     """Say of each way whether it keeps every must-link."""
     counts = TableCounts(problem, pairs, takes, range(*part.links))
     fine = np.ones(len(takes), bool)
@@ -100,7 +100,9 @@ def _kept(problem: AllocationProblem, part: Part, pairs: Sequence[tuple[int, int
     return fine
 
 
-def _every_take(problem: AllocationProblem, part: Part, pairs: Sequence[tuple[int, int]], most: int) -> Array | None:
+def _every_take(
+    problem: AllocationProblem, part: CopyPart, pairs: Sequence[tuple[int, int]], most: int
+) -> Array | None:
     whole = np.zeros((1, len(pairs)), np.int8)
     for indices in problem.requests[slice(*part.requests)]:
         if not len(whole):

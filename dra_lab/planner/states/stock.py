@@ -10,7 +10,7 @@ import numpy as np
 
 from dra_lab.index.node_binding import Tie
 from dra_lab.planner.node.allocation_problem import AllocationProblem
-from dra_lab.planner.node.copies import Part
+from dra_lab.planner.node.copies import CopyPart
 from dra_lab.planner.states.columns import Array, Columns, columns_of
 from dra_lab.planner.states.node_state import NodeState, common_unit
 
@@ -175,7 +175,7 @@ class Stock:
         return first_column(left, self.wanted[pod], self.guards)
 
 
-def is_listable(problem: AllocationProblem, parts: Sequence[Part]) -> bool:
+def is_listable(problem: AllocationProblem, parts: Sequence[CopyPart]) -> bool:
     """Say whether ways of pods differ only in what they take.
 
     They do without node selectors of many terms, shares that pay a counter together, and requests for all devices that
@@ -196,7 +196,7 @@ def is_listable(problem: AllocationProblem, parts: Sequence[Part]) -> bool:
 
 
 def stock_of(
-    problem: AllocationProblem, parts: Sequence[Part], states: Sequence[NodeState], order: Sequence[str], most: int
+    problem: AllocationProblem, parts: Sequence[CopyPart], states: Sequence[NodeState], order: Sequence[str], most: int
 ) -> Stock | None:
     """Return what states have, with every way of their pods; None where these cannot be listed or are over `most`."""
     if not parts or not is_listable(problem, parts):

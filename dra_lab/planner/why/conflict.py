@@ -8,11 +8,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dra_lab.authoring.links import link_words
 from dra_lab.model.claims import DeviceRequest
 from dra_lab.model.names import split_request
 from dra_lab.model.reasons import Conflict, Element
 from dra_lab.model.sketch import ClaimSketch, Link, asks
+from dra_lab.sketch.links import link_words
 
 AnyPart = Any
 """An ExactDeviceRequest or a DeviceSubRequest: what is changed stays of its kind."""

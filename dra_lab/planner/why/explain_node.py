@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice, product
 
-from dra_lab.authoring.links import LEVEL_WORDS, link_words, listed
 from dra_lab.model.names import part_of
 from dra_lab.model.plan import Shortfall
 from dra_lab.model.sketch import MAX_DEVICES
@@ -15,6 +14,7 @@ from dra_lab.planner.node.device_tests import Stage
 from dra_lab.planner.node.eligible import AskEligibility
 from dra_lab.planner.node.link_rows import LINK_ROWS
 from dra_lab.planner.why.explain_together import NodeCase, devices, explain_together, shortfall_of, undecided
+from dra_lab.sketch.links import LEVEL_WORDS, link_words, listed
 
 
 def explain_link(case: NodeCase, name: str) -> Shortfall:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace as changed
 
-from dra_lab.authoring.expand import expand
 from dra_lab.index.node_index import node_index
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
@@ -19,6 +18,7 @@ from dra_lab.planner.node.milp import is_feasible
 from dra_lab.planner.node.refuse import refuse_claim, refuse_devices
 from dra_lab.planner.scan import Scan, node_shapes, scan_nodes
 from dra_lab.planner.ways import fitting_nodes
+from dra_lab.sketch.expand import expand
 from dra_lab.topology.locality import localities
 
 

@@ -10,7 +10,6 @@ from itertools import takewhile
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from dra_lab.authoring.links import link_words
 from dra_lab.index.pools import PoolDevice
 from dra_lab.model.claims import expressions
 from dra_lab.model.device import Device
@@ -23,6 +22,7 @@ from dra_lab.planner.node.device_tests import Stage, device_use
 from dra_lab.planner.node.eligible import AskEligibility, NodeEligibility, Rules, eligibility
 from dra_lab.planner.node.link_places import place_values
 from dra_lab.planner.scan import Scan
+from dra_lab.sketch.links import link_words
 from dra_lab.topology.locality import localities
 
 _LATER = ("gate", "taint", "in-use", "capacity")

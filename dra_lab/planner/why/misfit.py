@@ -8,7 +8,6 @@ from dataclasses import replace as changed
 
 from msgspec.structs import replace
 
-from dra_lab.authoring.links import attribute_for
 from dra_lab.errors import UnsupportedFeature
 from dra_lab.model.plan import Plan, PlanStatus, Suggestion
 from dra_lab.model.reasons import Conflict, Reasons, Relaxation
@@ -24,6 +23,7 @@ from dra_lab.planner.why.fitting import Trial
 from dra_lab.planner.why.funnel import funnels, node_counts, scarcity
 from dra_lab.planner.why.nearest import explain_misfit
 from dra_lab.planner.why.relaxations import as_suggestions, changes, try_changes
+from dra_lab.sketch.links import attribute_for
 
 
 def plan_of_misfit(work: Work, pinned: str, early: Callable[[Plan], None] | None = None) -> Plan:

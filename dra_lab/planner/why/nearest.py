@@ -9,7 +9,6 @@ from functools import partial
 
 from msgspec.structs import replace as changed
 
-from dra_lab.authoring.links import LEVEL_WORDS, attribute_for
 from dra_lab.model.names import split_request
 from dra_lab.model.plan import Shortfall
 from dra_lab.model.sketch import Link
@@ -22,6 +21,7 @@ from dra_lab.planner.scan import EqualNodes, Scan
 from dra_lab.planner.why.explain_node import explain_node, missing
 from dra_lab.planner.why.explain_together import NodeCase
 from dra_lab.planner.why.funnel import node_counts
+from dra_lab.sketch.links import LEVEL_WORDS, attribute_for
 
 PARTITIONS = "DRAPartitionableDevices"
 """The gate without which kube-scheduler passes over devices that consume shared counters (KEP-4815)."""

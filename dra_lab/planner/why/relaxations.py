@@ -9,7 +9,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dra_lab.authoring.links import LEVEL_WORDS, link_words
 from dra_lab.errors import UnsupportedFeature
 from dra_lab.model.claims import (
     CapacityRequirements,
@@ -22,6 +21,7 @@ from dra_lab.model.reasons import Relaxation
 from dra_lab.model.sketch import LEVELS, ClaimSketch, Link, asks
 from dra_lab.planner.why.conflict import AnyPart, elements, only, with_parts
 from dra_lab.planner.why.fitting import Trial
+from dra_lab.sketch.links import LEVEL_WORDS, link_words
 
 
 def changes(sketch: ClaimSketch, taints: dict[str, tuple[str, ...]]) -> Iterator[Relaxation]:

@@ -7,11 +7,11 @@ A new format is one module here and one row of `_XML` in `reading`.
 """
 
 from dra_lab.sources.foreign.inventory import FACTS, CpuNode, Fact, Inventory, InventoryDevice, pci_address
+from dra_lab.sources.foreign.inventory_tables import inventory_frame
 from dra_lab.sources.foreign.joining import join
-from dra_lab.sources.foreign.overlay import with_overlay
+from dra_lab.sources.foreign.made_slices import make_cluster
 from dra_lab.sources.foreign.reading import decode_inventory, is_topology, read_inventory
-from dra_lab.sources.foreign.slices import make_cluster
-from dra_lab.sources.foreign.tables import inventory_frame
+from dra_lab.sources.foreign.topology_overlay import with_overlay
 
 __all__ = [
     "FACTS",

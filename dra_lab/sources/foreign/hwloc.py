@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dra_lab.errors import SourceError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.model.numbers import unsigned_number
-from dra_lab.sources.foreign.hwloc_walk import Place, Walk, visit
+from dra_lab.sources.foreign.hwloc_walk import HwlocPlace, Walk, visit
 from dra_lab.sources.foreign.inventory import (
     INFINIBAND,
     CpuNode,
@@ -20,7 +20,7 @@ from dra_lab.sources.foreign.inventory import (
     mask_numbers,
 )
 from dra_lab.sources.foreign.switches import nearest_switches
-from dra_lab.sources.foreign.xml_text import Element
+from dra_lab.sources.foreign.xml_text import XmlElement
 
 FORMAT = "hwloc XML"
 
@@ -42,7 +42,7 @@ _NEAR_MEMORY = ("HBM", "MCDRAM")
 _MANAGEMENT = ("15b3:0087",)
 
 
-def read_hwloc(root: Element, source: str) -> Inventory:
+def read_hwloc(root: XmlElement, source: str) -> Inventory:
     """Return the inventory of an hwloc export.
 
     A device's PCIe root is named by the host bridge above it, its NUMA node by the place where that bridge hangs; a
@@ -57,7 +57,7 @@ def read_hwloc(root: Element, source: str) -> Inventory:
     written = unsigned_number(version.partition(".")[0])
     major = 1 if written is None else written
     walk = Walk(source, bits=major >= 3)
-    visit(walk, machine, Place())
+    visit(walk, machine, HwlocPlace())
     findings: list[Finding] = []
     nodes = _cpu_nodes(walk)
     used = [found for found in walk.found if _kind(found[0])[0] in ("gpu", "nic")]
@@ -82,7 +82,7 @@ def read_hwloc(root: Element, source: str) -> Inventory:
     return Inventory(source, FORMAT, devices, nodes, (*findings, *_strange(walk, major)))
 
 
-def _refuse_twice(walk: Walk, devices: Iterable[tuple[Element, str, Place]]) -> None:
+def _refuse_twice(walk: Walk, devices: Iterable[tuple[XmlElement, str, HwlocPlace]]) -> None:
     """Refuse a GPU or NIC with the address of another one; what is neither is not told apart by its address."""
     seen: dict[str, int] = {}
     for element, address, _ in devices:
@@ -117,9 +117,9 @@ def _strange(walk: Walk, major: int) -> Iterator[Finding]:
             yield dataclasses.replace(found, origin=walk.origin(numbers[max(numbers)], "name"))
 
 
-def _tool_numbers(walk: Walk) -> dict[str, dict[int, Element]]:
+def _tool_numbers(walk: Walk) -> dict[str, dict[int, XmlElement]]:
     """Return the numbers that the vendors' tools give to GPUs, by the tool; they count from 0 without a gap."""
-    found: dict[str, dict[int, Element]] = {}
+    found: dict[str, dict[int, XmlElement]] = {}
     for element, _, _ in walk.found:
         for device in element.named("object"):
             number = _NUMBERED.fullmatch(device.get("name"))
@@ -128,16 +128,16 @@ def _tool_numbers(walk: Walk) -> dict[str, dict[int, Element]]:
     return found
 
 
-def _kind(element: Element) -> tuple[str, re.Match[str] | None]:
+def _kind(element: XmlElement) -> tuple[str, re.Match[str] | None]:
     ids = _PCI_TYPE.match(element.get("pci_type").lower())
     return (kind_of_pci(ids[1], ids[2], ids[3]) if ids else "other"), ids
 
 
 def _device(
     walk: Walk,
-    element: Element,
+    element: XmlElement,
     address: str,
-    at: Place,
+    at: HwlocPlace,
     nodes: tuple[CpuNode, ...],
     switches: Mapping[str, str],
 ) -> InventoryDevice:
@@ -172,7 +172,7 @@ def _name(facts: Mapping[str, Fact], address: str) -> str:
     return next((str(facts[key].value) for key in ("rdmaDevice", "interface") if key in facts), address)
 
 
-def _named(walk: Walk, element: Element) -> Iterator[tuple[str, Fact]]:
+def _named(walk: Walk, element: XmlElement) -> Iterator[tuple[str, Fact]]:
     """Yield what the infos of a PCI device and the kernel's own names below it say."""
     infos = _infos(element)
     if element.get("name"):  # up to version 1.10
@@ -210,13 +210,13 @@ def _is_rdma(name: str, mask: int) -> bool:
     return bool(mask & 32)
 
 
-def _infos(element: Element) -> dict[str, Element]:
+def _infos(element: XmlElement) -> dict[str, XmlElement]:
     return {info.get("name"): info for info in element.named("info")}
 
 
 def _cpu_nodes(walk: Walk) -> tuple[CpuNode, ...]:
     """Return the NUMA nodes of main memory, in order of number."""
-    seen: dict[int, Element] = {}
+    seen: dict[int, XmlElement] = {}
     nodes = []
     main = (n for n, _ in walk.numa_nodes if n.get("subtype") not in (*_OTHER_MEMORY, *_NEAR_MEMORY))
     served = {cpu for element in main for cpu in mask_numbers(element.get("cpuset")) or ()}
@@ -250,7 +250,7 @@ def _threads(walk: Walk, cpus: tuple[int, ...]) -> int | None:
     return sizes.pop() if len(sizes) == 1 else None
 
 
-def _numa(at: Place, nodes: tuple[CpuNode, ...]) -> CpuNode | None:
+def _numa(at: HwlocPlace, nodes: tuple[CpuNode, ...]) -> CpuNode | None:
     """Return the one NUMA node of main memory at the place where a bridge hangs, None where there are several."""
     if at.numa_ancestor:
         here = [node for node in nodes if str(node.numa_node) == at.numa_ancestor]

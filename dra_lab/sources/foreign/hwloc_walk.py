@@ -9,7 +9,7 @@ from typing import NoReturn
 from dra_lab.errors import SourceError
 from dra_lab.findings import Origin
 from dra_lab.sources.foreign.inventory import MAX_CPUS, MAX_DEVICES, Fact, is_mask, mask_numbers, pci_address
-from dra_lab.sources.foreign.xml_text import Element
+from dra_lab.sources.foreign.xml_text import XmlElement
 
 _IO = ("Bridge", "PCIDev", "OSDev")
 _KNOWN = re.compile(
@@ -21,7 +21,7 @@ _BRIDGE_PCI = re.compile(r"([0-9a-f]{4,8}):\[([0-9a-f]{2})-([0-9a-f]{2})\]", re.
 
 
 @dataclass(frozen=True)
-class Place:
+class HwlocPlace:
     """Where the walk is: what the elements above say about a device below.
 
     `place` is the nearest object of the machine itself (not of PCI) and `nodeset` its NUMA nodes.
@@ -30,7 +30,7 @@ class Place:
     package: str = ""
     numa_ancestor: str = ""
     nodeset: str = ""
-    place: Element | None = None
+    place: XmlElement | None = None
     root: Fact | None = None
     bridges: tuple[str, ...] = ()
 
@@ -48,26 +48,26 @@ class Walk:
     source: str
     bits: bool
     packages: list[tuple[int, frozenset[int]]] = field(default_factory=list)
-    numa_nodes: list[tuple[Element, int]] = field(default_factory=list)
+    numa_nodes: list[tuple[XmlElement, int]] = field(default_factory=list)
     cores: list[tuple[int, ...]] = field(default_factory=list)
-    found: list[tuple[Element, str, Place]] = field(default_factory=list)
+    found: list[tuple[XmlElement, str, HwlocPlace]] = field(default_factory=list)
     roots: dict[str, int] = field(default_factory=dict)
-    unknown: dict[str, Element] = field(default_factory=dict)
-    nodesets: list[tuple[Element, frozenset[int]]] = field(default_factory=list)
+    unknown: dict[str, XmlElement] = field(default_factory=dict)
+    nodesets: list[tuple[XmlElement, frozenset[int]]] = field(default_factory=list)
     bridge_count: int = 0
 
-    def origin(self, element: Element, path: str = "") -> Origin:
+    def origin(self, element: XmlElement, path: str = "") -> Origin:
         """Return the line of an element and its type with its number, address or name."""
         what = element.get("type") or element.tag
         name = element.get("pci_busid") or element.get("bridge_pci") or element.get("os_index") or element.get("name")
         return Origin(self.source, object=f"{what} {name}".strip()[:120], path=path, line=element.line)
 
-    def refuse(self, what: str, element: Element) -> NoReturn:
+    def refuse(self, what: str, element: XmlElement) -> NoReturn:
         """Raise SourceError with line and element."""
         advice = "write the file again with: lstopo topology.xml"
         raise SourceError(f"{what}; {advice}", origin=self.origin(element))
 
-    def number(self, element: Element, name: str) -> int:
+    def number(self, element: XmlElement, name: str) -> int:
         """Return an attribute that is a number of a CPU or NUMA node. Raises SourceError."""
         text = element.get(name)
         if not re.fullmatch(r"\d{1,9}", text, re.ASCII) or int(text) > MAX_CPUS:
@@ -75,7 +75,7 @@ class Walk:
         return int(text)
 
 
-def visit(walk: Walk, element: Element, at: Place) -> None:
+def visit(walk: Walk, element: XmlElement, at: HwlocPlace) -> None:
     """Walk through an object and those inside it. Raises SourceError for what cannot be true."""
     kind = element.get("type")
     _check_nesting(walk, element)
@@ -90,11 +90,11 @@ def visit(walk: Walk, element: Element, at: Place) -> None:
         number = _package(element)
         if number is not None:
             walk.packages.append((number, frozenset(mask_numbers(element.get("nodeset")) or ())))
-        at = Place("" if number is None else str(number), at.numa_ancestor)
+        at = HwlocPlace("" if number is None else str(number), at.numa_ancestor)
     if kind in ("NUMANode", "Node"):
         node = walk.number(element, "os_index")
         walk.numa_nodes.append((element, node))
-        at = Place(at.package, str(node))
+        at = HwlocPlace(at.package, str(node))
     if kind == "Core":
         walk.cores.append(mask_numbers(element.get("cpuset")) or ())
     if kind == "Bridge":
@@ -103,12 +103,12 @@ def visit(walk: Walk, element: Element, at: Place) -> None:
         _pci_device(walk, element, at)
     else:
         _check_cpus(walk, element, at.place)
-        at = Place(at.package, at.numa_ancestor, element.get("nodeset"), element)
+        at = HwlocPlace(at.package, at.numa_ancestor, element.get("nodeset"), element)
     for child in element.named("object"):
         visit(walk, child, at)
 
 
-def _check_nesting(walk: Walk, element: Element) -> None:
+def _check_nesting(walk: Walk, element: XmlElement) -> None:
     """Refuse what stands where hwloc never puts it: then lines are missing or mixed up, and devices with them.
 
     Only bridges have other PCI objects below them, and nothing of PCI has a socket (hwloc's "Terms and Definitions").
@@ -124,13 +124,13 @@ def _check_nesting(walk: Walk, element: Element) -> None:
             walk.refuse(f"it is inside the {kind} of line {element.line}, where it cannot be", child)
 
 
-def _check_masks(walk: Walk, element: Element) -> None:
+def _check_masks(walk: Walk, element: XmlElement) -> None:
     for name in ("cpuset", "nodeset"):
         if not is_mask(element.get(name)):
             walk.refuse(f"{name} is {element.get(name)[:40]!r}, expected a mask such as 0x00000003", element)
 
 
-def _check_cpus(walk: Walk, element: Element, above: Element | None) -> None:
+def _check_cpus(walk: Walk, element: XmlElement, above: XmlElement | None) -> None:
     """Refuse an object of the machine with CPUs that the one above it does not have (hwloc_topology_check)."""
     if above is None or element.get("type") == "Misc":
         return
@@ -139,7 +139,7 @@ def _check_cpus(walk: Walk, element: Element, above: Element | None) -> None:
         walk.refuse(f"it has CPUs that the {above.get('type')} around it, on line {above.line}, does not have", element)
 
 
-def _package(element: Element) -> int | None:
+def _package(element: XmlElement) -> int | None:
     """Return a socket's number, None where the system did not tell it: absent, or -1 in 32 bits.
 
     It may be of any size: firmware of ARM servers gives offsets into its own tables.
@@ -149,7 +149,7 @@ def _package(element: Element) -> int | None:
     return int(text) if known else None
 
 
-def _bridge(walk: Walk, element: Element, at: Place) -> Place:
+def _bridge(walk: Walk, element: XmlElement, at: HwlocPlace) -> HwlocPlace:
     walk.bridge_count += 1
     buses = _BRIDGE_PCI.fullmatch(element.get("bridge_pci"))
     if element.get("bridge_type").startswith("0-"):
@@ -162,14 +162,14 @@ def _bridge(walk: Walk, element: Element, at: Place) -> Place:
             walk.refuse(f"the root {name} appears twice (first on line {walk.roots[name]})", element)
         walk.roots[name] = element.line
         root = Fact(name, walk.origin(element, "bridge_pci"))
-        return Place(at.package, at.numa_ancestor, at.nodeset, at.place, root)
+        return HwlocPlace(at.package, at.numa_ancestor, at.nodeset, at.place, root)
     address = pci_address(element.get("pci_busid"))
     if not address:
         walk.refuse(f"pci_busid of a bridge is {element.get('pci_busid')[:40]!r}", element)
-    return Place(at.package, at.numa_ancestor, at.nodeset, at.place, at.root, (*at.bridges, address))
+    return HwlocPlace(at.package, at.numa_ancestor, at.nodeset, at.place, at.root, (*at.bridges, address))
 
 
-def _pci_device(walk: Walk, element: Element, at: Place) -> None:
+def _pci_device(walk: Walk, element: XmlElement, at: HwlocPlace) -> None:
     address = pci_address(element.get("pci_busid"))
     if not address:
         walk.refuse(f"pci_busid is {element.get('pci_busid')[:40]!r}, expected dddd:bb:dd.f", element)

@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from dra_lab.errors import SourceError
-from dra_lab.manifests.files import expanded
+from dra_lab.manifests.file_text import expanded
 from dra_lab.model.cluster import Cluster
 from dra_lab.sources.files import OVER, TOPOLOGY
 from dra_lab.sources.foreign.inventory import Inventory
 from dra_lab.sources.foreign.joining import join
-from dra_lab.sources.foreign.overlay import with_overlay
+from dra_lab.sources.foreign.made_slices import make_cluster
 from dra_lab.sources.foreign.reading import decode_inventory, is_topology, read_inventory
-from dra_lab.sources.foreign.slices import make_cluster
+from dra_lab.sources.foreign.topology_overlay import with_overlay
 
 _LOOKED_AT = 2**16
 _COUNT = re.compile(r"(.*)\*(\d{1,5})(?:@(.*))?", re.ASCII)

@@ -24,7 +24,7 @@ from dra_lab.sources.foreign.inventory import (
     pci_address,
 )
 from dra_lab.sources.foreign.switches import nearest_switches
-from dra_lab.sources.foreign.xml_text import Element
+from dra_lab.sources.foreign.xml_text import XmlElement
 
 FORMAT = "NCCL topology XML"
 
@@ -36,25 +36,25 @@ _NO_DOMAIN = "ffff:"
 @dataclass
 class _Walk:
     source: str
-    found: list[tuple[Element, str, Fact | None, tuple[str, ...]]] = field(default_factory=list)
-    bare: list[tuple[Element, Fact | None]] = field(default_factory=list)
-    nics: list[Element] = field(default_factory=list)
+    found: list[tuple[XmlElement, str, Fact | None, tuple[str, ...]]] = field(default_factory=list)
+    bare: list[tuple[XmlElement, Fact | None]] = field(default_factory=list)
+    nics: list[XmlElement] = field(default_factory=list)
     seen: dict[str, int] = field(default_factory=dict)
     bridges: dict[str, int] = field(default_factory=dict)
-    repeated: list[Element] = field(default_factory=list)
+    repeated: list[XmlElement] = field(default_factory=list)
     nets: dict[tuple[str, str, str], int] = field(default_factory=dict)
 
-    def origin(self, element: Element, path: str = "") -> Origin:
+    def origin(self, element: XmlElement, path: str = "") -> Origin:
         names = (element.get(key) for key in ("busid", "numaid", "name", "dev"))
         name = next((name for name in names if name), "")
         return Origin(self.source, object=f"{element.tag} {name}".strip()[:120], path=path, line=element.line)
 
-    def refuse(self, what: str, element: Element) -> NoReturn:
+    def refuse(self, what: str, element: XmlElement) -> NoReturn:
         advice = "write the file again with the environment variable NCCL_TOPO_DUMP_FILE set"
         raise SourceError(f"{what}; {advice}", origin=self.origin(element))
 
 
-def read_nccl(root: Element, source: str) -> Inventory:
+def read_nccl(root: XmlElement, source: str) -> Inventory:
     """Return the inventory of a topology file of NCCL or RCCL.
 
     Devices below one bridge share a PCIe root, whose name is not in the file (`rootGroup`); switches that a cloud's
@@ -93,7 +93,7 @@ def read_nccl(root: Element, source: str) -> Inventory:
     return Inventory(source, FORMAT, tuple(devices), tuple(nodes), tuple(_findings(walk, source)))
 
 
-def _check(walk: _Walk, element: Element) -> None:
+def _check(walk: _Walk, element: XmlElement) -> None:
     """Refuse a <cpu> inside another element and a <net> that is there twice: lines are missing, mixed up or doubled."""
     for child in element.children:
         if child.tag == "cpu" and element.tag != "system":
@@ -138,7 +138,7 @@ def _findings(walk: _Walk, source: str) -> Iterator[Finding]:
         )
 
 
-def _cpu(walk: _Walk, element: Element) -> CpuNode | None:
+def _cpu(walk: _Walk, element: XmlElement) -> CpuNode | None:
     text = element.get("numaid")
     if not re.fullmatch(r"-?\d{1,5}", text, re.ASCII) or int(text) > MAX_CPUS:
         walk.refuse(f"numaid is {text[:40]!r}, expected a number up to {MAX_CPUS}", element)
@@ -153,7 +153,7 @@ def _cpu(walk: _Walk, element: Element) -> CpuNode | None:
     return CpuNode(int(text), walk.origin(element, "affinity"), cpus or None)
 
 
-def _visit(walk: _Walk, element: Element, numa: Fact | None, bridges: tuple[str, ...]) -> None:
+def _visit(walk: _Walk, element: XmlElement, numa: Fact | None, bridges: tuple[str, ...]) -> None:
     if element.tag == "nic":
         walk.nics.append(element)
         walk.bare += [(net, numa) for net in element.named("net")]
@@ -176,7 +176,7 @@ def _visit(walk: _Walk, element: Element, numa: Fact | None, bridges: tuple[str,
         walk.found.append((element, address, numa, bridges))
 
 
-def _own_address(walk: _Walk, element: Element, address: str, code: str) -> str:
+def _own_address(walk: _Walk, element: XmlElement, address: str, code: str) -> str:
     """Return a text that no other bridge has; refuse a device's address that is there twice.
 
     RCCL writes the functions of one switch with one address, so a bridge may repeat it: they are different bridges.
@@ -191,11 +191,11 @@ def _own_address(walk: _Walk, element: Element, address: str, code: str) -> str:
     return address
 
 
-def _class(element: Element) -> str:
+def _class(element: XmlElement) -> str:
     return element.get("class").lower().removeprefix("0x").zfill(6)[:4]
 
 
-def _kind(element: Element) -> str:
+def _kind(element: XmlElement) -> str:
     if next(element.named("gpu"), None) is not None:
         return "gpu"
     if next(element.named("nic"), None) is not None:
@@ -203,14 +203,14 @@ def _kind(element: Element) -> str:
     return kind_of_pci(_class(element), _pci_id(element, "vendor"), _pci_id(element, "device"))
 
 
-def _pci_id(element: Element, key: str) -> str:
+def _pci_id(element: XmlElement, key: str) -> str:
     """Return a vendor or device id in four hex digits, "" for none and for 0000 and ffff, which stand for none."""
     text = element.get(key).lower().removeprefix("0x")
     return text if re.fullmatch(r"[0-9a-f]{4}", text) and text not in ("0000", "ffff") else ""
 
 
 def _device(
-    walk: _Walk, element: Element, address: str, numa: Fact | None, bridges: tuple[str, ...], switch: str
+    walk: _Walk, element: XmlElement, address: str, numa: Fact | None, bridges: tuple[str, ...], switch: str
 ) -> InventoryDevice:
     facts = {"address": Fact(address, walk.origin(element, "busid"))}
     for key in ("vendor", "device"):
@@ -237,7 +237,7 @@ def _device(
     return InventoryDevice(kind, name, walk.origin(element), facts)
 
 
-def _vendor(walk: _Walk, element: Element) -> dict[str, Fact]:
+def _vendor(walk: _Walk, element: XmlElement) -> dict[str, Fact]:
     """Return the vendor of a GPU without a vendor id, by what only one of both libraries writes, else its PCI class."""
     gpu = next(element.named("gpu"), None)
     for vendor, attribute, link in (("1002", "gcn", "xgmi"), ("10de", "sm", "nvlink")):
@@ -257,7 +257,7 @@ def _with_vendors(devices: Sequence[InventoryDevice]) -> list[InventoryDevice]:
     return [dataclasses.replace(d, facts={"vendor": fact, **d.facts}) if d.kind == "gpu" else d for d in devices]
 
 
-def _bare(walk: _Walk, net: Element, numa: Fact | None) -> Iterator[InventoryDevice]:
+def _bare(walk: _Walk, net: XmlElement, numa: Fact | None) -> Iterator[InventoryDevice]:
     """Yield the NICs that have no address in the file: several where NCCL uses them as one (`mlx5_0+mlx5_1`)."""
     for name in (net.get("name") or f"net {net.get('dev')}").split("+"):
         facts = {"rdmaDevice": Fact(name, walk.origin(net, "name"))}

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.overlay import Overlay
-from dra_lab.sources.foreign.overlay import LaidOver, Reading
+from dra_lab.sources.foreign.topology_overlay import LaidOver, OverlayReading
 
 RULES = ("overlay", "overlay-contradiction")
 """Rules of the findings that say over which nodes a file is laid; they change with the nodes."""
@@ -23,7 +23,7 @@ class FollowedOverlays:
     def __init__(self, cluster: Cluster) -> None:
         """Begin with the overlays of a snapshot; those that no file is known of stay as they are."""
         self._overlays: Mapping[str, Overlay] = cluster.overlays
-        found: dict[Reading, None] = {}
+        found: dict[OverlayReading, None] = {}
         # the file that was laid over first stands first wherever two are laid over one node
         for overlay in sorted(cluster.overlays.values(), key=lambda overlay: -len(_readings(overlay))):
             found.update(dict.fromkeys(_readings(overlay)))
@@ -56,5 +56,5 @@ class FollowedOverlays:
         return (*others, *(finding for reading in self._readings for finding in reading.findings(self._overlays)))
 
 
-def _readings(overlay: Overlay) -> tuple[Reading, ...]:
+def _readings(overlay: Overlay) -> tuple[OverlayReading, ...]:
     return tuple(reading for reading, _ in overlay.fits) if isinstance(overlay, LaidOver) else ()

@@ -8,16 +8,16 @@ from pathlib import Path
 from dra_lab.errors import SourceError
 from dra_lab.findings import Origin
 from dra_lab.manifests.encodings import as_utf8
-from dra_lab.manifests.files import expanded, read_bytes
+from dra_lab.manifests.file_text import expanded, read_bytes
 from dra_lab.sources.foreign.hwloc import read_hwloc
 from dra_lab.sources.foreign.inventory import MAX_BYTES, Inventory
 from dra_lab.sources.foreign.joining import join
 from dra_lab.sources.foreign.nccl import read_nccl
 from dra_lab.sources.foreign.nvidia_smi import read_topo
 from dra_lab.sources.foreign.topo_matrix import looks_like_topo
-from dra_lab.sources.foreign.xml_text import Element, parse_xml
+from dra_lab.sources.foreign.xml_text import XmlElement, parse_xml
 
-_XML: Mapping[str, Callable[[Element, str], Inventory]] = {"topology": read_hwloc, "system": read_nccl}
+_XML: Mapping[str, Callable[[XmlElement, str], Inventory]] = {"topology": read_hwloc, "system": read_nccl}
 """The formats in XML, by the name of the outermost element."""
 
 _KNOWN = "nvidia-smi topo -m, hwloc XML (lstopo topology.xml) or the XML of NCCL or RCCL"

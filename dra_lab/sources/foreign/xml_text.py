@@ -19,25 +19,25 @@ MAX_ELEMENTS = 250_000
 
 
 @dataclass(slots=True)
-class Element:
+class XmlElement:
     """An XML element: tag, attributes, children in order, its text, and the line on which it begins."""
 
     tag: str
     attributes: dict[str, str]
     line: int
-    children: list[Element] = field(default_factory=list)
+    children: list[XmlElement] = field(default_factory=list)
     text: str = ""
 
     def get(self, name: str, default: str = "") -> str:
         """Return an attribute, `default` where it is absent."""
         return self.attributes.get(name, default)
 
-    def named(self, tag: str) -> Iterator[Element]:
+    def named(self, tag: str) -> Iterator[XmlElement]:
         """Yield the children with a tag."""
         return (child for child in self.children if child.tag == tag)
 
 
-def parse_xml(data: bytes, source: str, encoding: str | None = None) -> Element:
+def parse_xml(data: bytes, source: str, encoding: str | None = None) -> XmlElement:
     """Return the root element of an XML text; `encoding` counts in place of the one that the text declares.
 
     A document type that only names a DTD, as hwloc writes one, is passed over and never fetched. Raises SourceError
@@ -67,8 +67,8 @@ class _Reader:
 
     def __init__(self, source: str, encoding: str | None) -> None:
         self.source = source
-        self.root: Element | None = None
-        self.open: list[Element] = []
+        self.root: XmlElement | None = None
+        self.open: list[XmlElement] = []
         self.count = 0
         self.parser = expat.ParserCreate(encoding)
         self.parser.buffer_text = True
@@ -90,7 +90,7 @@ class _Reader:
             self._refuse(f"it has more than {MAX_ELEMENTS:,} elements, which is the limit")
         if len(self.open) >= MAX_DEPTH:
             self._refuse(f"more than {MAX_DEPTH} elements are nested, which is the limit")
-        element = Element(tag, attributes, self.parser.CurrentLineNumber)
+        element = XmlElement(tag, attributes, self.parser.CurrentLineNumber)
         if self.open:
             self.open[-1].children.append(element)
         else:

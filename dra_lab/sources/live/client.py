@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 
 from dra_lab.errors import Cancelled, SourceError
 from dra_lab.sources.live.connection import Connection
-from dra_lab.sources.live.limits import Limits
+from dra_lab.sources.live.read_limits import ReadLimits
 from dra_lab.sources.live.refusals import Refusal, Unreachable, refusal_of, unreachable_of
 
 Query = Mapping[str, str | int]
@@ -28,7 +28,7 @@ class ReadingClient:
     new ones). Calls may come from several threads. `cancel` ends every call with Cancelled.
     """
 
-    def __init__(self, connect: Callable[[], Connection], limits: Limits, cancel: threading.Event) -> None:
+    def __init__(self, connect: Callable[[], Connection], limits: ReadLimits, cancel: threading.Event) -> None:
         """Connect. Raises SourceError when the context cannot be used; nothing is sent yet."""
         self.limits = limits
         self.cancel = cancel

@@ -10,12 +10,12 @@ from dra_lab.errors import Cancelled, SourceError
 from dra_lab.sources.live.client import ReadingClient
 from dra_lab.sources.live.connection import connect
 from dra_lab.sources.live.contexts import Context
-from dra_lab.sources.live.limits import Limits
+from dra_lab.sources.live.read_limits import ReadLimits
 
 _TICK = 0.1
 
 
-def connected(context: Context, limits: Limits, cancel: threading.Event) -> ReadingClient:
+def connected(context: Context, limits: ReadLimits, cancel: threading.Event) -> ReadingClient:
     """Return the client of a context; comes back at once when it is cancelled, and after the overall time.
 
     A plug-in of the kubeconfig may wait for a person who logs in, or for ever; its thread ends with it. Raises

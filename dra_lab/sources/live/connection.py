@@ -9,8 +9,8 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from dra_lab.errors import SourceError
+from dra_lab.sources.live.cancellable_http import CancellableSockets
 from dra_lab.sources.live.contexts import IN_CLUSTER, Context, bare_server
-from dra_lab.sources.live.hanging_up import Sockets
 from dra_lab.sources.live.kubeconfig import Settings, kubeconfig, read_kubeconfig
 from dra_lab.version import __version__
 
@@ -30,7 +30,7 @@ class Connection:
     configuration: Any
     server: str
     agent: str
-    sockets: Sockets
+    sockets: CancellableSockets
     acts_as: tuple[tuple[str, str], ...] = ()
     kept: list[tuple[float, Any]] = field(default_factory=list)
 
@@ -91,7 +91,7 @@ def connect(context: Context) -> Connection:
         raise SourceError(f"{words}; check whether this works: kubectl get nodes{context.option}") from None
     server = bare_server(configuration.host) or context.server
     pool = client.rest_client.pool_manager
-    return Connection(pool, configuration, server, f"dra-lab/{__version__}", Sockets(pool), acts_as)
+    return Connection(pool, configuration, server, f"dra-lab/{__version__}", CancellableSockets(pool), acts_as)
 
 
 def _configure(context: Context, configuration: Any) -> Settings:

@@ -13,9 +13,9 @@ import msgspec
 from dra_lab.errors import Cancelled, SourceError
 from dra_lab.model.decoding import decoder
 from dra_lab.sources.live.client import ReadingClient
-from dra_lab.sources.live.kinds import not_kubernetes
-from dra_lab.sources.live.objects import LiveObjects
+from dra_lab.sources.live.live_objects import LiveObjects
 from dra_lab.sources.live.pages import Key, each_page, key_of, tidy
+from dra_lab.sources.live.resource_kinds import not_kubernetes
 from dra_lab.sources.live.resource_versions import number_of, went_back
 from dra_lab.sources.live.watching import Watch
 

@@ -17,12 +17,12 @@ from dra_lab.sources.live.client import ReadingClient
 from dra_lab.sources.live.connection import connect
 from dra_lab.sources.live.consistency import Consistency
 from dra_lab.sources.live.contexts import PREFIX, Context, find_context
-from dra_lab.sources.live.kinds import Served, discover
-from dra_lab.sources.live.limits import Limits
+from dra_lab.sources.live.live_objects import LiveObjects
 from dra_lab.sources.live.missing import refused_credentials, right_missing
-from dra_lab.sources.live.objects import LiveObjects
+from dra_lab.sources.live.read_limits import ReadLimits
 from dra_lab.sources.live.refusals import Refusal, Unreachable
-from dra_lab.sources.live.topologies import read_topologies
+from dra_lab.sources.live.resource_kinds import Served, discover
+from dra_lab.sources.live.topology_objects import read_topologies
 from dra_lab.sources.live.watching import Watch
 
 GATHER = 0.5
@@ -71,7 +71,7 @@ class ClusterFollower:
         on_cluster: Callable[[Cluster], None],
         on_state: Callable[[], None],
         *,
-        limits: Limits | None = None,
+        limits: ReadLimits | None = None,
         gather: float = GATHER,
         ready: Callable[[], None] = _at_once,
     ) -> None:
@@ -84,7 +84,7 @@ class ClusterFollower:
         self._context = find_context(cluster.name.removeprefix(PREFIX).partition(OVER)[0])
         self._objects = LiveObjects(cluster)
         self._on_cluster, self._on_state = on_cluster, on_state
-        self._limits, self._gather, self._ready = limits or Limits(), gather, ready
+        self._limits, self._gather, self._ready = limits or ReadLimits(), gather, ready
         self._stop, self._change = threading.Event(), threading.Event()
         self._lock = threading.RLock()
         self._client: ReadingClient | None = None

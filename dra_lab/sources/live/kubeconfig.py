@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from dra_lab.errors import SourceError
-from dra_lab.manifests.files import expanded
+from dra_lab.manifests.file_text import expanded
 
 Settings = Mapping[str, Any]
 _PATHS = {"cluster": ("certificate-authority",), "user": ("client-certificate", "client-key", "tokenFile")}

@@ -19,8 +19,8 @@ from dra_lab.model.decoding import JsonDecoder, decoder, from_builtins, from_jso
 from dra_lab.model.device import RESOURCE_V1
 from dra_lab.model.workloads import Container, Pod
 from dra_lab.sources.live.client import ReadingClient
-from dra_lab.sources.live.kinds import KIND_BY_NAME, Kind, Served, not_kubernetes
 from dra_lab.sources.live.refusals import Refusal
+from dra_lab.sources.live.resource_kinds import KIND_BY_NAME, Kind, Served, not_kubernetes
 
 Key = tuple[str, str]
 """Namespace and name of an object; objects come in this order, as the API server keeps them."""
@@ -30,7 +30,7 @@ MAX_ANEW = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedObjects:
     """The objects of one kind at one moment: `resource_version` is where a watch goes on from."""
 
     objects: Mapping[Key, Any]
@@ -48,7 +48,7 @@ def wanted(item: Any) -> bool:
     return getattr(item, "uses_claims", True)
 
 
-def list_kind(client: ReadingClient, served: Served, namespace: str, count: OnCount, source: str) -> Listed:
+def list_kind(client: ReadingClient, served: Served, namespace: str, count: OnCount, source: str) -> ListedObjects:
     """Return all objects of a kind, or those in a namespace ("" for all), as of one moment.
 
     If the server has dropped the revision (410), the list starts again, in the end in one piece. `source` stands in the
@@ -64,7 +64,7 @@ def list_kind(client: ReadingClient, served: Served, namespace: str, count: OnCo
     raise AssertionError
 
 
-def _pages(client: ReadingClient, served: Served, path: str, count: OnCount, source: str, limit: int) -> Listed:
+def _pages(client: ReadingClient, served: Served, path: str, count: OnCount, source: str, limit: int) -> ListedObjects:
     objects: dict[Key, Any] = {}
     findings: list[Finding] = []
     seen, version = 0, ""
@@ -77,7 +77,7 @@ def _pages(client: ReadingClient, served: Served, path: str, count: OnCount, sou
         seen += page.seen
         count(seen, page.meta.remaining_item_count)
         version = page.meta.resource_version
-    return Listed(objects, version, tuple(dict.fromkeys(findings)))
+    return ListedObjects(objects, version, tuple(dict.fromkeys(findings)))
 
 
 def each_page(

@@ -21,8 +21,6 @@ from dra_lab.model.topologies import Topology
 from dra_lab.sources.live.client import ReadingClient
 from dra_lab.sources.live.connecting import connected
 from dra_lab.sources.live.contexts import Context, find_context
-from dra_lab.sources.live.kinds import KINDS, Served, discover
-from dra_lab.sources.live.limits import Limits
 from dra_lab.sources.live.missing import (
     namespace_empty,
     namespaces_only,
@@ -33,10 +31,12 @@ from dra_lab.sources.live.missing import (
     rights_missing,
     server_not_verified,
 )
-from dra_lab.sources.live.pages import Key, Listed, list_kind
+from dra_lab.sources.live.pages import Key, ListedObjects, list_kind
 from dra_lab.sources.live.progress import OnProgress, Tally, bar
+from dra_lab.sources.live.read_limits import ReadLimits
 from dra_lab.sources.live.refusals import Refusal
-from dra_lab.sources.live.topologies import read_topologies
+from dra_lab.sources.live.resource_kinds import KINDS, Served, discover
+from dra_lab.sources.live.topology_objects import read_topologies
 
 THREADS = 4
 _NAMESPACE = re.compile("[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")  # a DNS label (RFC 1123), as the API server asks for
@@ -50,7 +50,7 @@ class Reading:
     context: Context
     namespaces: tuple[str, ...] = ()
     served: tuple[Served, ...] = ()
-    listed: dict[tuple[str, str], Listed] = field(default_factory=dict)
+    listed: dict[tuple[str, str], ListedObjects] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     refused: dict[str, Refusal] = field(default_factory=dict)
     topologies: tuple[Topology, ...] = ()
@@ -122,7 +122,7 @@ def load_context(
     name: str = "",
     *,
     namespaces: Sequence[str] = (),
-    limits: Limits | None = None,
+    limits: ReadLimits | None = None,
     progress: OnProgress | None = None,
     cancel: threading.Event | None = None,
 ) -> Cluster:
@@ -138,7 +138,7 @@ def load_context(
         if _NAMESPACE.fullmatch(namespace) is None:
             raise InputError(f"{namespace!r} is not a name of a namespace (lower-case letters, digits and -)")
     context = find_context(name.removeprefix("context:"))
-    client = connected(context, limits or Limits(), cancel or threading.Event())
+    client = connected(context, limits or ReadLimits(), cancel or threading.Event())
     try:
         if progress is not None:
             return read_all(client, context, namespaces, progress, cancel).cluster()
@@ -221,7 +221,7 @@ def _threads(client: ReadingClient) -> Iterator[ThreadPoolExecutor]:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _list(client: ReadingClient, reading: Reading, job: tuple[Served, str], tally: Tally) -> Listed:
+def _list(client: ReadingClient, reading: Reading, job: tuple[Served, str], tally: Tally) -> ListedObjects:
     served, space = job
     label = f"{served.kind.name} {space}".strip()
     return list_kind(client, served, space, lambda done, more: tally.count(label, done, more), reading.context.source)
@@ -242,7 +242,7 @@ def _wait(client: ReadingClient, futures: Iterable[Future[Any]], told: _Told) ->
                 raise error
 
 
-def _take(reading: Reading, served: Served, space: str, future: Future[Listed]) -> None:
+def _take(reading: Reading, served: Served, space: str, future: Future[ListedObjects]) -> None:
     kind = served.kind
     try:
         reading.listed[kind.name, space] = future.result()

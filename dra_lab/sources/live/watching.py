@@ -15,10 +15,10 @@ import msgspec
 from dra_lab.errors import Cancelled, SourceError
 from dra_lab.model.decoding import decoder
 from dra_lab.sources.live.client import ReadingClient, Stream
-from dra_lab.sources.live.kinds import Served, discover
-from dra_lab.sources.live.objects import LiveObjects
+from dra_lab.sources.live.live_objects import LiveObjects
 from dra_lab.sources.live.pages import Key, decode_item, list_kind
 from dra_lab.sources.live.refusals import Refusal, Unreachable, status_of_event
+from dra_lab.sources.live.resource_kinds import Served, discover
 from dra_lab.sources.live.resource_versions import number_of, went_back
 
 ANEW_AFTER = 3

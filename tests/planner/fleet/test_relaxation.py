@@ -11,7 +11,7 @@ from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.homes import Rack
 from dra_lab.planner.fleet.master import Master
-from dra_lab.planner.fleet.relaxation import Relaxation
+from dra_lab.planner.fleet.relaxation import LinearRelaxation
 
 ORDER = (UNPLACED, "numa", "roots", NODES)
 
@@ -61,4 +61,4 @@ def test_no_solution_is_below_a_bound(seed: int) -> None:
 def test_a_bound_without_time_is_one() -> None:
     """A relaxation that is not solved for want of time bounds every goal by 0."""
     racks, demand = some_racks(1)
-    assert Relaxation(racks, demand, ORDER).bound("numa", Budget(deadline=0.0)) == 0
+    assert LinearRelaxation(racks, demand, ORDER).bound("numa", Budget(deadline=0.0)) == 0

@@ -10,7 +10,7 @@ from small_nodes import a_slice, device, gpu, nic
 from dra_lab.model.claims import DeviceRequest, DeviceSubRequest
 from dra_lab.model.sketch import MAX_DEVICES, ClaimSketch, How, Link
 from dra_lab.planner.fleet import stranded
-from dra_lab.planner.fleet.shapes import Shape, Unit
+from dra_lab.planner.fleet.shapes import PodShape, Unit
 from dra_lab.planner.fleet.usage import most_worth
 
 
@@ -47,5 +47,5 @@ def test_pairs_on_a_node_of_32_gpus_are_counted_by_the_scarcer_end():
 def test_pods_on_no_numa_node_are_worth_nothing():
     """A node with nothing left has no NUMA node and no pools, and pods of other amounts have no unit in common."""
     units = [Unit((), (amount,), (((number, 0, 1),),)) for number, amount in enumerate((2, 7))]
-    shapes = [(Shape((unit,), 0, 0, paired=False), unit.pool[0]) for unit in units]
+    shapes = [(PodShape((unit,), 0, 0, paired=False), unit.pool[0]) for unit in units]
     assert most_worth((), shapes) == 0

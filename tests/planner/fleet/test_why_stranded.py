@@ -13,7 +13,7 @@ from dra_lab.planner.fleet import stranded
 from dra_lab.planner.fleet.why_stranded import why_stranded
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
-from dra_lab.words.why_stranded import stranded_bars, stranded_lines
+from dra_lab.words.why_stranded_document import stranded_bars, stranded_lines
 
 PAIRS = read_sketch("sample:eks-p4d/gpu-nic-pairs")
 

@@ -1,7 +1,7 @@
 import { DOMWidgetModel, DOMWidgetView, type IJupyterWidgetRegistry } from "@jupyter-widgets/base";
 import { STORED } from "./stored_output";
 
-/** Where the widgets are registered; the same as in dra_lab/widgets/following.py, which says why. */
+/** Where the widgets are registered; the same as in dra_lab/widgets/session_view.py, which says why. */
 export const MODULE = "anywidget";
 export const VERSION = "999.0.0-dra-lab";
 

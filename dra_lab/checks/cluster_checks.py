@@ -1,0 +1,175 @@
+"""What is wrong with, or worth knowing about, what a cluster publishes; no claim and no solver needed."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+
+from dra_lab.checks.in_use_audit import check_audit
+from dra_lab.checks.overdrawn_counters import check_counters
+from dra_lab.checks.refused import check_refused_claims, check_refused_slices
+from dra_lab.checks.unhealthy import check_health
+from dra_lab.checks.unused_claims import check_unused
+from dra_lab.findings import Finding, Severity, sort_findings
+from dra_lab.index.pools import why_invalid
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import Device
+from dra_lab.model.grouped import newest
+from dra_lab.model.memo import once_per_hardware, once_per_snapshot
+from dra_lab.model.names import PCIE_ROOT, DeviceID, full_name
+from dra_lab.model.release import LIST_ATTRIBUTES
+from dra_lab.model.slices import ResourceSlice
+
+_SHOWN = 5
+Rule = Callable[[Cluster], Iterator[Finding]]
+
+
+@once_per_snapshot
+def check_cluster(cluster: Cluster) -> tuple[Finding, ...]:
+    """Return what is to be known about a cluster's slices, classes and claims, errors first."""
+    return sort_findings((*_published(cluster), *_said(cluster, _RULES)))
+
+
+@once_per_hardware
+def _published(cluster: Cluster) -> tuple[Finding, ...]:
+    return _said(cluster, _RULES_OF_HARDWARE)
+
+
+def _said(cluster: Cluster, rules: tuple[Rule, ...]) -> tuple[Finding, ...]:
+    return tuple(finding for rule in rules for finding in rule(cluster))
+
+
+def check_pools(cluster: Cluster) -> Iterator[Finding]:
+    """Yield pools that kube-scheduler skips, and old generations (docs/semantics.md 3.2.5 to 3.2.9)."""
+    for (driver, name), slices in cluster.slices_by_pool.items():
+        current = newest(slices)
+        generation = current[0].spec.pool.generation
+        pool = f"{driver}/{name}"
+        if len(current) < len(slices):
+            old = len(slices) - len(current)
+            message = f"{old} ResourceSlices of older generations exist beside generation {generation}"
+            advice = "kube-scheduler uses the newest generation; the driver should remove the old slices."
+            yield Finding("pool-stale", Severity.NOTE, pool, message, advice)
+        wanted = current[0].spec.pool.resource_slice_count
+        if len(current) != wanted:
+            message = f"the pool is incomplete: {len(current)} of {wanted} ResourceSlices of generation {generation}"
+            advice = "kube-scheduler does not use its devices, and a request with allocationMode All gives up the pod."
+            yield Finding("pool-incomplete", Severity.WARNING, pool, message, advice)
+        elif invalid := why_invalid(current, current):
+            advice = "kube-scheduler does not use its devices; correct what the driver publishes."
+            yield Finding("pool-invalid", Severity.WARNING, pool, f"the pool is invalid: {invalid}", advice)
+
+
+def check_identities(cluster: Cluster) -> Iterator[Finding]:
+    """Yield device identities that two nodes publish: a claim's result could then mean either.
+
+    Rule: docs/semantics.md 3.2.13.
+    """
+    nodes: dict[DeviceID, set[str]] = defaultdict(set)
+    for (driver, name), slices in cluster.slices_by_pool.items():
+        if len({s.spec.node_name for s in slices}) < 2:
+            continue
+        for slice_ in slices:
+            for device in slice_.spec.devices or ():
+                nodes[DeviceID(driver, name, device.name)].add(slice_.spec.node_name or "")
+    for device_id, names in nodes.items():
+        if len(names) > 1:
+            message = f"the same device is published for {len(names)} nodes: {_some(names)}"
+            advice = "Give each node's pool a unique name. Otherwise devices in use look free, or free ones look used."
+            yield Finding("device-ambiguous", Severity.WARNING, str(device_id), message, advice)
+
+
+def check_taints(cluster: Cluster) -> Iterator[Finding]:
+    """Yield a count of devices for each taint that keeps claims away (KEP-5055)."""
+    tainted: dict[str, list[str]] = defaultdict(list)
+    for slice_, device in _devices(cluster):
+        for taint in device.taints:
+            if taint.effect in ("NoSchedule", "NoExecute"):
+                tainted[str(taint)].append(str(DeviceID(slice_.spec.driver, slice_.spec.pool.name, device.name)))
+    for text, devices in sorted(tainted.items()):
+        advice = "A request needs a matching toleration to get them."
+        yield Finding("device-tainted", Severity.NOTE, text, f"{_count(devices)}: {_some(devices)}", advice)
+
+
+def check_places(cluster: Cluster) -> Iterator[Finding]:
+    """Yield attributes whose value says that the place is not known (a NUMA node of -1, an empty PCIe root)."""
+    unknown: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for slice_, device in _devices(cluster):
+        driver = slice_.spec.driver
+        for key in _keys_of_places(driver, tuple(device.attributes)):
+            attribute, name = device.attributes[key], full_name(key, driver)
+            negative = "numa" in name.lower() and isinstance(attribute.value, int) and attribute.value < 0
+            if negative or (name == PCIE_ROOT and attribute.value == ""):
+                text = f"{name} is {'empty' if attribute.value == '' else attribute.value}"
+                unknown[driver, text].append(str(DeviceID(driver, slice_.spec.pool.name, device.name)))
+    for (driver, text), devices in sorted(unknown.items()):
+        message = f"{text}, which means unknown, on {_count(devices)}: {_some(devices)}"
+        advice = "dra-lab treats the place as unknown, but matchAttribute treats equal values as one place."
+        yield Finding("place-unknown", Severity.WARNING, driver, message, advice)
+
+
+@lru_cache(1024)
+def _keys_of_places(driver: str, keys: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the keys of attributes that name a place, told once for all devices with the same keys."""
+    return tuple(key for key in keys if "numa" in (name := full_name(key, driver)).lower() or name == PCIE_ROOT)
+
+
+def check_lists(cluster: Cluster) -> Iterator[Finding]:
+    """Yield drivers with list-typed attributes: they prove the gate, without which every selector fails on them."""
+    drivers: Counter[str] = Counter()
+    for slice_, device in _devices(cluster) if cluster.publishes_lists else ():
+        if any(attribute.is_list for attribute in device.attributes.values()):
+            drivers[slice_.spec.driver] += 1
+    for driver, count in sorted(drivers.items()):
+        message = f"{count} devices have list-typed attributes"
+        advice = (
+            f"API servers of 1.36 and later keep lists only with the gate {LIST_ATTRIBUTES} (alpha), so "
+            f"dra-lab treats the gate as on. --feature-gates {LIST_ATTRIBUTES}=false plans without it."
+        )
+        yield Finding("list-attributes", Severity.NOTE, driver, message, advice)
+
+
+def check_classes(cluster: Cluster) -> Iterator[Finding]:
+    """Yield a finding when slices were read without any DeviceClass."""
+    if cluster.slices and not cluster.classes:
+        message = "no DeviceClasses were read"
+        advice = "dra-lab offers the documented classes of known drivers and exports them with the claim."
+        yield Finding("classes-missing", Severity.WARNING, cluster.name, message, advice)
+
+
+def _devices(cluster: Cluster) -> Iterator[tuple[ResourceSlice, Device]]:
+    for slices in cluster.slices_by_pool.values():
+        for slice_ in newest(slices):
+            for device in slice_.spec.devices or ():
+                yield slice_, device
+
+
+def _count(devices: list[str]) -> str:
+    return f"{len(devices)} device{'' if len(devices) == 1 else 's'}"
+
+
+def _some(names: list[str] | set[str]) -> str:
+    shown = sorted(names)[:_SHOWN]
+    rest = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {rest} more" if rest else "")
+
+
+_RULES_OF_HARDWARE: tuple[Rule, ...] = (
+    check_pools,
+    check_identities,
+    check_taints,
+    check_places,
+    check_lists,
+    check_classes,
+    check_refused_slices,
+)
+"""Those that look at slices, nodes and classes alone: what they find stays while these do."""
+
+_RULES: tuple[Rule, ...] = (
+    check_refused_claims,
+    check_unused,
+    check_counters,
+    check_health,
+    check_audit,
+)

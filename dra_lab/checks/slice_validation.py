@@ -1,0 +1,111 @@
+"""ResourceSlices as the API server validates new ones (docs/semantics.md 1.4, 2.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dra_lab.checks.device_validation import LIST_MEMBERS, check_counters, check_device
+from dra_lab.checks.metadata import check_metadata
+from dra_lab.checks.name_formats import check_driver, check_label, check_pool, check_subdomain
+from dra_lab.checks.newer_fields import check_partition_type
+from dra_lab.checks.node_selectors import check_node_selector
+from dra_lab.checks.rules import Errors, check_set, invalid, required
+from dra_lab.manifests.field_errors import FieldError
+from dra_lab.model.release import KubernetesRelease
+
+MAX_DEVICES = 128
+MAX_RICH_DEVICES = 64
+MAX_COUNTER_SETS = 8
+
+_CHOICES = "exactly one of nodeName, nodeSelector, allNodes and perDeviceNodeSelection"
+
+
+def check_slice(resource_slice: Mapping[str, Any], release: KubernetesRelease) -> Errors:
+    """Yield what the API server refuses in a new ResourceSlice (a decoded v1 document with its defaults)."""
+    yield from check_metadata(resource_slice.get("metadata") or {}, namespaced=False)
+    spec = resource_slice.get("spec") or {}
+    yield from check_driver(spec.get("driver") or "", "spec.driver")
+    yield from _check_pool(spec.get("pool") or {})
+    yield from check_node_choice(spec)
+    # in 1.34 counter sets stood beside the devices that use them
+    if release.version != "1.34" and "sharedCounters" in spec and "devices" in spec:
+        yield FieldError("spec", "set sharedCounters or devices, not both; counter sets have slices of their own")
+    per_device = bool(spec.get("perDeviceNodeSelection"))
+
+    def rule(device: Mapping[str, Any], path: str) -> Errors:
+        yield from check_device(device, path, release, per_device=per_device)
+
+    yield from check_set(spec.get("devices"), device_limit(spec, release), rule, "spec.devices", _name)
+    yield from check_set(spec.get("sharedCounters"), MAX_COUNTER_SETS, check_counter_set, "spec.sharedCounters", _name)
+    yield from check_partition_type(spec)
+    yield from _check_operations(spec.get("skipNodeOperations") or ())
+
+
+def device_limit(spec: Mapping[str, Any], release: KubernetesRelease) -> int:
+    """Return how many devices the slice may hold: half as many when one has taints, counters or list attributes."""
+    devices = spec.get("devices") or ()
+    rich = any(
+        device.get("taints")
+        or device.get("consumesCounters")
+        or any(member in a for a in (device.get("attributes") or {}).values() for member in LIST_MEMBERS)
+        for device in devices
+    )
+    return MAX_RICH_DEVICES if rich and release.version != "1.34" else MAX_DEVICES
+
+
+def check_node_choice(spec: Mapping[str, Any]) -> Errors:
+    """Yield what is wrong with the choice of nodes: exactly one way; a node selector has exactly one term."""
+    name, selector = spec.get("nodeName"), spec.get("nodeSelector")
+    if name == "":
+        yield invalid("spec.nodeName", name, "leave it out or name a node")
+    elif name is not None:
+        yield from check_subdomain(name, "spec.nodeName")
+    if selector is not None:
+        yield from check_node_selector(selector, "spec.nodeSelector")
+        if len(selector.get("nodeSelectorTerms") or ()) != 1:
+            yield FieldError("spec.nodeSelector.nodeSelectorTerms", "exactly one term is allowed")
+    flags = [spec.get(flag) for flag in ("allNodes", "perDeviceNodeSelection")]
+    for flag, value in zip(("allNodes", "perDeviceNodeSelection"), flags, strict=True):
+        if value is False:
+            yield invalid(f"spec.{flag}", value, "leave it out or set it to true")
+    ways = sum((bool(name), selector is not None, *map(bool, flags)))
+    if ways == 0:
+        yield required("spec", _CHOICES)
+    elif ways > 1:
+        yield FieldError("spec", f"set {_CHOICES}, not {ways} of them")
+
+
+def check_counter_set(counter_set: Mapping[str, Any], path: str) -> Errors:
+    """Yield what is wrong with `sharedCounters[]`: a name, and 1 to 32 counters."""
+    if _name(counter_set):
+        yield from check_label(_name(counter_set), f"{path}.name")
+    else:
+        yield required(f"{path}.name")
+    yield from check_counters(counter_set.get("counters"), f"{path}.counters")
+
+
+def _check_pool(pool: Mapping[str, Any]) -> Errors:
+    yield from check_pool(pool.get("name") or "", "spec.pool.name")
+    count, generation = pool.get("resourceSliceCount") or 0, pool.get("generation") or 0
+    if count <= 0:
+        yield invalid("spec.pool.resourceSliceCount", count, "it must be greater than zero")
+    if generation < 0:
+        yield invalid("spec.pool.generation", generation, "it must not be negative")
+
+
+def _check_operations(operations: list[str] | tuple[str, ...]) -> Errors:
+    known = ("NodePrepareResources", "NodeUnprepareResources", "*")
+    yield from check_set(operations, len(known), lambda op, place: _one_of(op, known, place), "spec.skipNodeOperations")
+    if "NodePrepareResources" in operations and not {"NodeUnprepareResources", "*"} & set(operations):
+        why = "NodePrepareResources can only be skipped together with NodeUnprepareResources"
+        yield FieldError("spec.skipNodeOperations", why)
+
+
+def _one_of(value: str, known: tuple[str, ...], path: str) -> Errors:
+    if value not in known:
+        yield invalid(path, value, f"use one of {', '.join(known)}")
+
+
+def _name(item: Mapping[str, Any]) -> str:
+    return item.get("name") or ""

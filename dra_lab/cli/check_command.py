@@ -1,0 +1,159 @@
+"""`dra-lab check`: manifests in Git against a cluster: valid, matched, fitting, how often, how well aligned."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dra_lab.cli.exit_status import FITS, NOT, UNANSWERED
+from dra_lab.cli.options import add_cluster, add_release, cluster_of, release_of, seconds
+from dra_lab.cli.output import add_output, print_json, print_parts
+from dra_lab.errors import InputError
+
+if TYPE_CHECKING:
+    from dra_lab.gitops.compare import Comparison
+    from dra_lab.gitops.folder import Manifests
+    from dra_lab.gitops.review import Fit, Review
+
+EXAMPLES = (
+    "dra-lab check cluster/ manifests/",
+    "dra-lab check cluster/ manifests/ -o sarif > dra-lab.sarif",
+    "dra-lab check cluster/ manifests/ --baseline main -o markdown > summary.md",
+)
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.description = _DESCRIPTION
+    add_cluster(parser)
+    parser.add_argument("paths", metavar="PATH", nargs="+", help="files, folders, or - for the output of kustomize")
+    add_release(parser)
+    parser.add_argument("--now", action="store_true", help="count the devices that are in use")
+    add_output(parser, "sarif", "junit", "markdown", all_of_it="print every object and every finding")
+    parser.add_argument(
+        "--allow-unchecked", action="store_true", help="exit status 0 even if some objects are not checked"
+    )
+    parser.add_argument(
+        "--allow-worse",
+        action="store_true",
+        help="accept an exported folder whose replicas kube-scheduler does not allocate as planned",
+    )
+    parser.add_argument(
+        "--time-limit",
+        type=seconds,
+        default=60.0,
+        metavar="S",
+        help="time for planning each review, in seconds (default: 60)",
+    )
+    text = "report only what is new since this git revision, and how each claim changed"
+    parser.add_argument("--baseline", metavar="REF", help=text)
+    text = "with --baseline and -o markdown: also write summary.md and pictures of what changed to this folder"
+    parser.add_argument("--dir", type=Path, metavar="DIR", help=text)
+    parser.add_argument(
+        "--fix", action="store_true", help="first correct mistakes that have only one sensible correction, in the files"
+    )
+    parser.set_defaults(run=run)
+
+
+_DESCRIPTION = (
+    "Checks that each object is valid for the API server, that its selectors match devices, and that its workload "
+    "fits: how many replicas fit, and how well aligned they are. Devices in use count only with --now. The first "
+    "line counts the objects that are valid and fit, those that do not, and those that are not checked. A pod is "
+    "not checked if a claim or template that "
+    "it names is neither in the files nor in the cluster, or if a device plugin serves its devices. Exit status "
+    "0: valid, and everything fits; 1: something does not; 2: something is not checked."
+)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Check, print the report, return the exit status. Raises InputError for --dir without what it is for."""
+    from dra_lab.gitops.folder import read_manifests
+
+    if options.dir and not (options.baseline and options.format == "markdown"):
+        raise InputError("--dir needs --baseline REF and -o markdown, because it writes that summary")
+    if options.fix:
+        _fix(options)
+    manifests = read_manifests(options.paths)
+    if options.baseline:
+        from dra_lab.gitops.baseline import read_baseline
+        from dra_lab.gitops.compare import compare_reviews
+
+        # the revision is read first: an unknown one need not wait for the planning
+        baseline = read_baseline(options.baseline, options.paths)
+        after, before = _review(options, manifests), _review(options, baseline.manifests)
+        comparison = compare_reviews(before, after, baseline.words)
+        _print_changes(options, comparison)
+        return _status(options, comparison.outcome)
+    review = _review(options, manifests)
+    _print_review(options, review)
+    return _status(options, review.outcome)
+
+
+def _review(options: argparse.Namespace, manifests: Manifests) -> Review:
+    from dra_lab.gitops.check_manifests import check_manifests
+
+    return check_manifests(
+        cluster_of(options),
+        manifests,
+        release=release_of(options),
+        now=options.now,
+        allow_worse=options.allow_worse,
+        time_limit=options.time_limit,
+    )
+
+
+def _status(options: argparse.Namespace, outcome: Fit) -> int:
+    if outcome.is_open:
+        return FITS if options.allow_unchecked else UNANSWERED
+    return FITS if outcome.value == "fits" else NOT
+
+
+def _print_review(options: argparse.Namespace, review: Review) -> None:
+    from dra_lab.gitops.report_json import review_json, review_junit, review_sarif
+    from dra_lab.gitops.report_markdown import review_markdown
+    from dra_lab.gitops.report_text import review_parts
+    from dra_lab.version import __version__
+
+    if options.format == "text":
+        print_parts(review_parts(review, options.detail), review.outcome.value)
+    elif options.format in ("json", "sarif"):
+        print_json(review_json(review) if options.format == "json" else review_sarif(review, __version__))
+    else:
+        sys.stdout.write(review_junit(review) if options.format == "junit" else review_markdown(review))
+
+
+def _print_changes(options: argparse.Namespace, comparison: Comparison) -> None:
+    """Print what changed since a revision, and write the summary with its pictures where a folder is given."""
+    from dra_lab.gitops.report_changes import changes_json, changes_markdown, changes_parts, changes_pictures
+    from dra_lab.sources import write_whole
+
+    if options.format == "text":
+        print_parts(changes_parts(comparison, options.detail), comparison.outcome.value)
+    elif options.format == "json":
+        print_json(changes_json(comparison))
+    elif options.format != "markdown":
+        _print_review(options, comparison.new_only)
+    else:
+        if options.dir:
+            texts, names = changes_pictures(comparison, cluster_of(options))
+            for name, text in {**texts, "summary.md": changes_markdown(comparison, names)}.items():
+                write_whole(options.dir / name, text)
+        sys.stdout.write(changes_markdown(comparison))
+
+
+def _fix(options: argparse.Namespace) -> None:
+    """Correct the files and list each change on standard error."""
+    from dra_lab.gitops.corrections import correct_files
+    from dra_lab.gitops.folder import read_manifests
+    from dra_lab.gitops.given_classes import with_classes
+
+    if "-" in options.paths:
+        raise InputError("--fix changes files, so it cannot use standard input; save it in a file and give its path")
+    cluster, manifests = cluster_of(options), read_manifests(options.paths)
+    done = correct_files(manifests, with_classes(cluster, manifests), release_of(options))
+    for correction in done:
+        print(f"fixed: {correction}", file=sys.stderr)
+    if not done:
+        print("nothing to fix", file=sys.stderr)

@@ -1,0 +1,91 @@
+"""`dra-lab draw`: the hardware of a node as a picture or a self-contained page."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from msgspec.structs import replace as replace_fields
+
+from dra_lab.cli.exit_status import FITS
+from dra_lab.cli.options import (
+    CLAIM_HELP,
+    POD_HELP,
+    add_cluster,
+    add_planning,
+    cluster_of,
+    findings_of,
+    layers_json,
+    layers_said,
+    session_of,
+    status_of,
+)
+from dra_lab.cli.output import add_output, print_findings, print_json, print_parts
+from dra_lab.cli.pod_option import plan_pod
+from dra_lab.findings import Finding
+from dra_lab.model.plan import Plan
+
+EXAMPLES = (
+    "dra-lab draw sample:eks-p4d --claim sample:eks-p4d/gpu-nic-pairs --file plan.html",
+    "dra-lab draw cluster/ --claim claim.yaml --file plan.svg",
+    "dra-lab draw cluster/ --file node.svg",
+)
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_cluster(parser)
+    parser.add_argument("--claim", metavar="FILE", help=CLAIM_HELP)
+    parser.add_argument("--pod", default="", metavar="NAME", help=POD_HELP)
+    add_planning(parser)
+    parser.add_argument("--file", type=Path, required=True, metavar="FILE", help="the file to write: .svg or .html")
+    add_output(parser)
+    parser.set_defaults(run=run, layers=())
+
+
+def run(options: argparse.Namespace) -> int:
+    """Draw the node, with the plan of a claim where one is given; print the answer and the name of the file."""
+    from dra_lab.exports.manifests import ManifestText
+    from dra_lab.pinning.pod_start import searched
+    from dra_lab.session import read_plan_file
+    from dra_lab.session.outputs import manifest, picture_page
+
+    if not options.claim:
+        picture_page(cluster_of(options), None, options.node, options.file)
+        return _drawn(options, None, ())
+    pod = plan_pod(options)
+    if pod is not None:
+        picture_page(pod.cluster, pod.plan, options.node, options.file, ManifestText(pod.manifests))
+        return _drawn(options, pod.plan, pod.findings)
+    session = session_of(options)
+    plan: Plan = session.plan()
+    session.wait()
+    plan, findings = searched(plan, findings_of(options, session))
+    drawing = read_plan_file(options.claim)
+    if drawing is not None:
+        # the cluster has the changes already
+        drawing = replace_fields(drawing, cluster=session.cluster.name, layers=())
+    picture_page(session.cluster, plan, options.node, options.file, manifest(session), drawing)
+    return _drawn(options, plan, findings)
+
+
+def _drawn(options: argparse.Namespace, plan: Plan | None, findings: Sequence[Finding]) -> int:
+    """Print the answer and what was written; return the exit status."""
+    from dra_lab.words.answer_json import answer_json
+    from dra_lab.words.document import Part, Sentence, Words
+    from dra_lab.words.plan_document import answer_sentence
+    from dra_lab.words.plan_json import plan_json
+    from dra_lab.words.plan_outcome import pod_outcome
+
+    file = str(options.file)
+    if options.format == "json":
+        drawn = answer_json("Picture", "fits") if plan is None else plan_json(replace(plan, findings=tuple(findings)))
+        print_json({**drawn, "kind": "Picture", "file": file} | layers_json(options))
+    else:
+        parts: list[Part] = [] if plan is None else [Sentence(answer_sentence(plan))]
+        parts = [*layers_said(options, parts), Words(f"Picture: {file}")]
+        print_parts(parts, "" if plan is None else pod_outcome(plan))
+    print_findings(options, findings)
+    return FITS if plan is None else status_of(plan)

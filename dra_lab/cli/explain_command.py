@@ -1,0 +1,168 @@
+"""`dra-lab explain`: why a claim fits on a node or not, and kube-scheduler's search there step by step."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from dra_lab.cli.options import (
+    CLAIM_HELP,
+    POD_HELP,
+    add_cluster,
+    add_planning,
+    add_what_if,
+    cluster_of,
+    findings_of,
+    layers_json,
+    layers_said,
+    plan_with_bar,
+    session_of,
+    status_of,
+)
+from dra_lab.cli.output import add_output, print_findings, print_json, print_parts
+from dra_lab.cli.pod_option import plan_pod
+from dra_lab.cli.workload_options import what_to_try
+from dra_lab.errors import InputError, UnsupportedFeature
+from dra_lab.findings import Finding
+from dra_lab.index.pools import pools_of
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.gates import gates_of
+from dra_lab.model.names import DeviceID
+from dra_lab.model.plan import FirstFit, Plan
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.trace import Trace
+
+if TYPE_CHECKING:
+    from dra_lab.planner.why.why_not import WhyNot
+    from dra_lab.words.drawing_words import Noun
+
+EXAMPLES = (
+    "dra-lab explain sample:eks-p4d --claim sample:eks-p4d/gpu-nic-pairs --node ip-192-168-140-52.ec2.internal",
+    "dra-lab explain sample:dgx-h100 --claim sample:dgx-h100/gpu-nic-cpu --step",
+    "dra-lab explain cluster/ --claim claim.yaml --device gpu-0 -o json",
+)
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_cluster(parser)
+    parser.add_argument("--claim", metavar="FILE", help=f"required: {CLAIM_HELP}")
+    parser.add_argument("--pod", default="", metavar="NAME", help=POD_HELP)
+    parser.add_argument("--device", default="", metavar="ID", help="why this device: driver/pool/device, or its name")
+    parser.add_argument("--step", action="store_true", help="show kube-scheduler's search on the node, step by step")
+    add_planning(parser)
+    add_what_if(parser)
+    add_output(parser, all_of_it="print the whole answer: every request's devices, and every step of the search")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Plan on the node, trace kube-scheduler's search there, and print what is asked for."""
+    if not options.claim:
+        raise InputError(f"--claim is missing; {what_to_try(options.cluster)}")
+    if options.node:
+        cluster_of(options).node_named(options.node)
+    plan, cluster, findings = _planned(options)
+    trace = _trace(plan, options)
+    device = _device(trace, cluster, options.device) if options.device else None
+    node = options.node or plan.node or (trace.node if trace is not None else "")
+    found, names = (None, {}) if device or options.step else _tests(plan, cluster, node)
+    if options.format == "json":
+        print_json(_json(plan, trace, device, found, names) | layers_json(options))
+    else:
+        from dra_lab.words.explain_document import device_parts, node_parts, steps_parts
+        from dra_lab.words.plan_outcome import pod_outcome
+
+        if device is not None and trace is not None:
+            parts = device_parts(plan, trace, device, options.detail)
+        elif options.step and trace is not None:
+            parts = steps_parts(trace, options.detail)
+        else:
+            parts = node_parts(plan, trace, options.detail, found, names)
+        print_parts(layers_said(options, parts), pod_outcome(plan))
+    print_findings(options, findings)
+    return status_of(plan)
+
+
+def _planned(options: argparse.Namespace) -> tuple[Plan, Cluster, Iterable[Finding]]:
+    from dra_lab.pinning.pod_start import searched
+
+    pod = plan_pod(options)
+    if pod is not None:
+        return pod.plan, pod.cluster, pod.findings
+    session = session_of(options)
+    plan = plan_with_bar(session)
+    session.wait()
+    plan, findings = searched(plan, findings_of(options, session))
+    return plan, session.cluster, findings
+
+
+def _trace(plan: Plan, options: argparse.Namespace) -> Trace[FirstFit] | None:
+    """Return kube-scheduler's search, None where the claim or the cluster gives none. Raises InputError if needed."""
+    try:
+        return plan.trace(options.node)
+    except (InputError, UnsupportedFeature):
+        if options.step or options.device:
+            raise
+        return None
+
+
+def _tests(plan: Plan, cluster: Cluster, node: str) -> tuple[WhyNot | None, dict[str, Noun]]:
+    """Return the tests of each request's devices on a node, with the nouns of the requests; None for no node."""
+    from msgspec.structs import replace
+
+    from dra_lab.planner.why.why_not import WhyNot, why_not
+    from dra_lab.words.drawing_words import nouns
+
+    if not node or not plan.sketch.requests:
+        return None, {}
+    release, claims = cluster.target_release(KubernetesRelease(plan.release)), plan.claims or {"": plan.sketch}
+    found = {name: why_not(cluster, sketch, node, release) for name, sketch in claims.items()}
+    called = {name: f"{name}:" if name else "" for name in claims}
+    merged = WhyNot(
+        node,
+        plan.fits,
+        tuple(replace(f, request=called[name] + f.request) for name, one in found.items() for f in one.funnels),
+        tuple(shortfall for one in found.values() for shortfall in one.shortfalls),
+        {called[name] + request: users for name, one in found.items() for request, users in one.users.items()},
+    )
+    own = ((called[name], nouns(sketch, cluster, release)) for name, sketch in claims.items())
+    return merged, {name + request: noun for name, known in own for request, noun in known.items()}
+
+
+def _device(trace: Trace[FirstFit] | None, cluster: Cluster, text: str) -> DeviceID:
+    """Return the device of an id, or of a name that one device of the node has. Raises InputError for others."""
+    node = trace.node if trace is not None else ""
+    gates = gates_of(KubernetesRelease(trace.release if trace is not None else cluster.default_release))
+    there = [place.id for pool in pools_of(cluster, node, gates) for place in pool.devices]
+    found = [device for device in there if text in (str(device), device.device)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise InputError(f"{len(found)} devices of {node} are called {text}: {', '.join(map(str, found[:4]))}")
+    from difflib import get_close_matches
+
+    near = get_close_matches(text, [*map(str, there), *(device.device for device in there)], n=1)
+    hint = f"; did you mean {near[0]}?" if near else f"; it has {len(there)} devices, which dra-lab draw shows"
+    raise InputError(f"there is no device {text!r} on {node}{hint}")
+
+
+def _json(
+    plan: Plan,
+    trace: Trace[FirstFit] | None,
+    device: DeviceID | None,
+    tests: WhyNot | None,
+    names: dict[str, Noun],
+) -> dict[str, object]:
+    from dra_lab.words.explain_document import device_json, funnel_json, trace_json
+    from dra_lab.words.plan_json import plan_json
+
+    found = {**plan_json(plan), "kind": "Explanation"}
+    if tests is not None:
+        found["tests"] = funnel_json(tests, names)
+    if trace is not None:
+        found["scheduler"] = trace_json(trace)
+        if device is not None:
+            found["device"] = device_json(trace, device)
+    return found

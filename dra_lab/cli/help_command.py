@@ -1,0 +1,92 @@
+"""`dra-lab help`: topics that several commands share, and what the rule of a finding means."""
+
+from __future__ import annotations
+
+import argparse
+
+from dra_lab.cli.exit_status import FITS
+
+EXAMPLES = (
+    "dra-lab help clusters",
+    "dra-lab help plan-files",
+    "dra-lab help selector-matches-nothing",
+)
+
+_CLUSTERS = """\
+CLUSTER names the cluster that a command reads:
+
+  sample:NAME        a shipped sample; dra-lab samples lists them.
+  context:NAME       a running cluster; context: alone is kubectl's current one.
+  FILE or FOLDER     kubectl's JSON or YAML, or a .tar.gz of dra-lab capture.
+  -                  the same from standard input.
+
+Options instead of CLUSTER, or in addition to it:
+
+  --topology FILE --nodes 8 --driver D
+                     8 nodes made from the topology file of one server (nvidia-smi
+                     topo -m, lstopo or NCCL), as driver D would publish them.
+  --overlay FILE     adds what a topology file knows to the slices of CLUSTER.
+
+To save a running cluster:
+  kubectl get resourceslices,deviceclasses,resourceclaims,nodes -A -o json
+
+Without -A, the claims of other namespaces are missing and their devices look free."""
+
+_PLAN_FILES = """\
+--claim FILE is one of these:
+
+  NAME.dralab.yaml   a plan file: the drawing that the planner in JupyterLab saves.
+  FILE or FOLDER     a ResourceClaim, a ResourceClaimTemplate, or a Pod or workload with
+                     its templates. --pod NAME chooses one of several.
+  sample:NAME/EXAMPLE
+                     an example drawing of a shipped sample; dra-lab samples lists them.
+
+Only a plan file can contain preferences and one-to-one links. Commands use its node,
+release, goals and what-if changes. The options --node, --release and --goals come first,
+and the what-if options, such as --drain, replace all of its what-if changes."""
+
+_OUTPUT = """\
+Results go to standard output, findings and progress to standard error.
+
+  -o FORMAT   text (default) or json; check also sarif, junit and markdown;
+              export and migrate also yaml, which prints the manifests.
+  -q          the answer's sentences only, and no notes on standard error.
+  -v          the whole answer, and the rule of each finding (dra-lab help RULE).
+
+On a terminal, text fits its width (or COLUMNS) and has colour. NO_COLOR=1 or TERM=dumb
+turns colour off. In a pipe or file, text is plain and lines are not wrapped.
+
+JSON is one object with kind, outcome (fits, does-not-fit, not-checked, stopped),
+goals[], findings[] and the fields of its kind.
+
+Exit status: 0 = fits or valid, 1 = does not fit or not valid, 2 = not decided or not checked."""
+
+TOPICS = {"clusters": _CLUSTERS, "plan-files": _PLAN_FILES, "output": _OUTPUT}
+
+_TOPICS = """\
+Topics:
+
+  clusters     what CLUSTER can be.
+  plan-files   what --claim FILE can be.
+  output       formats, detail, colour, exit status.
+  RULE         cause and remedy of a finding, for example selector-matches-nothing
+               (-v and -o json show the rule of each finding).
+
+dra-lab --help lists the commands, dra-lab COMMAND --help has the options of one."""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("topic", nargs="?", default="", metavar="TOPIC", help="clusters, plan-files, output, or a RULE")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print a topic, the meaning of a rule, or the list of topics. Raises InputError for an unknown one."""
+    if options.topic in TOPICS or not options.topic:
+        print(TOPICS.get(options.topic, _TOPICS))
+        return FITS
+    from dra_lab.words.finding_rules import rule_text
+
+    print(f"{options.topic}: {rule_text(options.topic)}")
+    return FITS

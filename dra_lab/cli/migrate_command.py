@@ -1,0 +1,122 @@
+"""`dra-lab migrate`: workloads that ask device plugins become workloads with claims."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dra_lab.cli.exit_status import FITS, NOT
+from dra_lab.cli.options import add_cluster, add_release, cluster_of, release_of
+from dra_lab.cli.output import add_output, add_write, print_findings, print_json, print_parts, print_yaml, refuse_write
+from dra_lab.errors import InputError, SourceError
+from dra_lab.findings import Severity
+
+if TYPE_CHECKING:
+    from dra_lab.gitops.folder import Manifests
+    from dra_lab.gitops.migration import Migration
+
+
+EXAMPLES = (
+    "dra-lab migrate cluster/ old.yaml --dir dra/",
+    "dra-lab migrate cluster/ old.yaml --keep-resource-name --dir classes/",
+    "dra-lab migrate cluster/ old.yaml -o yaml > new.yaml",
+)
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_cluster(parser)
+    parser.add_argument("paths", metavar="PATH", nargs="+", help="files or folders with workloads, or -")
+    add_write(parser)
+    add_release(parser)
+    parser.add_argument(
+        "--keep-resource-name",
+        action="store_true",
+        help="leave the workloads as they are; a DeviceClass serves their resource name (extendedResourceName)",
+    )
+    text = "the class that replaces a resource (repeatable)"
+    parser.add_argument("--map", action="append", default=[], metavar="NAME=DEVICECLASS", help=text)
+    add_output(parser, "yaml")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Migrate, write the files, print the answer; findings on standard error."""
+    from dra_lab.exports.written_files import write_files
+    from dra_lab.gitops.folder import read_manifests
+    from dra_lab.gitops.keep_names import keep_names
+    from dra_lab.gitops.migration import migrate
+
+    refuse_write(options)
+    cluster = cluster_of(options)
+    release = release_of(options)
+    manifests = read_manifests(options.paths)
+    classes = _classes(options.map)
+    _refuse_templates(manifests)
+    if options.keep_resource_name:
+        found = keep_names(manifests, cluster, release, device_classes=classes)
+    else:
+        found = migrate(manifests, device_classes=classes, cluster=cluster, release=release)
+    wrong = any(finding.severity is Severity.ERROR for finding in found.findings)
+    status = NOT if wrong or found.left else FITS
+    files: tuple[Path, ...] = ()
+    if found.texts and options.format != "yaml":
+        files = write_files(options.dir, found.texts, overwrite=options.overwrite)
+    if options.format == "yaml":
+        print_yaml(found.texts)
+    elif options.format == "json":
+        print_json(_json(found, status, files))
+    else:
+        _print_text(options, found, files)
+    print_findings(options, found.findings)
+    return status
+
+
+def _json(found: Migration, status: int, files: tuple[Path, ...]) -> dict[str, object]:
+    from dra_lab.words.answer_json import answer_json
+    from dra_lab.words.plan_outcome import DOES_NOT_FIT, FITS
+
+    outcomes = dict.fromkeys(found.workloads, "migrated")
+    outcomes |= {name: "partly-migrated" if name in outcomes else "not-migrated" for name in found.left}
+    objects = [{"object": name, "outcome": outcome} for name, outcome in outcomes.items()]
+    outcome = DOES_NOT_FIT if status else FITS
+    return answer_json("Migration", outcome, found.findings, objects=objects, files=[*map(str, files)])
+
+
+def _print_text(options: argparse.Namespace, found: Migration, files: tuple[Path, ...]) -> None:
+    """Print what was migrated, the files, and the command that checks them."""
+    from dra_lab.words.document import Lines, Sentence, Words
+    from dra_lab.words.facts import counted
+
+    left = f" Not migrated, or only in part: {', '.join(found.left)}." if found.left else ""
+    if not found.workloads:
+        asks = "" if left else " No container requests a device of a device plugin."
+        print_parts([Sentence(f"Nothing is migrated.{asks}{left}")])
+        return
+    first = Sentence(f"Migrated {counted(len(found.workloads), 'workload')}.{left}")
+    cluster = shlex.quote(options.cluster) if options.cluster else "CLUSTER"
+    more = Words(f"Check them: dra-lab check {cluster} {shlex.quote(str(options.dir))}")
+    print_parts([first] if options.detail == "answer" else [first, Lines("Files", [*map(str, files)]), more])
+
+
+def _refuse_templates(manifests: Manifests) -> None:
+    """Raise SourceError if the files hold templates alone, so that nothing of them can be migrated."""
+    from dra_lab.gitops.folder import TEMPLATE_RULE
+    from dra_lab.manifests.templates import NO_MANIFEST
+
+    unread = next((finding for finding in manifests.findings if finding.rule == TEMPLATE_RULE), None)
+    if unread is not None and not manifests.documents:
+        message = f"{NO_MANIFEST}, so dra-lab cannot migrate it"
+        raise SourceError(f"{message}. {unread.advice}", origin=unread.origin)
+
+
+def _classes(pairs: list[str]) -> dict[str, str]:
+    found = {}
+    for pair in pairs:
+        name, sign, device_class = pair.partition("=")
+        if not (name and sign and device_class):
+            raise InputError(f"--map {pair!r}: write it as NAME=DEVICECLASS, for example vendor.com/nic=dranet")
+        found[name] = device_class
+    return found

@@ -1,0 +1,39 @@
+"""`dra-lab replay`: recorded cases of Kubernetes, answered."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from dra_lab.cli.exit_status import FITS
+
+EXAMPLES = (
+    "dra-lab replay cases.ndjson",
+    "dra-lab replay cases.ndjson.gz",
+    "dra-lab replay cases.ndjson --allocator ilp",
+)
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument(
+        "cases", metavar="CASES", type=Path, help="a file of NDJSON, plain or .gz, or - for standard input"
+    )
+    parser.add_argument(
+        "--allocator",
+        choices=("first-fit", "ilp"),
+        default="first-fit",
+        help="what answers cases of allocation: kube-scheduler's first fit (default), or the planner, with a proof",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print an answer a case, a line each."""
+    from dra_lab.replay import replay_file
+
+    for answer in replay_file(options.cases, options.allocator):
+        sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
+    return FITS

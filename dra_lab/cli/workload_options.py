@@ -1,0 +1,357 @@
+"""Several claims, each with its replicas, on the command line: `--claim A --replicas 8 --claim B --replicas 4`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import chain, count
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec import Struct
+
+from dra_lab.cli.options import (
+    CLAIM_HELP,
+    POD_HELP,
+    AskedClaim,
+    cluster_of,
+    layers_json,
+    layers_said,
+    refuse_node,
+    refuse_pod,
+    release_of,
+    setting_of,
+    whole,
+)
+from dra_lab.cli.output import print_findings, print_json, print_parts
+from dra_lab.errors import InputError
+from dra_lab.findings import Finding
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import FleetPlan, LargestJob, Room, Stranded, Workload
+from dra_lab.model.plan import PlanStatus
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner.waiting import stoppable
+
+if TYPE_CHECKING:
+    from dra_lab.words.document import Part
+
+_AFTER_SECONDS = 30.0
+MOST_REPLICAS = 1_000_000
+
+
+class Asked(Struct, frozen=True):
+    """The workloads of a command, the cluster to plan them on, and what is to be told.
+
+    `written` are the workloads whose claims are manifests, not drawings.
+    """
+
+    workloads: tuple[Workload, ...]
+    cluster: Cluster
+    findings: tuple[Finding, ...]
+    written: frozenset[str]
+
+
+class _AddClaim(argparse.Action):
+    """Keep every claim with its number of replicas; `claim` stays the first, for plans of one claim."""
+
+    def __call__(
+        self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: str | None = None
+    ) -> None:
+        del parser, option_string
+        namespace.asked = [*(getattr(namespace, "asked", None) or []), AskedClaim(values)]
+        namespace.claim = namespace.asked[0].claim
+
+
+class _SetReplicas(argparse.Action):
+    """Give the claim before it its number of replicas."""
+
+    def __call__(
+        self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: str | None = None
+    ) -> None:
+        del option_string
+        asked = list(getattr(namespace, "asked", None) or [])
+        if not asked or asked[-1].replicas is not None:
+            parser.error("write --replicas N after the --claim that it is for, once for each")
+        if not 0 <= values <= MOST_REPLICAS:
+            parser.error(f"--replicas {values}: give a number from 0 to {MOST_REPLICAS}")
+        asked[-1] = asked[-1]._replace(replicas=values)
+        namespace.asked = asked
+
+
+class _SetPod(argparse.Action):
+    """Say which pod of the claim before it is meant."""
+
+    def __call__(
+        self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: str | None = None
+    ) -> None:
+        del option_string
+        asked = list(getattr(namespace, "asked", None) or [])
+        if not asked or asked[-1].pod:
+            parser.error("write --pod NAME after the --claim that it is for, once for each")
+        asked[-1] = asked[-1]._replace(pod=values)
+        namespace.asked = asked
+
+
+def add_workloads(parser: argparse.ArgumentParser) -> None:
+    """Declare --claim, which may stand several times, --replicas behind each, and --objective."""
+    parser.add_argument("--claim", action=_AddClaim, metavar="FILE", help=f"required and repeatable: {CLAIM_HELP}")
+    text = "number of pods for the preceding --claim (default with several claims: 1)"
+    parser.add_argument("--replicas", type=whole, action=_SetReplicas, metavar="N", help=text)
+    parser.add_argument("--pod", action=_SetPod, metavar="NAME", help=f"for the preceding --claim, {POD_HELP}")
+    text = "with replicas: place as many as possible (default), or all of them on the fewest nodes"
+    parser.add_argument("--objective", choices=("replicas", "nodes"), default="replicas", help=text)
+
+
+def is_fleet(options: argparse.Namespace) -> bool:
+    """Return whether replicas are asked for; without, it is the plan of one claim.
+
+    Raises InputError without a --claim, with the examples of the sample.
+    """
+    if "asked" not in options:
+        raise InputError(f"--claim is missing; {what_to_try(options.cluster)}")
+    return len(options.asked) > 1 or options.asked[0].replicas is not None
+
+
+def what_to_try(cluster: str) -> str:
+    """Return what to give as --claim: the examples of a sample, else what it can be."""
+    from dra_lab.sources import samples
+
+    for sample in samples():
+        if cluster == f"sample:{sample.name}" and sample.examples:
+            return "try " + " or ".join(f"--claim {cluster}/{example}" for example in sample.examples)
+    return "give the file of a drawing, claim, pod or workload, or sample:NAME/EXAMPLE (dra-lab samples lists them)"
+
+
+def run_fleet(options: argparse.Namespace) -> int:
+    """Place the replicas, print the answer and what fits after it; return the exit status (`fleet_status`).
+
+    Raises InputError for --node, which is for one claim.
+    """
+    from dra_lab.checks.cluster_checks import check_cluster
+    from dra_lab.findings import sort_findings
+    from dra_lab.planner.fleet import plan_fleet
+    from dra_lab.planner.waiting import WaitingBar
+    from dra_lab.sketch.free_words import unread_words
+    from dra_lab.words.plan_outcome import pod_outcome
+
+    if options.node:
+        raise InputError(
+            "--node is for one claim without --replicas; leave it out, because replicas go to any node on which "
+            "they fit"
+        )
+    cluster = cluster_of(options)
+    release = release_of(options)
+    asked = workloads_of(options.asked, cluster, release)
+    workloads, cluster = asked.workloads, asked.cluster
+    goals = setting_of(options, "goals")
+    with stoppable() as cancel, WaitingBar(shown=sys.stderr.isatty()) as waiting:
+        plan = plan_fleet(
+            cluster,
+            workloads,
+            release=release,
+            goals=goals,
+            objective=options.objective,
+            time_limit=options.time_limit,
+            progress=waiting.tell,
+            cancel=cancel,
+        )
+        plan = _started(asked, plan, release, options.time_limit, cancel)
+        everything = options.format == "json" or options.detail == "all"
+        limit = options.time_limit
+        after = _after(cluster, workloads, release, plan, limit, waiting.tell, cancel, everything=everything)
+    plan = plan.checked_against(after.rooms)
+    told = (*asked.findings, *cluster.findings, *check_cluster(cluster), *plan.findings)
+    findings = sort_findings(dict.fromkeys(told))
+    if options.format == "json":
+        print_json(_json(replace(plan, findings=findings), after) | layers_json(options))
+    else:
+        # findings go to standard error, as those of one claim do
+        explained = options.detail != "answer" and not plan.replicas and plan.status is PlanStatus.INFEASIBLE
+        causes = [_reasons(cluster, workloads, release)] if explained else []
+        unread = unread_words(cluster)
+        parts = _shown(options.detail, replace(plan, findings=()), after, unread, causes)
+        print_parts(layers_said(options, parts), pod_outcome(plan))
+    print_findings(options, findings)
+    return fleet_status(plan)
+
+
+def workloads_of(asked: Sequence[AskedClaim], cluster: Cluster, release: KubernetesRelease) -> Asked:
+    """Return what is asked for; a name that comes again gets a number.
+
+    A file with a pod gives all its claims, and the replicas of its workload where none are given. Raises InputError for
+    what replicas cannot have: claims that are allocated already or that all share, or nodes of their own for some of
+    the workloads.
+    """
+    from dra_lab.gitops.claims_of_file import AskedPod, read_pod
+    from dra_lab.gitops.given_classes import classes_beside
+    from dra_lab.gitops.node_filter import only_nodes
+    from dra_lab.index.not_read import refuse_not_read
+    from dra_lab.session import read_plan_file, read_sketch
+
+    found: list[Workload] = []
+    told: list[Finding] = []
+    places: set[frozenset[str] | None] = set()
+    named: frozenset[tuple[str, str]] = frozenset()
+    written: set[str] = set()
+    for claim, replicas, named_pod in asked:
+        pod = read_pod(claim, cluster, release, pod=named_pod)
+        if pod is None:
+            refuse_pod(claim, named_pod)
+            sketch = read_sketch(claim)
+            pod = AskedPod("", {sketch.name: sketch}, classes_beside(claim, cluster), nodes=_pinned(claim, cluster))
+        elif pod.nodes is not None:
+            refuse_not_read(cluster, (), selects_nodes=True)
+        if pod.allocated:
+            names = ", ".join(c.metadata.name for c in pod.allocated)
+            raise InputError(f"{claim}: {names} is already allocated, and replicas cannot share it; plan one pod")
+        number = pod.replicas if replicas is None else replicas
+        if pod.shared and number > 1:
+            names = ", ".join(sorted(pod.shared))
+            raise InputError(
+                f"{claim}: {number} pods share the ResourceClaim {names}, which is allocated once; plan one pod "
+                "(--replicas 1), or write a ResourceClaimTemplate so that each pod gets its own devices"
+            )
+        if pod.named & named:
+            names = ", ".join(sorted(name for _, name in pod.named & named))
+            raise InputError(
+                f"{claim}: its pod and an earlier one share the ResourceClaim {names}, which is allocated once; "
+                "`dra-lab check` answers such pods together"
+            )
+        named |= pod.named
+        cluster = pod.cluster
+        told += pod.findings
+        places.add(pod.nodes)
+        base = pod.subject.partition(":")[0].rpartition("/")[2] or "-".join(pod.claims) or "claim"
+        taken = {workload.name for workload in found}
+        name = next(name for name in chain((base,), (f"{base}-{n}" for n in count(2))) if name not in taken)
+        found.append(Workload(name, tuple(pod.claims.values()), number))
+        if read_plan_file(claim) is None:
+            written.add(name)
+    if len(places) > 1:
+        raise InputError("the node selectors of these workloads admit different nodes; plan the workloads one by one")
+    admitted = places.pop() if places else None
+    on = cluster if admitted is None else only_nodes(cluster, sorted(admitted))
+    return Asked(tuple(found), on, tuple(told), frozenset(written))
+
+
+def _pinned(claim: str, cluster: Cluster) -> frozenset[str] | None:
+    """Return the node that a plan file pins, None for all. Raises SketchError for one that the cluster lacks."""
+    from dra_lab.session import read_plan_file
+
+    drawing = read_plan_file(claim)
+    if drawing is None or not drawing.node:
+        return None
+    refuse_node(drawing.node, claim, cluster)
+    return frozenset((drawing.node,))
+
+
+def _started(
+    asked: Asked, plan: FleetPlan, release: KubernetesRelease, time_limit: float | None, cancel: threading.Event
+) -> FleetPlan:
+    """Return the plan after kube-scheduler's search for a pod of each placed workload, on every node that it may use.
+
+    Its findings include those of the searches.
+    """
+    from dra_lab.errors import Cancelled
+    from dra_lab.pinning.node_search import start_findings
+    from dra_lab.pinning.pod_start import start_of
+
+    found: list[Finding] = []
+    seconds = _AFTER_SECONDS if time_limit is None else time_limit
+    with suppress(Cancelled):
+        for workload in (one for one in plan.workloads if plan.placed[one.name]):
+            found += start_findings(
+                workload.claims,
+                asked.cluster,
+                release,
+                workload.name,
+                written=workload.name in asked.written,
+                time_limit=seconds,
+                cancel=cancel,
+            )
+    return replace(plan, start=start_of(found), findings=(*plan.findings, *found)) if plan.replicas else plan
+
+
+def fleet_status(plan: FleetPlan) -> int:
+    """Return 0 where all replicas are placed, 1 where it is proven that not all fit, 2 where that is not decided."""
+    from dra_lab.exports.outcome import exit_status
+    from dra_lab.words.plan_outcome import pod_outcome
+
+    return exit_status({"outcome": pod_outcome(plan), "asPlanned": True})
+
+
+class _After(NamedTuple):
+    """The capacity after a plan: more replicas and, if asked for, the largest jobs and stranded devices."""
+
+    rooms: Sequence[Room] = ()
+    jobs: Sequence[LargestJob] = ()
+    lost: Stranded | None = None
+
+
+def _after(
+    cluster: Cluster,
+    workloads: Sequence[Workload],
+    release: KubernetesRelease,
+    plan: FleetPlan,
+    time_limit: float | None,
+    tell: Any,
+    cancel: threading.Event,
+    *,
+    everything: bool,
+) -> _After:
+    """Return what fits after the plan, each question within the time limit, or 30 s without one.
+
+    Nothing once cancelled; a question that is cancelled while it is looked at has its bounds. Unless `everything`, how
+    many more replicas fit and nothing else.
+    """
+    from dra_lab.planner.fleet import how_many_more, largest_job, stranded
+
+    if plan.status in (PlanStatus.STOPPED, PlanStatus.NOT_CHECKED, PlanStatus.EMPTY) or cancel.is_set():
+        return _After()
+    common: dict[str, Any] = {"release": release, "after": plan, "progress": tell, "cancel": cancel}
+    common["time_limit"] = _AFTER_SECONDS if time_limit is None else time_limit
+    rooms = [how_many_more(cluster, workload, **common) for workload in workloads]
+    if not everything:
+        return _After(rooms)
+    claims = [workload.claims[0] for workload in workloads]
+    jobs = [largest_job(cluster, claim, **common) for claim in claims]
+    return _After(rooms, jobs, stranded(cluster, claims, **common))
+
+
+def _shown(detail: str, plan: FleetPlan, after: _After, unread: str, causes: Sequence[Part]) -> Iterator[Part]:
+    from dra_lab.words.document import Sentence
+    from dra_lab.words.fleet_document import fleet_parts, fleet_sentence, short_fleet_parts
+
+    if detail == "answer":
+        yield Sentence(fleet_sentence(plan))
+    elif detail == "short":
+        yield from short_fleet_parts(plan, after.rooms, unread, causes)
+    else:
+        yield from fleet_parts(plan, after.rooms, after.lost, after.jobs, unread)
+        yield from causes
+
+
+def _json(plan: FleetPlan, after: _After) -> dict[str, Any]:
+    from dra_lab.words.fleet_json import fleet_json, job_json, room_json, stranded_json
+
+    more = {
+        "more": [room_json(room) for room in after.rooms],
+        "largestJobs": [job_json(job) for job in after.jobs],
+        "stranded": None if after.lost is None else stranded_json(after.lost),
+    }
+    return {**fleet_json(plan), "after": more}
+
+
+def _reasons(cluster: Cluster, workloads: Sequence[Workload], release: KubernetesRelease) -> Part:
+    """Return why one replica of each workload does not fit, as the plan of one claim says it."""
+    from dra_lab.planner import make_plan
+    from dra_lab.words.document import Lines, Words
+    from dra_lab.words.plan_document import answer_sentence
+
+    plans = {w.name: make_plan(cluster, w, release=release, time_limit=10.0) for w in workloads}
+    lines = [f"{name}: {answer_sentence(plan)}" for name, plan in plans.items() if not plan.fits]
+    fits = "One replica of each workload fits. --objective replicas places as many as possible."
+    return Lines("Why one replica does not fit", lines) if lines else Words(fits)

@@ -1,0 +1,192 @@
+"""check_manifests: the answer of `dra-lab check` for manifests and a cluster."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from dra_lab.checks.document_checks import check_text
+from dra_lab.errors import DraLabError
+from dra_lab.findings import Finding, Severity, sort_findings
+from dra_lab.gitops.corrections import with_corrections
+from dra_lab.gitops.exported import exported_outcomes
+from dra_lab.gitops.extended import extended_spec
+from dra_lab.gitops.folder import Manifests
+from dra_lab.gitops.given_classes import shows_lists, with_classes
+from dra_lab.gitops.kustomize import renamed_findings
+from dra_lab.gitops.matches import check_matches
+from dra_lab.gitops.not_rendered import rendered_claims, without_templates
+from dra_lab.gitops.object_pods import PodTemplate, count_findings, pod_templates
+from dra_lab.gitops.outcomes import AnsweredPod, checked_objects, without_unmet
+from dra_lab.gitops.plugin_requests import amount_findings
+from dra_lab.gitops.questions import questions_of
+from dra_lab.gitops.references import check_references, held_claims, template_makers, written_claims
+from dra_lab.gitops.review import Review, Reviewed
+from dra_lab.gitops.tied import answer_tied, tied_groups
+from dra_lab.gitops.workload_fit import (
+    Question,
+    answer_question,
+    plan_together,
+    short_of,
+    together_findings,
+    with_together,
+)
+from dra_lab.index.documented_classes import with_documented_classes
+from dra_lab.manifests.older_fields import older_fields
+from dra_lab.manifests.versions import GROUP, KIND_VERSIONS, short_version, text_of
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.release import KubernetesRelease, release_of
+from dra_lab.model.what_if import when_idle
+from dra_lab.sketch.free_words import unread_words
+
+_NOT_PLANNED = frozenset(("ResourcePoolStatusRequest",))
+"""Kinds of the API that nothing here looks at."""
+
+_NOTHING = Finding(
+    "nothing-to-check",
+    Severity.WARNING,
+    "",
+    "no object in the files requests devices",
+    "Give the rendered manifests with ResourceClaims, ResourceClaimTemplates or pods that request devices.",
+)
+
+
+def check_manifests(
+    cluster: Cluster,
+    manifests: Manifests,
+    *,
+    release: KubernetesRelease | None = None,
+    now: bool = False,
+    allow_worse: bool = False,
+    time_limit: float = 60.0,
+    progress: Callable[[str], None] | None = None,
+    cancel: threading.Event | None = None,
+) -> Review:
+    """Return whether manifests are valid, what their selectors find, whether and how often they fit, and how aligned.
+
+    Devices in use do not count unless `now` is set, so that the answer depends neither on the day of a snapshot nor on
+    the replicas that already run. DeviceClasses among the manifests come before the cluster's of the same name.
+    `release` is the cluster's default where None; a slice of the cluster or among the manifests that shows a list
+    proves the gate of lists. For a folder that `export` wrote, the answer is also what `export` answered; `allow_worse`
+    accepts replicas that are not allocated as planned. `time_limit` in seconds bounds all planning together; what is
+    then open is not decided. Raises Cancelled once `cancel` is set.
+    """
+    target = release_of(cluster.target_release(release), "", lists=shows_lists(manifests))
+    read = with_classes(cluster if now else replace(when_idle(cluster), name=cluster.name), manifests)
+    complete, deadline = with_documented_classes(read), time.monotonic() + time_limit
+    findings = [*manifests.findings, *_api_findings(manifests, target), *_snapshot_findings(cluster, now=now)]
+    findings += [*_version_findings(manifests), *renamed_findings(manifests)]
+    claims = written_claims(manifests)
+    pods = _pods(manifests, read, target)
+    findings += [f for claim in claims.values() for f in check_matches(claim, complete, read, target)]
+    findings += [f for pod in pods for f in count_findings(pod)]
+    findings += [f for document in manifests.documents for p in pod_templates(document) for f in amount_findings(p)]
+    held = held_claims(cluster, idle=not now)
+    makers = template_makers(manifests)
+    findings += [f for pod in pods for f in check_references(pod, claims, held, makers)]
+    findings = without_templates(manifests, with_corrections(findings, manifests, read, target))
+    questions = questions_of(pods, rendered_claims(claims, findings), read, target, findings, held)
+    findings = list(_classes_once(findings))
+    reviewed = _answers(questions, read, target, deadline, findings, progress, cancel)
+    together = plan_together(questions, read, target, _left(deadline), cancel)
+    if together is not None:
+        findings += together_findings(together)
+        reviewed = with_together(reviewed, together)
+    without_unmet(manifests, claims, reviewed, findings)
+    records, told = exported_outcomes(manifests, cluster, allow_worse=allow_worse)
+    answered = AnsweredPod(claims, reviewed, findings, read, target, short_of(together))
+    objects, others = checked_objects(manifests, answered)
+    if not objects and not records:
+        findings.append(_NOTHING)
+    return Review(
+        cluster.name,
+        str(target),
+        cluster.read_at,
+        now,
+        tuple(reviewed),
+        together,
+        sort_findings((*findings, *told)),
+        tuple(manifests.texts),
+        unread_words(read),
+        (*objects, *records),
+        others,
+    )
+
+
+def _classes_once(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield findings, and of those about a class that the cluster lacks the first: it is one fact of the cluster."""
+    told: set[str] = set()
+    for finding in findings:
+        if finding.rule != "class-not-in-cluster" or finding.subject not in told:
+            yield finding
+        if finding.rule == "class-not-in-cluster":
+            told.add(finding.subject)
+
+
+def _answers(
+    questions: Sequence[Question],
+    cluster: Cluster,
+    release: KubernetesRelease,
+    deadline: float,
+    findings: list[Finding],
+    progress: Callable[[str], None] | None,
+    cancel: threading.Event | None,
+) -> list[Reviewed]:
+    """Return the answer to each question; workloads that share claims are answered together."""
+    tied = {id(member): group for group in tied_groups(questions) for member in group}
+    answers: dict[int, Reviewed] = {}
+    for question in questions:
+        if progress is not None:
+            progress(question.subject)
+        group = tied.get(id(question))
+        if group is None:
+            answers[id(question)], more = answer_question(question, cluster, release, _left(deadline), cancel)
+            findings += more
+        elif id(question) not in answers:
+            found, told = answer_tied(group, cluster, release, _left(deadline), cancel)
+            answers |= {id(member): one for member, one in zip(group, found, strict=True)}
+            findings += told
+    return [answers[id(question)] for question in questions]
+
+
+def _pods(manifests: Manifests, cluster: Cluster, release: KubernetesRelease) -> list[PodTemplate]:
+    """Return the pod templates that ask for devices, by claims or by resources that a class serves."""
+    every = [pod for document in manifests.documents for pod in pod_templates(document)]
+    return [pod for pod in every if pod.claims or extended_spec(pod, cluster, release) is not None]
+
+
+def _left(deadline: float) -> float:
+    return max(0.0, deadline - time.monotonic())
+
+
+def _api_findings(manifests: Manifests, release: KubernetesRelease) -> Iterator[Finding]:
+    for name, text in manifests.texts.items():
+        try:
+            yield from check_text(text, name, release, broken=lambda _: None)
+        except DraLabError:
+            continue  # told when the file was read
+
+
+def _version_findings(manifests: Manifests) -> Iterator[Finding]:
+    """Yield objects of DRA in a version, or of a kind, that the API does not have; kubectl refuses them."""
+    for document in manifests.documents:
+        kind, version = document.kind, text_of(document.value.get("apiVersion"))
+        ours = version.startswith(f"{GROUP}/") or (not version and kind in KIND_VERSIONS)
+        if not ours or short_version(version, kind) or kind in _NOT_PLANNED or older_fields(document.value):
+            continue
+        known = KIND_VERSIONS.get(kind, ())
+        message = f"{kind or 'an object without `kind`'} in apiVersion {version!r} is not known"
+        advice = f"Write it as {GROUP}/{known[0]}." if known else f"The kinds are: {', '.join(sorted(KIND_VERSIONS))}."
+        place = document.at("")
+        yield Finding("version-unknown", Severity.ERROR, place.object, message, advice, place)
+
+
+def _snapshot_findings(cluster: Cluster, *, now: bool) -> Iterator[Finding]:
+    """Yield the findings of reading the cluster. Those about devices in use come only if these devices count."""
+    for finding in cluster.findings:
+        if now or not finding.rule.startswith("claims-"):
+            # an error in a slice of the cluster does not make these manifests wrong
+            severity = Severity.WARNING if finding.severity is Severity.ERROR else finding.severity
+            yield replace(finding, severity=severity)

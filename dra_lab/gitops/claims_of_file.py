@@ -1,0 +1,216 @@
+"""What a file asks for: one claim, or a pod (or workload) with all its claims, planned together."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dra_lab.checks.document_checks import check_text
+from dra_lab.errors import Cancelled, InputError, ManifestError, SourceError
+from dra_lab.findings import Finding, Severity
+from dra_lab.gitops.extended import EXTENDED, extended_spec, plugin_findings, plugin_nodes, unserved_findings
+from dra_lab.gitops.folder import Manifests, read_manifests
+from dra_lab.gitops.given_classes import with_classes
+from dra_lab.gitops.node_filter import only_nodes
+from dra_lab.gitops.object_pods import PodTemplate, pod_templates, subjects_of
+from dra_lab.gitops.plugin_requests import amount_findings
+from dra_lab.gitops.references import (
+    DEFAULT_NAMESPACE,
+    Claims,
+    check_references,
+    claim_of,
+    distinct_entries,
+    held_claims,
+    held_key,
+    written_claims,
+)
+from dra_lab.gitops.workload_fit import Question
+from dra_lab.model.claims import ResourceClaim
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.plan import Plan
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.pinning.node_search import start_findings
+from dra_lab.planner.pod_claims import PodClaims
+from dra_lab.sketch.read_back import sketch_of
+
+_SOME = 6
+
+
+@dataclass(frozen=True)
+class AskedPod:
+    """A pod as it was asked for: its claims by their name in the pod, in the pod's order.
+
+    `subject` names the workload (`subjects_of`), "" for claims without one. `allocated` are claims of the pod that the
+    cluster has and that hold devices already. `nodes` are those that the pod's own spec admits, None for all.
+    `replicas` is how many pods its workload runs. `shared` are the ResourceClaims that all of them share, which are
+    allocated once, and `named` are these by namespace and name. `cluster` has the DeviceClasses of the file. `spec` is
+    that of the pod as written, and `without` are nodes on which a device plugin serves it.
+    """
+
+    subject: str
+    claims: Mapping[str, ClaimSketch]
+    cluster: Cluster
+    allocated: tuple[ResourceClaim, ...] = ()
+    nodes: frozenset[str] | None = None
+    replicas: int = 1
+    findings: tuple[Finding, ...] = field(default=())
+    shared: frozenset[str] = frozenset()
+    named: frozenset[tuple[str, str]] = frozenset()
+    spec: Mapping[str, Any] = field(default_factory=dict)
+    without: frozenset[str] = frozenset()
+
+    @property
+    def planned(self) -> PodClaims:
+        """Return it as `planner.make_plan` takes it."""
+        return PodClaims(self.claims, allocated=self.allocated, nodes=self.nodes)
+
+    def search(
+        self, plan: Plan, release: KubernetesRelease, *, time_limit: float, cancel: threading.Event | None = None
+    ) -> tuple[Finding, ...]:
+        """Return what kube-scheduler's search for the claims of a plan that fits does, on every node that it may use.
+
+        A search that is cancelled, or needs a rule that our copy of kube-scheduler does not know, is open.
+        """
+        if not plan.fits or not self.claims:
+            return ()
+        allowed = self.planned.allowed(self.cluster)
+        on = self.cluster if allowed is None else only_nodes(self.cluster, sorted(allowed))
+        claims = tuple(self.claims.values())
+        try:
+            return start_findings(claims, on, release, self.subject, written=True, time_limit=time_limit, cancel=cancel)
+        except Cancelled as error:
+            message = f"whether kube-scheduler finds an allocation is not known: {error.message}"
+            return (Finding("manifest-not-replayed", Severity.WARNING, self.subject, message),)
+
+
+def read_pod(source: str | Path, cluster: Cluster, release: KubernetesRelease, *, pod: str = "") -> AskedPod | None:
+    """Return the pod that a file or folder asks for, None where it holds one claim or drawing alone.
+
+    A Pod, Deployment or any other object with a pod template stands with its ResourceClaimTemplates in the file or
+    folder; a ResourceClaim may also be in the cluster. Several claims without a pod count as those of one pod, and a
+    Finding says so. Raises SourceError for what cannot be read, ManifestError with file and line for what the API
+    server would refuse, InputError for a claim that is nowhere, and for several workloads unless `pod` names one of
+    them.
+    """
+    if not Path(source).exists():
+        return None
+    manifests = read_manifests([source])
+    complete = with_classes(cluster, manifests)
+    every = [pod for document in manifests.documents for pod in pod_templates(document)]
+    pods = [pod for pod in every if pod.claims or extended_spec(pod, complete, release) is not None]
+    claims = written_claims(manifests)
+    if not pods:
+        _raise([finding for pod in every for finding in amount_findings(pod)])
+    if not pods and Path(source).is_file() and (len(claims) < 2 or not _all_read(manifests, claims)):
+        return None
+    _refuse(manifests, release)
+    if not pods and not claims:
+        raise SourceError(f"the folder {str(source)!r} contains no claim and no pod with claims")
+    if not pods:
+        return _without_pod(claims, complete)
+    return _of_pod(*_chosen(source, pods, pod), claims, complete, release)
+
+
+def _chosen(source: str | Path, pods: Sequence[PodTemplate], wanted: str) -> tuple[PodTemplate, str]:
+    """Return the workload of a name, or the only one, and what it is called among all. Raises InputError.
+
+    A name is `name`, `Kind/name`, or what `subjects_of` gives.
+    """
+    names = [(pod.document.name, pod.subject, subject) for pod, subject in zip(pods, subjects_of(pods), strict=True)]
+    found = [number for number, own in enumerate(names) if not wanted or wanted in own]
+    if len(found) == 1:
+        return pods[found[0]], names[found[0]][-1]
+    among = [names[number] for number in found] or names
+    labels = [next((name for name in own if sum(name in other for other in among) == 1), own[-1]) for own in among]
+    some = ", ".join(labels[:_SOME]) + (" ..." if len(labels) > _SOME else "")
+    number = "1 workload" if len(among) == 1 else f"{len(among)} workloads"
+    why = f"there is no workload {wanted!r} in {source}, which" if wanted and not found else str(source)
+    raise InputError(f"{why} contains {number} ({some}); choose one with --pod NAME, for example --pod {labels[0]}")
+
+
+def _all_read(manifests: Manifests, claims: Claims) -> bool:
+    kinds = [document.kind for document in manifests.documents]
+    return len(claims) == kinds.count("ResourceClaim") + kinds.count("ResourceClaimTemplate")
+
+
+def _refuse(manifests: Manifests, release: KubernetesRelease) -> None:
+    """Raise what is wrong with the documents, as far as it is an error."""
+    found = list(manifests.findings)
+    for name, text in manifests.texts.items():
+        found += check_text(text, name, release, broken=lambda _: None)
+    _raise(found)
+
+
+def _raise(findings: Sequence[Finding]) -> None:
+    for finding in findings:
+        if finding.severity is Severity.ERROR:
+            raise ManifestError(finding.message, origin=finding.origin)
+
+
+def _without_pod(claims: Claims, cluster: Cluster) -> AskedPod:
+    sketches: dict[str, ClaimSketch] = {}
+    for claim in claims.values():
+        name = claim.document.name or "claim"
+        if name in sketches:
+            raise InputError(f"two claims are called {name!r}; add the pod that says which one it uses")
+        sketches[name] = sketch_of(claim.spec, name)
+    if len(sketches) == 1:
+        return AskedPod("", sketches, cluster)
+    told = Finding(
+        "claims-as-one-pod",
+        Severity.NOTE,
+        ", ".join(sketches),
+        "no pod with these claims was given, so dra-lab plans them as the claims of one pod, in this order",
+        "Give the pod as well, or one claim at a time.",
+    )
+    return AskedPod("", sketches, cluster, findings=(told,))
+
+
+def _of_pod(pod: PodTemplate, subject: str, claims: Claims, cluster: Cluster, release: KubernetesRelease) -> AskedPod:
+    held = held_claims(cluster)
+    namespace = pod.document.namespace or DEFAULT_NAMESPACE
+    findings = list(check_references(pod, claims, held))
+    _raise([*findings, *amount_findings(pod)])
+    sketches: dict[str, ClaimSketch] = {}
+    allocated: list[ResourceClaim] = []
+    for entry in distinct_entries(pod):
+        written = claim_of(pod, entry, claims)
+        there = held.get(held_key(pod, entry)) if entry.claim else None
+        if there is not None and there.status.allocation is not None:
+            allocated.append(there)
+        elif written is not None:
+            sketches[entry.name] = sketch_of(written.spec, entry.name)
+        elif there is not None:
+            sketches[entry.name] = sketch_of(there.spec, entry.name)
+        else:
+            missing = next(f for f in findings if f.rule == "claim-not-given")
+            raise SourceError(f"{missing.message}. {missing.advice}", origin=missing.origin)
+    extended, without = extended_spec(pod, cluster, release), frozenset[str]()
+    if extended is not None:
+        sketches[EXTENDED] = sketch_of(extended, EXTENDED)
+        without = plugin_nodes(pod, cluster)
+        findings += plugin_findings(pod, sorted(without))
+    findings += unserved_findings(pod, cluster, release, subject)
+    question = Question(subject, pod.document.at(pod.path), sketches, spec=pod.spec, without=without)
+    admitted = frozenset(question.nodes(cluster))
+    nodes = None if len(admitted) == len(cluster.node_names) else admitted
+    shared = frozenset(entry.name for entry in pod.claims if entry.claim)
+    named = frozenset((namespace, entry.claim) for entry in pod.claims if entry.claim)
+    told = tuple(findings)
+    return AskedPod(
+        subject,
+        sketches,
+        cluster,
+        tuple(allocated),
+        nodes,
+        pod.replicas,
+        told,
+        shared,
+        named,
+        spec=pod.spec,
+        without=without,
+    )

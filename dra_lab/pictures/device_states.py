@@ -1,0 +1,277 @@
+"""The state of each device of a node, for a drawing and its plan: the meaning behind patterns and letters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+
+from dra_lab.index.counters_left import without_counters
+from dra_lab.index.device_health import UNHEALTHY, device_health
+from dra_lab.index.in_use import Amount, in_use_of
+from dra_lab.index.pools import devices_on, gather_pools
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import Device
+from dra_lab.model.names import DeviceID, split_request
+from dra_lab.model.plan import FirstFit, Placement, Plan
+from dra_lab.model.quantity import format_quantity, parse_quantity
+from dra_lab.model.release import KubernetesRelease, release_of_text
+from dra_lab.model.sketch import ClaimSketch, asks
+from dra_lab.pictures.partitions import amount_words, blockers
+from dra_lab.sketch.device_use import is_used_up, keeps_away
+from dra_lab.sketch.free_words import doubt_words
+from dra_lab.topology.locality import skipped_devices
+
+SHOWN = ("best", "scheduler", "plain", "both", "both-plain")
+"""What a picture shows: the plan, kube-scheduler with its manifest, with counts and selectors only, or the plan and one
+of the two over each other."""
+
+
+class State(StrEnum):
+    """The state of a device before anything is chosen."""
+
+    FREE = "free"
+    SHARED = "partly in use"
+    IN_USE = "in use"
+    BLOCKED = "blocked"
+    TAINTED = "tainted"
+    UNHEALTHY = "unhealthy"
+    INELIGIBLE = "does not match"
+    SKIPPED = "skipped"
+    UNKNOWN = "use unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceState:
+    """A device's state; `chosen` and `scheduler` are requests of the drawing (`gpu`, `gpu/aligned`) or "".
+
+    `why` says more in words: who holds it, which taint, why it is not eligible. `unhealthy` is what kubelet or the
+    driver reports. `holders` are the claims that use it, and `blockers` the partitions that leave too little of its
+    counters. `amount` is what is left of a shareable device (`24 of 40 Gi`) and `used` the used part of it, 0 to 1.
+    """
+
+    state: State = State.FREE
+    chosen: str = ""
+    scheduler: str = ""
+    why: tuple[str, ...] = ()
+    unhealthy: bool = False
+    holders: tuple[str, ...] = ()
+    blockers: tuple[DeviceID, ...] = ()
+    amount: str = ""
+    used: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What is drawn on top: the requests of the filled devices, and of those that only kube-scheduler takes.
+
+    `compared`: the two lie over each other; `without_links`: kube-scheduler then has counts and selectors only.
+    """
+
+    filled: Mapping[DeviceID, str] = field(default_factory=dict)
+    scheduler: Mapping[DeviceID, str] = field(default_factory=dict)
+    compared: bool = False
+    without_links: bool = False
+
+
+def shown(plan: Plan | None, node_name: str, show: str) -> Shown:
+    """Return which devices of a node are chosen, by what `show` asks for. Raises ValueError for an unknown `show`."""
+    if show not in SHOWN:
+        raise ValueError(f"show={show!r}: use one of {', '.join(SHOWN)}")
+    if plan is None or plan.node != node_name:
+        return Shown()
+    fits = {"scheduler": plan.first_fit, "plain": plan.first_fit_plain}
+    if show in fits:
+        return Shown(_by_device(_taken(fits[show])))
+    over = {"both": plan.first_fit, "both-plain": plan.first_fit_plain}
+    if show in over:
+        theirs, plain = _by_device(_taken(over[show])), show == "both-plain"
+        return Shown(_by_device(plan.placements), theirs, compared=True, without_links=plain)
+    return Shown(_by_device(plan.placements))
+
+
+def over_each_other(plan: Plan) -> str:
+    """Return which comparison shows a difference: "both", "both-plain", or "" where kube-scheduler takes the same.
+
+    With this manifest first; where that takes the best devices, or none, what it takes without links.
+    """
+    for show, fit in (("both", plan.first_fit), ("both-plain", plan.first_fit_plain)):
+        taken = {placement.device for placement in _taken(fit)}
+        if taken and taken != set(plan.chosen()):
+            return show
+    return ""
+
+
+def _taken(first_fit: FirstFit | None) -> Sequence[Placement]:
+    return first_fit.placements if first_fit is not None else ()
+
+
+def _by_device(placements: Sequence[Placement]) -> Mapping[DeviceID, str]:
+    return {placement.device: placement.reference for placement in placements}
+
+
+def device_states(
+    cluster: Cluster,
+    node_name: str,
+    *,
+    sketch: ClaimSketch | None = None,
+    request: str = "",
+    on_top: Shown | None = None,
+    release: str = "",
+) -> Mapping[DeviceID, DeviceState]:
+    """Return the state of every device that a node has.
+
+    With a sketch, devices that none of its requests can take are not eligible; with `request` only that one counts.
+    `release` decides which taints count, "" for the cluster's own. Raises NodeError for an unknown node.
+    """
+    on_top = on_top or Shown()
+    target = cluster.target_release(release_of_text(release) if release else None)
+    seen = [(found.id, found.device) for found in devices_on(gather_pools(cluster, node_name))]
+    unfit = _ineligible(cluster, seen, sketch, request, target) if sketch is not None else {}
+    skipped = {skipped.id: skipped for skipped in skipped_devices(cluster, node_name)}
+    seen += [(device_id, one.device) for device_id, one in skipped.items()]
+    rules = target.enabled("DRADeviceTaintRules")
+    published = dict(seen)
+    blocked = blockers(cluster, published, on_top.filled.keys())
+    return {
+        device_id: _state(
+            cluster,
+            device_id,
+            device,
+            unfit.get(device_id, ""),
+            blocked.get(device_id, ()),
+            skipped=skipped[device_id].reason if device_id in skipped else "",
+            chosen=on_top.filled.get(device_id, ""),
+            scheduler=on_top.scheduler.get(device_id, ""),
+            rules=rules,
+        )
+        for device_id, device in seen
+    }
+
+
+def _state(
+    cluster: Cluster,
+    device_id: DeviceID,
+    device: Device,
+    unfit: str,
+    blocking: tuple[DeviceID, ...],
+    *,
+    skipped: str,
+    chosen: str,
+    scheduler: str,
+    rules: bool,
+) -> DeviceState:
+    holders = tuple(dict.fromkeys(cluster.allocated.holders(device_id)))
+    shared = device_id in cluster.allocated.shares
+    lacks = without_counters(cluster).get(device_id, "")
+    full = bool(holders) and is_used_up(cluster, device_id, device)
+    taints = [taint for taint in cluster.taints_of(device_id, device, rules=rules) if keeps_away(taint)]
+    unhealthy = is_unhealthy(cluster, device_id, device)
+    amount, used = _amount(cluster, device_id, device)
+    why = []
+    if blocking or lacks:
+        names = ", ".join(_name(cluster, blocker) for blocker in blocking) or "partitions in use"
+        why.append(f"blocked by {names}" + (f"; {lacks}" if lacks else ""))
+    if holders:
+        why.append(f"{'' if full else 'partly '}in use by {', '.join(holders)}{_left(cluster, device_id)}")
+    if unhealthy:
+        why.append("reported unhealthy")
+    if taints:
+        why.append(f"tainted {', '.join(str(taint) for taint in taints)}")
+    why += [reason for reason in (skipped, unfit) if reason]
+    states = (
+        (bool(taints), State.TAINTED),
+        (full, State.IN_USE),
+        (bool(blocking or lacks), State.BLOCKED),
+        (unhealthy, State.UNHEALTHY),
+        (bool(skipped), State.SKIPPED),
+        (bool(unfit), State.INELIGIBLE),
+        (shared, State.SHARED),
+        (not cluster.claims_known, State.UNKNOWN),
+    )
+    state = next((state for holds, state in states if holds), State.FREE)
+    if state in (State.FREE, State.UNKNOWN) and (doubt := doubt_words(cluster)):
+        why.append(doubt)
+    return DeviceState(state, chosen, scheduler, tuple(why), unhealthy, holders, blocking, amount, used)
+
+
+def is_unhealthy(cluster: Cluster, device_id: DeviceID, device: Device) -> bool:
+    """Say whether kubelet (KEP-4680) or the driver's attributes `health` or `healthy` report a device as unhealthy."""
+    if device_health(cluster).get(device_id) == UNHEALTHY:
+        return True
+    health = device.lookup(f"{device_id.driver}/health", device_id.driver)
+    healthy = device.lookup(f"{device_id.driver}/healthy", device_id.driver)
+    return (health is not None and health.value == UNHEALTHY) or (healthy is not None and healthy.value is False)
+
+
+def _name(cluster: Cluster, device: DeviceID) -> str:
+    """Return a blocking partition with who uses it: `gpu-0-mig-2g10gb-14-0 (in use by class/jupyter)`."""
+    holders = cluster.allocated.holders(device)
+    return f"{device.device} (in use by {', '.join(holders)})" if holders else f"{device.device} (chosen)"
+
+
+def _amount(cluster: Cluster, device_id: DeviceID, device: Device) -> tuple[str, float]:
+    """Return what is left of a shareable device and the used part of it: of memory, else of what is used most."""
+    if not device.allow_multiple_allocations or not device.capacity:
+        return "", 0.0
+    consumed = cluster.allocated.consumed.get(device_id, {})
+    amounts = {
+        key: Amount(total, consumed.get(key, Fraction()))
+        for key, capacity in device.capacity.items()
+        if (total := parse_quantity(capacity.value)) > 0
+    }
+    if not amounts:
+        return "", 0.0
+    first = max(amounts, key=lambda key: (key.rpartition("/")[2] == "memory", amounts[key].used / amounts[key].total))
+    amount = amounts[first]
+    return amount_words(amount), min(1.0, float(amount.used / amount.total))
+
+
+def _left(cluster: Cluster, device_id: DeviceID) -> str:
+    """Return what is left of a shared device in words: ` (80Gi of 96Gi memory left)`."""
+    row = in_use_of(cluster, device_id)
+    amounts = row.capacity.items() if row is not None else ()
+    parts = [f"{format_quantity(a.left)} of {format_quantity(a.total)} {key.rpartition('/')[2]}" for key, a in amounts]
+    return f" ({', '.join(parts)} left)" if parts else ""
+
+
+def _ineligible(
+    cluster: Cluster,
+    seen: Sequence[tuple[DeviceID, Device]],
+    sketch: ClaimSketch,
+    request: str,
+    release: KubernetesRelease,
+) -> dict[DeviceID, str]:
+    """Return the devices that no wanted request matches, each with the reason."""
+    # The selector engine is started only for pictures that need it.
+    from dra_lab.cel.matching import Matching
+    from dra_lab.sketch.palette import with_documented_classes
+
+    wanted = [part for part in sketch.requests if not request or part.name == split_request(request)[0]]
+    if not wanted:
+        return {}
+    matching = Matching(with_documented_classes(cluster), release)
+    found = {}
+    for device_id, device in seen:
+        reasons = []
+        for ask in (ask for part in wanted for ask in asks(part)):
+            match = matching.match(ask, device_id.driver, device)
+            if match.stage == "match":
+                break
+            reasons.append(
+                _reason(ask.reference, match.stage, match.expression, match.error, read=bool(cluster.classes))
+            )
+        else:
+            found[device_id] = reasons[0] if len(wanted) == 1 and reasons else "does not match any request"
+    return found
+
+
+def _reason(reference: str, stage: str, expression: str, error: str, *, read: bool) -> str:
+    words = {
+        "class": "not of its device class",
+        "selector": f"its selector is false: {expression}",
+        "error": f"its selector fails: {error}",
+        "no-class": "its device class is not in this cluster" if read else "no DeviceClasses were read",
+    }
+    return f"does not match {reference}: {words.get(stage, stage)}"

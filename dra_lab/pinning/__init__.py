@@ -1,0 +1,1 @@
+"""From a plan to the manifests with which kube-scheduler chooses it."""

@@ -1,0 +1,222 @@
+"""CEL texts that tell planned devices from others on their nodes by what they publish: places first, names never."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from dra_lab.drivers import LEVELS, level_attributes
+from dra_lab.index.pools import PoolDevice
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.names import DeviceID, full_name
+from dra_lab.sketch.cel_text import is_one_of, read_of
+from dra_lab.sketch.cluster_candidates import all_devices
+from dra_lab.sketch.numa_selectors import selector_at
+from dra_lab.topology.locality import localities
+
+_MOST_VALUES = 32
+FEW_VALUES = 8
+"""As many alternatives as a request may have (the API server's limit of `firstAvailable`)."""
+MOST_TEXT = 8_000
+"""Longest text of one selector; the API server takes 10 KiB."""
+
+Devices = Mapping[str, Sequence[DeviceID]]
+_Value = tuple[str, str | int | bool]
+"""Kind and value of an attribute."""
+
+
+def numa_selectors(cluster: Cluster, planned: Devices, nodes: Sequence[str]) -> dict[str, str]:
+    """Return, by request, the text that keeps its devices on the one NUMA node of all planned ones, {} where none is.
+
+    Also for drivers that publish no NUMA node, by the PCIe roots that sit there.
+    """
+    places = {device: place for node in nodes for device, place in localities(cluster, node).items()}
+    values = {
+        place.value if (place := places[device].numa_node) is not None else None
+        for devices in planned.values()
+        for device in devices
+        if device in places and places[device].kind in ("gpu", "nic", "cpu", "memory")
+    }
+    if len(values) != 1 or (value := values.pop()) is None:
+        return {}
+    found = {}
+    for name, devices in planned.items():
+        drivers = {device.driver for device in devices}
+        same = {item.id: item for item in all_devices(cluster) if item.id.driver in drivers and item.id in places}
+        text = selector_at(cluster, same, value, nodes)
+        if text is not None:
+            found[name] = text[0]
+    return found
+
+
+def attribute_selectors(cluster: Cluster, planned: Devices, nodes: Sequence[str]) -> Iterator[dict[str, str]]:
+    """Yield texts by request: each level for all requests that publish it, then every attribute of each request.
+
+    A text admits the values of all planned devices of its request, and refuses some other device of the same driver on
+    a planned node. Attributes of which every device has its own value come last.
+    """
+    there, chosen = _look(cluster, planned, nodes)
+    for level in LEVELS:
+        joint: dict[str, str] = {}
+        for name, items in chosen.items():
+            texts = (_text(attribute, items, there) for attribute in level_attributes(items[0].driver, level))
+            text = next((text for text in texts if text), "")
+            if text:
+                joint[name] = text
+        if joint:
+            yield joint
+    single: list[tuple[bool, str, str]] = []
+    for name, items in chosen.items():
+        for attribute in sorted(_published(there[items[0].driver])):
+            text = _text(attribute, items, there)
+            if text:
+                single.append((_each_its_own(attribute, there[items[0].driver]), name, text))
+    for _, name, text in sorted(single):
+        yield {name: text}
+
+
+def narrower_selectors(cluster: Cluster, planned: Devices, nodes: Sequence[str]) -> Iterator[dict[str, str]]:
+    """Yield texts by request that keep one of several values which its planned devices have.
+
+    Not all planned devices pass, so that only a run can tell whether every replica still finds as good ones: first fit
+    takes partitions of one profile in turn where a mixture would leave gaps.
+    """
+    there, chosen = _look(cluster, planned, nodes)
+    for name, attribute, counted in _few_values(there, chosen):
+        for value in sorted(counted, key=str):
+            yield {name: _test(attribute, chosen[name][0].driver, (value,))}
+
+
+def place_alternatives(
+    cluster: Cluster, planned: Devices, nodes: Sequence[str]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield a request and a text for each value that its planned devices have, the most frequent first.
+
+    As alternatives they keep all devices of a request at one value and try the values in this order, without a
+    constraint: kube-scheduler 1.36 may find nothing behind a constraint where counters ran out
+    (docs/semantics.md 3.10).
+    """
+    there, chosen = _look(cluster, planned, nodes)
+    for name, attribute, counted in _few_values(there, chosen):
+        order = sorted(counted, key=lambda value: (-counted[value], str(value)))
+        yield name, tuple(_test(attribute, chosen[name][0].driver, (value,)) for value in order)
+
+
+def exact_selectors(cluster: Cluster, planned: Devices, nodes: Sequence[str]) -> dict[str, str]:
+    """Return, by request, the strongest text: it admits only devices that publish all that some planned device does.
+
+    Attributes that are the same on every device there are left out, and so is a text longer than MOST_TEXT.
+    """
+    there, chosen = _look(cluster, planned, nodes)
+    found = {name: _exact(items, there[items[0].driver]) for name, items in chosen.items()}
+    return {name: text for name, text in found.items() if text}
+
+
+def replica_alternatives(
+    cluster: Cluster, nodes: Sequence[str], replicas: Sequence[Devices]
+) -> dict[str, tuple[str, ...]]:
+    """Return, by request, the strongest text for the devices of each planned replica, in the order of the replicas.
+
+    As alternatives they let replicas have devices of several sorts, each sort by itself. Requests of which a replica
+    has no devices, or devices that no text tells from others, are left out.
+    """
+    there = _there(cluster, nodes)
+    by_id = {item.id: item for items in there.values() for item in items}
+    found = {}
+    for name in dict.fromkeys(name for replica in replicas for name in replica):
+        own = [[by_id[device] for device in replica.get(name, ()) if device in by_id] for replica in replicas]
+        if all(len({item.driver for item in items}) == 1 for items in own):
+            texts = tuple(_exact(items, there[items[0].driver]) for items in own)
+            if all(texts):
+                found[name] = texts
+    return found
+
+
+def _exact(items: Sequence[PoolDevice], every: Sequence[PoolDevice]) -> str:
+    names = [
+        attribute
+        for attribute in sorted(_published(every))
+        if not any(_unfit(item, attribute) for item in every) and len({_value(i, attribute) for i in every}) > 1
+    ]
+    rows = sorted({" && ".join(_test(a, item.driver, (_value(item, a),)) for a in names) for item in items})
+    text = rows[0] if len(rows) == 1 else " || ".join(f"({row})" for row in rows)
+    return text if len(text) <= MOST_TEXT else ""
+
+
+def _look(
+    cluster: Cluster, planned: Devices, nodes: Sequence[str]
+) -> tuple[dict[str, list[PoolDevice]], dict[str, list[PoolDevice]]]:
+    """Return the devices of the planned nodes by driver, and the planned ones by request, of one driver each."""
+    there = _there(cluster, nodes)
+    by_id = {item.id: item for items in there.values() for item in items}
+    chosen = {name: [by_id[device] for device in devices if device in by_id] for name, devices in planned.items()}
+    return there, {n: items for n, items in chosen.items() if items and len({item.driver for item in items}) == 1}
+
+
+def _there(cluster: Cluster, nodes: Sequence[str]) -> dict[str, list[PoolDevice]]:
+    own = frozenset(("", *nodes))
+    there: dict[str, list[PoolDevice]] = defaultdict(list)
+    for item in all_devices(cluster):
+        if (item.slice.spec.node_name or "") in own:
+            there[item.driver].append(item)
+    return there
+
+
+def _few_values(
+    there: Mapping[str, Sequence[PoolDevice]], chosen: Mapping[str, Sequence[PoolDevice]]
+) -> Iterator[tuple[str, str, Counter[_Value]]]:
+    """Yield request, attribute and how many of its planned devices have each value, where these are a few."""
+    for name, items in chosen.items():
+        every = there[items[0].driver]
+        for attribute in sorted(_published(every)):
+            if _each_its_own(attribute, every) or any(_unfit(item, attribute) for item in every):
+                continue
+            counted = Counter(value for item in items if (value := _value(item, attribute)) is not None)
+            if 1 < len(counted) <= FEW_VALUES:
+                yield name, attribute, counted
+
+
+def _text(attribute: str, items: Sequence[PoolDevice], there: Mapping[str, Sequence[PoolDevice]]) -> str:
+    driver = items[0].driver
+    values = {_value(item, attribute) for item in items}
+    if any(_unfit(item, attribute) for item in there[driver]) or len(values) > _MOST_VALUES:
+        return ""
+    if len({kind for kind, _ in filter(None, values)}) > 1:
+        return ""
+    if all(_value(item, attribute) in values for item in there[driver]):
+        return ""
+    return _test(attribute, driver, tuple(values))
+
+
+def _test(attribute: str, driver: str, values: Sequence[_Value | None]) -> str:
+    """Return the CEL text that an attribute has one of some values, None for absent; it fails on no device."""
+    read, there = read_of(attribute, driver)
+    known = [value for _, value in filter(None, values)]
+    if None not in values:
+        return f"{there} && {is_one_of(read, known)}"
+    absent = f"!{there}" if there.startswith("has(") else f"!({there})"
+    return f"{absent} || {is_one_of(read, known)}" if known else absent
+
+
+def _value(item: PoolDevice, name: str) -> _Value | None:
+    attribute = item.device.lookup(name, item.driver)
+    if attribute is None or attribute.kind not in ("int", "string", "bool"):
+        return None
+    value = attribute.value
+    assert isinstance(value, str | int | bool)
+    return attribute.kind, value
+
+
+def _unfit(item: PoolDevice, name: str) -> bool:
+    """Say whether a device publishes an attribute in a form that no text is made of: a list, or a version."""
+    attribute = item.device.lookup(name, item.driver)
+    return attribute is not None and attribute.kind not in ("int", "string", "bool")
+
+
+def _published(items: Sequence[PoolDevice]) -> set[str]:
+    return {full_name(key, item.driver) for item in items for key in item.device.attributes}
+
+
+def _each_its_own(attribute: str, items: Sequence[PoolDevice]) -> bool:
+    values = [_value(item, attribute) for item in items]
+    return len(set(values)) == len(values) > 1

@@ -1,0 +1,254 @@
+"""The loop closed: kube-scheduler's first fit run on exported manifests, compared with the plan replica by replica."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from itertools import islice, permutations
+
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.plan import FirstFitStatus, Plan
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.pinning import node_search
+from dra_lab.pinning.every_order import Every, every_order
+from dra_lab.pinning.pod_kinds import Parts, PodKind, pod_kind
+from dra_lab.pinning.replay_result import Expected, Miss, Replay
+from dra_lab.pinning.scheduler_simulation import History, SchedulerSimulation
+from dra_lab.pinning.shortcomings import missed
+from dra_lab.pinning.simulated_runs import Served, run_pods
+from dra_lab.sketch.claim_objects import Affinity
+
+SEEDS = 20
+_MOST_TURNS = 6
+"""Orders of the workloads that are run: all orders of three."""
+
+MOST_HISTORIES = 400
+"""States of one node that are gone through when every order and every choice of nodes is looked at."""
+
+
+def replay_plan(
+    cluster: Cluster,
+    plan: Plan | FleetPlan,
+    release: KubernetesRelease,
+    *,
+    exported: Sequence[Sequence[ClaimSketch]] = (),
+    parts: Sequence[Parts] = (),
+    affinity: Sequence[Affinity] = (),
+    seeds: int = SEEDS,
+    time_limit: float = 30.0,
+    cancel: threading.Event | None = None,
+) -> Replay:
+    """Run first fit for all planned replicas on the manifests of a plan and say how many are served as planned.
+
+    The replicas arrive in the plan's order and in shuffled orders. One run uses the node with the best score for
+    prioritised lists, with random ties (`seeds` times). Another uses the node where first fit takes the worst devices,
+    because other plugins decide as well. `exported`, `parts` (see `pod_kind`) and `affinity` are the drawings and node
+    requirements of an export with pins, per workload. Replicas without a place in the plan arrive as well: their pods
+    exist too. Served as planned means: the values of all goals but `damage`, most important first, are no worse than
+    those of a planned replica of the same workload. A run ends a pod's attempt where a search on an admitted node
+    fails, or where kube-scheduler may need more than `replay.LONGEST` seconds for it. `time_limit` (seconds) bounds
+    everything; what was not run is said. Raises UnsupportedFeature for rules that the copy of the scheduler does not
+    have.
+    """
+    pods, expected = _expected(cluster, plan, release, exported, parts)
+    if not any(replica.planned for replica in expected):
+        return Replay(0, 0, not_run="there is no plan")
+    arrivals = SchedulerSimulation(cluster, pods, release, affinity=affinity, seconds=time_limit, cancel=cancel)
+    return replay_manifests(arrivals, expected, seeds=seeds)
+
+
+def replay_manifests(arrivals: SchedulerSimulation, expected: Sequence[Expected], *, seeds: int = SEEDS) -> Replay:
+    """Go through every order and choice of nodes, or run some orders if there are too many; see `replay_plan`."""
+    orders = every_order(arrivals, expected, _planned(arrivals, expected))
+    return _sampled(arrivals, expected, seeds) if orders is None else _exact(arrivals, expected, orders)
+
+
+def _exact(arrivals: SchedulerSimulation, expected: Sequence[Expected], orders: Every) -> Replay:
+    # workloads whose devices do not meet have a worst order each, and all of these can happen at once
+    worst: dict[frozenset[int], tuple[Miss, ...]] = {}
+    for served in orders.worst:
+        group = frozenset(replica.workload for replica, _, _ in served)
+        misses = _compare(arrivals, expected, served)[1]
+        if len(misses) > len(worst.get(group, ())):
+            worst[group] = misses
+    missed = sorted(
+        (miss for misses in worst.values() for miss in misses), key=lambda miss: (miss.workload, miss.number)
+    )
+    wanted = sum(replica.planned for replica in expected)
+    searches = arrivals.recorded, arrivals.most_steps, arrivals.longest
+    pods = len(expected), orders.fewest, orders.most
+    return Replay(wanted, wanted - len(missed), tuple(missed), _every(arrivals), True, "", *searches, *pods)
+
+
+def _every(arrivals: SchedulerSimulation) -> str:
+    return f"every choice of nodes{' and every order' if len(arrivals.pods) > 1 else ''}"
+
+
+def _sampled(arrivals: SchedulerSimulation, expected: Sequence[Expected], seeds: int) -> Replay:
+    worst: tuple[int, tuple[Miss, ...]] | None = None
+    placed: list[int] = []
+    plans = _runs(expected, seeds)
+    done: Counter[str] = Counter()
+    for label, order, rng in plans:
+        found = run_pods(arrivals, order, rng)
+        if found is None:
+            break
+        done[label] += 1
+        placed.append(sum(bool(node) for _, node, _ in found))
+        result = _compare(arrivals, expected, found)
+        if worst is None or result[0] < worst[0]:
+            worst = result
+    left = len(plans) - sum(done.values())
+    not_run = f"{left} of {len(plans)} runs, {_why_not(arrivals)}" if left else ""
+    always = not left and _always(arrivals, expected)
+    runs = ", ".join(f"{count} × {label}" if count > 1 else label for label, count in done.items())
+    kept, misses = worst or (0, ())
+    wanted = sum(replica.planned for replica in expected)
+    searches = arrivals.recorded, arrivals.most_steps, arrivals.longest
+    pods = len(expected), min(placed, default=0), max(placed, default=0)
+    return Replay(wanted, kept, misses, _every(arrivals) if always else runs, always, not_run, *searches, *pods)
+
+
+def _planned(arrivals: SchedulerSimulation, expected: Sequence[Expected]) -> dict[int, list[tuple[int, ...]]]:
+    """Return the planned values of each workload's replicas."""
+    plans: dict[int, list[tuple[int, ...]]] = defaultdict(list)
+    for replica in (replica for replica in expected if replica.planned):
+        plans[replica.workload].append(planned_values(replica, arrivals.pods[replica.workload]))
+    return plans
+
+
+def _why_not(arrivals: SchedulerSimulation) -> str:
+    if arrivals.over:
+        return "no time was left"
+    limit = f"{node_search.OWN_LIMIT:g} s"
+    return f"a search did not end within {limit} here, so whether kube-scheduler places it is not known"
+
+
+def expected_of(
+    cluster: Cluster, plan: Plan | FleetPlan, release: KubernetesRelease
+) -> tuple[list[PodKind], list[Expected]]:
+    """Return the pods of a plan and its planned replicas."""
+    return _expected(cluster, plan, release, (), ())
+
+
+def _expected(
+    cluster: Cluster,
+    plan: Plan | FleetPlan,
+    release: KubernetesRelease,
+    exported: Sequence[Sequence[ClaimSketch]],
+    parts: Sequence[Parts],
+) -> tuple[list[PodKind], list[Expected]]:
+    if isinstance(plan, Plan):
+        planned: list[tuple[str, tuple[ClaimSketch, ...]]] = [
+            (plan.sketch.name, tuple(plan.claims.values()) or (plan.sketch,))
+        ]
+        replicas = [Expected(0, 0, plan.goals)] if plan.fits else []
+    else:
+        planned = [(workload.name, workload.claims) for workload in plan.workloads]
+        index = {name: number for number, (name, _) in enumerate(planned)}
+        replicas = [Expected(index[r.workload], r.number, r.goals) for r in plan.replicas]
+        replicas += [
+            Expected(index[workload.name], number, (), planned=False)
+            for workload in plan.workloads
+            for number in range(plan.placed[workload.name], workload.replicas)
+        ]
+    order = tuple(goal.goal for goal in replicas[0].goals) if replicas else ()
+    pods = [
+        pod_kind(
+            cluster,
+            release,
+            name,
+            own,
+            exported[number] if exported else (),
+            order,
+            parts=parts[number] if parts else (),
+        )
+        for number, (name, own) in enumerate(planned)
+    ]
+    return pods, replicas
+
+
+Run = tuple[str, list[Expected], random.Random | None]
+
+
+def _runs(expected: Sequence[Expected], seeds: int) -> list[Run]:
+    """Return the runs: (what to call it, order of arrival, random choice of nodes or None for the worst node)."""
+    arrival = list(expected)
+    runs: list[Run] = [("in order of arrival, the worst node each time", arrival, None)]
+    workloads = sorted({replica.workload for replica in expected})
+    several = len(workloads) > 1
+    for turn in islice(permutations(workloads), _MOST_TURNS if several else 0):
+        # whichever workload comes first may take what the plan has for another
+        blocks = sorted(arrival, key=lambda replica: turn.index(replica.workload))
+        runs.append(("workload by workload, the worst node each time", blocks, None))
+        rng = random.Random(len(runs))  # noqa: S311  reproducible, no secret
+        runs.append(("workload by workload, the best score with random ties", blocks, rng))
+    for seed in range(seeds):
+        rng = random.Random(seed)  # noqa: S311  reproducible, no secret
+        runs.append(("in order of arrival, the best score with random ties", arrival, rng))
+        if several:
+            shuffled = random.Random(seed).sample(arrival, len(arrival))  # noqa: S311
+            runs.append(("shuffled, the best score with random ties", shuffled, rng))
+            runs.append(("shuffled, the worst node each time", shuffled, None))
+    return runs
+
+
+def _compare(
+    arrivals: SchedulerSimulation, expected: Sequence[Expected], served: Served
+) -> tuple[int, tuple[Miss, ...]]:
+    """Return how many planned replicas are no worse than planned, and the others.
+
+    Replicas of one workload are alike, so the best served is held against the best planned, and so on.
+    """
+    plans = _planned(arrivals, expected)
+    by_workload: dict[int, Served] = defaultdict(list)
+    for item in served:
+        by_workload[item[0].workload].append(item)
+    misses: list[Miss] = []
+    for workload, items in by_workload.items():
+        pod = arrivals.pods[workload]
+        wanted = sorted(plans[workload])
+        ranked = sorted(items, key=lambda item: (not item[1], item[2].values))
+        # of more pods than planned the last in order have no place in the plan
+        for values, (replica, node, taken) in zip(wanted, ranked, strict=False):
+            if not node or taken.values > values:
+                misses.append(missed(pod, replica.number, values, node, taken))
+    misses.sort(key=lambda miss: (miss.workload, miss.number))
+    return sum(map(len, plans.values())) - len(misses), tuple(misses)
+
+
+def planned_values(replica: Expected, pod: PodKind) -> tuple[int, ...]:
+    """Return the planned values: no must-link broken, then the goals that are compared, in the pod's order."""
+    by_goal = {goal.goal: goal.value for goal in replica.goals}
+    return (0, *(by_goal.get(goal, 0) for goal in pod.order))
+
+
+def _always(arrivals: SchedulerSimulation, expected: Sequence[Expected]) -> bool:
+    """Say whether every sequence of pods on every kind of node takes devices as good as the best planned ones.
+
+    Then no choice of nodes can do worse: an answer at once for one workload on many nodes. False where that was not
+    found out, see `every_order`.
+    """
+    if arrivals.shared or len(arrivals.pods) > 1:
+        return False
+    expected = [replica for replica in expected if replica.planned]
+    best = min(planned_values(replica, arrivals.pods[0]) for replica in expected)
+    room = 0
+    for names in arrivals.kinds.values():
+        admitted = [name for name in names if arrivals.admits(0, name)]
+        history: History = ()
+        while admitted and len(history) < min(len(expected), MOST_HISTORIES):
+            taken = arrivals.taken(admitted[0], history, 0)
+            if taken.cut_off or taken.status in (FirstFitStatus.ERROR, FirstFitStatus.STOPPED):
+                return False
+            if taken.status is not FirstFitStatus.ALLOCATED:
+                break
+            if taken.values > best:
+                return False
+            history = (*history, ("", 0))
+        room += len(history) * len(admitted)
+    return room >= len(expected)

@@ -1,0 +1,113 @@
+"""One run of arriving pods: each goes to the node with the best score, ties at random, or where it is served worst."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Hashable, Mapping, Sequence
+from heapq import heappop, heappush
+from itertools import count
+
+from dra_lab.model.plan import FirstFitStatus
+from dra_lab.pinning.replay_result import Expected
+from dra_lab.pinning.scheduler_simulation import History, SchedulerSimulation, SimulatedPod
+
+Served = list[tuple[Expected, str, SimulatedPod]]
+"""Replicas in order of arrival, the node of each ("" for none), what first fit took there or why it took nothing."""
+
+_State = tuple[Hashable, History]
+"""Kind of a node, and the pods that stand on it."""
+
+NOWHERE = SimulatedPod(FirstFitStatus.NONE, message="no admitted node has what it requests")
+
+
+def run_pods(arrivals: SchedulerSimulation, order: Sequence[Expected], rng: random.Random | None) -> Served | None:
+    """Let pods arrive; without `rng` on the worst node each time. None: our own time was over, or that of a search."""
+    states: dict[str, _State] = {name: (kind, ()) for kind, names in arrivals.kinds.items() for name in names}
+    offers: dict[int, _Offers] = {}
+    everything: History = ()
+    served: Served = []
+    for replica in order:
+        if arrivals.shared:
+            # what stands on one node may matter on every other
+            offers.clear()
+        own = offers.get(replica.workload)
+        if own is None:
+            own = offers[replica.workload] = _Offers(arrivals, replica.workload, states, everything)
+        if own.cut_off or arrivals.over:
+            return None
+        node, taken = own.choose(rng)
+        served.append((replica, node, taken))
+        if not node:
+            continue
+        everything = (*everything, (node, replica.workload))
+        before = states[node]
+        states[node] = (before[0], (*before[1], (node if arrivals.shared else "", replica.workload)))
+        for offer in offers.values() if not arrivals.shared else ():
+            offer.move(node, before)
+    return served
+
+
+class _Offers:
+    """What first fit takes for the next pod of a workload, on each admitted node as it stands.
+
+    A node that got a pod is entered again, and its older entries are skipped.
+    """
+
+    def __init__(
+        self, arrivals: SchedulerSimulation, workload: int, states: Mapping[str, _State], everything: History = ()
+    ) -> None:
+        """Look at every node; `everything` are the pods that stand already, which is asked where devices are shared."""
+        self.cut_off = False
+        self._arrivals, self._workload, self._states, self._everything = arrivals, workload, states, everything
+        self._taken: dict[_State, SimulatedPod] = {}
+        self._by_score: dict[int, list[tuple[str, _State]]] = defaultdict(list)
+        self._worst: list[tuple[tuple[int, ...], int, str, _State]] = []
+        self._number = count()
+        self._failing: dict[_State, int] = defaultdict(int)
+        for node in states:
+            self._enter(node)
+
+    def move(self, node: str, before: _State) -> None:
+        """Look at a node again on which a pod was placed."""
+        if before in self._failing and self._arrivals.admits(self._workload, node):
+            self._failing[before] -= 1
+        self._enter(node)
+
+    def choose(self, rng: random.Random | None) -> tuple[str, SimulatedPod]:
+        """Return a node and what is taken there; "" and the reason where a pod is not placed.
+
+        As with kube-scheduler a search that fails on any admitted node ends the attempt.
+        """
+        failing = next((state for state, nodes in self._failing.items() if nodes), None)
+        if failing is not None:
+            return "", self._taken[failing]
+        if rng is None:
+            while self._worst and self._states[self._worst[0][2]] != self._worst[0][3]:
+                heappop(self._worst)
+            return (self._worst[0][2], self._taken[self._worst[0][3]]) if self._worst else ("", NOWHERE)
+        for score in sorted(self._by_score, reverse=True):
+            nodes = self._by_score[score]
+            while nodes:
+                at = rng.randrange(len(nodes))
+                node, state = nodes[at]
+                if self._states[node] == state:
+                    return node, self._taken[state]
+                nodes[at] = nodes[-1]
+                nodes.pop()
+        return "", NOWHERE
+
+    def _enter(self, node: str) -> None:
+        if not self._arrivals.admits(self._workload, node) or self.cut_off:
+            return
+        state = self._states[node]
+        taken = self._taken.get(state)
+        if taken is None:
+            history = self._everything if self._arrivals.shared else state[1]
+            taken = self._taken[state] = self._arrivals.taken(node, history, self._workload)
+        self.cut_off |= taken.unknown
+        if taken.status in (FirstFitStatus.ERROR, FirstFitStatus.STOPPED):
+            self._failing[state] += 1
+        elif taken.status is FirstFitStatus.ALLOCATED:
+            self._by_score[taken.score].append((node, state))
+            heappush(self._worst, (tuple(-value for value in taken.values), next(self._number), node, state))

@@ -1,0 +1,218 @@
+"""The depth-first search for devices; the first complete assignment wins (docs/semantics.md 3.5 to 3.7)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from dra_lab.model.sketch import MAX_DEVICES
+from dra_lab.scheduler.allocating import Books
+from dra_lab.scheduler.judging import COMPLEX, SIMPLE, Judge
+from dra_lab.scheduler.memory import Memory
+from dra_lab.scheduler.requests import ClaimNeeds, Need
+from dra_lab.scheduler.search_cost import CANDIDATE, CONSTRAINT, COUNTED, SCANNED
+from dra_lab.scheduler.search_limits import SearchLimits
+
+_DESCEND, _FAILED, OVERFLOW, _DONE = range(4)
+
+REMEMBER_AFTER = 2_000
+"""Steps after which the search remembers its parts: most searches are over before, and pay nothing for it."""
+
+
+class _ClaimFrame(Struct, eq=False):
+    """Begins a claim after the first; an overflow inside counts as "no" for the claim before it.
+
+    Rule: docs/semantics.md 3.7.6.
+    """
+
+
+class ChoiceFrame(Struct, eq=False):
+    """Stands at an alternative of a request; `failed` once one failed for another reason than the limit of 32."""
+
+    claim: int
+    request: int
+    alternative: int = -1
+    failed: bool = False
+
+
+class DeviceFrame(Struct, eq=False):
+    """Looks for the k-th device of a request from `position` on; `placed` is the one taken, or -1."""
+
+    need: Need
+    request: int
+    k: int
+    position: int
+    placed: int = -1
+
+
+class _PartFrame(Struct, eq=False):
+    """Begins the search from a request on; when it failed, how it began and its steps are remembered."""
+
+    claim: int
+    request: int
+    key: tuple[Any, ...]
+    steps: int
+    cost: int
+
+
+class Search:
+    """One search on one node. It keeps its own stack, so that its depth is not Python's."""
+
+    def __init__(
+        self,
+        claims: Sequence[ClaimNeeds],
+        candidates: int,
+        judge: Judge,
+        books: Books,
+        limits: SearchLimits,
+        memory: Memory | None = None,
+    ) -> None:
+        """Take the claims in the pod's order; their All lists are fixed already.
+
+        With a `memory` parts that begin as one that failed are counted and not run; steps and result are the same.
+        """
+        self._claims = claims
+        self._candidates = candidates
+        self._judge = judge
+        self._books = books
+        self._limits = limits
+        self._memory = memory
+        self._costs = [CANDIDATE + CONSTRAINT * len(one.claim.spec.devices.constraints) for one in claims]
+        self._stack: list[_ClaimFrame | ChoiceFrame | DeviceFrame | _PartFrame] = []
+
+    def run(self) -> bool:
+        """Search; say whether everything was placed. The result is in the books.
+
+        Raises AttemptAborted where the allocator gives up, and SearchStopped at a limit.
+        """
+        signal = self._enter_request(0, 0)
+        while signal != _DONE:
+            if not self._stack:
+                return False
+            frame = self._stack[-1]
+            if isinstance(frame, DeviceFrame):
+                signal = self._resume_device(frame, signal)
+            elif isinstance(frame, ChoiceFrame):
+                signal = self._resume_choice(frame, signal)
+            else:
+                self._stack.pop()
+                signal = self._remember(frame, signal) if isinstance(frame, _PartFrame) else _FAILED
+        return True
+
+    @property
+    def chosen(self) -> dict[tuple[int, int], int]:
+        """Return the alternative taken by (claim, request), for requests that have alternatives."""
+        choices = (frame for frame in self._stack if isinstance(frame, ChoiceFrame))
+        return {(frame.claim, frame.request): frame.alternative for frame in choices}
+
+    def _enter_request(self, claim: int, request: int) -> int:
+        while True:
+            if claim >= len(self._claims):
+                return _DONE
+            requests = self._claims[claim].requests
+            if request < len(requests):
+                break
+            claim, request = claim + 1, 0
+            self._stack.append(_ClaimFrame())
+        known = self._recall(claim, request)
+        if known is not None:
+            return known
+        needs = requests[request]
+        if needs[0].subrequest:
+            self._stack.append(ChoiceFrame(claim, request))
+            return _DESCEND
+        return self._enter_device(needs[0], request, 0, 0)
+
+    def _recall(self, claim: int, request: int) -> int | None:
+        """Return what comes of the search from a request on where it began like this before, else begin a part."""
+        memory = self._memory
+        last = claim + 1 == len(self._claims) and request + 1 == len(self._claims[claim].requests)
+        if memory is None or last or self._limits.steps < REMEMBER_AFTER or not memory.worth:
+            return None
+        key = memory.key(claim, request)
+        found = memory.find(key)
+        if found is None:
+            self._stack.append(_PartFrame(claim, request, key, self._limits.steps, self._limits.cost))
+            return None
+        self._limits.add(found[0], found[1])
+        return found[2]
+
+    def _remember(self, part: _PartFrame, signal: int) -> int:
+        if self._memory is not None:
+            now = self._memory.key(part.claim, part.request)
+            self._memory.keep(part.key, now, (self._limits.steps - part.steps, self._limits.cost - part.cost, signal))
+        return signal
+
+    def _enter_device(self, need: Need, request: int, k: int, position: int) -> int:
+        if need.everything and not need.all_devices:
+            return _FAILED
+        if k >= need.count:
+            return self._enter_request(need.claim, request + 1)
+        if len(self._books.results[need.claim]) + need.count - k > MAX_DEVICES:
+            return OVERFLOW
+        self._stack.append(DeviceFrame(need, request, k, position))
+        return _DESCEND
+
+    def _resume_choice(self, frame: ChoiceFrame, signal: int) -> int:
+        needs = self._claims[frame.claim].requests[frame.request]
+        frame.failed |= signal == _FAILED
+        frame.alternative += 1
+        if frame.alternative >= len(needs):
+            self._stack.pop()
+            return _FAILED if frame.failed else OVERFLOW
+        return self._enter_device(needs[frame.alternative], frame.request, 0, 0)
+
+    def _resume_device(self, frame: DeviceFrame, signal: int) -> int:
+        need = frame.need
+        if frame.placed >= 0:
+            self._books.take_back(need, frame.placed)
+            frame.placed = -1
+            if signal == OVERFLOW or need.everything:
+                self._stack.pop()
+                return OVERFLOW if signal == OVERFLOW else _FAILED
+        placed = self._place_listed(frame) if need.everything else self._place_next(frame)
+        if not placed:
+            self._stack.pop()
+            return _FAILED
+        return self._enter_device(need, frame.request, frame.k + 1, frame.position)
+
+    def _place_listed(self, frame: DeviceFrame) -> bool:
+        need = frame.need
+        index = need.all_devices[frame.k]
+        if self._books.in_use(need, index):
+            return False
+        verdict = need.verdicts[index]
+        self._limits.step(self._costs[need.claim] + (COUNTED if verdict == COMPLEX else 0))
+        if verdict < SIMPLE or not self._books.place(need, index, verdict):
+            return False
+        frame.placed = index
+        return True
+
+    def _place_next(self, frame: DeviceFrame) -> bool:
+        need, taken, verdicts = frame.need, self._books.taken_by, frame.need.verdicts
+        mine = 1 << need.claim if need.admin_access else -1
+        limits, begin, cost = self._limits, frame.position, self._costs[need.claim]
+        for index in self._positions(need, frame.position):
+            if taken[index] & mine:
+                continue
+            verdict = verdicts[index] or self._judge.judge(need, index)
+            if verdict < SIMPLE:
+                continue
+            limits.step(cost + COUNTED if verdict == COMPLEX else cost)
+            if self._books.place(need, index, verdict):
+                frame.placed = index
+                frame.position = index + 1
+                limits.scan(SCANNED * (index + 1 - begin))
+                return True
+        limits.scan(SCANNED * (self._candidates - begin))
+        if need.open is None and 0 not in verdicts:
+            need.open = [index for index, verdict in enumerate(verdicts) if verdict >= SIMPLE]
+        return False
+
+    def _positions(self, need: Need, position: int) -> Sequence[int]:
+        if need.open is None:
+            return range(position, self._candidates)
+        return need.open[bisect_left(need.open, position) :] if position else need.open

@@ -1,0 +1,99 @@
+"""How long a search may take, and the two ways in which it ends without a verdict on the node."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable
+
+from dra_lab.errors import Cancelled, DraLabError
+
+_CLOCK_EVERY = 2048
+_COST_EVERY = 10_000_000
+
+
+class AttemptAborted(DraLabError):
+    """kube-scheduler gives up the whole attempt of the pod (docs/semantics.md 3.13); caught at this room's door."""
+
+
+class SearchStopped(DraLabError):
+    """The search reached its limit of steps or time; caught at this room's door."""
+
+
+class SearchLimits:
+    """Counts steps (candidates that pass the in-use test and the selectors) and stops a search that takes too long.
+
+    `cost` is the time, in nanoseconds, that kube-scheduler needs for the same search (`search_cost`). `time_limit` is
+    in seconds of our own time, `search_limit` in seconds of kube-scheduler's. `step`, `scan` and `add` raise
+    SearchStopped at a limit, and Cancelled once `cancel` is set. `tell` gets the number of steps now and then.
+    """
+
+    __slots__ = (
+        "_cancel",
+        "_check_at",
+        "_cost_limit",
+        "_deadline",
+        "_look_at_cost",
+        "_step_limit",
+        "_tell",
+        "_time_limit",
+        "cost",
+        "steps",
+    )
+
+    def __init__(
+        self,
+        step_limit: int,
+        time_limit: float,
+        cancel: threading.Event | None = None,
+        search_limit: float = math.inf,
+        tell: Callable[[int], None] | None = None,
+    ) -> None:
+        """Start the clock."""
+        self._tell = tell
+        self.steps = 0
+        self.cost = 0
+        self._cost_limit = search_limit * 1e9
+        self._look_at_cost = min(_COST_EVERY, self._cost_limit)
+        self._cancel = cancel
+        self._step_limit = step_limit
+        self._time_limit = time_limit
+        self._deadline = time.monotonic() + time_limit
+        self._check_at = min(_CLOCK_EVERY, step_limit)
+
+    def step(self, cost: int = 0) -> None:
+        """Count one candidate and its cost."""
+        self.steps += 1
+        self.cost += cost
+        if self.steps >= self._check_at:
+            self._look()
+
+    def scan(self, cost: int) -> None:
+        """Count the cost of devices that the search comes to."""
+        self.cost += cost
+        if self.cost >= self._look_at_cost:
+            self._look()
+
+    def add(self, steps: int, cost: int = 0) -> None:
+        """Count candidates that were tried before, in a part of the search that began alike."""
+        self.steps += steps
+        self.scan(cost)
+        if self.steps >= self._check_at:
+            self._look()
+
+    def _look(self) -> None:
+        if self._cancel is not None and self._cancel.is_set():
+            raise Cancelled(f"cancelled after {self.steps} steps of the scheduler's search")
+        if self.steps >= self._step_limit:
+            raise SearchStopped(f"stopped after {self.steps} steps; raise step_limit to continue")
+        if self.cost >= self._cost_limit:
+            seconds = f"{self._cost_limit / 1e9:g} s"
+            raise SearchStopped(f"stopped after {self.steps} steps; kube-scheduler needs more than {seconds} for it")
+        if time.monotonic() > self._deadline:
+            seconds = f"{self._time_limit:g} s"
+            raise SearchStopped(f"stopped after {self.steps} steps and {seconds}; raise time_limit to continue")
+        if self._tell is not None:
+            self._tell(self.steps)
+        self._check_at = min(self.steps + _CLOCK_EVERY, self._step_limit)
+        self._look_at_cost = min(self.cost + _COST_EVERY, self._cost_limit)

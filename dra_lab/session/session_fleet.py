@@ -1,0 +1,397 @@
+"""Fleet: the workloads of a session, what-if layers and kept plans, and what a worker of its own answers to them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from msgspec.structs import replace
+
+from dra_lab.errors import Cancelled, DraLabError, InputError, did_you_mean
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.fingerprint import cluster_fingerprint
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.layers import Layer, read_layer
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch, Drawing, Kept, PodDrawing, claims_of, pod_drawing
+from dra_lab.model.sketch_rules import MOST_PODS, check_pods
+from dra_lab.planner.waiting import WaitingBar
+from dra_lab.session.content import MOST_KEPT, Content
+from dra_lab.session.events import Events
+from dra_lab.session.fleet_answer import FleetAnswer, FleetQuestion, amount_figures, fleet_answers, fleet_yaml
+from dra_lab.session.fleet_files import fleet_cluster, read_workload
+from dra_lab.session.history import History
+from dra_lab.session.stranding import Stranding
+from dra_lab.session.worker import Worker
+from dra_lab.topology.layered import with_layers
+
+
+class Asking(Protocol):
+    """What a fleet needs of its session."""
+
+    history: History[Content]
+    cluster: Cluster
+    snapshot: Cluster
+    drawing: Drawing
+    events: Events
+    mode: str
+    time_limit: float | None
+
+    @property
+    def release(self) -> KubernetesRelease:
+        """Return the target release."""
+
+    def change(self, content: Content) -> None:
+        """Replace the content: one undo step."""
+
+    def complete(self, content: Content) -> None:
+        """Replace the content without an undo step."""
+
+
+class SessionFleet:
+    """The workloads of a session with their answer. Each change is one undo step and is stored in the plan file.
+
+    Without workloads, the drawing is the only one, with one pod. `answer` is the latest answer, which grows while it is
+    worked out (`stale`); `refusal` is why there is none. `unchanged` is the last complete answer to these workloads
+    without layers; `kept_plans` are the plans of what was kept, by name. The fleet is planned when its mode is shown,
+    or once `plan` was called.
+    """
+
+    def __init__(self, session: Asking) -> None:
+        """Begin without a question; no thread is begun."""
+        self._session = session
+        self._worker = Worker("dra-lab-fleet", owner=self)
+        self.stranding = Stranding(session.events)
+        self._lock = threading.RLock()
+        self._question: FleetQuestion | None = None  # the latest one, and the latest one that the worker was given
+        self._given: FleetQuestion | None = None
+        self._on: tuple[Cluster, object, Cluster] | None = None
+        self._is_wanted = False
+        self.answer: FleetAnswer | None = None
+        self.unchanged: FleetAnswer | None = None
+        self.kept_plans: dict[str, FleetPlan] = {}
+        self.refusal: DraLabError | None = None
+        self.progress: Any = None
+        self.number = 0
+        self.answered = 0
+
+    # -- what is shown
+
+    @property
+    def workloads(self) -> tuple[PodDrawing, ...]:
+        """Return the workloads; the drawing alone if there is none."""
+        return self._content.workloads
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        """Return the what-if changes, in their order."""
+        return self._session.history.present.layers
+
+    @property
+    def kept(self) -> tuple[Kept, ...]:
+        """Return the kept plans, the oldest first."""
+        return self._session.history.present.kept
+
+    @property
+    def stale(self) -> bool:
+        """Say whether the answer is for another question, or not complete yet."""
+        return self.answered != self.number
+
+    @property
+    def is_current(self) -> bool:
+        """Say whether the answer is for the present question, if it is complete or not."""
+        return self.answer is not None and self.answer.question.is_same(self._question)
+
+    @property
+    def editing(self) -> str:
+        """Return the workload whose claim is the drawing, "" if the drawing is none of them."""
+        return self._content.editing
+
+    @property
+    def _content(self) -> Content:
+        """Return the content, with the drawing as the only workload if there is none."""
+        content = self._session.history.present
+        if content.workloads or not content.sketch.requests:
+            return content
+        name = free_name(content.sketch.name, ())
+        return replace(content, workloads=(PodDrawing(pod=name, claims=claims_of(content.sketch)),), editing=name)
+
+    # -- workloads
+
+    def add(self, claims: ClaimSketch | Iterable[ClaimSketch], replicas: int = 1, name: str = "") -> str:
+        """Add a workload and return its name. Raises SketchError if it cannot be planned."""
+        made = claims_of(claims) if isinstance(claims, ClaimSketch) else tuple(claims)
+        drawn = claims.name if isinstance(claims, ClaimSketch) else made[0].name if made else "pod"
+        return self._add(PodDrawing(pod=name or drawn, claims=made, replicas=replicas))
+
+    def _add(self, pod: PodDrawing) -> str:
+        content = self._content
+        own = free_name(pod.pod, [other.pod for other in content.workloads])
+        self._change(replace(content, workloads=(*content.workloads, replace(pod, pod=own))))
+        return own
+
+    def add_drawing(self) -> str:
+        """Add the drawing as another workload and return its name. Raises SketchError if nothing is drawn."""
+        if not self._session.history.present.sketch.requests:
+            raise InputError("nothing is drawn; draw a request in Plan, then add the drawing")
+        return self.add(self._session.history.present.sketch)
+
+    def add_file(self, source: str) -> str:
+        """Add the workload of a file (drawing, claim, template, Pod, Deployment) or `sample:NAME/EXAMPLE`.
+
+        Returns its name. Raises SourceError, ManifestError or SketchError for what cannot be read, and InputError for
+        what pods of a fleet cannot have.
+        """
+        return self._add(read_workload(source, self._session.cluster, self._session.release))
+
+    def remove(self, name: str) -> None:
+        """Remove a workload; the drawing on the canvas stays. Raises InputError for an unknown one."""
+        self.workload(name)
+        content = self._content
+        editing = "" if content.editing == name else content.editing
+        rest = tuple(pod for pod in content.workloads if pod.pod != name)
+        self._change(replace(content, workloads=rest, editing=editing))
+
+    def set_replicas(self, name: str, replicas: int) -> None:
+        """Ask for another number of pods; pins that are too many are removed. Raises InputError."""
+        if not 0 <= replicas <= MOST_PODS:
+            raise InputError(f"{replicas:,} pods: enter 0 to {MOST_PODS:,}")
+        pod = self.workload(name)
+        self._replace(replace(pod, replicas=replicas, pins=_fitting(pod.pins, replicas)))
+
+    def pin(self, name: str, node: str, pods: int = 1) -> None:
+        """Run some pods of a workload on a node, 0 for none that must. Raises InputError."""
+        self._session.cluster.node_named(node)
+        pod = self.workload(name)
+        pins = {**pod.pins, node: pods}
+        pins = {other: count for other, count in pins.items() if count > 0}
+        if sum(pins.values()) > pod.replicas:
+            raise InputError(f"{name} has {pod.replicas:,} pods, and {sum(pins.values()):,} would be pinned")
+        self._replace(replace(pod, pins=pins))
+
+    def move(self, name: str, from_node: str, to_node: str) -> None:
+        """Pin one more pod of a workload to a node than the plan has there, taken from a pin of `from_node` first."""
+        self._session.cluster.node_named(to_node)
+        pod = self.workload(name)
+        replicas = self.answer.plan.on_node if self.answer is not None else {}
+        here = {node: sum(one.workload == name for one in replicas.get(node, ())) for node in (from_node, to_node)}
+        pins = {**pod.pins, to_node: min(pod.replicas, max(here[to_node], pod.pins.get(to_node, 0)) + 1)}
+        if here[from_node] <= pins.get(from_node, 0):
+            pins[from_node] = max(0, pins.get(from_node, 0) - 1)
+        pins = {node: count for node, count in pins.items() if count}
+        self._replace(replace(pod, pins=_fitting(pins, pod.replicas, first=to_node)))
+
+    def open(self, name: str) -> None:
+        """Make the claims of a workload the drawing: what is drawn then changes them. Raises InputError."""
+        pod = self.workload(name)
+        self._change(replace(self._content, sketch=pod_drawing(name, pod.claims), editing=name))
+
+    def workload(self, name: str) -> PodDrawing:
+        """Return a workload. Raises InputError with the most similar name if there is none of that name."""
+        names = [pod.pod for pod in self.workloads]
+        if name not in names:
+            raise InputError(f"there is no workload {name!r}{did_you_mean(name, names)}")
+        return self.workloads[names.index(name)]
+
+    # -- what if
+
+    def what_if(self, *changes: Layer | str) -> None:
+        """Add what-if changes, as layers or as text (`drain node-1`). Raises InputError, keeping the present ones."""
+        added = [change if isinstance(change, Layer) else layer_of(change) for change in changes]
+        with_layers(self._session.cluster, added)
+        self._change(replace(self._session.history.present, layers=(*self.layers, *added)))
+
+    def remove_layer(self, number: int) -> None:
+        """Remove a change by its position, from 0. Raises InputError if there is none."""
+        if not 0 <= number < len(self.layers):
+            raise InputError(f"there is no change {number}; there are {len(self.layers)}")
+        rest = (*self.layers[:number], *self.layers[number + 1 :])
+        self._change(replace(self._session.history.present, layers=rest))
+
+    # -- kept plans
+
+    def keep(self, name: str = "") -> str:
+        """Keep the present answer for comparing and return its name. Raises InputError if there is none."""
+        from dra_lab.words.fleet_document import fleet_sentence
+
+        answer, session = self.answer, self._session
+        if answer is None or not self.is_current:
+            raise InputError("the fleet is still being planned; keep it when the answer is there")
+        names = [kept.name for kept in self.kept]
+        words = ", ".join(layer.words for layer in self.layers) or "As it is"
+        own = name or next(made for made in _numbered(words) if made not in names)
+        made = Kept(
+            name=own,
+            cluster=session.snapshot.name,
+            release=str(answer.question.release.version),
+            workloads=answer.question.pods,
+            layers=self.layers,
+            sentence=fleet_sentence(answer.plan),
+            figures={**answer.figures, **amount_figures(answer.amounts)},
+            yaml=fleet_yaml(answer.question),
+            snapshot=cluster_fingerprint(session.snapshot),
+        )
+        self.kept_plans[own] = answer.plan
+        rest = [kept for kept in self.kept if kept.name != own]
+        self._change(replace(session.history.present, kept=(*rest, made)[-MOST_KEPT:]))
+        return own
+
+    def drop(self, name: str) -> None:
+        """Forget a kept plan."""
+        self._change(replace(self._session.history.present, kept=tuple(k for k in self.kept if k.name != name)))
+
+    def restore(self, name: str) -> None:
+        """Take the workloads and layers of a kept plan. Raises InputError if there is none of that name."""
+        kept = next((kept for kept in self.kept if kept.name == name), None)
+        if kept is None:
+            raise InputError(f"there is no kept plan {name!r}{did_you_mean(name, [k.name for k in self.kept])}")
+        content = self._session.history.present
+        editing = content.editing if any(_is_drawing(pod, content) for pod in kept.workloads) else ""
+        self._change(replace(content, workloads=kept.workloads, layers=kept.layers, editing=editing))
+
+    # -- the answer
+
+    def plan(self) -> FleetPlan:
+        """Return the plan of the workloads; waits for it. Raises what the planner raises, and Cancelled."""
+        self._is_wanted = True
+        answer = self.answer
+        self.ask(again=answer is None or not answer.complete or not self.is_current)
+        try:
+            with WaitingBar() as waiting:
+                while self.stale and not self._worker.wait(0.05):
+                    waiting.tell(self.progress)
+        except KeyboardInterrupt:
+            self.cancel()
+            raise
+        if self.refusal is not None:
+            raise self.refusal.with_traceback(None)
+        if self.answer is None or self.stale:
+            raise Cancelled("the fleet was cancelled before there was an answer; call plan() again")
+        return self.answer.plan
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until nothing is planned; returns False when the time (in seconds) is over before."""
+        return self._worker.wait(timeout)
+
+    def cancel(self) -> None:
+        """Stop: the best plan so far stays."""
+        if self._worker.cancel():
+            with self._lock:
+                self.answered = self.number
+            self._session.events.emit("fleet")
+
+    def ask(self, *, again: bool = False) -> None:
+        """Plan the fleet if it is shown and the question is another one, or `again` after it was stopped."""
+        session = self._session
+        with self._lock:
+            try:
+                on = self._planned_on()
+            except InputError as error:
+                self._refuse(error)
+                return
+            drawing = session.drawing
+            question = FleetQuestion(on, self.workloads, session.release, drawing.goals, drawing.measured)
+            is_new = not question.is_same(self._question)
+            if is_new or (again and not self.stale):
+                self._question, self._given = question, None
+                self.number += 1
+            if not (self._is_wanted or session.mode == "fleet") or question.is_same(self._given):
+                return
+            self._given, number, plain = question, self.number, not self.layers
+            if self.unchanged is not None and (self.unchanged.question.pods != question.pods or (is_new and plain)):
+                self.unchanged = None
+            self.progress = None
+            self._worker.submit(lambda stop: self._solve(number, question, stop, plain=plain))
+        session.events.emit("fleet")
+
+    def _planned_on(self) -> Cluster:
+        """Return the cluster with the nodes and classes of the workloads, the same one for the same workloads."""
+        about = [(pod.nodes, pod.classes) for pod in self.workloads]
+        if self._on is None or self._on[0] is not self._session.cluster or self._on[1] != about:
+            self._on = self._session.cluster, about, fleet_cluster(self._session.cluster, self.workloads)
+        return self._on[2]
+
+    def _refuse(self, error: InputError) -> None:
+        """Have no answer: these workloads cannot be planned together."""
+        self._worker.cancel()
+        self.number += 1
+        self._question = self._given = self.unchanged = None
+        self.refusal, self.progress, self.answered = error, None, self.number
+        self._session.events.emit("fleet")
+
+    def close(self) -> None:
+        """End the threads."""
+        self._worker.close()
+        self.stranding.close()
+
+    def _solve(self, number: int, question: FleetQuestion, stop: threading.Event, *, plain: bool) -> None:
+        refusal: DraLabError | None = None
+        try:
+            for answer in fleet_answers(
+                question, stop, lambda progress: self._on_progress(number, progress), self._session.time_limit
+            ):
+                if number != self.number:
+                    return
+                self.answer, self.refusal = answer, None
+                self._session.events.emit("fleet")
+        except DraLabError as error:
+            refusal = error
+        except Exception as error:  # noqa: BLE001  a defect of ours must be seen and not end the thread
+            refusal = DraLabError(f"this is a defect of dra_lab: {type(error).__name__}: {error}")
+        with self._lock:
+            if number != self.number:
+                return
+            self.refusal, self.progress = refusal, None
+            if plain and refusal is None and self.answer is not None and self.answer.complete:
+                self.unchanged = self.answer
+            self.answered = number
+        self._session.events.emit("fleet")
+
+    def _on_progress(self, number: int, progress: Any) -> None:
+        if number == self.number:
+            self.progress = progress
+            self._session.events.emit("fleet-progress")
+
+    def _replace(self, by: PodDrawing) -> None:
+        content = self._content
+        self._change(replace(content, workloads=tuple(by if one.pod == by.pod else one for one in content.workloads)))
+
+    def _change(self, content: Content) -> None:
+        check_pods(content.workloads)
+        self._session.change(content)
+
+
+def _is_drawing(pod: PodDrawing, content: Content) -> bool:
+    return pod.pod == content.editing and pod.claims == claims_of(content.sketch)
+
+
+def layer_of(text: str) -> Layer:
+    """Return the layer of a text such as `drain node-1`, or with dashes as on the command line. Raises InputError."""
+    change, _, value = text.strip().removeprefix("--").partition(" ")
+    return read_layer(change, value.strip())
+
+
+def free_name(name: str, taken: Sequence[str]) -> str:
+    """Return a name as Kubernetes allows it, numbered if it is taken."""
+    from dra_lab.sketch.object_names import object_name
+
+    base = object_name(name)[:50].strip("-.").replace(".", "-") or "pod"
+    return next(made for made in _numbered(base, "-") if made not in taken)
+
+
+def _numbered(base: str, mark: str = " ") -> Iterable[str]:
+    yield base
+    number = 2
+    while True:
+        yield f"{base}{mark}{number}"
+        number += 1
+
+
+def _fitting(pins: Mapping[str, int], most: int, first: str = "") -> dict[str, int]:
+    """Return pins for at most `pods` pods, those of one node first."""
+    found: dict[str, int] = {}
+    for node in sorted(pins, key=lambda name: name != first):
+        if count := min(pins[node], most - sum(found.values())):
+            found[node] = count
+    return found

@@ -1,0 +1,195 @@
+"""A drawing to a claim: what its requests and links become in DRA, for one cluster and one release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from dra_lab.findings import Finding, Severity, sort_findings
+from dra_lab.model.claims import (
+    ALL,
+    EXACT_COUNT,
+    DeviceClaim,
+    DeviceClaimConfiguration,
+    DeviceConstraint,
+    DeviceRequest,
+    DeviceSubRequest,
+    ExactDeviceRequest,
+    ResourceClaimSpec,
+)
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.names import split_request
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import MAX_DEVICES, ClaimSketch, asks
+from dra_lab.model.sketch_rules import check_sketch
+from dra_lab.sketch.compile_links import must_constraints, order_findings, softs_of, writable_links
+from dra_lab.sketch.derived import Expressions, with_derived
+from dra_lab.sketch.different_devices import kept_different
+from dra_lab.sketch.expand import expand
+from dra_lab.sketch.needed_classes import class_findings
+from dra_lab.sketch.numbered_requests import NumberedRequest, NumberedRequests, WrittenRequest, cut
+from dra_lab.sketch.prioritized_list import PrioritizedList, Soft, prioritized_constraints, prioritized_list
+from dra_lab.sketch.release_gaps import canonical, fit_to_release, selector_findings
+
+MOST_ENTRIES = 32
+"""Most requests, and most constraints, of a claim (docs/semantics.md 2.2)."""
+
+
+class CompiledClaim(Struct, frozen=True):
+    """A drawing as DRA says it.
+
+    `origin` maps every reference of the claim (`gpu-0`, `gpu-0/aligned`) to the drawing's (`gpu`, or `gpu/a100` for a
+    drawn alternative); `findings` tell what could not be written.
+    """
+
+    spec: ResourceClaimSpec
+    origin: Mapping[str, str] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+
+
+def compile_claim(
+    sketch: ClaimSketch, cluster: Cluster, release: KubernetesRelease, *, links: bool = True
+) -> CompiledClaim:
+    """Return the claim of a drawing; defaults are written out, the same drawing gives the same claim every time.
+
+    Must-links become constraints. Preferences become alternatives with constraints on the better ones (`ladder`).
+    Pairwise links become numbered requests with one constraint per group. If devices can be shared, one more constraint
+    keeps the parts of a count on different devices. A Finding reports what the release or the drivers cannot express.
+    Without `links` only counts and selectors are written. Raises SketchError for a drawing that is inconsistent in
+    itself. Rules: docs/semantics.md 1.11, 1.13, 1.21, 3.7, 3.9.
+    """
+    check_sketch(sketch)
+    expansion = expand(sketch, cluster, release)
+    drawn = expansion.sketch
+    findings = [*class_findings(drawn, cluster), *selector_findings(drawn, release)]
+    large = _too_many(drawn)
+    written: tuple[WrittenRequest, ...] = ()
+    texts: Expressions = {}
+    if links and not large:
+        written, found, texts = writable_links(drawn, cluster, release)
+        findings += found
+    pieces = cut(drawn, written, release)
+    findings += order_findings(drawn, cluster, release, written, pieces)
+    ladders, constraints = _write(drawn, pieces, written)
+    apart, found = kept_different(drawn, cluster, release, pieces, constraints, MOST_ENTRIES - len(constraints))
+    constraints += apart
+    findings += found
+    requests = []
+    for piece in pieces.order:
+        ladder = ladders[piece.name]
+        fitted, found = fit_to_release(with_derived(ladder.request, constraints, texts, piece.of), release)
+        requests.append(_with_defaults(fitted))
+        findings += [*found, *ladder.findings]
+    origin = _origin(pieces, ladders, expansion.origin)
+    config = tuple(_config(entry, origin, expansion.origin) for entry in drawn.config)
+    claim = DeviceClaim(requests=tuple(requests), constraints=constraints, config=config)
+    findings += [*large, *_limits(claim)]
+    return CompiledClaim(ResourceClaimSpec(devices=claim), origin, sort_findings(findings))
+
+
+def _write(
+    drawn: ClaimSketch, pieces: NumberedRequests, written: tuple[WrittenRequest, ...]
+) -> tuple[dict[str, PrioritizedList], tuple[DeviceConstraint, ...]]:
+    softs: dict[str, list[Soft]] = {}
+    for item in written:
+        if item.soft:
+            for piece, soft in softs_of(item, pieces):
+                softs.setdefault(piece.name, []).append(soft)
+    ladders = {
+        piece.name: prioritized_list(_numbered(drawn.request(piece.of), piece), piece, softs.get(piece.name, ()))
+        for piece in pieces.order
+    }
+    found = [constraint for item in written if not item.soft for constraint in must_constraints(item, pieces)]
+    spelled = [_spelled_out(constraint, ladders) for constraint in found]
+    for ladder in ladders.values():
+        spelled += prioritized_constraints(ladder, lambda end: _ends(end, ladders))
+    return ladders, tuple(dict.fromkeys(spelled))
+
+
+def _numbered(request: DeviceRequest, piece: NumberedRequest) -> DeviceRequest:
+    if not piece.count:
+        return request
+    if request.exactly is not None:
+        return replace(request, name=piece.name, exactly=replace(request.exactly, count=piece.count))
+    subs = tuple(replace(sub, count=piece.count) for sub in request.first_available)
+    return replace(request, name=piece.name, first_available=subs)
+
+
+def _spelled_out(constraint: DeviceConstraint, ladders: Mapping[str, PrioritizedList]) -> DeviceConstraint:
+    return replace(constraint, requests=tuple(name for end in constraint.requests for name in _ends(end, ladders)))
+
+
+def _ends(end: str, ladders: Mapping[str, PrioritizedList]) -> tuple[str, ...]:
+    """Return every rung of a drawn alternative: where it became a ladder, `gpu/a` is `gpu/a-aligned` and `gpu/a`."""
+    request, sub = split_request(end)
+    own = tuple(f"{request}/{rung.name}" for rung in ladders[request].rungs if rung.of == sub)
+    return own if sub and own else (end,)
+
+
+def _with_defaults(request: DeviceRequest) -> DeviceRequest:
+    if request.exactly is not None:
+        return replace(request, exactly=_explicit(request.exactly))
+    return replace(request, first_available=tuple(_explicit_sub(sub) for sub in request.first_available))
+
+
+def _explicit(part: ExactDeviceRequest) -> ExactDeviceRequest:
+    everything = part.allocation_mode == ALL
+    mode = ALL if everything else EXACT_COUNT
+    capacity = canonical(part.capacity)
+    return replace(part, allocation_mode=mode, count=0 if everything else part.count or 1, capacity=capacity)
+
+
+def _explicit_sub(part: DeviceSubRequest) -> DeviceSubRequest:
+    everything = part.allocation_mode == ALL
+    mode = ALL if everything else EXACT_COUNT
+    capacity = canonical(part.capacity)
+    return replace(part, allocation_mode=mode, count=0 if everything else part.count or 1, capacity=capacity)
+
+
+def _origin(
+    pieces: NumberedRequests, ladders: Mapping[str, PrioritizedList], drawn: Mapping[str, str]
+) -> dict[str, str]:
+    origin: dict[str, str] = {}
+    for piece in pieces.order:
+        source = drawn[piece.of]
+        origin[piece.name] = source
+        ladder = ladders[piece.name]
+        of = {rung.name: rung.of for rung in ladder.rungs}
+        for sub in ladder.request.first_available:
+            drawn_sub = of.get(sub.name, sub.name)
+            origin[f"{piece.name}/{sub.name}"] = f"{source}/{drawn_sub}" if drawn_sub else source
+    return origin
+
+
+def _config(
+    entry: DeviceClaimConfiguration, origin: Mapping[str, str], drawn: Mapping[str, str]
+) -> DeviceClaimConfiguration:
+    ends: list[str] = []
+    for end in entry.requests:
+        request, sub = split_request(end)
+        wanted = f"{drawn.get(request, request)}/{sub}" if sub else drawn.get(request, request)
+        ends += [name for name, source in origin.items() if source == wanted and ("/" in name) == bool(sub)]
+    return replace(entry, requests=tuple(dict.fromkeys(ends)))
+
+
+def _too_many(sketch: ClaimSketch) -> tuple[Finding, ...]:
+    least = sum(
+        min((ask.count for ask in asks(request) if not ask.all_devices), default=1) for request in sketch.requests
+    )
+    if least <= MAX_DEVICES:
+        return ()
+    message = f"it requests {least} devices, but a claim can contain at most {MAX_DEVICES}"
+    advice = "Lower the counts, or split it into several claims. A link works only within one claim."
+    return (Finding("too-many-devices", Severity.ERROR, sketch.name, message, advice),)
+
+
+def _limits(claim: DeviceClaim) -> tuple[Finding, ...]:
+    found = []
+    for what, entries in (("requests", claim.requests), ("constraints", claim.constraints)):
+        if len(entries) > MOST_ENTRIES:
+            message = f"the claim needs {len(entries)} {what}; the API server accepts at most {MOST_ENTRIES}"
+            advice = "Remove preferred links or make them musts, or lower the counts."
+            found.append(Finding("claim-too-large", Severity.ERROR, what, message, advice))
+    return tuple(found)

@@ -1,0 +1,144 @@
+"""How many devices of each kind a cluster has: physical devices, and apart from them the partitions of some."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from dra_lab.drivers import Lookup
+from dra_lab.drivers.parents import parent_of
+from dra_lab.index.catalogue import catalogue, lookup_of
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import Device
+from dra_lab.model.memo import once_per_devices
+from dra_lab.model.names import DeviceID
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.sketch.cluster_candidates import taken_devices
+from dra_lab.sketch.free_words import free_words, partition_words
+
+KIND_PLURALS: Mapping[str, str] = {
+    "gpu": "GPUs",
+    "nic": "NICs",
+    "cpu": "CPU devices",
+    "memory": "memory devices",
+    "other": "other devices",
+}
+"""The words for the devices of each kind, in the order in which they are listed."""
+
+
+_MODEL = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]+[0-9]+[A-Za-z]*")
+
+
+class KindCount(Struct, frozen=True):
+    """The devices of one kind.
+
+    `whole` are the devices that draw on no shared counters, and `whole_free` those of them that are free. `split` are
+    the physical devices that are published as partitions: each of their counter sets is one, and each device that
+    partitions without counters name as theirs. `partitions` counts these
+    partitions and `possible` those that can still be allocated; `model` is what all split devices are, or "".
+    """
+
+    whole: int = 0
+    whole_free: int = 0
+    split: int = 0
+    partitions: int = 0
+    possible: int = 0
+    model: str = ""
+
+    @property
+    def physical(self) -> int:
+        """Return how many devices there are in the machines."""
+        return self.whole + self.split
+
+
+class _Partitions(Struct, frozen=True):
+    kind_of: Mapping[DeviceID, str]
+    sets: Mapping[str, int]
+    models: Mapping[str, str]
+
+
+def kind_counts(cluster: Cluster, release: KubernetesRelease) -> Mapping[str, KindCount]:
+    """Return the devices of each kind that the cluster has, in the order of KIND_PLURALS.
+
+    KEP-4815: the devices that consume counters of one set are ways to use one physical device.
+    """
+    known, parts = catalogue(cluster), _partitions(cluster)
+    total: Counter[str] = Counter()
+    for shape, count in known.counts.items():
+        total[shape.kind] += count
+    of_kind = Counter(parts.kind_of.values())
+    taken, blocked = Counter[str](), Counter[str]()
+    for device in taken_devices(cluster, release):
+        if device in parts.kind_of:
+            blocked[parts.kind_of[device]] += 1
+        else:
+            taken[known.shape(known.by_id[device]).kind] += 1
+    return {
+        kind: KindCount(
+            total[kind] - of_kind[kind],
+            total[kind] - of_kind[kind] - taken[kind],
+            parts.sets.get(kind, 0),
+            of_kind[kind],
+            of_kind[kind] - blocked[kind],
+            parts.models.get(kind, ""),
+        )
+        for kind in KIND_PLURALS
+        if total[kind]
+    }
+
+
+def count_words(cluster: Cluster, kind: str, count: KindCount) -> str:
+    """Return `32 GPUs, 18 free`, for partitions `2 A100, 41 of 50 partitions still possible`.
+
+    `at most 18 free` where the claims of some namespaces only were read, `use unknown` where none were.
+    """
+    parts = []
+    if count.whole:
+        parts.append(f"{count.whole:,} {_name(kind, count.whole)}, {free_words(cluster, count.whole_free)}")
+    if count.split:
+        name = count.model or _name(kind, count.split)
+        parts.append(f"{count.split:,} {name}, {_possible(cluster, count)}")
+    return " and ".join(parts)
+
+
+def _possible(cluster: Cluster, count: KindCount) -> str:
+    return partition_words(cluster, count.possible, count.partitions)
+
+
+def _name(kind: str, count: int) -> str:
+    return KIND_PLURALS[kind] if count != 1 else KIND_PLURALS[kind].removesuffix("s")
+
+
+@once_per_devices
+def _partitions(cluster: Cluster) -> _Partitions:
+    known = catalogue(cluster)
+    if not cluster.partitioned and not any(_parent(shape.driver, shape.example) for shape in known.counts):
+        return _Partitions({}, {}, {})
+    kind_of: dict[DeviceID, str] = {}
+    sets: dict[str, set[tuple[str, str, str]]] = defaultdict(set)
+    models: dict[str, set[str]] = defaultdict(set)
+    for item in known.devices:
+        if item.device.consumes_counters:
+            kind = kind_of[item.id] = known.shape(item).kind
+            models[kind].add(_model(item.driver, lookup_of(item.driver, item.device)))
+            sets[kind].update((item.id.driver, item.id.pool, use.counter_set) for use in item.device.consumes_counters)
+        elif parent := _parent(item.driver, item.device):
+            kind = kind_of[item.id] = known.shape(item).kind
+            models[kind].add(_model(item.driver, lookup_of(item.driver, item.device)))
+            sets[kind].add((item.id.driver, item.id.pool, parent))
+    one = {kind: next(iter(names)) if len(names) == 1 else "" for kind, names in models.items()}
+    return _Partitions(kind_of, {kind: len(names) for kind, names in sets.items()}, one)
+
+
+def _parent(driver: str, device: Device) -> str:
+    return parent_of(driver, lookup_of(driver, device))
+
+
+def _model(driver: str, lookup: Lookup) -> str:
+    """Return `A100` for `NVIDIA A100-PCIE-40GB`, the whole name if it has no such word, "" if none is published."""
+    product = lookup(f"{driver}/productName") or lookup(f"{driver}/model")
+    found = _MODEL.search(product) if isinstance(product, str) else None
+    return found[0] if found else str(product or "")

@@ -1,0 +1,154 @@
+"""The devices that a request of a drawing finds in the cluster, shown while it is being drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dra_lab.cel.selector import admit_selector, compile_selector
+from dra_lab.drivers import documented_class, profile
+from dra_lab.errors import CelError
+from dra_lab.index.documented_classes import with_documented_classes
+from dra_lab.index.pools import PoolDevice
+from dra_lab.model.claims import DeviceRequest
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.memo import once_per_hardware
+from dra_lab.model.names import DeviceID
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import Ask, ClaimSketch, asks
+from dra_lab.sketch.cluster_candidates import Candidates, candidates, common_kind, count_free, joined, kind_of_most
+from dra_lab.sketch.free_words import are_partitions
+
+_MOST_REMEMBERED = 64
+
+PLURALS = {"gpu": "GPUs", "nic": "NICs", "cpu": "CPUs", "memory": "memory devices", "other": "devices"}
+"""The kinds of devices in sentences."""
+
+
+class RequestStatus(Struct, frozen=True):
+    """The devices that one request finds, over all nodes and whether or not the devices are free.
+
+    `matching` are the devices that class and selectors let through (of any alternative); `total` counts those of the
+    class alone; `free` the matching ones that are not in use and not tainted. `text` says it in words ("12 of 64 match;
+    3 lack dra.net/rdma"), `error` why nothing can match or where a selector fails, "" where all is well. `attributes`
+    are the full names that every matching device publishes. `split` says that all of them are partitions of a device.
+    """
+
+    matching: tuple[DeviceID, ...] = ()
+    total: int = 0
+    text: str = ""
+    error: str = ""
+    free: int = 0
+    attributes: tuple[str, ...] = ()
+    kind: str = "other"
+    split: bool = False
+
+
+def request_status(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelease) -> Mapping[str, RequestStatus]:
+    """Return the status of every request by its name. Never raises for a selector that is wrong: `error` says it."""
+    return {request.name: _status(cluster, request, release) for request in sketch.requests}
+
+
+def _status(cluster: Cluster, request: DeviceRequest, release: KubernetesRelease) -> RequestStatus:
+    ways = asks(request)
+    memo = _matched(with_documented_classes(cluster))
+    key = (str(release), tuple((ask.reference, ask.device_class_name, ask.selectors) for ask in ways))
+    found = memo.get(key)
+    if found is None:
+        if len(memo) >= _MOST_REMEMBERED:
+            memo.clear()
+        # another thread may clear the memory meanwhile
+        found = memo[key] = _of_hardware(cluster, ways, release)
+    whole, known = found
+    keys = {key for ask in ways for key in ask.capacity}
+    capacity_key = next(iter(keys)) if len(keys) == 1 else ""
+    return replace(known, free=count_free(cluster, whole, release, capacity_key))
+
+
+@once_per_hardware
+def _matched(_cluster: Cluster) -> dict[object, tuple[Candidates, RequestStatus]]:
+    return {}
+
+
+def _of_hardware(
+    cluster: Cluster, ways: tuple[Ask, ...], release: KubernetesRelease
+) -> tuple[Candidates, RequestStatus]:
+    """Return the devices of any alternative, and the status without what is free."""
+    found = [candidates(cluster, ask, release) for ask in ways]
+    whole = joined(cluster, found)
+    return whole, RequestStatus(
+        tuple(item.id for item in whole.devices),
+        len(whole.in_class),
+        _text(ways, whole),
+        "; ".join(dict.fromkeys(text for text in map(_error, ways, found) if text)),
+        0,
+        tuple(sorted(whole.attributes)),
+        _kind(cluster, ways, whole),
+        are_partitions(whole.shapes),
+    )
+
+
+def _kind(cluster: Cluster, ways: tuple[Ask, ...], whole: Candidates) -> str:
+    """Return the kind of the devices, or, where there are none, that of the documented class."""
+    if whole.devices:
+        return kind_of_most(whole.shapes)
+    if whole.in_class:
+        return common_kind(cluster, whole.in_class)
+    for ask in ways:
+        known = documented_class(ask.device_class_name)
+        if known is not None:
+            offers = profile(known[0]).offers
+            own = [offer.kind for offer in offers if offer.device_class == known[1].name]
+            kinds = dict.fromkeys(own or [offer.kind for offer in offers])
+            if len(kinds) == 1:
+                return next(iter(kinds))
+    return "other"
+
+
+def _text(ways: tuple[Ask, ...], whole: Candidates) -> str:
+    matching, in_class = whole.devices, whole.in_class
+    if not in_class:
+        return "no device of this class"
+    head = f"{len(matching):,} of {len(in_class):,} match" + ("" if len(matching) != 1 else "es")
+    others = [item for item in in_class if item.id not in whole.ids] if len(matching) < len(in_class) else []
+    lacking = _lacking(ways, others)
+    kinds = {shape.kind for shape in whole.shapes}
+    mixed = f"; of several kinds: {', '.join(sorted(PLURALS[k] for k in kinds))}" if len(kinds) > 1 else ""
+    return head + (f"; {lacking}" if lacking else "") + mixed
+
+
+def _lacking(ways: tuple[Ask, ...], others: list[PoolDevice]) -> str:
+    """Say how many of the devices that do not match lack an attribute that a selector names."""
+    names: set[str] = set()
+    for ask in ways:
+        for text in ask.selectors:
+            try:
+                names |= compile_selector(text).attributes
+            except CelError:
+                continue
+    parts = []
+    for name in sorted(names):
+        count = sum(1 for item in others if item.device.lookup(name, item.driver) is None)
+        if count:
+            parts.append(f"{count} lack{'s' if count == 1 else ''} {name}")
+    return ", ".join(parts)
+
+
+def _error(ask: Ask, found: Candidates) -> str:
+    where = f"{ask.reference}: " if "/" in ask.reference else ""
+    if found.error:
+        return where + found.error
+    for text in ask.selectors:
+        try:
+            admit_selector(text)
+        except CelError as error:
+            return where + error.message
+    if found.failed:
+        device, message = next(iter(found.failed.items()))
+        count = len(found.failed)
+        devices = f"{device}" if count == 1 else f"{count} devices, first {device}"
+        why = message.rstrip(".")
+        return f"{where}the selector fails on {devices}: {why}. kube-scheduler gives up the pod when it meets one"
+    return ""

@@ -1,0 +1,293 @@
+"""An inventory as a cluster of equal nodes: the slices that chosen drivers would publish, marked as made."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dra_lab.drivers import MadeDevice, PciModel, known_drivers, pci_model, profile
+from dra_lab.errors import InputError
+from dra_lab.findings import Finding, Severity
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import Device
+from dra_lab.model.nodes import Node, ObjectMeta
+from dra_lab.model.overlay import LEVELS, Overlay, OverlayPlace
+from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
+from dra_lab.sources.foreign.device_templates import Known, TemplateWords, in_packs, made_device, made_name
+from dra_lab.sources.foreign.inventory import CpuNode, Fact, Inventory, InventoryDevice
+from dra_lab.sources.foreign.vendors import Vendors, drivers_of, vendor_findings, vendor_title, vendors
+
+MAX_NODES = 20_000
+MADE_FROM = "dra-lab/made-from"
+"""The annotation of every made slice and node; no driver writes it."""
+
+_DEVICES_A_SLICE = 128
+_MOST_NAMED = 8
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9.]{0,200}[a-z0-9])?")
+
+
+@dataclass
+class _Made:
+    """The devices of one node while they are made."""
+
+    inventory: Inventory
+    vendors: Vendors = field(default_factory=Vendors)
+    devices: dict[str, dict[str, Device]] = field(default_factory=dict)
+    places: dict[tuple[str, str], dict[str, OverlayPlace]] = field(default_factory=dict)
+    origins: dict[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
+    unused: list[InventoryDevice] = field(default_factory=list)
+
+
+def make_cluster(
+    inventory: Inventory, *, drivers: Sequence[str] = (), cpu_mode: str = "grouped", count: int = 1, node: str = "node"
+) -> Cluster:
+    """Return `count` equal nodes (`node-1`, ...) with the slices that drivers would publish for an inventory.
+
+    The data file of each driver says what it would publish. Other data of an inventory becomes the nodes' overlay: a
+    plan uses it, and kube-scheduler never sees it. The cluster's name and findings say that nothing was read from a
+    cluster. Classes are left out: the documented ones stand in for them and are exported with a claim.
+
+    Args:
+        inventory: The hardware of one server, from `read_inventory`.
+        drivers: The drivers to plan for. Default: NVIDIA's, AMD's or Intel's by the vendor of the GPUs, dra.net for the
+            NICs, dra.cpu for the CPUs. If the file does not name the vendor of a GPU, it is that of the GPU driver in
+            `drivers`, else the usual one of its PCI class, else NVIDIA; a Finding reports it.
+        cpu_mode: "grouped" (one device per NUMA node) or "individual" (one device per CPU).
+        count: The number of nodes, from 1.
+        node: The beginning of the nodes' names, in lower case.
+
+    Returns:
+        The cluster, without claims.
+
+    Raises:
+        InputError: A driver, the mode, the count or the name is not valid, or no device is left.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from dra_lab import make_cluster, read_inventory
+        >>> # NCCL's file of a server with one GPU.
+        >>> gpu = '<pci busid="0:10:1c.0" class="0x030200"><gpu/></pci>'
+        >>> _ = Path("nccl.xml").write_text(f'<system><cpu numaid="0">{gpu}</cpu></system>')
+        >>> make_cluster(read_inventory("nccl.xml"), count=2).node_names
+        ('node-1', 'node-2')
+    """
+    found = vendors(inventory, drivers)
+    rules = list(_rules(_chosen(inventory, drivers, found), cpu_mode))
+    if not 1 <= count <= MAX_NODES:
+        raise InputError(f"count is {count}; give 1 to {MAX_NODES:,} nodes")
+    if not _SUBDOMAIN.fullmatch(node):
+        raise InputError(f"{node!r} cannot begin the name of a node; use lower-case letters, digits and -")
+    made = _Made(inventory, found)
+    _make_devices(made, rules)
+    _make_cpus(made, rules)
+    if not any(made.devices.values()):
+        raise InputError(f"no driver would publish a device of {inventory.source}; chosen: {_listed(rules)}")
+    overlay = Overlay(inventory.source, made.places, made.origins)
+    width = len(str(count))
+    names = [f"{node}-{number:0{width}d}" for number in range(1, count + 1)]
+    slices = tuple(slice_ for name in names for slice_ in _slices(made, name))
+    nodes = tuple(
+        Node(metadata=ObjectMeta(name=n, labels={"kubernetes.io/hostname": n}, annotations=_mark(inventory)))
+        for n in names
+    )
+    findings = (*_findings(made, rules), *inventory.findings)
+    title = f"made from {inventory.source}"
+    return Cluster(slices, (), nodes, name=title, findings=findings, overlays=dict.fromkeys(names, overlay))
+
+
+def _chosen(inventory: Inventory, drivers: Sequence[str], found: Vendors) -> tuple[str, ...]:
+    can = tuple(driver for driver in known_drivers() if profile(driver).made)
+    unknown = [driver for driver in drivers if driver not in can]
+    if unknown:
+        raise InputError(f"dra-lab cannot make slices for the driver {unknown[0]!r}; it can for: {', '.join(can)}")
+    if drivers:
+        return tuple(dict.fromkeys(drivers))
+    gpu_drivers = [driver for device in inventory.of("gpu") for driver in drivers_of(found.of(device))]
+    rest = [name for name, present in (("dra.net", inventory.of("nic")), ("dra.cpu", inventory.cpu_nodes)) if present]
+    return tuple(dict.fromkeys([*gpu_drivers, *rest]))
+
+
+def _rules(drivers: Iterable[str], cpu_mode: str) -> Iterator[tuple[str, MadeDevice]]:
+    modes = {rule.mode for rule in profile("dra.cpu").made}
+    if cpu_mode not in modes:
+        raise InputError(f"cpu_mode is {cpu_mode!r}; use one of {', '.join(sorted(modes))}")
+    return ((d, rule) for d in drivers for rule in profile(d).made if rule.mode in ("", cpu_mode))
+
+
+def _listed(rules: Sequence[tuple[str, MadeDevice]]) -> str:
+    return ", ".join(dict.fromkeys(driver for driver, _ in rules)) or "none"
+
+
+def _make_devices(made: _Made, rules: Sequence[tuple[str, MadeDevice]]) -> None:
+    found = [d for kind in ("gpu", "nic") for d in made.inventory.of(kind)]
+    counted: dict[str, int] = {}
+    for device in sorted(found, key=lambda device: (device.kind != "gpu", device.text("address"))):
+        words = _words(device, counted.setdefault(device.kind, 0))
+        counted[device.kind] += 1
+        wanted = [(d, r) for d, r in rules if r.of == device.kind and _made_by(made, device, r)]
+        if device.value("management") or not wanted:
+            made.unused.append(device)
+            continue
+        for driver, rule in wanted:
+            _add(made, driver, rule, words, device.facts)
+
+
+def _made_by(made: _Made, device: InventoryDevice, rule: MadeDevice) -> bool:
+    return not rule.vendors or made.vendors.of(device) in rule.vendors
+
+
+def _words(device: InventoryDevice, number: int) -> TemplateWords:
+    facts = dict(device.facts)
+    if "pcieRoot" not in facts and "rootGroup" in facts:
+        group = facts["rootGroup"]
+        facts["pcieRoot"] = Fact(f"root-{str(group.value).replace(' ', '-')}", group.origin)
+    values: dict[str, Known] = {name: fact.value for name, fact in facts.items()}
+    values.setdefault("index", number)
+    if "address" in values:
+        values["addressDashes"] = re.sub(r"[:.]", "-", str(values["address"]))
+    model = pci_model(device.text("vendor"), device.text("device"))
+    values |= dict(model.facts) if model else {}
+    product = device.text("model") or (model.product if model else "")
+    values |= {"product": product} if product else {}
+    values |= {"maker": model.maker} if model and model.maker else {}
+    rdma = _rdma(device, model)
+    values |= {} if rdma is None else {"rdma": rdma}
+    return TemplateWords(values, {name: str(fact.origin) for name, fact in facts.items()})
+
+
+def _rdma(device: InventoryDevice, model: PciModel | None) -> bool | None:
+    """Say whether a NIC has RDMA, None where that is not known; hwloc lists the RDMA device of every NIC with one."""
+    if device.text("rdmaDevice") or device.value("infiniBand"):
+        return True
+    if model is not None and model.rdma is not None:
+        return model.rdma
+    return False if device.text("interface") else None
+
+
+def _make_cpus(made: _Made, rules: Sequence[tuple[str, MadeDevice]]) -> None:
+    for node in made.inventory.cpu_nodes:
+        for driver, rule in rules:
+            for cpu in _each(rule, node):
+                _add(made, driver, rule, _cpu_words(node, cpu), _cpu_facts(node))
+
+
+def _each(rule: MadeDevice, node: CpuNode) -> Sequence[int]:
+    if not node.cpus or rule.of not in ("numaNode", "cpu"):
+        return ()
+    return node.cpus if rule.of == "cpu" else (node.cpus[0],)
+
+
+def _cpu_words(node: CpuNode, cpu: int) -> TemplateWords:
+    values: dict[str, Known] = {"numaNode": node.numa_node, "cpus": len(node.cpus or ()), "cpu": cpu}
+    if node.socket is not None:
+        values["socket"] = node.socket
+    if node.threads_per_core is not None:
+        values["smt"] = node.threads_per_core > 1
+    return TemplateWords(values, dict.fromkeys(values, str(node.origin)))
+
+
+def _cpu_facts(node: CpuNode) -> Mapping[str, Fact]:
+    socket = {} if node.socket is None else {"socket": Fact(node.socket, node.origin)}
+    return {"numaNode": Fact(node.numa_node, node.origin), **socket}
+
+
+def _add(made: _Made, driver: str, rule: MadeDevice, words: TemplateWords, facts: Mapping[str, Fact]) -> None:
+    here = made.devices.setdefault(driver, {})
+    name = made_name(rule, words) or f"{rule.of.lower()}-{len(here)}"
+    while name in here:
+        name = f"{name[:58]}-{len(here)}"
+    here[name], made.origins[driver, name] = made_device(rule, name, words, driver)
+    made.places[driver, name] = places_of(facts)
+
+
+def places_of(facts: Mapping[str, Fact]) -> dict[str, OverlayPlace]:
+    """Return the levels that are known of a device, as an overlay has them."""
+    found = {}
+    for level in LEVELS:
+        fact = facts.get(level)
+        if fact is not None and not isinstance(fact.value, bool):
+            found[level] = OverlayPlace(fact.value, f"overlay: {fact.origin}")
+    return found
+
+
+def _mark(inventory: Inventory) -> dict[str, str]:
+    # the names alone, because a folder of the person's machine is private
+    return {MADE_FROM: " + ".join(Path(name).name for name in inventory.source.split(" + "))}
+
+
+def _slices(made: _Made, node: str) -> Iterator[ResourceSlice]:
+    for driver, devices in made.devices.items():
+        packs = in_packs(tuple(devices.values()), _DEVICES_A_SLICE)
+        for number, pack in enumerate(packs):
+            name = f"{node}-{driver}" if len(packs) == 1 else f"{node}-{driver}-{number:03d}"
+            pool = ResourcePool(name=node, generation=1, resource_slice_count=len(packs))
+            spec = ResourceSliceSpec(driver=driver, pool=pool, node_name=node, devices=pack)
+            yield ResourceSlice(metadata=ObjectMeta(name=name, annotations=_mark(made.inventory)), spec=spec)
+
+
+def _findings(made: _Made, rules: Sequence[tuple[str, MadeDevice]]) -> Iterator[Finding]:
+    source = made.inventory.source
+    count = sum(map(len, made.devices.values()))
+    what = "the device of each node is" if count == 1 else f"the {count:,} devices of each node are"
+    yield Finding(
+        "made-from-file",
+        Severity.WARNING,
+        source,
+        f"{what} made from this file, and no driver has published {'it' if count == 1 else 'them'}",
+        "Compare with `kubectl get resourceslices -o yaml` once the drivers run.",
+    )
+    for driver, rule in rules:
+        if rule.note and made.devices.get(driver):
+            yield Finding("made-as-documented", Severity.NOTE, driver, rule.note)
+    invented = [d for d in made.inventory.devices if d.text("rootGroup") and not d.text("pcieRoot")]
+    if invented:
+        message = (
+            "the names of PCIe roots (root-...) are made up, because the file says which devices share a "
+            "root but not its name"
+        )
+        advice = "Do not use them in selectors, or give an hwloc XML as well."
+        yield Finding("made-root-names", Severity.WARNING, source, message, advice, invented[0].origin)
+    yield from vendor_findings(made.inventory, made.vendors)
+    yield from _not_made(made, rules)
+
+
+def _not_made(made: _Made, rules: Sequence[tuple[str, MadeDevice]]) -> Iterator[Finding]:
+    left_out: dict[tuple[str, str], list[InventoryDevice]] = {}
+    for device in made.unused:
+        if device.value("management"):
+            message = (
+                "it manages the NVSwitches and is not a network device; dra-lab leaves it out, but DRANET "
+                "may publish it"
+            )
+            advice = "A selector for RDMA alone would match it. Select the model as well, or the PCIe root of a GPU."
+            yield Finding("made-management-nic", Severity.WARNING, device.name, message, advice, device.origin)
+            continue
+        left_out.setdefault((device.kind, made.vendors.of(device) if device.kind == "gpu" else ""), []).append(device)
+    for (kind, vendor), devices in left_out.items():
+        yield _left_out(kind, vendor, devices, rules)
+    chosen = {driver for driver, _ in rules}
+    for node in made.inventory.cpu_nodes:
+        if node.cpus is None and "dra.cpu" in chosen:
+            message = "the file does not say its CPUs, so dra-lab makes no CPU device"
+            yield Finding("made-without-cpus", Severity.NOTE, f"NUMA node {node.numa_node}", message, "", node.origin)
+
+
+def _left_out(
+    kind: str, vendor: str, devices: Sequence[InventoryDevice], rules: Sequence[tuple[str, MadeDevice]]
+) -> Finding:
+    """Return one Finding for all devices of a kind and vendor that no chosen driver publishes.
+
+    It is a warning where a driver of such devices was chosen, which is then another vendor's.
+    """
+    whose = f" of {vendor_title(vendor)}" if vendor else ""
+    what = f"this {kind.upper()}{whose}" if len(devices) == 1 else f"these {len(devices)} {kind.upper()}s{whose}"
+    are = "it is" if len(devices) == 1 else "they are"
+    names = [device.name for device in devices[:_MOST_NAMED]]
+    subject = ", ".join([*names, "..."] if len(devices) > _MOST_NAMED else names)
+    publishing = drivers_of(vendor) if kind == "gpu" else ("dra.net",)
+    advice = f"To plan for {what}, choose {' or '.join(publishing)} too." if publishing else ""
+    message = f"the chosen drivers ({_listed(rules)}) do not publish {what}, so {are} left out"
+    severity = Severity.WARNING if any(rule.of == kind for _, rule in rules) else Severity.NOTE
+    return Finding("made-left-out", severity, subject, message, advice, devices[0].origin)

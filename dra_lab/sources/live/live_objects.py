@@ -1,0 +1,192 @@
+"""The objects of a cluster that is followed: changed one by one, made into a snapshot on demand."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from dra_lab.findings import Finding
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.overlay import Overlay
+from dra_lab.model.topologies import Topology
+from dra_lab.sources.foreign.overlay_followed import FollowedOverlays
+from dra_lab.sources.live.pages import Key, ListedObjects, key_of, tidy, wanted
+from dra_lab.sources.live.resource_kinds import KINDS, Kind
+from dra_lab.sources.live.sharing import sharing
+
+FIELDS = {
+    "ResourceSlice": "slices",
+    "DeviceClass": "classes",
+    "Node": "nodes",
+    "ResourceClaim": "claims",
+    "DeviceTaintRule": "taint_rules",
+    "Pod": "pods",
+}
+"""Where the objects of a kind stand in a Cluster."""
+
+
+class LiveObjects:
+    """Begins with a Cluster and takes changes; calls may come from several threads.
+
+    Objects are shared with the snapshots: a change costs what differs of its own object, a snapshot the tuples of the
+    kinds that changed.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        """Take the objects of a snapshot over."""
+        self._latest = cluster
+        self._said = cluster.findings
+        self._claims_known = cluster.claims_known
+        self._lock = threading.Lock()
+        self._topologies = cluster.topologies
+        self._objects: dict[str, dict[Key, Any]] = {
+            kind.name: {key_of(item): item for item in vars(cluster)[FIELDS[kind.name]]} for kind in KINDS
+        }
+        self._order: dict[str, list[Key]] = {kind: list(objects) for kind, objects in self._objects.items()}
+        self._findings: dict[tuple[str, Key], tuple[Finding, ...]] = {}
+        self._dirty: set[str] = set()
+        self._overlays = FollowedOverlays(cluster)
+        self._moved: set[str] = set()
+
+    def now_read(self, kind: Kind, space: str) -> None:
+        """Remove the findings about a kind, of a namespace or of all, that could not be read and now is."""
+
+        def gone(finding: Finding) -> bool:
+            told = finding.rule in ("right-missing", "kind-not-read") and finding.subject == kind.resource
+            return told and (not space or repr(space) in finding.message)
+
+        with self._lock:
+            self._said = tuple(finding for finding in self._said if not gone(finding))
+            self._claims_known = self._claims_known or kind.name == "ResourceClaim"
+            self._dirty.add(kind.name)
+
+    def take_topologies(self, found: tuple[Topology, ...], unread: Collection[str]) -> bool:
+        """Take Topology objects that were read again; `unread` names groups that were not, of which all stays.
+
+        Returns whether anything is different.
+        """
+
+        def stays(finding: Finding) -> bool:
+            group = finding.subject.removeprefix("topologies.")
+            return group == finding.subject or group in unread
+
+        with self._lock:
+            topologies = (*(one for one in self._topologies if one.group in unread), *found)
+            said = tuple(filter(stays, self._said))
+            if topologies == self._topologies and len(said) == len(self._said):
+                return False
+            self._topologies, self._said = topologies, said
+            return True
+
+    def put(self, kind: str, item: Any) -> bool:
+        """Add or replace an object; returns False when nothing that is kept of it has changed."""
+        if not wanted(item):
+            return self.remove(kind, key_of(item))
+        kept = tidy(item)
+        with self._lock:
+            before = self._objects[kind].get(key_of(kept))
+            if before == kept:
+                return False
+            kept = sharing(kept, before)
+            self._move(kind, before, kept)
+            self._objects[kind][key_of(kept)] = kept
+            self._dirty.add(kind)
+            return True
+
+    def remove(self, kind: str, key: Key) -> bool:
+        """Take an object away; returns False when it was not there."""
+        with self._lock:
+            self._forget(kind, key)
+            gone = self._objects[kind].pop(key, None)
+            if gone is None:
+                return False
+            self._move(kind, gone)
+            self._dirty.add(kind)
+            return True
+
+    def tell(self, kind: str, key: Key, findings: tuple[Finding, ...]) -> bool:
+        """Replace the findings about an object; returns whether they are new."""
+        with self._lock:
+            before = self._findings.get((kind, key), ())
+            self._forget(kind, key)
+            if findings:
+                self._findings[kind, key] = findings
+            return before != findings
+
+    def held(self, kind: str, space: str) -> dict[Key, str]:
+        """Return the keys of the objects of a kind, of a namespace or of all, with their `uid`."""
+        with self._lock:
+            found = self._objects[kind].items()
+            return {key: item.metadata.uid for key, item in found if not space or key[0] == space}
+
+    def unlike(self, kind: str, items: Iterable[Any]) -> dict[Key, Any]:
+        """Return those of some tidy objects that are held with another content, by key."""
+        with self._lock:
+            held = self._objects[kind]
+            return {key: item for item in items if held.get(key := key_of(item), item) != item}
+
+    def replace_all(self, kind: str, space: str, listed: ListedObjects) -> bool:
+        """Take a new list of a kind, of a namespace or of all; returns whether anything is different."""
+        with self._lock:
+            held = self._objects[kind]
+            gone = [key for key in held if (not space or key[0] == space) and key not in listed.objects]
+            changed = {k: sharing(item, held.get(k)) for k, item in listed.objects.items() if held.get(k) != item}
+            self._move(kind, *map(held.get, (*gone, *changed)), *changed.values())
+            for key in gone:
+                del held[key]
+                self._forget(kind, key)
+            held.update(changed)
+            if gone or changed:
+                self._dirty.add(kind)
+            return bool(gone or changed)
+
+    def snapshot(self, versions: Mapping[str, str], extra: tuple[Finding, ...] = ()) -> Cluster:
+        """Return the cluster as it is now; kinds that did not change keep their tuple.
+
+        `extra` are findings about the following itself, which stand behind those of the objects.
+        """
+        with self._lock:
+            changes: dict[str, Any] = {FIELDS[kind]: self._in_order(kind) for kind in self._dirty}
+            self._dirty.clear()
+            if self._moved:
+                self._latest = self._latest.with_objects(slices=changes.pop("slices"))
+                changes["overlays"] = self._overlays_now()
+            told = (*self._said, *(f for found in self._findings.values() for f in found), *extra)
+            read_at = datetime.now().astimezone().isoformat(timespec="seconds")
+            changes |= {"findings": tuple(dict.fromkeys(told)), "resource_versions": dict(versions), "read_at": read_at}
+            changes |= {"claims_known": self._claims_known, "topologies": self._topologies}
+            self._latest = self._latest.with_objects(**changes)
+            return self._latest
+
+    def _move(self, kind: str, *items: Any) -> None:
+        """Note the nodes of slices that come, go or change, where topology files are laid over nodes."""
+        if kind == "ResourceSlice" and self._overlays:
+            self._moved.update(item.spec.node_name for item in items if item is not None and item.spec.node_name)
+
+    def _overlays_now(self) -> Mapping[str, Overlay]:
+        """Return what the files say of the nodes, asked again about those whose slices changed; the lock is held."""
+        overlays = self._overlays.after(self._latest, self._moved)
+        self._moved.clear()
+        if overlays is not self._latest.overlays:
+            self._said = self._overlays.findings(self._said)
+        return overlays
+
+    def _in_order(self, kind: str) -> tuple[Any, ...]:
+        """Return the objects of a kind by namespace and name; the lock is held."""
+        objects, order = self._objects[kind], self._order[kind]
+        if len(order) != len(objects) or not all(map(objects.__contains__, order)):
+            known = set(order)
+            # what stays is in order already: sorting takes little more than a look at it
+            order[:] = [key for key in order if key in objects]
+            order += [key for key in objects if key not in known]
+        order.sort()
+        return tuple(map(objects.__getitem__, order))
+
+    def _forget(self, kind: str, key: Key) -> None:
+        """Drop the findings about an object, here and in the first snapshot; the lock is held."""
+        self._findings.pop((kind, key), None)
+        name = f"{kind}/{key[1]}"
+        if any(f.origin is not None and f.origin.object == name for f in self._said):
+            self._said = tuple(f for f in self._said if f.origin is None or f.origin.object != name)

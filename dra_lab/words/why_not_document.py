@@ -1,0 +1,176 @@
+"""Why a node or a device does not serve a claim, in words: the tests as bars, and the reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from dra_lab.model.names import MARK, DeviceID
+from dra_lab.model.plan import DAMAGE, Plan, Shortfall
+from dra_lab.model.reasons import Funnel, FunnelStep
+from dra_lab.model.sketch import ClaimSketch, How, Link
+from dra_lab.planner.why.why_not import FailedTest, WhyNot
+from dra_lab.words.document import clean
+from dra_lab.words.drawing_words import Noun, selector_words
+from dra_lab.words.facts import FIT_WORDS, goal_words, sentence
+
+MOST_USERS = 2
+"""Claims that hold devices and are named; others are counted."""
+
+
+class Bar(Struct, frozen=True):
+    """One test of a funnel: what is counted, how many devices are left of how many, and whether that is too few."""
+
+    label: str
+    count: int
+    of: int
+    note: str = ""
+    short: bool = False
+
+
+class TestBars(Struct, frozen=True):
+    """The tests of one request, in their order; `needed` devices must be left."""
+
+    request: str
+    title: str
+    needed: int
+    bars: tuple[Bar, ...]
+
+
+def why_not_title(node: str, *, fits: bool | None) -> str:
+    """Return `Why not 158-9?`, or what is asked of a node that serves the claim."""
+    return f"Why {node}?" if fits else f"Why not {node}?"
+
+
+def node_sentence(found: WhyNot, plan: Plan | None, node: str) -> str:
+    """Return in a sentence or two whether a node serves the claim; `node` is the name under which it is shown."""
+    if found.fits is None:
+        return f"It is not known yet whether {node} can serve this claim." if found.funnels else "Nothing is drawn yet."
+    if not found.fits:
+        return f"{node} cannot serve this claim."
+    if plan is not None and plan.fits and plan.node == found.node:
+        return f"{node} serves this claim best."
+    here = next((c for c in plan.node_classes if found.node in c.nodes), None) if plan is not None else None
+    values = (
+        ", ".join(goal_words(goal) for goal in here.goals if goal.value and goal.goal != DAMAGE)
+        if here is not None
+        else ""
+    )
+    if here is None:
+        return f"Nothing blocks this claim on {node}."
+    told = FIT_WORDS[here.fit] if here.fit.value in ("best", "worse") else "fits"
+    return f"Nothing blocks this claim on {node}: it {told}{f' ({values})' if values else ''}."
+
+
+def bars(found: WhyNot, names: dict[str, Noun]) -> tuple[TestBars, ...]:
+    """Return the tests of every request on the node, each with the devices that are left."""
+    return tuple(_bars(found, funnel, names.get(funnel.request)) for funnel in found.funnels)
+
+
+def _bars(found: WhyNot, funnel: Funnel, noun: Noun | None) -> TestBars:
+    total = funnel.steps[0].count
+    rows: list[Bar] = []
+    needed = max(1, funnel.needed)
+    before, number = total, 0
+    for at, step in enumerate(funnel.steps):
+        after = funnel.steps[at + 1].test if at + 1 < len(funnel.steps) else ""
+        if step.test == "class-selector" and after == "class-selector":
+            continue
+        number += step.test == "selector"
+        always = step.test in ("published", "class", "class-selector", "in-use")
+        if not always and step.count == before and step.test != "selector":
+            continue
+        note = _users(found, funnel.request) if step.test == "in-use" and step.count < before else ""
+        rows.append(Bar(_label(step, number), step.count, total, note, step.count < needed))
+        before = step.count
+    claim, _, request = funnel.request.rpartition(MARK)
+    title = f"{request} of {claim}" if claim else request
+    title = f"{title}: {noun.many(funnel.needed)}" if noun is not None and funnel.needed else title
+    return TestBars(funnel.request, clean(title), needed, tuple(rows))
+
+
+def _label(step: FunnelStep, number: int) -> str:
+    match step.test:
+        case "published":
+            return "on the node"
+        case "class" | "class-selector":
+            return "of the class"
+        case "selector":
+            return f"match {clean(selector_words(step.text)) or f'selector {number}'}"
+        case "gate":
+            return "not hidden by a feature gate"
+        case "taint":
+            return "not tainted, or tolerated"
+        case "in-use":
+            return "free"
+        case "capacity":
+            return "enough capacity left"
+        case _:
+            return f"place known for {clean(step.text)}"
+
+
+def _users(found: WhyNot, request: str) -> str:
+    """Return who uses the devices: `training/llm-70b uses 8`."""
+    users = found.users.get(request, ())
+    told = [f"{claim} uses {count}" for claim, count in users[:MOST_USERS]]
+    more = sum(count for _, count in users[MOST_USERS:])
+    return clean(", ".join([*told, *([f"others use {more}"] if more else [])]))
+
+
+def link_bars(found: WhyNot, sketch: ClaimSketch) -> tuple[Bar, ...]:
+    """Return, of every link that is in the way, how many devices or pairs it allows."""
+    links = {link.name: link for link in sketch.links}
+    rows = [s for s in found.shortfalls if s.rule == "link" and s.subject in links and s.needed]
+    return tuple(
+        Bar(_link_label(links[s.subject]), s.available, s.needed, f"{s.needed} needed", short=True) for s in rows
+    )
+
+
+def _link_label(link: Link) -> str:
+    from dra_lab.sketch.links import LEVEL_WORDS
+
+    place = LEVEL_WORDS.get(link.where, link.where)
+    if link.how is How.PAIRWISE:
+        return f"pairs on the same {place}"
+    return f"devices on one {place}" if link.how is How.TOGETHER else f"different {place}s"
+
+
+def reason_lines(found: WhyNot) -> Iterator[str]:
+    """Yield the reasons of a node without its name, each as a sentence."""
+    for shortfall in found.shortfalls:
+        yield clean(sentence(_without_node(shortfall)))
+
+
+def _without_node(shortfall: Shortfall) -> str:
+    return shortfall.message.replace(f" (node {shortfall.node})", "")
+
+
+def device_lines(found: WhyNot, device: DeviceID, plan: Plan | None) -> Iterator[str]:
+    """Yield for each request whether a device may serve it, and the first test that keeps it away."""
+    chosen = dict(plan.chosen()) if plan is not None and plan.node == found.node else {}
+    tests = found.devices.get(device, ())
+    # a device of another class is of no use for a request, which is no news where it serves another one
+    near = [test for test in tests if test.test != "class"]
+    for test in near or tests:
+        yield clean(f"{test.request}: {_device_words(test, chosen.get(device, ''))}.")
+
+
+def _device_words(test: FailedTest, chosen: str) -> str:
+    match test.test:
+        case "class":
+            return f"not of the device class; {test.text}" if test.text else "not of the device class"
+        case "selector":
+            return f"the selector is false: {test.text}"
+        case "taint":
+            return f"tainted with {test.text}, which the request does not tolerate"
+        case "in-use":
+            return f"in use by {test.text}" if test.text else "what is left of its shared counters is in use"
+        case "capacity":
+            return f"too little capacity: {test.text}" if test.text else "too little is left of its shared counters"
+        case _ if chosen == test.request:
+            return "chosen for this request"
+        case _ if chosen:
+            return f"passes all tests, and is chosen for {chosen}"
+        case _:
+            return "passes all tests; the plan uses others that serve the claim as well or better"

@@ -1,0 +1,45 @@
+"""Every reader of links uses the properties of a kind of link, which are stated once."""
+
+from __future__ import annotations
+
+import pytest
+from random_clusters import GPU, ROOT, device_class
+from small_nodes import a_slice, cluster, gpu
+
+from dra_lab.errors import SketchError
+from dra_lab.model.claims import DeviceConstraint, DeviceRequest, ExactDeviceRequest
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import LINK_KINDS, ClaimSketch, How, Link, LinkKind, constrained
+from dra_lab.model.sketch_rules import check_sketch
+from dra_lab.sketch.compile import compile_claim
+
+
+def tied(how: How, count: int = 2) -> ClaimSketch:
+    """Draw some requests for a GPU with one link on the PCIe root."""
+    exactly = ExactDeviceRequest(device_class_name=GPU, count=1)
+    requests = tuple(DeviceRequest(name=f"gpu-{n}", exactly=exactly) for n in range(count))
+    return ClaimSketch(requests=requests, links=(Link(name="tie", requests=tuple(r.name for r in requests), how=how),))
+
+
+def test_a_kind_that_no_constraint_says_is_not_written(monkeypatch):
+    """Kubernetes cannot express such a link, and a finding says so."""
+    monkeypatch.setitem(LINK_KINDS, How.APART, LinkKind("Nobody says it.", constraint=""))
+    node = cluster(a_slice(GPU, gpu(0, "pci0"), gpu(1, "pci1")), classes=(device_class(GPU),))
+    compiled = compile_claim(tied(How.APART), node, KubernetesRelease("1.36"))
+    assert [finding.rule for finding in compiled.findings] == ["link-not-writable"]
+
+
+@pytest.mark.parametrize("how", list(How))
+def test_a_link_has_as_many_ends_as_its_kind_needs(how):
+    """A link with fewer ends is refused."""
+    with pytest.raises(SketchError):
+        check_sketch(tied(how, LINK_KINDS[how].least_ends - 1))
+
+
+@pytest.mark.parametrize(
+    "constraint", [DeviceConstraint(match_attribute=ROOT), DeviceConstraint(distinct_attribute=ROOT)]
+)
+def test_a_constraint_is_the_kind_that_is_written_with_it(constraint):
+    """Reading a constraint gives the kind of link that is written as this constraint."""
+    how, attribute = constrained(constraint)
+    assert (attribute, LINK_KINDS[how].distinct) == (ROOT, constraint.match_attribute is None)
