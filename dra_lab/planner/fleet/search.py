@@ -248,7 +248,7 @@ def _unproven(answer: Answer) -> Answer:
 
 
 def _decide_few(work: FleetWork, tables: Sequence[SiteTable]) -> None:
-    """Decide every number of replicas of the sites that are looked at by themselves, if they are few."""
+    """Decide the numbers of replicas of the sites that are looked at by themselves: all if they are few."""
     told = time.monotonic()
     for number, table in enumerate(tables):
         few = table.own and table.vectors and len(table.vectors) <= work.budget.sizes.decided
@@ -256,6 +256,8 @@ def _decide_few(work: FleetWork, tables: Sequence[SiteTable]) -> None:
             if work.budget.reached:
                 return
             table.decide(counts, work.budget)
+        if not few and table.stock is None:
+            table.climb(work.budget.part(work.budget.shares.first))
         if number % _TELL_EVERY == 0 or time.monotonic() - told > 1:
             told = time.monotonic()
             work.budget.tell("patterns", f"looked at {number + 1} of {len(tables)} kinds of node states")

@@ -145,6 +145,18 @@ class SiteTable:
         self.learn(counts, found)
         return found
 
+    def climb(self, budget: Budget) -> None:
+        """Decide growing numbers of replicas, workload after workload, so that a plan is known before time is over."""
+        counts = self.site.zero
+        for at, cap in enumerate(self.caps):
+            step = 1
+            while step and not budget.reached:
+                more = tuple(count + step * (at == other) for other, count in enumerate(counts))
+                if more[at] <= cap and self.decide(more, budget).upper is not None:
+                    counts, step = more, step * 2
+                else:
+                    step //= 2
+
     def _takes(self, rows: Sequence[tuple[int, int]]) -> Takes:
         assert self.stock is not None, "columns are those of a stock"
         takes = self.stock.takes(rows)

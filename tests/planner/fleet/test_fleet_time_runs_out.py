@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 import threading
 import time
@@ -68,6 +69,18 @@ def test_every_moment(seed):
                 assert not mine.proven or mine.value == known.value, (limit, mine)
                 if mine.value != known.value:
                     break
+
+
+def test_a_node_of_many_pods_whose_ways_are_not_listed_has_a_plan(monkeypatch):
+    """Small numbers of pods are tried before the least that may exist, so time ends with pods placed."""
+    rng = random.Random("fill 21")
+    cluster = a_fleet(rng, sharing=True)
+    fleet = [
+        dataclasses.replace(one, replicas=8 * one.replicas) for one in random_workloads(rng, cluster, sharing=True)
+    ]
+    monkeypatch.setattr(time, "monotonic", ticking())
+    plan = plan_fleet(cluster, fleet, release=RELEASE, time_limit=1_500)
+    assert len(plan.replicas) == 16
 
 
 def test_nodes_that_nobody_looked_at_bound_nothing(monkeypatch):
