@@ -14,7 +14,9 @@ _ARGUMENT = re.compile(r"^    \*{0,2}(\w+): \S", re.MULTILINE)
 
 IN_LONG_MODULES = ("ClaimSketch", "Link", "Session")
 """Classes in modules that reach the ceiling of lines in `test_house.py`; they have no such sections."""
-DESCRIBED = [name for name in dra_lab.__all__ if name not in IN_LONG_MODULES]
+CONSTANTS = tuple(name for name in dra_lab.__all__ if not callable(getattr(dra_lab, name)))
+"""Plain values, such as the text KUBECTL: Python gives them the docstring of their type."""
+DESCRIBED = [name for name in dra_lab.__all__ if name not in (*IN_LONG_MODULES, *CONSTANTS)]
 
 
 def functions():

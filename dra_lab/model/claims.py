@@ -12,13 +12,35 @@ ALL = "All"
 
 
 class CELDeviceSelector(Value, frozen=True):
-    """`selectors[].cel`."""
+    """`selectors[].cel`: a condition on a device, in CEL.
+
+    Args:
+        expression: CEL text over `device`, at most 10,240 bytes. It is true for the devices that match.
+
+    Source: `CELDeviceSelector` of resource.k8s.io/v1; docs/semantics.md 4.
+
+    Example:
+        >>> from dra_lab import CELDeviceSelector
+        >>> CELDeviceSelector(expression='device.driver == "gpu.nvidia.com"').expression
+        'device.driver == "gpu.nvidia.com"'
+    """
 
     expression: str
 
 
 class DeviceSelector(Value, frozen=True):
-    """`selectors[]`: `cel` is the only kind there is."""
+    """`selectors[]` of a request or DeviceClass: a device must match all of them.
+
+    Args:
+        cel: The condition. The API has no other kind of selector; None stands for a kind that it may get later.
+
+    Source: `DeviceSelector` of resource.k8s.io/v1; docs/semantics.md 1.11.
+
+    Example:
+        >>> from dra_lab import CELDeviceSelector, DeviceSelector
+        >>> DeviceSelector(cel=CELDeviceSelector(expression='device.driver == "dra.net"')).cel.expression
+        'device.driver == "dra.net"'
+    """
 
     cel: CELDeviceSelector | None = None
 
@@ -47,7 +69,26 @@ class DeviceDerivedAttribute(Value, frozen=True):
 
 
 class ExactDeviceRequest(Value, frozen=True):
-    """`requests[].exactly`."""
+    """`requests[].exactly`: the devices that a request needs, without alternatives.
+
+    Args:
+        device_class_name: The DeviceClass, whose selectors hold as well. The API requires it.
+        selectors: Conditions that each device must match; default: those of the class alone.
+        allocation_mode: "ExactCount", or "All" for all matching devices of a node; default "": ExactCount.
+        count: The number of devices with ExactCount; default 0: one device.
+        admin_access: True to use devices that other claims hold, for monitoring; default None: no.
+        tolerations: Taints of devices that the request accepts; default: none.
+        capacity: The amounts needed of each device, by capacity key; default None: none.
+        derived_attributes: Attributes that are computed for this request (1.37, alpha, KEP-6080); default: none.
+
+    Source: `ExactDeviceRequest` of resource.k8s.io/v1; docs/semantics.md 1.11.
+
+    Example:
+        >>> from dra_lab import DeviceRequest, ExactDeviceRequest, asks
+        >>> two = ExactDeviceRequest(device_class_name="gpu.nvidia.com", count=2)
+        >>> asks(DeviceRequest(name="gpu", exactly=two))[0].count
+        2
+    """
 
     device_class_name: str = ""
     selectors: tuple[DeviceSelector, ...] = ()
@@ -73,7 +114,20 @@ class DeviceSubRequest(Value, frozen=True):
 
 
 class DeviceRequest(Value, frozen=True):
-    """`requests[]`: exactly one of `exactly` and a non-empty `first_available`."""
+    """`requests[]`: a name, and exactly one of `exactly` and a non-empty `first_available`.
+
+    Args:
+        name: A DNS label, unique in the claim. Links and constraints refer to it.
+        exactly: The devices needed; default None: one of the alternatives.
+        first_available: Alternatives in the order in which kube-scheduler tries them; default: none.
+
+    Source: `DeviceRequest` of resource.k8s.io/v1; docs/semantics.md 1.11.
+
+    Example:
+        >>> from dra_lab import DeviceRequest, ExactDeviceRequest
+        >>> DeviceRequest(name="nic", exactly=ExactDeviceRequest(device_class_name="dranet")).exactly.device_class_name
+        'dranet'
+    """
 
     name: str
     exactly: ExactDeviceRequest | None = None
@@ -117,7 +171,23 @@ class ResourceClaimSpec(Value, frozen=True):
 
 
 class ResourceClaim(Value, frozen=True):
-    """A ResourceClaim; `status.allocation` is the scheduler's."""
+    """A ResourceClaim: what is requested, and in `status` what kube-scheduler allocated.
+
+    Args:
+        metadata: Its name, namespace and owner.
+        spec: The requests, constraints and configuration (`spec.devices`); immutable in a cluster.
+        status: The allocation and the pods that use it; default: not allocated.
+        api_version: Default: resource.k8s.io/v1. Documents of older versions are converted when they are read.
+        kind: Always "ResourceClaim".
+
+    Source: `ResourceClaim` of resource.k8s.io/v1; docs/semantics.md 1.11 and 1.14.
+
+    Example:
+        >>> from dra_lab import load_cluster
+        >>> claim = load_cluster("sample:two-sockets").claims[0]
+        >>> claim.metadata.namespace, [request.name for request in claim.spec.devices.requests]
+        ('class', ['gpu', 'nic', 'cpu'])
+    """
 
     metadata: ObjectMeta
     spec: ResourceClaimSpec = ResourceClaimSpec()
