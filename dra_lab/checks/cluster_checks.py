@@ -27,7 +27,19 @@ Rule = Callable[[Cluster], Iterator[Finding]]
 
 @once_per_snapshot
 def check_cluster(cluster: Cluster) -> tuple[Finding, ...]:
-    """Return what is to be known about a cluster's slices, classes and claims, errors first."""
+    """Return what is wrong with, or worth knowing about, a cluster's slices, classes and claims.
+
+    Args:
+        cluster: The cluster to check. No claim is planned.
+
+    Returns:
+        The findings, errors first; none for a cluster without such problems.
+
+    Example:
+        >>> from dra_lab import check_cluster, load_cluster
+        >>> check_cluster(load_cluster("sample:trouble"))[0].rule
+        'pool-incomplete'
+    """
     return sort_findings((*_published(cluster), *_said(cluster, _RULES)))
 
 

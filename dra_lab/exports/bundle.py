@@ -46,11 +46,24 @@ ANNOTATION = "dra-lab"
 
 @dataclass(frozen=True)
 class Wanted:
-    """What an export shall hold.
+    """The files of an export besides the claim or template, `kustomization.yaml` and `plan.json`.
 
-    `example` is one of `objects.EXAMPLES`; a `workload` takes its place: its copy with the claim put in, or with
-    `patch` a kustomize component that changes it where it is. `container` gets the devices ("" for the first).
-    `report` adds README.md and a picture, `annotate` the version and digests as annotations.
+    Args:
+        example: The example that uses the claim: "pod", "deployment", "statefulset", "job" or "none".
+        workload: A workload from `read_workload`; its copy with the claim replaces the example. Default: none.
+        container: The container that gets the devices; default "": the first.
+        patch: Write a kustomize component that changes the workload where it is, instead of a copy.
+        report: Add README.md and a picture of the plan.
+        annotate: Add the version of dra-lab and the digests of the inputs as annotations.
+
+    Example:
+        >>> from contextlib import closing
+        >>> from dra_lab import Session, Wanted, export
+        >>> with closing(Session("sample:two-sockets")) as session:
+        ...     _ = session.plan()
+        ...     files = export(session, "manifests", wanted=Wanted(example="job"))
+        >>> [file.name for file in files]
+        ['resourceclaimtemplate.yaml', 'job.yaml', 'kustomization.yaml', 'plan.json']
     """
 
     example: str = "pod"

@@ -24,7 +24,7 @@ class DeviceRequestAllocationResult(Value, frozen=True):
         binding_failure_conditions: Conditions that end the attempt if one is true; default: none.
         share_id: The UID of the claim's share of a shareable device; default None: the whole device.
         consumed_capacity: The capacity of that share, by capacity key; default: none.
-        skip_node_operations: Operations that the kubelet leaves out for this device; default: none.
+        skip_node_operations: Operations that the kubelet leaves out for this device (1.37, alpha); default: none.
 
     Source: `DeviceRequestAllocationResult` of resource.k8s.io/v1; docs/semantics.md 3.16.
 

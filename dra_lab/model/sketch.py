@@ -37,7 +37,18 @@ MAX_DEVICES = 32
 
 
 class How(StrEnum):
-    """What a link demands: one value for all, a partner each at the same place, or no two at the same place."""
+    """What a link demands of the places of its devices: TOGETHER, PAIRWISE or APART.
+
+    TOGETHER: all devices share one place (`matchAttribute`). PAIRWISE: each device of one request has its own partner
+    in the same place (one `matchAttribute` per pair). APART: no two devices share a place (`distinctAttribute`).
+
+    Source: `constraints[]` of a claim, docs/semantics.md 1.13.
+
+    Example:
+        >>> from dra_lab import How
+        >>> How("pairwise") is How.PAIRWISE
+        True
+    """
 
     TOGETHER = "together"
     PAIRWISE = "pairwise"
@@ -89,10 +100,23 @@ def constrained(constraint: DeviceConstraint) -> tuple[How, str]:
 
 
 class Link(Value, frozen=True):
-    """A knot with one or more requests tied to it.
+    """A link of a drawing: how close together the devices of its requests must or should be.
 
-    `requests` are names as in `constraints[].requests` (`request` or `request/subrequest`); `where` is one of LEVELS or
-    the full name of an attribute; `must` is False for a preference, which never makes a claim infeasible.
+    Args:
+        name: The name of the link, unique in the drawing.
+        requests: The linked requests, each `request` or `request/subrequest`, as in `constraints[].requests`.
+        where: The place: one of `switch`, `pcieRoot`, `numaNode`, `socket`, or the full name of an attribute.
+        how: A How, or its word; default: together. Pairwise needs two requests or more.
+        must: False for a preference, which never makes a claim infeasible; default True.
+
+    Raises:
+        SketchError: `how` is no kind of link.
+
+    Example:
+        >>> from dra_lab import Link
+        >>> pairs = Link(name="pairs", requests=("gpu", "nic"), how="pairwise")
+        >>> pairs.where, pairs.how.value, pairs.must
+        ('pcieRoot', 'pairwise', True)
     """
 
     name: str
@@ -111,21 +135,35 @@ class Link(Value, frozen=True):
 
     @property
     def is_level(self) -> bool:
-        """Say whether `where` is a level of the node and not an attribute."""
+        """Return whether `where` is a level of the node and not an attribute."""
         return self.where in LEVELS
 
     @property
     def kind(self) -> LinkKind:
-        """Return what its way to tie means."""
+        """Return what a link of its kind means."""
         return LINK_KINDS[self.how]
 
 
 class ClaimSketch(Value, frozen=True):
-    """A drawing: requests in the API's own form, links, opaque configuration; `name` becomes the manifest's name.
+    """A drawing: requests in the API's own form, links and opaque configuration.
 
-    A pod with several claims is one drawing: `claims` are their names in the pod (`spec.resourceClaims[].name`), at
-    least two, and every request and link is called `claim:name`. Configuration for all requests of a claim names
-    `claim:`. `claims_of` returns the drawing of each claim, `pod_drawing` makes one drawing of them.
+    A pod with several claims is one drawing, in which every request and link is called `claim:name`. Configuration for
+    all requests of a claim names `claim:`. `claims_of` returns the drawing of each claim, and `pod_drawing` makes one
+    drawing of them.
+
+    Args:
+        name: The name of the manifest; default "claim".
+        requests: The requested devices; default: none.
+        links: How close together the devices must or should be; default: none.
+        config: Parameters for drivers, which are passed on untouched; default: none.
+        claims: The names of a pod's claims (`spec.resourceClaims[].name`), at least two; default: one claim, unnamed.
+
+    Example:
+        >>> from dra_lab import ClaimSketch, DeviceRequest, ExactDeviceRequest, Link
+        >>> gpus = DeviceRequest(name="gpu", exactly=ExactDeviceRequest(device_class_name="gpu.nvidia.com", count=2))
+        >>> sketch = ClaimSketch(name="train", requests=(gpus,), links=(Link(name="near", requests=("gpu",)),))
+        >>> sketch.request("gpu").exactly.count
+        2
     """
 
     name: str = "claim"
@@ -135,7 +173,17 @@ class ClaimSketch(Value, frozen=True):
     claims: tuple[str, ...] = ()
 
     def request(self, name: str) -> DeviceRequest:
-        """Return the request of a name. Raises SketchError when there is none."""
+        """Return the request of a name.
+
+        Args:
+            name: The name of the request, `claim:name` in the drawing of several claims.
+
+        Returns:
+            The request.
+
+        Raises:
+            SketchError: The drawing has no request of that name.
+        """
         for request in self.requests:
             if request.name == name:
                 return request
@@ -312,7 +360,21 @@ def _ask(reference: str, rank: int, part: ExactDeviceRequest | DeviceSubRequest)
 
 
 def asks(request: DeviceRequest) -> tuple[Ask, ...]:
-    """Return the ways to serve a request in the order in which they are tried: one, or one per alternative."""
+    """Return the ways to serve a request in the order in which kube-scheduler tries them.
+
+    Args:
+        request: A request of a claim or drawing.
+
+    Returns:
+        One Ask with the API server's defaults filled in, or one per alternative of `firstAvailable`.
+
+    Source: docs/semantics.md 1.11 (defaults) and 3.7 (order).
+
+    Example:
+        >>> from dra_lab import asks, read_sketch
+        >>> [(ask.reference, ask.count) for ask in asks(read_sketch("sample:two-sockets/lesson").request("gpu"))]
+        [('gpu', 2)]
+    """
     if request.exactly is not None:
         return (_ask(request.name, 0, request.exactly),)
     return tuple(_ask(f"{request.name}/{sub.name}", rank, sub) for rank, sub in enumerate(request.first_available))

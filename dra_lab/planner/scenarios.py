@@ -21,11 +21,27 @@ from dra_lab.planner.budget import Progress
 
 @dataclass(frozen=True)
 class Scenario:
-    """One question: a cluster, what shall run on it, and the settings.
+    """One question for `plan_scenarios`: a cluster, what runs on it, and the settings.
 
-    Either `workloads` (answered by `plan_fleet`) or `sketch` (one claim, answered by `make_plan`, on `node` where one
-    is given); `objective` is of workloads only. `release` is that of the cluster where it is None; `time_limit` is in
-    seconds.
+    A scenario has either `workloads`, which `plan_fleet` places, or `sketch`, which `make_plan` allocates.
+
+    Args:
+        name: The name of the scenario in the answers.
+        cluster: The cluster to plan on.
+        workloads: The pods to place, each kind with its number of replicas; default: none.
+        sketch: The drawing to allocate; default None: `workloads`.
+        release: The release to plan for; default: that of the cluster.
+        goals: Goals to put in front of the others, as in `make_plan` and `plan_fleet`; default: the usual order.
+        objective: "replicas" or "nodes", as in `plan_fleet`; for workloads only.
+        node: The only node to plan on; default "": all nodes. For a sketch only.
+        time_limit: Seconds for this scenario; default None: no limit.
+
+    Example:
+        >>> from dra_lab import Scenario, load_cluster, plan_scenarios, read_sketch
+        >>> cluster, sketch = load_cluster("sample:two-sockets"), read_sketch("sample:two-sockets/lesson")
+        >>> (answer,) = plan_scenarios([Scenario("today", cluster, sketch=sketch)], jobs=1, progress=False)
+        >>> answer.plan.fits
+        True
     """
 
     name: str

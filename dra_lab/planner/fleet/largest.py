@@ -44,11 +44,37 @@ def largest_job(
 ) -> LargestJob:
     """Return the largest whole multiple of a claim that one pod can have on some node, and how many pods fit as drawn.
 
-    A multiple of a claim has counts and capacities times that number: of the requests named in `scale`, or of all. A
-    request for all devices stays as it is, and links hold between all devices. If no number ends it, 1 is tried. All
-    multiples up to the most that a node could hold by counting are tried, because a larger one may fit where a smaller
-    does not (pairs and split CPUs need numbers that divide). Raises InputError where `scale` names no request, and as
-    `plan_fleet` does.
+    A multiple of a claim has its counts and capacities times that number (`multiple`), and links hold between all
+    devices. All multiples up to the most that a node could hold by counting are tried, because a larger one may fit
+    where a smaller does not: pairs and split CPUs need numbers that divide. If no count limits it, 1 is tried.
+
+    Args:
+        cluster: The cluster to plan on.
+        claim: The claim to multiply.
+        release: The release to plan for; default: that of the cluster.
+        after: A plan whose pods count as there; default: none.
+        scale: The names of the requests to multiply; default: all. The others stay as drawn.
+        time_limit: Seconds after which the best answer so far is returned; default None: no limit.
+        progress: Is called in this thread with each step. Default: a bar in a cell of a notebook, nothing elsewhere.
+        cancel: Ends the search when it is set. Default: an interrupt of the cell does that in a notebook.
+        solver: Name of the PuLP solver.
+
+    Returns:
+        The largest multiple with a node that can hold it, 0 if not even the claim fits. If a limit ended the search,
+        the bounds are above the values.
+
+    Raises:
+        InputError: `scale` names no request, or the release is unknown.
+        SketchError: The drawing is inconsistent.
+        CelCompileError: A selector does not compile.
+        UnsupportedFeature: The claim uses a rule of DRA that is not known here.
+        SolverError: The solver is missing or failed.
+
+    Example:
+        >>> from dra_lab import largest_job, load_cluster, read_sketch
+        >>> job = largest_job(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/gpu-nic-pairs"))
+        >>> job.scale, job.replicas, job.proven
+        (2, 4, True)
     """
     began = time.monotonic()
     release = cluster.target_release(release)
@@ -119,7 +145,24 @@ class _Search:
 def multiple(claim: ClaimSketch, times: int, scale: Sequence[str] = ()) -> ClaimSketch:
     """Return a claim with the counts and capacities of some requests, or of all, multiplied.
 
-    Raises InputError for `times` below 1: a request asks for one device at least.
+    A request for one device with amounts of capacity gets more capacity, any other more devices. A request for all
+    devices stays as it is.
+
+    Args:
+        claim: The claim to multiply.
+        times: The factor, from 1.
+        scale: The names of the requests to multiply; default: all. A name that the claim does not have is ignored.
+
+    Returns:
+        A new claim; the links and the configuration are the same.
+
+    Raises:
+        InputError: `times` is no whole number from 1.
+
+    Example:
+        >>> from dra_lab import multiple, read_sketch
+        >>> multiple(read_sketch("sample:two-sockets/lesson"), 3).request("gpu").exactly.count
+        6
     """
     if isinstance(times, bool) or not isinstance(times, int) or times < 1:
         raise InputError(f"times must be a whole number, 1 or more, not {times!r}")
