@@ -40,11 +40,30 @@ DEVICE_COLUMNS = (
 
 
 def devices_frame(cluster: Cluster, node: str | None = None, plan: Plan | None = None) -> pd.DataFrame:
-    """Return one row for each device of one node or of all nodes, in kube-scheduler's order (`DEVICE_COLUMNS`).
+    """Return one row for each device of one node or of all nodes, in kube-scheduler's order.
 
-    `state` is "free", "shared" (something of it is left), "in use", "tainted" or "skipped" (kube-scheduler does not
-    look at its pool). It is right as far as claims were read. `request` is what a plan chose the device for. A device
-    that several nodes see has a row on each. Raises NodeError for a node that the cluster does not have.
+    A device that several nodes see has a row on each.
+
+    Args:
+        cluster: The cluster with the devices.
+        node: The name of the only node to list; default None: all nodes.
+        plan: A plan whose requests are shown beside the devices that it chose; default: none.
+
+    Returns:
+        The columns DEVICE_COLUMNS. `numa_node`, `pcie_root`, `switch` and `socket` are None if unknown, the others are
+        text. `state` is "free", "shared" (part of it is left), "in use", "blocked" (partitions in use leave too little
+        of its counters), "tainted", or "skipped" (kube-scheduler ignores its pool). It is as complete as the claims
+        that were read. `capacity` is Kubernetes quantities, such as "memory: 40Gi".
+
+    Raises:
+        NodeError: The cluster does not have this node.
+        MissingPackage: pandas is not installed; the extra `charts` brings it.
+
+    Example:
+        >>> from dra_lab import devices_frame, load_cluster
+        >>> frame = devices_frame(load_cluster("sample:two-sockets"), "lab-2")
+        >>> frame[frame.kind == "gpu"].state.tolist()
+        ['in use', 'free', 'free', 'free']
     """
     chosen = plan.chosen() if plan is not None else {}
     names = cluster.node_names if node is None else (node,)
@@ -56,10 +75,24 @@ def devices_frame(cluster: Cluster, node: str | None = None, plan: Plan | None =
 
 
 def nodes_frame(plan: Plan) -> pd.DataFrame:
-    """Return one row for each node: how it serves the claim now and when idle, and the best value of each goal there.
+    """Return one row for each node, by name: how well it serves the claim, and the best value of each goal there.
 
-    Columns `node`, `fit`, `fits_idle`, `chosen`, `class` (the first of its equal nodes), one for each goal (None where
-    it was not worked out).
+    Args:
+        plan: The plan, as `make_plan` returns it.
+
+    Returns:
+        The columns `node`, `fit` ("best", "worse", "no", "unknown"), `fits_idle`, `chosen`, `class` and one for each
+        goal. `fits_idle` says whether it would fit with nothing in use, None if unknown. `class` is the first of the
+        identical nodes. A goal is None on nodes where it was not computed.
+
+    Raises:
+        MissingPackage: pandas is not installed; the extra `charts` brings it.
+
+    Example:
+        >>> from dra_lab import load_cluster, make_plan, nodes_frame, read_sketch
+        >>> plan = make_plan(load_cluster("sample:two-sockets"), read_sketch("sample:two-sockets/lesson"))
+        >>> nodes_frame(plan)[["node", "fit", "chosen", "roots"]].values.tolist()
+        [['lab-1', 'best', True, 2], ['lab-2', 'best', False, 2]]
     """
     rows = []
     for node_class in plan.node_classes:
@@ -74,21 +107,68 @@ def nodes_frame(plan: Plan) -> pd.DataFrame:
 def goals_frame(plan: Plan) -> pd.DataFrame:
     """Return one row for each goal: the plan's value and proof, and kube-scheduler's two values on the same node.
 
-    Columns `goal`, `meaning`, `best`, `bound`, `proven`, `unknown`, `manifest` (kube-scheduler with the compiled
-    claim), `plain` (with counts and selectors only), `regret` (manifest less best), `plain_regret`. All are minimised.
-    Where `best` is only the most that a value can be, the regrets are not known.
+    Args:
+        plan: The plan, as `make_plan` returns it.
+
+    Returns:
+        The columns `goal`, `meaning`, `best`, `bound`, `proven`, `unknown`, `manifest`, `plain`, `regret` and
+        `plain_regret`. All values are minimised. `unknown` counts devices at an unknown place. `manifest` is
+        kube-scheduler with the compiled claim, `plain` with counts and selectors only. `regret` is `manifest` less
+        `best`, `plain_regret` is `plain` less `best`. Both are None if `best` is only the most that a value can be.
+
+    Raises:
+        MissingPackage: pandas is not installed; the extra `charts` brings it.
+
+    Example:
+        >>> from dra_lab import goals_frame, load_cluster, make_plan, read_sketch
+        >>> plan = make_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/gpu-nic-pairs"))
+        >>> frame = goals_frame(plan)
+        >>> frame[frame.goal == "roots"][["best", "proven", "manifest", "plain"]].values.tolist()
+        [[2, True, 2, 3]]
     """
     return as_frame(goals_table(plan))
 
 
 def findings_frame(findings: Iterable[Finding]) -> pd.DataFrame:
-    """Return one row for each finding: `severity`, `rule`, `subject`, `message`, `advice`, `origin`."""
+    """Return one row for each finding, in their order.
+
+    Args:
+        findings: Findings, such as those of a cluster, a plan or `check_cluster`.
+
+    Returns:
+        The columns `severity`, `rule`, `subject`, `message`, `advice` and `origin`, all text.
+
+    Raises:
+        MissingPackage: pandas is not installed; the extra `charts` brings it.
+
+    Example:
+        >>> from dra_lab import check_cluster, findings_frame, load_cluster
+        >>> frame = findings_frame(check_cluster(load_cluster("sample:trouble")))
+        >>> frame[["severity", "rule"]].values.tolist()[0]
+        ['warning', 'pool-incomplete']
+    """
     rows = [[f.severity.value, f.rule, f.subject, f.message, f.advice, str(f.origin or "")] for f in findings]
     return frame_of(rows, ("severity", "rule", "subject", "message", "advice", "origin"))
 
 
 def shortfalls_frame(plan: Plan) -> pd.DataFrame:
-    """Return one row for each reason why the claim does not fit: `rule`, `subject`, `message`, numbers, `advice`."""
+    """Return one row for each reason why the claim does not fit; none for a claim that fits.
+
+    Args:
+        plan: The plan, as `make_plan` returns it.
+
+    Returns:
+        The columns `rule`, `subject`, `node`, `needed`, `available` (devices or groups), `message` and `advice`.
+
+    Raises:
+        MissingPackage: pandas is not installed; the extra `charts` brings it.
+
+    Example:
+        >>> from dra_lab import load_cluster, make_plan, read_sketch, shortfalls_frame
+        >>> plan = make_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/five-pairs"))
+        >>> shortfalls_frame(plan)[["rule", "subject", "needed", "available"]].values.tolist()
+        [['selector', 'nic', 5, 4], ['link', 'pairs', 5, 4]]
+    """
     rows = [[s.rule, s.subject, s.node, s.needed, s.available, s.message, s.advice] for s in plan.shortfalls]
     return frame_of(rows, ("rule", "subject", "node", "needed", "available", "message", "advice"))
 
@@ -96,8 +176,22 @@ def shortfalls_frame(plan: Plan) -> pd.DataFrame:
 def funnel_frame(plan: Plan) -> pd.DataFrame:
     """Return one row for each request, kind of node and test: how many devices are left after the test.
 
-    Columns `request`, `needed`, `nodes` (how many have these figures), `node` (the first of them), `test`, `text` (the
-    selector or link as written), `left`. Empty for a claim that fits.
+    Args:
+        plan: The plan, as `make_plan` returns it.
+
+    Returns:
+        The columns `request`, `needed`, `nodes`, `node`, `test`, `text` and `left`. `nodes` counts the nodes with these
+        figures, and `node` is the first of them. `text` is the selector or link as written. No rows for a claim that
+        fits.
+
+    Raises:
+        MissingPackage: pandas is not installed; the extra `charts` brings it.
+
+    Example:
+        >>> from dra_lab import funnel_frame, load_cluster, make_plan, read_sketch
+        >>> plan = make_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/five-pairs"))
+        >>> funnel_frame(plan)[["request", "test", "left"]].values.tolist()[:2]
+        [['gpu', 'published', 15], ['gpu', 'class-selector', 8]]
     """
     rows = [
         [funnel.request, funnel.needed, funnel.nodes, funnel.node, step.test, step.text, step.count]
@@ -110,7 +204,21 @@ def funnel_frame(plan: Plan) -> pd.DataFrame:
 def relaxations_frame(plan: Plan) -> pd.DataFrame:
     """Return one row for each change that was tried, those with the most fitting nodes first.
 
-    Columns `kind`, `subject`, `title`, `fitting` (nodes, None: not tried), `total`, `undecided`, `example`.
+    Args:
+        plan: The plan, as `make_plan` returns it.
+
+    Returns:
+        The columns `kind`, `subject`, `title`, `fitting`, `total`, `undecided` and `example`. `fitting`, `total` and
+        `undecided` count nodes; `fitting` is None if that is not known. `example` is the first node that fits.
+
+    Raises:
+        MissingPackage: pandas is not installed; the extra `charts` brings it.
+
+    Example:
+        >>> from dra_lab import load_cluster, make_plan, read_sketch, relaxations_frame
+        >>> plan = make_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/five-pairs"))
+        >>> relaxations_frame(plan)[["kind", "subject", "fitting", "total"]].values.tolist()[0]
+        ['selector', 'nic', 3, 4]
     """
     changes = sorted(plan.reasons.relaxations if plan.reasons else (), key=lambda change: -(change.fitting or 0))
     rows = [[c.kind, c.subject, c.title, c.fitting, c.total, c.undecided, c.example] for c in changes]
@@ -118,9 +226,26 @@ def relaxations_frame(plan: Plan) -> pd.DataFrame:
 
 
 def conflicts_frame(plan: Plan) -> pd.DataFrame:
-    """Return one row for each part of each set that cannot hold together.
+    """Return one row for each part of each set that is impossible together.
 
-    Columns `set` (its number), `node` ("": any node), `kind`, `subject`, `text` (of a selector).
+    Without any one part of a set, the others are possible (`Conflict.minimal` says whether this was checked).
+
+    Args:
+        plan: The plan, as `make_plan` returns it.
+
+    Returns:
+        The columns `set` (its number, from 0), `node` ("": any node), `kind` ("request", "selector", "link"), `subject`
+        and `text` (of a selector or link).
+
+    Raises:
+        MissingPackage: pandas is not installed; the extra `charts` brings it.
+
+    Example:
+        >>> from dra_lab import conflicts_frame, load_cluster, make_plan, read_sketch
+        >>> plan = make_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/five-pairs"))
+        >>> frame = conflicts_frame(plan)
+        >>> frame[frame.node == ""][["kind", "subject"]].values.tolist()
+        [['request', 'nic'], ['selector', 'nic']]
     """
     rows = [
         [number, conflict.node, element.kind, element.subject, element.text]
@@ -131,9 +256,23 @@ def conflicts_frame(plan: Plan) -> pd.DataFrame:
 
 
 def scarcity_frame(plan: Plan) -> pd.DataFrame:
-    """Return one row for each request: is it short of devices, or are they scattered?
+    """Return one row for each request: whether devices are too few, or enough but scattered over nodes.
 
-    Columns `request`, `kind` (shortage, fragmentation, enough), `needed`, `free` in the cluster, `most` on `node`.
+    Args:
+        plan: The plan, as `make_plan` returns it.
+
+    Returns:
+        The columns `request`, `kind` ("shortage", "fragmentation", "enough"), `needed`, `free`, `most` and `node`.
+        Numbers are devices: `free` in the cluster, and `most` on `node`. No rows for a claim that fits.
+
+    Raises:
+        MissingPackage: pandas is not installed; the extra `charts` brings it.
+
+    Example:
+        >>> from dra_lab import load_cluster, make_plan, read_sketch, scarcity_frame
+        >>> plan = make_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/five-pairs"))
+        >>> scarcity_frame(plan)[["request", "kind", "needed", "free", "most"]].values.tolist()
+        [['gpu', 'enough', 5, 18, 8], ['nic', 'fragmentation', 5, 9, 4]]
     """
     rows = [
         [s.request, s.kind, s.needed, s.free, s.most, s.node] for s in (plan.reasons.scarcity if plan.reasons else ())
@@ -144,9 +283,23 @@ def scarcity_frame(plan: Plan) -> pd.DataFrame:
 def regret_frame(plan: Plan) -> pd.DataFrame:
     """Return one row for each kind of path between GPUs and NICs, in the best and in both first fits.
 
-    Columns `allocation` (best, manifest, plain), `path`, `gpus`, `low`, `high` (ratios to the bandwidth on one PCIe
-    root, None: not known), `kind` (reference, measured, derived, unknown), `sources`, `outside` (published measurements
-    that lie outside the range).
+    Args:
+        plan: The plan, as `make_plan` returns it.
+
+    Returns:
+        The columns `allocation`, `path`, `gpus`, `low`, `high`, `kind`, `sources` and `outside`. `allocation` is
+        "best", "manifest" or "plain", as in `goals_frame`. `low` and `high` are ratios to the bandwidth on one PCIe
+        root, None if unknown. `kind` is "reference", "measured", "yours", "derived" or "unknown". `outside` names
+        published measurements outside the range. No rows without GPUs and NICs.
+
+    Raises:
+        MissingPackage: pandas is not installed; the extra `charts` brings it.
+
+    Example:
+        >>> from dra_lab import load_cluster, make_plan, read_sketch, regret_frame
+        >>> plan = make_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/gpu-nic-pairs"))
+        >>> regret_frame(plan)[["allocation", "path", "gpus", "high"]].values.tolist()[-1]
+        ['plain', 'on another NUMA node', 1, 0.64]
     """
     allocations = [("best", plan.regrets[0].best)] if plan.regrets else []
     allocations += [(regret.against, regret.theirs) for regret in plan.regrets]
