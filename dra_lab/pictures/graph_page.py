@@ -106,9 +106,27 @@ def graph_page(cluster: Cluster, node_name: str, plan: Plan | None = None) -> st
 
 
 def graph_frame(cluster: Cluster, node_name: str, plan: Plan | None = None, *, height: int = 520) -> str:
-    """Return the page as HTML for the output of a cell, in JupyterLab's theme, also after that was changed.
+    """Return the page of `graph_page` as HTML for the output of a cell.
 
-    The page is shut off from the notebook by a sandbox; `height` in pixels. Raises NodeError for an unknown node.
+    It follows JupyterLab's theme, also when the theme changes. A sandbox keeps the page apart from the notebook.
+
+    Args:
+        cluster: The cluster with the node.
+        node_name: The node to draw.
+        plan: The plan whose devices are coloured; default: none.
+        height: The height of the frame, in pixels.
+
+    Returns:
+        The HTML, about 800 kB.
+
+    Raises:
+        NodeError: The cluster does not have this node.
+        MissingPackage: pyvis is not installed; the extra `charts` brings it.
+
+    Example:
+        >>> from dra_lab import graph_frame, load_cluster
+        >>> graph_frame(load_cluster("sample:two-sockets"), "lab-1")[:60]
+        '<div><iframe sandbox="allow-scripts" title="Graph of lab-1" '
     """
     page = html.escape(graph_page(cluster, node_name, plan))
     name = html.escape(f"Graph of {clean(node_name)}")

@@ -35,8 +35,23 @@ def workloads_frame(plan: FleetPlan) -> pd.DataFrame:
 def replicas_frame(plan: FleetPlan) -> pd.DataFrame:
     """Return one row for each device of each replica, by workload and number.
 
-    Columns `workload`, `number` (from 0), `node`, `claim` ("" where the pod has one), `request`, `device`, `takes` (of
-    a shareable device).
+    Args:
+        plan: The plan, as `plan_fleet` returns it.
+
+    Returns:
+        The columns `workload`, `number` (of the replica, from 0), `node`, `claim`, `request`, `device` and `takes`.
+        `claim` is "" for a pod with one claim. `takes` is the capacity used of a shareable device, as Kubernetes
+        quantities.
+
+    Raises:
+        MissingPackage: pandas is not installed; the extra `charts` brings it.
+
+    Example:
+        >>> from dra_lab import Workload, load_cluster, plan_fleet, read_sketch, replicas_frame
+        >>> pods = Workload("lesson", read_sketch("sample:two-sockets/lesson"), replicas=2)
+        >>> frame = replicas_frame(plan_fleet(load_cluster("sample:two-sockets"), [pods]))
+        >>> frame[["number", "node", "request"]].values.tolist()
+        [[0, 'lab-1', 'gpu'], [0, 'lab-1', 'gpu'], [1, 'lab-1', 'gpu'], [1, 'lab-1', 'gpu']]
     """
     rows = []
     for replica in sorted(plan.replicas, key=lambda r: (r.workload, r.number)):
@@ -118,8 +133,26 @@ def stranded_frame(found: Stranded) -> pd.DataFrame:
 def scenarios_frame(answers: Iterable[ScenarioAnswer]) -> pd.DataFrame:
     """Return one row for each scenario, in their order.
 
-    Columns `scenario`, `status`, `proven`, `placed` and `wanted` replicas, nodes `used`, one for each goal (None where
-    the plan has none), `seconds`, `error`. A plan of one claim counts as one replica.
+    Args:
+        answers: The answers of `plan_scenarios`.
+
+    Returns:
+        The columns `scenario`, `status`, `proven`, `placed`, `wanted`, `used`, one for each goal, `seconds` and
+        `error`. `placed` and `wanted` count replicas, and `used` counts nodes. A plan of one claim counts as one
+        replica. A goal that the plan does not have is None.
+
+    Raises:
+        MissingPackage: pandas is not installed; the extra `charts` brings it.
+
+    Example:
+        >>> from dra_lab import Scenario, Workload, load_cluster, plan_scenarios, read_sketch
+        >>> from dra_lab import scenarios_frame, when_idle
+        >>> cluster = load_cluster("sample:two-sockets")
+        >>> pods = (Workload("lesson", read_sketch("sample:two-sockets/lesson"), replicas=4),)
+        >>> asked = [Scenario("now", cluster, pods), Scenario("idle", when_idle(cluster), pods)]
+        >>> frame = scenarios_frame(plan_scenarios(asked, jobs=1, progress=False))
+        >>> frame[["scenario", "placed", "wanted", "used"]].values.tolist()
+        [['now', 3, 4, 2], ['idle', 4, 4, 2]]
     """
     goals = dict.fromkeys((*FLEET_GOALS, *GOALS))
     rows = []

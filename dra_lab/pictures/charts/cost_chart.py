@@ -15,11 +15,29 @@ _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down
 
 
 def cost_chart(measured: Iterable[Mapping[str, Any]], size: str, heading: str) -> alt.TopLevelMixin:
-    """Return a chart of measured seconds against a size, both on logarithmic axes, a line for each `what`.
+    """Return a chart of measured seconds against a size, both on logarithmic axes, with one line for each `what`.
 
-    Each row of `measured` has `what` (a few words), `seconds` and the number that `size` names (`nodes`). Other members
-    appear in the tooltip. Rows that took no time that could be measured are left out of the drawing, never out of the
-    table. An Altair chart; printed, it is the table of all its rows.
+    Args:
+        measured: One mapping per measurement, with `what` (a few words), `seconds` and the number that `size` names.
+            The tooltip shows other members.
+        size: The member with the size, such as "nodes". It is the title of the axis.
+        heading: The title of the chart.
+
+    Returns:
+        An Altair chart. Printed, it is the table of all its rows. A row with 0 seconds or size 0 is in the table only.
+
+    Raises:
+        MissingPackage: Altair is not installed; the extra `charts` brings it.
+
+    Example:
+        >>> from dra_lab import cost_chart
+        >>> rows = [{"what": "plan", "nodes": 10, "seconds": 0.1}, {"what": "plan", "nodes": 100, "seconds": 0.3}]
+        >>> print(cost_chart(rows, "nodes", "Time of a plan"))
+        Time of a plan
+        <BLANKLINE>
+        nodes  what  seconds
+           10  plan    0.100
+          100  plan    0.300
     """
     from dra_lab.pictures.charts.look import empty, finish
 

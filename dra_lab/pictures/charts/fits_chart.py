@@ -19,12 +19,31 @@ _NONE, _INKS = "#bdbdbd", ("#000000", "#000000", "#000000", "#000000", "#ffffff"
 
 
 def fits_chart(rooms: Sequence[Room]) -> alt.TopLevelMixin:
-    """Return a heat map: a row for each node, a column for each workload, in each field how many more replicas fit.
+    """Return a heat map of how many more replicas fit: a row for each node, a column for each workload.
 
-    `rooms` are answers of `planner.fleet.how_many_more`, one a workload, for the same cluster. "≥2" is a number that
-    is not proven to be the most; a row that stands for nodes with different numbers shows the range. Darker is more;
-    grey is none. At most 40 rows: above, equal or similar nodes share one. Each column is a question of its own: the
-    numbers of two workloads do not hold together. An Altair chart; printed, it is the table of all its rows.
+    "≥2" is a number that is not proven to be the most. Darker is more; grey is none. Each column is counted by itself,
+    so the numbers of two workloads do not hold together. The chart has at most 40 rows. On larger clusters, identical
+    or similar nodes share a row, which shows the range of their numbers.
+
+    Args:
+        rooms: Answers of `how_many_more` for one cluster, one per workload.
+
+    Returns:
+        An Altair chart. Printed, it is the table of all its rows.
+
+    Raises:
+        MissingPackage: Altair is not installed; the extra `charts` brings it.
+
+    Example:
+        >>> from dra_lab import Workload, fits_chart, how_many_more, load_cluster, read_sketch
+        >>> pod = Workload("lesson", read_sketch("sample:two-sockets/lesson"))
+        >>> print(fits_chart([how_many_more(load_cluster("sample:two-sockets"), pod)]))
+        How many more replicas fit, by node and workload
+        in total, each workload by itself: lesson: 3
+        <BLANKLINE>
+        node   nodes  lesson
+        lab-1      1       2
+        lab-2      1       1
     """
     from dra_lab.pictures.charts.look import empty, finish
 

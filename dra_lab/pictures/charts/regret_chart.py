@@ -31,14 +31,30 @@ _PLAIN = ("goal", "who", "value", "worse by", "proof")
 
 
 def regret_chart(answer: Plan | FleetPlan) -> alt.TopLevelMixin:
-    """Return a chart of every goal: the plan's value, and what kube-scheduler's first fit reaches instead.
+    """Return a chart of every goal: the plan's value, and the value that kube-scheduler's first fit reaches instead.
 
-    For a plan of one claim, first fit is on the plan's node, with the manifest and with counts and selectors only. For
-    a fleet, it is the same replicas on the same nodes, or on those that there was time for. Shorter is better; a bar
-    ends with its letter, its value and how much worse it is. A value that is not proven says its bound. Where a plan
-    knows how the GPUs reach their NICs, a second part shows what that leaves of the bandwidth, as the range of
-    published measurements. Measurements that do not agree with a range appear beside it. An Altair chart; printed, it
-    is the table of all its rows.
+    For a plan of one claim, first fit is on the plan's node: with the manifest, and with counts and selectors only. For
+    a fleet, it is the same replicas on the same nodes, or on those for which there was time. Shorter is better. A bar
+    ends with its letter, its value and how much worse it is. A value that is not proven shows its bound.
+
+    If a plan knows how the GPUs reach their NICs, a second part shows the bandwidth left, as the range of published
+    measurements. Measurements that do not agree with a range appear beside it.
+
+    Args:
+        answer: The plan of one claim or of a fleet.
+
+    Returns:
+        An Altair chart. Printed, it is the table of all its rows.
+
+    Raises:
+        MissingPackage: Altair is not installed; the extra `charts` brings it.
+
+    Example:
+        >>> from dra_lab import load_cluster, make_plan, read_sketch, regret_chart
+        >>> plan = make_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/gpu-nic-pairs"))
+        >>> lines = str(regret_chart(plan)).splitlines()
+        >>> [" ".join(line.split()) for line in lines if line.startswith("PCIe roots")][-1]
+        'PCIe roots spanned by GPUs and NICs L kube-scheduler without links 3 1'
     """
     from dra_lab.pictures.charts.look import empty, finish
 

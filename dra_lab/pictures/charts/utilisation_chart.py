@@ -27,11 +27,28 @@ def utilisation_chart(
 ) -> alt.TopLevelMixin:
     """Return a chart of how much of each kind of device is in use, planned, free or stranded on every node.
 
-    A column for each kind (GPUs and NICs in devices, CPUs in CPUs), a bar for each node: at most 40 rows, above that
-    equal or similar nodes share one, and the chart says so (`rows.of_nodes`). Each part carries its letter and its
-    amount. `fleet` is drawn as planned; `stranded` (`planner.fleet.stranded`) says what of the free is lost: what is so
-    for certain is drawn, and what else may be is told.
-    An Altair chart; printed, it is the table of all its rows.
+    It has a column for each kind (CPUs are whole CPUs, the others devices) and at most 40 rows. On larger clusters,
+    identical or similar nodes share a row, and the chart says so.
+
+    Args:
+        cluster: The cluster to show.
+        fleet: A plan whose devices are shown as planned; default: none.
+        stranded: The answer of `stranded`; default: free devices are not divided. What is stranded for certain is
+            drawn, and the text below the title says how much more may be.
+
+    Returns:
+        An Altair chart. Each part has its letter and its amount. Printed, it is the table of all its rows.
+
+    Raises:
+        MissingPackage: Altair is not installed; the extra `charts` brings it.
+
+    Example:
+        >>> from dra_lab import load_cluster, utilisation_chart
+        >>> lines = str(utilisation_chart(load_cluster("sample:two-sockets"))).splitlines()
+        >>> lines[2]
+        'node   nodes  kind  in use  planned  free  stranded  not available'
+        >>> lines[-3]
+        'lab-2      1  GPUs       1        0     3         0              0'
     """
     from dra_lab.pictures.charts.look import empty, finish
 
