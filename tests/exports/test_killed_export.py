@@ -40,7 +40,7 @@ def counted(real):
 os.fsync = counted(os.fsync)
 Path.replace = counted(Path.replace)
 Path.unlink = counted(Path.unlink)
-files.write_files(Path(sys.argv[1]), json.loads(sys.argv[3]), {"name": "new"})
+written_files.write_files(Path(sys.argv[1]), json.loads(sys.argv[3]), {"name": "new"})
 """
 
 
