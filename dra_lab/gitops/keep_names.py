@@ -34,6 +34,27 @@ def keep_names(
 
     A class of the cluster that serves a name already is left alone. If the class exists and serves no name, it is
     returned with the name added. A resource that is narrower than its class (a MIG profile) gets its own class.
+
+    Args:
+        manifests: The workloads, from `read_manifests`.
+        cluster: The cluster whose classes are looked at.
+        release: The release that the workloads run on: from 1.36, classes serve names by default.
+        device_classes: The DeviceClass of each resource that dra-lab does not know; default: none.
+
+    Returns:
+        The manifests of the DeviceClasses by file name, the workloads that they serve, and the findings.
+
+    Source: `extendedResourceName` of a DeviceClass (KEP-5004), docs/semantics.md 1.16.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from dra_lab import KubernetesRelease, keep_names, load_cluster, read_manifests
+        >>> spec = "{containers: [{name: main, resources: {limits: {amd.com/gpu: 2}}}]}"
+        >>> _ = Path("pod.yaml").write_text("{apiVersion: v1, kind: Pod, metadata: {name: train}, spec: " + spec + "}")
+        >>> workloads = read_manifests(["pod.yaml"])
+        >>> # The class gpu.amd.com includes partitions, and amd.com/gpu does not.
+        >>> list(keep_names(workloads, load_cluster("sample:mi300x"), KubernetesRelease("1.36")).texts)
+        ['deviceclass-gpu.gpu.amd.com.yaml']
     """
     findings: list[Finding] = []
     texts: dict[str, str] = {}

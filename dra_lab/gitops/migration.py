@@ -86,10 +86,28 @@ def migrate(
 ) -> Migration:
     """Return the workloads with claims in place of extended resources, and a ResourceClaimTemplate for each.
 
-    Every container keeps devices of its own, as device plugins gave them; an ordinary init container uses those of the
-    containers after it. `device_classes` names the class for resources that are not known here. A share of a GPU
-    becomes a share of the driver in `cluster` that has such shares; without such a driver the workload stays as it is.
-    Files keep their comments; files without such a workload are not in the answer. Findings tell what stays as it is.
+    Every container keeps its own devices. An ordinary init container uses those of the containers after it. A share of
+    a GPU becomes a share of the driver in `cluster` that has such shares; without one the workload stays as it is.
+
+    Args:
+        manifests: The workloads, from `read_manifests`.
+        device_classes: The DeviceClass of each resource that dra-lab does not know; default: none.
+        cluster: The cluster that they run on; default None: not known.
+        release: The release that they run on; default None: not known.
+
+    Returns:
+        The changed files, with their comments, the templates, and findings about what changes or stays as it is.
+
+    Raises:
+        ManifestError: A file cannot be edited.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from dra_lab import migrate, read_manifests
+        >>> spec = "{containers: [{name: main, resources: {limits: {nvidia.com/gpu: 2}}}]}"
+        >>> _ = Path("pod.yaml").write_text("{apiVersion: v1, kind: Pod, metadata: {name: train}, spec: " + spec + "}")
+        >>> sorted(migrate(read_manifests(["pod.yaml"])).texts)
+        ['pod.yaml', 'train-devices.yaml']
     """
     workloads: list[str] = []
     work, target = _Work(), MigrationTarget(device_classes or {}, cluster, release)

@@ -100,8 +100,29 @@ def pin_plan(
     preferences as musts, links that hold in the plan, the planned alternatives only, requirements on nodes, selectors
     for the places of the planned devices. In the end every piece that is not needed is taken out again. Drafts are
     compared by the pods placed, then by those served as planned, and pins that place fewer pods than no pins are never
-    returned. Devices are told apart by what they publish, never by name, which CEL cannot see. `time_limit` in seconds
-    bounds the whole search. Raises UnsupportedFeature as `replay_plan` does.
+    returned. Devices are told apart by what they publish, never by name, which CEL cannot see.
+
+    Args:
+        cluster: The cluster of the plan.
+        plan: A plan of one claim or of a fleet.
+        release: The release whose kube-scheduler is simulated.
+        time_limit: Seconds for the whole search.
+        seeds: The number of runs with random ties between nodes, for each draft.
+        cancel: Ends the search when it is set. Pins that no run confirmed are not returned.
+
+    Returns:
+        The drawings to export and the pins, each with its reason and price. `before` and `loop` are the runs without
+        and with the pins. There are none if kube-scheduler does what was planned, or if none help.
+
+    Raises:
+        UnsupportedFeature: The plan uses a rule that the copy of the scheduler does not have.
+
+    Example:
+        >>> from dra_lab import KubernetesRelease, load_cluster, make_plan, pin_plan, read_sketch
+        >>> cluster, sketch = load_cluster("sample:mi300x"), read_sketch("sample:mi300x/gpu-nic-pairs")
+        >>> pinned = pin_plan(cluster, make_plan(cluster, sketch), KubernetesRelease("1.36"))
+        >>> [pin.text for pin in pinned.pins], pinned.loop.as_planned
+        (['gpu together on one NUMA node'], True)
     """
     on = with_documented_classes(cluster)
     pods, expected = expected_of(on, plan, release)
