@@ -313,7 +313,8 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         Raises:
             ExportError: The file cannot be written.
         """
-        from dra_lab.session.outputs import manifest, picture_page
+        from dra_lab.session.outputs import manifest
+        from dra_lab.session.picture_files import picture_page
 
         plan, session = self.plan(), self.session
         picture_page(

@@ -10,8 +10,8 @@ from widget_messages import answered, say
 from dra_lab.model.sketch import Drawing
 from dra_lab.pictures.page_program import plan_in
 from dra_lab.pictures.report import report_page
-from dra_lab.session import outputs, read_sketch
-from dra_lab.session.outputs import picture_page
+from dra_lab.session import picture_files, read_sketch
+from dra_lab.session.picture_files import picture_page
 from dra_lab.sources import load_cluster
 from dra_lab.widgets.cluster_bar import ClusterBar
 
@@ -81,7 +81,7 @@ def test_a_page_opens_with_the_cluster_that_it_carries(session, tmp_path):
 
 def test_a_page_of_a_large_cluster_names_it_only(tmp_path, monkeypatch):
     """A page stays small enough to be sent."""
-    monkeypatch.setattr(outputs, "_MOST_PACKED", 1_000)
+    monkeypatch.setattr(picture_files, "_MOST_PACKED", 1_000)
     cluster = load_cluster("sample:dgx-h100").with_objects(name="prod")
     path = tmp_path / "plan.html"
     picture_page(cluster, make_plan(cluster, read_sketch("sample:dgx-h100/gpu-nic-cpu")), "", path)
