@@ -40,12 +40,29 @@ class WorkloadFile:
 
 
 def read_workload(path: Path, templates: Sequence[str] = ()) -> WorkloadFile:
-    """Read the file of a workload: YAML or JSON, any object with a pod template.
+    """Return the object with pod templates in the file of a workload, and which of its pods get the claim.
 
-    `templates` names the pod templates that get the claim, by their paths in the file. Without it these are the
-    templates that ask for devices today, or the only one that is no launcher, head or initializer. Raises ExportError
-    if the file cannot be read, InputError if it has no such object, several, or templates of which it is not clear
-    which get the claim, and ManifestError for broken text.
+    Args:
+        path: A file in YAML or JSON.
+        templates: The paths in the object of the pod templates that get the claim, such as "spec.template". Default:
+            those that request devices today, or the only one that is no launcher, head or initializer.
+
+    Returns:
+        The file with its object and the chosen templates. `pods` is how many pods they run at a time.
+
+    Raises:
+        ExportError: The file cannot be read.
+        InputError: It has no object with a pod template, or several. Or it is not clear which templates get the claim.
+        ManifestError: The text is broken.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from dra_lab import read_workload
+        >>> job = "{kind: Job, metadata: {name: train}, spec: {parallelism: 4, template: {spec: {containers: [{}]}}}}"
+        >>> count = Path("job.yaml").write_text(job)
+        >>> found = read_workload(Path("job.yaml"))
+        >>> found.title, found.pods, [one.template for one in found.templates]
+        ('Job/train', 4, ['spec.template'])
     """
     text, (at, value, fields) = _read(path)
     chosen = _named(path, value, fields, templates) if templates else _clear(path, value, fields)

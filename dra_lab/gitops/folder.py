@@ -75,10 +75,28 @@ class Manifests(Struct, frozen=True):
 
 
 def read_manifests(paths: Iterable[str | Path]) -> Manifests:
-    """Return the objects in files, in folders with everything below them, and on standard input (`-`).
+    """Return the objects in files, in folders with everything below them, and on standard input.
 
-    Hidden files and folders and drawings are left out. A file or document that cannot be used becomes a Finding and the
-    others are read. Raises SourceError when there is nothing at a path, or when there are more than MAX_FILES files.
+    Hidden files and folders and drawings are left out.
+
+    Args:
+        paths: Files, folders, or "-" for standard input. In a folder, files ending in .json, .yaml or .yml are read.
+
+    Returns:
+        The documents in the order of their files, the text of every file, and findings. A file or document that cannot
+        be used becomes a finding, and the others are read.
+
+    Raises:
+        SourceError: There is no file or folder at a path, or a folder has no manifests or more than 10,000.
+        ManifestError: Standard input is not UTF-8.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from dra_lab import read_manifests
+        >>> count = Path("claim.yaml").write_text("{kind: ResourceClaim, metadata: {name: gpus}}")
+        >>> read = read_manifests(["claim.yaml"])
+        >>> [(one.kind, one.name, one.line("metadata.name")) for one in read.documents], read.findings
+        ([('ResourceClaim', 'gpus', 1)], ())
     """
     findings: list[Finding] = []
     return manifests_of(_texts(paths, findings), findings)

@@ -16,12 +16,28 @@ HOSTNAME = "kubernetes.io/hostname"
 
 
 def with_more_nodes(cluster: Cluster, *, like: str, count: int) -> Cluster:
-    """Return the cluster with `count` more nodes that have the hardware, labels and taints of `like`, nothing in use.
+    """Return the cluster with more nodes that have the hardware, labels and taints of one node, and nothing in use.
 
-    The new nodes are `like` with "-new-1", "-new-2", ... behind its host name. Slices with `nodeName` are copied with
-    their pools; devices that several nodes see stay one and the same, and are seen from a new node where its labels say
-    so. The attributes are those of the original, addresses and UUIDs too. The findings say what cannot be copied.
-    Raises InputError for an unknown node or a count below 0.
+    The names of the new nodes are the host name of `like` with "-new-1", "-new-2", ... Slices with `nodeName` are
+    copied with their pools. Devices that several nodes see are not copied; a new node sees them if its labels say so.
+    Attributes are those of the original, addresses and UUIDs too.
+
+    Args:
+        cluster: The cluster to start from; it does not change.
+        like: The name of the node to copy.
+        count: How many nodes to add, 0 or more.
+
+    Returns:
+        The larger cluster. Its findings say what cannot be copied.
+
+    Raises:
+        NodeError: The cluster does not have the node `like`.
+        InputError: `count` is below 0.
+
+    Example:
+        >>> from dra_lab import load_cluster, with_more_nodes
+        >>> with_more_nodes(load_cluster("sample:two-sockets"), like="lab-1", count=2).node_names
+        ('lab-1', 'lab-1-new-1', 'lab-1-new-2', 'lab-2')
     """
     _known(cluster, [like])
     if count < 0:
@@ -39,9 +55,22 @@ def with_more_nodes(cluster: Cluster, *, like: str, count: int) -> Cluster:
 
 
 def without_nodes(cluster: Cluster, nodes: Collection[str]) -> Cluster:
-    """Return the cluster without some nodes and their own slices; what ran there holds nothing any more.
+    """Return the cluster without some nodes, their own slices, and the claims that hold devices of these slices.
 
-    Claims that hold devices of a removed slice are gone with it. Raises InputError for a node that is not there.
+    Args:
+        cluster: The cluster to start from; it does not change.
+        nodes: The names of the nodes to remove.
+
+    Returns:
+        The smaller cluster.
+
+    Raises:
+        NodeError: The cluster does not have one of these nodes.
+
+    Example:
+        >>> from dra_lab import load_cluster, without_nodes
+        >>> without_nodes(load_cluster("sample:two-sockets"), ["lab-2"]).node_names
+        ('lab-1',)
     """
     _known(cluster, nodes)
     gone = {(s.spec.driver, s.spec.pool.name) for s in cluster.slices if s.spec.node_name in nodes}
@@ -61,7 +90,20 @@ def without_nodes(cluster: Cluster, nodes: Collection[str]) -> Cluster:
 
 
 def when_idle(cluster: Cluster) -> Cluster:
-    """Return the cluster as if no claim held a device; that some were not read is no matter then, and not told."""
+    """Return the cluster as if no claim held a device.
+
+    Args:
+        cluster: The cluster to start from; it does not change.
+
+    Returns:
+        The cluster without allocated claims. All claims count as read, and its findings contain none about claims.
+
+    Example:
+        >>> from dra_lab import devices_frame, load_cluster, when_idle
+        >>> cluster = load_cluster("sample:two-sockets")
+        >>> [sorted(set(devices_frame(one).state)) for one in (cluster, when_idle(cluster))]
+        [['free', 'in use', 'shared'], ['free']]
+    """
     claims = tuple(claim for claim in cluster.claims if claim.status.allocation is None)
     findings = tuple(finding for finding in cluster.findings if not finding.rule.startswith("claims-"))
     name = f"{cluster.name}, nothing in use"

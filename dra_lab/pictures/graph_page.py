@@ -114,7 +114,7 @@ def graph_frame(cluster: Cluster, node_name: str, plan: Plan | None = None, *, h
         cluster: The cluster with the node.
         node_name: The node to draw.
         plan: The plan whose devices are coloured; default: none.
-        height: The height of the frame, in pixels.
+        height: The height of the frame, in pixels; default 520.
 
     Returns:
         The HTML, about 800 kB.

@@ -42,17 +42,44 @@ def replay_plan(
     time_limit: float = 30.0,
     cancel: threading.Event | None = None,
 ) -> Replay:
-    """Run first fit for all planned replicas on the manifests of a plan and say how many are served as planned.
+    """Return how many planned replicas are served as planned when kube-scheduler's first fit runs on the manifests.
 
     The replicas arrive in the plan's order and in shuffled orders. One run uses the node with the best score for
-    prioritised lists, with random ties (`seeds` times). Another uses the node where first fit takes the worst devices,
-    because other plugins decide as well. `exported`, `parts` (see `pod_kind`) and `affinity` are the drawings and node
-    requirements of an export with pins, per workload. Replicas without a place in the plan arrive as well: their pods
-    exist too. Served as planned means: the values of all goals but `damage`, most important first, are no worse than
-    those of a planned replica of the same workload. A run ends a pod's attempt where a search on an admitted node
-    fails, or where kube-scheduler may need more than `replay.LONGEST` seconds for it. `time_limit` (seconds) bounds
-    everything; what was not run is said. Raises UnsupportedFeature for rules that the copy of the scheduler does not
-    have.
+    prioritised lists, with random ties. Another uses the node where first fit takes the worst devices, because other
+    plugins decide as well. Replicas without a place in the plan arrive as well, because their pods exist too.
+
+    Served as planned means that all goals but `damage`, most important first, are no worse than those of a planned
+    replica of the same workload. A pod's attempt ends if a search on an admitted node fails, or may need more than 5 s
+    of kube-scheduler (`node_search.LONGEST`).
+
+    Args:
+        cluster: The cluster that the plan is about.
+        plan: The plan of one claim or of a fleet.
+        release: The release whose scheduler runs, such as `cluster.target_release()`.
+        exported: The drawings of an export with pins, per workload and claim; default: those of the plan.
+        parts: By workload and claim: the drawn request of each exported request (`pod_kinds.Parts`); default: same
+            names.
+        affinity: The node requirements of an export with pins, per workload; default: none.
+        seeds: The number of runs with random ties; default 20.
+        time_limit: Seconds for all runs together; default 30.
+        cancel: Ends the runs when it is set; default: none.
+
+    Returns:
+        The result of the worst run: `kept` of `wanted` replicas, and the misses. `always` is True if every order and
+        every choice of nodes was checked. `not_run` says what there was no time for.
+
+    Raises:
+        UnsupportedFeature: The plan needs a rule that the copy of the scheduler does not have.
+        SketchError: A drawing is inconsistent.
+        Cancelled: `cancel` was set before the first run.
+
+    Example:
+        >>> from dra_lab import load_cluster, make_plan, read_sketch, replay_plan
+        >>> cluster = load_cluster("sample:two-sockets")
+        >>> plan = make_plan(cluster, read_sketch("sample:two-sockets/lesson"))
+        >>> replay = replay_plan(cluster, plan, cluster.target_release())
+        >>> replay.kept, replay.wanted, replay.always
+        (1, 1, True)
     """
     pods, expected = _expected(cluster, plan, release, exported, parts)
     if not any(replica.planned for replica in expected):

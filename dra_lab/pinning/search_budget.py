@@ -90,16 +90,40 @@ def within_search_budget(
     time_limit: float = 30.0,
     cancel: threading.Event | None = None,
 ) -> WithinSearchBudget:
-    """Return drawings and requirements on nodes with which no search of an admitted node is too long.
+    """Return drawings and node requirements with which kube-scheduler searches no admitted node for too long.
 
-    All claims of a pod are searched together, on every state of the nodes that `affinity` admits, fitting or not. The
-    states are those with the devices in use now, with nothing in use, and as nodes fill up with its pods.
-    kube-scheduler may need more than `replay.LONGEST` seconds for a search, or neither a bound nor a search shows that
-    the first two are shorter. Then labels keep pods on nodes where the searches are known to be short. If no label
-    selects those nodes, or there are none, preferred links are left out one after the other, from the last. Findings
-    report each change and each search of more than `replay.SLOW` seconds. `time_limit` in seconds holds for the first,
-    a third of it for each of the others. Raises ExportError where nothing of this helps, UnsupportedFeature, and
-    Cancelled when `cancel` is set.
+    All claims of a pod are searched together, on every state of the admitted nodes, fitting or not. The states are
+    those with the devices in use now, with nothing in use, and as nodes fill up with these pods. A search is too long
+    if kube-scheduler may need more than 5 s for it (`node_search.LONGEST`). It gives up a pod after 10 s (gate
+    DRASchedulerFilterTimeout). A search that is not known to be shorter counts as too long.
+
+    Labels then keep pods on nodes where the searches are known to be short. If no label selects those nodes, or there
+    are none, preferred links are left out one after the other, from the last.
+
+    Args:
+        sketches: The drawings of the claims of one pod.
+        cluster: The cluster with the nodes.
+        release: The release to search with, such as `cluster.target_release()`.
+        affinity: Requirements on nodes (`matchExpressions`) that the pod already has; default: none.
+        time_limit: Seconds for the search with the devices in use now; the others take a third of it each. Default 30.
+        cancel: Ends the search when it is set; default: none.
+
+    Returns:
+        The drawings, the requirements, whether they changed, and findings. Findings report each change and each search
+        of more than 1 s (`node_search.SLOW`).
+
+    Raises:
+        ExportError: No change makes the searches short.
+        SketchError: A drawing is inconsistent.
+        UnsupportedFeature: A claim uses a rule that the copy of the scheduler does not have.
+        Cancelled: `cancel` was set.
+
+    Example:
+        >>> from dra_lab import load_cluster, read_sketch, within_search_budget
+        >>> cluster = load_cluster("sample:two-sockets")
+        >>> found = within_search_budget([read_sketch("sample:two-sockets/lesson")], cluster, cluster.target_release())
+        >>> found.changed, found.affinity
+        (False, ())
     """
     drawn = tuple(sketches)
     on, first = with_documented_classes(cluster), None

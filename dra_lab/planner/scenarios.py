@@ -79,14 +79,33 @@ def plan_scenarios(
 ) -> tuple[ScenarioAnswer, ...]:
     """Return the answers of all scenarios, in their order.
 
-    joblib does the work, in processes on this machine or with another backend. `jobs` is their number (-1: one a core;
-    1: here). `backend` is named here or chosen with `joblib.parallel_config`. The backend "dask" sends the scenarios to
-    the current Dask client, whose workers must have the same dra_lab and two threads or more among them. With one
-    thread, joblib sends nothing, and the scenarios are answered here, one after the other. A scenario that cannot be
-    answered is an answer with its error; the others go on. `progress` shows a bar (tqdm), `each` is called here with
-    every answer as it comes, in any order. When `cancel` is set, what runs is ended as soon as an answer comes (at once
-    where it runs in this process) and the rest is Cancelled; Ctrl+C ends everything and is raised. Raises InputError
-    for a backend that cannot be used or jobs of 0, SolverError when a process dies.
+    joblib spreads them over processes on this machine, or over another backend. The backend "dask" sends them to the
+    current Dask client. Its workers must have the same dra_lab and two threads or more among them. With one thread,
+    joblib sends nothing, and the scenarios are answered here, one after the other.
+
+    Args:
+        scenarios: The questions. An error of one is part of its answer, and the others go on.
+        jobs: Number of processes; default -1: one per core; 1: all in this process.
+        backend: Name of a joblib backend; default None: the one chosen with `joblib.parallel_config`.
+        progress: Show a bar (tqdm) after 0.5 s; default True.
+        each: Is called in this thread with every answer as it arrives, in any order; default: none.
+        cancel: Ends the search when it is set. In this process it ends at once, elsewhere with the next answer. Ctrl+C
+            ends everything and raises KeyboardInterrupt.
+
+    Returns:
+        One answer per scenario, with its plan or its error, and its time in seconds. The error is Cancelled for
+        scenarios without an answer when `cancel` was set.
+
+    Raises:
+        InputError: `jobs` is 0, or the backend cannot be used.
+        SolverError: A process ended, often for want of memory.
+
+    Example:
+        >>> from dra_lab import Scenario, load_cluster, plan_scenarios, read_sketch, when_idle
+        >>> cluster, sketch = load_cluster("sample:two-sockets"), read_sketch("sample:two-sockets/lesson")
+        >>> asked = [Scenario("now", cluster, sketch=sketch), Scenario("idle", when_idle(cluster), sketch=sketch)]
+        >>> [(one.scenario, one.plan.node) for one in plan_scenarios(asked, jobs=1, progress=False)]
+        [('now', 'lab-1'), ('idle', 'lab-1')]
     """
     asked = tuple(scenarios)
     if jobs == 0:

@@ -50,10 +50,10 @@ def devices_frame(cluster: Cluster, node: str | None = None, plan: Plan | None =
         plan: A plan whose requests are shown beside the devices that it chose; default: none.
 
     Returns:
-        The columns DEVICE_COLUMNS. `numa_node`, `pcie_root`, `switch` and `socket` are None if unknown, the others are
-        text. `state` is "free", "shared" (part of it is left), "in use", "blocked" (partitions in use leave too little
-        of its counters), "tainted", or "skipped" (kube-scheduler ignores its pool). It is as complete as the claims
-        that were read. `capacity` is Kubernetes quantities, such as "memory: 40Gi".
+        The columns `words.frames.DEVICE_COLUMNS`. `numa_node`, `pcie_root`, `switch` and `socket` are None if unknown,
+        the others are text. `state` is "free", "shared" (part of it is left), "in use", "blocked" (partitions in use
+        leave too little of its counters), "tainted", or "skipped" (kube-scheduler ignores its pool). It is as complete
+        as the claims that were read. `capacity` is Kubernetes quantities, such as "memory: 40Gi".
 
     Raises:
         NodeError: The cluster does not have this node.

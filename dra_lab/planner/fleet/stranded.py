@@ -52,19 +52,46 @@ def stranded(
     cancel: threading.Event | None = None,
     solver: str = "HiGHS",
 ) -> Stranded:
-    """Return the aligned capacity that no claim can use: what is free, less the most that aligned pods can use of it.
+    """Return the aligned capacity that no claim can use: free devices, less the most that aligned pods can use of them.
 
-    Only the kinds of devices that the claims request are counted, without what they request with admin access.
-    Aligned means that every link of a claim holds, preferred ones too. Any number of pods of each claim may be side by
-    side. The most is found for each kind by itself, so the packing that uses most GPUs and the one that uses most NICs
-    may differ. Free devices are available and no claim holds them alone. A device with a taint of effect NoSchedule or
-    NoExecute is not available, unless a request of the claims tolerates it. The charts, which know no claims, call
-    every such device not available. CPUs of a shareable device are what is left of the capacity that the claims ask for
-    (the first by name, where they ask for several). A partition counts as free only if shared counters can feed it
-    beside the others. If partitions of different sizes share counters, these count as `partitions` too, because what is
-    stranded of them is known only as the most that it can be. Nodes that share devices are reported together. `after`
-    is a plan whose pods are counted as there. Numbers that a limit left open, or that are too many to be tried, carry
-    their bound. Raises InputError without claims, and as `plan_fleet` does.
+    Aligned means that every link of a claim holds, preferred ones too. Any number of pods of each claim may run side by
+    side. Only the kinds of devices that the claims request are counted, without requests with admin access. Each kind
+    is counted by itself, so the packing that uses most GPUs may differ from the one that uses most NICs.
+
+    A free device is available, and no claim holds it alone. A taint of effect NoSchedule or NoExecute makes a device
+    unavailable unless a request of the claims tolerates it. The charts do not know the claims, and show every such
+    device as not available. CPUs of a shareable device are what is left of the capacity that the claims request (the
+    first by name, if there are several).
+
+    A partition counts as free only if shared counters can still provide it beside the others. Partitions of different
+    sizes that share counters also count as `partitions`: only the most that may be stranded of them is known.
+
+    Args:
+        cluster: The cluster to count on.
+        claims: The drawings of the claims that are to use the capacity, one at least.
+        release: The release to plan for; default: that of the cluster.
+        after: A plan whose pods count as there; default: none.
+        time_limit: Seconds after which the count so far is returned; default None: no limit.
+        progress: Is called in this thread with each step. Default: a bar in a cell of a notebook, nothing elsewhere.
+        cancel: Ends the search when it is set. Default: an interrupt of the cell does that in a notebook.
+        solver: Name of the PuLP solver.
+
+    Returns:
+        Numbers of devices, or of whole CPUs, by kind: in all, and on each class of identical nodes. Nodes that share
+        devices are reported together. Numbers that are not proven have their bound.
+
+    Raises:
+        InputError: There are no claims, or the release is unknown.
+        SketchError: A drawing is inconsistent.
+        CelCompileError: A selector does not compile.
+        UnsupportedFeature: A claim uses a rule of DRA that is not known here.
+        SolverError: The solver is missing or failed.
+
+    Example:
+        >>> from dra_lab import load_cluster, read_sketch, stranded
+        >>> found = stranded(load_cluster("sample:two-sockets"), [read_sketch("sample:two-sockets/lesson")])
+        >>> [(kind.kind, kind.free, kind.usable, kind.stranded) for kind in found.kinds], found.proven
+        ([('gpu', 7, 6, 1)], True)
     """
     began = time.monotonic()
     release = cluster.target_release(release)
