@@ -59,7 +59,7 @@ def read_workload(path: Path, templates: Sequence[str] = ()) -> WorkloadFile:
         >>> from pathlib import Path
         >>> from dra_lab import read_workload
         >>> job = "{kind: Job, metadata: {name: train}, spec: {parallelism: 4, template: {spec: {containers: [{}]}}}}"
-        >>> count = Path("job.yaml").write_text(job)
+        >>> _ = Path("job.yaml").write_text(job)
         >>> found = read_workload(Path("job.yaml"))
         >>> found.title, found.pods, [one.template for one in found.templates]
         ('Job/train', 4, ['spec.template'])
