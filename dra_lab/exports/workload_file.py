@@ -39,7 +39,7 @@ class WorkloadFile:
         return f"{self.kind}/{self.subject}"
 
 
-def read_workload(path: Path, templates: Sequence[str] = ()) -> WorkloadFile:
+def read_workload(path: str | Path, templates: Sequence[str] = ()) -> WorkloadFile:
     """Return the object with pod templates in the file of a workload, and which of its pods get the claim.
 
     Args:
@@ -60,10 +60,11 @@ def read_workload(path: Path, templates: Sequence[str] = ()) -> WorkloadFile:
         >>> from dra_lab import read_workload
         >>> job = "{kind: Job, metadata: {name: train}, spec: {parallelism: 4, template: {spec: {containers: [{}]}}}}"
         >>> _ = Path("job.yaml").write_text(job)
-        >>> found = read_workload(Path("job.yaml"))
+        >>> found = read_workload("job.yaml")
         >>> found.title, found.pods, [one.template for one in found.templates]
         ('Job/train', 4, ['spec.template'])
     """
+    path = Path(path)
     text, (at, value, fields) = _read(path)
     chosen = _named(path, value, fields, templates) if templates else _clear(path, value, fields)
     pods = sum(0 if field.per_node else field.pods for field in chosen) or 1
