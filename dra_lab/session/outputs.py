@@ -46,7 +46,22 @@ FLEET_SECONDS = 30.0
 
 
 def manifest(session: PlannerWorker) -> ManifestText:
-    """Return the manifests of the present drawing as YAML text, with the lines of each request and the findings."""
+    """Return the manifests of the present drawing as YAML text.
+
+    Args:
+        session: The Session. If its answer is current, its findings are included.
+
+    Returns:
+        The text, the lines of each request (from 1), and the findings, as from `manifest_yaml`.
+
+    Example:
+        >>> from contextlib import closing
+        >>> from dra_lab import Session, manifest
+        >>> with closing(Session("sample:two-sockets")) as session:
+        ...     made = manifest(session)
+        >>> [line for line in made.text.splitlines() if line.startswith("kind:")]
+        ['kind: ResourceClaimTemplate', 'kind: Pod']
+    """
     plan = session.answer if session.is_answered else None
     return manifest_yaml(session.sketch, session.cluster, session.release, plan=plan)
 
@@ -134,16 +149,39 @@ def export(
     wanted: Wanted | None = None,
     gates: Mapping[str, bool] | None = None,
 ) -> tuple[Path, ...]:
-    """Write the manifests of the present drawing to a folder; returns the files, `plan.json` last.
+    """Write the manifests of the present drawing to a folder.
 
-    kube-scheduler is simulated on the manifests, and `plan.json` says what came of it. If it does not allocate the
-    plan, nothing is written unless `allow_worse` accepts that; `pin` adds the pins with which it does. `api_version`
-    and `kind` (`template`: each pod its own devices, `claim`: pods share them) are those of
-    `sketch.manifest_target.Target`.
-    `wanted` names the other files of the folder. `gates` are feature gates that a person allows
-    (`{"DRADerivedAttributes": True}`, alpha in 1.37). Raises ExportError when kube-scheduler does something else, when
-    a file cannot be written, or was changed by a person and `overwrite` is not given, and InputError for a target or
-    workload that cannot be written.
+    kube-scheduler is simulated on the manifests, and `plan.json` records the result. If it does not allocate the plan,
+    or if there is no plan that fits, nothing is written unless `allow_worse` is True.
+
+    Args:
+        session: The Session. Call its `plan()` first, so that it has a current answer.
+        folder: The folder, which is made if it does not exist. Untouched files of an earlier export are replaced.
+        pin: Add the pins with which kube-scheduler allocates the plan (`pin_plan`).
+        allow_worse: Write the manifests even without a plan that kube-scheduler allocates.
+        overwrite: Replace files that were edited by hand, or that are not from an export.
+        api_version: "v1", "v1beta2" or "v1beta1" of resource.k8s.io.
+        kind: "template" (each pod its own devices) or "claim" (pods share one ResourceClaim).
+        namespace: The namespace of the objects; default "": that of the workload, or none.
+        wanted: The other files of the folder; default: an example pod.
+        gates: Feature gates that are on besides the session's, such as `{"DRADerivedAttributes": True}`.
+
+    Returns:
+        The paths of the files, `plan.json` last.
+
+    Raises:
+        ExportError: kube-scheduler does not allocate the plan, there is none, a file was edited, or a file cannot be
+            written.
+        InputError: The target or the workload is not valid.
+
+    Example:
+        >>> from contextlib import closing
+        >>> from dra_lab import Session, export
+        >>> with closing(Session("sample:two-sockets")) as session:
+        ...     _ = session.plan()
+        ...     files = export(session, "manifests", pin=True)
+        >>> [file.name for file in files]
+        ['resourceclaimtemplate.yaml', 'pod.yaml', 'kustomization.yaml', 'plan.json']
     """
     release = KubernetesRelease(session.release.version, {**session.release.gates, **(gates or {})})
     target = Target(release, api_version, kind, namespace)
