@@ -80,9 +80,7 @@ def largest_job(
     release = cluster.target_release(release)
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
     names = [request.name for request in claim.requests]
-    for name in scale:
-        if name not in names:
-            raise InputError(f"there is no request {name!r} to scale; requests: {', '.join(names)}")
+    _check_scale(names, scale)
     held = held_after(cluster, after, release)
     # Half of the time: how many fit as drawn is the lesser question.
     room = room_of_claim(
@@ -151,13 +149,13 @@ def multiple(claim: ClaimSketch, times: int, scale: Sequence[str] = ()) -> Claim
     Args:
         claim: The claim to multiply.
         times: The factor, from 1.
-        scale: The names of the requests to multiply; default: all. A name that the claim does not have is ignored.
+        scale: The names of the requests to multiply; default: all.
 
     Returns:
         A new claim; the links and the configuration are the same.
 
     Raises:
-        InputError: `times` is no whole number from 1.
+        InputError: `times` is no whole number from 1, or `scale` names no request.
 
     Example:
         >>> from dra_lab import multiple, read_sketch
@@ -166,9 +164,17 @@ def multiple(claim: ClaimSketch, times: int, scale: Sequence[str] = ()) -> Claim
     """
     if isinstance(times, bool) or not isinstance(times, int) or times < 1:
         raise InputError(f"times must be a whole number, 1 or more, not {times!r}")
-    chosen = set(scale) or {request.name for request in claim.requests}
+    names = [request.name for request in claim.requests]
+    _check_scale(names, scale)
+    chosen = set(scale or names)
     requests = tuple(_times(request, times) if request.name in chosen else request for request in claim.requests)
     return changed(claim, requests=requests)
+
+
+def _check_scale(names: Sequence[str], scale: Sequence[str]) -> None:
+    for name in scale:
+        if name not in names:
+            raise InputError(f"there is no request {name!r} to scale; requests: {', '.join(names)}")
 
 
 def _times(request: DeviceRequest, times: int) -> DeviceRequest:
