@@ -64,7 +64,7 @@ def test_a_change_of_the_cluster_is_on_the_screen(planner, cluster):
         cluster.store.delete("resourceclaims", f"all-{node}-{device}", "team-a")
     planner.sentence("Fits on")
     until(lambda: shown.locator('[data-state="in use"]').count() == before, "the picture has them free again")
-    assert shown.is_visible()
+    assert shown.first.is_visible()
 
 
 def test_a_lost_connection_is_told_and_healed_and_following_ends_without_a_thread(planner, cluster):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from lab_page import box_of
+from lab_server import until
 from legible import illegible
 from planner_page import IN_TAB, SCREENS, show_screen
 
@@ -38,7 +39,11 @@ def test_verdict_canvas_and_picture_need_no_scroll_in_a_small_window(in_tab):
     shown = in_tab(1280, 800)
     lower = box_of(shown.tabs)["y"]
     for region in (".dra-answer", ".dra-canvas", "svg.dra-hw"):
-        shown.root.locator(region).first.wait_for()
-        box = box_of(shown.root.locator(region).first)
-        assert box["y"] >= 0, region
-        assert box["y"] + box["height"] <= lower + 1, region
+        part = shown.root.locator(region).first
+        part.wait_for()
+        # the picture is drawn again once the width of the tab is known
+        until(lambda part=part: _is_within(box_of(part), lower), f"{region} is whole")
+
+
+def _is_within(box: dict[str, float], lower: float) -> bool:
+    return box["y"] >= 0 and box["y"] + box["height"] <= lower + 1
