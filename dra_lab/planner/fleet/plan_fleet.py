@@ -19,6 +19,7 @@ from dra_lab.model.fleet import FLEET_GOALS, NODES, UNPLACED, FleetPlan, Workloa
 from dra_lab.model.plan import DAMAGE, GOALS, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget, Progress
+from dra_lab.planner.coupling import coupled_devices
 from dra_lab.planner.fleet.fleet_work import Clock, FleetWork
 from dra_lab.planner.fleet.pods import FleetProblem, look_at
 from dra_lab.planner.fleet.unplaced import unplaced
@@ -102,9 +103,8 @@ def plan_fleet(
     clock.lap("scan")
     work = FleetWork(fleet, order, objective == "nodes", budget, solver, clock)
     plan = _planned(work, plan)
-    # After the time limit the reasons would make the answer late, and more time may find a place for those left over.
-    decided = plan.status is PlanStatus.INFEASIBLE or (bool(plan.replicas) and plan.goals[0].proven)
-    if decided or (plan.replicas and not budget.reached):
+    # After the time limit the reasons would make the answer late.
+    if plan.status is PlanStatus.INFEASIBLE or (plan.replicas and not budget.reached):
         plan = replace(plan, shortfalls=unplaced(fleet, plan))
     if first_fit and plan.replicas and not budget.reached:
         plan = _with_first_fit(fleet, plan, order, budget)
@@ -156,7 +156,9 @@ def _before_placing(work: FleetWork) -> Budget:
     left, fleet, shares = work.budget.left, work.fleet, work.budget.shares
     if left is None or work.budget.deadline is None:
         return work.budget
-    reserve = min(shares.step * left, shares.placing * (sum(fleet.demand) + len(fleet.survey.states)))
+    # A node that shares devices is looked at once more with all that it sees, which is quick for each device.
+    seen = sum(map(len, coupled_devices(fleet.scan).values())) // 64
+    reserve = min(shares.step * left, shares.placing * (sum(fleet.demand) + len(fleet.survey.states) + seen))
     return changed(work.budget, deadline=work.budget.deadline - reserve)
 
 

@@ -183,14 +183,16 @@ def _groups(
     claims: Sequence[int],
 ) -> tuple[DeviceGroup, ...]:
     alike: dict[tuple[object, ...], list[DeviceID]] = {}
+    uses = [part.uses for part in eligible.asks if part.uses]
+    admin = {at for at, part in enumerate(eligible.asks) if claims and part.ask.admin_access}
     for device in eligible.seen:
         if device in takers:
             place = places[device]
             numa = place.numa_node.value if place.numa_node else None
             root = place.pcie_root.value if place.pcie_root else None
-            shared = _is_shared(eligible, device)
+            shared = bool(uses) and any(device in part for part in uses)
             # What an admin of one claim takes may be taken for another claim too: told apart one by one, like shares.
-            inspected = claims and any(eligible.asks[ask].ask.admin_access for ask in takers[device])
+            inspected = bool(admin) and not admin.isdisjoint(takers[device])
             tied = bool(eligible.ties)
             alone = device if shared or inspected or tied or device in eligible.books.coarse else None
             draws = eligible.books.draws.get(device, ())
@@ -199,10 +201,6 @@ def _groups(
             key = (tuple(takers[device]), values[device], place.kind, typed(numa), typed(root), *rules)
             alike.setdefault(key, []).append(device)
     return tuple(_group(eligible, key, devices) for key, devices in alike.items())
-
-
-def _is_shared(eligible: NodeEligibility, device: DeviceID) -> bool:
-    return any(device in part.uses for part in eligible.asks)
 
 
 def _group(eligible: NodeEligibility, key: tuple[object, ...], devices: list[DeviceID]) -> DeviceGroup:

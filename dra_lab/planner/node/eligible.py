@@ -135,7 +135,10 @@ def eligibility(rules: Rules, node_name: str) -> NodeEligibility:
     devices = tuple(devices_on(pools))
     consumable = rules.gates.consumable_capacity
     remaining = {item.id: _remaining(rules, item) for item in devices if item.device.capacity} if consumable else {}
-    shared = {item.id for item in devices if item.id in rules.allocated.shares and is_shareable(item.device, rules)}
+    shares = rules.allocated.shares
+    shared = (
+        {item.id for item in devices if item.id in shares and is_shareable(item.device, rules)} if shares else set()
+    )
     claims = rules.claims * rules.replicas
     books = counter_books(rules.cluster, pools, rules.allocated, frozenset(shared), claims)
     state = _State(devices, remaining, pools, books)
@@ -239,7 +242,9 @@ def is_shareable(device: Device, rules: Rules) -> bool:
 
 def _stage(rules: Rules, ask: Ask, item: PoolDevice, use: Amounts | None, state: _State) -> Stage:
     """Return the first test that a device fails: `taints`, what holds it (unless `adminAccess`), capacity."""
-    if rules.gates.device_taints and not is_tolerated(rules.cluster, rules.release, ask, item):
+    # Nearly no device has a taint, and a node may see thousands.
+    tainted = item.device.taints or rules.cluster.taint_rules
+    if tainted and rules.gates.device_taints and not is_tolerated(rules.cluster, rules.release, ask, item):
         return Stage.TAINT
     held = rules.allocated
     used = item.id in held.exclusive or (item.id in held.shares and not rules.gates.consumable_capacity)
@@ -247,6 +252,8 @@ def _stage(rules: Rules, ask: Ask, item: PoolDevice, use: Amounts | None, state:
         return Stage.IN_USE
     if use is None or (item.device.consumes_counters and not rules.gates.partitionable_devices):
         return Stage.CAPACITY
+    if not use:
+        return Stage.FREE
     left = state.remaining.get(item.id, {})
     if any(amount > left[key] for key, amount in use.items() if key in left):
         # Capacity that the idle device would have is in use, capacity that it never has is missing.
