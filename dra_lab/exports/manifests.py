@@ -88,8 +88,10 @@ def manifest_yaml(
 
     Example:
         >>> from dra_lab import KubernetesRelease, load_cluster, manifest_yaml, read_sketch
+        >>> # On a sample cluster.
         >>> cluster, sketch = load_cluster("sample:two-sockets"), read_sketch("sample:two-sockets/lesson")
         >>> made = manifest_yaml(sketch, cluster, KubernetesRelease("1.36"), kind="claim")
+        >>> # What it returns.
         >>> [line for line in made.text.splitlines() if line.startswith("kind:")]
         ['kind: ResourceClaim', 'kind: Pod']
     """

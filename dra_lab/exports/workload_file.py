@@ -58,9 +58,11 @@ def read_workload(path: str | Path, templates: Sequence[str] = ()) -> WorkloadFi
     Example:
         >>> from pathlib import Path
         >>> from dra_lab import read_workload
+        >>> # With a small file.
         >>> job = "{kind: Job, metadata: {name: train}, spec: {parallelism: 4, template: {spec: {containers: [{}]}}}}"
         >>> _ = Path("job.yaml").write_text(job)
         >>> found = read_workload("job.yaml")
+        >>> # What it returns.
         >>> found.title, found.pods, [one.template for one in found.templates]
         ('Job/train', 4, ['spec.template'])
     """

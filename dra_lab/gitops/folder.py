@@ -93,6 +93,7 @@ def read_manifests(paths: Iterable[str | Path]) -> Manifests:
     Example:
         >>> from pathlib import Path
         >>> from dra_lab import read_manifests
+        >>> # With a small file.
         >>> _ = Path("claim.yaml").write_text("{kind: ResourceClaim, metadata: {name: gpus}}")
         >>> read = read_manifests(["claim.yaml"])
         >>> [(one.kind, one.name, one.line("metadata.name")) for one in read.documents], read.findings

@@ -49,8 +49,10 @@ def keep_names(
     Example:
         >>> from pathlib import Path
         >>> from dra_lab import KubernetesRelease, keep_names, load_cluster, read_manifests
+        >>> # With a small file.
         >>> spec = "{containers: [{name: main, resources: {limits: {amd.com/gpu: 2}}}]}"
         >>> _ = Path("pod.yaml").write_text("{apiVersion: v1, kind: Pod, metadata: {name: train}, spec: " + spec + "}")
+        >>> # A Pod for the device plugin.
         >>> workloads = read_manifests(["pod.yaml"])
         >>> # The class gpu.amd.com includes partitions, and amd.com/gpu does not.
         >>> list(keep_names(workloads, load_cluster("sample:mi300x"), KubernetesRelease("1.36")).texts)

@@ -102,10 +102,10 @@ def migrate(
         ManifestError: A file cannot be edited.
 
     Example:
-        >>> from pathlib import Path
         >>> from dra_lab import migrate, read_manifests
+        >>> # With a small file.
         >>> spec = "{containers: [{name: main, resources: {limits: {nvidia.com/gpu: 2}}}]}"
-        >>> _ = Path("pod.yaml").write_text("{apiVersion: v1, kind: Pod, metadata: {name: train}, spec: " + spec + "}")
+        >>> _ = open("pod.yaml", "w").write("{apiVersion: v1, kind: Pod, metadata: {name: train}, spec: " + spec + "}")
         >>> sorted(migrate(read_manifests(["pod.yaml"])).texts)
         ['pod.yaml', 'train-devices.yaml']
     """

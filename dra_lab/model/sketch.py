@@ -160,6 +160,7 @@ class ClaimSketch(Value, frozen=True):
 
     Example:
         >>> from dra_lab import ClaimSketch, DeviceRequest, ExactDeviceRequest, Link
+        >>> # A small case.
         >>> gpus = DeviceRequest(name="gpu", exactly=ExactDeviceRequest(device_class_name="gpu.nvidia.com", count=2))
         >>> sketch = ClaimSketch(name="train", requests=(gpus,), links=(Link(name="near", requests=("gpu",)),))
         >>> sketch.request("gpu").exactly.count

@@ -119,8 +119,10 @@ def pin_plan(
 
     Example:
         >>> from dra_lab import KubernetesRelease, load_cluster, make_plan, pin_plan, read_sketch
+        >>> # On a sample cluster.
         >>> cluster, sketch = load_cluster("sample:mi300x"), read_sketch("sample:mi300x/gpu-nic-pairs")
         >>> pinned = pin_plan(cluster, make_plan(cluster, sketch), KubernetesRelease("1.36"))
+        >>> # What it returns.
         >>> [pin.text for pin in pinned.pins], pinned.loop.as_planned
         (['gpu together on one NUMA node'], True)
     """

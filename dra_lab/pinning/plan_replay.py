@@ -75,6 +75,7 @@ def replay_plan(
 
     Example:
         >>> from dra_lab import load_cluster, make_plan, read_sketch, replay_plan
+        >>> # On a sample cluster.
         >>> cluster = load_cluster("sample:two-sockets")
         >>> plan = make_plan(cluster, read_sketch("sample:two-sockets/lesson"))
         >>> replay = replay_plan(cluster, plan, cluster.target_release())

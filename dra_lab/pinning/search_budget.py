@@ -120,6 +120,7 @@ def within_search_budget(
 
     Example:
         >>> from dra_lab import load_cluster, read_sketch, within_search_budget
+        >>> # On a sample cluster.
         >>> cluster = load_cluster("sample:two-sockets")
         >>> found = within_search_budget([read_sketch("sample:two-sockets/lesson")], cluster, cluster.target_release())
         >>> found.changed, found.affinity

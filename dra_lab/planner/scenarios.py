@@ -38,6 +38,7 @@ class Scenario:
 
     Example:
         >>> from dra_lab import Scenario, load_cluster, plan_scenarios, read_sketch
+        >>> # On a sample cluster.
         >>> cluster, sketch = load_cluster("sample:two-sockets"), read_sketch("sample:two-sockets/lesson")
         >>> (answer,) = plan_scenarios([Scenario("today", cluster, sketch=sketch)], jobs=1, progress=False)
         >>> answer.plan.fits
@@ -102,8 +103,10 @@ def plan_scenarios(
 
     Example:
         >>> from dra_lab import Scenario, load_cluster, plan_scenarios, read_sketch, when_idle
+        >>> # On a sample cluster.
         >>> cluster, sketch = load_cluster("sample:two-sockets"), read_sketch("sample:two-sockets/lesson")
         >>> asked = [Scenario("now", cluster, sketch=sketch), Scenario("idle", when_idle(cluster), sketch=sketch)]
+        >>> # What it returns.
         >>> [(one.scenario, one.plan.node) for one in plan_scenarios(asked, jobs=1, progress=False)]
         [('now', 'lab-1'), ('idle', 'lab-1')]
     """

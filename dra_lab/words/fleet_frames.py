@@ -48,6 +48,7 @@ def replicas_frame(plan: FleetPlan) -> pd.DataFrame:
 
     Example:
         >>> from dra_lab import Workload, load_cluster, plan_fleet, read_sketch, replicas_frame
+        >>> # On a sample cluster.
         >>> pods = Workload("lesson", read_sketch("sample:two-sockets/lesson"), replicas=2)
         >>> frame = replicas_frame(plan_fleet(load_cluster("sample:two-sockets"), [pods]))
         >>> frame[["number", "node", "request"]].values.tolist()
@@ -147,10 +148,13 @@ def scenarios_frame(answers: Iterable[ScenarioAnswer]) -> pd.DataFrame:
     Example:
         >>> from dra_lab import Scenario, Workload, load_cluster, plan_scenarios, read_sketch
         >>> from dra_lab import scenarios_frame, when_idle
+        >>> # On a sample cluster.
         >>> cluster = load_cluster("sample:two-sockets")
         >>> pods = (Workload("lesson", read_sketch("sample:two-sockets/lesson"), replicas=4),)
+        >>> # The cluster now, and without claims.
         >>> asked = [Scenario("now", cluster, pods), Scenario("idle", when_idle(cluster), pods)]
         >>> frame = scenarios_frame(plan_scenarios(asked, jobs=1, progress=False))
+        >>> # What it returns.
         >>> frame[["scenario", "placed", "wanted", "used"]].values.tolist()
         [['now', 3, 4, 2], ['idle', 4, 4, 2]]
     """

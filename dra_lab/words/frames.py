@@ -90,6 +90,7 @@ def nodes_frame(plan: Plan) -> pd.DataFrame:
 
     Example:
         >>> from dra_lab import load_cluster, make_plan, nodes_frame, read_sketch
+        >>> # On a sample cluster.
         >>> plan = make_plan(load_cluster("sample:two-sockets"), read_sketch("sample:two-sockets/lesson"))
         >>> nodes_frame(plan)[["node", "fit", "chosen", "roots"]].values.tolist()
         [['lab-1', 'best', True, 2], ['lab-2', 'best', False, 2]]
@@ -121,6 +122,7 @@ def goals_frame(plan: Plan) -> pd.DataFrame:
 
     Example:
         >>> from dra_lab import goals_frame, load_cluster, make_plan, read_sketch
+        >>> # On a sample cluster.
         >>> plan = make_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/gpu-nic-pairs"))
         >>> frame = goals_frame(plan)
         >>> frame[frame.goal == "roots"][["best", "proven", "manifest", "plain"]].values.tolist()
@@ -165,6 +167,7 @@ def shortfalls_frame(plan: Plan) -> pd.DataFrame:
 
     Example:
         >>> from dra_lab import load_cluster, make_plan, read_sketch, shortfalls_frame
+        >>> # On a sample cluster.
         >>> plan = make_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/five-pairs"))
         >>> shortfalls_frame(plan)[["rule", "subject", "needed", "available"]].values.tolist()
         [['selector', 'nic', 5, 4], ['link', 'pairs', 5, 4]]
@@ -189,6 +192,7 @@ def funnel_frame(plan: Plan) -> pd.DataFrame:
 
     Example:
         >>> from dra_lab import funnel_frame, load_cluster, make_plan, read_sketch
+        >>> # On a sample cluster.
         >>> plan = make_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/five-pairs"))
         >>> funnel_frame(plan)[["request", "test", "left"]].values.tolist()[:2]
         [['gpu', 'published', 15], ['gpu', 'class-selector', 8]]
@@ -216,6 +220,7 @@ def relaxations_frame(plan: Plan) -> pd.DataFrame:
 
     Example:
         >>> from dra_lab import load_cluster, make_plan, read_sketch, relaxations_frame
+        >>> # On a sample cluster.
         >>> plan = make_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/five-pairs"))
         >>> relaxations_frame(plan)[["kind", "subject", "fitting", "total"]].values.tolist()[0]
         ['selector', 'nic', 3, 4]
@@ -242,6 +247,7 @@ def conflicts_frame(plan: Plan) -> pd.DataFrame:
 
     Example:
         >>> from dra_lab import conflicts_frame, load_cluster, make_plan, read_sketch
+        >>> # On a sample cluster.
         >>> plan = make_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/five-pairs"))
         >>> frame = conflicts_frame(plan)
         >>> frame[frame.node == ""][["kind", "subject"]].values.tolist()
@@ -270,6 +276,7 @@ def scarcity_frame(plan: Plan) -> pd.DataFrame:
 
     Example:
         >>> from dra_lab import load_cluster, make_plan, read_sketch, scarcity_frame
+        >>> # On a sample cluster.
         >>> plan = make_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/five-pairs"))
         >>> scarcity_frame(plan)[["request", "kind", "needed", "free", "most"]].values.tolist()
         [['gpu', 'enough', 5, 18, 8], ['nic', 'fragmentation', 5, 9, 4]]
@@ -297,6 +304,7 @@ def regret_frame(plan: Plan) -> pd.DataFrame:
 
     Example:
         >>> from dra_lab import load_cluster, make_plan, read_sketch, regret_frame
+        >>> # On a sample cluster.
         >>> plan = make_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/gpu-nic-pairs"))
         >>> regret_frame(plan)[["allocation", "path", "gpus", "high"]].values.tolist()[-1]
         ['plain', 'on another NUMA node', 1, 0.64]

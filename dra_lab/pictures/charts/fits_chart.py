@@ -36,7 +36,9 @@ def fits_chart(rooms: Sequence[Room]) -> alt.TopLevelMixin:
 
     Example:
         >>> from dra_lab import Workload, fits_chart, how_many_more, load_cluster, read_sketch
+        >>> # On a sample cluster.
         >>> pod = Workload("lesson", read_sketch("sample:two-sockets/lesson"))
+        >>> # What it returns.
         >>> print(fits_chart([how_many_more(load_cluster("sample:two-sockets"), pod)]))
         How many more replicas fit, by node and workload
         in total, each workload by itself: lesson: 3

@@ -51,8 +51,10 @@ def regret_chart(answer: Plan | FleetPlan) -> alt.TopLevelMixin:
 
     Example:
         >>> from dra_lab import load_cluster, make_plan, read_sketch, regret_chart
+        >>> # On a sample cluster.
         >>> plan = make_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/gpu-nic-pairs"))
         >>> lines = str(regret_chart(plan)).splitlines()
+        >>> # What it returns.
         >>> [" ".join(line.split()) for line in lines if line.startswith("PCIe roots")][-1]
         'PCIe roots spanned by GPUs and NICs L kube-scheduler without links 3 1'
     """

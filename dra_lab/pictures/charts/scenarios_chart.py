@@ -51,7 +51,9 @@ def scenarios_chart(answers: Iterable[ScenarioAnswer]) -> alt.TopLevelMixin:
 
     Example:
         >>> from dra_lab import Scenario, load_cluster, plan_scenarios, read_sketch, scenarios_chart
+        >>> # On a sample cluster.
         >>> asked = Scenario("now", load_cluster("sample:two-sockets"), sketch=read_sketch("sample:two-sockets/lesson"))
+        >>> # What it returns.
         >>> print(scenarios_chart(plan_scenarios([asked], jobs=1, progress=False)))
         Replicas placed, by scenario and workload
         <BLANKLINE>

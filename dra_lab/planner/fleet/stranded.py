@@ -89,6 +89,7 @@ def stranded(
 
     Example:
         >>> from dra_lab import load_cluster, read_sketch, stranded
+        >>> # On a sample cluster.
         >>> found = stranded(load_cluster("sample:two-sockets"), [read_sketch("sample:two-sockets/lesson")])
         >>> [(kind.kind, kind.free, kind.usable, kind.stranded) for kind in found.kinds], found.proven
         ([('gpu', 7, 6, 1)], True)
