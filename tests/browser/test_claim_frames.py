@@ -49,6 +49,7 @@ def test_a_second_claim_is_drawn_by_keyboard_alone(draw):
     canvas.press("m")
     until(lambda: canvas.names() == ["claim-1:gpu", "claim-1:nic", "claim-1:gpu-2"], "it moved to the first one")
     until(lambda: canvas.spoken == "Moved gpu-2 to claim claim-1", "spoken")
+    until(lambda: canvas.focused() == "r:claim-1:gpu-2", "the moved box has the focus")
     canvas.press("Control+z")
     until(lambda: "claim-2:gpu" in canvas.names(), "undone")
 
