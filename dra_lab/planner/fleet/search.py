@@ -257,7 +257,7 @@ def _decide_few(work: FleetWork, tables: Sequence[SiteTable]) -> None:
                 return
             table.decide(counts, work.budget)
         if not few and table.stock is None:
-            table.climb(work.budget.part(work.budget.shares.first))
+            table.decide_growing(work.budget.part(work.budget.shares.first))
         if number % _TELL_EVERY == 0 or time.monotonic() - told > 1:
             told = time.monotonic()
             work.budget.tell("patterns", f"looked at {number + 1} of {len(tables)} kinds of node states")

@@ -145,7 +145,7 @@ class SiteTable:
         self.learn(counts, found)
         return found
 
-    def climb(self, budget: Budget) -> None:
+    def decide_growing(self, budget: Budget) -> None:
         """Decide growing numbers of replicas, workload after workload, so that a plan is known before time is over."""
         counts = self.site.zero
         for at, cap in enumerate(self.caps):
