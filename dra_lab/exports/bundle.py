@@ -109,7 +109,7 @@ def make_bundle(
     wanted: Wanted | None = None,
     *,
     plan: Plan | None = None,
-    loop: Replay | None = None,
+    replay: Replay | None = None,
     pinned_plan: PinnedPlan | None = None,
     guarded: WithinSearchBudget | None = None,
 ) -> Bundle:
@@ -137,8 +137,8 @@ def make_bundle(
     files = _manifests(drawn, cluster, target, wanted, plan, affinity, notes)
     texts = dict(files.texts)
     findings = [finding for part in (files, pinned_plan, guarded) if part for finding in part.findings]
-    if loop is not None:
-        findings += pinned_plan.run_findings(loop) if pinned_plan else loop.findings
+    if replay is not None:
+        findings += pinned_plan.run_findings(replay) if pinned_plan else replay.findings
     patch = ""
     if workload is not None:
         make = kustomize_patch if wanted.patch else patch_copy
@@ -149,19 +149,19 @@ def make_bundle(
         inputs = _inputs([sketch], cluster)
         texts |= {name: _annotated(texts[name], inputs) for name in files.claim_files}
     texts[KUSTOMIZATION] = kustomization([name for name in texts if name != patch], patch, workload)
-    record = target_record(sketch.name, [sketch], cluster, target) | run_record(loop)
+    record = target_record(sketch.name, [sketch], cluster, target) | run_record(replay)
     if plan is not None:
         outcome = plan_outcome(plan)  # of the plan alone: pins may change what its manifest comes to
         record["plan"] = plan_json(plan) | {"outcome": outcome, "fits": outcome == FITS}
-        record["answer"] = export_answer(plan, loop)
-    simulation = simulation_of(plan, loop)
+        record["answer"] = export_answer(plan, replay)
+    simulation = simulation_of(plan, replay)
     if pinned_plan is not None:
         record["pins"] = pinned_plan.as_json()
     if wanted.report:
         if plan is not None and plan.node in cluster.node_by_name:
             texts["picture.svg"] = hardware_svg(cluster, plan.node, plan=plan)
         texts["README.md"] = readme_text(
-            drawn, cluster, target, list(texts), plan=plan, loop=loop, pinned_plan=pinned_plan
+            drawn, cluster, target, list(texts), plan=plan, replay=replay, pinned_plan=pinned_plan
         )
     return Bundle(texts, record, sort_findings(dict.fromkeys(findings)), simulation, pinned_plan)
 
@@ -267,6 +267,6 @@ def target_record(name: str, drawings: Sequence[ClaimSketch], cluster: Cluster, 
     }
 
 
-def run_record(loop: Replay | None) -> dict[str, Any]:
+def run_record(replay: Replay | None) -> dict[str, Any]:
     """Return what `plan.json` says of a run of first fit."""
-    return {} if loop is None else {"loop": loop.as_json()}
+    return {} if replay is None else {"loop": replay.as_json()}

@@ -32,7 +32,7 @@ def make_fleet_bundle(
     target: Target,
     wanted: Wanted | None = None,
     *,
-    loop: Replay | None = None,
+    replay: Replay | None = None,
     pinned_plan: PinnedPlan | None = None,
     guarded: Sequence[WithinSearchBudget] = (),
 ) -> Bundle:
@@ -47,11 +47,11 @@ def make_fleet_bundle(
     if target.kind == "claim":
         raise InputError("kind claim: replicas would share the devices of one ResourceClaim; write a template")
     if wanted.workload is not None:
-        return _of_one(plan, cluster, target, wanted, loop, pinned_plan, guarded)
+        return _of_one(plan, cluster, target, wanted, replay, pinned_plan, guarded)
     texts: dict[str, str] = {}
     findings = [finding for part in (plan, pinned_plan) if part for finding in part.findings]
-    if loop is not None:
-        findings += pinned_plan.run_findings(loop) if pinned_plan else loop.findings
+    if replay is not None:
+        findings += pinned_plan.run_findings(replay) if pinned_plan else replay.findings
     findings += _unplaced(plan)
     used, shown_names = ObjectNames(), ObjectNames()
     for number, workload in enumerate(plan.workloads):
@@ -76,10 +76,10 @@ def make_fleet_bundle(
             )
             texts[f"{wanted.example}-{name}.yaml"] = dump_yaml(shown)
     texts[KUSTOMIZATION] = kustomization(list(texts))
-    record = _record(plan, cluster, target, loop, pinned_plan)
+    record = _record(plan, cluster, target, replay, pinned_plan)
     if wanted.report:
-        texts["README.md"] = fleet_readme(plan, target, list(texts), loop=loop, pinned_plan=pinned_plan)
-    return Bundle(texts, record, sort_findings(dict.fromkeys(findings)), simulation_of(plan, loop), pinned_plan)
+        texts["README.md"] = fleet_readme(plan, target, list(texts), replay=replay, pinned_plan=pinned_plan)
+    return Bundle(texts, record, sort_findings(dict.fromkeys(findings)), simulation_of(plan, replay), pinned_plan)
 
 
 def _of_one(
@@ -87,7 +87,7 @@ def _of_one(
     cluster: Cluster,
     target: Target,
     wanted: Wanted,
-    loop: Replay | None,
+    replay: Replay | None,
     pinned_plan: PinnedPlan | None,
     guarded: Sequence[WithinSearchBudget],
 ) -> Bundle:
@@ -96,10 +96,10 @@ def _of_one(
         raise InputError("dra-lab can patch the file of one workload only; leave it out, or export each workload alone")
     sketch = pod_drawing(plan.workloads[0].name, plan.workloads[0].claims)
     guard = guarded[0] if guarded else None
-    made = make_bundle(sketch, cluster, target, wanted, loop=loop, pinned_plan=pinned_plan, guarded=guard)
-    record = {**made.record, **_record(plan, cluster, target, loop, pinned_plan)}
+    made = make_bundle(sketch, cluster, target, wanted, replay=replay, pinned_plan=pinned_plan, guarded=guard)
+    record = {**made.record, **_record(plan, cluster, target, replay, pinned_plan)}
     findings = sort_findings(dict.fromkeys((*plan.findings, *made.findings)))
-    return Bundle(made.texts, record, findings, simulation_of(plan, loop), pinned_plan)
+    return Bundle(made.texts, record, findings, simulation_of(plan, replay), pinned_plan)
 
 
 def _drawn(
@@ -136,12 +136,12 @@ def _notes(workload: int, pinned_plan: PinnedPlan | None) -> tuple[str, ...]:
 
 
 def _record(
-    plan: FleetPlan, cluster: Cluster, target: Target, loop: Replay | None, pinned_plan: PinnedPlan | None
+    plan: FleetPlan, cluster: Cluster, target: Target, replay: Replay | None, pinned_plan: PinnedPlan | None
 ) -> dict[str, Any]:
     drawings = [sketch for workload in plan.workloads for sketch in workload.claims]
     names = ", ".join(workload.name for workload in plan.workloads)
-    record = {**target_record(names, drawings, cluster, target), "plan": fleet_json(plan), **run_record(loop)}
-    record["answer"] = export_answer(plan, loop)
+    record = {**target_record(names, drawings, cluster, target), "plan": fleet_json(plan), **run_record(replay)}
+    record["answer"] = export_answer(plan, replay)
     if pinned_plan is not None:
         record["pins"] = [{"workload": plan.workloads[pin.workload].name, **pin.as_json()} for pin in pinned_plan.pins]
     return record

@@ -13,7 +13,7 @@ from dra_lab.words.plan_outcome import DOES_NOT_FIT, FITS, STOPPED, plan_outcome
 _NOT_EVERY = "dra-lab found no order of arrival that serves a replica worse, but did not try every order"
 
 
-def export_answer(plan: Plan | FleetPlan | None, loop: Replay | None) -> dict[str, Any]:
+def export_answer(plan: Plan | FleetPlan | None, replay: Replay | None) -> dict[str, Any]:
     """Return the answer of an export as plain values.
 
     `outcome` is that of the plan, but what has a place there and never starts does not fit either. `asPlanned` says
@@ -21,16 +21,16 @@ def export_answer(plan: Plan | FleetPlan | None, loop: Replay | None) -> dict[st
     None if that was not found out. `reasons` are those against it.
     """
     outcome = STOPPED if plan is None else plan_outcome(plan)
-    if loop is None:
+    if replay is None:
         return {"outcome": outcome, "asPlanned": None, "reasons": []}
-    reasons = [f"replica {miss.number + 1} of {miss.workload} {miss.why}" for miss in loop.misses]
-    if loop.never_starts:
+    reasons = [f"replica {miss.number + 1} of {miss.workload} {miss.why}" for miss in replay.misses]
+    if replay.never_starts:
         return {"outcome": DOES_NOT_FIT, "asPlanned": False, "reasons": reasons}
-    if loop.kept < loop.wanted and loop.runs:
+    if replay.kept < replay.wanted and replay.runs:
         return {"outcome": outcome, "asPlanned": False, "reasons": reasons}
-    nothing = not loop.wanted and outcome == FITS
-    as_planned = True if nothing or (loop.as_planned and loop.runs and not loop.undecided) else None
-    open_ = loop.not_run or (_NOT_EVERY if loop.undecided else "")
+    nothing = not replay.wanted and outcome == FITS
+    as_planned = True if nothing or (replay.as_planned and replay.runs and not replay.undecided) else None
+    open_ = replay.not_run or (_NOT_EVERY if replay.undecided else "")
     return {"outcome": outcome, "asPlanned": as_planned, "reasons": [open_] if open_ else []}
 
 

@@ -24,13 +24,13 @@ def readme_text(
     files: Sequence[str],
     *,
     plan: Plan | None = None,
-    loop: Replay | None = None,
+    replay: Replay | None = None,
     pinned_plan: PinnedPlan | None = None,
 ) -> str:
     """Return the README as Markdown; names from a cluster are escaped, the same plan gives the same text."""
     parts = [
         f"# {marked_up(sketch.name)}",
-        *_answer(cluster, plan, loop),
+        *_answer(cluster, plan, replay),
         *_pins(pinned_plan),
         *_use(claims_of(sketch), target),
     ]
@@ -42,13 +42,13 @@ def fleet_readme(
     target: Target,
     files: Sequence[str],
     *,
-    loop: Replay | None = None,
+    replay: Replay | None = None,
     pinned_plan: PinnedPlan | None = None,
 ) -> str:
     """Return the README of several workloads as Markdown; the same plan gives the same text."""
     parts = [f"# {marked_up(', '.join(workload.name for workload in plan.workloads))}"]
     parts.append(as_markdown([workloads_table(plan), fleet_goals_table(plan)]))
-    parts += _simulated(plan, loop)
+    parts += _simulated(plan, replay)
     parts += _pins(pinned_plan)
     parts += _use([sketch for workload in plan.workloads for sketch in workload.claims], target)
     return "\n\n".join([*parts, *_files(files)]) + "\n"
@@ -60,21 +60,21 @@ def _files(files: Sequence[str]) -> Iterator[str]:
     yield "`plan.json` contains the plan, the result of the simulation, and the digest of each file."
 
 
-def _answer(cluster: Cluster, plan: Plan | None, loop: Replay | None) -> Iterator[str]:
+def _answer(cluster: Cluster, plan: Plan | None, replay: Replay | None) -> Iterator[str]:
     if plan is not None:
         yield marked_up(answer_sentence(plan, cluster))
         if plan.fits and plan.node in cluster.node_by_name:
             yield f"![The plan on {marked_up(plan.node)}](picture.svg)"
         if plan.goals:
             yield as_markdown([goals_table(plan)])
-    yield from _simulated(plan, loop)
+    yield from _simulated(plan, replay)
 
 
-def _simulated(plan: Plan | FleetPlan | None, loop: Replay | None) -> Iterator[str]:
-    found = simulation_of(plan, loop)
+def _simulated(plan: Plan | FleetPlan | None, replay: Replay | None) -> Iterator[str]:
+    found = simulation_of(plan, replay)
     yield marked_up(f"{found.sentence} {found.detail}".rstrip())
-    if loop is not None:
-        yield f"Simulated with a copy of kube-scheduler's first fit: {marked_up(loop.sentence)}"
+    if replay is not None:
+        yield f"Simulated with a copy of kube-scheduler's first fit: {marked_up(replay.sentence)}"
 
 
 def _pins(pinned_plan: PinnedPlan | None) -> Iterator[str]:
@@ -83,7 +83,7 @@ def _pins(pinned_plan: PinnedPlan | None) -> Iterator[str]:
     yield "## Pins"
     if not pinned_plan.pins:
         plain = "None: kube-scheduler allocates the plan without any."
-        yield plain if pinned_plan.loop.as_planned else "None: dra-lab found no pins that help every replica."
+        yield plain if pinned_plan.replay.as_planned else "None: dra-lab found no pins that help every replica."
         return
     pins = (f"{pin.text}: {pin.reason}. Price: {pin.price}." for pin in pinned_plan.pins)
     yield as_markdown([Lines("", [*pins])])

@@ -30,24 +30,24 @@ class Simulation(Struct, frozen=True):
 UNKNOWN = Simulation(None, "There is no answer yet, so kube-scheduler was not simulated.")
 
 
-def simulation_of(plan: Plan | FleetPlan | None, loop: Replay | None) -> Simulation:
-    """Return the simulation of an export: `loop` is its run on the copy of kube-scheduler, None without a run."""
+def simulation_of(plan: Plan | FleetPlan | None, replay: Replay | None) -> Simulation:
+    """Return the simulation of an export: `replay` is its run on the copy of kube-scheduler, None without a run."""
     if plan is None:
         return UNKNOWN
     if plan.status is PlanStatus.EMPTY:
         return Simulation(None, "Nothing is drawn yet.")
-    answer = export_answer(plan, loop)
+    answer = export_answer(plan, replay)
     why = sentence("; ".join(answer["reasons"][:3]))
-    if loop is not None and loop.never_starts:
+    if replay is not None and replay.never_starts:
         return Simulation(False, "kube-scheduler starts no pod with these manifests.", why)
     if answer["outcome"] != FITS and not (isinstance(plan, FleetPlan) and plan.replicas):
         return _without_place(answer["outcome"])
-    if loop is None or answer["asPlanned"] is None:
+    if replay is None or answer["asPlanned"] is None:
         return Simulation(None, "Whether kube-scheduler allocates this plan is not known.", why)
     if not answer["asPlanned"]:
-        return _missed(loop, why)
-    if loop.wanted > 1:
-        return Simulation(True, f"kube-scheduler allocates all {loop.wanted:,} replicas as planned {EVERY_NODE}.")
+        return _missed(replay, why)
+    if replay.wanted > 1:
+        return Simulation(True, f"kube-scheduler allocates all {replay.wanted:,} replicas as planned {EVERY_NODE}.")
     # an allocation that is better in an earlier goal may have fewer pairs: only a proven plan excludes that
     goals = plan.goals if isinstance(plan, Plan) and plan.proven else ()
     pairs = next((goal for goal in goals if goal.goal == _PAIRS and goal.of), None)
@@ -61,10 +61,12 @@ def _without_place(outcome: str) -> Simulation:
     return Simulation(None, "Whether this claim fits is not known, so kube-scheduler was not simulated.")
 
 
-def _missed(loop: Replay, why: str) -> Simulation:
-    if loop.wanted > 1:
-        return Simulation(False, f"kube-scheduler allocates {loop.kept:,} of {loop.wanted:,} replicas as planned.", why)
-    miss = loop.misses[0] if loop.misses else Miss("", 0, "", "")
+def _missed(replay: Replay, why: str) -> Simulation:
+    if replay.wanted > 1:
+        return Simulation(
+            False, f"kube-scheduler allocates {replay.kept:,} of {replay.wanted:,} replicas as planned.", why
+        )
+    miss = replay.misses[0] if replay.misses else Miss("", 0, "", "")
     if miss.ours is None or miss.theirs is None:
         return Simulation(False, f"kube-scheduler does not allocate this plan: its pod {miss.why}.")
     if miss.theirs.goal == _PAIRS and miss.theirs.of:

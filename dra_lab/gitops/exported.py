@@ -71,8 +71,8 @@ def _answer(
 ) -> tuple[Fit, tuple[Finding, ...]]:
     """Return the outcome by the rule of `export` (`exit_status`), and a finding for what is not as planned."""
     placed = Fit(answer["outcome"])
-    loop = record.get("loop")
-    if placed is Fit.DOES_NOT_FIT and isinstance(loop, Mapping) and loop.get("neverStarts"):
+    replay = record.get("loop")
+    if placed is Fit.DOES_NOT_FIT and isinstance(replay, Mapping) and replay.get("neverStarts"):
         message = f"kube-scheduler starts no pod of this export{_because(answer['reasons'])}"
         return placed, (Finding("export-never-starts", Severity.ERROR, subject, message, _AGAIN, place),)
     if placed is not Fit.FITS:

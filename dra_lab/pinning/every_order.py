@@ -79,7 +79,7 @@ class _Site:
 
 
 def every_order(
-    arrivals: SchedulerSimulation, expected: Sequence[Expected], planned: Mapping[int, Sequence[tuple[int, ...]]]
+    simulation: SchedulerSimulation, expected: Sequence[Expected], planned: Mapping[int, Sequence[tuple[int, ...]]]
 ) -> Every | None:
     """Go through every order and every choice of nodes; None where there are too many or a search fails.
 
@@ -90,9 +90,9 @@ def every_order(
     worst: list[Served] = []
     try:
         budget = _Budget(MOST_STATES, MOST_STEPS)
-        for group in _groups(arrivals):
+        for group in _groups(simulation):
             own = [replica for replica in expected if replica.workload in group]
-            found = _Group(arrivals, group, own, planned, budget).look()
+            found = _Group(simulation, group, own, planned, budget).look()
             fewest, most = fewest + found.fewest, most + found.most
             worst += found.worst
     except _Undecided:
@@ -112,12 +112,12 @@ class _Budget:
             raise _Undecided
 
 
-def _groups(arrivals: SchedulerSimulation) -> list[tuple[int, ...]]:
+def _groups(simulation: SchedulerSimulation) -> list[tuple[int, ...]]:
     """Return the workloads in groups whose devices do not meet: what one group takes, no other can have."""
     groups: list[tuple[tuple[int, ...], frozenset[Hashable]]] = []
-    for number, pod in enumerate(arrivals.pods):
+    for number, pod in enumerate(simulation.pods):
         own: tuple[int, ...] = (number,)
-        devices = _devices(arrivals, number, pod)
+        devices = _devices(simulation, number, pod)
         for other in [group for group in groups if not devices.isdisjoint(group[1])]:
             groups.remove(other)
             own, devices = (*other[0], *own), devices | other[1]
@@ -125,14 +125,14 @@ def _groups(arrivals: SchedulerSimulation) -> list[tuple[int, ...]]:
     return [tuple(sorted(own)) for own, _ in groups]
 
 
-def _devices(arrivals: SchedulerSimulation, workload: int, pod: PodKind) -> frozenset[Hashable]:
+def _devices(simulation: SchedulerSimulation, workload: int, pod: PodKind) -> frozenset[Hashable]:
     """Return the devices that a workload can take, and the pools whose counters it can use."""
     found: set[Hashable] = set()
     requests = [request for claim in pod.claims for request in claim.spec.devices.requests]
     for ask in (ask for request in requests for ask in asks(request)):
-        for item in candidates(arrivals.cluster, ask, arrivals.release).devices:
+        for item in candidates(simulation.cluster, ask, simulation.release).devices:
             node = item.slice.spec.node_name or ""
-            if node and not arrivals.admits(workload, node):
+            if node and not simulation.admits(workload, node):
                 continue
             found.add(item.id)
             if item.device.consumes_counters:
@@ -145,13 +145,13 @@ class _Group:
 
     def __init__(
         self,
-        arrivals: SchedulerSimulation,
+        simulation: SchedulerSimulation,
         workloads: Sequence[int],
         expected: Sequence[Expected],
         planned: Mapping[int, Sequence[tuple[int, ...]]],
         budget: _Budget,
     ) -> None:
-        self._arrivals, self._workloads, self._expected, self._budget = arrivals, workloads, expected, budget
+        self._arrivals, self._workloads, self._expected, self._budget = simulation, workloads, expected, budget
         count = Counter(replica.workload for replica in expected)
         self._all: _Pods = tuple(count[workload] for workload in workloads)
         self._goals = [

@@ -52,21 +52,21 @@ def fill_nodes(
     pod = pod_kind(cluster, release, "pod", drawn)
     for idle in (False, True):
         left = max(0.0, end - time.monotonic())
-        arrivals = SchedulerSimulation(
+        simulation = SchedulerSimulation(
             cluster, [pod], release, affinity=[affinity], seconds=left, idle=idle, cancel=cancel
         )
-        for every in arrivals.kinds.values():
+        for every in simulation.kinds.values():
             names = [name for name in every if name not in leave_out]
             if not names:
                 continue
             history: History = ()
-            taken = arrivals.taken(names[0], history, 0)
+            taken = simulation.taken(names[0], history, 0)
             while taken.status is FirstFitStatus.ALLOCATED and len(history) < MOST_PODS:
-                history = (*history, (names[0] if arrivals.shared else "", 0))
-                taken = arrivals.taken(names[0], history, 0)
+                history = (*history, (names[0] if simulation.shared else "", 0))
+                taken = simulation.taken(names[0], history, 0)
             if taken.cut_off:
                 skipped += 1
             elif taken.status is FirstFitStatus.STOPPED:
                 long.update(names)
-        seconds_needed = max(seconds_needed, arrivals.longest)
+        seconds_needed = max(seconds_needed, simulation.longest)
     return FilledNodes(frozenset(long), seconds_needed, skipped)

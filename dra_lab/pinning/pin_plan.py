@@ -38,7 +38,7 @@ class Pin:
 
 @dataclass(frozen=True)
 class PinnedPlan:
-    """The drawings to export and what their pods require of a node, per workload; `before` and `loop` are the runs.
+    """The drawings to export and what their pods require of a node, per workload; `before` and `replay` are the runs.
 
     `pins` are what was added, none where first fit does what was planned anyway. `findings` list each with its price,
     and say where not every replica could be had. `parts` are those of `PinDraft`. `split` says whether groups of
@@ -50,7 +50,7 @@ class PinnedPlan:
     affinities: tuple[Affinity, ...]
     pins: tuple[Pin, ...]
     before: Replay
-    loop: Replay
+    replay: Replay
     parts: tuple[Parts, ...] = ()
     split: bool | None = None
     price: str = ""
@@ -65,19 +65,19 @@ class PinnedPlan:
         """Return what the pods of the first workload require of a node."""
         return self.affinities[0]
 
-    def run_findings(self, loop: Replay) -> tuple[Finding, ...]:
+    def run_findings(self, replay: Replay) -> tuple[Finding, ...]:
         """Return the findings of a run with these pins: to add pins is no advice any more."""
-        return tuple(replace(finding, advice="") for finding in loop.findings)
+        return tuple(replace(finding, advice="") for finding in replay.findings)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Return a note for each pin, and a warning where pinning does not bring what was planned."""
         found = [Finding("pinned", Severity.NOTE, pin.text, f"{pin.reason}; {pin.price}") for pin in self.pins]
-        if self.loop.wanted and not self.loop.as_planned:
+        if self.replay.wanted and not self.replay.as_planned:
             message = "dra-lab found no pins that give every replica devices as planned"
             split = "--split, or " if self.split is False else ""
             advice = f"Use {split}another order of goals. Some devices publish nothing that distinguishes them."
-            found.append(Finding("not-tightened", Severity.WARNING, "kube-scheduler", message, advice))
+            found.append(Finding("not-pinned", Severity.WARNING, "kube-scheduler", message, advice))
         return tuple(found)
 
     def as_json(self) -> list[dict[str, Any]]:
@@ -111,7 +111,7 @@ def pin_plan(
         cancel: Ends the search when it is set. Pins that no run confirmed are not returned.
 
     Returns:
-        The drawings to export and the pins, each with its reason and price. `before` and `loop` are the runs without
+        The drawings to export and the pins, each with its reason and price. `before` and `replay` are the runs without
         and with the pins. There are none if kube-scheduler does what was planned, or if none help.
 
     Raises:
@@ -123,15 +123,15 @@ def pin_plan(
         >>> cluster, sketch = load_cluster("sample:mi300x"), read_sketch("sample:mi300x/gpu-nic-pairs")
         >>> pinned = pin_plan(cluster, make_plan(cluster, sketch), KubernetesRelease("1.36"))
         >>> # What it returns.
-        >>> [pin.text for pin in pinned.pins], pinned.loop.as_planned
+        >>> [pin.text for pin in pinned.pins], pinned.replay.as_planned
         (['gpu together on one NUMA node'], True)
     """
     on = with_documented_classes(cluster)
     pods, expected = expected_of(on, plan, release)
     base = PinDraft(sketches_of(plan), tuple(() for _ in pods))
     if not any(replica.planned for replica in expected):
-        loop = Replay(0, 0, not_run="there is no plan")
-        return PinnedPlan(base.sketches, base.affinity, (), loop, loop)
+        replay = Replay(0, 0, not_run="there is no plan")
+        return PinnedPlan(base.sketches, base.affinity, (), replay, replay)
     split = False if isinstance(plan, FleetPlan) and len(plan.replicas) > 1 else None
     search = PinSearch(on, plan, release, expected, time_limit, cancel)
     before = search.run(base, seeds)
@@ -139,10 +139,10 @@ def pin_plan(
         return PinnedPlan(base.sketches, base.affinity, (), before, before)
     chosen = search.find(base, before)
     draft = with_pins(base, chosen)
-    loop = search.run(draft, seeds) if chosen else before
-    if loop.not_run or loop.placed < before.most_placed:
+    replay = search.run(draft, seeds) if chosen else before
+    if replay.not_run or replay.placed < before.most_placed:
         # pins that may cost a pod, or of which it is not known, are never written
-        chosen, draft, loop = (), base, before
+        chosen, draft, replay = (), base, before
     pins = tuple(Pin(piece.text, piece.reason, search.price(base, piece), piece.workload) for piece in chosen)
     price = search.price_of(base, draft) if pins and len(pods) == 1 else ""
-    return PinnedPlan(draft.sketches, draft.affinity, pins, before, loop, draft.parts, split, price)
+    return PinnedPlan(draft.sketches, draft.affinity, pins, before, replay, draft.parts, split, price)

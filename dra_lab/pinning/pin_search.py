@@ -49,7 +49,7 @@ class PinSearch:
         self._runs: dict[tuple[bytes, int | None], Replay] = {}
         self._pods: dict[tuple[int, bytes], PodKind] = {}
 
-    def arrivals(self, draft: PinDraft, *, idle: bool = False) -> SchedulerSimulation:
+    def simulation(self, draft: PinDraft, *, idle: bool = False) -> SchedulerSimulation:
         """Return a scheduler that is given the manifests of a draft."""
         parts = draft.parts or [()] * len(self._base)
         rows = enumerate(zip(names_of(self._plan), self._base, draft.sketches, parts, strict=True))
@@ -64,7 +64,7 @@ class PinSearch:
         key = msgspec.json.encode((draft.sketches, draft.affinity))
         found = self._runs.get((key, seeds)) or self._runs.get((key, None))
         if found is None:
-            found = replay_manifests(self.arrivals(draft), self._expected, seeds=seeds)
+            found = replay_manifests(self.simulation(draft), self._expected, seeds=seeds)
             if not found.not_run:
                 self._runs[key, None if found.always else seeds] = found
         return found
@@ -205,12 +205,13 @@ class PinSearch:
         return f"it no longer fits on {len(lost)} of {len(before)} nodes: {some}"
 
     def _fitting(self, draft: PinDraft, workload: int) -> frozenset[str]:
-        arrivals = self.arrivals(draft, idle=True)
+        simulation = self.simulation(draft, idle=True)
         return frozenset(
             name
-            for names in arrivals.kinds.values()
+            for names in simulation.kinds.values()
             for name in names
-            if arrivals.admits(workload, name) and arrivals.taken(name, (), workload).status is FirstFitStatus.ALLOCATED
+            if simulation.admits(workload, name)
+            and simulation.taken(name, (), workload).status is FirstFitStatus.ALLOCATED
         )
 
     def _at_nodes(
@@ -220,13 +221,13 @@ class PinSearch:
         if any(piece.affinity for piece in chosen):
             return chosen, best
         draft = with_pins(base, chosen)
-        arrivals = self.arrivals(draft)
+        simulation = self.simulation(draft)
         added: list[PinOption] = []
-        for workload, pod in enumerate(arrivals.pods):
+        for workload, pod in enumerate(simulation.pods):
             own = [planned_values(r, pod) for r in self._expected if r.workload == workload and r.planned]
             if not own:
                 continue
-            good, bad = _by_worth(arrivals, workload, max(own))
+            good, bad = _by_worth(simulation, workload, max(own))
             affinity = node_requirements(self._cluster, good, bad) if good and bad else ()
             if affinity:
                 reason = f"on {len(bad)} other nodes first fit takes worse devices, or none"
@@ -255,14 +256,14 @@ class PinSearch:
             yield from pin_options(self._cluster, self._release, base, planned)
 
 
-def _by_worth(arrivals: SchedulerSimulation, workload: int, planned: tuple[int, ...]) -> tuple[list[str], list[str]]:
+def _by_worth(simulation: SchedulerSimulation, workload: int, planned: tuple[int, ...]) -> tuple[list[str], list[str]]:
     """Return the admitted nodes on which the first pod is served as planned, and those where it is served worse."""
     good, bad = [], []
-    for names in arrivals.kinds.values():
-        own = [name for name in names if arrivals.admits(workload, name)]
+    for names in simulation.kinds.values():
+        own = [name for name in names if simulation.admits(workload, name)]
         if not own:
             continue
-        taken = arrivals.taken(own[0], (), workload)
+        taken = simulation.taken(own[0], (), workload)
         if taken.status is FirstFitStatus.ALLOCATED and taken.values <= planned:
             good += own
         elif taken.status is not FirstFitStatus.NONE:

@@ -1,4 +1,4 @@
-"""The loop closed: kube-scheduler's first fit run on exported manifests, compared with the plan replica by replica."""
+"""kube-scheduler's first fit run on exported manifests, compared with the plan replica by replica."""
 
 from __future__ import annotations
 
@@ -85,72 +85,72 @@ def replay_plan(
     pods, expected = _expected(cluster, plan, release, exported, parts)
     if not any(replica.planned for replica in expected):
         return Replay(0, 0, not_run="there is no plan")
-    arrivals = SchedulerSimulation(cluster, pods, release, affinity=affinity, seconds=time_limit, cancel=cancel)
-    return replay_manifests(arrivals, expected, seeds=seeds)
+    simulation = SchedulerSimulation(cluster, pods, release, affinity=affinity, seconds=time_limit, cancel=cancel)
+    return replay_manifests(simulation, expected, seeds=seeds)
 
 
-def replay_manifests(arrivals: SchedulerSimulation, expected: Sequence[Expected], *, seeds: int = SEEDS) -> Replay:
+def replay_manifests(simulation: SchedulerSimulation, expected: Sequence[Expected], *, seeds: int = SEEDS) -> Replay:
     """Go through every order and choice of nodes, or run some orders if there are too many; see `replay_plan`."""
-    orders = every_order(arrivals, expected, _planned(arrivals, expected))
-    return _sampled(arrivals, expected, seeds) if orders is None else _exact(arrivals, expected, orders)
+    orders = every_order(simulation, expected, _planned(simulation, expected))
+    return _sampled(simulation, expected, seeds) if orders is None else _exact(simulation, expected, orders)
 
 
-def _exact(arrivals: SchedulerSimulation, expected: Sequence[Expected], orders: Every) -> Replay:
+def _exact(simulation: SchedulerSimulation, expected: Sequence[Expected], orders: Every) -> Replay:
     # workloads whose devices do not meet have a worst order each, and all of these can happen at once
     worst: dict[frozenset[int], tuple[Miss, ...]] = {}
     for served in orders.worst:
         group = frozenset(replica.workload for replica, _, _ in served)
-        misses = _compare(arrivals, expected, served)[1]
+        misses = _compare(simulation, expected, served)[1]
         if len(misses) > len(worst.get(group, ())):
             worst[group] = misses
     missed = sorted(
         (miss for misses in worst.values() for miss in misses), key=lambda miss: (miss.workload, miss.number)
     )
     wanted = sum(replica.planned for replica in expected)
-    searches = arrivals.recorded, arrivals.most_steps, arrivals.longest
+    searches = simulation.recorded, simulation.most_steps, simulation.longest
     pods = len(expected), orders.fewest, orders.most
-    return Replay(wanted, wanted - len(missed), tuple(missed), _every(arrivals), True, "", *searches, *pods)
+    return Replay(wanted, wanted - len(missed), tuple(missed), _every(simulation), True, "", *searches, *pods)
 
 
-def _every(arrivals: SchedulerSimulation) -> str:
-    return f"every choice of nodes{' and every order' if len(arrivals.pods) > 1 else ''}"
+def _every(simulation: SchedulerSimulation) -> str:
+    return f"every choice of nodes{' and every order' if len(simulation.pods) > 1 else ''}"
 
 
-def _sampled(arrivals: SchedulerSimulation, expected: Sequence[Expected], seeds: int) -> Replay:
+def _sampled(simulation: SchedulerSimulation, expected: Sequence[Expected], seeds: int) -> Replay:
     worst: tuple[int, tuple[Miss, ...]] | None = None
     placed: list[int] = []
     plans = _runs(expected, seeds)
     done: Counter[str] = Counter()
     for label, order, rng in plans:
-        found = run_pods(arrivals, order, rng)
+        found = run_pods(simulation, order, rng)
         if found is None:
             break
         done[label] += 1
         placed.append(sum(bool(node) for _, node, _ in found))
-        result = _compare(arrivals, expected, found)
+        result = _compare(simulation, expected, found)
         if worst is None or result[0] < worst[0]:
             worst = result
     left = len(plans) - sum(done.values())
-    not_run = f"{left} of {len(plans)} runs, {_why_not(arrivals)}" if left else ""
-    always = not left and _always(arrivals, expected)
+    not_run = f"{left} of {len(plans)} runs, {_why_not(simulation)}" if left else ""
+    always = not left and _always(simulation, expected)
     runs = ", ".join(f"{count} × {label}" if count > 1 else label for label, count in done.items())
     kept, misses = worst or (0, ())
     wanted = sum(replica.planned for replica in expected)
-    searches = arrivals.recorded, arrivals.most_steps, arrivals.longest
+    searches = simulation.recorded, simulation.most_steps, simulation.longest
     pods = len(expected), min(placed, default=0), max(placed, default=0)
-    return Replay(wanted, kept, misses, _every(arrivals) if always else runs, always, not_run, *searches, *pods)
+    return Replay(wanted, kept, misses, _every(simulation) if always else runs, always, not_run, *searches, *pods)
 
 
-def _planned(arrivals: SchedulerSimulation, expected: Sequence[Expected]) -> dict[int, list[tuple[int, ...]]]:
+def _planned(simulation: SchedulerSimulation, expected: Sequence[Expected]) -> dict[int, list[tuple[int, ...]]]:
     """Return the planned values of each workload's replicas."""
     plans: dict[int, list[tuple[int, ...]]] = defaultdict(list)
     for replica in (replica for replica in expected if replica.planned):
-        plans[replica.workload].append(planned_values(replica, arrivals.pods[replica.workload]))
+        plans[replica.workload].append(planned_values(replica, simulation.pods[replica.workload]))
     return plans
 
 
-def _why_not(arrivals: SchedulerSimulation) -> str:
-    if arrivals.over:
+def _why_not(simulation: SchedulerSimulation) -> str:
+    if simulation.over:
         return "no time was left"
     limit = f"{node_search.OWN_LIMIT:g} s"
     return f"a search did not end within {limit} here, so whether kube-scheduler places it is not known"
@@ -226,19 +226,19 @@ def _runs(expected: Sequence[Expected], seeds: int) -> list[Run]:
 
 
 def _compare(
-    arrivals: SchedulerSimulation, expected: Sequence[Expected], served: Served
+    simulation: SchedulerSimulation, expected: Sequence[Expected], served: Served
 ) -> tuple[int, tuple[Miss, ...]]:
     """Return how many planned replicas are no worse than planned, and the others.
 
     Replicas of one workload are alike, so the best served is held against the best planned, and so on.
     """
-    plans = _planned(arrivals, expected)
+    plans = _planned(simulation, expected)
     by_workload: dict[int, Served] = defaultdict(list)
     for item in served:
         by_workload[item[0].workload].append(item)
     misses: list[Miss] = []
     for workload, items in by_workload.items():
-        pod = arrivals.pods[workload]
+        pod = simulation.pods[workload]
         wanted = sorted(plans[workload])
         ranked = sorted(items, key=lambda item: (not item[1], item[2].values))
         # of more pods than planned the last in order have no place in the plan
@@ -255,22 +255,22 @@ def planned_values(replica: Expected, pod: PodKind) -> tuple[int, ...]:
     return (0, *(by_goal.get(goal, 0) for goal in pod.order))
 
 
-def _always(arrivals: SchedulerSimulation, expected: Sequence[Expected]) -> bool:
+def _always(simulation: SchedulerSimulation, expected: Sequence[Expected]) -> bool:
     """Say whether every sequence of pods on every kind of node takes devices as good as the best planned ones.
 
     Then no choice of nodes can do worse: an answer at once for one workload on many nodes. False where that was not
     found out, see `every_order`.
     """
-    if arrivals.shared or len(arrivals.pods) > 1:
+    if simulation.shared or len(simulation.pods) > 1:
         return False
     expected = [replica for replica in expected if replica.planned]
-    best = min(planned_values(replica, arrivals.pods[0]) for replica in expected)
+    best = min(planned_values(replica, simulation.pods[0]) for replica in expected)
     room = 0
-    for names in arrivals.kinds.values():
-        admitted = [name for name in names if arrivals.admits(0, name)]
+    for names in simulation.kinds.values():
+        admitted = [name for name in names if simulation.admits(0, name)]
         history: History = ()
         while admitted and len(history) < min(len(expected), MOST_HISTORIES):
-            taken = arrivals.taken(admitted[0], history, 0)
+            taken = simulation.taken(admitted[0], history, 0)
             if taken.cut_off or taken.status in (FirstFitStatus.ERROR, FirstFitStatus.STOPPED):
                 return False
             if taken.status is not FirstFitStatus.ALLOCATED:

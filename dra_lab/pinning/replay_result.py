@@ -107,7 +107,7 @@ class Replay(Struct, frozen=True):
         """Return the result as a Finding: a note where the manifests do what was planned, else a warning."""
         severity = Severity.NOTE if self.as_planned and not self.undecided else Severity.WARNING
         advice = "" if self.as_planned or not self.misses else "Export with --pin, or use another order of goals."
-        return (Finding("loop", severity, "kube-scheduler", self.sentence.rstrip("."), advice),)
+        return (Finding("replay", severity, "kube-scheduler", self.sentence.rstrip("."), advice),)
 
     def as_json(self) -> dict[str, Any]:
         """Return the result as plain values."""

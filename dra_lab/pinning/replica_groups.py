@@ -52,7 +52,7 @@ def pin_in_groups(
     found = Split(plan, whole)
     tried = len(plan.workloads)
     for alternatives in (False, True):
-        best = found.pinned_plan.loop
+        best = found.pinned_plan.replay
         if best.as_planned or not best.wanted:
             break
         groups = groups_of(cluster, plan, release, alternatives=alternatives)
@@ -62,7 +62,7 @@ def pin_in_groups(
         parts = replace(
             pin_plan(cluster, groups, release, time_limit=time_limit, seeds=seeds, cancel=cancel), split=True
         )
-        if parts.loop.rank > best.rank and parts.loop.placed >= whole.before.most_placed:
+        if parts.replay.rank > best.rank and parts.replay.placed >= whole.before.most_placed:
             found = Split(groups, parts, changed=True)
     return found
 

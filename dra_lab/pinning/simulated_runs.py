@@ -21,20 +21,20 @@ _State = tuple[Hashable, History]
 NOWHERE = SimulatedPod(FirstFitStatus.NONE, message="no admitted node has what it requests")
 
 
-def run_pods(arrivals: SchedulerSimulation, order: Sequence[Expected], rng: random.Random | None) -> Served | None:
+def run_pods(simulation: SchedulerSimulation, order: Sequence[Expected], rng: random.Random | None) -> Served | None:
     """Let pods arrive; without `rng` on the worst node each time. None: our own time was over, or that of a search."""
-    states: dict[str, _State] = {name: (kind, ()) for kind, names in arrivals.kinds.items() for name in names}
+    states: dict[str, _State] = {name: (kind, ()) for kind, names in simulation.kinds.items() for name in names}
     offers: dict[int, _Offers] = {}
     everything: History = ()
     served: Served = []
     for replica in order:
-        if arrivals.shared:
+        if simulation.shared:
             # what stands on one node may matter on every other
             offers.clear()
         own = offers.get(replica.workload)
         if own is None:
-            own = offers[replica.workload] = _Offers(arrivals, replica.workload, states, everything)
-        if own.cut_off or arrivals.over:
+            own = offers[replica.workload] = _Offers(simulation, replica.workload, states, everything)
+        if own.cut_off or simulation.over:
             return None
         node, taken = own.choose(rng)
         served.append((replica, node, taken))
@@ -42,8 +42,8 @@ def run_pods(arrivals: SchedulerSimulation, order: Sequence[Expected], rng: rand
             continue
         everything = (*everything, (node, replica.workload))
         before = states[node]
-        states[node] = (before[0], (*before[1], (node if arrivals.shared else "", replica.workload)))
-        for offer in offers.values() if not arrivals.shared else ():
+        states[node] = (before[0], (*before[1], (node if simulation.shared else "", replica.workload)))
+        for offer in offers.values() if not simulation.shared else ():
             offer.move(node, before)
     return served
 
@@ -55,11 +55,11 @@ class _Offers:
     """
 
     def __init__(
-        self, arrivals: SchedulerSimulation, workload: int, states: Mapping[str, _State], everything: History = ()
+        self, simulation: SchedulerSimulation, workload: int, states: Mapping[str, _State], everything: History = ()
     ) -> None:
         """Look at every node; `everything` are the pods that stand already, which is asked where devices are shared."""
         self.cut_off = False
-        self._arrivals, self._workload, self._states, self._everything = arrivals, workload, states, everything
+        self._arrivals, self._workload, self._states, self._everything = simulation, workload, states, everything
         self._taken: dict[_State, SimulatedPod] = {}
         self._by_score: dict[int, list[tuple[str, _State]]] = defaultdict(list)
         self._worst: list[tuple[tuple[int, ...], int, str, _State]] = []

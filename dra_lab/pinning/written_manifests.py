@@ -27,7 +27,7 @@ class Written(Generic[P]):
     plan: P
     pinned_plan: PinnedPlan | None
     guarded: tuple[WithinSearchBudget, ...]
-    loop: Replay
+    replay: Replay
 
 
 def what_is_written(
@@ -54,19 +54,19 @@ def what_is_written(
     if pinned_plan is None:
         return _run(cluster, plan, release, None, None, *seconds)
     if not pinned_plan.pins:
-        return _run(cluster, plan, release, pinned_plan, pinned_plan.loop, *seconds)
+        return _run(cluster, plan, release, pinned_plan, pinned_plan.replay, *seconds)
     base = whole or plan
     # the run before is that of `plan`, whose groups have other names
     before = pinned_plan.before if base is plan else None
     try:
         plain = _run(cluster, base, release, _without_pins(base, pinned_plan), before, *seconds)
     except ExportError:
-        return _run(cluster, plan, release, pinned_plan, pinned_plan.loop, *seconds)
+        return _run(cluster, plan, release, pinned_plan, pinned_plan.replay, *seconds)
     try:
-        pinned = _run(cluster, plan, release, pinned_plan, pinned_plan.loop, *seconds)
+        pinned = _run(cluster, plan, release, pinned_plan, pinned_plan.replay, *seconds)
     except ExportError:
         return plain
-    return plain if pinned.loop.not_run or pinned.loop.placed < plain.loop.most_placed else pinned
+    return plain if pinned.replay.not_run or pinned.replay.placed < plain.replay.most_placed else pinned
 
 
 def _without_pins(plan: Plan | FleetPlan, pinned_plan: PinnedPlan) -> PinnedPlan:
@@ -91,9 +91,9 @@ def _run(
         within_search_budget(sketches, cluster, release, affinity=affinity, time_limit=guard_seconds, cancel=cancel)
         for sketches, affinity in zip(drawn, affinities, strict=True)
     )
-    loop = known if not any(guard.changed for guard in guarded) else None
-    if loop is None:
-        loop = replay_plan(
+    replay = known if not any(guard.changed for guard in guarded) else None
+    if replay is None:
+        replay = replay_plan(
             cluster,
             plan,
             release,
@@ -103,4 +103,4 @@ def _run(
             time_limit=loop_seconds,
             cancel=cancel,
         )
-    return Written(plan, None if pinned_plan is None else replace(pinned_plan, loop=loop), guarded, loop)
+    return Written(plan, None if pinned_plan is None else replace(pinned_plan, replay=replay), guarded, replay)

@@ -42,7 +42,7 @@ GUARD_SECONDS = 30.0
 """How long the node states are searched for one on which kube-scheduler would give up the pod."""
 
 FLEET_SECONDS = 30.0
-"""How long first fit is run on an export of replicas, tightening included."""
+"""How long first fit is run on an export of replicas, pins included."""
 
 
 def manifest(session: PlannerWorker) -> ManifestText:
@@ -82,7 +82,7 @@ class Run(NamedTuple):
     plan: Plan | FleetPlan | None
     pinned_plan: PinnedPlan | None = None
     guarded: tuple[WithinSearchBudget, ...] = ()
-    loop: Replay | None = None
+    replay: Replay | None = None
 
 
 Runs = dict[object, Run]
@@ -226,7 +226,7 @@ def bundle(
     run = _known_run(runs, (target.release, replicas, pin), make, cancel)
     if isinstance(run.plan, FleetPlan):
         return make_fleet_bundle(
-            run.plan, drawn.cluster, target, wanted, loop=run.loop, pinned_plan=run.pinned_plan, guarded=run.guarded
+            run.plan, drawn.cluster, target, wanted, replay=run.replay, pinned_plan=run.pinned_plan, guarded=run.guarded
         )
     guarded = run.guarded[0] if run.guarded else None
     return make_bundle(
@@ -235,7 +235,7 @@ def bundle(
         target,
         wanted,
         plan=drawn.plan,
-        loop=run.loop,
+        replay=run.replay,
         pinned_plan=run.pinned_plan,
         guarded=guarded,
     )
@@ -271,8 +271,8 @@ def _run(drawn: Drawn, release: KubernetesRelease, pin: bool, cancel: threading.
             drawn.cluster, plan, release, pins, loop_seconds=LOOP_SECONDS, guard_seconds=GUARD_SECONDS, cancel=cancel
         )
     except UnsupportedFeature as error:
-        return Run(plan, loop=Replay(1, 0, not_run=str(error)) if plan else None)
-    return Run(plan, written.pinned_plan, written.guarded, written.loop)
+        return Run(plan, replay=Replay(1, 0, not_run=str(error)) if plan else None)
+    return Run(plan, written.pinned_plan, written.guarded, written.replay)
 
 
 def _replicas(drawn: Drawn, release: KubernetesRelease, replicas: int) -> FleetPlan:
@@ -304,7 +304,7 @@ def fleet_bundle(
     if not isinstance(run.plan, FleetPlan):
         raise TypeError("a fleet is planned as a fleet")
     return make_fleet_bundle(
-        run.plan, cluster, target, wanted, loop=run.loop, pinned_plan=run.pinned_plan, guarded=run.guarded
+        run.plan, cluster, target, wanted, replay=run.replay, pinned_plan=run.pinned_plan, guarded=run.guarded
     )
 
 
@@ -340,5 +340,5 @@ def _fleet_run(
             cancel=cancel,
         )
     except UnsupportedFeature as error:
-        return Run(plan, loop=Replay(len(plan.replicas), 0, not_run=str(error)))
-    return Run(written.plan, written.pinned_plan, written.guarded, written.loop)
+        return Run(plan, replay=Replay(len(plan.replicas), 0, not_run=str(error)))
+    return Run(written.plan, written.pinned_plan, written.guarded, written.replay)

@@ -12,8 +12,8 @@ from dra_lab.cli import main
 CLAIM = ("sample:eks-p4d", "--claim", "sample:eks-p4d/gpu-nic-pairs")
 
 
-def test_a_tightened_folder_says_that_first_fit_does_what_is_planned(tmp_path, capsys):
-    """The answer and paths on standard output, findings on standard error, the loop and the pins in plan.json."""
+def test_a_pinned_folder_says_that_first_fit_does_what_is_planned(tmp_path, capsys):
+    """The answer and paths on standard output, findings on standard error, the replay and the pins in plan.json."""
     assert main(["export", *CLAIM, "--dir", str(tmp_path), "--pin", "--report"]) == 0
     told = capsys.readouterr()
     assert f"\n  - {tmp_path / 'plan.json'}\n" in told.out

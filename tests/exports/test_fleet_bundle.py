@@ -129,7 +129,7 @@ def test_a_deployment_of_ones_own_is_patched_for_its_replicas(tmp_path):
 
 
 def test_the_same_input_gives_the_same_bytes_in_every_process(tmp_path):
-    """Two interpreters whose hashes of texts differ write the same folder, tightened."""
+    """Two interpreters whose hashes of texts differ write the same folder, with pins."""
     folders = []
     for seed in ("1", "2"):
         folder = tmp_path / seed

@@ -102,8 +102,8 @@ def test_the_judge_sees_what_is_not_as_planned():
     cluster, plan = planned(13)
     judge = Judge(cluster, R136)
     found = []
-    for tighten in (False, True):
-        _, as_planned, runs = exported(cluster, plan, judge, 13, pin=tighten)
+    for pin in (False, True):
+        _, as_planned, runs = exported(cluster, plan, judge, 13, pin=pin)
         worst, wanted = min(kept(judge, plan, run) for run in runs)
         found.append((as_planned, worst == wanted))
     assert found == [(False, False), (True, True)]

@@ -67,9 +67,9 @@ def test_an_unproven_plan_is_not_called_paired(six):
     from dra_lab.model.plan import PlanStatus
     from dra_lab.pinning.pin_plan import pin_plan
 
-    loop = pin_plan(six.cluster, six.answer, six.release).loop
+    replay = pin_plan(six.cluster, six.answer, six.release).replay
     plan = changed(six.answer, status=PlanStatus.FEASIBLE)
-    said = simulation_of(plan, loop).sentence
+    said = simulation_of(plan, replay).sentence
     assert said == "kube-scheduler allocates devices as good as in the plan on every node it may choose."
 
 

@@ -28,20 +28,20 @@ ONE = ClaimSketch(name="one", requests=(request("gpu", GPU),))
 TWO = ClaimSketch(name="two", requests=(request("gpu", GPU, 2),))
 
 
-def each_end(arrivals, counts, history=(), values=()):
+def each_end(simulation, counts, history=(), values=()):
     """Yield (workload, values) of the placed pods at the end of each order of pods and each choice of nodes."""
     steps = []
     for workload, left in enumerate(counts):
-        for node in arrivals.cluster.node_names:
-            if left and arrivals.admits(workload, node):
-                taken = arrivals.taken(node, history, workload)
+        for node in simulation.cluster.node_names:
+            if left and simulation.admits(workload, node):
+                taken = simulation.taken(node, history, workload)
                 assert taken.status in (FirstFitStatus.ALLOCATED, FirstFitStatus.NONE)
                 steps += [(workload, node, taken)] if taken.status is FirstFitStatus.ALLOCATED else []
     if not steps:
         yield values
     for workload, node, taken in steps:
         fewer = tuple(left - (number == workload) for number, left in enumerate(counts))
-        yield from each_end(arrivals, fewer, (*history, (node, workload)), (*values, (workload, taken.values)))
+        yield from each_end(simulation, fewer, (*history, (node, workload)), (*values, (workload, taken.values)))
 
 
 def fleet_of(seed):
@@ -68,17 +68,17 @@ def test_the_worst_order_is_that_of_trying_each_one(few):
             continue
         on, plan = found
         pods, expected = expected_of(on, plan, R136)
-        arrivals = SchedulerSimulation(on, pods, R136)
+        simulation = SchedulerSimulation(on, pods, R136)
         planned = {
             w: sorted(planned_values(r, pods[w]) for r in expected if r.planned and r.workload == w)
             for w in range(len(pods))
         }
-        every = every_order(arrivals, expected, planned)
+        every = every_order(simulation, expected, planned)
         if every is None:
             continue
         compared += 1
         counts = tuple(sum(replica.workload == w for replica in expected) for w in range(len(pods)))
-        ends = [sorted(end) for end in set(each_end(arrivals, counts))]
+        ends = [sorted(end) for end in set(each_end(simulation, counts))]
         missed = any(
             len(own) < len(want) or any(have > wish for have, wish in zip(own, want, strict=False))
             for end in ends
@@ -87,8 +87,8 @@ def test_the_worst_order_is_that_of_trying_each_one(few):
         )
         sizes = {len(end) for end in ends}
         assert (every.fewest, every.most, bool(every.worst)) == (min(sizes), max(sizes), missed), seed
-        loop = replay_manifests(arrivals, expected)
-        assert (loop.always, loop.kept < loop.wanted) == (True, missed), seed
+        replay = replay_manifests(simulation, expected)
+        assert (replay.always, replay.kept < replay.wanted) == (True, missed), seed
     assert compared >= 3
 
 
@@ -100,9 +100,9 @@ def mixed():
 
 def test_an_order_that_no_run_tried_is_found():
     """One pod on each node leaves no pair: two runs would not need to see it, and the answer names the replica."""
-    loop = replay_plan(*mixed(), R136, seeds=0)
-    assert (loop.kept, loop.wanted) == (3, 4)
-    assert export_answer(mixed()[1], loop)["asPlanned"] is False
+    replay = replay_plan(*mixed(), R136, seeds=0)
+    assert (replay.kept, replay.wanted) == (3, 4)
+    assert export_answer(mixed()[1], replay)["asPlanned"] is False
 
 
 def test_what_is_too_large_to_go_through_is_not_known_to_be_as_planned(monkeypatch):
@@ -111,9 +111,9 @@ def test_what_is_too_large_to_go_through_is_not_known_to_be_as_planned(monkeypat
     plan = plan_fleet(on, [Workload("a", (TWO,), 1), Workload("b", (ONE,), 1)], release=R136, first_fit=False)
     assert replay_plan(on, plan, R136).always
     monkeypatch.setattr(module, "MOST_STATES", 1)
-    loop = replay_plan(on, plan, R136)
-    assert "not every order was simulated" in loop.sentence
-    answer = export_answer(plan, loop)
+    replay = replay_plan(on, plan, R136)
+    assert "not every order was simulated" in replay.sentence
+    answer = export_answer(plan, replay)
     assert (answer["asPlanned"], exit_status(answer), exit_status(answer, allow_worse=True)) == (None, 2, 0)
 
 
@@ -125,5 +125,5 @@ def test_workloads_whose_devices_do_not_meet_are_looked_at_one_by_one():
         *(a_slice(driver, *(gpu(k) for k in range(6)), node=node) for driver in drivers for node in ("n1", "n2"))
     )
     plan = plan_fleet(on, [Workload("a", (a,), 12), Workload("b", (b,), 12)], release=R136, first_fit=False)
-    loop = replay_plan(on, plan, R136)
-    assert (loop.as_planned, loop.always) == (True, True)
+    replay = replay_plan(on, plan, R136)
+    assert (replay.as_planned, replay.always) == (True, True)

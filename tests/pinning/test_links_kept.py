@@ -32,10 +32,10 @@ NOWHERE = {"eks-p4d/five-pairs", "oke-gb200/one-pair"}
 def taken_one_by_one(on, sketch):
     """Yield what first fit takes for pod after pod on every kind of node, now and with nothing in use."""
     for idle in (False, True):
-        arrivals = SchedulerSimulation(on, [pod_kind(on, R136, "w", [sketch])], R136, idle=idle)
-        for nodes in arrivals.kinds.values():
+        simulation = SchedulerSimulation(on, [pod_kind(on, R136, "w", [sketch])], R136, idle=idle)
+        for nodes in simulation.kinds.values():
             history = ()
-            while (taken := arrivals.taken(nodes[0], history, 0)).status is FirstFitStatus.ALLOCATED:
+            while (taken := simulation.taken(nodes[0], history, 0)).status is FirstFitStatus.ALLOCATED:
                 yield taken
                 history = (*history, ("", 0))
 
@@ -77,17 +77,17 @@ def test_preferred_links_are_kept_as_planned_or_the_export_says_how_many_fewer()
         try:
             workload = Workload(sketch.name, (sketch,), 3)
             plan = plan_fleet(on, [workload], release=R136, goals=("preferences",), first_fit=False)
-            loop = replay_plan(on, plan, R136, seeds=3)
+            replay = replay_plan(on, plan, R136, seeds=3)
         except DraLabError:
             continue
-        worse = [miss for miss in loop.misses if miss.theirs is not None and miss.theirs.goal == "preferences"]
-        kept += loop.as_planned and loop.wanted > 0
+        worse = [miss for miss in replay.misses if miss.theirs is not None and miss.theirs.goal == "preferences"]
+        kept += replay.as_planned and replay.wanted > 0
         if worse:
             fewer += 1
-            (finding,) = loop.findings
+            (finding,) = replay.findings
             assert finding.severity == "warning", seed
             assert finding.advice, seed
             better = pin_plan(on, plan, R136, seeds=3)
-            assert better.pins or any(found.rule == "not-tightened" for found in better.findings), seed
+            assert better.pins or any(found.rule == "not-pinned" for found in better.findings), seed
     assert kept > 3
     assert fewer

@@ -58,47 +58,47 @@ def fleet(on, sketch, replicas):
 def test_a_manifest_that_says_too_little_is_not_called_as_planned():
     """Counts alone: first fit takes the first GPU and the first NIC, which are far apart."""
     on = cluster(*crossed())
-    loop = replay_plan(on, make_plan(on, PAIR, release=R136), R136)
-    assert (loop.kept, loop.wanted, loop.as_planned) == (0, 1, False)
-    assert "gets 2 NUMA nodes instead of 1 NUMA node" in loop.sentence
-    assert [finding.severity for finding in loop.findings] == ["warning"]
+    replay = replay_plan(on, make_plan(on, PAIR, release=R136), R136)
+    assert (replay.kept, replay.wanted, replay.as_planned) == (0, 1, False)
+    assert "gets 2 NUMA nodes instead of 1 NUMA node" in replay.sentence
+    assert [finding.severity for finding in replay.findings] == ["warning"]
 
 
 def test_a_manifest_that_leaves_no_choice_is_as_planned_on_every_node():
     on = cluster(*crossed())
     linked = replace(PAIR, links=(Link(name="l", requests=("gpu", "nic")),))
-    loop = replay_plan(on, make_plan(on, linked, release=R136), R136)
-    assert loop.as_planned
-    assert loop.always
-    assert loop.sentence == "1 of 1 as planned (every choice of nodes)."
+    replay = replay_plan(on, make_plan(on, linked, release=R136), R136)
+    assert replay.as_planned
+    assert replay.always
+    assert replay.sentence == "1 of 1 as planned (every choice of nodes)."
 
 
 def test_the_worst_node_decides():
     """Other plugins choose the node: good luck on one node is not a promise."""
     on = cluster(*straight("n1"), *crossed("n2"))
-    loop = replay_plan(on, make_plan(on, PAIR, release=R136), R136)
-    assert not loop.as_planned
-    assert [miss.node for miss in loop.misses] == ["n2"]
+    replay = replay_plan(on, make_plan(on, PAIR, release=R136), R136)
+    assert not replay.as_planned
+    assert [miss.node for miss in replay.misses] == ["n2"]
 
 
 def test_every_replica_is_held_against_the_plan():
     on = cluster(*crossed())
-    loop = replay_plan(on, fleet(on, PAIR, 2), R136)
-    assert (loop.kept, loop.wanted) == (0, 2)
-    assert [miss.number for miss in loop.misses] == [0, 1]
+    replay = replay_plan(on, fleet(on, PAIR, 2), R136)
+    assert (replay.kept, replay.wanted) == (0, 2)
+    assert [miss.number for miss in replay.misses] == [0, 1]
 
 
 def test_what_there_was_no_time_for_is_said_and_never_claimed():
     on = cluster(*crossed())
-    loop = replay_plan(on, make_plan(on, PAIR, release=R136), R136, time_limit=0.0)
-    assert not loop.as_planned
-    assert loop.sentence == "kube-scheduler's first fit was not simulated: 21 of 21 runs, no time was left."
+    replay = replay_plan(on, make_plan(on, PAIR, release=R136), R136, time_limit=0.0)
+    assert not replay.as_planned
+    assert replay.sentence == "kube-scheduler's first fit was not simulated: 21 of 21 runs, no time was left."
 
 
 def test_releases_that_were_not_recorded_are_marked():
     on = cluster(*crossed())
-    loop = replay_plan(on, make_plan(on, PAIR, release=KubernetesRelease("1.37")), KubernetesRelease("1.37"))
-    assert "from documentation, not recorded" in loop.sentence
+    replay = replay_plan(on, make_plan(on, PAIR, release=KubernetesRelease("1.37")), KubernetesRelease("1.37"))
+    assert "from documentation, not recorded" in replay.sentence
 
 
 def test_a_must_link_that_kube_scheduler_cannot_be_told_counts_as_missed():
@@ -118,8 +118,8 @@ def test_a_must_link_that_kube_scheduler_cannot_be_told_counts_as_missed():
     )
     linked = replace(PAIR, links=(Link(name="near", requests=("gpu", "nic"), where="numaNode"),))
     off = cluster(*bare)
-    loop = replay_plan(off, make_plan(off, linked, release=R136), R136)
-    assert "does not keep the link near" in loop.sentence
+    replay = replay_plan(off, make_plan(off, linked, release=R136), R136)
+    assert "does not keep the link near" in replay.sentence
 
 
 def test_the_copy_takes_what_first_fit_takes_on_every_node_of_random_clusters():
@@ -128,17 +128,17 @@ def test_the_copy_takes_what_first_fit_takes_on_every_node_of_random_clusters():
         rng = random.Random(seed)
         on, sketch = random_fleet(rng), random_sketch(rng)
         pod = pod_kind(on, R136, "w", [sketch])
-        arrivals = SchedulerSimulation(on, [pod], R136)
+        simulation = SchedulerSimulation(on, [pod], R136)
         claim = ResourceClaim(metadata=ObjectMeta(name="w-0"), spec=compile_claim(sketch, on, R136).spec)
         for node in on.node_names:
-            verdict, taken = first_fit(on, node, [claim], R136), arrivals.taken(node, (), 0)
+            verdict, taken = first_fit(on, node, [claim], R136), simulation.taken(node, (), 0)
             assert taken.status is verdict.status, (seed, node)
             if verdict.status is FirstFitStatus.ALLOCATED:
                 names = [result.device for result in verdict.allocations[0].devices.results]
                 assert [p.device.device for p in taken.placements] == names, (seed, node)
 
 
-# -- tightening
+# -- pins
 
 
 def test_nothing_is_pinned_where_first_fit_does_it_anyway():
@@ -152,7 +152,7 @@ def test_a_link_is_enough_where_a_link_says_it():
     """No selector and no node: the weakest pin that brings the plan, with its reason and its price."""
     on = cluster(*crossed("n1"), *crossed("n2"))
     found = pin_plan(on, fleet(on, PAIR, 4), R136)
-    assert found.loop.as_planned
+    assert found.replay.as_planned
     (pin,) = found.pins
     assert pin.text == "gpu + nic pairwise on one PCIe root"
     assert pin.price == "it still fits on all 2 nodes that could serve it"
@@ -169,7 +169,7 @@ def test_pods_are_kept_on_nodes_by_a_label_that_they_share():
     on = changed(cluster(*slices), nodes=nodes)
     two = ClaimSketch(name="two", requests=(request("gpu", GPU, 2),))
     found = pin_plan(on, make_plan(on, two, release=R136), R136)
-    assert found.loop.as_planned
+    assert found.replay.as_planned
     assert admitted_nodes(on, found.affinity) == frozenset(["good"]) or found.sketch.links
     assert "no longer fits on 1 of 2 nodes: poor" in found.pins[0].price
 
@@ -180,21 +180,21 @@ def test_devices_are_told_apart_by_what_they_publish():
     on = cluster(a_slice(GPU, gpu(0, "r9", **{NUMA: 1})), a_slice("dra.net", *nics))
     soft = replace(PAIR, links=(Link(name="near", requests=("gpu", "nic"), where="socket", must=False),))
     found = pin_plan(on, make_plan(on, soft, release=R136), R136)
-    assert found.loop.as_planned, found.loop.sentence
+    assert found.replay.as_planned, found.replay.sentence
 
 
 @pytest.mark.parametrize(
     "example", ["eks-p4d/gpu-nic-pairs", "eks-p4d/any-nic-pairs", "dgx-h100/gpu-nic-cpu", "mi300x/gpu-nic-pairs"]
 )
 def test_every_planned_replica_of_the_samples_is_served_as_planned(example):
-    """Tightened, in every order and on every node that first fit may choose."""
+    """With pins, in every order and on every node that first fit may choose."""
     on, sketch = load_cluster(f"sample:{example.partition('/')[0]}"), read_sketch(f"sample:{example}")
     for replicas in (1, 3):
         found = pin_plan(on, fleet(on, sketch, replicas), R136)
-        assert found.loop.as_planned, found.loop.sentence
+        assert found.replay.as_planned, found.replay.sentence
 
 
-def test_tightened_manifests_serve_nearly_every_random_plan():
+def test_pinned_manifests_serve_nearly_every_random_plan():
     """Pins serve most random plans of single claims; the benchmark counts more of them, and fleets."""
     before = after = wanted = 0
     for seed in range(60):
@@ -208,7 +208,7 @@ def test_tightened_manifests_serve_nearly_every_random_plan():
             found = pin_plan(on, plan, R136, seeds=3)
             wanted += 1
             before += found.before.as_planned
-            after += found.loop.as_planned
+            after += found.replay.as_planned
     assert before < after
     assert after >= wanted - 1 > 10
 

@@ -34,7 +34,7 @@ def test_each_replica_gets_its_own_sort_of_devices():
     two = ClaimSketch(name="two", requests=(request("gpu", "gpu.nvidia.com", 2),))
     plan = plan_fleet(on, [Workload("two", (two,), 2)], release=R136, first_fit=False)
     found = pin_plan(on, plan, R136)
-    assert (found.before.kept, found.loop.kept, found.loop.as_planned) == (1, 2, True)
+    assert (found.before.kept, found.replay.kept, found.replay.as_planned) == (1, 2, True)
 
 
 def test_alternatives_of_a_drawing_get_the_devices_of_each_replica():
@@ -43,7 +43,7 @@ def test_alternatives_of_a_drawing_get_the_devices_of_each_replica():
     on, sketch = random_fleet(rng), random_sketch(rng)
     plan = plan_fleet(on, [Workload("w", (sketch,), rng.randint(2, 4))], release=R136, first_fit=False)
     found = pin_plan(on, plan, R136)
-    assert (found.before.kept, found.loop.kept, found.loop.as_planned) == (0, 3, True)
+    assert (found.before.kept, found.replay.kept, found.replay.as_planned) == (0, 3, True)
     (request,) = found.sketch.requests
     assert {sub.name.partition("-")[0] for sub in request.first_available} == {"s0"}
 

@@ -38,7 +38,7 @@ def test_groups_serve_what_one_template_cannot():
     on, plan = planned(10158)
     found = pin_in_groups(on, plan, R136, seeds=3)
     assert found.changed
-    assert found.pinned_plan.loop.as_planned
+    assert found.pinned_plan.replay.as_planned
     assert [workload.name for workload in found.plan.workloads] == ["w-1", "w-2", "w-3"]
 
 
@@ -62,7 +62,7 @@ def test_groups_of_a_long_name_keep_names_of_their_own():
 def test_nothing_is_split_where_one_template_does():
     on, plan = planned(3)
     found = pin_in_groups(on, plan, R136, seeds=3)
-    assert found.pinned_plan.loop.as_planned
+    assert found.pinned_plan.replay.as_planned
     assert found.plan is plan
 
 
@@ -73,7 +73,7 @@ def test_partitions_of_many_profiles_are_taken_profile_by_profile():
     plan = plan_fleet(on, [Workload("slices", (two,), 3)], release=R136, first_fit=False)
     found = pin_plan(on, plan, R136, seeds=3)
     assert not found.before.as_planned
-    assert found.loop.as_planned, found.loop.sentence
+    assert found.replay.as_planned, found.replay.sentence
 
 
 def test_partitions_of_two_gpus_are_taken_from_one_gpu_each():
@@ -82,7 +82,7 @@ def test_partitions_of_two_gpus_are_taken_from_one_gpu_each():
     two = ClaimSketch(name="slices", requests=(request("part", "mig.nvidia.com", 2),))
     plan = plan_fleet(on, [Workload("slices", (two,), 4)], release=R136, first_fit=False)
     found = pin_plan(on, plan, R136, seeds=3)
-    assert found.loop.as_planned, found.loop.sentence
+    assert found.replay.as_planned, found.replay.sentence
     assert [sub.name for sub in found.sketch.request("part").first_available] == ["place-0", "place-1"]
 
 
@@ -113,7 +113,7 @@ def test_advice_is_what_was_not_tried():
     """`--split` is advised only where it can be used and was not."""
     on, plan = planned(10148)
     lost = Replay(2, 1, runs="a run")
-    (split,) = (f for f in replace(pin_plan(on, plan, R136, seeds=3), loop=lost).findings if f.rule == "not-tightened")
+    (split,) = (f for f in replace(pin_plan(on, plan, R136, seeds=3), replay=lost).findings if f.rule == "not-pinned")
     parts = pin_in_groups(on, plan, R136, seeds=3).pinned_plan
-    (tried,) = (f for f in replace(parts, loop=lost).findings if f.rule == "not-tightened")
+    (tried,) = (f for f in replace(parts, replay=lost).findings if f.rule == "not-pinned")
     assert ("--split" in split.advice, "--split" in tried.advice) == (True, False)

@@ -258,9 +258,9 @@ def test_a_pod_whose_search_our_own_time_ended_is_not_called_given_up(monkeypatc
     on = cluster(*a_node("full", range(8), range(8)), *a_node("short", range(8), range(5)))
     plan = make_plan(on, pairs(6), release=R136)
     monkeypatch.setattr(node_search, "OWN_LIMIT", 1e-6)
-    loop = replay_plan(on, plan, R136, seeds=0)
-    assert (plan.fits, loop.kept, loop.misses, loop.runs) == (True, 0, (), "")
-    assert "not known" in loop.sentence
+    replay = replay_plan(on, plan, R136, seeds=0)
+    assert (plan.fits, replay.kept, replay.misses, replay.runs) == (True, 0, (), "")
+    assert "not known" in replay.sentence
 
 
 @pytest.mark.parametrize(
@@ -273,8 +273,8 @@ def test_the_ladder_keeps_as_many_pairs_as_the_plan(gpus, nics, kept):
     on = cluster(*a_node("n1", gpus, nics))
     plan = make_plan(on, pairs(2), release=R136)
     assert plan.goal("preferences") == 2 - kept
-    loop = replay_plan(on, plan, R136)
-    assert "preferred links" not in loop.sentence
+    replay = replay_plan(on, plan, R136)
+    assert "preferred links" not in replay.sentence
     assert plan.first_fit is not None
     assert plan.first_fit.goal("preferences") == 2 - kept
 

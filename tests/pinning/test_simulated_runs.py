@@ -29,12 +29,12 @@ def test_each_pod_goes_where_it_is_served_worst_or_has_the_best_score(worst):
         on, drawn = random_fleet(rng), [random_sketch(rng), random_sketch(rng)]
         pods = [pod_kind(on, R136, f"p{number}", [sketch]) for number, sketch in enumerate(drawn)]
         some = {"key": "metadata.name", "operator": "In", "values": ["n1", "n2"]}
-        arrivals = SchedulerSimulation(on, pods, R136, affinity=[(some,) if seed % 2 else (), ()])
+        simulation = SchedulerSimulation(on, pods, R136, affinity=[(some,) if seed % 2 else (), ()])
         order = [Expected(rng.randint(0, 1), number, ()) for number in range(6)]
         stands = dict.fromkeys(on.node_names, ())
-        for replica, node, taken in run_pods(arrivals, order, None if worst else rng):
+        for replica, node, taken in run_pods(simulation, order, None if worst else rng):
             own = replica.workload
-            offers = {n: arrivals.taken(n, h, own) for n, h in stands.items() if arrivals.admits(own, n)}
+            offers = {n: simulation.taken(n, h, own) for n, h in stands.items() if simulation.admits(own, n)}
             failing = any(o.status in (FirstFitStatus.ERROR, FirstFitStatus.STOPPED) for o in offers.values())
             fitting = [o for o in offers.values() if o.status is FirstFitStatus.ALLOCATED and not failing]
             assert bool(node) == bool(fitting), seed
@@ -70,8 +70,12 @@ def test_the_score_of_a_claim_is_its_own():
             for node, sorts in kinds.items()
         )
     )
-    arrivals = SchedulerSimulation(on, [pod_kind(on, R136, "pod", claims)], R136)
-    assert {node: arrivals.taken(node, (), 0).score for node in kinds} == {"both-new": 16, "mixed": 15, "both-old": 14}
+    simulation = SchedulerSimulation(on, [pod_kind(on, R136, "pod", claims)], R136)
+    assert {node: simulation.taken(node, (), 0).score for node in kinds} == {
+        "both-new": 16,
+        "mixed": 15,
+        "both-old": 14,
+    }
     older = KubernetesRelease("1.34")
     before = SchedulerSimulation(on, [pod_kind(on, older, "pod", claims)], older)
     assert before.taken("mixed", (), 0).score == 0
