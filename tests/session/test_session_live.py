@@ -39,7 +39,7 @@ def session(server):
     made.close()
 
 
-def until(session, event, true, seconds=10):
+def until(session, event, true, seconds=60):
     """Wait until something is true, looking after each event of that name."""
     seen = threading.Event()
     off = session.on(event, seen.set)

@@ -85,6 +85,6 @@ def test_what_is_followed_is_in_the_end_what_there_is(server, config, seed):
     server.store.put(claim("last"))
     followed.until(lambda w: any(c.metadata.name == "last" for c in w.latest.claims))
     new = load_context("test", limits=SOON)
-    followed.until(lambda w: all(getattr(w.latest, kind) == getattr(new, kind) for kind in KINDS), 20)
+    followed.until(lambda w: all(getattr(w.latest, kind) == getattr(new, kind) for kind in KINDS))
     followed.until_live()
     followed.follower.stop()

@@ -49,12 +49,12 @@ def test_a_server_that_is_restarted_in_the_middle_of_a_reading_is_waited_for(ser
     read = []
     thread = threading.Thread(target=lambda: read.append(load_context("test", limits=limits)))
     thread.start()
-    assert server.faults.waiting.acquire(timeout=10)
+    assert server.faults.waiting.acquire(timeout=60)
     server.hang_up()
     for _ in range(10):
-        assert refused.acquire(timeout=10)
+        assert refused.acquire(timeout=60)
     server.listen()
-    thread.join(20)
+    thread.join(60)
     assert read[0].slices == whole.slices
     # a reading does not wait long for the levels of the fabric (topologies.ATTEMPTS); a note says if they were not read
     assert [finding for finding in read[0].findings if finding.severity is not Severity.NOTE] == []

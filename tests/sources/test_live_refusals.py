@@ -13,7 +13,7 @@ from dra_lab.findings import Severity
 from dra_lab.sources.live import ReadLimits, load_context
 from dra_lab.sources.live.resource_kinds import KINDS
 
-QUICK = ReadLimits(connect=2, read=0.3, overall=20, attempts=4, backoff_first=0.001, backoff_most=0.002)
+QUICK = ReadLimits(connect=2, read=2, overall=60, attempts=4, backoff_first=0.001, backoff_most=0.002)
 PLURALS = ["resourceslices", "deviceclasses", "resourceclaims", "nodes", "devicetaintrules", "pods"]
 
 
@@ -65,7 +65,7 @@ def test_what_was_read_stands_in_the_table_of_rights(server, config):
 def test_refused_credentials_say_who_and_what_to_do(server, config):
     """401: the user of the kubeconfig and the next step."""
     server.tokens.clear()
-    words = refused()
+    words = refused().replace(server.url, "")
     assert "401" in words
     assert "test-user" in words
     assert "Log in again" in words
@@ -142,7 +142,7 @@ def test_the_pause_grows_has_jitter_and_an_end():
 def test_a_server_that_keeps_failing_is_told_with_what_was_read(server, config):
     """Repeated 500 for the slices ends, after a fixed number of attempts, in an error with what had been read."""
     server.faults.add("resourceslices", times=99, status=500, reason="InternalError")
-    words = refused()
+    words = refused().replace(server.url, "")
     assert "500" in words
     assert "Read so far" in words
     assert len(server.asked("resourceslices")) == QUICK.attempts
@@ -170,14 +170,14 @@ def test_a_cut_or_stalled_answer_is_asked_for_again(server, config, fault):
 def test_a_server_that_always_stalls_is_told(server, config):
     """Silence ends after a fixed number of read time-outs."""
     server.faults.add("resourceslices", times=99, stall=True)
-    words = refused(ReadLimits(connect=2, read=0.05, overall=20, attempts=2, backoff_first=0.001))
+    words = refused(ReadLimits(connect=2, read=0.5, overall=60, attempts=2, backoff_first=0.001))
     assert "stopped in the middle of an answer" in words
 
 
 def test_the_overall_time_has_an_end(server, config):
     """A reading does not wait for a moment after its end, and does not ask again."""
     server.faults.add("resourceslices", times=99, status=429, headers={"Retry-After": "60"})
-    assert "429" in refused(ReadLimits(connect=2, read=1, overall=0.5))
+    assert "429" in refused(ReadLimits(connect=2, read=2, overall=20)).replace(server.url, "")
     assert len(server.asked("resourceslices")) == 1
 
 
@@ -199,7 +199,7 @@ def test_garbage_for_discovery_is_named_as_such(server, config):
 def test_a_redirect_is_not_followed(server, config):
     """Credentials are never sent to the target of a redirect."""
     server.faults.add("resourceslices", times=99, status=302, headers={"Location": f"{server.url}/elsewhere"})
-    assert "302" in refused()
+    assert "302" in refused().replace(server.url, "")
     assert not server.asked("elsewhere")
 
 

@@ -39,7 +39,7 @@ def test_following_ends_at_once_where_watches_get_no_headers(server):
     follower = ClusterFollower(cluster, lambda _cluster: None, lambda: None)
     follower.start()
     for _ in range(3):
-        assert server.faults.waiting.acquire(timeout=10)
+        assert server.faults.waiting.acquire(timeout=60)
     follower.stop(timeout=SOON)
     assert readers() == []
 
@@ -50,7 +50,7 @@ def test_following_ends_at_once_where_discovery_gets_no_headers(server):
     server.faults.add("/apis/", silent=True)
     follower = ClusterFollower(cluster, lambda _cluster: None, lambda: None)
     follower.start()
-    assert server.faults.waiting.acquire(timeout=10)
+    assert server.faults.waiting.acquire(timeout=60)
     follower.stop(timeout=SOON)
     assert readers() == []
 
@@ -94,7 +94,7 @@ def ends_when_cancelled(is_waiting: Callable[[], object]) -> bool:
 
 def test_a_plugin_that_waits_for_a_person_can_be_cancelled(waiting_plugin):
     """The plugin may have opened a log-in page that no person looks at."""
-    assert ends_when_cancelled(lambda: select.select([waiting_plugin], [], [], 10)[0])
+    assert ends_when_cancelled(lambda: select.select([waiting_plugin], [], [], 60)[0])
 
 
 def test_a_plugin_that_does_not_end_is_told(waiting_plugin):
@@ -107,4 +107,4 @@ def test_a_plugin_that_does_not_end_is_told(waiting_plugin):
 def test_a_reading_that_is_cancelled_ends_at_once(server, where):
     """In a list, and in what comes before the lists."""
     server.faults.add(where, silent=True)
-    assert ends_when_cancelled(lambda: server.faults.waiting.acquire(timeout=10))
+    assert ends_when_cancelled(lambda: server.faults.waiting.acquire(timeout=60))
