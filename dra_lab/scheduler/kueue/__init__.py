@@ -1,0 +1,1 @@
+"""How Kueue chooses the domains of a pod set, replayed from its source."""

@@ -1,0 +1,332 @@
+"""Kueue's topology assignment of the pod sets of one workload over the nodes of a ResourceFlavor.
+
+Kueue counts what nodes can allocate (CPUs, memory, extended resources, pods). It does not count devices of claims:
+"DRA resources are not accounted for in TAS capacity calculations".
+
+Source: kubernetes-sigs/kueue v0.19.2, pkg/cache/scheduler/tas_flavor_snapshot.go, tas_topology_tree.go,
+tas_nodes_cache.go, scheduling_simulator_default.go.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from math import ceil
+
+from msgspec import Struct
+
+from dra_lab.model.nodes import Node, NodeSelector, node_matches
+from dra_lab.model.quantity import parse_quantity
+from dra_lab.model.workloads import Container, Pod
+from dra_lab.scheduler.kueue.domain_choice import Chosen, KueueStep, choose
+from dra_lab.scheduler.kueue.places import PODS, Amounts, Asked, KueueGates, Place, fill, fits, tree_of
+
+HOSTNAME = "kubernetes.io/hostname"
+_EFFECTS = ("NoSchedule", "NoExecute")
+_ENDED = ("Succeeded", "Failed")
+
+
+class KueuePodSet(Struct, frozen=True):
+    """A pod set of a Workload, as far as Kueue's topology choice reads it.
+
+    Args:
+        name: Its name.
+        count: The number of pods.
+        requests: What one pod requests of a node, by resource name, as quantities.
+        required: The key of the level that all pods must share; "" without.
+        preferred: The key of the level that they should share; "" without.
+        slices: (key of the level, pods) of each layer of slices, the coarse one first.
+        group: The group of leader and workers; "" without.
+        node_selector: The node selector of the pod.
+        affinity: The required node affinity of the pod.
+        tolerations: The tolerations of the pod.
+
+    Source: `PodSet` and `PodSetTopologyRequest` of kueue.x-k8s.io/v1beta2.
+    """
+
+    name: str
+    count: int
+    requests: Mapping[str, str | int | float] = {}
+    required: str = ""
+    preferred: str = ""
+    slices: tuple[tuple[str, int], ...] = ()
+    group: str = ""
+    node_selector: Mapping[str, str] = {}
+    affinity: NodeSelector | None = None
+    tolerations: tuple[Mapping[str, object], ...] = ()
+
+
+class KueueAssignment(Struct, frozen=True):
+    """Where Kueue puts the pods of a pod set.
+
+    Args:
+        pod_set: The name of the pod set.
+        pods: (path of the lowest domain, number of pods), in order of the paths.
+        message: Why it is not admitted, in Kueue's words; "" if it is.
+        steps: What was compared and decided, level by level.
+    """
+
+    pod_set: str
+    pods: tuple[tuple[tuple[str, ...], int], ...] = ()
+    message: str = ""
+    steps: tuple[KueueStep, ...] = ()
+
+
+class KueueFlavor(Struct, frozen=True):
+    """The nodes of a ResourceFlavor and the Topology above them.
+
+    Args:
+        levels: The label keys of the Topology, the outermost first.
+        topology: The name of the Topology.
+        node_labels: The labels that a node must have (`ResourceFlavor.spec.nodeLabels`).
+        tolerations: `ResourceFlavor.spec.tolerations`.
+        not_ready: The names of nodes that are not ready.
+    """
+
+    levels: tuple[str, ...]
+    topology: str = "default"
+    node_labels: Mapping[str, str] = {}
+    tolerations: tuple[Mapping[str, object], ...] = ()
+    not_ready: frozenset[str] = frozenset()
+
+
+def kueue_assignments(
+    flavor: KueueFlavor,
+    nodes: Iterable[Node],
+    pods: Iterable[Pod],
+    pod_sets: Sequence[KueuePodSet],
+    gates: KueueGates = KueueGates(),  # noqa: B008 (a frozen value)
+) -> tuple[KueueAssignment, ...]:
+    """Return where Kueue v0.19.2 puts the pod sets of one workload, one group of pod sets after the other.
+
+    Args:
+        flavor: The levels and which nodes count.
+        nodes: All nodes.
+        pods: All pods; those on a node take its room.
+        pod_sets: The pod sets in the order of the Workload.
+        gates: The feature gates of Kueue that decide.
+
+    Returns:
+        An assignment for each pod set, up to the first that is not admitted.
+    """
+    room = _Room(flavor, nodes, pods)
+    groups: dict[str, list[KueuePodSet]] = {}
+    for index, pod_set in enumerate(pod_sets):
+        groups.setdefault(pod_set.group or str(index), []).append(pod_set)
+    found: list[KueueAssignment] = []
+    for group in groups.values():
+        workers = group[0]
+        leader = group[1] if len(group) > 1 else None
+        if leader is not None and leader.count > workers.count:
+            workers, leader = leader, workers
+        results = room.assigned(workers, leader, gates)
+        found += sorted(results, key=lambda result: [s.name for s in group].index(result.pod_set))
+        if any(result.message for result in results):
+            break
+    return tuple(found)
+
+
+class _Room:
+    """What the lowest domains can still hold, and why nodes are left out."""
+
+    def __init__(self, flavor: KueueFlavor, nodes: Iterable[Node], pods: Iterable[Pod]) -> None:
+        self.flavor = flavor
+        self.by_host = flavor.levels[-1] == HOSTNAME
+        self.nodes: dict[tuple[str, ...], Node] = {}
+        self.free: dict[tuple[str, ...], Counter[str]] = {}
+        place: dict[str, tuple[str, ...]] = {}
+        for node in nodes:
+            labels = node.metadata.labels
+            if node.spec.unschedulable or node.name in flavor.not_ready or not all(k in labels for k in flavor.levels):
+                continue
+            if any(labels.get(key) != value for key, value in flavor.node_labels.items()):
+                continue
+            path = tuple(labels[key] for key in flavor.levels)
+            place[node.name] = path
+            self.nodes.setdefault(path, node)
+            self.free.setdefault(path, Counter()).update(_amounts(node.status.allocatable))
+        for pod in pods:
+            if pod.spec.node_name in place and pod.status.phase not in _ENDED:
+                self.free[place[pod.spec.node_name]].subtract(_amounts(pod_requests(pod)) | {"pods": 1})
+
+    def assigned(self, workers: KueuePodSet, leader: KueuePodSet | None, gates: KueueGates) -> list[KueueAssignment]:
+        """Place one group of pod sets, and take the room that it needs."""
+        asked, wrong = self._asked(workers, leader)
+        if asked is None:
+            return [KueueAssignment(workers.name, message=wrong)]
+        request = _amounts(workers.requests) | {"pods": 1}
+        leads = None if leader is None else _amounts(leader.requests) | {"pods": 1}
+        levels = tree_of(self.free)
+        excluded = Counter[str]()
+        for place in levels[-1] if levels else ():
+            self._count(place, workers, request, leads, excluded)
+        for root in levels[0] if levels else ():
+            fill(root, asked)
+        if not levels or not levels[asked.level]:
+            return [KueueAssignment(workers.name, message=f"no topology domains at level: {self._key(workers)}")]
+        chosen = choose(levels, asked, gates)
+        sets = [workers] if leader is None else [workers, leader]
+        if chosen.fitted is not None:
+            message = self._too_little(levels, asked, chosen, excluded)
+            return [KueueAssignment(one.name, message=message, steps=chosen.steps) for one in sets]
+        for path, count in chosen.pods:
+            self.free[path].subtract({name: amount * count for name, amount in request.items()})
+        found = [KueueAssignment(workers.name, self._shown(chosen.pods), steps=chosen.steps)]
+        if leader is not None and leads is not None:
+            for path in chosen.leader:
+                self.free[path].subtract(leads)
+            found.append(KueueAssignment(leader.name, self._shown(tuple((path, 1) for path in chosen.leader))))
+        return found
+
+    def _shown(self, pods: tuple[tuple[tuple[str, ...], int], ...]) -> tuple[tuple[tuple[str, ...], int], ...]:
+        """Return the assignment as Kueue writes it: only the host names if they are the lowest level."""
+        return tuple((path[-1:] if self.by_host else path, count) for path, count in pods)
+
+    def _key(self, pod_set: KueuePodSet) -> str:
+        if pod_set.slices and not (pod_set.required or pod_set.preferred):
+            return self.flavor.levels[0]
+        return pod_set.required or pod_set.preferred or self.flavor.levels[-1]
+
+    def _asked(self, workers: KueuePodSet, leader: KueuePodSet | None) -> tuple[Asked | None, str]:
+        """Return what is asked in numbers of levels, or what is wrong with it."""
+        index = {key: number for number, key in enumerate(self.flavor.levels)}
+        level = index.get(self._key(workers))
+        if level is None:
+            return None, f"no requested topology level: {self._key(workers)}"
+        layers: list[tuple[int, int]] = []
+        for number, (key, size) in enumerate(workers.slices):
+            if key not in index:
+                what = "additional slice layer" if number else "slices"
+                return None, f"no requested topology level for {what}: {key}"
+            if not number and size <= 0:
+                return None, "slice topology requested, but slice size not provided"
+            if not number and index[key] < level:
+                return None, f"podset slice topology {key} is above the podset topology {self._key(workers)}"
+            if number and index[key] <= layers[-1][0]:
+                above = self.flavor.levels[layers[-1][0]]
+                return None, f"additional slice layer topology {key} must be at a lower level than {above}"
+            if number and layers[-1][1] % size:
+                return None, f"additional slice layer size {size} must evenly divide parent layer size {layers[-1][1]}"
+            layers.append((index[key], size))
+        asked = Asked(
+            count=workers.count,
+            level=level,
+            slices=tuple(layers),
+            required=bool(workers.required),
+            unconstrained=not (workers.required or workers.preferred),
+            leaders=int(leader is not None),
+            lowest=len(self.flavor.levels) - 1,
+        )
+        return asked, ""
+
+    def _count(
+        self, place: Place, workers: KueuePodSet, request: Amounts, leads: Amounts | None, excluded: Counter[str]
+    ) -> None:
+        """Count what fits into a lowest domain; `excluded` counts the nodes that are left out, by reason."""
+        node = self.nodes[place.path]
+        if self.by_host and (reason := _unfit(node, workers, self.flavor.tolerations)):
+            excluded[reason] += 1
+            return
+        free = self.free[place.path]
+        place.room[PODS], limit = fits(request, free)
+        if not place.room[PODS] and limit:
+            excluded[f'resource "{limit}"'] += 1
+        if leads is not None and fits(leads, free)[0]:
+            place.leaders = 1
+            free = Counter({name: amount - leads.get(name, 0) for name, amount in free.items()})
+        place.led[PODS] = fits(request, free)[0]
+
+    def _too_little(
+        self, levels: Sequence[Sequence[Place]], asked: Asked, chosen: Chosen, excluded: Mapping[str, int]
+    ) -> str:
+        """Return Kueue's message for a pod set that is not admitted."""
+        fitted, wanted = chosen.fitted or (0, 0)
+        name = f'topology "{self.flavor.topology}"'
+        if len(asked.slices) > 1:
+            text = f"{name} doesn't allow to fit" + self._layers(levels, asked)
+        else:
+            unit = "pod" if asked.slice_size == 1 else "slice"
+            none = f"{name} doesn't allow to fit any of {wanted} {unit}(s)"
+            text = f"{name} allows to fit only {fitted} out of {wanted} {unit}(s)" if fitted else none
+        if excluded:
+            reasons = sorted(f"{reason}: {count}" for reason, count in excluded.items())
+            text += f". Total nodes: {len(self.nodes)}; excluded: {', '.join(reasons)}"
+        return text
+
+    def _layers(self, levels: Sequence[Sequence[Place]], asked: Asked) -> str:
+        best = min(levels[asked.level], key=lambda place: (-place.room[1], ",".join(place.path)))
+        parts = [
+            f"; {_slices_below(best, asked.level, level, size)}/{asked.count // size} slice(s) fit on level "
+            f"{self.flavor.levels[level]}"
+            for level, size in asked.slices
+        ]
+        return "".join(parts)
+
+
+def _slices_below(place: Place, level: int, target: int, size: int) -> int:
+    if level == target:
+        return place.room[PODS] // size
+    return sum(_slices_below(child, level + 1, target, size) for child in place.children)
+
+
+def _unfit(node: Node, pod_set: KueuePodSet, more: Iterable[Mapping[str, object]]) -> str:
+    """Return why Kueue leaves a node out: a taint, the node selector or the affinity; "" if it does not."""
+    tolerations = (*pod_set.tolerations, *more)
+    for taint in node.spec.taints:
+        if taint.get("effect") in _EFFECTS and not any(_tolerated(taint, one) for one in tolerations):
+            value = f"={taint['value']}" if taint.get("value") else ""
+            return f'taint "{taint.get("key", "")}{value}:{taint["effect"]}"'
+    if any(node.metadata.labels.get(key) != value for key, value in pod_set.node_selector.items()):
+        return "nodeSelector"
+    if pod_set.affinity is not None and not node_matches(pod_set.affinity, node):
+        return "affinity"
+    return ""
+
+
+def _tolerated(taint: Mapping[str, object], toleration: Mapping[str, object]) -> bool:
+    if toleration.get("effect") and toleration["effect"] != taint.get("effect"):
+        return False
+    if toleration.get("key") and toleration["key"] != taint.get("key"):
+        return False
+    if toleration.get("operator") == "Exists":
+        return True
+    same = toleration.get("value", "") == (taint.get("value") or "")
+    return bool(toleration.get("key")) and toleration.get("operator") in (None, "", "Equal") and same
+
+
+def pod_requests(pod: Pod) -> dict[str, Fraction]:
+    """Return what a pod requests of its node: its containers together, or the most of one init container.
+
+    Source: `NewRequestsFromPodSpec` of Kueue, which uses the resource helpers of Kubernetes.
+    """
+    running, most = _sum(pod.spec.containers), dict[str, Fraction]()
+    sidecars: dict[str, Fraction] = {}
+    for container in pod.spec.init_containers:
+        own = _sum([container])
+        if container.restart_policy == "Always":
+            sidecars = _added(sidecars, own)
+            own = sidecars
+        else:
+            own = _added(sidecars, own)
+        most = {name: max(most.get(name, Fraction()), own.get(name, Fraction())) for name in {*most, *own}}
+    running = _added(running, sidecars)
+    return {name: max(running.get(name, Fraction()), most.get(name, Fraction())) for name in {*running, *most}}
+
+
+def _sum(containers: Iterable[Container]) -> dict[str, Fraction]:
+    found: dict[str, Fraction] = {}
+    for container in containers:
+        asked = {**container.resources.limits, **container.resources.requests}
+        found = _added(found, {name: parse_quantity(amount) for name, amount in asked.items()})
+    return found
+
+
+def _added(one: Mapping[str, Fraction], other: Mapping[str, Fraction]) -> dict[str, Fraction]:
+    return {name: one.get(name, Fraction()) + other.get(name, Fraction()) for name in {**one, **other}}
+
+
+def _amounts(amounts: Mapping[str, str | int | float] | Mapping[str, Fraction]) -> dict[str, int]:
+    """Return whole numbers as Kueue counts: thousandths of CPUs, units of everything else, rounded up."""
+    values = {name: one if isinstance(one, Fraction) else parse_quantity(one) for name, one in amounts.items()}
+    return {name: ceil(value * 1000 if name == "cpu" else value) for name, value in values.items()}

@@ -1,0 +1,206 @@
+"""Kueue's choice: the level that fits, then level by level the fewest domains.
+
+Source: kubernetes-sigs/kueue v0.19.2, pkg/cache/scheduler/tas_flavor_snapshot.go (`findTopologyAssignment`,
+`findLevelWithFitDomains`, `updateCountsToMinimumGeneric`, `consumeWithLeadersGeneric`, `prioritizeLeaderDomain`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from dra_lab.scheduler.kueue.balanced import balanced
+from dra_lab.scheduler.kueue.places import PODS, SLICES, Asked, KueueGates, Place, by_led, by_room, tightest
+
+
+class KueueStep(Struct, frozen=True):
+    """One step of the choice, for people.
+
+    Args:
+        level: The index of the level.
+        said: What was compared or decided.
+        domains: (path, pods that fit or are assigned, slices) of the domains that it is about.
+    """
+
+    level: int
+    said: str
+    domains: tuple[tuple[tuple[str, ...], int, int], ...] = ()
+
+
+class Chosen(Struct, frozen=True):
+    """The pods of each lowest domain, the domains of the leader, and the steps; `fitted` if too little fits.
+
+    `fitted` is (what fits, what was asked) in slices.
+    """
+
+    pods: tuple[tuple[tuple[str, ...], int], ...] = ()
+    leader: tuple[tuple[str, ...], ...] = ()
+    fitted: tuple[int, int] | None = None
+    steps: tuple[KueueStep, ...] = ()
+
+
+class _TooLittle(Exception):
+    def __init__(self, fits: int, wanted: int) -> None:
+        self.fitted = (fits, wanted)
+
+
+def choose(levels: Sequence[Sequence[Place]], asked: Asked, gates: KueueGates) -> Chosen:
+    """Return where Kueue puts the pods of one pod set.
+
+    Args:
+        levels: The domains of each level with their counts (`places.fill`); the counts are used up.
+        asked: What the pod set asks for.
+        gates: The feature gates of Kueue.
+
+    Returns:
+        The assignment, or what fits if that is too little.
+    """
+    return _Choice(levels, asked, gates).chosen()
+
+
+class _Choice:
+    def __init__(self, levels: Sequence[Sequence[Place]], asked: Asked, gates: KueueGates) -> None:
+        self.levels = levels
+        self.asked = asked
+        self.gates = gates
+        self.least = asked.unconstrained and gates.mixed
+        self.wanted = asked.count // asked.slice_size
+        self.steps: list[KueueStep] = []
+
+    def chosen(self) -> Chosen:
+        asked = self.asked
+        even = None
+        if self.gates.balanced and not asked.required and not asked.unconstrained:
+            even = balanced(self.levels, asked)
+        try:
+            level, found = even or self._level(asked.level)
+        except _TooLittle as none:
+            return Chosen(fitted=none.fitted, steps=tuple(self.steps))
+        self._tell(level, "evenly filled" if even else "chosen", found)
+        found = self._fewest(found, asked.count, asked.leaders, asked.slice_size, SLICES)
+        last = len(self.levels) - 1
+        while not even and level < min(last, asked.slice_level):
+            below = by_room((child for place in found for child in place.children), least=self.least)
+            found = self._fewest(below, asked.count, asked.leaders, asked.slice_size, SLICES)
+            level += 1
+            self._tell(level, "the fewest domains", found)
+        while level < last:
+            found = self._inside(found, level)
+            level += 1
+            self._tell(level, "the fewest domains in each", found)
+        leader = tuple(sorted(place.path for place in found if place.leaders)) if asked.leaders else ()
+        pods = sorted((place.path, place.room[PODS]) for place in found if place.room[PODS])
+        return Chosen(tuple(pods), leader, steps=tuple(self.steps))
+
+    def _inside(self, found: Sequence[Place], level: int) -> list[Place]:
+        """Divide the pods of each domain among its children."""
+        asked = self.asked
+        size = asked.slice_size if level < asked.slice_level else asked.inner_sizes.get(level + 1, 1)
+        result = []
+        for place in found:
+            below = by_room(place.children, least=self.least)
+            unit = SLICES if size > 1 else PODS
+            if unit == SLICES:
+                for child in below:
+                    child.room[SLICES] = child.room[PODS] // size
+                    child.led[SLICES] = child.led[PODS] // size
+            result += self._fewest(below, place.room[PODS], place.leaders, size, unit)
+        return result
+
+    def _level(self, level: int) -> tuple[int, list[Place]]:
+        """Return the level and the domains that hold everything: the asked level, else wider ones."""
+        asked, wanted, leaders = self.asked, self.wanted, self.asked.leaders
+        places = by_led(self.levels[level], least=self.least)
+        if not places:
+            raise _TooLittle(0, wanted)
+        self._tell(level, "compared", places)
+        top = places[0]
+        if not self.least and top.led[SLICES] >= wanted and top.leaders >= leaders:
+            return level, [tightest(places, wanted, leaders, SLICES)]
+        if self.least:
+            for place in places:
+                if place.leaders >= leaders and (place.led if leaders else place.room)[SLICES] >= wanted:
+                    return level, [place]
+            if asked.required:
+                raise _TooLittle(places[-1].room[PODS], wanted)
+            if top.led[SLICES] >= wanted and top.leaders >= leaders:
+                return level, [top]
+        if asked.required:
+            raise _TooLittle(top.room[SLICES], wanted)
+        if level and not asked.unconstrained:
+            return self._level(level - 1)
+        return level, self._several(places)
+
+    def _several(self, places: list[Place]) -> list[Place]:
+        """Take domains one after the other until everything has a place."""
+        left, leaders = self.wanted, self.asked.leaders
+        places = self._leader_first(places, self.asked.count, leaders, self.asked.slice_size, SLICES)
+        found: list[Place] = []
+        index = 0
+        while leaders > 0 and index < len(places) and places[index].leaders:
+            place = places[index]
+            if not self.least and place.led[SLICES] >= left:
+                place = tightest(places[index:], left, leaders, SLICES)
+            found.append(place)
+            leaders -= place.leaders
+            left -= place.led[SLICES]
+            index += 1
+        if leaders > 0:
+            raise _TooLittle(self.asked.leaders - leaders, self.wanted)
+        rest = by_room(places[index:], least=self.least)
+        for index, first in enumerate(rest):
+            if left <= 0:
+                break
+            enough = not self.least and first.room[SLICES] >= left
+            place = tightest(rest[index:], left, 0, SLICES) if enough else first
+            found.append(place)
+            left -= place.room[SLICES]
+        if left > 0:
+            raise _TooLittle(self.wanted - left, self.wanted)
+        return found
+
+    def _leader_first(self, places: list[Place], count: int, leaders: int, size: int, unit: int) -> list[Place]:
+        """Put first the domain that can take the leader while the rest still has room for all pods."""
+        if not leaders or len(places) < 2:
+            return places
+        needed = count // size if unit == SLICES else count
+        room = sum(place.room[unit] for place in places)
+        for place in places:
+            if place.leaders >= leaders and room - (place.room[unit] - place.led[unit]) >= needed:
+                return [place, *(other for other in places if other is not place)]
+        return places
+
+    def _fewest(self, places: Sequence[Place], count: int, leaders: int, size: int, unit: int) -> list[Place]:
+        """Assign the pods to as few domains as possible, in the order given; the last one is the tightest."""
+        order = self._leader_first(list(places), count, leaders, size, unit)
+        left = count // size if unit == SLICES else count
+        pods = size if unit == SLICES else 1
+        found: list[Place] = []
+        for index, first in enumerate(order):
+            counts: Callable[[Place], list[int]] = _led if leaders > 0 else _room
+            enough = not self.least and counts(first)[unit] >= left and first.leaders >= max(leaders, 0)
+            place = tightest(order[index:], left, max(leaders, 0), unit) if enough else first
+            here = min(counts(place)[unit], left)
+            done = counts(place)[unit] >= left and (leaders <= 0 or place.leaders >= leaders)
+            place.leaders = min(place.leaders, leaders) if leaders > 0 else 0
+            place.room[unit] = here
+            place.room[PODS] = here * pods
+            found.append(place)
+            if done:
+                return found
+            left -= here
+            leaders -= place.leaders
+        return []
+
+    def _tell(self, level: int, said: str, places: Sequence[Place]) -> None:
+        rows = tuple((place.path, place.room[PODS], place.room[SLICES]) for place in places)
+        self.steps.append(KueueStep(level, said, rows))
+
+
+def _led(place: Place) -> list[int]:
+    return place.led
+
+
+def _room(place: Place) -> list[int]:
+    return place.room

@@ -1,0 +1,89 @@
+"""Kueue's choice of domains comes out as Kueue's own tests say it does.
+
+`kueue_cases/tas_cache_test.json` has the nodes, the pod sets and the expected assignments or messages of
+kubernetes-sigs/kueue v0.19.2 (8eab68778fc1, Apache-2.0), pkg/cache/scheduler/tas_cache_test.go; `line` is the line
+there. Left out are replacements of nodes, elastic jobs, usage of other flavors and preferred node affinity (alpha).
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dra_lab.model.nodes import Node, NodeSpec, NodeStatus, ObjectMeta
+from dra_lab.model.workloads import Container, Pod, PodSpec, PodStatus, ResourceRequirements
+from dra_lab.scheduler.kueue.assignment import KueueFlavor, KueuePodSet, kueue_assignments, pod_requests
+from dra_lab.scheduler.kueue.places import KueueGates
+
+CASES = json.loads((Path(__file__).parent / "kueue_cases" / "tas_cache_test.json").read_text())
+
+Case = dict[str, Any]
+
+
+def node(given: Case) -> Node:
+    """Return the node of a case."""
+    return Node(
+        metadata=ObjectMeta(name=given["name"], labels=given["labels"]),
+        spec=NodeSpec(unschedulable=given.get("unschedulable", False), taints=tuple(given.get("taints", ()))),
+        status=NodeStatus(allocatable=given["allocatable"]),
+    )
+
+
+def pod(number: int, given: Case) -> Pod:
+    """Return the pod of a case."""
+    container = Container(resources=ResourceRequirements(requests=given["requests"]))
+    spec = PodSpec(node_name=given["node"], containers=(container,))
+    return Pod(ObjectMeta(name=f"pod-{number}"), spec, PodStatus(phase=given["phase"]))
+
+
+def pod_set(given: Case) -> KueuePodSet:
+    """Return the pod set of a case."""
+    fields = {key: value for key, value in given.items() if key not in ("pods", "message")}
+    slices = tuple((key, size) for key, size in fields.pop("slices", ()))
+    return KueuePodSet(slices=slices, tolerations=tuple(fields.pop("tolerations", ())), **fields)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"line {case['line']}")
+def test_assignments_and_messages_are_those_of_kueue(case: Case) -> None:
+    """Each recorded case has the same domains, the same number of pods and the same message."""
+    gates = case.get("gates", {})
+    flavor = KueueFlavor(
+        tuple(case["levels"]),
+        node_labels=case.get("nodeLabels", {}),
+        not_ready=frozenset(one["name"] for one in case["nodes"] if one.get("notReady")),
+    )
+    found = kueue_assignments(
+        flavor,
+        [node(one) for one in case["nodes"]],
+        [pod(number, one) for number, one in enumerate(case.get("pods", ()))],
+        [pod_set(one) for one in case["podSets"]],
+        KueueGates(mixed=gates.get("TASProfileMixed", True), balanced=gates.get("TASBalancedPlacement", False)),
+    )
+    wanted = {
+        one["name"]: ([(tuple(path), count) for path, count in one.get("pods", ())], one.get("message", ""))
+        for one in case["podSets"]
+        if "pods" in one or "message" in one
+    }
+    assert {one.pod_set: (list(one.pods), one.message) for one in found} == wanted
+
+
+def test_the_cases_occur() -> None:
+    """Every way that is replayed has a recorded case."""
+    sets = [one for case in CASES for one in case["podSets"]]
+    occurs = {key for one in sets for key in one} | {gate for case in CASES for gate in case.get("gates", ())}
+    assert occurs >= {"required", "preferred", "slices", "group", "message", "TASBalancedPlacement", "TASProfileMixed"}
+
+
+def test_init_containers_count_by_the_largest() -> None:
+    """A pod requests what its containers need together, or more if one init container needs more."""
+
+    def container(cpu: str, restart: str = "") -> Container:
+        return Container(restart_policy=restart, resources=ResourceRequirements(requests={"cpu": cpu}))
+
+    spec = PodSpec(
+        containers=(container("1"), container("1")), init_containers=(container("1", "Always"), container("3"))
+    )
+    assert pod_requests(Pod(ObjectMeta(name="p"), spec))["cpu"] == 4
