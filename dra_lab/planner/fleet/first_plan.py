@@ -72,12 +72,15 @@ class FirstPlan:
         return answer.chosen is None or tuple(values[goal] for goal in work.order) < answer.values
 
 
-def first_plan(fleet: FleetProblem, sites: Sequence[Site], order: Sequence[str], budget: Budget) -> FirstPlan:
+def first_plan(
+    fleet: FleetProblem, sites: Sequence[Site], order: Sequence[str], demand: Sequence[int], budget: Budget
+) -> FirstPlan:
     """Return pods that fit together on some sites, found without a solver; more may fit.
 
-    `order` names the goals of devices. Workloads take their turn by size, once the smallest and once the largest first,
-    and nodes are filled one after the other; the plan with more pods is returned. Nothing is placed on nodes where the
-    order of devices counts or where all shares are asked for, nor of a fleet with admin access.
+    `order` names the goals of devices, `demand` the replicas wanted of each workload. Workloads take their turn by
+    size, once the smallest and once the largest first, and nodes are filled one after the other; the plan with more
+    pods is returned. Nothing is placed on nodes where the order of devices counts or where all shares are asked for,
+    nor of a fleet with admin access.
     """
     if any(ask.admin_access for ask in fleet.scan.rules.asks):
         return FirstPlan()
@@ -86,9 +89,9 @@ def first_plan(fleet: FleetProblem, sites: Sequence[Site], order: Sequence[str],
     smallest = sorted(range(len(sizes)), key=sizes.__getitem__)
     best = FirstPlan()
     for turn in dict.fromkeys((tuple(smallest), tuple(reversed(smallest)))):
-        if best.replicas and (budget.reached or best.replicas == sum(fleet.demand)):
+        if best.replicas and (budget.reached or best.replicas == sum(demand)):
             break
-        found = _filled(fleet, alike, turn, budget)
+        found = _filled(demand, alike, turn, budget)
         best = found if found.replicas > best.replicas else best
     return best
 
@@ -116,8 +119,8 @@ def _is_counted(problem: AllocationProblem) -> bool:
     )
 
 
-def _filled(fleet: FleetProblem, alike: Sequence[_Nodes], turn: Sequence[int], budget: Budget) -> FirstPlan:
-    ledger, rest = _Ledger(), list(fleet.demand)
+def _filled(demand: Sequence[int], alike: Sequence[_Nodes], turn: Sequence[int], budget: Budget) -> FirstPlan:
+    ledger, rest = _Ledger(), list(demand)
     for nodes in alike:
         nodes.begin()
     for pod in turn:

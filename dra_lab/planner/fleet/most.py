@@ -8,12 +8,12 @@ from dataclasses import replace
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.by_copy import ByCopy, by_copy
 from dra_lab.planner.fleet.by_option import by_option
-from dra_lab.planner.fleet.counting import room_of
+from dra_lab.planner.fleet.counting import room_of, rows_of
+from dra_lab.planner.fleet.first_plan import first_plan
 from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.shared_devices import SharedModel, SharedNodes, SharedTaken
 from dra_lab.planner.fleet.shared_tables import seen_together
-from dra_lab.planner.fleet.sites import Site, dealt_site, whole_site
-from dra_lab.planner.fleet.together import deal
+from dra_lab.planner.fleet.sites import Site, whole_site
 from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.modelling import pulp
 from dra_lab.planner.node.solver import minimise
@@ -70,33 +70,32 @@ def _is_taken(problem: AllocationProblem, ask: int, group: int) -> bool:
 def most_together(fleet: FleetProblem, site: Site, most: int, solver: str, budget: Budget) -> Bounds:
     """Return how many pods of a fleet's one workload nodes that share devices hold, at most `most` on each.
 
-    One model answers for all of them. If it is too large, or time ends, each node is counted alone: with the devices
-    that are dealt to it for what is found, and with all devices for the bound.
+    A first plan and counting often agree. If not, one model answers for all nodes. If it is too large, or time ends,
+    the bound is also what all nodes hold if none takes anything from another.
     """
-    seen = seen_together(fleet, site, budget.part(budget.shares.first))
-    known = (
-        (0, most * len(site.all_nodes))
-        if seen is None
-        else most_pods(seen, most, solver, budget.part(budget.shares.first))
-    )
-    if seen is not None and known[0] < known[1]:
-        known = known[0], min(known[1], _counted(seen, most))
-    if known[0] == known[1]:
-        return known
-    budget.tell("nodes", f"counting on each of {len(site.all_nodes)} nodes that share devices", *known)
-    dealt = deal(fleet, site.all_nodes)
-    least = bound = 0
-    for node in site.all_nodes:
-        if not budget.reached:
-            least += most_pods(dealt_site(fleet, node, dealt), most, solver, budget)[0]
-        bound += most if budget.reached else most_pods(whole_site(fleet, node), most, solver, budget)[1]
-    return max(known[0], least), min(known[1], bound)
+    first = first_plan(fleet, [site], (), (most,), budget)
+    least, bound = first.replicas, most * len(site.all_nodes)
+    seen = seen_together(fleet, site, budget.part(budget.shares.first)) if least < bound else None
+    if seen is not None:
+        bound = _counted(seen, most, least)
+    if seen is not None and least < bound:
+        found = most_pods(seen, most, solver, budget.part(budget.shares.first))
+        least, bound = max(least, found[0]), min(bound, found[1])
+    if least < bound and not budget.reached:
+        budget.tell("nodes", f"counting on each of {len(site.all_nodes)} nodes that share devices", least, bound)
+        alone = 0
+        for node in site.all_nodes:
+            mine = (0, most) if budget.reached else most_pods(whole_site(fleet, node), most, solver, budget)
+            least, alone = max(least, mine[0]), alone + mine[1]
+        bound = min(bound, alone)
+    return least, bound
 
 
-def _counted(site: Site, most: int) -> int:
-    """Return how many pods counting allows on nodes that share devices."""
-    room = room_of(site, (most,))
-    return min([sum(room.caps), *(int(limit // min(weights)) for weights, limit in room.rows if all(weights))])
+def _counted(site: Site, most: int, least: int) -> int:
+    """Return how many pods counting allows on nodes that share devices, on each alone if not all agree on `least`."""
+    rows = [row for row in rows_of(site) if min(row.weights) > 0]
+    bound = min([most * len(site.parts), *(int(row.limit(site.problem) // min(row.weights)) for row in rows)])
+    return bound if bound <= least else min(bound, sum(room_of(site, (most,)).caps))
 
 
 def _pods(crowd: SharedNodes, most: int, solver: str, budget: Budget) -> Bounds:

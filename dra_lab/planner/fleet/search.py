@@ -65,7 +65,7 @@ def _search(work: FleetWork) -> Found:
     states = sites_of(work.fleet, work.budget)
     first = FirstPlan()
     if any(site.nodes for site in states):
-        first = first_plan(work.fleet, states, order, work.budget)
+        first = first_plan(work.fleet, states, order, work.fleet.demand, work.budget)
         work.clock.lap("first plan")
     places = with_islands(work.fleet, states, work.budget.part(work.budget.shares.step))
     sites = apart(work.fleet, places, work.budget)

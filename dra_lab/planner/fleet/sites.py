@@ -13,14 +13,7 @@ from dra_lab.index.node_binding import Tie
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.pods import FleetProblem
-from dra_lab.planner.fleet.together import (
-    devices_like,
-    joint,
-    joint_parts,
-    problem_like,
-    shared_nodes,
-    taken_by,
-)
+from dra_lab.planner.fleet.together import devices_like, joint, joint_parts, problem_like, shared_nodes
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.node.copies import CopyPart
 from dra_lab.planner.node_classes import canonical
@@ -200,16 +193,6 @@ def _together(fleet: FleetProblem, nodes: tuple[str, ...]) -> Site:
 
     site = Site((nodes[0],), parts, make, nodes=(nodes,), devices=devices)
     return site
-
-
-def dealt_site(fleet: FleetProblem, node: str, dealt: Mapping[DeviceID, str]) -> Site:
-    """Return a node that shares devices with others, having those that were dealt to it alone."""
-    problem = taken_by(dealt, table(fleet, node))
-
-    def devices(_: str) -> Mapping[int, list[DeviceID]]:
-        return {at: list(group.devices) for at, group in enumerate(problem.groups)}
-
-    return Site((node,), parts_on(fleet, node), partial(_given, problem), devices=devices)
 
 
 def whole_site(fleet: FleetProblem, node: str) -> Site:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
@@ -254,69 +253,6 @@ def _agreed(problems: Sequence[AllocationProblem]) -> Sequence[DeviceID]:
             "nodes that share devices whose node selector has several terms have them in different orders; "
             "add a selector that leaves such devices out",
         ) from error
-
-
-def taken_by(devices: Mapping[DeviceID, str], problem: AllocationProblem) -> AllocationProblem:
-    """Return a node's problem with only those shared devices that were dealt to it (`devices` names each one's node).
-
-    A request for all devices that needs another one cannot be served.
-    """
-    groups, lost = [], set(problem.impossible)
-    for group in problem.groups:
-        mine = tuple(device for device in group.devices if devices.get(device, problem.node) == problem.node)
-        if len(mine) < group.size:
-            lost.update(ask for ask in group.asks if problem.asks[ask].all_devices)
-        if mine:
-            groups.append(changed(group, devices=mine))
-    return changed(problem, groups=tuple(groups), impossible=frozenset(lost))
-
-
-def deal(fleet: FleetProblem, nodes: Sequence[str]) -> Mapping[DeviceID, str]:
-    """Give each shared device to one of the nodes that see it, in turn; devices that draw on a counter go together."""
-    mine = set(nodes)
-    have: Counter[tuple[str, str]] = Counter()
-    dealt: dict[DeviceID, str] = {}
-    for pool, seen in coupled_pools(fleet.scan).items():
-        able = [node for node in seen if node in mine]
-        for devices in _drawing_together(fleet, pool, able):
-            # A node that sees few of them could use few of them.
-            most = max(map(len, devices.values()))
-            fit = [node for node in able if len(devices.get(node, ())) == most]
-            node = min(fit, key=lambda name: (have[name, pool[0]], name))
-            dealt.update(dict.fromkeys((device for seeing in devices.values() for device in seeing), node))
-            have[node, pool[0]] += most
-    for device, seen in coupled_devices(fleet.scan).items():
-        able = [node for node in seen if node in mine]
-        if able and device not in dealt:
-            dealt[device] = min(able, key=lambda name: (have[name, device.driver], name))
-            have[dealt[device], device.driver] += 1
-    return dealt
-
-
-def _drawing_together(
-    fleet: FleetProblem, pool: tuple[str, str], nodes: Sequence[str]
-) -> Iterator[Mapping[str, Sequence[DeviceID]]]:
-    """Yield the devices of a pool, node by node, whose counter sets are the same, directly or by way of others."""
-    drawn: dict[DeviceID, frozenset[str]] = {}
-    seen: dict[DeviceID, list[str]] = {}
-    # nodes that see a pool alike have it as one object
-    alike: dict[int, tuple[Pool, list[str]]] = {}
-    for node in nodes:
-        for counted in fleet.scan.views.view(node).counted:
-            if (counted.driver, counted.name) == pool:
-                alike.setdefault(id(counted), (counted, []))[1].append(node)
-    for counted, mine in alike.values():
-        for item in counted.devices:
-            if item.on_node and item.device.consumes_counters:
-                drawn[item.id] = frozenset(use.counter_set for use in item.device.consumes_counters)
-                seen.setdefault(item.id, []).extend(mine)
-    for sets in united(dict.fromkeys(drawn.values())):
-        found: dict[str, list[DeviceID]] = {}
-        for device, drawing in drawn.items():
-            if drawing <= sets:
-                for node in seen[device]:
-                    found.setdefault(node, []).append(device)
-        yield found
 
 
 def united(sets: Iterable[frozenset[_Any]]) -> list[frozenset[_Any]]:

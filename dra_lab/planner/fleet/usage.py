@@ -8,18 +8,19 @@ from fractions import Fraction
 from functools import cached_property, partial
 from math import gcd
 
+from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.by_copy import ByCopy, by_copy
 from dra_lab.planner.fleet.by_option import ByOption, by_option
+from dra_lab.planner.fleet.first_plan import FirstPlan, first_plan
 from dra_lab.planner.fleet.most import Bounds, as_place, solved
 from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.shapes import PodShape
 from dra_lab.planner.fleet.shared_devices import SharedModel
 from dra_lab.planner.fleet.shared_tables import seen_together
 from dra_lab.planner.fleet.site_bounds import Amounts, Known, known_sites
-from dra_lab.planner.fleet.sites import Site, dealt_site, whole_site
+from dra_lab.planner.fleet.sites import Site, devices_of, whole_site
 from dra_lab.planner.fleet.state_model import StateModel
-from dra_lab.planner.fleet.together import deal
 from dra_lab.planner.fleet.tree_fill import devices_of_units, pools_of_units
 from dra_lab.planner.fleet.tree_numbers import TreeNumbers, units_inside
 from dra_lab.planner.fleet.tree_states import NumaState, free_on
@@ -142,25 +143,47 @@ def used_together(
 ) -> dict[str, Bounds]:
     """Return what pods use of each kind on nodes that share devices, of which so much is `free` in all.
 
-    One model says it for all of them. If that is too large, or time ends, the result is what each node uses of the
-    devices that are dealt to it. The bound is what each would use if no other node took any.
+    One model says it for all of them. If that is too large, or time ends, the result is what first plans use. The bound
+    is what each node would use if no other node took any.
     """
     first = budget.part(budget.shares.first)
     seen = seen_together(fleet, site, first)
     place = None if seen is None else UsagePlace(fleet, seen, solver, first)
     found = {k: (0, amount) if place is None else place.most_used(k, amount) for k, amount in free.items()}
     left = [kind for kind, (least, most) in found.items() if least < most]
-    dealt = deal(fleet, site.all_nodes) if left and not budget.reached else {}
+    plans = _first_plans(fleet, site, max(free.values()), budget) if left else []
     for kind in left:
         budget.tell("patterns", f"looking at {kind} on {len(site.all_nodes)} nodes that share devices")
-        least = bound = 0
-        for node in site.all_nodes:
-            mine = (dealt_site(fleet, node, dealt), whole_site(fleet, node))
-            used = [UsagePlace(fleet, one, solver, budget).most_used(kind, free[kind]) for one in mine]
-            least, bound = least + used[0][0], bound + used[1][1]
-        bound = min(bound, found[kind][1])
-        found[kind] = min(bound, max(least, found[kind][0])), bound
+        least, bound = found[kind]
+        least = max(least, *(_used_in(fleet, plan, kind) for plan in plans))
+        if least < bound:
+            alone = [UsagePlace(fleet, whole_site(fleet, node), solver, budget) for node in site.all_nodes]
+            used = [place.most_used(kind, free[kind]) for place in alone]
+            least = max(least, *(mine for mine, _ in used))
+            bound = min(bound, sum(most for _, most in used))
+        found[kind] = min(least, bound), bound
     return found
+
+
+def _first_plans(fleet: FleetProblem, site: Site, most: int, budget: Budget) -> list[FirstPlan]:
+    """Return first plans with up to so many pods: of all workloads, and of each alone."""
+    each = {tuple(most * (pod == only) for pod in range(len(fleet.pods))) for only in range(len(fleet.pods))}
+    return [first_plan(fleet, [site], (), wanted, budget) for wanted in sorted({*each, (most,) * len(fleet.pods)})]
+
+
+def _used_in(fleet: FleetProblem, plan: FirstPlan, kind: str) -> int:
+    """Return what the pods of a first plan use of a kind; a shared device that counts as one counts once."""
+    amount, once = Fraction(), set[DeviceID]()
+    for stand in plan.stands:
+        problem = stand.site.problem
+        keys = {number: cpu_key(problem, number) for number in {group for _, _, group, _ in stand.takes}}
+        for _, ask, number, count in stand.takes:
+            mine = amount_of(problem, ask, number, kind, keys[number])
+            if mine and problem.groups[number].shareable and not keys[number]:
+                once.update(devices_of(fleet, stand.site, stand.node)[number][:1])
+            else:
+                amount += count * mine
+    return int(amount) + len(once)
 
 
 def amounts_of(kind: str) -> Amounts:

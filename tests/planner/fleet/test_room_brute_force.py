@@ -8,6 +8,7 @@ import random
 import pytest
 from brute_force import TooLarge
 from brute_force_questions import SO_MANY, Packings, fits_somewhere, most_pods, times
+from budgets import use_sizes
 from msgspec.structs import replace
 from random_clusters import random_sketch
 from random_fleets import a_coupled_fleet, a_fleet
@@ -125,6 +126,33 @@ def _stranded(seed, cluster, draw, release, *, sharing, coupled):
             assert kind.free == tried.free[kind.kind], f"seed {seed} {row} {kind}"
             assert kind.usable <= usable <= kind.bound, f"seed {seed} {row} {kind} {usable}"
             assert kind.usable == kind.bound or (row.together and sharing), f"seed {seed} {row} {kind} {usable}"
+    return True
+
+
+@pytest.mark.parametrize("sharing", [False, True])
+def test_without_a_model_bounds_hold_what_trying_everything_finds(sharing, monkeypatch):
+    """If models of nodes that share devices are too large, first plans and counting give bounds that are true."""
+    use_sizes(monkeypatch, copies=0, pod_ways=0)
+    compared(_bounded, sharing=sharing, coupled=True)
+
+
+def _bounded(seed, cluster, draw, release, *, sharing, coupled):
+    sketch = draw()
+    try:
+        expected = most_pods(cluster, sketch, release)
+        room = how_many_more(cluster, Workload("more", (sketch,)), release=release)
+        assert min(room.count, SO_MANY) <= expected <= room.bound, f"seed {seed}"
+        lost = stranded(cluster, [sketch], release=release)
+        tried = {
+            row.nodes: Packings(cluster, [sketch], row.nodes if row.together else row.nodes[:1], release)
+            for row in lost.nodes
+        }
+    except TooLarge:
+        return False
+    for row in lost.nodes:
+        for kind in row.kinds:
+            usable = min(kind.free, tried[row.nodes].most[kind.kind])
+            assert kind.usable <= usable <= kind.bound, f"seed {seed} {row} {kind} {usable}"
     return True
 
 
