@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.fleet.bounds import Answer
-from dra_lab.planner.fleet.mastered import GoalBound
+from dra_lab.planner.fleet.master import GoalBound
 from dra_lab.planner.fleet.pack import Takes, Values, device_goals
 from dra_lab.planner.fleet.placing import Stand
 from dra_lab.planner.fleet.pods import FleetProblem

@@ -13,12 +13,11 @@ from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.homes import Chosen, CouplingRow, Homes, Rack, homes_of
-from dra_lab.planner.fleet.master import Master
-from dra_lab.planner.fleet.master_at_once import MasterAtOnce
-from dra_lab.planner.fleet.mastered import GoalBound, Mastered
+from dra_lab.planner.fleet.master import GoalBound, Master, Mastered
 from dra_lab.planner.fleet.pack import Values, device_goals
 from dra_lab.planner.fleet.shared_devices import SharedNodes
 from dra_lab.planner.fleet.sites import Cap
+from dra_lab.planner.fleet.starts import best_start
 from dra_lab.planner.fleet.tables import AnyTable
 from dra_lab.planner.node.solver_outcome import agreed
 
@@ -192,7 +191,8 @@ def best_answer(
     """
     racked = replace(found_racks(tables), crowds=tuple(crowds))
     master = _master(racked, demand, order, solver)
-    found = master.run(budget if closed else budget.part(budget.shares.step), all_placed=all_placed, tell=True)
+    part = budget if closed else budget.part(budget.shares.step)
+    found = master.run(best_start(master, None, part, all_placed=all_placed), part, all_placed=all_placed, tell=True)
     goals = found.goals
     if len(goals) < len(order) and found.chosen is not None:
         goals = [*goals, *(GoalBound(g, master.value(g, found.chosen), None) for g in order[len(goals) :])]
@@ -203,8 +203,7 @@ def best_answer(
 
 
 def _master(racked: Racked, demand: Sequence[int], order: Sequence[str], solver: str) -> Master:
-    given = racked.racks, demand, order, solver, racked.homes, racked.together
-    return MasterAtOnce(*given, racked.crowds) if racked.crowds else Master(*given)
+    return Master(racked.racks, demand, order, solver, racked.homes, racked.together, racked.crowds)
 
 
 def _held_against(
@@ -228,10 +227,11 @@ def _held_against(
     racked = replace(racked, crowds=answer.racked.crowds)
     master = _master(racked, demand, order, solver)
     values = answer.values
-    start = None if answer.chosen is None else racked.again(answer.racked.placed(answer.chosen))
-    if start is not None and answer.chosen is not None:
-        start.crowds = answer.chosen.crowds
-    least = master.run(budget, whole=False, all_placed=all_placed, stop_at=values, start=start)
+    known = None if answer.chosen is None else racked.again(answer.racked.placed(answer.chosen))
+    if known is not None and answer.chosen is not None:
+        known.crowds = answer.chosen.crowds
+    start = best_start(master, known, budget, all_placed=all_placed)
+    least = master.run(start, budget, whole=False, all_placed=all_placed, stop_at=values)
     answer.least, answer.least_racked = least, racked
     answer.infeasible = least.infeasible
     floors = [0] * len(values) if racked.crowds else _floors(tables, racked.racks, demand, answer)

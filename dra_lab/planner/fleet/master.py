@@ -1,30 +1,53 @@
-"""How many nodes of each class take which pattern of replicas: one integer model for the whole fleet, in stages."""
+"""The master: how many nodes of each class take which pattern of replicas, goal by goal, with bounds."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 from dra_lab.model.fleet import FLEET_GOALS, NODES, UNPLACED
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.homes import Chosen, CouplingRow, Homes, Rack, fewer_homes
-from dra_lab.planner.fleet.mastered import GoalBound, Mastered
+from dra_lab.planner.fleet.homes import Chosen, CouplingRow, Homes, Rack
+from dra_lab.planner.fleet.master_model import MasterModel
 from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.fleet.relaxation import LinearRelaxation
-from dra_lab.planner.fleet.starts import best_start, greedy
-from dra_lab.planner.node.modelling import pulp
-from dra_lab.planner.node.solver import minimise
-from dra_lab.planner.node.solver_outcome import Outcome, agreed
-from dra_lab.planner.node.variables import Expression
+from dra_lab.planner.fleet.shared_devices import SharedNodes
+from dra_lab.planner.node.solver_outcome import agreed
 
-_OPTIONS = {"mip_detect_symmetry": False, "mip_heuristic_effort": 0.2}
-"""Several times faster on this model, which is all columns: each stage then begins from the one before."""
+
+@dataclass(frozen=True, slots=True)
+class GoalBound:
+    """One goal: the value of the best solution found, and the least that could still exist (None: not known)."""
+
+    goal: str
+    value: int
+    bound: int | None
+
+    @property
+    def proven(self) -> bool:
+        """Say whether no better value exists."""
+        return self.bound is not None and self.bound >= self.value
+
+
+@dataclass
+class Mastered:
+    """The answer of the master: the goals in order as far as they were decided, and how often each pattern is taken.
+
+    `goals` ends with the first goal that is not proven, unless the caller asked for all; `chosen` is None where no
+    solution was found; `infeasible` says that there is none.
+    """
+
+    goals: list[GoalBound] = field(default_factory=list)
+    chosen: Chosen | None = None
+    infeasible: bool = False
 
 
 class Master:
-    """The integer model over racks, minimised goal by goal."""
+    """Racks, the replicas wanted of each workload, and all goals of the fleet in order.
+
+    `homes` are the nodes of members of racks, `together` is what members of several racks keep together, and `crowds`
+    are nodes that share devices and are planned at once; with these, only the solver knows bounds, goal by goal.
+    """
 
     def __init__(
         self,
@@ -34,116 +57,37 @@ class Master:
         solver: str,
         homes: Sequence[Homes] = (),
         together: Sequence[CouplingRow] = (),
+        crowds: Sequence[SharedNodes] = (),
     ) -> None:
-        """Keep what it is made of; `order` names all goals of the fleet, `homes` the nodes of members of racks.
-
-        `together` is what members of several racks keep together.
-        """
+        """Keep what it is made of; the relaxation and the integer model are made when they are needed."""
         self.racks, self.demand, self.order, self.solver = racks, demand, tuple(order), solver
-        self.homes, self.together = tuple(homes), tuple(together)
-        self.takes: list[dict[Counts, Expression]] = []
-        self.used: list[Expression] = []
-        self.goals: dict[str, Expression] = {}
-        self.lp: Any = None
-        self.options: Mapping[str, object] = _OPTIONS
+        self.homes, self.together, self.crowds = tuple(homes), tuple(together), tuple(crowds)
+        self._model: MasterModel | None = None
         self._relaxed: LinearRelaxation | None = None
         self._bounds: dict[tuple[str, tuple[tuple[str, int], ...]], int] = {}
 
-    def _build(self) -> None:
-        """Make the integer model: only once it is clear that the relaxation does not answer everything."""
-        self.lp = pulp.LpProblem("fleet", pulp.LpMinimize)
-        # Tables of factors: PuLP takes several times longer for a sum of products.
-        placed: list[dict[Expression, int]] = [{} for _ in self.demand]
-        sums: dict[str, dict[Expression, int]] = {goal: {} for goal in self.order}
-        device = [sums[goal] for goal in device_goals(self.order)]
-        for number, rack in enumerate(self.racks):
-            mine = {}
-            for position, (counts, values) in enumerate(rack.patterns.items()):
-                if not any(counts):
-                    continue
-                variable = self.lp.add_variable(f"z_{number}_{position}", 0, rack.most(counts), pulp.LpInteger)
-                mine[counts] = variable
-                for factors, factor in zip((*placed, *device), (*counts, *values), strict=True):
-                    if factor:
-                        factors[variable] = factor
-                if rack.each:
-                    sums[NODES][variable] = rack.each
-            self.takes.append(mine)
-        for number, home in enumerate(self.homes):
-            self.used.append(self.lp.add_variable(f"y_{number}", 0, home.count, pulp.LpInteger))
-            sums[NODES][self.used[-1]] = 1
-        self._keep_racks()
-        self.add_more(placed, sums)
-        for number, (factors, wanted) in enumerate(zip(placed, self.demand, strict=True)):
-            if factors:
-                self.lp.addConstraint(_sum(factors) <= wanted, f"demand_{number}")
-        self._keep_together()
-        self.goals = {goal: _sum(factors) for goal, factors in sums.items()}
-        everybody: dict[Expression, int] = {}
-        for factors in placed:
-            for variable, factor in factors.items():
-                everybody[variable] = everybody.get(variable, 0) - factor
-        whole = sum(self.demand)
-        self.goals[UNPLACED] = _sum(everybody, whole) if everybody else whole
-
-    def add_more(self, placed: Sequence[dict[Expression, int]], sums: Mapping[str, dict[Expression, int]]) -> None:
-        """Add what is not on racks to the model: its replicas by workload, and its values goal by goal."""
-
-    def _keep_racks(self) -> None:
-        """Demand that no more is taken than the members hold, or those on the nodes that are used."""
-        at_home: dict[int, dict[Expression, int]] = {}
-        for home, used in zip(self.homes, self.used, strict=True):
-            for number, members in home.racks.items():
-                at_home.setdefault(number, {})[used] = members
-        for number, (rack, mine) in enumerate(zip(self.racks, self.takes, strict=True)):
-            rows = [rack.held({counts: 1}) for counts in mine]
-            for row, (_, limit) in enumerate(rows[0] if mine else ()):
-                factors = {z: needs[row][0] for z, needs in zip(mine.values(), rows, strict=True) if needs[row][0]}
-                homes = {used: -limit * members for used, members in at_home.get(number, {}).items()}
-                if factors:
-                    whole = 0 if homes else limit * rack.count
-                    self.lp.addConstraint(_sum({**factors, **homes}) <= whole, f"rack_{number}_{row}")
-
-    def _keep_together(self) -> None:
-        """Demand that members of several racks take no more than there is for all of them."""
-        for number, row in enumerate(self.together):
-            factors = {
-                variable: weight
-                for at in sorted(row.weights)
-                for counts, variable in self.takes[at].items()
-                if (weight := row.need(at, counts))
-            }
-            if factors:
-                self.lp.addConstraint(_sum(factors) <= row.limit, f"together_{number}")
-
-    def minimise(self, expression: Expression, budget: Budget) -> Outcome:
-        """Minimise an expression over the integer model."""
-        return minimise(self.lp, expression, self.solver, budget, options=self.options)
-
-    def fix(self, goal: str, value: int) -> bool:
-        """Demand that a goal is not above a value; say whether that can be at all."""
-        expression = self.goals[goal]
-        if isinstance(expression, int):
-            return expression <= value
-        self.lp.addConstraint(expression <= value, f"fixed_{goal}_{len(self.lp.constraints())}")
-        return True
+    def _made(self) -> MasterModel:
+        """Return the integer model; it is made only once it is clear that the relaxation does not answer everything."""
+        if self._model is None:
+            self._model = MasterModel(self.racks, self.demand, self.order, self.homes, self.together, self.crowds)
+        return self._model
 
     def run(
         self,
+        start: Chosen,
         budget: Budget,
         *,
         whole: bool = True,
         all_placed: bool = False,
         tell: bool = False,
         stop_at: Sequence[int] | None = None,
-        start: Chosen | None = None,
     ) -> Mastered:
         """Minimise goal after goal, each kept at its value before the next.
 
         With `whole`, goals after one that is not proven are still minimised; without, it ends there, and at the first
-        goal whose value is not the one in `stop_at`. `start` is a solution that is known.
+        goal whose value is not the one in `stop_at`. `start` is a solution to begin with.
         """
-        result = self._run(budget, start, whole=whole, all_placed=all_placed, tell=tell, stop_at=stop_at)
+        result = self._run(start, budget, whole=whole, all_placed=all_placed, tell=tell, stop_at=stop_at)
         if result.chosen is not None:
             # What is found later may be better in a goal that was not proven.
             values = [self.value(goal.goal, result.chosen) for goal in result.goals]
@@ -152,8 +96,8 @@ class Master:
 
     def _run(
         self,
+        start: Chosen,
         budget: Budget,
-        start: Chosen | None,
         *,
         whole: bool,
         all_placed: bool,
@@ -162,7 +106,6 @@ class Master:
     ) -> Mastered:
         result = Mastered()
         fixed: list[tuple[str, int]] = [(UNPLACED, 0)] if all_placed else []
-        start = self.first(start, budget, all_placed=all_placed)
         if not all_placed or not self.value(UNPLACED, start):
             result.chosen = start
         sure = True
@@ -184,20 +127,18 @@ class Master:
             if not (sure or whole) or (stop_at and found.value != stop_at[len(result.goals) - 1]):
                 return result
             fixed.append((goal, found.value))
-            if self.lp is not None:
-                self.fix(goal, found.value)
+            if self._model is not None:
+                self._model.fix(goal, found.value)
         return result
 
     def _is_late(self, budget: Budget) -> bool:
         """Say whether the time that is left is not even enough to make the integer model, which may take seconds."""
-        if budget.left is None or self.lp is not None:
+        left = budget.left
+        if left is None or self._model is not None:
             return budget.reached
         patterns = sum(len(rack.patterns) for rack in self.racks)
-        return budget.reached or budget.left < budget.shares.pattern * patterns
-
-    def first(self, known: Chosen | None, budget: Budget, *, all_placed: bool) -> Chosen:
-        """Return a solution to begin with, as good as can be had quickly; `known` is one."""
-        return best_start(self, known or greedy(self), budget, all_placed=all_placed)
+        variables = sum(crowd.variables for crowd in self.crowds)
+        return left < max(budget.shares.pattern * patterns, budget.shares.at_once * variables) or budget.reached
 
     def bounds(self, values: Sequence[int], budget: Budget) -> list[int]:
         """Return, goal by goal, what no solution undercuts that is as good as `values` in the goals before."""
@@ -213,6 +154,9 @@ class Master:
         return self._bound(goal, kept, budget), self._relaxed
 
     def _bound(self, goal: str, kept: Sequence[tuple[str, int]], budget: Budget) -> int:
+        if self.crowds:
+            # No goal is below 0; more is known once the solver has looked at it.
+            return 0
         # A goal that is kept twice, first as all that may be without a place, is one.
         wanted = tuple(dict.fromkeys(kept))
         known = self._bounds.get((goal, wanted))
@@ -233,36 +177,38 @@ class Master:
 
     def filled(self, budget: Budget) -> Chosen:
         """Return what the integer model finds goal by goal, without any bound."""
-        self._build()
-        nobody = Chosen([{} for _ in self.racks], [])
-        found = Mastered([], nobody)
-        self.start_from(nobody)
+        model, nobody = self._made(), Chosen([{} for _ in self.racks], [])
+        found = Mastered()
+        model.start_from(nobody)
         for goal in self.order:
             stage = self._stage(goal, budget, found, 0, sure=True)
             if stage is None:
                 break
-            self.fix(goal, stage.value)
+            model.fix(goal, stage.value)
         return found.chosen or nobody
 
     def _open(self, fixed: Sequence[tuple[str, int]], result: Mastered) -> bool:
         """Make the integer model if it is not there yet; say whether the goals can be kept at all."""
-        if self.lp is not None:
+        if self._model is not None:
             return True
-        self._build()
-        able = [self.fix(goal, value) for goal, value in fixed]
+        model = self._made()
+        able = [model.fix(goal, value) for goal, value in fixed]
         if result.chosen is not None:
-            self.start_from(result.chosen)
+            model.start_from(result.chosen)
         return all(able)
 
     def _stage(self, goal: str, budget: Budget, result: Mastered, least: int, *, sure: bool) -> GoalBound | None:
         """Minimise one goal; no solution is below `least`. None where there is no solution, or none was found."""
-        expression = self.goals[goal]
+        model = self._made()
+        expression = model.goals[goal]
         if isinstance(expression, int):
             if result.chosen is None:
                 result.chosen = Chosen([{} for _ in self.racks], [0] * len(self.homes))
             return GoalBound(goal, expression, expression if sure else None)
-        kept = {variable: variable.varValue for variable in self.lp.variables()}
-        outcome = self.minimise(expression, budget)
+        kept = {variable: variable.varValue for variable in model.lp.variables()}
+        if self.crowds and goal != self.order[-1]:
+            budget = budget.part(budget.shares.step)
+        outcome = model.minimise(goal, self.solver, budget)
         if outcome.infeasible:
             result.infeasible = result.chosen is None
             return None
@@ -273,15 +219,9 @@ class Master:
             if have is None:
                 return None
             return GoalBound(goal, have, agreed(max(outcome.bound or 0, least), have) if sure else None)
-        result.chosen = self.read()
+        result.chosen = model.read()
         value = self.value(goal, result.chosen)
         return GoalBound(goal, value, agreed(max(outcome.bound or 0, least), value) if sure else None)
-
-    def read(self) -> Chosen:
-        """Return the solution that the variables hold."""
-        patterns = [{counts: int(v.varValue) for counts, v in mine.items() if v.varValue} for mine in self.takes]
-        used = [int(variable.varValue or 0) for variable in self.used]
-        return Chosen(patterns, fewer_homes(self.racks, self.homes, patterns, used))
 
     def values(self, chosen: Chosen) -> tuple[int, ...]:
         """Return the values of all goals in a solution, most important first."""
@@ -289,26 +229,17 @@ class Master:
 
     def value(self, goal: str, chosen: Chosen) -> int:
         """Return the value of a goal in a solution."""
-        each = zip(self.racks, chosen.patterns, strict=True)
+        each, shared = zip(self.racks, chosen.patterns, strict=True), chosen.crowds
         rows = [(rack, counts, times) for rack, mine in each for counts, times in mine.items()]
         if goal == UNPLACED:
-            return sum(self.demand) - sum(sum(counts) * times for _, counts, times in rows)
+            placed = sum(sum(counts) * times for _, counts, times in rows)
+            return sum(self.demand) - placed - sum(taken.replicas for taken in shared)
         if goal == NODES:
-            return sum(chosen.homes) + sum(rack.each * times for rack, _, times in rows)
+            used = sum(chosen.homes) + sum(rack.each * times for rack, _, times in rows)
+            return used + sum(taken.nodes for taken in shared)
         at = device_goals(self.order).index(goal)
-        return sum(rack.patterns[counts][at] * times for rack, counts, times in rows)
-
-    def start_from(self, chosen: Chosen) -> None:
-        """Give the solver a solution to begin with."""
-        for mine, taken in zip(self.takes, chosen.patterns, strict=True):
-            for counts, variable in mine.items():
-                variable.varValue = taken.get(counts, 0)
-        for variable, used in zip(self.used, chosen.homes, strict=True):
-            variable.varValue = used
-
-
-def _sum(factors: Mapping[Expression, int], constant: int = 0) -> Expression:
-    return pulp.LpAffineExpression(factors, constant=constant) if factors else constant
+        found = sum(rack.patterns[counts][at] * times for rack, counts, times in rows)
+        return found + sum(taken.values[at] for taken in shared if taken.values)
 
 
 def _said(found: GoalBound) -> str:

@@ -15,7 +15,7 @@ from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.first_plan import FirstPlan, first_plan
 from dra_lab.planner.fleet.fleet_work import FleetWork
 from dra_lab.planner.fleet.islands import with_islands
-from dra_lab.planner.fleet.mastered import GoalBound
+from dra_lab.planner.fleet.master import GoalBound
 from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.fleet.placing import Stand, stands_of
 from dra_lab.planner.fleet.shared_devices import SharedNodes

@@ -16,13 +16,18 @@ from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.homes import Chosen, CouplingRow, Taken, few_homes, fewer_homes
-from dra_lab.planner.fleet.mastered import StagedModel
+from dra_lab.planner.fleet.master import Master
 from dra_lab.planner.fleet.relaxation import LinearRelaxation
+from dra_lab.planner.fleet.shared_devices import SharedTaken
 from dra_lab.planner.node.solver_outcome import ROUNDING
 
 
-def best_start(master: StagedModel, known: Chosen, budget: Budget, *, all_placed: bool) -> Chosen:
-    """Return the best of a solution that is known, what lies next to the relaxation, and what uses few nodes."""
+def best_start(master: Master, known: Chosen | None, budget: Budget, *, all_placed: bool = False) -> Chosen:
+    """Return the best of a solution, what lies next to the relaxation, and what uses few nodes.
+
+    The solution is `known`, or else greedy; nothing else is tried with nodes that share devices.
+    """
+    known = known or greedy(master)
     kept = [(UNPLACED, 0)] if all_placed else []
     relaxed = None
     for goal in master.order:
@@ -40,7 +45,7 @@ def best_start(master: StagedModel, known: Chosen, budget: Budget, *, all_placed
     return best
 
 
-def greedy(master: StagedModel) -> Chosen:
+def greedy(master: Master) -> Chosen:
     """Return a solution found by taking the patterns with most replicas first, rack by rack."""
     left, chosen = list(master.demand), []
     shared = [row.limit for row in master.together]
@@ -61,10 +66,10 @@ def greedy(master: StagedModel) -> Chosen:
                 rest = rest.without({counts: times})
                 left = _less(left, {counts: times})
         chosen.append(mine)
-    return Chosen(chosen, few_homes(master.racks, master.homes, chosen))
+    return Chosen(chosen, few_homes(master.racks, master.homes, chosen), (SharedTaken(),) * len(master.crowds))
 
 
-def _rounded(master: StagedModel, relaxed: LinearRelaxation, budget: Budget) -> Chosen:
+def _rounded(master: Master, relaxed: LinearRelaxation, budget: Budget) -> Chosen:
     """Keep the whole part of a relaxed solution and decide the rest exactly: few racks are not whole.
 
     On which nodes the rest is does not count there.
@@ -88,7 +93,7 @@ def _left_of(row: CouplingRow, chosen: Sequence[Taken], mine: Sequence[int]) -> 
     return replace(row, limit=row.limit - row.taken(chosen), weights=weights)
 
 
-def _on_few_nodes(master: StagedModel, relaxed: LinearRelaxation, known: Chosen, budget: Budget) -> Iterator[Chosen]:
+def _on_few_nodes(master: Master, relaxed: LinearRelaxation, known: Chosen, budget: Budget) -> Iterator[Chosen]:
     """Yield a solution on about as many nodes as the relaxation needs, as good in the goals before, if one is found.
 
     The nodes are chosen first, as the relaxation uses them; without that choice the rest is the model of a fleet whose
@@ -109,13 +114,14 @@ def _on_few_nodes(master: StagedModel, relaxed: LinearRelaxation, known: Chosen,
         part = master.apart(racks, master.demand, master.together)
         if any(part.relaxed_bound(goal, before[:n], budget)[0] > value for n, (goal, value) in enumerate(before)):
             continue
-        patterns = part.run(budget.part(budget.shares.last)).chosen
+        last = budget.part(budget.shares.last)
+        patterns = part.run(best_start(part, None, last), last).chosen
         if patterns is not None and part.values(patterns)[:at] <= tuple(value for _, value in before):
             yield Chosen(patterns.patterns, fewer_homes(master.racks, master.homes, patterns.patterns, used))
             return
 
 
-def _whole_nodes(master: StagedModel, relaxed: Sequence[float], more: int) -> list[int]:
+def _whole_nodes(master: Master, relaxed: Sequence[float], more: int) -> list[int]:
     """Return whole numbers of nodes near relaxed ones, those of which most is used rounded up, plus `more`."""
     used = [min(home.count, floor(n + ROUNDING)) for home, n in zip(master.homes, relaxed, strict=True)]
     wanted = -floor(ROUNDING - sum(relaxed)) + more

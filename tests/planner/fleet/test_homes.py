@@ -11,6 +11,7 @@ from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.homes import Homes, Rack, few_homes, homes_of
 from dra_lab.planner.fleet.master import Master
+from dra_lab.planner.fleet.starts import best_start
 
 ORDERS = ((UNPLACED, "numa", NODES), (UNPLACED, NODES, "numa"))
 
@@ -66,7 +67,8 @@ def test_nodes_of_islands_are_brute_force(seed: int) -> None:
     """The master's goals are those of the best of all solutions, the nodes among them, each with a proof."""
     racks, members, demand = some_nodes(seed)
     order = ORDERS[seed // 2 % 2]
-    found = Master(racks, demand, order, "HiGHS", homes_of(members)).run(Budget())
+    master = Master(racks, demand, order, "HiGHS", homes_of(members))
+    found = master.run(best_start(master, None, Budget()), Budget())
     assert tuple(goal.value for goal in found.goals) == best(racks, members, demand, order)
     assert all(goal.proven for goal in found.goals)
 

@@ -12,6 +12,7 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.homes import Rack
 from dra_lab.planner.fleet.master import Master
 from dra_lab.planner.fleet.relaxation import LinearRelaxation
+from dra_lab.planner.fleet.starts import best_start
 
 ORDER = (UNPLACED, "numa", "roots", NODES)
 
@@ -44,7 +45,8 @@ def best(racks: list[Rack], demand: tuple[int, int]) -> tuple[int, ...]:
 def test_master_is_brute_force(seed: int) -> None:
     """The master's goals are those of the best of all solutions, each with a proof."""
     racks, demand = some_racks(seed)
-    found = Master(racks, demand, ORDER, "HiGHS").run(Budget())
+    master = Master(racks, demand, ORDER, "HiGHS")
+    found = master.run(best_start(master, None, Budget()), Budget())
     assert tuple(goal.value for goal in found.goals) == best(racks, demand)
     assert all(goal.proven for goal in found.goals)
 
