@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 from msgspec.structs import replace
 from random_clusters import CPU, GPU, NIC, device_class, selector
 from random_sharing import CORES
 from small_nodes import a_slice, cluster
 
-from dra_lab.checks.plans import check_plan
 from dra_lab.model.claims import CapacityRequirements, DeviceRequest, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import (
@@ -42,9 +41,7 @@ def amounts(**requests: int | str) -> CapacityRequirements:
 def planned(
     found: Cluster, *requests: DeviceRequest, links: tuple[Link, ...] = (), node: str = "", release=RELEASE
 ) -> Plan:
-    plan = make_plan(found, ClaimSketch(requests=requests, links=links), release=release, node=node)
-    assert check_plan(found, plan, release) == ()
-    return plan
+    return checked_plan(found, ClaimSketch(requests=requests, links=links), release=release, node=node)
 
 
 def names(plan: Plan) -> list[str]:

@@ -8,8 +8,7 @@ import re
 from html import escape, unescape
 
 import pytest
-from checked_plans import checked_fleet as plan_fleet
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_fleet, checked_plan
 from contradictions import TEXT, of_command, of_page, of_record, of_status, of_text, of_value
 from small_claims import request
 from small_nodes import a_slice, gpu
@@ -111,7 +110,7 @@ def test_random_claims(capsys, tmp_path, sample):
 def test_what_a_notebook_shows(cluster, drawing):
     """The plain text and the HTML of a plan agree with themselves."""
     on, sketch = load_cluster(cluster), read_sketch(drawing)
-    plan = make_plan(on, sketch, release=KubernetesRelease(on.default_release))
+    plan = checked_plan(on, sketch, release=KubernetesRelease(on.default_release))
     assert not of_text(plan_text(plan, on))
     assert not of_text(in_words(plan))
     assert not of_page(in_html(plan))
@@ -153,7 +152,7 @@ ONE = ClaimSketch(name="one", requests=(request("gpu", "gpu.nvidia.com"),))
 def test_a_plan_that_its_own_follow_up_refutes_is_not_proven():
     """Whatever proved that no more replicas fit: what still fits after the plan takes the proof away, in every form."""
     nodes = small(a_slice("gpu.nvidia.com", gpu(0), gpu(1)))
-    plan = plan_fleet(nodes, [Workload("one", (ONE,), 3)], release=KubernetesRelease("1.36"))
+    plan = checked_fleet(nodes, [Workload("one", (ONE,), 3)], release=KubernetesRelease("1.36"))
     refuted = (Room("one", 1, 1),)
     assert of_text(fleet_text(plan, refuted))
     corrected = plan.checked_against(refuted)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 from msgspec.structs import replace as changed
 
 from dra_lab import load_cluster, read_sketch
@@ -22,7 +22,7 @@ SAMPLES = ("eks-p4d/gpu-nic-pairs", "dgx-h100/gpu-nic-cpu", "mi300x/gpu-nic-pair
 def world(sample: str):
     """The cluster of a sample's example with its classes, and the plan."""
     cluster = load_cluster(f"sample:{sample.partition('/')[0]}")
-    return with_documented_classes(cluster), make_plan(cluster, read_sketch(f"sample:{sample}"), release=RELEASE)
+    return with_documented_classes(cluster), checked_plan(cluster, read_sketch(f"sample:{sample}"), release=RELEASE)
 
 
 def valued(plan: Plan, name: str, **changes) -> Plan:

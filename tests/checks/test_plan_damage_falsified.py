@@ -6,7 +6,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 from random_clusters import GPU, device_class, random_fleet, random_sketch
 from random_sharing import sharing_cluster, sharing_sketch
 from small_nodes import a_slice, cluster, device
@@ -47,7 +47,7 @@ def a_plan(seed: int):
     else:
         found, sketch = random_fleet(rng, nodes), random_sketch(rng)
     release = KubernetesRelease(rng.choice(["1.35", "1.36", "1.37"]))
-    return found, release, make_plan(found, sketch, release=release)
+    return found, release, checked_plan(found, sketch, release=release)
 
 
 @pytest.mark.parametrize("first", range(0, SEEDS * EACH, EACH))
@@ -93,7 +93,7 @@ def test_thousands_of_shares_are_counted(damage, found):
     where = cluster(a_slice(GPU, cpu), classes=(device_class(GPU),))
     share = ExactDeviceRequest(device_class_name=GPU, capacity=CapacityRequirements(requests={"cores": "1"}))
     release = KubernetesRelease("1.36")
-    plan = make_plan(where, ClaimSketch(requests=(DeviceRequest(name="r", exactly=share),)), release=release)
+    plan = checked_plan(where, ClaimSketch(requests=(DeviceRequest(name="r", exactly=share),)), release=release)
     assert {finding.rule for finding in check_plan(where, with_damage(plan, damage), release)} == found
 
 
@@ -117,7 +117,7 @@ def test_all_does_not_mean_a_partly_used_device_before_1_37():
     where = cluster(a_slice(GPU, *gpus), classes=(device_class(GPU),), claims=(holder,))
     everything = ExactDeviceRequest(device_class_name=GPU, allocation_mode=ALL)
     release = KubernetesRelease("1.36")
-    plan = make_plan(where, ClaimSketch(requests=(DeviceRequest(name="gpu", exactly=everything),)), release=release)
+    plan = checked_plan(where, ClaimSketch(requests=(DeviceRequest(name="gpu", exactly=everything),)), release=release)
     assert [placement.device.device for placement in plan.placements] == ["gpu-1"]
     assert check_plan(where, plan, release) == ()
     assert check_plan(where, with_damage(plan, 0), release) != ()

@@ -5,8 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from checked_plans import checked_fleet as plan_fleet
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_fleet, checked_plan
 
 from dra_lab import KubernetesRelease, Workload
 from dra_lab.model.device import DeviceTaint
@@ -36,7 +35,7 @@ def test_rules_that_are_left_out_are_told(release, told):
     rule = DeviceTaintRule(metadata=ObjectMeta(name="r"), spec=spec)
     cluster = dataclasses.replace(load_cluster("sample:two-sockets"), taint_rules=(rule,))
     sketch = read_sketch("sample:eks-p4d/gpu-nic-pairs")
-    plan = make_plan(cluster, sketch, release=release)
-    fleet = plan_fleet(cluster, [Workload("w", (sketch,), 1)], release=release, first_fit=False)
+    plan = checked_plan(cluster, sketch, release=release)
+    fleet = checked_fleet(cluster, [Workload("w", (sketch,), 1)], release=release, first_fit=False)
     assert ("taint-rules-ignored" in rules(plan), "taint-rules-ignored" in rules(fleet)) == (told, told)
-    assert "taint-rules-ignored" not in rules(make_plan(load_cluster("sample:two-sockets"), sketch, release=release))
+    assert "taint-rules-ignored" not in rules(checked_plan(load_cluster("sample:two-sockets"), sketch, release=release))

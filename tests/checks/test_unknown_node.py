@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 
 from dra_lab import KubernetesRelease, graph_page, hardware_svg, load_cluster, read_sketch
 from dra_lab.checks.plans import check_plan
@@ -20,7 +20,7 @@ CLUSTER = load_cluster("sample:eks-p4d")
 
 def held_against(cluster, node):
     """Check a plan that says it is for a node."""
-    plan = make_plan(cluster, read_sketch("sample:eks-p4d/gpu-nic-pairs"))
+    plan = checked_plan(cluster, read_sketch("sample:eks-p4d/gpu-nic-pairs"))
     return check_plan(cluster, replace(plan, node=node), KubernetesRelease("1.36"))
 
 

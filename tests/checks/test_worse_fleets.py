@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
-from checked_plans import checked_fleet as plan_fleet
+from checked_plans import checked_fleet
 from msgspec.structs import replace as changed
 from random_fleets import a_fleet, random_workloads
 
@@ -30,7 +30,7 @@ def best(seed, *, sharing):
     cluster = a_fleet(rng, sharing=sharing)
     workloads = random_workloads(rng, cluster, sharing=sharing)
     cluster = with_documented_classes(cluster)
-    plan = plan_fleet(cluster, workloads, release=RELEASE)
+    plan = checked_fleet(cluster, workloads, release=RELEASE)
     return (cluster, workloads, plan) if plan.status is PlanStatus.OPTIMAL and plan.replicas else None
 
 
@@ -45,11 +45,11 @@ def kube_schedulers(_cluster, _workloads, plan):
 def without_a_node(cluster, workloads, plan):
     others = [node for node in cluster.node_names if node != plan.nodes[0]]
     part = only_nodes(cluster, others)
-    return plan_fleet(part, workloads, release=RELEASE, first_fit=False).replicas if others else ()
+    return checked_fleet(part, workloads, release=RELEASE, first_fit=False).replicas if others else ()
 
 
 def for_fewest_nodes(cluster, workloads, _plan):
-    return plan_fleet(cluster, workloads, release=RELEASE, first_fit=False, objective="nodes").replicas
+    return checked_fleet(cluster, workloads, release=RELEASE, first_fit=False, objective="nodes").replicas
 
 
 def called_best(plan, replicas):
@@ -112,6 +112,6 @@ def test_a_node_with_too_many_devices_to_try_is_not_an_error(monkeypatch):
     monkeypatch.setattr("dra_lab.checks.plan_bounds.MOST_DEVICES", 0)
     cluster, workloads, _ = next(filter(None, (best(seed, sharing=False) for seed in SEEDS)))
     many = [replace(workload, replicas=workload.replicas + 50) for workload in workloads]
-    plan = plan_fleet(cluster, many, release=RELEASE, first_fit=False)
+    plan = checked_fleet(cluster, many, release=RELEASE, first_fit=False)
     assert plan.goal(UNPLACED).bound
     assert check_fleet(cluster, plan, RELEASE) == ()

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 import yaml
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 
 from dra_lab.cel.selector import admit_selector
 from dra_lab.checks.cluster_checks import check_pools
@@ -136,7 +136,7 @@ def test_every_entry_of_the_palette_can_be_planned(driver):
     assert bool(entries) == bool(profile(driver).offers)
     for entry in entries:
         one = dataclasses.replace(entry, default_count=1)
-        plan = make_plan(world, ClaimSketch(requests=(request_of(one, "one"),)), release=RELEASE)
+        plan = checked_plan(world, ClaimSketch(requests=(request_of(one, "one"),)), release=RELEASE)
         assert (plan.fits, len(plan.placements)) == (True, 1), entry.key
         assert {finding.rule for finding in plan.findings} == {"class-not-in-cluster"}
 
@@ -156,7 +156,7 @@ def test_an_unknown_driver_is_planned_and_nothing_is_said_that_is_not_known_of_i
     spec = ResourceSliceSpec(driver="fpga.example.org", pool=pool, node_name="n1", devices=documented()["dra.nvme"])
     world = Cluster(slices=(ResourceSlice(metadata=ObjectMeta(name="s"), spec=spec),), name="new")
     exactly = ExactDeviceRequest(device_class_name="fpga.example.org")
-    plan = make_plan(world, ClaimSketch(requests=(DeviceRequest(name="fpga", exactly=exactly),)))
+    plan = checked_plan(world, ClaimSketch(requests=(DeviceRequest(name="fpga", exactly=exactly),)))
     (finding,) = (finding for finding in plan.findings if finding.rule == "class-not-in-cluster")
     assert "documented one" not in str(finding)
     assert "one that selects all devices of its driver is used" in finding.message

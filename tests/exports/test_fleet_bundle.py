@@ -9,7 +9,7 @@ import sys
 
 import pytest
 import yaml
-from checked_plans import checked_fleet as plan_fleet
+from checked_plans import checked_fleet
 from msgspec.structs import replace
 from small_claims import request
 from small_nodes import a_slice, cluster, gpu, nic
@@ -39,7 +39,7 @@ def nodes():
 
 
 def planned(*workloads):
-    return plan_fleet(nodes(), workloads, release=R136, first_fit=False)
+    return checked_fleet(nodes(), workloads, release=R136, first_fit=False)
 
 
 def test_a_pod_of_several_claims_names_a_template_for_each():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import yaml
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 from msgspec.structs import replace
 
 from dra_lab.exports.bundle import Wanted, make_bundle
@@ -100,7 +100,7 @@ def test_an_export_is_read_back_as_the_same_pod(tmp_path):
     (tmp_path / "kustomization.yaml").unlink()
     found = read_pod(tmp_path, ON, R136)
     assert list(found.claims) == ["gpus", "more"]
-    assert make_plan(ON, found.planned).node == make_plan(ON, POD).node
+    assert checked_plan(ON, found.planned).node == checked_plan(ON, POD).node
     assert read_sketch(tmp_path / "pod.yaml").claims == ("gpus", "more")
 
 
@@ -118,7 +118,7 @@ def test_pins_make_kube_scheduler_allocate_the_plan_of_each_claim():
 
 def test_measuring_uses_all_claims_of_the_pod():
     """The Jobs run with the claims of the plan."""
-    plan = make_plan(
+    plan = checked_plan(
         ON, pod_drawing("train", (claims_of(POD)[0], replace(claims_of(POD)[1], requests=PAIRS.requests[:1], links=())))
     )
     texts = measure_files(ON, plan, Target(R136))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from checked_plans import checked_fleet as plan_fleet
+from checked_plans import checked_fleet
 from exported_runs import LONGEST, Judge, kept, pods_of
 from random_exports import irregular_export, random_export
 
@@ -30,7 +30,7 @@ def planned(seed, drawn=random_export):
     for further in range(MOST_DRAWN):
         cluster, workloads = drawn(seed + 100_000 * further)
         try:
-            plan = plan_fleet(cluster, workloads, release=R136, time_limit=10, first_fit=False)
+            plan = checked_fleet(cluster, workloads, release=R136, time_limit=10, first_fit=False)
         except DraLabError:
             continue  # drawings that the planner names as not supported are no case of an export
         if plan.replicas:

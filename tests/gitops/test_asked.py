@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 from small_manifests import claim, pod, request, template
 
 from dra_lab.cli import main
@@ -73,7 +73,7 @@ def test_one_claim_alone_is_no_pod(read):
 def test_a_pod_goes_only_where_its_own_words_let_it(read, cluster):
     """`nodeSelector` of the pod counts in the plan."""
     asked = read(gpus("a", 1), train("a", more=(f"nodeSelector: {{kubernetes.io/hostname: {NODE}}}",)))
-    plan = make_plan(asked.cluster, asked.planned, release=RELEASE)
+    plan = checked_plan(asked.cluster, asked.planned, release=RELEASE)
     assert plan.node == NODE
     assert plan.fitting_nodes == (NODE,)
 
@@ -99,7 +99,7 @@ def test_what_the_api_refuses_is_refused_with_its_line(read):
 def test_changes_to_one_of_several_claims_are_tried(read):
     """Corrections are reported for a pod with several claims too, with the number of nodes that each makes fit."""
     asked = read(gpus("a", 6), gpus("b", 6), train("a", "b"))
-    plan = make_plan(asked.cluster, asked.planned, release=RELEASE)
+    plan = checked_plan(asked.cluster, asked.planned, release=RELEASE)
     assert plan.status is PlanStatus.INFEASIBLE
     tried = [change for change in plan.reasons.relaxations if change.kind == "count"]
     assert {change.subject for change in tried} == {"a:r", "b:r"}

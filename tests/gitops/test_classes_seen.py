@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 from small_manifests import device_class, request, template
 
 from dra_lab.checks.document_checks import check_text
@@ -83,7 +83,7 @@ def test_the_planner_answers_as_if_the_documented_class_were_there(sample, form)
     """Status, devices and first fit are those of a cluster that has the class, and the class is reported once."""
 
     def answer(cluster, claim):
-        plan = make_plan(cluster, claim, release=R136)
+        plan = checked_plan(cluster, claim, release=R136)
         found = plan.first_fit
         return plan.status, plan.node, plan.placements, found and (found.status, found.placements)
 
@@ -137,7 +137,7 @@ def test_a_class_beside_the_claim_is_seen_and_exported(tmp_path):
     (tmp_path / "claim.yaml").write_text(CLAIM_BESIDE_CLASS)
     on = classes_beside(tmp_path / "claim.yaml", load_cluster("sample:eks-p4d"))
     claim = sketch("fast", "plain")
-    assert make_plan(on, claim, release=R136).fits
+    assert checked_plan(on, claim, release=R136).fits
     assert [item.name for item in needed_classes(claim, on)] == ["fast"]
 
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
-from checked_plans import checked_fleet as plan_fleet
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_fleet, checked_plan
 from oracle_cbc import UnknownError
 from oracle_claims import Claim
 from oracle_clusters import Node, cluster_of, placements_on, random_nodes
@@ -133,7 +132,7 @@ class Case:
     def ask_fleet(self, objective: str = "replicas", **more) -> FleetPlan:
         """Ask `plan_fleet`: as many as can be, or all on the fewest nodes."""
         question = f"plan_fleet {objective}"
-        plan = plan_fleet(
+        plan = checked_fleet(
             self.cluster, self.workloads, objective=objective, time_limit=SECONDS, first_fit=False, **more
         )
         self._recounted(question, plan)
@@ -223,7 +222,7 @@ class Case:
 
     def ask_plan(self) -> None:
         """Ask `make_plan` of the first claim: it fits where counting says so, with the least values of the goals."""
-        plan = make_plan(self.cluster, self.workloads[0].claims[0], time_limit=SECONDS)
+        plan = checked_plan(self.cluster, self.workloads[0].claims[0], time_limit=SECONDS)
         fits = any(self.truth.most(0, free) for free in self.truth.frees)
         self.asked[
             f"make_plan {'proven' if plan.status in (PlanStatus.OPTIMAL, PlanStatus.INFEASIBLE) else 'open'}"

@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass, replace
 from itertools import repeat
 
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 from oracle_cases import SECONDS, Case
 from oracle_claims import Together
 from oracle_clusters import Node, cluster_of, random_nodes
@@ -129,7 +129,7 @@ class SharedCase(Case):
 
     def ask_plan(self) -> None:
         """Ask `make_plan` of one pod: it fits if any does."""
-        plan = make_plan(self.cluster, self.workloads[0].claims[0], time_limit=SECONDS)
+        plan = checked_plan(self.cluster, self.workloads[0].claims[0], time_limit=SECONDS)
         if plan.status is not PlanStatus.STOPPED and plan.fits != bool(self.truth.total()):
             self.say("make_plan", f"it is {plan.status}, but {self.truth.total()} pods fit")
 

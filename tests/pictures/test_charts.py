@@ -8,7 +8,7 @@ import random
 
 import pytest
 from benchmarks.big_cluster import big_cluster
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 
 from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
@@ -47,7 +47,7 @@ def cluster() -> Cluster:
 @pytest.fixture(scope="module")
 def plan(cluster):
     """Give the plan of the example claim."""
-    return make_plan(cluster, read_sketch("sample:eks-p4d/gpu-nic-pairs"), release=KubernetesRelease("1.36"))
+    return checked_plan(cluster, read_sketch("sample:eks-p4d/gpu-nic-pairs"), release=KubernetesRelease("1.36"))
 
 
 def rows_of(chart) -> list[dict]:

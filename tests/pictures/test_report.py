@@ -9,7 +9,7 @@ from dataclasses import replace
 from hashlib import sha256
 
 import pytest
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 from pages import Page
 from small_plans import HOSTILE, a_plan, busy_cluster, hostile_cluster, hostile_plan
 
@@ -136,7 +136,7 @@ def test_what_is_in_the_way_what_was_tried_and_what_is_left_are_on_the_page():
 
 def test_regret_is_on_the_page_as_ranges_with_their_sources():
     """Goals that first fit leaves worse, and what is left of the bandwidth, measured or derived, by whom."""
-    plan = make_plan(
+    plan = checked_plan(
         load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/gpu-nic-pairs"), release=KubernetesRelease("1.36")
     )
     words = " ".join(Page(report_page(load_cluster("sample:eks-p4d"), plan)).words)

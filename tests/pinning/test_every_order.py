@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from checked_plans import checked_fleet as plan_fleet
+from checked_plans import checked_fleet
 from msgspec.structs import replace
 from random_clusters import random_fleet, random_sketch
 from small_claims import request
@@ -52,7 +52,7 @@ def fleet_of(seed):
     drawn = [replace(random_sketch(rng), name=f"w{number}") for number in range(len(replicas))]
     workloads = [Workload(one.name, (one,), count) for one, count in zip(drawn, replicas, strict=True)]
     try:
-        plan = plan_fleet(on, workloads, release=R136, first_fit=False)
+        plan = checked_fleet(on, workloads, release=R136, first_fit=False)
     except DraLabError:
         return None
     return (on, plan) if plan.replicas else None
@@ -95,7 +95,7 @@ def test_the_worst_order_is_that_of_trying_each_one(few):
 def mixed():
     """Return a node with two GPUs and one with three, and the plan of a pair and three single GPUs."""
     on = cluster(a_slice(GPU, gpu(0), gpu(1), node="n1"), a_slice(GPU, gpu(0), gpu(1), gpu(2), node="n2"))
-    return on, plan_fleet(on, [Workload("a", (TWO,), 1), Workload("b", (ONE,), 3)], release=R136, first_fit=False)
+    return on, checked_fleet(on, [Workload("a", (TWO,), 1), Workload("b", (ONE,), 3)], release=R136, first_fit=False)
 
 
 def test_an_order_that_no_run_tried_is_found():
@@ -108,7 +108,7 @@ def test_an_order_that_no_run_tried_is_found():
 def test_what_is_too_large_to_go_through_is_not_known_to_be_as_planned(monkeypatch):
     """Runs without a miss are no proof: the answer is "not known", the sentence says so, and the status is 2."""
     on = cluster(a_slice(GPU, gpu(0), gpu(1), gpu(2)))
-    plan = plan_fleet(on, [Workload("a", (TWO,), 1), Workload("b", (ONE,), 1)], release=R136, first_fit=False)
+    plan = checked_fleet(on, [Workload("a", (TWO,), 1), Workload("b", (ONE,), 1)], release=R136, first_fit=False)
     assert replay_plan(on, plan, R136).always
     monkeypatch.setattr(module, "MOST_STATES", 1)
     replay = replay_plan(on, plan, R136)
@@ -124,6 +124,6 @@ def test_workloads_whose_devices_do_not_meet_are_looked_at_one_by_one():
     on = cluster(
         *(a_slice(driver, *(gpu(k) for k in range(6)), node=node) for driver in drivers for node in ("n1", "n2"))
     )
-    plan = plan_fleet(on, [Workload("a", (a,), 12), Workload("b", (b,), 12)], release=R136, first_fit=False)
+    plan = checked_fleet(on, [Workload("a", (a,), 12), Workload("b", (b,), 12)], release=R136, first_fit=False)
     replay = replay_plan(on, plan, R136)
     assert (replay.as_planned, replay.always) == (True, True)

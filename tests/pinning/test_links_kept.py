@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from checked_plans import checked_fleet as plan_fleet
+from checked_plans import checked_fleet
 from msgspec.structs import replace
 from random_clusters import random_fleet, random_sketch
 
@@ -76,7 +76,7 @@ def test_preferred_links_are_kept_as_planned_or_the_export_says_how_many_fewer()
             continue
         try:
             workload = Workload(sketch.name, (sketch,), 3)
-            plan = plan_fleet(on, [workload], release=R136, goals=("preferences",), first_fit=False)
+            plan = checked_fleet(on, [workload], release=R136, goals=("preferences",), first_fit=False)
             replay = replay_plan(on, plan, R136, seeds=3)
         except DraLabError:
             continue

@@ -6,8 +6,7 @@ import random
 from dataclasses import replace as changed
 
 import pytest
-from checked_plans import checked_fleet as plan_fleet
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_fleet, checked_plan
 from msgspec.structs import replace
 from random_clusters import random_cluster, random_fleet, random_sketch
 from small_claims import request
@@ -52,13 +51,13 @@ def straight(node):
 
 
 def fleet(on, sketch, replicas):
-    return plan_fleet(on, [Workload(sketch.name, (sketch,), replicas)], release=R136, first_fit=False)
+    return checked_fleet(on, [Workload(sketch.name, (sketch,), replicas)], release=R136, first_fit=False)
 
 
 def test_a_manifest_that_says_too_little_is_not_called_as_planned():
     """Counts alone: first fit takes the first GPU and the first NIC, which are far apart."""
     on = cluster(*crossed())
-    replay = replay_plan(on, make_plan(on, PAIR, release=R136), R136)
+    replay = replay_plan(on, checked_plan(on, PAIR, release=R136), R136)
     assert (replay.kept, replay.wanted, replay.as_planned) == (0, 1, False)
     assert "gets 2 NUMA nodes instead of 1 NUMA node" in replay.sentence
     assert [finding.severity for finding in replay.findings] == ["warning"]
@@ -67,7 +66,7 @@ def test_a_manifest_that_says_too_little_is_not_called_as_planned():
 def test_a_manifest_that_leaves_no_choice_is_as_planned_on_every_node():
     on = cluster(*crossed())
     linked = replace(PAIR, links=(Link(name="l", requests=("gpu", "nic")),))
-    replay = replay_plan(on, make_plan(on, linked, release=R136), R136)
+    replay = replay_plan(on, checked_plan(on, linked, release=R136), R136)
     assert replay.as_planned
     assert replay.always
     assert replay.sentence == "1 of 1 as planned (every choice of nodes)."
@@ -76,7 +75,7 @@ def test_a_manifest_that_leaves_no_choice_is_as_planned_on_every_node():
 def test_the_worst_node_decides():
     """Other plugins choose the node: good luck on one node is not a promise."""
     on = cluster(*straight("n1"), *crossed("n2"))
-    replay = replay_plan(on, make_plan(on, PAIR, release=R136), R136)
+    replay = replay_plan(on, checked_plan(on, PAIR, release=R136), R136)
     assert not replay.as_planned
     assert [miss.node for miss in replay.misses] == ["n2"]
 
@@ -90,14 +89,14 @@ def test_every_replica_is_held_against_the_plan():
 
 def test_what_there_was_no_time_for_is_said_and_never_claimed():
     on = cluster(*crossed())
-    replay = replay_plan(on, make_plan(on, PAIR, release=R136), R136, time_limit=0.0)
+    replay = replay_plan(on, checked_plan(on, PAIR, release=R136), R136, time_limit=0.0)
     assert not replay.as_planned
     assert replay.sentence == "kube-scheduler's first fit was not simulated: 21 of 21 runs, no time was left."
 
 
 def test_releases_that_were_not_recorded_are_marked():
     on = cluster(*crossed())
-    replay = replay_plan(on, make_plan(on, PAIR, release=KubernetesRelease("1.37")), KubernetesRelease("1.37"))
+    replay = replay_plan(on, checked_plan(on, PAIR, release=KubernetesRelease("1.37")), KubernetesRelease("1.37"))
     assert "from documentation, not recorded" in replay.sentence
 
 
@@ -118,7 +117,7 @@ def test_a_must_link_that_kube_scheduler_cannot_be_told_counts_as_missed():
     )
     linked = replace(PAIR, links=(Link(name="near", requests=("gpu", "nic"), where="numaNode"),))
     off = cluster(*bare)
-    replay = replay_plan(off, make_plan(off, linked, release=R136), R136)
+    replay = replay_plan(off, checked_plan(off, linked, release=R136), R136)
     assert "does not keep the link near" in replay.sentence
 
 
@@ -143,7 +142,7 @@ def test_the_copy_takes_what_first_fit_takes_on_every_node_of_random_clusters():
 
 def test_nothing_is_pinned_where_first_fit_does_it_anyway():
     on = cluster(*straight("n1"))
-    found = pin_plan(on, make_plan(on, PAIR, release=R136), R136)
+    found = pin_plan(on, checked_plan(on, PAIR, release=R136), R136)
     assert found.pins == ()
     assert found.sketch == PAIR
 
@@ -168,7 +167,7 @@ def test_pods_are_kept_on_nodes_by_a_label_that_they_share():
     nodes = tuple(Node(metadata=ObjectMeta(name=n, labels={tag: n[0]})) for n in ("good", "poor"))
     on = changed(cluster(*slices), nodes=nodes)
     two = ClaimSketch(name="two", requests=(request("gpu", GPU, 2),))
-    found = pin_plan(on, make_plan(on, two, release=R136), R136)
+    found = pin_plan(on, checked_plan(on, two, release=R136), R136)
     assert found.replay.as_planned
     assert admitted_nodes(on, found.affinity) == frozenset(["good"]) or found.sketch.links
     assert "no longer fits on 1 of 2 nodes: poor" in found.pins[0].price
@@ -179,7 +178,7 @@ def test_devices_are_told_apart_by_what_they_publish():
     nics = (nic("a", "r0", 0), nic("b", "r1", 1))
     on = cluster(a_slice(GPU, gpu(0, "r9", **{NUMA: 1})), a_slice("dra.net", *nics))
     soft = replace(PAIR, links=(Link(name="near", requests=("gpu", "nic"), where="socket", must=False),))
-    found = pin_plan(on, make_plan(on, soft, release=R136), R136)
+    found = pin_plan(on, checked_plan(on, soft, release=R136), R136)
     assert found.replay.as_planned, found.replay.sentence
 
 
@@ -201,7 +200,7 @@ def test_pinned_manifests_serve_nearly_every_random_plan():
         rng = random.Random(seed)
         on, sketch = random_cluster(rng), random_sketch(rng)
         try:
-            plan = make_plan(on, sketch, release=R136)
+            plan = checked_plan(on, sketch, release=R136)
         except DraLabError:
             continue
         if plan.fits:
@@ -217,5 +216,5 @@ def test_pairs_link_how_is_kept():
     """A preferred link that becomes a must stays of its kind."""
     on = cluster(*crossed())
     soft = replace(PAIR, links=(Link(name="l", requests=("gpu", "nic"), how=How.PAIRWISE, must=False),))
-    found = pin_plan(on, make_plan(on, soft, release=R136), R136)
+    found = pin_plan(on, checked_plan(on, soft, release=R136), R136)
     assert all(link.how is How.PAIRWISE for link in found.sketch.links if link.name == "l")

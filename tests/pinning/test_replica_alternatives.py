@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from checked_plans import checked_fleet as plan_fleet
+from checked_plans import checked_fleet
 from random_clusters import random_fleet, random_sketch
 from small_claims import request
 from small_nodes import a_slice, gpu
@@ -32,7 +32,7 @@ def test_each_replica_gets_its_own_sort_of_devices():
     """
     on = made(on_numa_nodes("a", 1, 0, 0), on_numa_nodes("b", 1, 0))
     two = ClaimSketch(name="two", requests=(request("gpu", "gpu.nvidia.com", 2),))
-    plan = plan_fleet(on, [Workload("two", (two,), 2)], release=R136, first_fit=False)
+    plan = checked_fleet(on, [Workload("two", (two,), 2)], release=R136, first_fit=False)
     found = pin_plan(on, plan, R136)
     assert (found.before.kept, found.replay.kept, found.replay.as_planned) == (1, 2, True)
 
@@ -41,7 +41,7 @@ def test_alternatives_of_a_drawing_get_the_devices_of_each_replica():
     """A recorded fleet: the drawn alternatives stay what they are, and each has the devices of planned replicas."""
     rng = random.Random(10022)
     on, sketch = random_fleet(rng), random_sketch(rng)
-    plan = plan_fleet(on, [Workload("w", (sketch,), rng.randint(2, 4))], release=R136, first_fit=False)
+    plan = checked_fleet(on, [Workload("w", (sketch,), rng.randint(2, 4))], release=R136, first_fit=False)
     found = pin_plan(on, plan, R136)
     assert (found.before.kept, found.replay.kept, found.replay.as_planned) == (0, 3, True)
     (request,) = found.sketch.requests

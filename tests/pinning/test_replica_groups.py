@@ -6,7 +6,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from checked_plans import checked_fleet as plan_fleet
+from checked_plans import checked_fleet
 from random_clusters import random_fleet, random_sketch
 from small_claims import request
 from small_nodes import a_slice, cluster, gpu
@@ -30,7 +30,7 @@ def planned(seed, name="w"):
     rng = random.Random(seed)
     on, sketch = random_fleet(rng), random_sketch(rng)
     workloads = [Workload(name, (sketch,), rng.randint(2, 4))]
-    return on, plan_fleet(on, workloads, release=R136, first_fit=False)
+    return on, checked_fleet(on, workloads, release=R136, first_fit=False)
 
 
 def test_groups_serve_what_one_template_cannot():
@@ -70,7 +70,7 @@ def test_partitions_of_many_profiles_are_taken_profile_by_profile():
     """Three pods of two MIG partitions of five profiles, where first fit leaves no place for the third."""
     on = load_cluster("sample:mig")
     two = ClaimSketch(name="slices", requests=(request("part", "mig.nvidia.com", 2),))
-    plan = plan_fleet(on, [Workload("slices", (two,), 3)], release=R136, first_fit=False)
+    plan = checked_fleet(on, [Workload("slices", (two,), 3)], release=R136, first_fit=False)
     found = pin_plan(on, plan, R136, seeds=3)
     assert not found.before.as_planned
     assert found.replay.as_planned, found.replay.sentence
@@ -80,7 +80,7 @@ def test_partitions_of_two_gpus_are_taken_from_one_gpu_each():
     """Four pods of two MIG partitions: alternatives by place, where a constraint finds nothing once a GPU is full."""
     on = load_cluster("sample:mig")
     two = ClaimSketch(name="slices", requests=(request("part", "mig.nvidia.com", 2),))
-    plan = plan_fleet(on, [Workload("slices", (two,), 4)], release=R136, first_fit=False)
+    plan = checked_fleet(on, [Workload("slices", (two,), 4)], release=R136, first_fit=False)
     found = pin_plan(on, plan, R136, seeds=3)
     assert found.replay.as_planned, found.replay.sentence
     assert [sub.name for sub in found.sketch.request("part").first_available] == ["place-0", "place-1"]
@@ -98,7 +98,7 @@ def mixed_alternatives():
     on = cluster(a_slice(GPU, *(gpu(k, f"r{k // 3}") for k in range(6))))
     subs = tuple(DeviceSubRequest(name=n, device_class_name=GPU, count=c) for n, c in (("four", 4), ("two", 2)))
     drawn = ClaimSketch(name="w", requests=(DeviceRequest(name="gpu", first_available=subs),))
-    return on, plan_fleet(on, [Workload("w", (drawn,), 2)], release=R136, first_fit=False)
+    return on, checked_fleet(on, [Workload("w", (drawn,), 2)], release=R136, first_fit=False)
 
 
 def test_groups_have_the_same_alternatives_where_equal_nodes_are_not_enough():

@@ -8,7 +8,7 @@ import random
 
 import msgspec
 import pytest
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 from msgspec.structs import replace
 from random_clusters import random_fleet, random_sketch
 from sharing_nodes import CLASSES, counted, part
@@ -256,7 +256,7 @@ def test_what_our_own_time_cut_off_is_not_called_too_long(monkeypatch):
 def test_a_pod_whose_search_our_own_time_ended_is_not_called_given_up(monkeypatch):
     """Where one admitted node is not searched to its end, it is not known whether kube-scheduler places the pod."""
     on = cluster(*a_node("full", range(8), range(8)), *a_node("short", range(8), range(5)))
-    plan = make_plan(on, pairs(6), release=R136)
+    plan = checked_plan(on, pairs(6), release=R136)
     monkeypatch.setattr(node_search, "OWN_LIMIT", 1e-6)
     replay = replay_plan(on, plan, R136, seeds=0)
     assert (plan.fits, replay.kept, replay.misses, replay.runs) == (True, 0, (), "")
@@ -271,7 +271,7 @@ def test_a_pod_whose_search_our_own_time_ended_is_not_called_given_up(monkeypatc
 def test_the_ladder_keeps_as_many_pairs_as_the_plan(gpus, nics, kept):
     """On aligned, partly aligned and unaligned nodes the alternatives `aligned`, then `any`, lose what must be lost."""
     on = cluster(*a_node("n1", gpus, nics))
-    plan = make_plan(on, pairs(2), release=R136)
+    plan = checked_plan(on, pairs(2), release=R136)
     assert plan.goal("preferences") == 2 - kept
     replay = replay_plan(on, plan, R136)
     assert "preferred links" not in replay.sentence

@@ -13,7 +13,7 @@ from collections import Counter
 import pytest
 from brute_force import RULES, BruteForce, TooLarge
 from brute_force_fleets import Damage
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 from random_clusters import COUNTED
 from random_pods import Case, a_case
 from rules_occur import occurs
@@ -139,7 +139,7 @@ def test_whole_answer_is_brute_force_with_all_rules_mixed(part):
     for seed in range(part * WHOLE, CASES, len(PARTS) * WHOLE):
         case = a_case(seed)
         order = goal_order(case.goals)
-        plan = make_plan(case.cluster, claims_of(case), release=case.release, goals=case.goals)
+        plan = checked_plan(case.cluster, claims_of(case), release=case.release, goals=case.goals)
         expected = whole_values(case, order)
         if plan.proven and expected is not None:
             best = min((value for value in expected.values() if value is not None), default=None)
@@ -148,7 +148,6 @@ def test_whole_answer_is_brute_force_with_all_rules_mixed(part):
         # what could not be tried out, or not be proven, are further replicas without an end
         assert plan.proven == (expected is not None) or plan.goals[-1].goal == DAMAGE, f"seed {seed}"
         assert plan.fits or plan.shortfalls, f"seed {seed}"
-        assert check_plan(case.cluster, plan, case.release) == (), f"seed {seed}"
 
 
 def whole_values(case: Case, order) -> dict[str, tuple[int, ...] | None] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace as changed
 
 import pytest
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 from msgspec.structs import replace
 
 from dra_lab.model.release import KubernetesRelease
@@ -23,7 +23,7 @@ def plans():
     together = replace(pairs, links=tuple(replace(link, how=How.TOGETHER) for link in pairs.links))
     five = read_sketch("sample:eks-p4d/five-pairs")
     return {
-        name: make_plan(cluster, sketch, release=release)
+        name: checked_plan(cluster, sketch, release=release)
         for name, sketch in (("fits", pairs), ("five", five), ("together", together))
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 from msgspec.structs import replace
 from random_clusters import random_cluster, random_fleet, random_sketch
 from random_sharing import sharing_cluster, sharing_sketch
@@ -16,6 +16,7 @@ from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import RELEASES, KubernetesRelease
+from dra_lab.planner import make_plan
 from dra_lab.scheduler.first_fit import first_fit
 from dra_lab.sketch.compile import compile_claim
 
@@ -63,7 +64,7 @@ def test_a_claim_without_links_fits_where_kube_scheduler_allocates_it(kind, vers
     for seed in SEEDS:
         cluster, drawn, release = case(kind, version, seed)
         sketch = replace(drawn, links=())
-        fitting = make_plan(cluster, sketch, release=release).fitting_nodes
+        fitting = checked_plan(cluster, sketch, release=release).fitting_nodes
         claim = ResourceClaim(metadata=ObjectMeta(name="c"), spec=compile_claim(sketch, cluster, release).spec)
         for node in (name for name in cluster.node_names if name not in fitting):
             if first_fit(cluster, node, [claim], release).status is FirstFitStatus.ALLOCATED:
@@ -75,6 +76,6 @@ def test_a_plan_takes_a_device_once_for_a_request_where_its_manifest_takes_it_tw
     """kube-scheduler gives two parts of a count the same shared device; the goals are as good, the plan is not that."""
     cluster, sketch, release = case("sharing", "1.37", 5062)
     taken = [
-        (placement.request, placement.device) for placement in make_plan(cluster, sketch, release=release).placements
+        (placement.request, placement.device) for placement in checked_plan(cluster, sketch, release=release).placements
     ]
     assert len(set(taken)) == len(taken)

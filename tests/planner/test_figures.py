@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 from small_holders import a_claim, result
 from small_nodes import ROOT, a_slice, device, gpu, nic
 from small_plans import GPU, NIC, request
@@ -38,7 +38,7 @@ def classes(*drivers: str) -> tuple[DeviceClass, ...]:
 
 def planned(slices, *requests, links=()) -> Plan:
     cluster = Cluster(slices=tuple(slices), classes=classes(GPU, NIC))
-    return make_plan(cluster, ClaimSketch("c", requests, links), release=KubernetesRelease("1.36"))
+    return checked_plan(cluster, ClaimSketch("c", requests, links), release=KubernetesRelease("1.36"))
 
 
 def test_more_than_a_claim_can_take_is_counted():
@@ -76,7 +76,7 @@ def test_a_refusal_is_told_of_the_selector_that_refuses():
     ]
     cluster = Cluster(slices=tuple(slices), classes=classes("x.example"))
     sketch = ClaimSketch("c", (request("d", "x.example", 1, *expressions),))
-    plan = make_plan(cluster, sketch, release=KubernetesRelease("1.36"))
+    plan = checked_plan(cluster, sketch, release=KubernetesRelease("1.36"))
     counts = {row.node: [step.count for step in row.steps if step.test == "selector"] for row in plan.reasons.funnels}
     assert counts == {"a": [0, 0], "b": [1, 0]}
 
@@ -108,7 +108,7 @@ def left(found: Device, *, amount: int, taken: int) -> dict[str, int]:
         device_class_name="x.example", count=2, capacity=CapacityRequirements(requests={"cores": amount})
     )
     sketch = ClaimSketch("c", (DeviceRequest(name="d", exactly=exactly),))
-    plan = make_plan(cluster, sketch, release=KubernetesRelease("1.36"))
+    plan = checked_plan(cluster, sketch, release=KubernetesRelease("1.36"))
     (row,) = plan.reasons.funnels
     return {step.test: step.count for step in row.steps if step.test in ("in-use", "capacity")}
 

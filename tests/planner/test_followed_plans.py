@@ -6,7 +6,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 
 from dra_lab import KubernetesRelease, Plan, load_cluster, read_sketch
 from dra_lab.checks.cluster_checks import check_cluster
@@ -73,12 +73,14 @@ def test_a_plan_of_a_followed_cluster_is_that_of_the_cluster_read_anew(example):
     """Layouts, states and solutions of nodes that did not change are taken over, and nothing else."""
     followed = load_cluster(example.partition("/")[0])
     sketch = read_sketch(example)
-    make_plan(followed, sketch, release=RELEASE)
+    checked_plan(followed, sketch, release=RELEASE)
     for claims in steps(followed, random.Random(example)):
         followed = followed.with_objects(claims=claims)
         anew = replace(followed)
         assert not anew.memo.hardware
-        assert told(make_plan(followed, sketch, release=RELEASE)) == told(make_plan(anew, sketch, release=RELEASE))
+        assert told(checked_plan(followed, sketch, release=RELEASE)) == told(
+            checked_plan(anew, sketch, release=RELEASE)
+        )
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -94,10 +96,10 @@ def test_a_solution_is_not_taken_over_to_where_its_devices_are_held():
     """As many free devices of a group as before, but others: the plan takes free ones."""
     cluster = load_cluster("sample:two-sockets")
     sketch = read_sketch(EXAMPLES[[e.startswith("sample:two-sockets") for e in EXAMPLES].index(True)])
-    free = make_plan(cluster, sketch, release=RELEASE)
+    free = checked_plan(cluster, sketch, release=RELEASE)
     taken = free.placements[0].device
     held = tuple(holding(n, p.device, None) for n, p in enumerate(free.placements))
-    after = make_plan(cluster.with_objects(claims=(*cluster.claims, *held)), sketch, release=RELEASE)
+    after = checked_plan(cluster.with_objects(claims=(*cluster.claims, *held)), sketch, release=RELEASE)
     assert taken not in {placement.device for placement in after.placements}
 
 
@@ -109,7 +111,7 @@ def test_solutions_of_states_that_are_gone_are_forgotten(monkeypatch):
     for _ in range(12):
         held = chance.sample(devices, 6)
         read = read.with_objects(claims=tuple(holding(number, device, None) for number, device in enumerate(held)))
-        make_plan(read, sketch, release=RELEASE)
+        checked_plan(read, sketch, release=RELEASE)
     [known] = plan_cache._latest(with_documented_classes(read), RELEASE)
     assert len(known.solutions) <= 1.25 * len(known.states)
 
@@ -117,7 +119,7 @@ def test_solutions_of_states_that_are_gone_are_forgotten(monkeypatch):
 def test_what_is_tried_for_a_misfit_does_not_displace_what_was_asked():
     """Relaxations look at the cluster too, more of them than questions are remembered: the question itself stays."""
     read, sketch = load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/five-pairs")
-    assert len(make_plan(read, sketch, release=RELEASE).reasons.relaxations) > 4
+    assert len(checked_plan(read, sketch, release=RELEASE).reasons.relaxations) > 4
     [known] = plan_cache._latest(with_documented_classes(read), RELEASE)
     assert (known.question[0].requests, known.question[0].links) == (sketch.requests, sketch.links)
 
@@ -131,7 +133,7 @@ def test_selectors_that_were_typed_long_ago_are_forgotten(monkeypatch):
     for text in (fails, "true", "1 == 1", "2 == 2", fails):
         selectors = (DeviceSelector(cel=CELDeviceSelector(expression=text)),)
         gpu = ExactDeviceRequest(device_class_name="gpu.nvidia.com", count=1, selectors=selectors)
-        plan = make_plan(read, ClaimSketch(requests=(DeviceRequest(name="gpu", exactly=gpu),)), release=RELEASE)
+        plan = checked_plan(read, ClaimSketch(requests=(DeviceRequest(name="gpu", exactly=gpu),)), release=RELEASE)
         first = first or plan
     assert told(plan) == told(first)
     assert len(plan.reasons.failures[0].devices) == 32

@@ -9,7 +9,7 @@ import time
 import pulp
 import pytest
 from budgets import use_sizes
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 from random_clusters import random_cluster, random_fleet, random_sketch
 
 from dra_lab.errors import InputError, SolverError
@@ -47,7 +47,7 @@ def market_split(items: int = 60, rows: int = 30) -> tuple[pulp.LpProblem, objec
 
 def plan_of(seed: int, **options):
     rng = random.Random(seed)
-    return make_plan(random_cluster(rng), random_sketch(rng), release=RELEASE, **options)
+    return checked_plan(random_cluster(rng), random_sketch(rng), release=RELEASE, **options)
 
 
 def fitting_seed() -> int:
@@ -175,7 +175,7 @@ def test_unknown_solver_goal_and_node():
 
 def test_empty_drawing():
     """A drawing without requests has an EMPTY plan and no nodes."""
-    plan = make_plan(random_cluster(random.Random(1)), ClaimSketch(), release=RELEASE)
+    plan = checked_plan(random_cluster(random.Random(1)), ClaimSketch(), release=RELEASE)
     assert plan.status is PlanStatus.EMPTY
     assert plan.node_classes == ()
 
@@ -191,9 +191,9 @@ def test_damage_beyond_its_budget_is_not_proven(monkeypatch):
     for seed in (257, 602):
         rng = random.Random(f"budget {seed}")
         cluster, sketch = random_fleet(rng, 4), random_sketch(rng)
-        whole = make_plan(cluster, sketch, release=RELEASE)
+        whole = checked_plan(cluster, sketch, release=RELEASE)
         use_sizes(monkeypatch, damaged=1)
-        part = make_plan(cluster, sketch, release=RELEASE)
+        part = checked_plan(cluster, sketch, release=RELEASE)
         monkeypatch.undo()
         *before, damage = part.goals
         assert whole.proven

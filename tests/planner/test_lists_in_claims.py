@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 from small_manifests import amount, claim, cpus, device_slice, pod, request, same, template
 
 from dra_lab import Session
@@ -118,7 +118,7 @@ def test_constraints_over_lists_fit_from_1_37_on(case, command, files):
 def test_planner_and_first_fit_agree_on_constraints_over_lists(case, files):
     """A claim file with such a constraint is allocated exactly when the planner says that it fits."""
     _, manifests, _ = files(*CONSTRAINTS[case])
-    plan = make_plan(load_texts({"a": CONSTRAINTS[case][0]}), read_sketch(manifests), release="1.37")
+    plan = checked_plan(load_texts({"a": CONSTRAINTS[case][0]}), read_sketch(manifests), release="1.37")
     assert plan.fits == (plan.first_fit is not None and plan.first_fit.status is FirstFitStatus.ALLOCATED)
 
 

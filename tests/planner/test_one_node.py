@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.why.why_not import why_not
@@ -41,7 +41,7 @@ def test_a_full_node_says_who_uses_its_devices_though_others_serve_the_claim(clu
 
 def test_every_node_is_answered_as_the_plan_decides_it(cluster, sketch):
     """A node fits here exactly if the plan says that it does."""
-    plan = make_plan(cluster, sketch)
+    plan = checked_plan(cluster, sketch)
     fits = {name for name in cluster.node_names if why_not(cluster, sketch, name).fits}
     assert fits == set(plan.fitting_nodes)
 
@@ -71,7 +71,7 @@ def test_a_device_names_the_first_test_that_it_fails_with_values(cluster, sketch
 
 def test_a_chosen_device_says_for_what(cluster, sketch):
     """The plan is on the same node."""
-    plan = make_plan(cluster, sketch)
+    plan = checked_plan(cluster, sketch)
     device, request = next(iter(plan.chosen().items()))
     assert list(device_lines(why_not(cluster, sketch, plan.node), device, plan)) == [
         f"{request}: chosen for this request."

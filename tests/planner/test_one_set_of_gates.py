@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 from small_manifests import amount, cpus, device_slice, request, template
 
 from dra_lab import Session
@@ -58,7 +58,7 @@ def outcome(plan):
 @pytest.mark.parametrize("release", [*map(KubernetesRelease, RELEASES), *OFF], ids=str)
 def test_planner_and_first_fit_assume_the_same_gates(release, sketch):
     """Where devices publish lists, kube-scheduler allocates exactly when the planner says that the claim fits."""
-    plan = make_plan(CPUS, sketch, release=release)
+    plan = checked_plan(CPUS, sketch, release=release)
     planned, allocated = outcome(plan)
     # the scheduler of 1.36 forgets the gate in constraints (docs/semantics.md 3.9.12), and the plan says so
     forgotten = any(finding.rule == "first-fit-fails" for finding in plan.findings) and release.version == "1.36"
@@ -68,18 +68,18 @@ def test_planner_and_first_fit_assume_the_same_gates(release, sketch):
 @pytest.mark.parametrize(("release", "fits"), [("1.34", False), ("1.35", False), ("1.36", True), ("1.37", True)])
 def test_a_slice_that_shows_a_list_proves_that_the_gate_is_on(release, fits):
     """The API server keeps a list only with the gate, which comes with 1.36."""
-    assert outcome(make_plan(CPUS, ONE, release=release)) == (fits, fits)
+    assert outcome(checked_plan(CPUS, ONE, release=release)) == (fits, fits)
 
 
 def test_a_gate_that_is_given_by_name_comes_before_what_a_slice_proves():
     """With the gate off, every selector of 1.36 fails on a device with a list."""
-    assert not make_plan(CPUS, ONE, release=KubernetesRelease("1.36", {LISTS: False})).fits
+    assert not checked_plan(CPUS, ONE, release=KubernetesRelease("1.36", {LISTS: False})).fits
 
 
 def test_the_answer_names_the_gate_that_differs_from_the_default():
     """Plan, session and check say for which gates they answer."""
     session = Session(CPUS, sketch=ONE, release="1.36")
-    told = {session.plan().release, str(session.release), make_plan(CPUS, ONE, release="1.36").release}
+    told = {session.plan().release, str(session.release), checked_plan(CPUS, ONE, release="1.36").release}
     session.close()
     assert told == {f"1.36 ({LISTS}=true)"}
 

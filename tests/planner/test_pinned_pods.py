@@ -1,7 +1,7 @@
 """Pods that are pinned to a node: they are there, the others go around them, and proofs stay true."""
 
 import pytest
-from checked_plans import checked_fleet as plan_fleet
+from checked_plans import checked_fleet
 
 from dra_lab.checks.fleets import check_fleet
 from dra_lab.model.fleet import UNPLACED, Workload
@@ -35,7 +35,7 @@ def on(plan, node: str) -> int:
 
 def test_without_pins_it_is_the_plan_of_the_fleet(cluster):
     """No pin changes nothing, proofs neither."""
-    assert plan_pinned(cluster, pods(), {}).goals == plan_fleet(cluster, pods()).goals
+    assert plan_pinned(cluster, pods(), {}).goals == checked_fleet(cluster, pods()).goals
 
 
 def test_a_pinned_pod_runs_on_its_node_wherever_it_fits(cluster):
@@ -49,7 +49,7 @@ def test_a_pinned_pod_runs_on_its_node_wherever_it_fits(cluster):
 
 def test_a_pin_that_costs_nothing_keeps_the_proof(cluster):
     """The best plan has a pod there anyway."""
-    best = plan_fleet(cluster, pods())
+    best = checked_fleet(cluster, pods())
     plan = plan_pinned(cluster, pods(), {"pairs": {best.nodes[0]: 1}})
     assert plan.status is PlanStatus.OPTIMAL
     assert plan.goals == best.goals
@@ -83,7 +83,7 @@ def test_goals_are_bounded_by_the_plan_without_pins(cluster):
 
 def test_replicas_of_a_workload_have_their_own_numbers(cluster):
     """Pinned pods and the others are numbered on."""
-    best = plan_fleet(cluster, pods(4))
+    best = checked_fleet(cluster, pods(4))
     node = next(name for name in cluster.node_names if on(best, name) < 2)
     plan = plan_pinned(cluster, pods(4), {"pairs": {node: 1, cluster.node_names[-1]: 1}})
     assert sorted(replica.number for replica in plan.replicas) == list(range(len(plan.replicas)))

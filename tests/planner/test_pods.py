@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import msgspec
 import pytest
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 from msgspec.structs import replace as changed
 from small_nodes import a_slice, cluster, device, gpu, nic
 from small_plans import held, request
@@ -68,9 +68,7 @@ def admin(count: int) -> ClaimSketch:
 
 
 def planned(on, claims, **options):
-    plan = make_plan(on, claims, release=RELEASE, **options)
-    assert check_plan(on, plan, RELEASE) == ()
-    return plan
+    return checked_plan(on, claims, release=RELEASE, **options)
 
 
 def test_devices_are_taken_once_over_all_claims():
@@ -160,20 +158,20 @@ def test_claims_of_one_name_are_numbered():
 def test_names_that_stand_between_names_are_refused():
     """A claim name with a colon would look like the name of a request."""
     with pytest.raises(InputError, match="rename"):
-        make_plan(node(a_slice(GPU, gpu(0))), {"a:b": gpus(1), "c": gpus(1)}, release=RELEASE)
+        checked_plan(node(a_slice(GPU, gpu(0))), {"a:b": gpus(1), "c": gpus(1)}, release=RELEASE)
 
 
 @pytest.mark.parametrize("given", [None, "claim.yaml", ["claim.yaml"], {"a": None}], ids=str)
 def test_what_is_no_claim_is_refused_with_how_to_read_one(given):
     """A person gives the name of a file where its drawing is wanted."""
     with pytest.raises(InputError, match="read_sketch"):
-        make_plan(node(a_slice(GPU, gpu(0))), given, release=RELEASE)
+        checked_plan(node(a_slice(GPU, gpu(0))), given, release=RELEASE)
 
 
 @pytest.mark.parametrize("goals", ["roots", "roots, numa", ["roots"]])
 def test_goals_may_be_one_text(goals):
     """As on the command line."""
-    plan = make_plan(node(a_slice(GPU, gpu(0))), gpus(1), release=RELEASE, goals=goals)
+    plan = checked_plan(node(a_slice(GPU, gpu(0))), gpus(1), release=RELEASE, goals=goals)
     assert [goal.goal for goal in plan.goals][2] == "roots"
 
 

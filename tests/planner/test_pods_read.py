@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 
 from dra_lab import KubernetesRelease, graph_page, hardware_svg, load_cluster, read_sketch
 from dra_lab.pictures.report import report_page
@@ -18,7 +18,7 @@ from dra_lab.words.plan_json import plan_json
 def answer(request):
     cluster, sketch = load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/gpu-nic-pairs")
     claims = dict.fromkeys(("train", "serve", *(() if request.param == "fits" else ("spare",))), sketch)
-    return cluster, make_plan(cluster, claims, release=KubernetesRelease("1.36"))
+    return cluster, checked_plan(cluster, claims, release=KubernetesRelease("1.36"))
 
 
 def test_texts_and_tables_name_the_claims(answer):

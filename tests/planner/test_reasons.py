@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 from msgspec.structs import replace
 
-from dra_lab.checks.plans import check_plan
 from dra_lab.model.claims import (
     CapacityRequirements,
     CELDeviceSelector,
@@ -20,7 +19,6 @@ from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.session import read_sketch
-from dra_lab.sketch.palette import with_documented_classes
 from dra_lab.sources import load_cluster
 
 RELEASE = KubernetesRelease("1.36")
@@ -67,9 +65,7 @@ def _cluster(kind: str, name: str, tmp_path: Path):
 
 
 def planned(cluster, sketch: ClaimSketch, **options) -> Plan:
-    plan = make_plan(cluster, sketch, release=RELEASE, **options)
-    assert check_plan(with_documented_classes(cluster), plan, RELEASE) == ()
-    return plan
+    return checked_plan(cluster, sketch, release=RELEASE, **options)
 
 
 def test_four_pairs_fit(p4d):
@@ -216,6 +212,8 @@ def test_only_the_requests_that_compete_are_named():
     sketch = read_sketch("sample:dgx-h100/gpu-nic-cpu")
     capacity = CapacityRequirements(requests={"dra.cpu/cpu": "1000"})
     cpu = replace(sketch.requests[2], exactly=replace(sketch.requests[2].exactly, capacity=capacity))
-    found = make_plan(cluster, replace(sketch, requests=(*sketch.requests[:2], cpu)), release=KubernetesRelease("1.36"))
+    found = checked_plan(
+        cluster, replace(sketch, requests=(*sketch.requests[:2], cpu)), release=KubernetesRelease("1.36")
+    )
     assert "the 2 devices for them have not enough capacity left" in found.shortfalls[0].message
     assert "gpu" not in found.shortfalls[0].subject

@@ -6,7 +6,7 @@ import random
 from dataclasses import replace as changed
 
 import pytest
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 from msgspec.structs import replace
 from random_clusters import CPU, GPU, NIC, device_class, random_cluster, selector
 from small_nodes import a_slice, cluster, device
@@ -51,7 +51,7 @@ def ask(name: str = "gpu", driver: str = GPU, **more) -> DeviceRequest:
 
 
 def plan(found: Cluster, *requests: DeviceRequest, links: tuple[Link, ...] = (), release: KubernetesRelease = RELEASE):
-    return make_plan(found, ClaimSketch(requests=requests, links=links), release=release)
+    return checked_plan(found, ClaimSketch(requests=requests, links=links), release=release)
 
 
 COUNTED = Device(

@@ -7,8 +7,7 @@ from collections import Counter
 
 import pytest
 from benchmarks.mixed_cluster import mixed_cluster, workloads
-from checked_plans import checked_fleet as plan_fleet
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_fleet, checked_plan
 from random_clusters import random_cluster, random_sketch
 
 from dra_lab.model.fleet import Workload
@@ -34,7 +33,7 @@ def plans():
     for seed in range(400):
         rng = random.Random(f"regret {seed}")
         cluster = random_cluster(rng)
-        plan = make_plan(cluster, random_sketch(rng), release=RELEASE)
+        plan = checked_plan(cluster, random_sketch(rng), release=RELEASE)
         if plan.fits and plan.regrets:
             found.append((cluster, plan))
         if len(found) == 20:
@@ -48,7 +47,7 @@ def fleet():
     cluster = load_cluster("sample:eks-p4d")
     sketch = read_sketch("sample:eks-p4d/any-nic-pairs")
     loose = type(sketch)(sketch.name, sketch.requests)
-    return cluster, plan_fleet(cluster, [Workload("pairs", (loose,), 4)], release=RELEASE)
+    return cluster, checked_fleet(cluster, [Workload("pairs", (loose,), 4)], release=RELEASE)
 
 
 def test_every_goal_that_differs_is_told_with_both_values(plans):
@@ -138,7 +137,7 @@ def test_a_part_of_the_nodes_is_compared_with_itself(monkeypatch):
     """Where the time sufficed for one node, goals, text, JSON, table and chart compare what stands on that node."""
     cluster = mixed_cluster(8)
     monkeypatch.setattr(_Trial, "over", property(lambda trial: bool(trial.replicas)))
-    plan = plan_fleet(cluster, workloads((2, 3, 3), must=False), release=RELEASE)
+    plan = checked_fleet(cluster, workloads((2, 3, 3), must=False), release=RELEASE)
     (node,) = plan.first_fit.compared
     assert len(plan.nodes) > 1
     pairs = plan.against_first_fit

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from checked_plans import checked_fleet as plan_fleet
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_fleet, checked_plan
 
 from dra_lab import KubernetesRelease, Workload, how_many_more, load_cluster, read_sketch
 from dra_lab.errors import InputError
 from dra_lab.planner.fleet import largest_job, stranded
 
 QUESTIONS = {
-    "make_plan": lambda cluster, claim, **asked: make_plan(cluster, claim, **asked).release,
-    "plan_fleet": lambda cluster, claim, **asked: plan_fleet(cluster, [Workload("w", (claim,), 1)], **asked).release,
+    "make_plan": lambda cluster, claim, **asked: checked_plan(cluster, claim, **asked).release,
+    "plan_fleet": lambda cluster, claim, **asked: checked_fleet(cluster, [Workload("w", (claim,), 1)], **asked).release,
     "how_many_more": lambda cluster, claim, **asked: how_many_more(cluster, Workload("w", (claim,)), **asked).count,
     "largest_job": lambda cluster, claim, **asked: largest_job(cluster, claim, **asked).scale,
     "stranded": lambda cluster, claim, **asked: stranded(cluster, [claim], **asked).kinds,
@@ -34,4 +33,4 @@ def test_what_is_no_known_version_is_refused(given):
     """The error lists the known versions, or says what a release is."""
     cluster, claim = load_cluster("sample:two-sockets"), read_sketch("sample:two-sockets/lesson")
     with pytest.raises(InputError, match=r"1\.36"):
-        make_plan(cluster, claim, release=given)
+        checked_plan(cluster, claim, release=given)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from budgets import use_shares
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 from random_clusters import CPU, GPU, NIC, device_class
 from random_sharing import CORES
 from sharing_nodes import RELEASE, amounts, ask, counted, names, node, part, planned
@@ -143,5 +143,5 @@ def test_it_is_told_how_many_nodes_are_explained():
     """Explaining is a step of its own in the progress, with how far it is."""
     told = []
     sketch = ClaimSketch(requests=(ask("x", GPU, 3),), links=(Link("same", ("x",), where="numaNode"),))
-    make_plan(scattered(), sketch, release=RELEASE, progress=told.append)
+    checked_plan(scattered(), sketch, release=RELEASE, progress=told.append)
     assert "explained 2 of 3 kinds of nodes" in [step.text for step in told if step.stage == "reasons"]

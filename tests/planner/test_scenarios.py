@@ -6,8 +6,7 @@ import pickle
 import threading
 
 import pytest
-from checked_plans import checked_fleet as plan_fleet
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_fleet, checked_plan
 
 from dra_lab.errors import Cancelled, DraLabError, InputError, UnsupportedFeature
 from dra_lab.findings import Origin
@@ -43,7 +42,7 @@ def check(scenarios, answers) -> None:
         if scenario.node:
             assert isinstance(answer.error, InputError)
             continue
-        alone = make_plan(scenario.cluster, scenario.sketch, release=RELEASE)
+        alone = checked_plan(scenario.cluster, scenario.sketch, release=RELEASE)
         assert answer.error is None
         assert (answer.plan.status, answer.plan.node, answer.plan.goals) == (alone.status, alone.node, alone.goals)
         assert answer.plan.placements == alone.placements
@@ -132,7 +131,7 @@ def test_workloads_are_planned_as_fleets_in_other_processes():
     more = with_more_nodes(cluster, like=cluster.node_names[0], count=1)
     asked = [Scenario(name, c, pods, release=RELEASE) for name, c in (("now", cluster), ("one more", more))]
     answers = plan_scenarios(asked, jobs=2, progress=False)
-    alone = [plan_fleet(s.cluster, pods, release=RELEASE) for s in asked]
+    alone = [checked_fleet(s.cluster, pods, release=RELEASE) for s in asked]
     assert [a.plan.goals for a in answers] == [plan.goals for plan in alone]
     assert [len(a.plan.replicas) for a in answers] == [4, 6]
 
@@ -146,7 +145,7 @@ def test_no_jobs_are_refused(scenarios):
 def test_a_cluster_travels_without_what_was_worked_out():
     """What comes out of another process equals what went in, and carries no memo of it."""
     cluster = load_cluster("sample:eks-p4d")
-    make_plan(cluster, read_sketch("sample:eks-p4d/gpu-nic-pairs"), release=RELEASE)
+    checked_plan(cluster, read_sketch("sample:eks-p4d/gpu-nic-pairs"), release=RELEASE)
     arrived = pickle.loads(pickle.dumps(cluster))
     assert arrived == cluster
     assert set(vars(arrived)) == set(cluster.__dataclass_fields__)
@@ -168,9 +167,9 @@ def test_more_nodes_like_one_are_idle_and_serve_as_it_does_when_idle():
     more = with_more_nodes(cluster, like=like, count=3)
     assert len(more.node_names) == len(cluster.node_names) + 3
     pairs = read_sketch("sample:eks-p4d/gpu-nic-pairs")
-    idle = make_plan(when_idle(cluster), pairs, release=RELEASE, node=like)
+    idle = checked_plan(when_idle(cluster), pairs, release=RELEASE, node=like)
     for name in set(more.node_names) - set(cluster.node_names):
-        plan = make_plan(more, pairs, release=RELEASE, node=name)
+        plan = checked_plan(more, pairs, release=RELEASE, node=name)
         assert plan.status is PlanStatus.OPTIMAL
         assert plan.goals == idle.goals
         assert all(name in placement.device.pool for placement in plan.placements)

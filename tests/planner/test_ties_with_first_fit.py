@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 from random_clusters import random_cluster, random_fleet, random_sketch
 
 from dra_lab.checks.plans import check_plan
@@ -17,7 +17,7 @@ def plans(seeds):
     for seed in seeds:
         rng = random.Random(seed)
         try:
-            yield seed, make_plan(random_cluster(rng), random_sketch(rng), release=RELEASES[seed % len(RELEASES)])
+            yield seed, checked_plan(random_cluster(rng), random_sketch(rng), release=RELEASES[seed % len(RELEASES)])
         except DraLabError:
             continue
 
@@ -46,6 +46,6 @@ def test_devices_without_a_value_at_a_must_link_are_not_the_plan():
     """The plan has none, also if kube-scheduler takes one because the other end of the link is not asked for."""
     rng, release = random.Random("ways 382"), KubernetesRelease("1.36")
     cluster, sketch = random_fleet(rng), random_sketch(rng)
-    plan = make_plan(cluster, sketch, release=release)
+    plan = checked_plan(cluster, sketch, release=release)
     assert plan.fits
     assert check_plan(cluster, plan, release) == ()

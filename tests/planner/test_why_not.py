@@ -8,7 +8,7 @@ from dataclasses import replace as changed
 import pytest
 from brute_force import BruteForce
 from budgets import use_shares, use_sizes
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 from msgspec.structs import replace
 from random_clusters import GPU, random_cluster, random_fleet, random_sketch, selector
 from sharing_nodes import node, planned
@@ -47,7 +47,7 @@ def misfits(count: int, nodes: int = 0) -> list[tuple[object, ClaimSketch, Plan]
         rng = random.Random(f"why {nodes} {seed}")
         cluster = random_fleet(rng, nodes) if nodes else random_cluster(rng)
         sketch = random_sketch(rng)
-        plan = make_plan(cluster, sketch, release=RELEASE)
+        plan = checked_plan(cluster, sketch, release=RELEASE)
         if plan.status is PlanStatus.INFEASIBLE:
             found.append((cluster, sketch, plan))
         if len(found) == count:
@@ -139,10 +139,10 @@ def test_a_taint_in_the_way_is_named_and_tolerated():
     )
     request = DeviceRequest(name="gpu", exactly=ExactDeviceRequest(device_class_name="gpu.nvidia.com", count=1))
     sketch = ClaimSketch(requests=(request,))
-    plan = make_plan(changed(cluster, slices=slices), sketch, release=RELEASE)
+    plan = checked_plan(changed(cluster, slices=slices), sketch, release=RELEASE)
     offer = next(change for change in plan.reasons.relaxations if change.kind == "taint")
     assert offer.title == "Tolerate the taint 'sick' in gpu"
-    assert offer.fitting == len(make_plan(cluster, sketch, release=RELEASE).fitting_nodes)
+    assert offer.fitting == len(checked_plan(cluster, sketch, release=RELEASE).fitting_nodes)
 
 
 def _sick(device):
@@ -174,7 +174,7 @@ def test_shortage_and_fragmentation_are_told_apart():
 
     def gpus(count: int):
         request = DeviceRequest(name="gpu", exactly=ExactDeviceRequest(device_class_name="gpu.nvidia.com", count=count))
-        return make_plan(cluster, ClaimSketch(requests=(request,)), release=RELEASE).reasons.scarcity[0]
+        return checked_plan(cluster, ClaimSketch(requests=(request,)), release=RELEASE).reasons.scarcity[0]
 
     nine, twenty = gpus(9), gpus(20)
     assert (nine.kind, nine.free, nine.most) == ("fragmentation", 18, 8)
@@ -187,7 +187,7 @@ def test_shortage_and_fragmentation_are_told_apart():
 
 def test_the_sample_that_does_not_fit_is_explained():
     """Five pairs on p4d: the NICs with RDMA are the conflict, and leaving the selector out fits on three nodes."""
-    plan = make_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/five-pairs"), release=RELEASE)
+    plan = checked_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/five-pairs"), release=RELEASE)
     (conflict, everywhere) = plan.reasons.conflicts
     assert [(e.kind, e.subject) for e in conflict.elements] == [("request", "nic"), ("selector", "nic")]
     assert everywhere.elements == conflict.elements
@@ -197,12 +197,12 @@ def test_the_sample_that_does_not_fit_is_explained():
     assert gains["Prefer the PCIe root link of gpu and nic instead of requiring it"] == 0
     best = plan.suggestions[0]
     assert "fits on" in best.detail
-    assert make_plan(load_cluster("sample:eks-p4d"), best.sketch, release=RELEASE).fits
+    assert checked_plan(load_cluster("sample:eks-p4d"), best.sketch, release=RELEASE).fits
 
 
 def test_a_weaker_link_that_no_manifest_can_say_is_marked():
     """GPUs of a p4d publish no NUMA node: a link there would help the planner alone, and the change says so."""
-    plan = make_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/five-pairs"), release=RELEASE)
+    plan = checked_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/five-pairs"), release=RELEASE)
     levels = [change.title for change in plan.reasons.relaxations if change.kind == "level"]
     assert levels
     assert all(title.endswith("(Kubernetes cannot express this)") for title in levels)
@@ -211,7 +211,7 @@ def test_a_weaker_link_that_no_manifest_can_say_is_marked():
 def test_what_was_not_tried_says_so(monkeypatch):
     """Without any time nothing is claimed: no number of nodes, not complete."""
     use_shares(monkeypatch, explain=0.0)
-    plan = make_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/five-pairs"), release=RELEASE)
+    plan = checked_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/five-pairs"), release=RELEASE)
     assert plan.status is PlanStatus.INFEASIBLE
     assert not plan.reasons.complete
     tried = [change for change in plan.reasons.relaxations if change.sketch is not None]
@@ -228,7 +228,7 @@ def test_a_failing_selector_comes_first_with_a_guarded_form():
     bad = replace(
         sketch, requests=(sketch.requests[0], replace(nic, exactly=replace(nic.exactly, selectors=selectors)))
     )
-    plan = make_plan(cluster, bad, release=RELEASE)
+    plan = checked_plan(cluster, bad, release=RELEASE)
     (failure,) = plan.reasons.failures
     assert plan.shortfalls[0].rule == "selector-error"
     assert failure.guarded == f'has(device.attributes["dra.net"].nosuch) && ({text})'
@@ -256,7 +256,7 @@ def test_the_claims_of_a_pod_are_explained_together():
         "a": read_sketch("sample:eks-p4d/gpu-nic-pairs"),
         "b": read_sketch("sample:eks-p4d/four-pairs"),
     }
-    plan = make_plan(cluster, pod, release=RELEASE)
+    plan = checked_plan(cluster, pod, release=RELEASE)
     assert plan.status is PlanStatus.INFEASIBLE
     subjects = {element.subject for conflict in plan.reasons.conflicts for element in conflict.elements}
     assert {"a:nic", "b:nic"} <= subjects
@@ -272,7 +272,7 @@ def test_what_is_tried_of_a_resource_claim_is_not_split():
         metadata=ObjectMeta(name="c"),
         spec=ResourceClaimSpec(devices=DeviceClaim(requests=(DeviceRequest(name="cpu", exactly=part),))),
     )
-    plan = make_plan(load_cluster("sample:two-sockets"), claim, release=RELEASE)
+    plan = checked_plan(load_cluster("sample:two-sockets"), claim, release=RELEASE)
     assert plan.status is PlanStatus.INFEASIBLE
     assert {element.subject for conflict in plan.reasons.conflicts for element in conflict.elements} == {"cpu"}
 
@@ -295,5 +295,5 @@ def test_many_nodes_are_counted_as_few_are(fleets, monkeypatch):
     use_sizes(monkeypatch, solved_alone=0)
     monkeypatch.setattr(fitting, "scan_nodes", None)  # not one of these claims needs it
     for cluster, sketch, plan in (row for row in fleets if not has_all(row[1])):
-        again = make_plan(cluster, sketch, release=RELEASE).reasons
+        again = checked_plan(cluster, sketch, release=RELEASE).reasons
         assert (again.conflicts, again.relaxations) == (plan.reasons.conflicts, plan.reasons.relaxations)

@@ -11,7 +11,7 @@ from itertools import combinations
 import pytest
 from brute_force import BruteForce, TooLarge
 from budgets import use_sizes
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 from random_pods import Case, a_case
 from random_rules import TELLS
 from test_all_rules_mixed import claims_of, models_of
@@ -81,7 +81,7 @@ def test_reasons_of_pods_hold_under_all_rules(few, monkeypatch):
     for seed in range(FIRST, FIRST + CASES):
         case = a_case(seed)
         pod, tried = claims_of(case), Tried(case)
-        reasons = make_plan(case.cluster, pod, release=case.release).reasons
+        reasons = checked_plan(case.cluster, pod, release=case.release).reasons
         try:
             hold_conflicts(tried, pod.sketch, reasons.conflicts if reasons else ())
             for change in reasons.relaxations if reasons else ():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 from msgspec.structs import replace
 from random_clusters import GPU, random_cluster, random_sketch
 from small_nodes import NUMA, a_slice, cluster, gpu
@@ -21,7 +21,7 @@ RELEASE = KubernetesRelease("1.36")
 
 def test_relaxing_to_the_socket_helps_where_relaxing_to_the_numa_node_does():
     """What is on one NUMA node is in one socket, also where no driver publishes sockets."""
-    plan = make_plan(load_cluster("sample:oke-gb200"), read_sketch("sample:oke-gb200/one-pair"), release=RELEASE)
+    plan = checked_plan(load_cluster("sample:oke-gb200"), read_sketch("sample:oke-gb200/one-pair"), release=RELEASE)
     tried = {change.title: change.fitting for change in plan.reasons.relaxations if "Relax" in change.title}
     assert tried == {
         "Relax the PCIe root link of gpu and nic to the NUMA node": 4,
@@ -40,9 +40,9 @@ def test_a_link_at_the_socket_fits_where_one_at_a_numa_node_fits(how):
         if len(names) < 2:
             continue
         near, wide = (replace(sketch, links=(Link("l", names, where, how),)) for where in ("numaNode", "socket"))
-        if make_plan(world, near, release=RELEASE).fits:
+        if checked_plan(world, near, release=RELEASE).fits:
             seen += 1
-            assert make_plan(world, wide, release=RELEASE).fits, seed
+            assert checked_plan(world, wide, release=RELEASE).fits, seed
     assert seen > 5
 
 
@@ -62,4 +62,4 @@ def fits_at_socket(how: How, numa: tuple[int, int]) -> bool:
     world = cluster(a_slice(GPU, *(gpu(n, "", **{NUMA: at}) for n, at in enumerate(numa))))
     request = DeviceRequest(name="gpu", exactly=ExactDeviceRequest(device_class_name=GPU, count=2))
     sketch = ClaimSketch(requests=(request,), links=(Link("l", ("gpu",), "socket", how),))
-    return make_plan(world, sketch, release=RELEASE).fits
+    return checked_plan(world, sketch, release=RELEASE).fits

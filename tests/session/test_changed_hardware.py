@@ -11,7 +11,7 @@ import random
 import pytest
 from budgets import use_shares
 from changing_clusters import a_world, anew, changes, devices_of
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 from random_pods import a_claim, a_release
 
 from dra_lab.checks.cluster_checks import check_cluster
@@ -72,7 +72,7 @@ def planned(cluster, sketch, release):
     views = node_index(cluster, release)
     yield {name: [item.id for item in views.view(name).devices] for name in cluster.node_names}
     try:
-        plan = make_plan(cluster, sketch, release=release)
+        plan = checked_plan(cluster, sketch, release=release)
     except DraLabError as error:
         yield str(error)
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 from msgspec.structs import replace
 
 from dra_lab import load_cluster, read_sketch
@@ -25,7 +25,7 @@ def too_many():
 def test_a_misfit_is_told_before_its_reasons():
     """Once, with the proof and what is short; the answer then has the reasons too."""
     told = []
-    plan = make_plan(load_cluster(CLUSTER), too_many(), release=KubernetesRelease("1.36"), early=told.append)
+    plan = checked_plan(load_cluster(CLUSTER), too_many(), release=KubernetesRelease("1.36"), early=told.append)
     [early] = told
     assert (early.status, early.reasons, early.suggestions) == (PlanStatus.INFEASIBLE, None, ())
     assert early.shortfalls
@@ -36,7 +36,7 @@ def test_a_misfit_is_told_before_its_reasons():
 def test_a_fit_is_told_once():
     """A claim that fits has no early report."""
     told = []
-    assert make_plan(load_cluster(CLUSTER), SKETCH, release=KubernetesRelease("1.36"), early=told.append).fits
+    assert checked_plan(load_cluster(CLUSTER), SKETCH, release=KubernetesRelease("1.36"), early=told.append).fits
     assert not told
 
 

@@ -5,7 +5,7 @@ import random
 from itertools import combinations
 
 import pytest
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 
 from dra_lab.errors import InputError
 from dra_lab.index.catalogue import catalogue
@@ -77,7 +77,7 @@ def test_links_hold_between_the_chosen_devices(name):
         cluster, node, devices = _chosen(name, seed)
         idle = dataclasses.replace(cluster, claims=())
         for example in by_example(idle, node, devices, RELEASE):
-            assert make_plan(idle, example.sketch, release=RELEASE).fits
+            assert checked_plan(idle, example.sketch, release=RELEASE).fits
 
 
 def test_the_fewest_tests_are_found():

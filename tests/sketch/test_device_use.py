@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 from small_holders import a_claim, result
 from small_nodes import a_slice, cluster, device
 from small_plans import GPU
@@ -64,5 +64,5 @@ def test_a_misfit_of_partitions_says_that_partitions_are_published():
     world = load_cluster("sample:mig")
     small = DeviceSelector(cel=CELDeviceSelector(expression='device.attributes["gpu.nvidia.com"].profile == "9g"'))
     asked = ExactDeviceRequest("mig.nvidia.com", selectors=(small,))
-    plan = make_plan(world, ClaimSketch(requests=(DeviceRequest("one", asked),)))
+    plan = checked_plan(world, ClaimSketch(requests=(DeviceRequest("one", asked),)))
     assert "50 partitions are published here" in str(plan.shortfalls)

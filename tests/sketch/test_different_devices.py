@@ -6,7 +6,7 @@ import random
 from itertools import product
 
 import pytest
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 from random_clusters import CPU, device_class
 from small_claims import request
 from small_nodes import NUMA, a_slice, cluster, device
@@ -133,7 +133,7 @@ def test_a_count_is_so_many_devices_or_a_finding(release):
             continue
         claim = ResourceClaim(metadata=ObjectMeta(name="claim"), spec=compiled.spec)
         verdict = first_fit(found, "n1", [claim], release)
-        fits = make_plan(found, sketch, release=release).fits
+        fits = checked_plan(found, sketch, release=release).fits
         assert (verdict.status is FirstFitStatus.ALLOCATED) == fits, f"seed {seed}"
         if not fits:
             continue

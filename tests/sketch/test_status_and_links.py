@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 from small_claims import alternative, one_of, request
 from small_nodes import NUMA, ROOT, a_slice, attribute, cluster, device, gpu, nic
 
@@ -126,7 +126,7 @@ def test_a_socket_that_numa_nodes_tell_can_be_chosen_where_the_planner_keeps_it(
     on = cluster(a_slice(GPU, gpu(0, "r0", **{NUMA: 0})), a_slice("dra.net", nic("a", "r0", 0)))
     drawn = ClaimSketch(requests=sketch().requests, links=(Link("l", ("gpu", "nic"), "socket", how),))
     found = next(o for o in link_options(on, drawn, drawn.links[0], R136) if o.where == "socket")
-    assert found.enabled == make_plan(on, drawn, release=R136).fits == (how is not How.APART)
+    assert found.enabled == checked_plan(on, drawn, release=R136).fits == (how is not How.APART)
 
 
 def test_an_option_names_the_side_that_lacks_it():

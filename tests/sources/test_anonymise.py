@@ -8,7 +8,7 @@ import uuid
 from dataclasses import replace
 
 import pytest
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 from random_inventories import SKETCH, inventory
 
 from dra_lab.cli import main
@@ -46,7 +46,7 @@ def renaming(hidden):
 
 def planned(cluster, sketch, name=lambda device: device, node=lambda node: node):
     """What matters of a plan: whether and where it fits, which devices, how good, and what else could be said."""
-    plan = make_plan(cluster, sketch, release=RELEASE)
+    plan = checked_plan(cluster, sketch, release=RELEASE)
     placed = [(p.request, name(p.device)) for p in plan.placements]
     goals = [(goal.goal, goal.value, goal.proven) for goal in plan.goals]
     nodes = [(tuple(node(n) for n in c.nodes), c.fit, c.fits_idle) for c in plan.node_classes]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 from small_nodes import NUMA, a_slice, cluster, device, gpu, nic, real_cluster
 from topology_texts import SERVER, TOPO
 
@@ -103,7 +103,7 @@ def pair() -> ClaimSketch:
 def test_the_plan_names_the_overlay_and_the_manifest_does_without():
     """A plan that rests on the file says so; the manifest names no attribute that no driver publishes."""
     world = with_overlay(cluster(*slices()), FILE)
-    plan = make_plan(world, pair(), release=RELEASE)
+    plan = checked_plan(world, pair(), release=RELEASE)
     assert {chosen.device for chosen in plan.chosen()} == {"gpu-0", "pci-0000-14-00-0"}
     assert {"overlay", "link-not-writable"} <= {finding.rule for finding in plan.findings}
     assert "matchAttribute" not in manifest_yaml(plan.sketch, world, RELEASE).text
@@ -112,7 +112,7 @@ def test_the_plan_names_the_overlay_and_the_manifest_does_without():
 def test_nodes_with_and_without_an_overlay_are_not_equal():
     """If two nodes have the same slices, only the node with the overlay can keep the link."""
     world = with_overlay(cluster(*slices("n1"), *slices("n2")), FILE, nodes=["n2"])
-    plan = make_plan(world, pair(), release=RELEASE)
+    plan = checked_plan(world, pair(), release=RELEASE)
     assert (plan.node, len(plan.node_classes)) == ("n2", 2)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 from topology_texts import GPU, NCCL, NIC, SERVER, TOPO, host_bridge, hwloc, named, package, pci
 
 from dra_lab.checks.cluster_checks import check_pools
@@ -185,7 +185,7 @@ def test_pairs_are_planned_on_made_nodes(text, where):
     )
     link = Link(name="near", requests=("gpu", "nic"), where=where, how=How.TOGETHER)
     sketch = ClaimSketch(requests=requests, links=(link,))
-    plan = make_plan(made(text, count=3), sketch, release=KubernetesRelease("1.36"))
+    plan = checked_plan(made(text, count=3), sketch, release=KubernetesRelease("1.36"))
     assert plan.fits
     assert "made-from-file" in {finding.rule for finding in plan.findings}
 

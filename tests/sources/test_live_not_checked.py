@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from checked_plans import checked_fleet as plan_fleet
+from checked_plans import checked_fleet
 from contradictions import of_command
 from small_manifests import claim, pod, request, template
 
@@ -127,7 +127,7 @@ def test_what_the_claim_does_not_need_may_be_unread(take, capsys, lacking):
 def test_a_fleet_without_slices_has_no_bound(take):
     """Nothing of it is proven."""
     take("resourceslices")
-    plan = plan_fleet(load_cluster("context:test"), [Workload("one", (read_sketch("claim.yaml"),), 2)])
+    plan = checked_fleet(load_cluster("context:test"), [Workload("one", (read_sketch("claim.yaml"),), 2)])
     assert (plan.status, plan.proven) == (PlanStatus.NOT_CHECKED, False)
 
 

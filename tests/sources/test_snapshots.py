@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace as changed
@@ -63,7 +63,7 @@ def test_a_snapshot_gives_the_same_plan(example, tmp_path):
     cluster, sketch = load_cluster(name), read_sketch(f"sample:{example}")
     release = KubernetesRelease(cluster.default_release)
     read = replace(captured(cluster, tmp_path / "c.tgz"), name=name)
-    assert answer(make_plan(read, sketch, release=release)) == answer(make_plan(cluster, sketch, release=release))
+    assert answer(checked_plan(read, sketch, release=release)) == answer(checked_plan(cluster, sketch, release=release))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -72,7 +72,7 @@ def test_a_snapshot_of_a_random_cluster_gives_the_same_plan(seed, tmp_path):
     cluster = inventory(random.Random(seed))
     release = KubernetesRelease("1.36")
     read = replace(captured(cluster, tmp_path / "c.tgz"), name=cluster.name)
-    assert answer(make_plan(read, SKETCH, release=release)) == answer(make_plan(cluster, SKETCH, release=release))
+    assert answer(checked_plan(read, SKETCH, release=release)) == answer(checked_plan(cluster, SKETCH, release=release))
 
 
 def answer(plan):

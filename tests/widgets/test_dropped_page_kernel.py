@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 from small_plans import a_plan, busy_cluster
 from widget_messages import answered, say
 
@@ -27,7 +27,7 @@ def drop(bar, text, name="plan.html"):
 def page():
     """The page of a plan on another shipped cluster."""
     cluster = load_cluster("sample:dgx-h100")
-    return report_page(cluster, make_plan(cluster, read_sketch("sample:eks-p4d/four-pairs")))
+    return report_page(cluster, checked_plan(cluster, read_sketch("sample:eks-p4d/four-pairs")))
 
 
 def test_the_drawing_and_the_shipped_cluster_are_opened(session, page):
@@ -68,7 +68,7 @@ def test_another_page_is_no_plan(session):
 def test_a_page_opens_with_the_cluster_that_it_carries(session, tmp_path):
     """A cluster that is no sample is in the page if it is small, and the answer is the same."""
     cluster = load_cluster("sample:dgx-h100").with_objects(name="context:prod")
-    plan = make_plan(cluster, read_sketch("sample:dgx-h100/gpu-nic-cpu"))
+    plan = checked_plan(cluster, read_sketch("sample:dgx-h100/gpu-nic-cpu"))
     path = tmp_path / "plan.html"
     picture_page(cluster, plan, "", path, drawing=Drawing(layout={"gpu": (1.0, 2.0)}))
     bar = ClusterBar(session)
@@ -84,5 +84,5 @@ def test_a_page_of_a_large_cluster_names_it_only(tmp_path, monkeypatch):
     monkeypatch.setattr(picture_files, "_MOST_PACKED", 1_000)
     cluster = load_cluster("sample:dgx-h100").with_objects(name="prod")
     path = tmp_path / "plan.html"
-    picture_page(cluster, make_plan(cluster, read_sketch("sample:dgx-h100/gpu-nic-cpu")), "", path)
+    picture_page(cluster, checked_plan(cluster, read_sketch("sample:dgx-h100/gpu-nic-cpu")), "", path)
     assert plan_in(path.read_text(encoding="utf-8")).snapshot == b""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 
 from dra_lab import read_sketch
 from dra_lab.sources import load_cluster
@@ -14,14 +14,14 @@ from dra_lab.widgets.device_rows import fleet, node_use
 def p4d():
     """Four nodes, of which one is idle and one full, with the plan of two pairs."""
     cluster = load_cluster("sample:eks-p4d")
-    return cluster, make_plan(cluster, read_sketch("sample:eks-p4d/gpu-nic-pairs"))
+    return cluster, checked_plan(cluster, read_sketch("sample:eks-p4d/gpu-nic-pairs"))
 
 
 @pytest.fixture(scope="module")
 def racks():
     """Four trays with the labels of their rack, with the plan of one pair, which fits on none of them."""
     cluster = load_cluster("sample:oke-gb200")
-    return cluster, make_plan(cluster, read_sketch("sample:oke-gb200/one-pair"))
+    return cluster, checked_plan(cluster, read_sketch("sample:oke-gb200/one-pair"))
 
 
 def test_the_plans_node_is_first_and_those_that_do_not_fit_are_last(p4d):
@@ -75,7 +75,7 @@ def test_without_racks_there_is_no_heat_map(monkeypatch):
 def test_the_nearest_node_of_a_misfit_comes_first_with_its_pairs():
     """How far the claim gets is known of this node; the others say that it does not fit."""
     cluster = load_cluster("sample:eks-p4d")
-    strip = fleet(cluster, make_plan(cluster, read_sketch("sample:eks-p4d/five-pairs")))
+    strip = fleet(cluster, checked_plan(cluster, read_sketch("sample:eks-p4d/five-pairs")))
     assert [(item.label, item.word) for item in strip.items][:2] == [
         ("140-52", "4 of 5 pairs"),
         ("128-17", "does not fit"),

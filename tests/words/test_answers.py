@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 from msgspec.structs import replace as changed
 from small_plans import HOSTILE, a_plan, busy_cluster, goals, hostile_cluster, hostile_plan, taken
 
@@ -78,7 +78,7 @@ def test_a_claim_without_links_is_compared_once():
     """Its manifest says no more than counts and selectors do: the same is not told twice."""
     world = load_cluster("sample:eks-p4d")
     gpus = DeviceRequest(name="gpu", exactly=ExactDeviceRequest(device_class_name="gpu.nvidia.com", count=2))
-    sentence = answer_sentence(make_plan(world, ClaimSketch(requests=(gpus,))), world)
+    sentence = answer_sentence(checked_plan(world, ClaimSketch(requests=(gpus,))), world)
     assert sentence.endswith("proven optimal. kube-scheduler uses 2 NUMA nodes and 2 PCIe roots.")
 
 
@@ -88,7 +88,7 @@ def test_waiting_is_told_once():
     full = "ip-192-168-158-9.ec2.internal"
     world = without_nodes(world, [name for name in world.node_names if name != full])
     gpus = DeviceRequest(name="gpu", exactly=ExactDeviceRequest(device_class_name="gpu.nvidia.com", count=2))
-    sentence = answer_sentence(make_plan(world, ClaimSketch(requests=(gpus,))))
+    sentence = answer_sentence(checked_plan(world, ClaimSketch(requests=(gpus,))))
     assert sentence.endswith("Wait until the devices in use are freed: it then fits on 1 of 1 node.")
     assert "if nothing else were running" not in sentence
 

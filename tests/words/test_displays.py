@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 from IPython.core.interactiveshell import InteractiveShell
 
 import dra_lab
@@ -92,7 +92,7 @@ def test_without_ipython_there_is_nothing_to_register():
 
 def test_print_tells_a_plan_as_a_terminal_does_and_its_repr_is_one_line():
     """In plain Python there is no display: `print` gives the words, and what a prompt echoes is short."""
-    plan = make_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/gpu-nic-pairs"))
+    plan = checked_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/gpu-nic-pairs"))
     assert str(plan) == in_words(plan)
     assert str(plan).startswith("Fits on 3 of 4 nodes")
     assert (len(repr(plan)) < 200, plan.node in repr(plan)) == (True, True)

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from checked_plans import checked_fleet as plan_fleet
+from checked_plans import checked_fleet
 
 from dra_lab.cli import main
 from dra_lab.cli.workload_options import fleet_status
@@ -59,7 +59,7 @@ def cluster():
 @pytest.fixture(scope="module")
 def plan(cluster) -> FleetPlan:
     """Give a plan for eight replicas, of which four fit."""
-    return plan_fleet(cluster, [Workload("pairs", (read_sketch(PAIRS),), 8)], release=KubernetesRelease("1.36"))
+    return checked_fleet(cluster, [Workload("pairs", (read_sketch(PAIRS),), 8)], release=KubernetesRelease("1.36"))
 
 
 def a_fleet(status: PlanStatus, *goals: GoalValue, wanted: int = 8) -> FleetPlan:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 
 from dra_lab import load_cluster
 from dra_lab.findings import Finding, Severity
@@ -39,7 +39,7 @@ def _fleet(cluster: Cluster) -> str:
 
 
 def _report(cluster: Cluster) -> str:
-    plan = make_plan(cluster, read_sketch("sample:eks-p4d/gpu-nic-pairs"))
+    plan = checked_plan(cluster, read_sketch("sample:eks-p4d/gpu-nic-pairs"))
     return report_page(cluster, plan)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.session import read_sketch
@@ -24,12 +24,12 @@ def cluster():
 
 @pytest.fixture(scope="module")
 def misfit(cluster):
-    return make_plan(cluster, read_sketch("sample:eks-p4d/five-pairs"), release=RELEASE)
+    return checked_plan(cluster, read_sketch("sample:eks-p4d/five-pairs"), release=RELEASE)
 
 
 @pytest.fixture(scope="module")
 def fitting(cluster):
-    return make_plan(cluster, read_sketch("sample:eks-p4d/gpu-nic-pairs"), release=RELEASE)
+    return checked_plan(cluster, read_sketch("sample:eks-p4d/gpu-nic-pairs"), release=RELEASE)
 
 
 def test_the_text_tells_counts_conflict_and_gains(cluster, misfit):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 
 from dra_lab import load_cluster, read_sketch
 from dra_lab.errors import InputError
@@ -19,7 +19,7 @@ EKS = "sample:eks-p4d"
 @pytest.fixture(scope="module")
 def plan():
     """The plan of two pairs on the sample."""
-    return make_plan(load_cluster(EKS), read_sketch(f"{EKS}/gpu-nic-pairs"))
+    return checked_plan(load_cluster(EKS), read_sketch(f"{EKS}/gpu-nic-pairs"))
 
 
 @pytest.mark.parametrize("links", [True, False])
@@ -39,7 +39,7 @@ def test_a_trace_of_another_node_says_why_nothing_is_allocated(plan):
 def test_a_plan_of_nothing_has_no_trace():
     """The message says that there is nothing to trace."""
     with pytest.raises(InputError, match="no request"):
-        make_plan(load_cluster(EKS), ClaimSketch()).trace()
+        checked_plan(load_cluster(EKS), ClaimSketch()).trace()
 
 
 def test_a_trace_is_shown_with_its_end_first(plan):

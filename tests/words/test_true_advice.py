@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 from small_manifests import device_slice
 
 from dra_lab import how_many_more, load_cluster
@@ -56,7 +56,7 @@ def partition():
 @pytest.mark.parametrize("release", ["1.34", "1.35"])
 def test_a_release_without_partitions_is_named_as_the_reason(release):
     """The gate is off, so no smaller amount would help."""
-    said = answer_sentence(make_plan(load_cluster("sample:mig"), partition(), release=release))
+    said = answer_sentence(checked_plan(load_cluster("sample:mig"), partition(), release=release))
     assert [part for part in ("DRAPartitionableDevices off", release, "--feature-gates") if part not in said] == []
     assert "less capacity" not in said
 
@@ -65,14 +65,14 @@ def test_a_release_without_partitions_is_named_as_the_reason(release):
 def test_a_capacity_that_no_device_publishes_is_named(key, said):
     """Less of a capacity that the devices do not have would not help."""
     asked = gpus(capacity=CapacityRequirements({key: "900Gi"}))
-    answer = answer_sentence(make_plan(P4D, asked))
+    answer = answer_sentence(checked_plan(P4D, asked))
     assert (said in answer, "less capacity" in answer) == (True, key == "memory")
 
 
 def test_with_the_gate_the_partition_fits():
     """What the advice names helps."""
     release = KubernetesRelease("1.34", {"DRAPartitionableDevices": True})
-    assert make_plan(load_cluster("sample:mig"), partition(), release=release).fits
+    assert checked_plan(load_cluster("sample:mig"), partition(), release=release).fits
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_with_the_gate_the_partition_fits():
 def test_a_numa_node_that_nobody_publishes_is_reported_as_unknown(first, second, said):
     """Only NUMA nodes that are known are counted, and the devices without one are counted beside them."""
     cluster = load_texts({"slice.yaml": SLICE % (first, second)})
-    assert said in answer_sentence(make_plan(cluster, gpus(2)), cluster)
+    assert said in answer_sentence(checked_plan(cluster, gpus(2)), cluster)
 
 
 @pytest.mark.parametrize(("second", "qualified"), [("", True), (KNOWN, False)])
@@ -94,7 +94,7 @@ def test_proven_is_qualified_where_a_place_is_unknown(second, qualified):
     """With a device of unknown place the proof holds as far as places are known."""
     cluster = load_texts({"slice.yaml": SLICE % (KNOWN, second)})
     assert (
-        "proven optimal for the places that are known" in answer_sentence(make_plan(cluster, gpus(2)), cluster)
+        "proven optimal for the places that are known" in answer_sentence(checked_plan(cluster, gpus(2)), cluster)
     ) is qualified
 
 
@@ -186,6 +186,6 @@ def test_what_is_stranded_counts_more_pods_than_the_cap():
 def test_the_planner_screen_says_unknown_too():
     """The figures beside the answer use the same words."""
     cluster = load_texts({"slice.yaml": SLICE % ("", "")})
-    plan = make_plan(cluster, gpus(2))
+    plan = checked_plan(cluster, gpus(2))
     numa = next(goal for goal in plan.goals if goal.goal == "numa")
     assert goal_words(numa) == "NUMA node of 2 devices unknown"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 from msgspec.structs import replace
 from small_plans import a_plan
 
@@ -23,12 +23,12 @@ def cluster():
 
 @pytest.fixture(scope="module")
 def pairs(cluster):
-    return make_plan(cluster, read_sketch("sample:eks-p4d/gpu-nic-pairs"))
+    return checked_plan(cluster, read_sketch("sample:eks-p4d/gpu-nic-pairs"))
 
 
 @pytest.fixture(scope="module")
 def misfit(cluster):
-    return make_plan(cluster, read_sketch("sample:eks-p4d/five-pairs"))
+    return checked_plan(cluster, read_sketch("sample:eks-p4d/five-pairs"))
 
 
 def test_what_kube_scheduler_does_without_the_link_is_told_with_what_it_costs(pairs):
@@ -83,7 +83,7 @@ def test_a_class_without_devices_names_those_that_there_are():
     """The person chooses another class."""
     gpus = DeviceRequest(name="gpu", exactly=ExactDeviceRequest(device_class_name="gpu.nvidia.com"))
     mig = load_cluster("sample:mig")
-    plan = make_plan(mig, ClaimSketch(requests=(gpus,)))
+    plan = checked_plan(mig, ClaimSketch(requests=(gpus,)))
     assert cause(plan, mig) == "No node has a device of class gpu.nvidia.com. This cluster has mig.nvidia.com."
 
 
@@ -91,7 +91,7 @@ def test_a_link_that_cannot_hold_is_told_by_its_place(cluster):
     """The person sees the PCIe root, and no name of a link."""
     drawn = read_sketch("sample:eks-p4d/gpu-nic-pairs")
     together = replace(drawn, links=tuple(replace(link, how=How.TOGETHER) for link in drawn.links))
-    told = cause(make_plan(cluster, together), cluster)
+    told = cause(checked_plan(cluster, together), cluster)
     assert told == "No PCIe root has all 4 devices. The most on one are 3."
 
 

@@ -8,7 +8,7 @@ import random
 import pytest
 from brute_force import TooLarge
 from brute_force_fleets import best_fleet
-from checked_plans import checked_fleet as plan_fleet
+from checked_plans import checked_fleet
 from random_fleets import a_fleet, random_workloads
 
 from dra_lab.model.fleet import NODES, UNPLACED
@@ -33,7 +33,7 @@ def test_fewest_nodes_are_brute_force(sharing):
             best = best_fleet(cluster, workloads, (UNPLACED, NODES), release, all_placed=True)
         except TooLarge:
             continue
-        plan = plan_fleet(cluster, workloads, release=release, objective="nodes", first_fit=False)
+        plan = checked_fleet(cluster, workloads, release=release, objective="nodes", first_fit=False)
         assert plan.proven, f"fleet {drawn}"
         assert (plan.status is PlanStatus.INFEASIBLE) == (best is None), f"fleet {drawn}"
         if best is not None:

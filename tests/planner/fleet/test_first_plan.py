@@ -6,7 +6,7 @@ import random
 
 import pytest
 from benchmarks.crowded_cluster import before_chassis, before_islands, profiles, with_nic
-from checked_plans import checked_fleet as plan_fleet
+from checked_plans import checked_fleet
 from random_fleets import a_coupled_fleet, random_workloads
 from test_planned_at_once import RELEASE as ONE_RACK
 from test_planned_at_once import a_random_job, a_random_rack, a_random_store
@@ -69,7 +69,7 @@ def test_a_first_plan_before_partitions_places_pods_wherever_one_fits():
     for number in range(FLEETS):
         cluster, workloads = a_rack_fleet(number)
         plan, found = placed_first(cluster, workloads, ONE_RACK)
-        best = plan_fleet(cluster, workloads, release=ONE_RACK, first_fit=False)
+        best = checked_fleet(cluster, workloads, release=ONE_RACK, first_fit=False)
         assert check_fleet(cluster, plan, ONE_RACK) == (), number
         assert bool(found.replicas) == bool(best.replicas), number
 
@@ -79,9 +79,8 @@ def test_a_plan_at_a_short_limit_places_what_the_first_plan_places(monkeypatch):
     monkeypatch.setattr("dra_lab.planner.fleet.search.best_answer", lambda *_, **__: Answer())
     for number in range(FLEETS // 3):
         cluster, workloads = a_rack_fleet(number)
-        plan = plan_fleet(cluster, workloads, release=ONE_RACK, time_limit=60, first_fit=False)
+        plan = checked_fleet(cluster, workloads, release=ONE_RACK, time_limit=60, first_fit=False)
         assert len(plan.replicas) == placed_first(cluster, workloads, ONE_RACK)[1].replicas, number
-        assert check_fleet(cluster, plan, ONE_RACK) == (), number
 
 
 @pytest.mark.parametrize("fleet", ["partitions", "islands"])

@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 from benchmarks.mixed_cluster import mixed_cluster, workloads
-from checked_plans import checked_fleet as plan_fleet
+from checked_plans import checked_fleet
 from msgspec.structs import replace as changed
 
 from dra_lab.checks.fleets import check_fleet
@@ -22,7 +22,7 @@ GPU = "gpu.nvidia.com"
 
 @cache
 def good():
-    return plan_fleet(CLUSTER, workloads((1, 2, 2), must=True), release=RELEASE, first_fit=False)
+    return checked_fleet(CLUSTER, workloads((1, 2, 2), must=True), release=RELEASE, first_fit=False)
 
 
 def with_first(plan, **fields):

@@ -12,14 +12,13 @@ import pytest
 from benchmarks.crowded_cluster import partitioned, profiles
 from benchmarks.mixed_cluster import mixed_cluster, workloads
 from budgets import use_sizes
-from checked_plans import checked_fleet as plan_fleet
+from checked_plans import checked_fleet
 from msgspec.structs import replace
 from random_clusters import GPU
 from random_fleets import a_coupled_fleet, a_fleet, random_workloads
 from sharing_nodes import ask, node
 from small_nodes import a_slice
 
-from dra_lab.checks.fleets import check_fleet
 from dra_lab.model.device import Counter, Device, DeviceCounterConsumption
 from dra_lab.model.fleet import UNPLACED, Workload
 from dra_lab.model.nodes import ObjectMeta
@@ -55,12 +54,11 @@ def ticking():
 def test_every_moment(seed):
     """By a clock that goes on by 1 with every look: plans keep every rule and sum, bounds hold, nothing is undone."""
     cluster, fleet = question(seed)
-    best = plan_fleet(cluster, fleet, release=RELEASE, first_fit=False)
+    best = checked_fleet(cluster, fleet, release=RELEASE, first_fit=False)
     for limit in LIMITS:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(time, "monotonic", ticking())
-            plan = plan_fleet(cluster, fleet, release=RELEASE, time_limit=limit)
-        assert check_fleet(cluster, plan, RELEASE) == (), limit
+            plan = checked_fleet(cluster, fleet, release=RELEASE, time_limit=limit)
         assert plan.replicas or {goal.goal for goal in plan.goals} <= {UNPLACED}
         assert plan.status is not PlanStatus.INFEASIBLE or best.status is PlanStatus.INFEASIBLE
         if best.proven:
@@ -79,7 +77,7 @@ def test_a_node_of_many_pods_whose_ways_are_not_listed_has_a_plan(monkeypatch):
         dataclasses.replace(one, replicas=8 * one.replicas) for one in random_workloads(rng, cluster, sharing=True)
     ]
     monkeypatch.setattr(time, "monotonic", ticking())
-    plan = plan_fleet(cluster, fleet, release=RELEASE, time_limit=1_500)
+    plan = checked_fleet(cluster, fleet, release=RELEASE, time_limit=1_500)
     assert len(plan.replicas) == 16
 
 
@@ -94,7 +92,7 @@ def test_nodes_that_nobody_looked_at_bound_nothing(monkeypatch):
     for limit in (*range(30, 100, 10), 400):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(time, "monotonic", ticking())
-            plan = plan_fleet(node(*slices), fleet, release=RELEASE, goals=("nodes",), time_limit=limit)
+            plan = checked_fleet(node(*slices), fleet, release=RELEASE, goals=("nodes",), time_limit=limit)
         if plan.replicas:
             nodes = plan.goal("nodes")
             assert nodes.bound is None or nodes.bound <= 1, limit
@@ -148,5 +146,5 @@ class CancelledAfter(threading.Event):
 @pytest.mark.parametrize("looks", [1, 5, 10, 15, 20, 25, 30, 40])
 def test_partitioned_nodes_are_used_or_counted_at_every_cancel(looks):
     """Once a node was read a cancel gives a plan, whose nodes are none of those that were not examined."""
-    plan = plan_fleet(partitioned(6), profiles(6), release=RELEASE, cancel=CancelledAfter(looks), first_fit=False)
+    plan = checked_fleet(partitioned(6), profiles(6), release=RELEASE, cancel=CancelledAfter(looks), first_fit=False)
     assert 0 < len(plan.nodes) <= 6 - plan.not_examined

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_plan
 from random_fleets import a_fleet, random_workloads
 from small_nodes import NUMA, a_slice, cluster, gpu, nic
 from small_plans import GPU, NIC, request
@@ -54,4 +54,4 @@ def test_a_device_refused_on_one_node_is_looked_at_again_on_another():
     )
     link = Link("near", ("gpu", "nic"), "numaNode")
     sketch = ClaimSketch(requests=(request("gpu", GPU), request("nic", "dranet")), links=(link,))
-    assert make_plan(cluster(*slices), sketch, release=KubernetesRelease("1.36")).node == "c"
+    assert checked_plan(cluster(*slices), sketch, release=KubernetesRelease("1.36")).node == "c"

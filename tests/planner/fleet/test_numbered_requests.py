@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from checked_plans import checked_fleet as plan_fleet
-from checked_plans import checked_plan as make_plan
+from checked_plans import checked_fleet, checked_plan
 from random_clusters import GPU, NIC, NUMA, ROOT, device_class
 from small_nodes import a_slice, cluster, device
 
@@ -53,7 +52,7 @@ def test_a_fleet_of_templates_has_the_goals_of_its_drawing(seed, must):
     """Replicas, links, places and nodes are the same, and as far proven."""
     rng = random.Random(f"numbered fleet {seed}")
     nodes, pairs = irregular(rng, 5, 8), rng.randint(1, 3)
-    plans = [plan_fleet(nodes, [Workload("w", what(pairs, must=must), 8)]) for what in (numbered, drawn)]
+    plans = [checked_fleet(nodes, [Workload("w", what(pairs, must=must), 8)]) for what in (numbered, drawn)]
     first, second = ([(goal.goal, goal.value, goal.proven) for goal in plan.goals] for plan in plans)
     assert first == second
 
@@ -64,7 +63,7 @@ def test_a_template_has_the_goals_of_its_drawing(seed, must):
     """One claim as numbered requests has the values and proofs of the claim that is drawn at once."""
     rng = random.Random(f"numbered claim {seed}")
     nodes, pairs = irregular(rng, 3, 8), rng.randint(2, 4)
-    plans = [make_plan(nodes, what(pairs, must=must)) for what in (numbered, drawn)]
+    plans = [checked_plan(nodes, what(pairs, must=must)) for what in (numbered, drawn)]
     first, second = (
         (plan.node, [(goal.goal, goal.value, goal.proven) for goal in plan.goals if goal.goal != DAMAGE])
         for plan in plans
@@ -75,7 +74,7 @@ def test_a_template_has_the_goals_of_its_drawing(seed, must):
 def test_each_numbered_request_gets_its_own_device():
     """Answers name the requests as they are written, each with a partner on its PCIe root."""
     nodes = irregular(random.Random("numbered devices"), 3, 16)
-    plan = make_plan(nodes, numbered(4, must=True))
+    plan = checked_plan(nodes, numbered(4, must=True))
     assert [placement.request for placement in plan.placements] == [
         f"{k}-{n}" for n in range(4) for k in ("gpu", "nic")
     ]

@@ -10,8 +10,9 @@ from itertools import count, product
 
 import pytest
 from brute_force import TooLarge
+from brute_force_fleets import hold_to
 from brute_force_questions import SO_MANY, most_pods
-from checked_plans import checked_fleet as plan_fleet
+from checked_plans import checked_fleet
 from msgspec.structs import replace
 from random_clusters import FABRIC, GPU, NIC, TAG, device_class, random_sketch, selector
 from random_fleets import a_coupled_fleet
@@ -21,7 +22,6 @@ from random_rules import CORES, SHARES, TELLS, WIDE
 from random_sharing import sharing_sketch
 from small_nodes import a_slice, device
 
-from dra_lab.checks.fleets import check_fleet
 from dra_lab.model.claims import CapacityRequirements, DeviceRequest, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Counter, DeviceCapacity, DeviceCounterConsumption
@@ -126,15 +126,11 @@ def a_random_job(rng: random.Random) -> ClaimSketch:
 
 
 def is_brute_force(case: FleetCase, best: tuple[int, ...] | None, seed: str) -> None:
-    """Plan a fleet, and hold the plan against the best values and the rules."""
-    plan = plan_fleet(
+    """Plan a fleet, and hold the plan to the best values."""
+    plan = checked_fleet(
         case.cluster, case.workloads, release=case.release, goals=case.goals, objective=case.objective, first_fit=False
     )
-    found = tuple(goal.value for goal in plan.goals) if plan.replicas else None
-    assert found == best, f"{seed}: {found} instead of {best}"
-    assert plan.proven, seed
-    assert (plan.status is PlanStatus.INFEASIBLE) == (best is None), seed
-    assert check_fleet(case.cluster, plan, case.release) == (), seed
+    hold_to(best, plan, seed)
 
 
 def compared(crowds, kind: str, draw: Callable[[random.Random], tuple[Cluster, list[ClaimSketch]]]) -> None:
@@ -235,13 +231,12 @@ def test_no_proof_is_made_up_when_time_ends(crowds):
         rng = random.Random(f"late {number}")
         cluster = a_random_rack(rng)
         jobs = [Workload(f"w{at}", (a_random_job(rng),), rng.randint(1, 3)) for at in range(2)]
-        best = plan_fleet(cluster, jobs, release=RELEASE, first_fit=False)
+        best = checked_fleet(cluster, jobs, release=RELEASE, first_fit=False)
         for limit in (1, *range(10, 200, 15)):
             with pytest.MonkeyPatch.context() as patch:
                 ticks = count()
                 patch.setattr(time, "monotonic", lambda ticks=ticks: next(ticks))
-                plan = plan_fleet(cluster, jobs, release=RELEASE, time_limit=limit, first_fit=False)
-            assert check_fleet(cluster, plan, RELEASE) == (), (number, limit)
+                plan = checked_fleet(cluster, jobs, release=RELEASE, time_limit=limit, first_fit=False)
             for mine, known in zip(plan.goals, best.goals, strict=False):
                 assert mine.bound is None or mine.bound <= known.value, (number, limit, mine)
                 assert not mine.proven or mine.value == known.value, (number, limit, mine)
@@ -297,7 +292,6 @@ def test_a_rack_of_gpus_is_planned_to_the_proof():
         Workload("two", (a_job(OF.format("2g"), nic=True),), 16),
         Workload("three", (a_job(OF.format("3g")),), 8),
     ]
-    plan = plan_fleet(cluster, jobs, release=RELEASE, first_fit=False)
+    plan = checked_fleet(cluster, jobs, release=RELEASE, first_fit=False)
     assert plan.status is PlanStatus.OPTIMAL
     assert plan.goal("unplaced").value == 6
-    assert check_fleet(cluster, plan, RELEASE) == ()

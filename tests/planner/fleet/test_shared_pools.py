@@ -11,14 +11,13 @@ import pytest
 from brute_force import TooLarge
 from brute_force_fleets import best_fleet, hold_to
 from budgets import use_sizes
-from checked_plans import checked_fleet as plan_fleet
+from checked_plans import checked_fleet
 from msgspec.structs import replace
 from random_clusters import GPU, NIC, random_fleet
 from random_fleets import random_workloads
 from sharing_nodes import ask, node
 from small_nodes import a_slice
 
-from dra_lab.checks.fleets import check_fleet
 from dra_lab.model.device import Device
 from dra_lab.model.fleet import Workload
 from dra_lab.model.release import KubernetesRelease
@@ -83,8 +82,8 @@ def is_brute_force(seed, number):
         expected = best_fleet(cluster, workloads, order, RELEASE, all_placed=objective == "nodes")
     except TooLarge:
         return False
-    plan = plan_fleet(cluster, workloads, release=RELEASE, goals=goals, objective=objective, first_fit=False)
-    hold_to(expected, plan, cluster, RELEASE, seed)
+    plan = checked_fleet(cluster, workloads, release=RELEASE, goals=goals, objective=objective, first_fit=False)
+    hold_to(expected, plan, seed)
     return True
 
 
@@ -96,7 +95,6 @@ def test_a_pool_that_many_nodes_share_is_planned_to_the_proof(capped):
     far = replace(far, spec=replace(far.spec, node_name=None, all_nodes=True))
     claim = ClaimSketch(requests=(ask("gpu", GPU), ask("nic", NIC)))
     cluster = node(*slices, far)
-    plan = plan_fleet(cluster, [Workload("w", (claim,), 60)], release=RELEASE, first_fit=False)
+    plan = checked_fleet(cluster, [Workload("w", (claim,), 60)], release=RELEASE, first_fit=False)
     assert capped[True] == 1
     assert (len(plan.replicas), plan.proven) == (40, True)
-    assert check_fleet(cluster, plan, RELEASE) == ()

@@ -10,7 +10,7 @@ import pytest
 from brute_force import TooLarge
 from brute_force_fleets import best_fleet, hold_to
 from budgets import use_sizes
-from checked_plans import checked_fleet as plan_fleet
+from checked_plans import checked_fleet
 from msgspec.structs import replace
 from random_clusters import CPU, NIC
 from random_fleets import a_fleet, random_workloads
@@ -95,6 +95,6 @@ def is_brute_force(seed: str, number: int, *, sharing: bool) -> bool:
         expected = best_fleet(cluster, workloads, order, release, all_placed=objective == "nodes")
     except TooLarge:
         return False
-    plan = plan_fleet(cluster, workloads, release=release, goals=goals, objective=objective, first_fit=False)
-    hold_to(expected, plan, cluster, release, seed)
+    plan = checked_fleet(cluster, workloads, release=release, goals=goals, objective=objective, first_fit=False)
+    hold_to(expected, plan, seed)
     return True

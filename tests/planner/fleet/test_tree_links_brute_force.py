@@ -9,7 +9,7 @@ import pytest
 from brute_force import TooLarge
 from brute_force_fleets import best_fleet, hold_to, most_alone
 from budgets import use_sizes
-from checked_plans import checked_fleet as plan_fleet
+from checked_plans import checked_fleet
 from random_trees import ORDERS, linked_workloads, tree_cluster
 
 from dra_lab.model.release import KubernetesRelease
@@ -52,8 +52,8 @@ def test_linked_pods_on_trees_are_brute_force(block, listed, kinds, monkeypatch)
             continue
         compared += 1
         trees += tree_of(look_at(cluster, workloads, RELEASE, Budget())) is not None
-        plan = plan_fleet(cluster, workloads, release=RELEASE, goals=goals, objective=objective, first_fit=False)
-        hold_to(expected, plan, cluster, RELEASE, seed)
+        plan = checked_fleet(cluster, workloads, release=RELEASE, goals=goals, objective=objective, first_fit=False)
+        hold_to(expected, plan, seed)
     assert trees > STEP // 2, "too few of the fleets are planned as trees"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.mixed_cluster import mixed_cluster, workloads
-from checked_plans import checked_fleet as plan_fleet
+from checked_plans import checked_fleet
 from msgspec import structs
 from small_nodes import a_slice, cluster, gpu
 from small_plans import request
@@ -29,7 +29,7 @@ def classes(driver: str):
 def test_scattered_devices_are_told():
     """Enough GPUs are free in all, and no node has as many as a replica takes."""
     fleet = workloads((30,), must=False, kinds=((4, 4, 8),))
-    plan = plan_fleet(mixed_cluster(5), fleet, release=KubernetesRelease("1.36"), first_fit=False)
+    plan = checked_fleet(mixed_cluster(5), fleet, release=KubernetesRelease("1.36"), first_fit=False)
     reason = next(found for found in plan.shortfalls if "request gpu" in found.message)
     assert "no node has 4" in reason.message
     assert (reason.needed, reason.available) == (4, 3)
@@ -38,7 +38,7 @@ def test_scattered_devices_are_told():
 def test_nothing_is_told_where_all_are_placed():
     """A fleet of which every replica has a place has no reasons."""
     fleet = workloads((1,), must=False, kinds=((1, 1, 8),))
-    assert plan_fleet(mixed_cluster(3), fleet, release=KubernetesRelease("1.36"), first_fit=False).shortfalls == ()
+    assert checked_fleet(mixed_cluster(3), fleet, release=KubernetesRelease("1.36"), first_fit=False).shortfalls == ()
 
 
 def gpus(count: int) -> ClaimSketch:
@@ -53,21 +53,23 @@ def eight_gpus(*, sick: int = 0):
 
 def test_what_fits_nowhere_has_reasons_too():
     """If no replica is placed, the reasons still name the free devices and the devices that one replica needs."""
-    plan = plan_fleet(eight_gpus(sick=6), [Workload("w", (gpus(4),), 2)], release=RELEASE, first_fit=False)
+    plan = checked_fleet(eight_gpus(sick=6), [Workload("w", (gpus(4),), 2)], release=RELEASE, first_fit=False)
     assert plan.status is PlanStatus.INFEASIBLE
     assert "2 devices for request gpu are left free, one replica takes 4" in plan.shortfalls[0].message
 
 
 def test_a_tainted_device_is_not_free():
     """A device whose taint the request does not tolerate is not counted as free for it."""
-    plan = plan_fleet(eight_gpus(sick=1), [Workload("w", (gpus(4),), 2)], release=RELEASE, first_fit=False)
+    plan = checked_fleet(eight_gpus(sick=1), [Workload("w", (gpus(4),), 2)], release=RELEASE, first_fit=False)
     assert plan.placed == {"w": 1}
     assert "3 devices for request gpu are left free" in plan.shortfalls[0].message
 
 
 def test_all_or_none_counts_what_all_replicas_take():
     """With the fewest nodes for all replicas, what they take together is held against what is free."""
-    plan = plan_fleet(eight_gpus(), [Workload("w", (gpus(4),), 3)], release=RELEASE, first_fit=False, objective="nodes")
+    plan = checked_fleet(
+        eight_gpus(), [Workload("w", (gpus(4),), 3)], release=RELEASE, first_fit=False, objective="nodes"
+    )
     assert not plan.replicas
     assert "3 replicas of w take 12 devices for request gpu, 8 are free" in plan.shortfalls[0].message
 
@@ -78,7 +80,7 @@ def test_a_device_that_several_nodes_see_is_one():
     far = structs.replace(spec, pool=structs.replace(spec.pool, name="far"), node_name=None, all_nodes=True)
     nodes = tuple(Node(metadata=ObjectMeta(name=name)) for name in "ab")
     fabric = ResourceSlice(metadata=ObjectMeta(name="far"), spec=far)
-    plan = plan_fleet(
+    plan = checked_fleet(
         Cluster(slices=(fabric,), nodes=nodes, classes=classes(GPU)),
         [Workload("w", (gpus(4),), 1)],
         release=RELEASE,
@@ -91,6 +93,6 @@ def test_a_device_that_several_nodes_see_is_one():
 def test_a_class_that_is_not_there_is_told():
     """Where nothing in the cluster matches a request, freeing devices would not help, and is not advised."""
     claim = ClaimSketch("c", (request("gpu", GPU), request("nic", "none.example")))
-    (reason,) = plan_fleet(eight_gpus(), [Workload("w", (claim,), 2)], release=RELEASE, first_fit=False).shortfalls
+    (reason,) = checked_fleet(eight_gpus(), [Workload("w", (claim,), 2)], release=RELEASE, first_fit=False).shortfalls
     assert "no device of the cluster matches request nic" in reason.message
     assert "class" in reason.advice

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.big_cluster import big_cluster
-from checked_plans import checked_fleet as plan_fleet
+from checked_plans import checked_fleet
 
 from dra_lab.model.allocation import AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult
 from dra_lab.model.claims import ResourceClaim, ResourceClaimStatus
@@ -21,7 +21,7 @@ PAIRS = read_sketch("sample:eks-p4d/gpu-nic-pairs")
 def planned(cluster):
     """Return the workloads of one pod with two pairs, and its plan."""
     workloads = [Workload("pairs", (PAIRS,), 1)]
-    return workloads, plan_fleet(cluster, workloads)
+    return workloads, checked_fleet(cluster, workloads)
 
 
 def test_the_numbers_of_each_node_are_those_of_the_fleet():
