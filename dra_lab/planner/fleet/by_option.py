@@ -10,10 +10,11 @@ from msgspec.structs import replace as changed
 
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.partition_kinds import Supply, by_kind
-from dra_lab.planner.fleet.share_kinds import moved, shares_by_kind
+from dra_lab.planner.fleet.by_copy import by_copy
+from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.shared_devices import SharedModel, SharedNodes, SharedTaken
-from dra_lab.planner.fleet.sites import Site
+from dra_lab.planner.fleet.sites import Site, seen_together
+from dra_lab.planner.fleet.supplies import Supply, with_supplies
 from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.copies import CopyPart, JointProblem
 from dra_lab.planner.node.modelling import pulp
@@ -51,7 +52,7 @@ class ByOption(SharedNodes):
         found = {at: list(group.devices) for at, group in enumerate(self.site.problem.groups)}
         found |= {kind: [] for supply in self.supplies for kind in supply.kinds}
         # Without a pod, nothing is provided.
-        for supply, often in zip(self.supplies, taken.fed, strict=False):
+        for supply, often in zip(self.supplies, taken.provided, strict=False):
             for kind, devices in supply.devices(often):
                 found[kind].extend(devices)
         return found
@@ -74,7 +75,7 @@ class OptionModel(SharedModel):
                     self.takes[part, option] = self.integer(f"w_{number}_{part}_{option}", most)
         self.placed = [(self.site.parts[part], variable) for (part, _), variable in self.takes.items()]
         self.used = {node: self.integer(f"u_{number}_{at}", 1) for at, node in enumerate(shared.nodes)}
-        self.fed = [
+        self.provided = [
             [self.integer(f"s_{number}_{at}_{vector}", len(supply.sets)) for vector in range(len(supply.vectors))]
             for at, supply in enumerate(shared.supplies)
         ]
@@ -95,20 +96,20 @@ class OptionModel(SharedModel):
     def _keep(self, free: Sequence[int]) -> None:
         """Demand that no more is taken of a resource than there is, or than counters provide of it."""
         supplied: dict[int, dict[Expression, int]] = {}
-        for at, (supply, feeds) in enumerate(zip(self.shared.supplies, self.fed, strict=True)):
-            self._add(dict.fromkeys(feeds, 1), len(supply.sets), f"sets_{at}")
-            for variable, vector in zip(feeds, supply.vectors, strict=True):
+        for at, (supply, mine) in enumerate(zip(self.shared.supplies, self.provided, strict=True)):
+            self._add(dict.fromkeys(mine, 1), len(supply.sets), f"sets_{at}")
+            for variable, vector in zip(mine, supply.vectors, strict=True):
                 for kind, count in zip(supply.kinds, vector, strict=True):
-                    mine = supplied.setdefault(kind, {})
+                    of_kind = supplied.setdefault(kind, {})
                     if count:
-                        mine[variable] = -count
+                        of_kind[variable] = -count
         for at, (group, key) in enumerate(self.shared.stock.keys):
-            fed = supplied.get(group) if not key else None
-            self._add({**self.rows[at], **(fed or {})}, free[at] if fed is None else 0, f"free_{at}")
+            more = supplied.get(group) if not key else None
+            self._add({**self.rows[at], **(more or {})}, free[at] if more is None else 0, f"free_{at}")
 
     def _add(self, factors: Mapping[Expression, int], most: int, name: str) -> None:
         if factors:
-            self.lp.addConstraint(pulp.LpAffineExpression(factors) <= most, f"crowd_{self.number}_{name}")
+            self.lp.addConstraint(pulp.LpAffineExpression(factors) <= most, f"shared_{self.number}_{name}")
 
     def count_nodes(self) -> None:
         """Allow pods only on nodes that are counted as used."""
@@ -158,8 +159,37 @@ class OptionModel(SharedModel):
                 row = self._row(part, option)
                 takes.extend((at, *one) for at in range(number, number + times) for one in row)
                 number += times
-        fed = tuple(tuple(int(variable.varValue or 0) for variable in feeds) for feeds in self.fed)
-        return self.summed(counts, values.tolist(), tuple(takes), fed)
+        provided = tuple(tuple(int(variable.varValue or 0) for variable in mine) for mine in self.provided)
+        return self.summed(counts, values.tolist(), tuple(takes), provided)
+
+
+def all_by_option_or_copy(
+    fleet: FleetProblem, sites: Sequence[Site], order: Sequence[str], budget: Budget
+) -> list[SharedNodes]:
+    """Return the nodes that share devices as the master plans them at once: of sites where that is not too large.
+
+    `order` names the goals of devices. At a limit the sites that are left have none.
+    """
+    found: list[SharedNodes] = []
+    for site in sites:
+        if budget.reached:
+            break
+        looking = budget.part(budget.shares.first)
+        seen = seen_together(fleet, site, looking)
+        one = None if seen is None else by_option_or_copy(seen, fleet.demand, order, looking)
+        if one is not None:
+            found.append(one)
+    return found
+
+
+def by_option_or_copy(site: Site, demand: Sequence[int], order: Sequence[str], budget: Budget) -> SharedNodes | None:
+    """Return nodes that share devices as one model has them; None where that would be too large, or time is up.
+
+    With a variable for every way of a pod where all ways can be listed, else with as many pods as may stand there, each
+    of which may stay away. `demand` are the replicas of each workload, `order` names the goals of devices.
+    """
+    found = by_option(site, order, budget)
+    return by_copy(site, demand, order, budget) if found is None else found
 
 
 def by_option(site: Site, order: Sequence[str], budget: Budget) -> ByOption | None:
@@ -167,9 +197,7 @@ def by_option(site: Site, order: Sequence[str], budget: Budget) -> ByOption | No
 
     `order` names the goals of devices.
     """
-    problem, fed = by_kind(site.problem, budget.sizes)
-    problem, held, now_at = shares_by_kind(problem, site.parts, budget.sizes)
-    supplies = (*moved(fed, now_at), *held)
+    problem, supplies = with_supplies(site.problem, site.parts, budget.sizes)
     if not is_listable(problem, site.parts):
         return None
     columns: list[Columns] = []

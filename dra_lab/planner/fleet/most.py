@@ -12,8 +12,7 @@ from dra_lab.planner.fleet.counting import room_of, rows_of
 from dra_lab.planner.fleet.first_plan import first_plan
 from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.shared_devices import SharedModel, SharedNodes, SharedTaken
-from dra_lab.planner.fleet.shared_tables import seen_together
-from dra_lab.planner.fleet.sites import Site, whole_site
+from dra_lab.planner.fleet.sites import Site, seen_together, whole_site
 from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.modelling import pulp
 from dra_lab.planner.node.solver import minimise

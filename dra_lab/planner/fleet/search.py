@@ -11,6 +11,7 @@ from msgspec.structs import replace as changed
 from dra_lab.planner.fleet.admin_pods import admin_pods
 from dra_lab.planner.fleet.assign_shared import count_too, oversubscribed
 from dra_lab.planner.fleet.bounds import Answer, best_answer
+from dra_lab.planner.fleet.by_option import all_by_option_or_copy
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.first_plan import FirstPlan, first_plan
 from dra_lab.planner.fleet.fleet_work import FleetWork
@@ -20,7 +21,6 @@ from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.fleet.placing import Stand, stands_of
 from dra_lab.planner.fleet.shared_devices import SharedNodes
 from dra_lab.planner.fleet.shared_pools import apart
-from dra_lab.planner.fleet.shared_tables import crowds_of
 from dra_lab.planner.fleet.sites import Site, sites_of
 from dra_lab.planner.fleet.tables import AnyTable, SiteTable, is_listed, tables_of
 from dra_lab.planner.fleet.tree_table import TreeTable, list_all, tree_tables
@@ -90,7 +90,7 @@ def _searched(work: FleetWork, sites: Sequence[Site]) -> tuple[Answer, list[Stan
             tables.extend(tables_of(early, group, len(sites)))
     looking = early.budget if shared else work.budget.part(work.budget.shares.step)
     coupled = [site for site in sites if site.nodes]
-    crowds = crowds_of(work.fleet, coupled, device_goals(work.order), looking)
+    crowds = all_by_option_or_copy(work.fleet, coupled, device_goals(work.order), looking)
     _decide_few(early, tables)
     work.clock.lap("patterns")
     looked_at = [*(table.site.all_nodes for table in tables), *(crowd.nodes for crowd in crowds)]

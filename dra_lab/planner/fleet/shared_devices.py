@@ -19,8 +19,8 @@ class SharedTaken:
     """What a solution takes of nodes that share devices; without arguments, nothing.
 
     `counts` are the pods on each part, which take `takes`; `pods` are those of each workload, on `nodes` nodes, with
-    `values` of the goals of devices. `fed` says how many sets of each supply provide which vector. `levels` are the
-    values of all variables.
+    `values` of the goals of devices. `provided` says how many sets of each supply provide which vector. `levels` are
+    the values of all variables.
     """
 
     counts: tuple[int, ...] = ()
@@ -28,7 +28,7 @@ class SharedTaken:
     nodes: int = 0
     values: Values = ()
     takes: Takes = ()
-    fed: tuple[tuple[int, ...], ...] = ()
+    provided: tuple[tuple[int, ...], ...] = ()
     levels: tuple[int, ...] = ()
 
     @property
@@ -110,7 +110,7 @@ class SharedModel:
             variable.varValue = taken.levels[at] if taken.levels else 0
 
     def summed(
-        self, counts: Sequence[int], values: Sequence[int], takes: Takes, fed: tuple[tuple[int, ...], ...] = ()
+        self, counts: Sequence[int], values: Sequence[int], takes: Takes, provided: tuple[tuple[int, ...], ...] = ()
     ) -> SharedTaken:
         """Return a solution with these pods on each part, values and takes."""
         pods: Counter[int] = Counter()
@@ -119,4 +119,4 @@ class SharedModel:
             pods[part.pod] += count
             nodes |= {part.node} if count else set()
         levels = tuple(int(variable.varValue or 0) for variable in self.variables)
-        return SharedTaken(tuple(counts), pods, len(nodes), tuple(values), takes, fed, levels)
+        return SharedTaken(tuple(counts), pods, len(nodes), tuple(values), takes, provided, levels)

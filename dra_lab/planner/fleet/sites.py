@@ -195,6 +195,12 @@ def _together(fleet: FleetProblem, nodes: tuple[str, ...]) -> Site:
     return site
 
 
+def seen_together(fleet: FleetProblem, site: Site, budget: Budget) -> Site | None:
+    """Return nodes that share devices with their problem, None where time was up before all of them were looked at."""
+    problem = joint(fleet, site.nodes[0], budget)
+    return None if problem is None else replace(site, make=lambda: problem)
+
+
 def whole_site(fleet: FleetProblem, node: str) -> Site:
     """Return a node that shares devices with others, as if no other node took them."""
     return Site((node,), parts_on(fleet, node), partial(table, fleet, node))

@@ -17,9 +17,8 @@ from dra_lab.planner.fleet.most import Bounds, as_place, solved
 from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.shapes import PodShape
 from dra_lab.planner.fleet.shared_devices import SharedModel
-from dra_lab.planner.fleet.shared_tables import seen_together
 from dra_lab.planner.fleet.site_bounds import Amounts, Known, known_sites
-from dra_lab.planner.fleet.sites import Site, devices_of, whole_site
+from dra_lab.planner.fleet.sites import Site, devices_of, seen_together, whole_site
 from dra_lab.planner.fleet.state_model import StateModel
 from dra_lab.planner.fleet.tree_fill import devices_of_units, pools_of_units
 from dra_lab.planner.fleet.tree_numbers import TreeNumbers, units_inside

@@ -32,8 +32,8 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.model.slices import CounterSet
 from dra_lab.planner.budget import Sizes
-from dra_lab.planner.fleet import how_many_more, most, search, shared_tables
-from dra_lab.planner.fleet.partition_kinds import most_fed
+from dra_lab.planner.fleet import by_option, how_many_more, most, search
+from dra_lab.planner.fleet.supplies import largest_vectors
 
 FLEETS = int(os.environ.get("DRA_LAB_RANDOM_AT_ONCE", "40"))
 """How many random fleets are compared in each test; more with the environment variable."""
@@ -50,16 +50,16 @@ SHAPES = {"1g": [(at, 1) for at in range(7)], "2g": [(0, 2), (2, 2), (4, 2)], "3
 def crowds(request, monkeypatch):
     """Have all nodes that share devices planned at once, one way or the other; count how often they are."""
     made = []
-    first = shared_tables.crowd_of
+    first = by_option.by_option_or_copy
 
     def crowd_of(*given):
         made.append(first(*given))
         return made[-1]
 
-    monkeypatch.setattr(shared_tables, "crowd_of", crowd_of)
+    monkeypatch.setattr(by_option, "by_option_or_copy", crowd_of)
     monkeypatch.setattr(search, "apart", lambda fleet, sites, limits, **_: list(sites))
     if request.param == "copies":
-        for room in (shared_tables, most):
+        for room in (by_option, most):
             monkeypatch.setattr(room, "by_option", lambda *_: None)
     return made
 
@@ -268,7 +268,7 @@ def test_the_most_that_counters_feed_is_brute_force():
             for one in every
             if not any(other != one and all(a <= b for a, b in zip(one, other, strict=True)) for other in every)
         }
-        found = most_fed(roles, amounts, kinds, Sizes())
+        found = largest_vectors(roles, amounts, kinds, Sizes())
         assert found is not None
         assert set(found) == most, seed
 
