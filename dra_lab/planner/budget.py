@@ -64,7 +64,7 @@ class Sizes(Struct, frozen=True):
         first_ways: Ways of a pod that are listed over a few groups of devices for a first plan.
         first_tries: Such sets of groups that are tried for a pod where each loses a preference.
         first_spare: Times over that devices are looked at for such a pod where no place tells them apart.
-        racks: Racks that are decided exactly where the relaxation is not whole; of more, the others stay rounded.
+        classes: Site classes decided exactly where the relaxation is not whole; of more, the others stay rounded.
         more_nodes: Nodes above the relaxation's bound that are tried for a first plan on few nodes.
     """
 
@@ -105,7 +105,7 @@ class Sizes(Struct, frozen=True):
     first_ways: int = 2_000
     first_tries: int = 12
     first_spare: int = 8
-    racks: int = 40
+    classes: int = 40
     more_nodes: int = 8
 
 

@@ -35,7 +35,7 @@ ARITHMETIC = {
 
 NO_LIMIT = {
     "fleet/largest.py": ("_NO_LIMIT",),
-    "fleet/stranded.py": ("_MOST",),
+    "fleet/fragmentation.py": ("_MOST",),
     "fleet/tree_fill.py": ("NEVER",),
     "node/link_rows.py": ("_NO_PART",),
     "replicas.py": ("_NO_LIMIT",),

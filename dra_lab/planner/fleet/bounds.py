@@ -12,10 +12,10 @@ from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.homes import Chosen, CouplingRow, Homes, Rack, homes_of
 from dra_lab.planner.fleet.master import GoalBound, Master, Mastered
 from dra_lab.planner.fleet.pack import Values, device_goals
 from dra_lab.planner.fleet.shared_devices import SharedNodes
+from dra_lab.planner.fleet.site_classes import Chosen, CouplingRow, HomeNodes, SiteClass, home_nodes_of
 from dra_lab.planner.fleet.sites import Cap
 from dra_lab.planner.fleet.starts import best_start
 from dra_lab.planner.fleet.tables import AnyTable
@@ -26,83 +26,83 @@ _Patterns = tuple[tuple[tuple[Counts, Values], ...], bool, tuple[Cap, ...]]
 
 
 @dataclass
-class Racked:
-    """Racks with the tables that each stands for, and the nodes of which several members are parts.
+class ClassedSites:
+    """Site classes with the tables that each stands for, and the nodes of which several members are parts.
 
-    `crowds` are the nodes beside them that are planned at once.
+    `shared` are the nodes beside them that are planned at once.
     """
 
-    racks: list[Rack] = field(default_factory=list)
+    classes: list[SiteClass] = field(default_factory=list)
     tables: list[list[AnyTable]] = field(default_factory=list)
-    homes: tuple[Homes, ...] = ()
-    crowds: tuple[SharedNodes, ...] = ()
+    home_nodes: tuple[HomeNodes, ...] = ()
+    shared: tuple[SharedNodes, ...] = ()
 
     @property
-    def together(self) -> tuple[CouplingRow, ...]:
-        """Return what members of several racks keep together."""
+    def coupling(self) -> tuple[CouplingRow, ...]:
+        """Return what members of several site classes keep together."""
         inside: dict[tuple[DeviceID, ...], dict[int, tuple[int, ...]]] = {}
         for number, tables in enumerate(self.tables):
             for cap in tables[0].site.caps:
                 inside.setdefault(cap.devices, {})[number] = cap.weights
         return tuple(CouplingRow(weights, len(devices)) for devices, weights in inside.items())
 
-    def find_homes(self) -> None:
+    def find_home_nodes(self) -> None:
         """Put together the nodes whose islands are members, and those that take many patterns at once."""
-        self.homes = homes_of(
-            (table.site.homes.get(member, member), number)
-            for number, (rack, tables) in enumerate(zip(self.racks, self.tables, strict=True))
+        self.home_nodes = home_nodes_of(
+            (table.site.home_nodes.get(member, member), number)
+            for number, (site_class, tables) in enumerate(zip(self.classes, self.tables, strict=True))
             for table in tables
-            if rack.rows or table.site.homes
+            if site_class.rows or table.site.home_nodes
             for member in table.site.members
         )
 
     def placed(self, chosen: Chosen) -> Iterator[tuple[AnyTable, str, Counts]]:
         """Yield who takes what in a solution, most replicas first; of islands, those on nodes that are used."""
-        used = {node for home, n in zip(self.homes, chosen.homes, strict=True) for node in home.nodes[:n]}
+        used = {node for home, n in zip(self.home_nodes, chosen.home_nodes, strict=True) for node in home.nodes[:n]}
         for taken, tables in zip(chosen.patterns, self.tables, strict=True):
             able = (
                 (table, member)
                 for table in tables
                 for member in table.site.members
-                if not table.site.homes or table.site.homes[member] in used
+                if not table.site.home_nodes or table.site.home_nodes[member] in used
             )
             for counts, times in sorted(taken.items(), key=lambda row: (-sum(row[0]), row[0])):
                 for table, member in islice(able, times):
                     yield table, member, counts
 
     def again(self, placed: Iterable[tuple[AnyTable, str, Counts]]) -> Chosen:
-        """Return the solution in which the same members take the same, as far as these racks know it."""
+        """Return the solution in which the same members take the same, as far as these site classes know it."""
         number = {id(table): at for at, tables in enumerate(self.tables) for table in tables}
-        patterns: list[dict[Counts, int]] = [{} for _ in self.racks]
+        patterns: list[dict[Counts, int]] = [{} for _ in self.classes]
         used: set[str] = set()
         for table, member, counts in placed:
             at = number.get(id(table))
             if at is None:
                 continue
-            rack, taken = self.racks[at], patterns[at]
-            for pattern, times in _ones(counts) if rack.rows else ((counts, 1),):
-                if pattern in rack.patterns:
+            site_class, taken = self.classes[at], patterns[at]
+            for pattern, times in _ones(counts) if site_class.rows else ((counts, 1),):
+                if pattern in site_class.patterns:
                     taken[pattern] = taken.get(pattern, 0) + times
-                    used.add(table.site.homes.get(member, member))
-        return Chosen(patterns, [len(used.intersection(home.nodes)) for home in self.homes])
+                    used.add(table.site.home_nodes.get(member, member))
+        return Chosen(patterns, [len(used.intersection(home.nodes)) for home in self.home_nodes])
 
 
-def found_racks(tables: Sequence[AnyTable]) -> Racked:
-    """Return the patterns for which a way was found; sites with the same ones are one rack."""
+def found_classes(tables: Sequence[AnyTable]) -> ClassedSites:
+    """Return the patterns for which a way was found; sites with the same ones are one site class."""
     alike: dict[_Patterns, list[AnyTable]] = {}
     for table in tables:
         alike.setdefault(_patterns(table, table.found()), []).append(table)
-    return _racked(alike)
+    return _classed(alike)
 
 
-def least_racks(tables: Sequence[AnyTable], budget: Budget) -> Racked | None:
+def least_classes(tables: Sequence[AnyTable], budget: Budget) -> ClassedSites | None:
     """Return every pattern that may exist, with values that it cannot undercut.
 
     A site of which there are too many patterns to list stands as room for single replicas, as many as counting allows.
     Nothing is returned if time ends before.
     """
     alike: dict[_Patterns, list[AnyTable]] = {}
-    singles = Racked()
+    singles = ClassedSites()
     for table in tables:
         if budget.reached:
             return None
@@ -111,34 +111,34 @@ def least_racks(tables: Sequence[AnyTable], budget: Budget) -> Racked | None:
             _add_singles(singles, table)
         else:
             alike.setdefault(_patterns(table, least), []).append(table)
-    racked = _racked(alike)
-    whole = Racked(racked.racks + singles.racks, racked.tables + singles.tables)
-    whole.find_homes()
+    classed = _classed(alike)
+    whole = ClassedSites(classed.classes + singles.classes, classed.tables + singles.tables)
+    whole.find_home_nodes()
     return whole
 
 
 def _patterns(table: AnyTable, values: Mapping[Counts, Values]) -> _Patterns:
-    return tuple(sorted(values.items())), bool(table.site.homes), table.site.caps
+    return tuple(sorted(values.items())), bool(table.site.home_nodes), table.site.caps
 
 
-def _racked(alike: dict[_Patterns, list[AnyTable]]) -> Racked:
-    racked = Racked()
+def _classed(alike: dict[_Patterns, list[AnyTable]]) -> ClassedSites:
+    classed = ClassedSites()
     for (patterns, islands, _), tables in alike.items():
         count = sum(table.site.count for table in tables)
-        racked.racks.append(Rack(count, dict(patterns), 0 if islands else 1))
-        racked.tables.append(tables)
-    racked.find_homes()
-    return racked
+        classed.classes.append(SiteClass(count, dict(patterns), 0 if islands else 1))
+        classed.tables.append(tables)
+    classed.find_home_nodes()
+    return classed
 
 
-def _add_singles(racked: Racked, known: AnyTable) -> None:
+def _add_singles(classed: ClassedSites, known: AnyTable) -> None:
     caps = known.caps
     ones = [tuple(int(position == at) for position in range(len(caps))) for at in range(len(caps))]
     lower = {one: known.lower(one) for one, cap in zip(ones, caps, strict=True) if cap}
     patterns = {one: values for one, values in lower.items() if values is not None}
     if patterns:
-        racked.racks.append(Rack(known.site.count, patterns, 0, known.rows))
-        racked.tables.append([known])
+        classed.classes.append(SiteClass(known.site.count, patterns, 0, known.rows))
+        classed.tables.append([known])
 
 
 def _ones(counts: Counts) -> Iterator[tuple[Counts, int]]:
@@ -157,10 +157,10 @@ class Answer:
 
     goals: tuple[GoalBound, ...] = ()
     chosen: Chosen | None = None
-    racked: Racked = field(default_factory=Racked)
+    classed: ClassedSites = field(default_factory=ClassedSites)
     infeasible: bool = False
     least: Mastered | None = None
-    least_racked: Racked = field(default_factory=Racked)
+    least_classed: ClassedSites = field(default_factory=ClassedSites)
     not_examined: int = 0
 
     @property
@@ -183,27 +183,27 @@ def best_answer(
     *,
     all_placed: bool = False,
     closed: bool = False,
-    crowds: Sequence[SharedNodes] = (),
+    shared: Sequence[SharedNodes] = (),
 ) -> Answer:
     """Solve the master over what was found; where not all is known (`closed`), hold it against what may exist.
 
-    `crowds` are planned at once with what stands in the tables.
+    `shared` are planned at once with what stands in the tables.
     """
-    racked = replace(found_racks(tables), crowds=tuple(crowds))
-    master = _master(racked, demand, order, solver)
+    classed = replace(found_classes(tables), shared=tuple(shared))
+    master = _master(classed, demand, order, solver)
     part = budget if closed else budget.part(budget.shares.step)
     found = master.run(best_start(master, None, part, all_placed=all_placed), part, all_placed=all_placed, tell=True)
     goals = found.goals
     if len(goals) < len(order) and found.chosen is not None:
         goals = [*goals, *(GoalBound(g, master.value(g, found.chosen), None) for g in order[len(goals) :])]
-    answer = Answer(tuple(goals), found.chosen, racked, found.infeasible and closed)
+    answer = Answer(tuple(goals), found.chosen, classed, found.infeasible and closed)
     if closed:
         return answer
     return _held_against(answer, tables, demand, budget, solver, tuple(order), all_placed=all_placed)
 
 
-def _master(racked: Racked, demand: Sequence[int], order: Sequence[str], solver: str) -> Master:
-    return Master(racked.racks, demand, order, solver, racked.homes, racked.together, racked.crowds)
+def _master(classed: ClassedSites, demand: Sequence[int], order: Sequence[str], solver: str) -> Master:
+    return Master(classed.classes, demand, order, solver, classed.home_nodes, classed.coupling, classed.shared)
 
 
 def _held_against(
@@ -217,25 +217,25 @@ def _held_against(
     all_placed: bool,
 ) -> Answer:
     """Replace the bounds by those of what may exist, goal by goal, as long as the goals before are proven."""
-    racked = least_racks(tables, budget)
-    if racked is None:
-        floors = [0] * len(answer.goals) if answer.racked.crowds else _floors(tables, (), demand, answer)
+    classed = least_classes(tables, budget)
+    if classed is None:
+        floors = [0] * len(answer.goals) if answer.classed.shared else _floors(tables, (), demand, answer)
         answer.goals = tuple(
             replace(goal, bound=agreed(floor, goal.value)) for goal, floor in zip(answer.goals, floors, strict=True)
         )
         return answer
-    racked = replace(racked, crowds=answer.racked.crowds)
-    master = _master(racked, demand, order, solver)
+    classed = replace(classed, shared=answer.classed.shared)
+    master = _master(classed, demand, order, solver)
     values = answer.values
-    known = None if answer.chosen is None else racked.again(answer.racked.placed(answer.chosen))
+    known = None if answer.chosen is None else classed.again(answer.classed.placed(answer.chosen))
     if known is not None and answer.chosen is not None:
-        known.crowds = answer.chosen.crowds
+        known.shared = answer.chosen.shared
     start = best_start(master, known, budget, all_placed=all_placed)
     least = master.run(start, budget, whole=False, all_placed=all_placed, stop_at=values)
-    answer.least, answer.least_racked = least, racked
+    answer.least, answer.least_classed = least, classed
     answer.infeasible = least.infeasible
-    floors = [0] * len(values) if racked.crowds else _floors(tables, racked.racks, demand, answer)
-    kept = _master(racked, demand, order, solver).bounds(values, budget)
+    floors = [0] * len(values) if classed.shared else _floors(tables, classed.classes, demand, answer)
+    kept = _master(classed, demand, order, solver).bounds(values, budget)
     goals, sure = [], True
     for at, goal in enumerate(answer.goals):
         bound = floors[at]
@@ -248,7 +248,9 @@ def _held_against(
     return answer
 
 
-def _floors(tables: Sequence[AnyTable], racks: Sequence[Rack], demand: Sequence[int], answer: Answer) -> list[int]:
+def _floors(
+    tables: Sequence[AnyTable], classes: Sequence[SiteClass], demand: Sequence[int], answer: Answer
+) -> list[int]:
     """Return, goal by goal, what no plan undercuts that places as many replicas as the one found.
 
     Every replica is worth at least what no way of its workload undercuts anywhere, goal by goal, and a node holds no
@@ -264,8 +266,8 @@ def _floors(tables: Sequence[AnyTable], racks: Sequence[Rack], demand: Sequence[
         if floors[1] is not None:
             cheapest[floors[0]] = np.minimum(cheapest[floors[0]], floors[1])
     able = [at for at in range(len(demand)) if np.isfinite(cheapest[at]).all()]
-    most = max((sum(counts) for rack in racks for counts in rack.patterns), default=0)
-    several = any(not rack.each for rack in racks) or not most
+    most = max((sum(counts) for site_class in classes for counts in site_class.patterns), default=0)
+    several = any(not site_class.each for site_class in classes) or not most
     found = []
     for goal in order:
         if goal == NODES:

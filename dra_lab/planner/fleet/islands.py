@@ -89,8 +89,8 @@ def _site_of(islands: Sequence[_Island], whole: Callable[[Site, str], Mapping[in
         every = whole(mine.site, node)
         return {at: list(every[mine.site.kept[group]]) for at, group in enumerate(mine.groups)}
 
-    homes = {member: node for member, (node, _) in where.items()}
-    return Site(members, parts, partial(_given, problem), devices=devices, homes=homes)
+    home_nodes = {member: node for member, (node, _) in where.items()}
+    return Site(members, parts, partial(_given, problem), devices=devices, home_nodes=home_nodes)
 
 
 @dataclass

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 
 from dra_lab.model.fleet import FLEET_GOALS, NODES, UNPLACED
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.homes import Chosen, CouplingRow, Homes, Rack
 from dra_lab.planner.fleet.master_model import MasterModel
 from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.fleet.relaxation import LinearRelaxation
 from dra_lab.planner.fleet.shared_devices import SharedNodes
+from dra_lab.planner.fleet.site_classes import Chosen, CouplingRow, HomeNodes, SiteClass
 from dra_lab.planner.node.solver_outcome import agreed
 
 
@@ -43,25 +43,25 @@ class Mastered:
 
 
 class Master:
-    """Racks, the replicas wanted of each workload, and all goals of the fleet in order.
+    """Site classes, the replicas wanted of each workload, and all goals of the fleet in order.
 
-    `homes` are the nodes of members of racks, `together` is what members of several racks keep together, and `crowds`
-    are nodes that share devices and are planned at once; with these, only the solver knows bounds, goal by goal.
+    `home_nodes` are the nodes of members of site classes, `coupling` is what members of several of them keep together.
+    `shared` are nodes that share devices and are planned at once. With these, only the solver knows bounds.
     """
 
     def __init__(
         self,
-        racks: Sequence[Rack],
+        classes: Sequence[SiteClass],
         demand: Sequence[int],
         order: Sequence[str],
         solver: str,
-        homes: Sequence[Homes] = (),
-        together: Sequence[CouplingRow] = (),
-        crowds: Sequence[SharedNodes] = (),
+        home_nodes: Sequence[HomeNodes] = (),
+        coupling: Sequence[CouplingRow] = (),
+        shared: Sequence[SharedNodes] = (),
     ) -> None:
         """Keep what it is made of; the relaxation and the integer model are made when they are needed."""
-        self.racks, self.demand, self.order, self.solver = racks, demand, tuple(order), solver
-        self.homes, self.together, self.crowds = tuple(homes), tuple(together), tuple(crowds)
+        self.classes, self.demand, self.order, self.solver = classes, demand, tuple(order), solver
+        self.home_nodes, self.coupling, self.shared = tuple(home_nodes), tuple(coupling), tuple(shared)
         self._model: MasterModel | None = None
         self._relaxed: LinearRelaxation | None = None
         self._bounds: dict[tuple[str, tuple[tuple[str, int], ...]], int] = {}
@@ -69,7 +69,8 @@ class Master:
     def _made(self) -> MasterModel:
         """Return the integer model; it is made only once it is clear that the relaxation does not answer everything."""
         if self._model is None:
-            self._model = MasterModel(self.racks, self.demand, self.order, self.homes, self.together, self.crowds)
+            given = self.classes, self.demand, self.order, self.home_nodes, self.coupling, self.shared
+            self._model = MasterModel(*given)
         return self._model
 
     def run(
@@ -136,8 +137,8 @@ class Master:
         left = budget.left
         if left is None or self._model is not None:
             return budget.reached
-        patterns = sum(len(rack.patterns) for rack in self.racks)
-        variables = sum(crowd.variables for crowd in self.crowds)
+        patterns = sum(len(site_class.patterns) for site_class in self.classes)
+        variables = sum(one.variables for one in self.shared)
         return left < max(budget.shares.pattern * patterns, budget.shares.at_once * variables) or budget.reached
 
     def bounds(self, values: Sequence[int], budget: Budget) -> list[int]:
@@ -154,7 +155,7 @@ class Master:
         return self._bound(goal, kept, budget), self._relaxed
 
     def _bound(self, goal: str, kept: Sequence[tuple[str, int]], budget: Budget) -> int:
-        if self.crowds:
+        if self.shared:
             # No goal is below 0; more is known once the solver has looked at it.
             return 0
         # A goal that is kept twice, first as all that may be without a place, is one.
@@ -163,7 +164,7 @@ class Master:
         if known is not None or budget.reached:
             return known or 0
         if self._relaxed is None or self._relaxed.kept != wanted[: len(self._relaxed.kept)]:
-            self._relaxed = LinearRelaxation(self.racks, self.demand, self.order, self.homes, self.together)
+            self._relaxed = LinearRelaxation(self.classes, self.demand, self.order, self.home_nodes, self.coupling)
         for name, value in wanted[len(self._relaxed.kept) :]:
             self._relaxed.keep(name, value)
         found = self._relaxed.bound(goal, budget)
@@ -171,13 +172,13 @@ class Master:
             self._bounds[goal, wanted] = found
         return found
 
-    def apart(self, racks: Sequence[Rack], demand: Sequence[int], together: Sequence[CouplingRow]) -> Master:
-        """Return the same question for other racks, of which it does not matter on which nodes the members are."""
-        return Master(racks, demand, self.order, self.solver, together=together)
+    def apart(self, classes: Sequence[SiteClass], demand: Sequence[int], coupling: Sequence[CouplingRow]) -> Master:
+        """Return the same question for other site classes; on which nodes their members are does not matter."""
+        return Master(classes, demand, self.order, self.solver, coupling=coupling)
 
     def filled(self, budget: Budget) -> Chosen:
         """Return what the integer model finds goal by goal, without any bound."""
-        model, nobody = self._made(), Chosen([{} for _ in self.racks], [])
+        model, nobody = self._made(), Chosen([{} for _ in self.classes], [])
         found = Mastered()
         model.start_from(nobody)
         for goal in self.order:
@@ -203,10 +204,10 @@ class Master:
         expression = model.goals[goal]
         if isinstance(expression, int):
             if result.chosen is None:
-                result.chosen = Chosen([{} for _ in self.racks], [0] * len(self.homes))
+                result.chosen = Chosen([{} for _ in self.classes], [0] * len(self.home_nodes))
             return GoalBound(goal, expression, expression if sure else None)
         kept = {variable: variable.varValue for variable in model.lp.variables()}
-        if self.crowds and goal != self.order[-1]:
+        if self.shared and goal != self.order[-1]:
             budget = budget.part(budget.shares.step)
         outcome = model.minimise(goal, self.solver, budget)
         if outcome.infeasible:
@@ -229,16 +230,16 @@ class Master:
 
     def value(self, goal: str, chosen: Chosen) -> int:
         """Return the value of a goal in a solution."""
-        each, shared = zip(self.racks, chosen.patterns, strict=True), chosen.crowds
-        rows = [(rack, counts, times) for rack, mine in each for counts, times in mine.items()]
+        each, shared = zip(self.classes, chosen.patterns, strict=True), chosen.shared
+        rows = [(site_class, counts, times) for site_class, mine in each for counts, times in mine.items()]
         if goal == UNPLACED:
             placed = sum(sum(counts) * times for _, counts, times in rows)
             return sum(self.demand) - placed - sum(taken.replicas for taken in shared)
         if goal == NODES:
-            used = sum(chosen.homes) + sum(rack.each * times for rack, _, times in rows)
+            used = sum(chosen.home_nodes) + sum(site_class.each * times for site_class, _, times in rows)
             return used + sum(taken.nodes for taken in shared)
         at = device_goals(self.order).index(goal)
-        found = sum(rack.patterns[counts][at] * times for rack, counts, times in rows)
+        found = sum(site_class.patterns[counts][at] * times for site_class, counts, times in rows)
         return found + sum(taken.values[at] for taken in shared if taken.values)
 
 

@@ -1,4 +1,4 @@
-"""The integer model over patterns of racks, and over what nodes that share devices take beside them."""
+"""The integer model over patterns of site classes, and over what nodes that share devices take beside them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.homes import Chosen, CouplingRow, Homes, Rack, fewer_homes
 from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.fleet.shared_devices import SharedNodes, SharedTaken
+from dra_lab.planner.fleet.site_classes import Chosen, CouplingRow, HomeNodes, SiteClass, fewer_home_nodes
 from dra_lab.planner.node.modelling import pulp
 from dra_lab.planner.node.solver import minimise
 from dra_lab.planner.node.solver_outcome import Outcome
@@ -21,24 +21,24 @@ _OPTIONS = {"mip_detect_symmetry": False, "mip_heuristic_effort": 0.2}
 
 
 class MasterModel:
-    """Variables and rows: how often each rack takes each pattern, and how many nodes of each kind of homes are used.
+    """Variables and rows: how often each site class takes each pattern, and how many home nodes of each kind are used.
 
     `goals` holds the expression of every goal, a number where nothing can change it.
     """
 
     def __init__(
         self,
-        racks: Sequence[Rack],
+        classes: Sequence[SiteClass],
         demand: Sequence[int],
         order: Sequence[str],
-        homes: Sequence[Homes],
-        together: Sequence[CouplingRow],
-        crowds: Sequence[SharedNodes],
+        home_nodes: Sequence[HomeNodes],
+        coupling: Sequence[CouplingRow],
+        shared: Sequence[SharedNodes],
     ) -> None:
         """Make all variables and rows; this takes seconds for a large fleet."""
-        self.racks, self.homes, self.together = racks, homes, together
+        self.classes, self.home_nodes, self.coupling = classes, home_nodes, coupling
         self.lp: Any = pulp.LpProblem("fleet", pulp.LpMinimize)
-        self._options = {} if crowds else _OPTIONS
+        self._options = {} if shared else _OPTIONS
         self._nodes_counted = False
         self._takes: list[dict[Counts, Expression]] = []
         # Tables of factors: PuLP takes several times longer for a sum of products.
@@ -47,11 +47,11 @@ class MasterModel:
         device = [sums[goal] for goal in device_goals(order)]
         self._take_patterns((*placed, *device), sums[NODES])
         self._used = [
-            self.lp.add_variable(f"y_{number}", 0, home.count, pulp.LpInteger) for number, home in enumerate(homes)
+            self.lp.add_variable(f"y_{number}", 0, home.count, pulp.LpInteger) for number, home in enumerate(home_nodes)
         ]
         sums[NODES].update(dict.fromkeys(self._used, 1))
-        self._keep_racks()
-        self._shared = [crowd.model(self.lp, number, demand) for number, crowd in enumerate(crowds)]
+        self._keep_classes()
+        self._shared = [shared_nodes.model(self.lp, number, demand) for number, shared_nodes in enumerate(shared)]
         for model in self._shared:
             for part, variable in model.placed:
                 placed[part.pod][variable] = 1
@@ -61,7 +61,7 @@ class MasterModel:
         for number, (factors, wanted) in enumerate(zip(placed, demand, strict=True)):
             if factors:
                 self.lp.addConstraint(_sum(factors) <= wanted, f"demand_{number}")
-        self._keep_together()
+        self._keep_coupling()
         everybody: dict[Expression, int] = {}
         for factors in placed:
             for variable, factor in factors.items():
@@ -70,39 +70,39 @@ class MasterModel:
         self.goals[UNPLACED] = _sum(everybody, sum(demand))
 
     def _take_patterns(self, factors: Sequence[dict[Expression, int]], nodes: dict[Expression, int]) -> None:
-        """Add a variable for each pattern of each rack; `factors` are those of workloads and of goals of devices."""
-        for number, rack in enumerate(self.racks):
+        """Add a variable for each pattern of each site class; `factors` are those of workloads and goals of devices."""
+        for number, site_class in enumerate(self.classes):
             mine = {}
-            for position, (counts, values) in enumerate(rack.patterns.items()):
+            for position, (counts, values) in enumerate(site_class.patterns.items()):
                 if not any(counts):
                     continue
-                variable = self.lp.add_variable(f"z_{number}_{position}", 0, rack.most(counts), pulp.LpInteger)
+                variable = self.lp.add_variable(f"z_{number}_{position}", 0, site_class.most(counts), pulp.LpInteger)
                 mine[counts] = variable
                 for found, factor in zip(factors, (*counts, *values), strict=True):
                     if factor:
                         found[variable] = factor
-                if rack.each:
-                    nodes[variable] = rack.each
+                if site_class.each:
+                    nodes[variable] = site_class.each
             self._takes.append(mine)
 
-    def _keep_racks(self) -> None:
+    def _keep_classes(self) -> None:
         """Demand that no more is taken than the members hold, or those on the nodes that are used."""
         at_home: dict[int, dict[Expression, int]] = {}
-        for home, used in zip(self.homes, self._used, strict=True):
-            for number, members in home.racks.items():
+        for home, used in zip(self.home_nodes, self._used, strict=True):
+            for number, members in home.classes.items():
                 at_home.setdefault(number, {})[used] = members
-        for number, (rack, mine) in enumerate(zip(self.racks, self._takes, strict=True)):
-            rows = [rack.held({counts: 1}) for counts in mine]
+        for number, (site_class, mine) in enumerate(zip(self.classes, self._takes, strict=True)):
+            rows = [site_class.held({counts: 1}) for counts in mine]
             for row, (_, limit) in enumerate(rows[0] if mine else ()):
                 factors = {z: needs[row][0] for z, needs in zip(mine.values(), rows, strict=True) if needs[row][0]}
-                homes = {used: -limit * members for used, members in at_home.get(number, {}).items()}
+                home_nodes = {used: -limit * members for used, members in at_home.get(number, {}).items()}
                 if factors:
-                    whole = 0 if homes else limit * rack.count
-                    self.lp.addConstraint(_sum({**factors, **homes}) <= whole, f"rack_{number}_{row}")
+                    whole = 0 if home_nodes else limit * site_class.count
+                    self.lp.addConstraint(_sum({**factors, **home_nodes}) <= whole, f"class_{number}_{row}")
 
-    def _keep_together(self) -> None:
-        """Demand that members of several racks take no more than there is for all of them."""
-        for number, row in enumerate(self.together):
+    def _keep_coupling(self) -> None:
+        """Demand that members of several site classes take no more than there is for all of them."""
+        for number, row in enumerate(self.coupling):
             factors = {
                 variable: weight
                 for at in sorted(row.weights)
@@ -140,17 +140,17 @@ class MasterModel:
         """Return the solution that the variables hold."""
         patterns = [{counts: int(v.varValue) for counts, v in mine.items() if v.varValue} for mine in self._takes]
         used = [int(variable.varValue or 0) for variable in self._used]
-        homes = fewer_homes(self.racks, self.homes, patterns, used)
-        return Chosen(patterns, homes, tuple(model.read() for model in self._shared))
+        home_nodes = fewer_home_nodes(self.classes, self.home_nodes, patterns, used)
+        return Chosen(patterns, home_nodes, tuple(model.read() for model in self._shared))
 
     def start_from(self, chosen: Chosen) -> None:
         """Give the solver a solution to begin with."""
         for mine, taken in zip(self._takes, chosen.patterns, strict=True):
             for counts, variable in mine.items():
                 variable.varValue = taken.get(counts, 0)
-        for variable, used in zip(self._used, chosen.homes, strict=True):
+        for variable, used in zip(self._used, chosen.home_nodes, strict=True):
             variable.varValue = used
-        for model, shared in zip(self._shared, chosen.crowds or [SharedTaken()] * len(self._shared), strict=True):
+        for model, shared in zip(self._shared, chosen.shared or [SharedTaken()] * len(self._shared), strict=True):
             model.start_from(shared)
 
 

@@ -31,31 +31,31 @@ def most_pods(site: Site, most: int, solver: str, budget: Budget) -> Bounds:
         return _pods(ways, most, solver, budget)
     least, nodes = 0, len(place.nodes[0])
     for copies in sorted({min(most, number) for number in (budget.sizes.beside, budget.sizes.node_pods)}):
-        crowd = by_copy(place, (copies,), (), budget)
-        if crowd is None:
+        shared_nodes = by_copy(place, (copies,), (), budget)
+        if shared_nodes is None:
             break
-        known = _copies(crowd, copies, most, solver, budget)
+        known = _copies(shared_nodes, copies, most, solver, budget)
         least = max(least, known[0])
         if known[1] is not None:
             return least, known[1]
     return least, most * nodes
 
 
-def _copies(crowd: ByCopy, copies: int, most: int, solver: str, budget: Budget) -> tuple[int, int | None]:
+def _copies(shared_nodes: ByCopy, copies: int, most: int, solver: str, budget: Budget) -> tuple[int, int | None]:
     """Return how many pods stand on nodes if up to `copies` are modelled on each; None if more could be a bound.
 
     A node with a pod that takes nothing away holds `most`, and keeps nothing from the others.
     """
     lp = pulp.LpProblem("pods", pulp.LpMinimize)
-    model = crowd.model(lp, 0, (copies,))
-    least, bound = solved(model, lp, {v: 1 for _, v in model.placed}, copies * len(crowd.nodes), solver, budget)
-    taken = model.read() if least else SharedTaken(counts=crowd.site.zero)
+    model = shared_nodes.model(lp, 0, (copies,))
+    least, bound = solved(model, lp, {v: 1 for _, v in model.placed}, copies * len(shared_nodes.nodes), solver, budget)
+    taken = model.read() if least else SharedTaken(counts=shared_nodes.site.zero)
     owners = [part for part, count in enumerate(taken.counts) for _ in range(count)]
-    takers = {row[0] for row in taken.takes if _is_taken(crowd.site.problem, row[1], row[2])}
-    endless = {part for pod, part in enumerate(owners) if pod not in takers and crowd.counts[part] == copies}
+    takers = {row[0] for row in taken.takes if _is_taken(shared_nodes.site.problem, row[1], row[2])}
+    endless = {part for pod, part in enumerate(owners) if pod not in takers and shared_nodes.counts[part] == copies}
     least = sum(most if part in endless else count for part, count in enumerate(taken.counts))
     rest = bound - copies * len(endless)
-    whole = copies == most or max(crowd.counts) < copies or rest < copies
+    whole = copies == most or max(shared_nodes.counts) < copies or rest < copies
     return least, most * len(endless) + rest if whole else None
 
 
@@ -97,16 +97,16 @@ def _counted(site: Site, most: int, least: int) -> int:
     return bound if bound <= least else min(bound, sum(room_of(site, (most,)).caps))
 
 
-def _pods(crowd: SharedNodes, most: int, solver: str, budget: Budget) -> Bounds:
+def _pods(shared_nodes: SharedNodes, most: int, solver: str, budget: Budget) -> Bounds:
     lp = pulp.LpProblem("pods", pulp.LpMinimize)
-    model = crowd.model(lp, 0, (most,))
+    model = shared_nodes.model(lp, 0, (most,))
     placed: dict[str, list[Expression]] = {}
     for part, variable in model.placed:
         placed.setdefault(part.node, []).append(variable)
     for number, mine in enumerate(placed.values()):
         lp.addConstraint(total(mine) <= most, f"most_{number}")
     every = {variable: 1 for mine in placed.values() for variable in mine}
-    return solved(model, lp, every, most * len(crowd.nodes), solver, budget)
+    return solved(model, lp, every, most * len(shared_nodes.nodes), solver, budget)
 
 
 def solved(

@@ -39,10 +39,10 @@ def stands_of(answer: Answer) -> list[Stand]:
     if answer.chosen is None:
         return []
     stands = []
-    for table, node, counts in answer.racked.placed(answer.chosen):
+    for table, node, counts in answer.classed.placed(answer.chosen):
         stands.append(Stand(table.site, node, counts, table.takes(counts)))
-    for crowd, taken in zip(answer.racked.crowds, answer.chosen.crowds, strict=False):
-        site, counts, takes = crowd.placed(taken)
+    for shared_nodes, taken in zip(answer.classed.shared, answer.chosen.shared, strict=False):
+        site, counts, takes = shared_nodes.placed(taken)
         stands.append(Stand(site, site.members[0], counts, takes))
     return sorted(stands, key=lambda stand: stand.node)
 

@@ -15,8 +15,8 @@ from dra_lab.errors import SolverError
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.homes import CouplingRow, Homes, Rack
 from dra_lab.planner.fleet.pack import device_goals
+from dra_lab.planner.fleet.site_classes import CouplingRow, HomeNodes, SiteClass
 from dra_lab.planner.node.solver import run_within
 from dra_lab.planner.node.solver_outcome import ROUNDING, integer_bound
 from dra_lab.planner.states.columns import Array
@@ -27,10 +27,10 @@ _PRIMAL = 4
 
 @dataclass(frozen=True)
 class _Books:
-    """The rows of racks: their entries (`row`, `column`, `factor`) and their budget.
+    """The rows of site classes: their entries (`row`, `column`, `factor`) and their budget.
 
-    `is_loose` says of a row, and `loose` of a rack, that a member takes many patterns (`Rack.rows`); `members` are
-    those of each other rack that has no homes.
+    `is_loose` says of a row, and `loose` of a site class, that a member takes many patterns (`SiteClass.rows`).
+    `members` are those of each other site class that has no home nodes.
     """
 
     row: Array
@@ -42,17 +42,19 @@ class _Books:
     members: Array
 
     @classmethod
-    def of(cls, racks: Sequence[Rack], homes: Sequence[Homes], rack: Array, counts: Array) -> _Books:
-        """Lay out the rows; `rack` and `counts` are those of each column."""
-        ends = np.searchsorted(rack, np.arange(len(racks) + 1))
+    def of(
+        cls, classes: Sequence[SiteClass], home_nodes: Sequence[HomeNodes], class_of: Array, counts: Array
+    ) -> _Books:
+        """Lay out the rows; `class_of` and `counts` are those of each column."""
+        ends = np.searchsorted(class_of, np.arange(len(classes) + 1))
         at_home: dict[int, list[tuple[int, int]]] = {}
-        for kind, home in enumerate(homes):
-            for number, members in home.racks.items():
-                at_home.setdefault(number, []).append((len(rack) + kind, members))
+        for kind, home in enumerate(home_nodes):
+            for number, members in home.classes.items():
+                at_home.setdefault(number, []).append((len(class_of) + kind, members))
         entries: list[tuple[Array, Array, Array]] = []
         upper: list[int] = []
         is_loose: list[bool] = []
-        for number, found in enumerate(racks):
+        for number, found in enumerate(classes):
             mine = np.arange(ends[number], ends[number + 1])
             for weights, limit in found.rows or ((None, 1),):
                 factors = np.ones(len(mine)) if weights is None else counts[mine] @ np.array(weights, float)
@@ -64,8 +66,8 @@ class _Books:
                 is_loose.append(weights is not None)
         empty = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
         row, column, factor = (np.concatenate(parts) for parts in zip(empty, *entries, strict=True))
-        loose = np.array([bool(found.rows) for found in racks], bool)
-        inside = [0 if n in at_home or found.rows else found.count for n, found in enumerate(racks)]
+        loose = np.array([bool(found.rows) for found in classes], bool)
+        inside = [0 if n in at_home or found.rows else found.count for n, found in enumerate(classes)]
         return cls(
             row.astype(np.int64),
             column.astype(np.int64),
@@ -92,55 +94,55 @@ class LinearRelaxation:
 
     def __init__(
         self,
-        racks: Sequence[Rack],
+        classes: Sequence[SiteClass],
         demand: Sequence[int],
         order: Sequence[str],
-        homes: Sequence[Homes] = (),
-        together: Sequence[CouplingRow] = (),
+        home_nodes: Sequence[HomeNodes] = (),
+        coupling: Sequence[CouplingRow] = (),
     ) -> None:
-        """Lay out the columns, one for each pattern of each rack, and behind them one for each kind of homes."""
-        self.racks, self.demand, self.homes = racks, tuple(demand), tuple(homes)
-        patterns = [[row for row in rack.patterns.items() if any(row[0])] for rack in racks]
-        each = list(zip(racks, patterns, strict=True))
+        """Lay out the columns, one for each pattern of each site class, then one for each kind of home nodes."""
+        self.classes, self.demand, self.home_nodes = classes, tuple(demand), tuple(home_nodes)
+        patterns = [[row for row in site_class.patterns.items() if any(row[0])] for site_class in classes]
+        each = list(zip(classes, patterns, strict=True))
         rows = [row for mine in patterns for row in mine]
         self.columns: list[tuple[int, Counts]] = [(n, row[0]) for n, mine in enumerate(patterns) for row in mine]
-        self._rack = np.repeat(np.arange(len(racks)), list(map(len, patterns)))
-        self._upper = _flat([[rack.most(c) for c, _ in m] if rack.rows else [rack.count] * len(m) for rack, m in each])
-        self._homes = np.array([home.count for home in homes], float)
+        self._class_of = np.repeat(np.arange(len(classes)), list(map(len, patterns)))
+        self._upper = _flat([[one.most(c) for c, _ in m] if one.rows else [one.count] * len(m) for one, m in each])
+        self._home_nodes = np.array([home.count for home in home_nodes], float)
         self._counts = _flat(counts for counts, _ in rows).reshape(len(rows), len(self.demand))
         # What is kept together is wanted like replicas: so much of it, and no more.
-        shared = [self._needs(row) for row in together]
-        self._wants = np.column_stack([self._counts, *shared])
-        self._wanted = np.array([*self.demand, *(row.limit for row in together)], float)
+        needs = [self._needs(row) for row in coupling]
+        self._wants = np.column_stack([self._counts, *needs])
+        self._wanted = np.array([*self.demand, *(row.limit for row in coupling)], float)
         device = device_goals(order)
         values = _flat(values for _, values in rows).reshape(len(rows), len(device))
-        nobody = np.zeros(len(homes))
+        nobody = np.zeros(len(home_nodes))
         self._costs: dict[str, Array] = {goal: np.append(values[:, at], nobody) for at, goal in enumerate(device)}
         self._costs[UNPLACED] = np.append(-self._counts.sum(axis=1), nobody)
-        used = _flat([rack.each] * len(mine) for rack, mine in each)
-        self._costs[NODES] = np.append(used, np.ones(len(homes)))
-        self._books = _Books.of(racks, homes, self._rack, self._counts)
+        used = _flat([site_class.each] * len(mine) for site_class, mine in each)
+        self._costs[NODES] = np.append(used, np.ones(len(home_nodes)))
+        self._books = _Books.of(classes, home_nodes, self._class_of, self._counts)
         self.taken: Array = np.zeros(len(rows))
-        self.nodes: Array = np.zeros(len(homes))
+        self.nodes: Array = np.zeros(len(home_nodes))
         self.kept: tuple[tuple[str, int], ...] = ()
         self._engine = self._passed()
 
     def _needs(self, row: CouplingRow) -> Array:
-        """Return what each column takes of a sum that members of several racks keep together."""
-        weights = np.zeros((len(self.racks), len(self.demand)))
-        for rack, mine in row.weights.items():
-            weights[rack] = mine
-        return (weights[self._rack] * self._counts).sum(axis=1)
+        """Return what each column takes of a sum that members of several site classes keep together."""
+        weights = np.zeros((len(self.classes), len(self.demand)))
+        for site_class, mine in row.weights.items():
+            weights[site_class] = mine
+        return (weights[self._class_of] * self._counts).sum(axis=1)
 
     def _passed(self) -> Any:
-        """Return the solver with the rows of racks and demand."""
-        columns, books, kinds = len(self.columns) + len(self.homes), self._books, len(self._wanted)
+        """Return the solver with the rows of site classes and demand."""
+        columns, books, kinds = len(self.columns) + len(self.home_nodes), self._books, len(self._wanted)
         rows = len(books.upper)
         model = highspy.HighsLp()
         model.num_col_, model.num_row_ = columns, rows + kinds
         model.col_cost_ = np.zeros(columns)
         model.col_lower_ = np.zeros(columns)
-        model.col_upper_ = np.append(self._upper, self._homes)
+        model.col_upper_ = np.append(self._upper, self._home_nodes)
         model.row_lower_ = np.full(rows + kinds, -math.inf)
         model.row_upper_ = np.append(books.upper, self._wanted)
         at, kind = np.nonzero(self._wants)
@@ -166,13 +168,13 @@ class LinearRelaxation:
     def keep(self, goal: str, value: int) -> None:
         """Demand from now on that a goal is not above a value."""
         self.kept = (*self.kept, (goal, value))
-        columns = len(self.columns) + len(self.homes)
+        columns = len(self.columns) + len(self.home_nodes)
         upper = value - self._constant(goal)
         self._engine.addRow(-math.inf, upper, columns, np.arange(columns, dtype=np.int32), self._costs[goal])
 
     def bound(self, goal: str, budget: Budget) -> int:
         """Return what no solution undercuts in a goal, the goals kept being kept; `taken` is the solution found."""
-        cost, columns = self._costs[goal], len(self.columns) + len(self.homes)
+        cost, columns = self._costs[goal], len(self.columns) + len(self.home_nodes)
         if not cost.any() or budget.reached:
             return self._constant(goal) if not cost.any() else 0
         self._engine.changeColsCost(columns, np.arange(columns, dtype=np.int32), cost)
@@ -197,27 +199,28 @@ class LinearRelaxation:
         for (goal, value), price in zip(self.kept, prices[rows + kinds :], strict=True):
             left = left - price * self._costs[goal]
             total += float(price) * (value - self._constant(goal))
-        # Rows of racks of which a member takes many patterns have a price, a member of another takes the cheapest one.
+        # Rows of classes whose members take many patterns have a price, a member of another takes the cheapest one.
         priced = np.where(books.is_loose, prices[:rows], 0)
         total += float(priced @ books.upper)
         np.subtract.at(left, books.column, books.factor * priced[books.row])
-        loose = books.loose[self._rack]
+        loose = books.loose[self._class_of]
         total += float(np.minimum(left[:columns], 0)[loose] @ self._upper[loose])
-        cheapest = np.zeros(len(self.racks))
-        np.minimum.at(cheapest, self._rack[~loose], left[:columns][~loose])
+        cheapest = np.zeros(len(self.classes))
+        np.minimum.at(cheapest, self._class_of[~loose], left[:columns][~loose])
         total += float(cheapest @ books.members)
-        inside = left[columns:] + np.array([sum(n * cheapest[at] for at, n in h.racks.items()) for h in self.homes])
-        return total + float(np.minimum(inside, 0) @ self._homes)
+        homes = [sum(n * cheapest[at] for at, n in home.classes.items()) for home in self.home_nodes]
+        inside = left[columns:] + np.array(homes)
+        return total + float(np.minimum(inside, 0) @ self._home_nodes)
 
     def _constant(self, goal: str) -> int:
         return sum(self.demand) if goal == UNPLACED else 0
 
     def whole(self) -> tuple[list[dict[Counts, int]], tuple[int, ...]]:
-        """Return the whole part of the solution found, and the racks of which a part is not whole."""
-        chosen: list[dict[Counts, int]] = [{} for _ in self.racks]
+        """Return the whole part of the solution found, and the site classes of which a part is not whole."""
+        chosen: list[dict[Counts, int]] = [{} for _ in self.classes]
         down = np.floor(self.taken + ROUNDING)
         for at in np.flatnonzero(down):
             number, counts = self.columns[at]
             chosen[number][counts] = int(down[at])
-        broken = self._rack[np.flatnonzero(self.taken - down > ROUNDING)]
+        broken = self._class_of[np.flatnonzero(self.taken - down > ROUNDING)]
         return chosen, tuple(dict.fromkeys(broken.tolist()))

@@ -214,10 +214,10 @@ def _room_on_trees(fleet: FleetProblem, trees: Sequence[TreeTable], published: P
 
 def _on_nodes(found: Sequence[Known], published: Published) -> list[RoomOnNodes]:
     """Return what nodes hold, those with equal numbers of equal sites together; islands are summed up."""
-    classes = [RoomOnNodes(known.site.members, known.least, known.most) for known in found if not known.site.homes]
+    classes = [RoomOnNodes(known.site.members, known.least, known.most) for known in found if not known.site.home_nodes]
     sums: dict[str, list[int]] = {}
     for known in found:
-        for node in known.site.homes.values():
+        for node in known.site.home_nodes.values():
             mine = sums.setdefault(node, [0, 0])
             mine[0], mine[1] = mine[0] + known.least, mine[1] + known.most
     alike: dict[tuple[int, int], list[str]] = {}

@@ -81,29 +81,29 @@ def _search(work: FleetWork) -> Found:
 
 def _searched(work: FleetWork, sites: Sequence[Site]) -> tuple[Answer, list[Stand]] | None:
     """Return the best answer and who stands where; None where the sets of shared devices that matter are too many."""
-    shared = any(site.nodes for site in sites)
-    early = replace(work, budget=work.budget.part(work.budget.shares.first)) if shared else work
+    sharing = any(site.nodes for site in sites)
+    early = replace(work, budget=work.budget.part(work.budget.shares.first)) if sharing else work
     tables: list[SiteTable] = []
     for group in _by_layout([site for site in sites if not site.nodes]):
         # Without the first, a fleet whose nodes took all the time to examine would have no plan.
         if not (tables and early.budget.reached):
             tables.extend(tables_of(early, group, len(sites)))
-    looking = early.budget if shared else work.budget.part(work.budget.shares.step)
+    looking = early.budget if sharing else work.budget.part(work.budget.shares.step)
     coupled = [site for site in sites if site.nodes]
-    crowds = all_by_option_or_copy(work.fleet, coupled, device_goals(work.order), looking)
+    shared = all_by_option_or_copy(work.fleet, coupled, device_goals(work.order), looking)
     _decide_few(early, tables)
     work.clock.lap("patterns")
-    looked_at = [*(table.site.all_nodes for table in tables), *(crowd.nodes for crowd in crowds)]
+    looked_at = [*(table.site.all_nodes for table in tables), *(one.nodes for one in shared)]
     skipped = sum(map(len, looked_at)) < sum(len(site.all_nodes) for site in sites)
     whole = work.fleet.scan.complete and not skipped
     closed = whole and not early.budget.reached and all(table.closed for table in tables)
-    return _over(work, tables, crowds, closed=closed, whole=whole, states=len(sites))
+    return _over(work, tables, shared, closed=closed, whole=whole, states=len(sites))
 
 
 def _over(
     work: FleetWork,
     tables: Sequence[AnyTable],
-    crowds: Sequence[SharedNodes],
+    shared: Sequence[SharedNodes],
     *,
     closed: bool,
     whole: bool,
@@ -113,19 +113,19 @@ def _over(
 
     `whole` says that the tables are those of all nodes, of `states` node states.
     """
-    if work.budget.deadline is None and sum(crowd.variables for crowd in crowds) > work.budget.sizes.variables:
+    if work.budget.deadline is None and sum(one.variables for one in shared) > work.budget.sizes.variables:
         work = replace(work, budget=changed(work.budget, deadline=time.monotonic() + work.budget.shares.improve))
     began = time.monotonic()
-    early = replace(work, budget=work.budget.part(work.budget.shares.first)) if crowds else work
-    known = _answer(early, tables, crowds, closed=closed)
+    early = replace(work, budget=work.budget.part(work.budget.shares.first)) if shared else work
+    known = _answer(early, tables, shared, closed=closed)
     work.clock.lap("master")
     if known is None:
         return None
     answer, stands = known
     if not closed and whole:
-        answer, stands = _improved(work, tables, crowds, (answer, stands), states, time.monotonic() - began)
+        answer, stands = _improved(work, tables, shared, (answer, stands), states, time.monotonic() - began)
     tried = {node for table in tables if not _is_blank(work, table) for node in table.site.all_nodes}
-    tried.update(node for crowd in crowds for node in crowd.nodes)
+    tried.update(node for one in shared for node in one.nodes)
     every = {node for table in tables for node in table.site.all_nodes} if whole else work.fleet.scan.rules.nodes
     answer.not_examined = len(set(every) - tried)
     # Last: nodes that were not looked at may hold more than all others.
@@ -141,7 +141,7 @@ def _is_blank(work: FleetWork, table: AnyTable) -> bool:
 
 
 def _answer(
-    work: FleetWork, tables: Sequence[AnyTable], crowds: Sequence[SharedNodes], *, closed: bool = False
+    work: FleetWork, tables: Sequence[AnyTable], shared: Sequence[SharedNodes], *, closed: bool = False
 ) -> tuple[Answer, list[Stand]] | None:
     """Return the best answer and who stands where; None where none was found that shared devices are enough for."""
     for _ in range(work.budget.sizes.rounds):
@@ -153,7 +153,7 @@ def _answer(
             work.solver,
             all_placed=work.all_placed,
             closed=closed,
-            crowds=crowds,
+            shared=shared,
         )
         stands = stands_of(answer)
         partly = any(table.site.partly for table in tables)
@@ -169,7 +169,7 @@ def _answer(
 def _improved(
     work: FleetWork,
     tables: Sequence[AnyTable],
-    crowds: Sequence[SharedNodes],
+    shared: Sequence[SharedNodes],
     known: tuple[Answer, list[Stand]],
     states: int,
     seconds: float,
@@ -195,7 +195,7 @@ def _improved(
         work.clock.lap("patterns")
         if work.budget.cancelled and seconds > work.budget.shares.cancelled:
             break
-        more = _answer(replace(work, budget=budget), tables, crowds)
+        more = _answer(replace(work, budget=budget), tables, shared)
         work.clock.lap("master")
         if more is None:
             break
@@ -225,7 +225,7 @@ def _doubtful(answer: Answer) -> list[tuple[AnyTable, Counts]]:
     """
     found: list[tuple[int, AnyTable, Counts]] = []
     least = answer.least.chosen if answer.least is not None else None
-    for chosen, tables in zip(least.patterns if least is not None else (), answer.least_racked.tables, strict=False):
+    for chosen, tables in zip(least.patterns if least is not None else (), answer.least_classed.tables, strict=False):
         for counts, times in chosen.items():
             found.extend((times, table, counts) for table in tables if table.is_open(counts))
     return [(table, counts) for _, table, counts in sorted(found, key=lambda row: -row[0])]

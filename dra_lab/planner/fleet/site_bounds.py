@@ -64,7 +64,7 @@ def known_sites(
 
     def bounded(site: Site) -> Known:
         node = site.members[0]
-        return Known(site, 0, most if published is None else published.on(site.homes.get(node, node)))
+        return Known(site, 0, most if published is None else published.on(site.home_nodes.get(node, node)))
 
     for layout, mine in alike.items():
         if budget.reached:

@@ -41,8 +41,8 @@ class Site:
     stand there. `state` is that of the first member where the nodes' states are known, and `keep` returns the group of
     its layout behind each group of the problem. If nodes share devices, a member is a set of them under the name of the
     first, and `nodes` holds these sets. A part is then a kind of pod on one node of the first set. `devices` finds the
-    devices of a member if nothing else tells them. Where members are islands, `homes` says on which node. `caps` bound
-    the devices that pods here and on other sites with the same caps take together of those that all of them see.
+    devices of a member if nothing else tells them. Where members are islands, `home_nodes` says on which node. `caps`
+    bound the devices that pods here and on other sites with the same caps take together of those that all of them see.
     `partly` says that these are not all the bounds, so that a plan has to be looked at (`oversubscribed`).
     """
 
@@ -53,7 +53,7 @@ class Site:
     keep: Callable[[], tuple[int, ...]] | None = field(default=None, repr=False, compare=False)
     nodes: tuple[tuple[str, ...], ...] = ()
     devices: Callable[[str], Mapping[int, list[DeviceID]]] | None = field(default=None, repr=False, compare=False)
-    homes: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    home_nodes: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
     caps: tuple[Cap, ...] = ()
     partly: bool = False
 
@@ -80,14 +80,14 @@ class Site:
     def node(self, member: str, part: CopyPart) -> str:
         """Return the node of a member on which pods of a part stand."""
         if not self.nodes:
-            return self.homes.get(member, member)
+            return self.home_nodes.get(member, member)
         return self.nodes[self.members.index(member)][self.nodes[0].index(part.node)]
 
     @property
     def all_nodes(self) -> tuple[str, ...]:
         """Return the nodes of all members."""
-        if self.homes:
-            return tuple(dict.fromkeys(self.homes.values()))
+        if self.home_nodes:
+            return tuple(dict.fromkeys(self.home_nodes.values()))
         return tuple(node for nodes in self.nodes for node in nodes) if self.nodes else self.members
 
     def counting(self, caps: Sequence[Cap]) -> Site:

@@ -15,10 +15,10 @@ from operator import le
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.homes import Chosen, CouplingRow, Taken, few_homes, fewer_homes
 from dra_lab.planner.fleet.master import Master
 from dra_lab.planner.fleet.relaxation import LinearRelaxation
 from dra_lab.planner.fleet.shared_devices import SharedTaken
+from dra_lab.planner.fleet.site_classes import Chosen, CouplingRow, Taken, few_home_nodes, fewer_home_nodes
 from dra_lab.planner.node.solver_outcome import ROUNDING
 
 
@@ -40,55 +40,56 @@ def best_start(master: Master, known: Chosen | None, budget: Budget, *, all_plac
     if relaxed is None or all(master.value(goal, known) <= bound for goal, bound in kept):
         return known
     best = min(known, _rounded(master, relaxed, budget), key=master.values)
-    for chosen in _on_few_nodes(master, relaxed, best, budget) if master.homes else ():
+    for chosen in _on_few_nodes(master, relaxed, best, budget) if master.home_nodes else ():
         best = min(best, chosen, key=master.values)
     return best
 
 
 def greedy(master: Master) -> Chosen:
-    """Return a solution found by taking the patterns with most replicas first, rack by rack."""
+    """Return a solution found by taking the patterns with most replicas first, site class by site class."""
     left, chosen = list(master.demand), []
-    shared = [row.limit for row in master.together]
-    for number, rack in enumerate(master.racks):
+    left_over = [row.limit for row in master.coupling]
+    for number, site_class in enumerate(master.classes):
         mine: dict[Counts, int] = {}
-        rest = rack
-        able = [row for row in rack.patterns.items() if all(map(le, row[0], left))] if any(left) else []
+        rest = site_class
+        able = [row for row in site_class.patterns.items() if all(map(le, row[0], left))] if any(left) else []
         for counts, _ in sorted(able, key=lambda row: (-sum(row[0]), row[1])):
             if not rest.count:
                 break
             wanted = [have // count for have, count in zip(left, counts, strict=True) if count]
-            needs = [row.need(number, counts) for row in master.together]
-            wanted += [have // need for have, need in zip(shared, needs, strict=True) if need]
+            needs = [row.need(number, counts) for row in master.coupling]
+            wanted += [have // need for have, need in zip(left_over, needs, strict=True) if need]
             times = min([rest.most(counts), *wanted]) if any(counts) else 0
             if times:
                 mine[counts] = times
-                shared = [have - times * need for have, need in zip(shared, needs, strict=True)]
+                left_over = [have - times * need for have, need in zip(left_over, needs, strict=True)]
                 rest = rest.without({counts: times})
                 left = _less(left, {counts: times})
         chosen.append(mine)
-    return Chosen(chosen, few_homes(master.racks, master.homes, chosen), (SharedTaken(),) * len(master.crowds))
+    used = few_home_nodes(master.classes, master.home_nodes, chosen)
+    return Chosen(chosen, used, (SharedTaken(),) * len(master.shared))
 
 
 def _rounded(master: Master, relaxed: LinearRelaxation, budget: Budget) -> Chosen:
-    """Keep the whole part of a relaxed solution and decide the rest exactly: few racks are not whole.
+    """Keep the whole part of a relaxed solution and decide the rest exactly: few site classes are not whole.
 
     On which nodes the rest is does not count there.
     """
     chosen, broken = relaxed.whole()
-    mine = broken[: budget.sizes.racks]
+    mine = broken[: budget.sizes.classes]
     left: Sequence[int] = master.demand
     for taken in chosen:
         left = _less(left, taken)
-    racks = [master.racks[at].without(chosen[at]) for at in mine]
-    rest = master.apart(racks, left, [_left_of(row, chosen, mine) for row in master.together])
+    classes = [master.classes[at].without(chosen[at]) for at in mine]
+    rest = master.apart(classes, left, [_left_of(row, chosen, mine) for row in master.coupling])
     for at, taken in zip(mine, rest.filled(budget).patterns, strict=True):
         for counts, times in taken.items():
             chosen[at][counts] = chosen[at].get(counts, 0) + times
-    return Chosen(chosen, few_homes(master.racks, master.homes, chosen))
+    return Chosen(chosen, few_home_nodes(master.classes, master.home_nodes, chosen))
 
 
 def _left_of(row: CouplingRow, chosen: Sequence[Taken], mine: Sequence[int]) -> CouplingRow:
-    """Return what is left of a sum for the racks in `mine`, by their positions there."""
+    """Return what is left of a sum for the site classes in `mine`, by their positions there."""
     weights = {number: row.weights[at] for number, at in enumerate(mine) if at in row.weights}
     return replace(row, limit=row.limit - row.taken(chosen), weights=weights)
 
@@ -103,33 +104,34 @@ def _on_few_nodes(master: Master, relaxed: LinearRelaxation, known: Chosen, budg
     before = list(zip(master.order[:at], master.values(known), strict=False))
     for more in (0, *(2**power for power in range(budget.sizes.more_nodes.bit_length()))):
         used = _whole_nodes(master, relaxed.nodes, more)
-        if budget.reached or sum(used) >= sum(known.homes):
+        if budget.reached or sum(used) >= sum(known.home_nodes):
             return
-        members = [0] * len(master.racks)
-        for home, count in zip(master.homes, used, strict=True):
-            for rack, each in home.racks.items():
-                members[rack] += each * count
-        inside = {rack for home in master.homes for rack in home.racks}
-        racks = [replace(r, count=members[n]) if n in inside else r for n, r in enumerate(master.racks)]
-        part = master.apart(racks, master.demand, master.together)
+        members = [0] * len(master.classes)
+        for home, count in zip(master.home_nodes, used, strict=True):
+            for site_class, each in home.classes.items():
+                members[site_class] += each * count
+        inside = {site_class for home in master.home_nodes for site_class in home.classes}
+        classes = [replace(r, count=members[n]) if n in inside else r for n, r in enumerate(master.classes)]
+        part = master.apart(classes, master.demand, master.coupling)
         if any(part.relaxed_bound(goal, before[:n], budget)[0] > value for n, (goal, value) in enumerate(before)):
             continue
         last = budget.part(budget.shares.last)
         patterns = part.run(best_start(part, None, last), last).chosen
         if patterns is not None and part.values(patterns)[:at] <= tuple(value for _, value in before):
-            yield Chosen(patterns.patterns, fewer_homes(master.racks, master.homes, patterns.patterns, used))
+            fewer = fewer_home_nodes(master.classes, master.home_nodes, patterns.patterns, used)
+            yield Chosen(patterns.patterns, fewer)
             return
 
 
 def _whole_nodes(master: Master, relaxed: Sequence[float], more: int) -> list[int]:
     """Return whole numbers of nodes near relaxed ones, those of which most is used rounded up, plus `more`."""
-    used = [min(home.count, floor(n + ROUNDING)) for home, n in zip(master.homes, relaxed, strict=True)]
+    used = [min(home.count, floor(n + ROUNDING)) for home, n in zip(master.home_nodes, relaxed, strict=True)]
     wanted = -floor(ROUNDING - sum(relaxed)) + more
-    holds = [sum(home.racks.values()) for home in master.homes]
+    holds = [sum(home.classes.values()) for home in master.home_nodes]
     rest = sorted(range(len(used)), key=lambda n: (used[n] - relaxed[n], -holds[n], n))
     for first in (True, False):
         for n in rest:
-            free = master.homes[n].count - used[n]
+            free = master.home_nodes[n].count - used[n]
             used[n] += max(0, min(free, 1 if first else free, wanted - sum(used)))
     return used
 

@@ -94,13 +94,13 @@ class UsagePlace:
         could use all that is free. If that is too large, nothing is known.
         """
         problem = self.one.problem
-        crowd: ByOption | ByCopy | None = self.ways if is_additive(problem, kind) else None
-        crowd = crowd or by_copy(self.one, _wanted(self.one, kind, free), (), self.budget)
-        if crowd is None:
+        shared_nodes: ByOption | ByCopy | None = self.ways if is_additive(problem, kind) else None
+        shared_nodes = shared_nodes or by_copy(self.one, _wanted(self.one, kind, free), (), self.budget)
+        if shared_nodes is None:
             return 0, free
         lp = pulp.LpProblem("used", pulp.LpMinimize)
-        model = crowd.model(lp, 0, self.fleet.demand)
-        amounts = _amounts_in(model, crowd.site.problem, problem, kind, lp)
+        model = shared_nodes.model(lp, 0, self.fleet.demand)
+        amounts = _amounts_in(model, shared_nodes.site.problem, problem, kind, lp)
         unit = common_unit(amounts.values()) or Fraction(1)
         worth = {variable: int(amount / unit) for variable, amount in amounts.items()}
         least, most = solved(model, lp, worth, int(free / unit), self.solver, self.budget)

@@ -1,4 +1,4 @@
-"""What is stranded of partitions is what shared counters can feed, found by trying every set of them."""
+"""What is stranded of partitions is what shared counters can provide, found by trying every set of them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet import stranded
-from dra_lab.planner.fleet.fed import Feeding
+from dra_lab.planner.fleet.counter_capacity import CounterCapacity
 
 WHOLE = f'has(device.attributes["x.example"].tag) && device.attributes["{TAG.split("/")[0]}"].tag == "whole"'
 
 
 def most(draws, left) -> int:
-    """Return the most devices that counters feed, by trying every set."""
+    """Return the most devices that counters provide, by trying every set."""
     every = chain.from_iterable(combinations(draws.values(), size) for size in range(len(draws) + 1))
     return max(len(chosen) for chosen in every if _lasts(chosen, left))
 
@@ -43,7 +43,7 @@ def test_the_most_that_counters_feed_is_brute_force():
             )
             for n, size in enumerate(rng.choices((0, 1, 2), k=rng.randint(1, 9)))
         }
-        found = Feeding("HiGHS", Budget()).most(draws, left)
+        found = CounterCapacity("HiGHS", Budget()).most(draws, left)
         assert found.count == most(draws, left), f"seed {seed}"
         assert found.uneven <= found.count, f"seed {seed}"
 
@@ -64,7 +64,7 @@ def test_partitions_that_counters_cannot_feed_are_not_stranded():
 
 
 def test_equal_partitions_are_stranded_as_far_as_counters_feed_them():
-    """Counters feed three of seven partitions of two slices: a pod uses two of them, and one is stranded."""
+    """Counters provide three of seven partitions of two slices: a pod uses two of them, and one is stranded."""
     slices = counted(*(part(f"slice-{n}", slices=2) for n in range(7)), slices=7)
     (kind,) = stranded(node(*slices), [ClaimSketch("c", (ask("g", count=2),))], release=RELEASE).kinds
     assert (kind.free, kind.usable, kind.stranded, kind.least, kind.proven) == (3, 2, 1, 1, True)

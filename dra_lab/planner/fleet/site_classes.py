@@ -1,4 +1,4 @@
-"""Nodes that stand as several places: how many of them are used by what is taken of each place."""
+"""Classes of sites with equal patterns, the home nodes of their members, and how many nodes of these are used."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from dra_lab.planner.fleet.shared_devices import SharedTaken
 from dra_lab.planner.states.columns import Array
 
 Taken = Mapping[Counts, int]
-"""How often each pattern of a rack is taken."""
+"""How often each pattern of a site class is taken."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rack:
+class SiteClass:
     """Sites that offer the same patterns: how many members there are, and each pattern's values.
 
     `patterns` maps numbers of replicas, by workload, to the values of the goals of devices; a pattern uses `each`
@@ -37,8 +37,8 @@ class Rack:
         needs = [(_weighed(weights, counts), limit) for weights, limit in self.rows]
         return min(limit * self.count // need for need, limit in needs if need > 0)
 
-    def without(self, taken: Taken) -> Rack:
-        """Return what is left of the members, as a rack of its own."""
+    def without(self, taken: Taken) -> SiteClass:
+        """Return what is left of the members, as a site class of its own."""
         if not self.rows:
             return replace(self, count=self.count - sum(taken.values()))
         held = zip(self.rows, self.held(taken), strict=True)
@@ -59,11 +59,11 @@ def _weighed(weights: Sequence[int], counts: Counts) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Homes:
-    """Equal nodes that are counted as members of racks: their names, and how many members of which rack one is."""
+class HomeNodes:
+    """Equal nodes that are counted as members of classes: their names, and how many members of which class one is."""
 
     nodes: tuple[str, ...]
-    racks: Mapping[int, int]
+    classes: Mapping[int, int]
 
     @property
     def count(self) -> int:
@@ -73,67 +73,69 @@ class Homes:
 
 @dataclass(frozen=True, slots=True)
 class CouplingRow:
-    """A limit on the sum of what the members of some racks take.
+    """A limit on the sum of what the members of some site classes take.
 
-    `weights` says for each of these racks what a replica of each workload takes.
+    `weights` says for each of these site classes what a replica of each workload takes.
     """
 
     weights: Mapping[int, tuple[int, ...]]
     limit: int
 
-    def need(self, rack: int, counts: Counts) -> int:
-        """Return what a pattern of a rack takes of it."""
-        return _weighed(self.weights[rack], counts) if rack in self.weights else 0
+    def need(self, site_class: int, counts: Counts) -> int:
+        """Return what a pattern of a site class takes of it."""
+        return _weighed(self.weights[site_class], counts) if site_class in self.weights else 0
 
     def taken(self, chosen: Sequence[Taken]) -> int:
-        """Return what is taken by some patterns of each rack."""
+        """Return what is taken by some patterns of each site class."""
         return sum(
-            times * self.need(rack, counts) for rack, mine in enumerate(chosen) for counts, times in mine.items()
+            times * self.need(site_class, counts)
+            for site_class, mine in enumerate(chosen)
+            for counts, times in mine.items()
         )
 
 
 @dataclass
 class Chosen:
-    """How often each rack takes each pattern, and how many nodes of each kind of homes are used for it.
+    """How often each site class takes each pattern, and how many home nodes of each kind are used for it.
 
-    No node is used for nothing: with one less of any kind there would not be members enough. `crowds` is what nodes
+    No node is used for nothing: with one less of any kind there would not be members enough. `shared` is what nodes
     take that are planned at once.
     """
 
     patterns: list[dict[Counts, int]]
-    homes: list[int]
-    crowds: tuple[SharedTaken, ...] = ()
+    home_nodes: list[int]
+    shared: tuple[SharedTaken, ...] = ()
 
 
-def homes_of(where: Iterable[tuple[str, int]]) -> tuple[Homes, ...]:
-    """Return equal nodes together, by name, from (node, rack) of every member that has a home."""
+def home_nodes_of(where: Iterable[tuple[str, int]]) -> tuple[HomeNodes, ...]:
+    """Return equal nodes together, by name, from (node, site class) of every member that has a home."""
     nodes: dict[str, dict[int, int]] = {}
-    for node, rack in where:
+    for node, site_class in where:
         mine = nodes.setdefault(node, {})
-        mine[rack] = mine.get(rack, 0) + 1
+        mine[site_class] = mine.get(site_class, 0) + 1
     alike: dict[tuple[tuple[int, int], ...], list[str]] = {}
-    for node, racks in nodes.items():
-        alike.setdefault(tuple(sorted(racks.items())), []).append(node)
-    return tuple(Homes(tuple(sorted(names)), dict(key)) for key, names in alike.items())
+    for node, classes in nodes.items():
+        alike.setdefault(tuple(sorted(classes.items())), []).append(node)
+    return tuple(HomeNodes(tuple(sorted(names)), dict(key)) for key, names in alike.items())
 
 
 @dataclass(frozen=True)
 class _Needs:
-    """What is taken of the racks that have homes, row by row, and what one node of each kind holds of it."""
+    """What is taken of classes that have home nodes, row by row, and what one node of each kind holds of it."""
 
     need: Array
     holds: Array
 
     @classmethod
-    def of(cls, racks: Sequence[Rack], homes: Sequence[Homes], patterns: Sequence[Taken]) -> _Needs:
+    def of(cls, classes: Sequence[SiteClass], home_nodes: Sequence[HomeNodes], patterns: Sequence[Taken]) -> _Needs:
         need: list[int] = []
         holds: list[list[int]] = []
-        for number in sorted({rack for home in homes for rack in home.racks}):
-            for taken, one in racks[number].held(patterns[number]):
+        for number in sorted({site_class for home in home_nodes for site_class in home.classes}):
+            for taken, one in classes[number].held(patterns[number]):
                 if taken:
                     need.append(taken)
-                    holds.append([one * home.racks.get(number, 0) for home in homes])
-        return cls(np.array(need, np.int64), np.array(holds, np.int64).reshape(len(need), len(homes)))
+                    holds.append([one * home.classes.get(number, 0) for home in home_nodes])
+        return cls(np.array(need, np.int64), np.array(holds, np.int64).reshape(len(need), len(home_nodes)))
 
     def trimmed(self, used: Array) -> list[int]:
         """Return the numbers of nodes without those that are not needed, the kinds that hold least first."""
@@ -148,24 +150,26 @@ class _Needs:
         return [int(count) for count in used]
 
 
-def few_homes(racks: Sequence[Rack], homes: Sequence[Homes], patterns: Sequence[Taken]) -> list[int]:
+def few_home_nodes(
+    classes: Sequence[SiteClass], home_nodes: Sequence[HomeNodes], patterns: Sequence[Taken]
+) -> list[int]:
     """Return numbers of nodes that hold what is taken: few, not surely the fewest."""
-    needs = _Needs.of(racks, homes, patterns)
-    used, rest = np.zeros(len(homes), np.int64), needs.need.copy()
+    needs = _Needs.of(classes, home_nodes, patterns)
+    used, rest = np.zeros(len(home_nodes), np.int64), needs.need.copy()
     if not len(rest):
-        return [0] * len(homes)
+        return [0] * len(home_nodes)
     worth = (np.minimum(needs.holds, rest[:, None]) / rest[:, None]).sum(axis=0)
     for kind in np.argsort(-worth, kind="stable").tolist():
         mine = (needs.holds[:, kind] > 0) & (rest > 0)
         if mine.any():
             wanted = int((-(-rest[mine] // needs.holds[mine, kind])).max())
-            used[kind] = min(homes[kind].count, wanted)
+            used[kind] = min(home_nodes[kind].count, wanted)
             rest = rest - used[kind] * needs.holds[:, kind]
     return needs.trimmed(used)
 
 
-def fewer_homes(
-    racks: Sequence[Rack], homes: Sequence[Homes], patterns: Sequence[Taken], used: Sequence[int]
+def fewer_home_nodes(
+    classes: Sequence[SiteClass], home_nodes: Sequence[HomeNodes], patterns: Sequence[Taken], used: Sequence[int]
 ) -> list[int]:
     """Return numbers of nodes that hold what is taken, without those of `used` that are not needed."""
-    return _Needs.of(racks, homes, patterns).trimmed(np.array(used, np.int64))
+    return _Needs.of(classes, home_nodes, patterns).trimmed(np.array(used, np.int64))

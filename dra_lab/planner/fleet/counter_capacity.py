@@ -1,4 +1,4 @@
-"""How many free partitions the shared counters can feed at once: what is there of them as capacity."""
+"""How many free partitions the shared counters can provide at once: what is there of them as capacity."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from dra_lab.planner.node.solver import minimise
 
 
 @dataclass(frozen=True)
-class Fed:
-    """The free partitions that counters can feed at once.
+class Provided:
+    """The free partitions that counters can provide at once.
 
     `uneven` counts those of them on counters that partitions of different sizes share: there it depends on which are in
-    use how many more can be fed.
+    use how many more can be provided.
     """
 
     count: int = 0
@@ -26,41 +26,41 @@ class Fed:
 
 
 @dataclass
-class Feeding:
-    """Finds the most partitions that counters feed; the same state is solved once."""
+class CounterCapacity:
+    """Finds the most partitions that counters provide; the same state is solved once."""
 
     solver: str
     budget: Budget
-    _known: dict[Hashable, Fed] = field(default_factory=dict)
+    _known: dict[Hashable, Provided] = field(default_factory=dict)
 
-    def most(self, draws: Mapping[DeviceID, Draws], left: Mapping[Counter, int]) -> Fed:
+    def most(self, draws: Mapping[DeviceID, Draws], left: Mapping[Counter, int]) -> Provided:
         """Return the most of some devices that can be held at once, given what each draws and what is left.
 
-        A device that draws nothing more is fed. Where a limit ends the search, what is surely no less is returned.
+        A device that draws nothing more is provided. Where a limit ends the search, what is surely no less is returned.
         """
         free = sum(1 for mine in draws.values() if not mine)
-        found = [Fed(free)]
+        found = [Provided(free)]
         for part in _parts([mine for mine in draws.values() if mine]):
             amounts = {counter: left.get(counter, 0) for mine in part for counter, _ in mine}
             key = _shape(part, amounts)
             if key not in self._known:
                 self._known[key] = self._of_part(part, amounts)
             found.append(self._known[key])
-        return Fed(sum(fed.count for fed in found), sum(fed.uneven for fed in found))
+        return Provided(sum(one.count for one in found), sum(one.uneven for one in found))
 
-    def _of_part(self, part: Mapping[Draws, int], left: Mapping[Counter, int]) -> Fed:
-        """Return what is fed of partitions that counters tie to one another."""
+    def _of_part(self, part: Mapping[Draws, int], left: Mapping[Counter, int]) -> Provided:
+        """Return what is provided of partitions that counters tie to one another."""
         able = {mine: size for mine, size in part.items() if all(amount <= left[counter] for counter, amount in mine)}
         every, drawn = sum(able.values()), Tally[Counter]()
         for mine, size in able.items():
             drawn.update({counter: size * amount for counter, amount in mine})
         if all(amount <= left[counter] for counter, amount in drawn.items()):
-            return Fed(every)
+            return Provided(every)
         if len(able) == 1:
             ((mine, size),) = able.items()
-            return Fed(min(size, *(left[counter] // amount for counter, amount in mine)))
+            return Provided(min(size, *(left[counter] // amount for counter, amount in mine)))
         most = self._solved(able, left)
-        return Fed(most, most)
+        return Provided(most, most)
 
     def _solved(self, able: Mapping[Draws, int], left: Mapping[Counter, int]) -> int:
         """Return the most of some partitions by the solver, whose sets are held against the counters in whole numbers.
@@ -68,7 +68,7 @@ class Feeding:
         Amounts in bytes are more than it can tell apart: a set that overdraws a counter is ruled out, and it goes on.
         """
         every = [mine for mine, size in able.items() for _ in range(size)]
-        lp = pulp.LpProblem("fed", pulp.LpMinimize)
+        lp = pulp.LpProblem("provided", pulp.LpMinimize)
         takes = [lp.add_variable(f"x_{at}", 0, 1, pulp.LpInteger) for at in range(len(every))]
         counters = sorted({counter for mine in able for counter, _ in mine})
         for number, counter in enumerate(counters):

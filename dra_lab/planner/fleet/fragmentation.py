@@ -22,7 +22,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.after import held_after
-from dra_lab.planner.fleet.fed import Feeding
+from dra_lab.planner.fleet.counter_capacity import CounterCapacity
 from dra_lab.planner.fleet.pods import FleetProblem, look_at
 from dra_lab.planner.fleet.sites import sites_of
 from dra_lab.planner.node.device_tests import is_tolerated
@@ -127,7 +127,7 @@ def _rows(fleet: FleetProblem, budget: Budget, solver: str) -> Iterator[Stranded
     from dra_lab.planner.fleet.tree_table import tree_tables
     from dra_lab.planner.fleet.usage import used_of_kinds, used_together
 
-    free = _Free(fleet, Feeding(solver, budget))
+    free = _Free(fleet, CounterCapacity(solver, budget))
     listed = fleet.survey.plain and is_listed(fleet, budget.sizes, numbers=False)
     trees = None if listed else tree_tables(fleet, ("roots",), solver, budget)
     sites = sites_of(fleet, budget) if trees is None else [table.site for table in trees]
@@ -195,8 +195,8 @@ class _Books:
 class _Free:
     """What is free by kind: devices that are available and that no claim holds alone, CPUs by what is left of them."""
 
-    def __init__(self, fleet: FleetProblem, feeding: Feeding) -> None:
-        self._fleet, self._rules, self._feeding = fleet, fleet.scan.rules, feeding
+    def __init__(self, fleet: FleetProblem, counters: CounterCapacity) -> None:
+        self._fleet, self._rules, self._counters = fleet, fleet.scan.rules, counters
         self._kinds = _requested(fleet)
         self._keys = {key for ask in self._rules.asks for key in ask.capacity}
         self._held, enabled = self._rules.allocated, self._rules.release.enabled
@@ -232,10 +232,10 @@ class _Free:
                     found[_PARTITIONS + kind] += amount - 1
                     parts.setdefault(kind, {})[item.id] = draws
         for kind, draws_of in parts.items():
-            fed = self._feeding.most(draws_of, books.left)
-            found[kind] += fed.count
+            provided = self._counters.most(draws_of, books.left)
+            found[kind] += provided.count
             # devices of another kind that draw as well may leave less of this one
-            found[_PARTITIONS + kind] += fed.uneven if len(parts) == 1 else fed.count
+            found[_PARTITIONS + kind] += provided.uneven if len(parts) == 1 else provided.count
         return {kind: count for kind, count in found.items() if kind.removeprefix(_PARTITIONS) in self._kinds}
 
     def _amount(self, item: PoolDevice, kind: str) -> int:
