@@ -46,6 +46,8 @@ EXAMPLES = (
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
+    from dra_lab.exports.extra_files import EXTRA_FILES
+
     add_cluster(parser)
     add_planning(parser)
     add_workloads(parser)
@@ -82,7 +84,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     use.add_argument("--patch", action="store_true", help="write a kustomize component instead of the patched copy")
     more = parser.add_argument_group("extra files")
-    more.add_argument("--report", action="store_true", help="README.md and the picture of the plan")
+    for name, extra in EXTRA_FILES.items():
+        more.add_argument(f"--{name}", dest="extra", action="append_const", const=name, default=[], help=extra.words)
     more.add_argument("--annotate", action="store_true", help="add version and digests to the claim")
     add_output(parser, "yaml")
     parser.set_defaults(run=run)
@@ -122,7 +125,7 @@ def run(options: argparse.Namespace) -> int:
         options.asked = [options.asked[0]._replace(replicas=pod.replicas)]
     example = options.example or (_like(pod) if pod else "deployment" if is_fleet(options) else "pod")
     wanted = Wanted(
-        example, workload, options.container, options.patch, report=options.report, annotate=options.annotate
+        example, workload, options.container, options.patch, extra=tuple(options.extra), annotate=options.annotate
     )
     pods = workload.pods if workload is not None and not is_fleet(options) else 1
     if pods > 1 and options.kind == "template" and not options.node:

@@ -15,9 +15,9 @@ from msgspec.structs import replace
 
 from dra_lab.errors import InputError
 from dra_lab.exports.asked_twice import asked_twice
+from dra_lab.exports.extra_files import Exported, extra_texts
 from dra_lab.exports.manifests import ManifestFiles, manifest_files
 from dra_lab.exports.outcome import export_answer
-from dra_lab.exports.readme import readme_text
 from dra_lab.exports.simulation import UNKNOWN, Simulation, simulation_of
 from dra_lab.exports.workload import kustomize_patch, patch_copy
 from dra_lab.exports.workload_file import WorkloadFile
@@ -30,7 +30,6 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, claims_of, pod_drawing
-from dra_lab.pictures.hardware import hardware_svg
 from dra_lab.pinning.pin_plan import PinnedPlan
 from dra_lab.pinning.replay_result import Replay
 from dra_lab.pinning.search_budget import WithinSearchBudget
@@ -53,7 +52,7 @@ class Wanted:
         workload: A workload from `read_workload`; its copy with the claim replaces the example. Default: none.
         container: The container that gets the devices; default "": the first.
         patch: Write a kustomize component that changes the workload where it is, instead of a copy.
-        report: Add README.md and a picture of the plan.
+        extra: Names of the extra files, for example "report" for README.md and a picture of the plan.
         annotate: Add the version of dra-lab and the digests of the inputs as annotations.
 
     Example:
@@ -70,7 +69,7 @@ class Wanted:
     workload: WorkloadFile | None = None
     container: str = ""
     patch: bool = False
-    report: bool = False
+    extra: tuple[str, ...] = ()
     annotate: bool = False
 
 
@@ -157,12 +156,7 @@ def make_bundle(
     simulation = simulation_of(plan, replay)
     if pinned_plan is not None:
         record["pins"] = pinned_plan.as_json()
-    if wanted.report:
-        if plan is not None and plan.node in cluster.node_by_name:
-            texts["picture.svg"] = hardware_svg(cluster, plan.node, plan=plan)
-        texts["README.md"] = readme_text(
-            drawn, cluster, target, list(texts), plan=plan, replay=replay, pinned_plan=pinned_plan
-        )
+    texts |= extra_texts(wanted.extra, Exported(cluster, target, [*texts], plan, drawn, replay, pinned_plan))
     return Bundle(texts, record, sort_findings(dict.fromkeys(findings)), simulation, pinned_plan)
 
 

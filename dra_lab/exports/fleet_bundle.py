@@ -8,9 +8,9 @@ from typing import Any
 
 from dra_lab.errors import InputError
 from dra_lab.exports.bundle import KUSTOMIZATION, Bundle, Wanted, kustomization, make_bundle, run_record, target_record
+from dra_lab.exports.extra_files import Exported, extra_texts
 from dra_lab.exports.manifests import ManifestFiles, manifest_files
 from dra_lab.exports.outcome import export_answer
-from dra_lab.exports.readme import fleet_readme
 from dra_lab.exports.simulation import simulation_of
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.manifests.yaml_text import dump_yaml
@@ -77,8 +77,7 @@ def make_fleet_bundle(
             texts[f"{wanted.example}-{name}.yaml"] = dump_yaml(shown)
     texts[KUSTOMIZATION] = kustomization(list(texts))
     record = _record(plan, cluster, target, replay, pinned_plan)
-    if wanted.report:
-        texts["README.md"] = fleet_readme(plan, target, list(texts), replay=replay, pinned_plan=pinned_plan)
+    texts |= extra_texts(wanted.extra, Exported(cluster, target, [*texts], plan, replay=replay, pinned_plan=pinned_plan))
     return Bundle(texts, record, sort_findings(dict.fromkeys(findings)), simulation_of(plan, replay), pinned_plan)
 
 

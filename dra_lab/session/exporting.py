@@ -36,7 +36,8 @@ class ExportChoice(msgspec.Struct, frozen=True):
     templates that get the claim, () for those that clearly do. `container` gets the devices, "" for the one that
     requests devices, else the first. With `patch`, a kustomize component changes the workload in place of a copy. `pin`
     is None until a person decides: then pins are on where kube-scheduler allocates something else without them. `split`
-    lets a workload of a fleet become several if one template cannot serve every replica as planned.
+    lets a workload of a fleet become several if one template cannot serve every replica as planned. `extra` are names
+    of `EXTRA_FILES`.
     """
 
     api_version: str = "v1"
@@ -48,7 +49,7 @@ class ExportChoice(msgspec.Struct, frozen=True):
     container: str = ""
     patch: bool = False
     folder: str = DEFAULT_FOLDER
-    report: bool = True
+    extra: tuple[str, ...] = ("report",)
     pin: bool | None = None
     split: bool = False
 
@@ -229,7 +230,7 @@ class Exporting:
             else:
                 self._tell(number, templates=(), containers=())
             patch = choice.patch and workload is not None
-            wanted = Wanted(choice.example, workload, choice.container, patch=patch, report=choice.report)
+            wanted = Wanted(choice.example, workload, choice.container, patch=patch, extra=choice.extra)
             plain = made(wanted, False, stop)
             self._tell(number, plain=plain, changes=self._changes(choice, plain), stage="")
             if is_placed and plain.is_worse:

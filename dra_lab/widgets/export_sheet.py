@@ -10,6 +10,7 @@ import msgspec
 import traitlets
 
 from dra_lab.exports.bundle import Bundle
+from dra_lab.exports.extra_files import EXTRA_FILES
 from dra_lab.exports.file_changes import FileChange
 from dra_lab.exports.simulation import Simulation
 from dra_lab.model.cluster import Cluster
@@ -26,6 +27,7 @@ from dra_lab.widgets.cluster_rows import finding_rows
 from dra_lab.widgets.export_values import (
     ChoiceRow,
     ExportRow,
+    ExtraRow,
     FileRow,
     MeasureRow,
     OutcomeRow,
@@ -141,7 +143,6 @@ def export_row(session: Session) -> ExportRow:
             container=choice.container,
             patch=choice.patch,
             folder=choice.folder,
-            report=choice.report,
             split=choice.split,
         ),
         releases=RELEASES,
@@ -149,6 +150,7 @@ def export_row(session: Session) -> ExportRow:
         problem=exporting.problem,
         meaning=MEANING[choice.kind],
         templates=tuple(_templates(exporting)),
+        extras=tuple(_extras(exporting)),
         containers=exporting.containers,
         namespaces=_namespaces(session.cluster),
         plain=_outcome(exporting.plain),
@@ -221,6 +223,12 @@ def _templates(exporting: Exporting) -> Iterator[TemplateRow]:
         pods = "one pod per node" if field.per_node else counted(field.pods, "pod")
         words = ", ".join(filter(None, (pods, field.helper)))
         yield TemplateRow(path=field.template, words=words, chosen=field.template in chosen)
+
+
+def _extras(exporting: Exporting) -> Iterator[ExtraRow]:
+    for name, extra in EXTRA_FILES.items():
+        words = extra.of_fleet if exporting.of_fleet and extra.of_fleet else extra.words
+        yield ExtraRow(name=name, words=words, chosen=name in exporting.choice.extra)
 
 
 def _file(change: FileChange) -> FileRow:

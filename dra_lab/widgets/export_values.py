@@ -18,6 +18,14 @@ class TemplateRow(Row, frozen=True):
     chosen: bool = False
 
 
+class ExtraRow(Row, frozen=True):
+    """A choice of extra files: its name, what they are, and whether the export has them."""
+
+    name: str
+    words: str
+    chosen: bool = False
+
+
 class FileRow(Row, frozen=True):
     """A file of the export beside the file on disk; each line begins with "+", "-" or " ", none for a picture.
 
@@ -60,7 +68,6 @@ class ChoiceRow(Row, frozen=True):
     container: str = ""
     patch: bool = False
     folder: str = ""
-    report: bool = False
     split: bool = False
 
 
@@ -90,6 +97,7 @@ class ExportRow(Row, frozen=True):
     problem: str = ""
     meaning: str = ""
     templates: tuple[TemplateRow, ...] = ()
+    extras: tuple[ExtraRow, ...] = ()
     containers: tuple[str, ...] = ()
     namespaces: tuple[str, ...] = ()
     plain: OutcomeRow | None = None

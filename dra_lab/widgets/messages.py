@@ -159,7 +159,7 @@ class ChooseExport(Message, frozen=True):
     container: str | None = None
     patch: bool | None = None
     folder: str | None = None
-    report: bool | None = None
+    extra: tuple[str, ...] | None = None
     pin: bool | None = None
     split: bool | None = None
 

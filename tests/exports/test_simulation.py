@@ -36,7 +36,7 @@ def test_a_manifest_that_pairs_fewer_gpus_is_not_written_without_a_word(six, tmp
     with pytest.raises(ExportError, match=r"nothing is written\. kube-scheduler allocates 5 of 6 pairs"):
         export(six, tmp_path / "out")
     assert not (tmp_path / "out").exists()
-    export(six, tmp_path / "out", allow_worse=True, wanted=Wanted(report=True))
+    export(six, tmp_path / "out", allow_worse=True, wanted=Wanted(extra=("report",)))
     assert FIVE_OF_SIX in (tmp_path / "out" / "README.md").read_text()
 
 

@@ -46,7 +46,7 @@ def test_the_sheet_writes_the_files_of_the_command_byte_for_byte(session, tmp_pa
 
 def test_without_pins_the_files_are_those_of_the_command_too(session, tmp_path):
     """The manifests that miss the plan are written only if that is accepted."""
-    simulated(session, folder=str(tmp_path / "sheet"), pin=False, report=False).write(allow_worse=True)
+    simulated(session, folder=str(tmp_path / "sheet"), pin=False, extra=()).write(allow_worse=True)
     command = ["export", "sample:eks-p4d", "--claim", PAIRS, "--replicas", "2", "--claim", ANY, "--replicas", "1"]
     main([*command, "--allow-worse", "--dir", str(tmp_path / "command")])
     assert bytes_of(tmp_path / "sheet") == bytes_of(tmp_path / "command")

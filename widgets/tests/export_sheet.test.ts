@@ -8,7 +8,11 @@ afterEach(() => document.body.replaceChildren());
 const ROW: ExportRow = {
   name: "six",
   cluster: "dgx-h100",
-  choice: { release: "1.36", folder: "manifests", report: true },
+  choice: { release: "1.36", folder: "manifests" },
+  extras: [
+    { name: "list", words: "list of devices" },
+    { name: "report", words: "README and picture of the plan", chosen: true },
+  ],
   plain: { verdict: "warn", sentence: "kube-scheduler allocates 5 of 6 pairs.", detail: "Nothing pairs them." },
   pinned: { verdict: "ok", sentence: "kube-scheduler allocates 6 of 6 pairs." },
   pins: [{ text: "gpu + nic", reason: "why", price: "it still fits on all 8 nodes" }],
@@ -93,4 +97,10 @@ test("my two numbers are sent once both are above 0", async () => {
   button(el, "Use my numbers").click();
   button(el, "Export two Jobs to manifests-measure").click();
   expect(model.sent).toEqual([{ type: "use-measured", near: 46.1, far: 25.3 }, { type: "write-measure" }]);
+});
+
+test("each row of extra files is a choice of its own", () => {
+  const { el, model } = sheet();
+  field(el, "list of devices").click();
+  expect(model.sent).toEqual([{ type: "choose-export", extra: ["report", "list"] }]);
 });

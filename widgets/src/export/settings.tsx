@@ -100,14 +100,7 @@ export function Settings({ row }: { row: ExportRow }) {
           onSet={(folder) => channel.send({ type: "choose-export", folder })}
         >
           <p className="dra-hint">relative to this notebook</p>
-          <label className="dra-check">
-            <input
-              type="checkbox"
-              checked={choice.report ?? false}
-              onChange={(event) => channel.send({ type: "choose-export", report: event.currentTarget.checked })}
-            />
-            {fleet > 0 ? "README" : "README and picture of the plan"}
-          </label>
+          <Extras row={row} />
         </Field>
       </div>
       {pins.length > 0 && (
@@ -150,6 +143,28 @@ function Workload({ row }: { row: ExportRow }) {
       ) : null}
     </Field>
   );
+}
+
+/** The extra files that the export can have. */
+function Extras({ row }: { row: ExportRow }) {
+  const channel = useChannel();
+  const extras = row.extras ?? [];
+  const chosen = extras.filter((one) => one.chosen).map((one) => one.name);
+  return extras.map((one) => (
+    <label key={one.name} className="dra-check">
+      <input
+        type="checkbox"
+        checked={one.chosen ?? false}
+        onChange={(event) =>
+          channel.send({
+            type: "choose-export",
+            extra: event.currentTarget.checked ? [...chosen, one.name] : chosen.filter((name) => name !== one.name),
+          })
+        }
+      />
+      {one.words}
+    </label>
+  ));
 }
 
 /** Which pod templates of the workload get the claim. */

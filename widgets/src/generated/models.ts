@@ -119,7 +119,6 @@ export interface ChoiceRow {
   container?: string;
   patch?: boolean;
   folder?: string;
-  report?: boolean;
   split?: boolean;
 }
 
@@ -279,6 +278,7 @@ export interface ExportRow {
   problem?: string;
   meaning?: string;
   templates?: readonly TemplateRow[];
+  extras?: readonly ExtraRow[];
   containers?: readonly string[];
   namespaces?: readonly string[];
   plain?: OutcomeRow | null;
@@ -292,6 +292,12 @@ export interface ExportRow {
   written?: readonly string[];
   releases?: readonly string[];
   measure?: MeasureRow | null;
+}
+
+export interface ExtraRow {
+  name: string;
+  words: string;
+  chosen?: boolean;
 }
 
 export interface FileRow {
@@ -799,7 +805,7 @@ export interface ExportSheetModel {
 
 export type ExportSheetMessage =
   | { type: "cancel-export" }
-  | { type: "choose-export"; release?: string | null; apiVersion?: string | null; kind?: string | null; namespace?: string | null; example?: string | null; workload?: string | null; templates?: readonly string[] | null; container?: string | null; patch?: boolean | null; folder?: string | null; report?: boolean | null; pin?: boolean | null; split?: boolean | null }
+  | { type: "choose-export"; release?: string | null; apiVersion?: string | null; kind?: string | null; namespace?: string | null; example?: string | null; workload?: string | null; templates?: readonly string[] | null; container?: string | null; patch?: boolean | null; folder?: string | null; extra?: readonly string[] | null; pin?: boolean | null; split?: boolean | null }
   | { type: "close-export" }
   | { type: "show-export" }
   | { type: "use-measured"; near: number; far: number }
@@ -946,7 +952,7 @@ export type PlanViewMessage =
   | { type: "apply-suggestion"; id: string }
   | { type: "cancel" }
   | { type: "cancel-export" }
-  | { type: "choose-export"; release?: string | null; apiVersion?: string | null; kind?: string | null; namespace?: string | null; example?: string | null; workload?: string | null; templates?: readonly string[] | null; container?: string | null; patch?: boolean | null; folder?: string | null; report?: boolean | null; pin?: boolean | null; split?: boolean | null }
+  | { type: "choose-export"; release?: string | null; apiVersion?: string | null; kind?: string | null; namespace?: string | null; example?: string | null; workload?: string | null; templates?: readonly string[] | null; container?: string | null; patch?: boolean | null; folder?: string | null; extra?: readonly string[] | null; pin?: boolean | null; split?: boolean | null }
   | { type: "choose-kept"; names?: readonly string[] }
   | { type: "close-export" }
   | { type: "compare-plans" }
