@@ -3,7 +3,7 @@
     cluster = make_cluster(read_inventory("topo.txt", "dgx.xml"), count=8)
     cluster = with_overlay(load_cluster("cluster.json"), read_inventory("dgx.xml"))
 
-A new format is one module here and one row of `_XML` in `reading`.
+A new format is one module here and one row of `XML_FORMATS` in `reading`.
 """
 
 from dra_lab.sources.foreign.inventory import FACTS, CpuNode, Fact, Inventory, InventoryDevice, pci_address

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from dra_lab.errors import SourceError
 from dra_lab.findings import Origin
@@ -17,10 +18,21 @@ from dra_lab.sources.foreign.nvidia_smi import read_topo
 from dra_lab.sources.foreign.topo_matrix import looks_like_topo
 from dra_lab.sources.foreign.xml_text import XmlElement, parse_xml
 
-_XML: Mapping[str, Callable[[XmlElement, str], Inventory]] = {"topology": read_hwloc, "system": read_nccl}
+
+class XmlFormat(NamedTuple):
+    """A format in XML: what writes it, in words, and its reader."""
+
+    words: str
+    read: Callable[[XmlElement, str], Inventory]
+
+
+XML_FORMATS: Mapping[str, XmlFormat] = {
+    "topology": XmlFormat("hwloc XML (lstopo topology.xml)", read_hwloc),
+    "system": XmlFormat("the XML of NCCL or RCCL", read_nccl),
+}
 """The formats in XML, by the name of the outermost element."""
 
-_KNOWN = "nvidia-smi topo -m, hwloc XML (lstopo topology.xml) or the XML of NCCL or RCCL"
+_KNOWN = " or ".join(", ".join(("nvidia-smi topo -m", *(one.words for one in XML_FORMATS.values()))).rsplit(", ", 1))
 
 
 def read_inventory(*paths: str | Path) -> Inventory:
@@ -55,11 +67,11 @@ def decode_inventory(data: bytes, source: str) -> Inventory:
     plain = as_utf8(data)
     if is_xml(plain):
         root = parse_xml(plain, source, None if plain is data else "utf-8")
-        reader = _XML.get(root.tag)
-        if reader is None:
+        known = XML_FORMATS.get(root.tag)
+        if known is None:
             what = f"the outermost element is <{root.tag[:40]}>; dra-lab reads {_KNOWN}"
             raise SourceError(what, origin=Origin(source, line=root.line))
-        return reader(root, source)
+        return known.read(root, source)
     text = plain.decode(errors="replace")
     if not looks_like_topo(text):
         raise SourceError(f"dra-lab does not read this topology format; it reads {_KNOWN}", origin=Origin(source))
@@ -74,7 +86,7 @@ def is_topology(data: bytes) -> bool:
 
 def is_xml(data: bytes) -> bool:
     """Say whether a file begins as XML does."""
-    begins = (b"<?xml", b"<!", b"<topology", b"<system", b"<graphs")
+    begins = (b"<?xml", b"<!", b"<graphs", *(f"<{tag}".encode() for tag in XML_FORMATS))
     return data[:256].removeprefix(b"\xef\xbb\xbf").lstrip().startswith(begins)
 
 
