@@ -16,8 +16,8 @@ from dra_lab.session.comparing import MOST_COMPARED
 from dra_lab.session.fleet_answer import AMOUNTS
 from dra_lab.topology.layered import with_possible_layers
 from dra_lab.topology.locality import Place, localities
-from dra_lab.widgets import messages
 from dra_lab.widgets.compare_values import BarRow, ChipRow, CompareCell, ComparedPlan, CompareLine, CompareRow, PlaceRow
+from dra_lab.widgets.messages import Message
 from dra_lab.widgets.session_view import Actions, FollowingWidget, latest_plan
 from dra_lab.words.comparison import (
     comparison_csv,
@@ -32,6 +32,37 @@ from dra_lab.words.glossary import GLOSSARY
 
 MODE = "compare"
 _SHOWN_KINDS = ("gpu", "nic")
+
+
+class KeepForCompare(Message, frozen=True):
+    """Keep the present plan for comparing, under a name or "" for one made of the drawing."""
+
+    name: str = ""
+
+
+class RemoveKept(Message, frozen=True):
+    """Forget a kept plan."""
+
+    name: str
+
+
+class RenameKept(Message, frozen=True):
+    """Give a kept plan another name."""
+
+    name: str
+    to: str
+
+
+class ChooseKept(Message, frozen=True):
+    """Show these kept plans side by side."""
+
+    names: tuple[str, ...] = ()
+
+
+class RestoreKept(Message, frozen=True):
+    """Make a kept plan's drawing the present one."""
+
+    name: str
 
 
 class CompareMode(FollowingWidget):
@@ -58,35 +89,35 @@ class CompareMode(FollowingWidget):
 
     # ------------------------------------------------------------ what the person did
 
-    def _keep(self, message: messages.KeepForCompare) -> None:
+    def _keep(self, message: KeepForCompare) -> None:
         if self._session is not None:
             plan = latest_plan(self._session)
             if plan is None:
                 raise InputError("there is no answer yet; keep the plan when it is there")
             self._session.comparing.keep(plan, message.name)
 
-    def _remove(self, message: messages.RemoveKept) -> None:
+    def _remove(self, message: RemoveKept) -> None:
         if self._session is not None:
             self._session.comparing.remove(message.name)
 
-    def _rename(self, message: messages.RenameKept) -> None:
+    def _rename(self, message: RenameKept) -> None:
         if self._session is not None:
             self._session.comparing.rename(message.name, message.to)
 
-    def _restore(self, message: messages.RestoreKept) -> None:
+    def _restore(self, message: RestoreKept) -> None:
         if self._session is not None:
             self._session.comparing.restore(message.name)
 
-    def _choose_plans(self, message: messages.ChooseKept) -> None:
+    def _choose_plans(self, message: ChooseKept) -> None:
         if self._session is not None:
             self._session.comparing.choose(message.names)
 
     actions: ClassVar[Actions] = {
-        messages.ChooseKept: _choose_plans,
-        messages.KeepForCompare: _keep,
-        messages.RemoveKept: _remove,
-        messages.RenameKept: _rename,
-        messages.RestoreKept: _restore,
+        ChooseKept: _choose_plans,
+        KeepForCompare: _keep,
+        RemoveKept: _remove,
+        RenameKept: _rename,
+        RestoreKept: _restore,
     }
 
 

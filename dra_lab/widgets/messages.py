@@ -1,5 +1,6 @@
 """What the browser can ask of a widget: one message each, told apart by `type`.
 
+A message that only one mode takes is beside what answers it (`trace_mode`, `compare_mode`).
 The browser's types are generated from these classes (`widgets/generate_models.py`). Python answers by its traits.
 """
 
@@ -182,37 +183,6 @@ class UseMeasured(Message, frozen=True):
     far: float
 
 
-class KeepForCompare(Message, frozen=True):
-    """Keep the present plan for comparing, under a name or "" for one made of the drawing."""
-
-    name: str = ""
-
-
-class RemoveKept(Message, frozen=True):
-    """Forget a kept plan."""
-
-    name: str
-
-
-class RenameKept(Message, frozen=True):
-    """Give a kept plan another name."""
-
-    name: str
-    to: str
-
-
-class ChooseKept(Message, frozen=True):
-    """Show these kept plans side by side."""
-
-    names: tuple[str, ...] = ()
-
-
-class RestoreKept(Message, frozen=True):
-    """Make a kept plan's drawing the present one."""
-
-    name: str
-
-
 class EditClaim(Message, frozen=True):
     """Make a typed text the drawing; `number` is repeated in the answer."""
 
@@ -373,27 +343,6 @@ class TakeExample(Message, frozen=True):
 
     number: int
     add: bool = False
-
-
-class OpenTraceRow(Message, frozen=True):
-    """Send the rows inside a folded row of the trace."""
-
-    first: int
-    last: int
-
-
-class NextAllocation(Message, frozen=True):
-    """Go to the next step that allocates or gives back a device."""
-
-
-class Predict(Message, frozen=True):
-    """Predict which device kube-scheduler allocates next."""
-
-    device: str
-
-
-class StopTrace(Message, frozen=True):
-    """Stop the search of the Trace mode; what is recorded of it is shown."""
 
 
 class LoadSample(Message, frozen=True, tag="sample"):

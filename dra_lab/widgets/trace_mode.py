@@ -11,8 +11,8 @@ import traitlets
 from dra_lab.session import Session
 from dra_lab.session.in_order import InOrder
 from dra_lab.session.tracing import Tracing
-from dra_lab.widgets import messages
 from dra_lab.widgets.highlight import LitWidget
+from dra_lab.widgets.messages import Message
 from dra_lab.widgets.session_view import Actions, latest_plan
 from dra_lab.widgets.trace_values import Prediction, TraceHead, TraceNow, TraceRow
 from dra_lab.widgets.trace_walk import TraceWalk
@@ -21,6 +21,27 @@ MODE = "trace"
 
 
 _NARROWEST, _WIDEST = 320, 1100
+
+
+class OpenTraceRow(Message, frozen=True):
+    """Send the rows inside a folded row of the trace."""
+
+    first: int
+    last: int
+
+
+class NextAllocation(Message, frozen=True):
+    """Go to the next step that allocates or gives back a device."""
+
+
+class Predict(Message, frozen=True):
+    """Predict which device kube-scheduler allocates next."""
+
+    device: str
+
+
+class StopTrace(Message, frozen=True):
+    """Stop the search of the Trace mode; what is recorded of it is shown."""
 
 
 class TraceMode(LitWidget):
@@ -144,23 +165,23 @@ class TraceMode(LitWidget):
 
     # ------------------------------------------------------------ what the person did
 
-    def _open_row(self, message: messages.OpenTraceRow) -> None:
+    def _open_row(self, message: OpenTraceRow) -> None:
         first, last = message.first, message.last
         if walk := self._walk:
             self._later(walk, lambda: {"trace_inside": {f"{first}-{last}": walk.inside(first, last)}})
 
-    def _to_allocation(self, _message: messages.NextAllocation) -> None:
+    def _to_allocation(self, _message: NextAllocation) -> None:
         self._walk_on(TraceWalk.to_allocation)
 
-    def _predict(self, message: messages.Predict) -> None:
+    def _predict(self, message: Predict) -> None:
         self._walk_on(lambda walk: walk.predict(message.device))
 
-    def _stop_trace(self, _message: messages.StopTrace) -> None:
+    def _stop_trace(self, _message: StopTrace) -> None:
         self._tracing.cancel()
 
     trace_actions: ClassVar[Actions] = {
-        messages.OpenTraceRow: _open_row,
-        messages.NextAllocation: _to_allocation,
-        messages.Predict: _predict,
-        messages.StopTrace: _stop_trace,
+        OpenTraceRow: _open_row,
+        NextAllocation: _to_allocation,
+        Predict: _predict,
+        StopTrace: _stop_trace,
     }
