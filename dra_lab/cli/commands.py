@@ -101,7 +101,9 @@ COMMANDS: Mapping[str, ListedCommand] = {
     "export": ListedCommand("write the manifests that make kube-scheduler choose the plan", _export),
     "check": ListedCommand("check manifests against a cluster, for CI", _check),
     "migrate": ListedCommand("turn workloads that request nvidia.com/gpu: 8 into workloads with claims", _migrate),
-    "topology": ListedCommand("show what nvidia-smi topo -m, hwloc or NCCL files about one server contain", _topology),
+    "topology": ListedCommand(
+        "show racks, blocks and NVLink domains of a cluster, or files of nvidia-smi topo -m, hwloc or NCCL", _topology
+    ),
     "capture": ListedCommand("write what planning needs from a cluster to a folder or .tar.gz", _capture),
     "replay": ListedCommand("answer recorded cases of Kubernetes, so that anyone can check our claims", _replay),
     "help": ListedCommand("explain CLUSTER, plan files, output or the rule of a finding", _help),

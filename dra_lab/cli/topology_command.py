@@ -1,15 +1,25 @@
-"""`dra-lab topology`: what topology files about one server contain, before it becomes a cluster."""
+"""`dra-lab topology`: the hierarchies over the nodes of a cluster, or what topology files about one server contain."""
 
 from __future__ import annotations
 
 import argparse
 import shlex
 from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dra_lab.cli.exit_status import FITS
 from dra_lab.cli.output import add_output, print_findings, print_json, print_parts
+from dra_lab.errors import InputError
+
+if TYPE_CHECKING:
+    from dra_lab.words.document import Part
+
+_CLUSTER_FILES = frozenset((".json", ".yaml", ".yml", ".gz", ".tgz"))
 
 EXAMPLES = (
+    "dra-lab topology sample:h100-pod",
+    "dra-lab topology context:prod -v",
     "dra-lab topology topo.txt",
     "dra-lab topology topo.txt lstopo.xml",
     "dra-lab topology topo.txt -o json",
@@ -18,13 +28,57 @@ EXAMPLES = (
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("files", nargs="+", metavar="FILE", help="output of a tool about the same server")
+    text = "a cluster (sample:NAME, context:NAME, a YAML or JSON file, a folder), or output of tools about one server"
+    parser.add_argument("files", nargs="+", metavar="FILE", help=text)
     add_output(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the number of devices, a row for each GPU, NIC and NUMA node, and how to plan on such nodes."""
+    """Print the levels over the nodes of a cluster, or the devices of a server and how to plan on such nodes."""
+    clusters = [file for file in options.files if _is_cluster(file)]
+    if clusters and len(options.files) > 1:
+        raise InputError(f"{clusters[0]!r} is a cluster; give one cluster, or files about one server")
+    return _hierarchies(options) if clusters else _devices(options)
+
+
+def _is_cluster(text: str) -> bool:
+    path = Path(text)
+    start = text.startswith(("sample:", "context:")) or text == "-"
+    return start or path.suffix.lower() in _CLUSTER_FILES or path.is_dir()
+
+
+def _hierarchies(options: argparse.Namespace) -> int:
+    from dra_lab.sources import load_cluster
+    from dra_lab.topology.hierarchies import hierarchies, hierarchy_findings
+    from dra_lab.words.answer_json import answer_json
+    from dra_lab.words.document import Sentence, Table
+    from dra_lab.words.hierarchies_document import (
+        DOMAINS,
+        LEVELS,
+        domain_rows,
+        hierarchy_line,
+        hierarchy_values,
+        level_rows,
+    )
+
+    cluster = load_cluster(options.files[0])
+    found, findings = hierarchies(cluster), hierarchy_findings(cluster)
+    if options.format == "json":
+        values = [hierarchy_values(tree) for tree in found]
+        print_json(answer_json("Hierarchies", "fits", findings, cluster=cluster.name, hierarchies=values))
+        return FITS
+    parts: list[Part] = [Sentence(hierarchy_line(cluster) or f"Nothing in {cluster.name} says where its nodes are.")]
+    if found and options.detail != "answer":
+        parts.append(Table(LEVELS, list(level_rows(found))))
+    if found and options.detail == "all":
+        parts.append(Table(DOMAINS, list(domain_rows(found))))
+    print_parts(parts)
+    print_findings(options, findings)
+    return FITS
+
+
+def _devices(options: argparse.Namespace) -> int:
     from dra_lab.sources.foreign import make_cluster, read_inventory
     from dra_lab.sources.foreign.inventory_tables import INVENTORY_HEAD, inventory_rows, inventory_values
     from dra_lab.words.answer_json import answer_json

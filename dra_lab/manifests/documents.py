@@ -24,10 +24,12 @@ from dra_lab.model.decoding import decoder, from_builtins, from_json
 from dra_lab.model.device import RESOURCE_V1
 from dra_lab.model.nodes import Node
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
-from dra_lab.model.topologies import Topology, is_topology
+from dra_lab.model.topologies import TOPOLOGY_KINDS, TopologyObject, is_topology
 from dra_lab.model.workloads import Pod
 
-Object = ResourceSlice | DeviceClass | ResourceClaim | ResourceClaimTemplate | DeviceTaintRule | Node | Pod | Topology
+Object = (
+    ResourceSlice | DeviceClass | ResourceClaim | ResourceClaimTemplate | DeviceTaintRule | Node | Pod | TopologyObject
+)
 
 KINDS: dict[str, tuple[str, type[Any]]] = {
     "ResourceSlice": (RESOURCE_V1, ResourceSlice),
@@ -37,7 +39,9 @@ KINDS: dict[str, tuple[str, type[Any]]] = {
     "DeviceTaintRule": (RESOURCE_V1, DeviceTaintRule),
     "Node": ("v1", Node),
     "Pod": ("v1", Pod),
-    "Topology": ("kueue.x-k8s.io/v1beta1", Topology),
+    "Topology": ("kueue.x-k8s.io/v1beta1", TOPOLOGY_KINDS["Topology"]),
+    "HyperNode": ("topology.volcano.sh/v1alpha1", TOPOLOGY_KINDS["HyperNode"]),
+    "ResourceFlavor": ("kueue.x-k8s.io/v1beta1", TOPOLOGY_KINDS["ResourceFlavor"]),
 }
 """The kinds that are read, with the version in which their objects are understood."""
 
@@ -194,19 +198,19 @@ def is_read(kind: str, api_version: object) -> bool:
     """Say whether objects of a kind are read in a version of the API."""
     if kind in KIND_VERSIONS:
         return bool(short_version(api_version, kind))
-    if kind == "Topology":
+    if kind in TOPOLOGY_KINDS:
         return is_topology(kind, api_version)
     return kind in KINDS and api_version == KINDS[kind][0]
 
 
 def hub_document(value: dict[str, Any], kind: str) -> dict[str, Any]:
     """Return a document of a version that is read as a document of the version in which it is understood."""
-    return value if kind == "Topology" or value.get("apiVersion") == KINDS[kind][0] else upgrade(value)
+    return value if kind in TOPOLOGY_KINDS or value.get("apiVersion") == KINDS[kind][0] else upgrade(value)
 
 
 def _is_anothers(kind: str, api_version: object) -> bool:
     """Say whether an object has the name of a kind that is read and is of another API: many call theirs Topology."""
-    return kind == "Topology" and not is_topology(kind, api_version)
+    return kind in TOPOLOGY_KINDS and not is_topology(kind, api_version)
 
 
 def encode(item: Object, version: str = "") -> dict[str, Any]:
@@ -273,7 +277,7 @@ def _decode_list(data: bytes, source: str) -> Documents | None:
 
 
 def _decode_raw(raw: msgspec.Raw, head: _Head) -> Any:
-    if head.kind == "Topology" or head.api_version == KINDS[head.kind][0]:
+    if head.kind in TOPOLOGY_KINDS or head.api_version == KINDS[head.kind][0]:
         return _DECODERS[head.kind].decode(raw)
     return from_builtins(upgrade(from_json(raw, dict)), KINDS[head.kind][1])
 

@@ -19,7 +19,7 @@ from dra_lab.model.overlay import Overlay
 from dra_lab.model.printing import printed
 from dra_lab.model.release import KubernetesRelease, release_of, release_of_kubelet
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
-from dra_lab.model.topologies import Topology
+from dra_lab.model.topologies import TopologyObject
 from dra_lab.model.workloads import Pod
 
 _Numbered = tuple[int, DeviceTaint]
@@ -34,8 +34,8 @@ class Cluster:
     `claims_known` is False if no claims were read, so that devices in use are unknown. `read_as` is the user of the
     kubeconfig who read it, "" for files and samples; `resource_versions` says from where a watch of each kind
     (`ResourceClaim`, or `ResourceClaim/namespace`) may go on, for a running cluster. `overlays` gives, by node, places
-    of devices that a file tells and no slice publishes; kube-scheduler sees none. `topologies` name the labels of nodes
-    that are levels of the fabric; where it is followed, as they were last read. `given_classes` are the names of
+    of devices that a file tells and no slice publishes; kube-scheduler sees none. `topologies` are objects
+    that say which nodes are close; where it is followed, as they were last read. `given_classes` are the names of
     `classes` that a claim's own files bring and the real cluster does not have so. `memo` keeps what is derived from
     the other fields; it is no part of the value.
 
@@ -58,7 +58,7 @@ class Cluster:
     read_as: str = ""
     resource_versions: Mapping[str, str] = field(default_factory=dict)
     overlays: Mapping[str, Overlay] = field(default_factory=dict)
-    topologies: tuple[Topology, ...] = ()
+    topologies: tuple[TopologyObject, ...] = ()
     given_classes: frozenset[str] = frozenset()
     memo: Memo = field(default_factory=Memo, init=False, repr=False, compare=False)
 

@@ -1,44 +1,147 @@
-"""Topology objects of Kueue and KAI: which labels of nodes are levels of the fabric, from wide to near."""
+"""Objects that say which nodes are close: Topology of Kueue and KAI, Volcano's HyperNode, Kueue's ResourceFlavor."""
 
 from __future__ import annotations
 
-from dra_lab.model.nodes import NodeValue, ObjectMeta
+from collections.abc import Mapping
+from types import MappingProxyType
 
-TOPOLOGY_VERSIONS = {"kueue.x-k8s.io": ("v1beta2", "v1beta1", "v1alpha1"), "kai.scheduler": ("v1", "v1alpha1")}
-"""By API group the versions of Topology that are read, the newest first; all have the same `spec.levels`."""
+from dra_lab.model.nodes import NodeSelectorRequirement, NodeValue, ObjectMeta
+
+PLURALS: Mapping[str, str] = MappingProxyType(
+    {"Topology": "topologies", "HyperNode": "hypernodes", "ResourceFlavor": "resourceflavors"}
+)
+"""The kinds that are read, with the names of their resources."""
+
+TOPOLOGY_VERSIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "kueue.x-k8s.io": {"Topology": ("v1beta2", "v1beta1", "v1alpha1"), "ResourceFlavor": ("v1beta2", "v1beta1")},
+        "kai.scheduler": {"Topology": ("v1", "v1alpha1")},
+        "topology.volcano.sh": {"HyperNode": ("v1alpha1",)},
+    }
+)
+"""By API group and kind the versions that are read, the newest first; all have the same fields here."""
 
 
-class TopologyLevel(NodeValue, frozen=True):
-    """`spec.levels[]`: a label of nodes; nodes with equal values stand at one place of the level."""
-
-    node_label: str
-
-
-class TopologySpec(NodeValue, frozen=True):
-    """`spec`: the levels from wide to near; the last one is often `kubernetes.io/hostname`, the node itself."""
-
-    levels: tuple[TopologyLevel, ...] = ()
+TOPOLOGY_RESOURCES = frozenset(
+    f"{PLURALS[kind]}.{group}" for group, kinds in TOPOLOGY_VERSIONS.items() for kind in kinds
+)
+"""The resources with their groups: `topologies.kueue.x-k8s.io`."""
 
 
-class Topology(NodeValue, frozen=True):
-    """A Topology (Kueue's "Topology Aware Scheduling"; KAI's has the same shape in its own group)."""
+class _OfGroup(NodeValue, frozen=True, kw_only=True):
+    """What all these objects have: kinds of one name exist in several API groups."""
 
     metadata: ObjectMeta
-    spec: TopologySpec = TopologySpec()
     api_version: str = ""
 
     @property
-    def labels(self) -> tuple[str, ...]:
-        """Return the labels from wide to near."""
-        return tuple(level.node_label for level in self.spec.levels)
+    def name(self) -> str:
+        """Return `metadata.name`."""
+        return self.metadata.name
 
     @property
     def group(self) -> str:
         """Return the API group, which says who reads it: `kueue.x-k8s.io`."""
         return self.api_version.partition("/")[0]
 
+    @property
+    def resource(self) -> str:
+        """Return the resource with its group: `topologies.kueue.x-k8s.io`."""
+        return f"{PLURALS[type(self).__name__]}.{self.group}"
+
+
+class TopologyLevel(NodeValue, frozen=True, kw_only=True):
+    """`spec.levels[]`: a label of nodes, and the name that KAI gives to the level."""
+
+    node_label: str
+    alias: str = ""
+
+
+class TopologySpec(NodeValue, frozen=True, kw_only=True):
+    """`spec`: the levels from wide to near; the last one is often `kubernetes.io/hostname`, the node itself."""
+
+    levels: tuple[TopologyLevel, ...] = ()
+
+
+class Topology(_OfGroup, frozen=True, kw_only=True):
+    """A Topology (Kueue's "Topology Aware Scheduling"; KAI's has the same shape in its own group)."""
+
+    spec: TopologySpec = TopologySpec()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Return the labels from wide to near."""
+        return tuple(level.node_label for level in self.spec.levels)
+
+
+class NameMatch(NodeValue, frozen=True, kw_only=True):
+    """`exactMatch`: one name."""
+
+    name: str = ""
+
+
+class PatternMatch(NodeValue, frozen=True, kw_only=True):
+    """`regexMatch`: a regular expression of Go, searched for anywhere in a name."""
+
+    pattern: str = ""
+
+
+class LabelMatch(NodeValue, frozen=True, kw_only=True):
+    """`labelMatch`: a label selector of nodes."""
+
+    match_labels: dict[str, str] = {}
+    match_expressions: tuple[NodeSelectorRequirement, ...] = ()
+
+
+class MemberSelector(NodeValue, frozen=True, kw_only=True):
+    """`spec.members[].selector`: exactly one of the three."""
+
+    exact_match: NameMatch | None = None
+    regex_match: PatternMatch | None = None
+    label_match: LabelMatch | None = None
+
+
+class Member(NodeValue, frozen=True, kw_only=True):
+    """`spec.members[]`: nodes or HyperNodes; `type` is `Node` or `HyperNode`."""
+
+    type: str
+    selector: MemberSelector = MemberSelector()
+
+
+class HyperNodeSpec(NodeValue, frozen=True, kw_only=True):
+    """`spec`: nodes of a lower tier are closer to each other."""
+
+    tier: int
+    tier_name: str = ""
+    members: tuple[Member, ...] = ()
+
+
+class HyperNode(_OfGroup, frozen=True, kw_only=True):
+    """A HyperNode of Volcano: a domain with its members, which are nodes or other HyperNodes."""
+
+    spec: HyperNodeSpec
+
+
+class ResourceFlavorSpec(NodeValue, frozen=True, kw_only=True):
+    """`spec`: a flavor with a topology uses the nodes that have its labels."""
+
+    node_labels: dict[str, str] = {}
+    topology_name: str = ""
+
+
+class ResourceFlavor(_OfGroup, frozen=True, kw_only=True):
+    """A ResourceFlavor of Kueue, as far as it selects nodes."""
+
+    spec: ResourceFlavorSpec = ResourceFlavorSpec()
+
+
+TopologyObject = Topology | HyperNode | ResourceFlavor
+TOPOLOGY_KINDS: Mapping[str, type[TopologyObject]] = MappingProxyType(
+    {"Topology": Topology, "HyperNode": HyperNode, "ResourceFlavor": ResourceFlavor}
+)
+
 
 def is_topology(kind: str, api_version: object) -> bool:
-    """Say whether an object is a Topology that is read here; other groups have kinds of this name too."""
+    """Say whether an object of one of these kinds is read; other groups have kinds of these names too."""
     group, _, version = api_version.partition("/") if isinstance(api_version, str) else ("", "", "")
-    return kind == "Topology" and version in TOPOLOGY_VERSIONS.get(group, ())
+    return version in TOPOLOGY_VERSIONS.get(group, {}).get(kind, ())

@@ -8,29 +8,19 @@ from collections.abc import Iterator
 
 from dra_lab.index.pools import devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
-from dra_lab.topology.fabric_labels import ATTRIBUTES, LABELS
+from dra_lab.topology.hierarchies import hierarchies
+from dra_lab.topology.presets import NVLINK_DOMAIN
 from dra_lab.words.document import clean
 from dra_lab.words.facts import counted
 
 
 def nvlink_words(cluster: Cluster, node_name: str) -> str:
     """Return `NVLink domain 7f3e.1, with 3 other nodes`; "" if neither a label nor a device names a domain."""
-    labels = cluster.node_named(node_name).metadata.labels
-    known = [label for name, label in LABELS.items() if label.level == "nvlinkDomain" and labels.get(name)]
-    for label in sorted(known, key=lambda label: -label.order):
-        value = labels[label.name]
-        others = sum(1 for node in cluster.nodes if node.metadata.labels.get(label.name) == value) - 1
-        return f"NVLink domain {value}" + (f", with {counted(others, 'other node')}" if others > 0 else "")
-    return _published(cluster, node_name)
-
-
-def _published(cluster: Cluster, node_name: str) -> str:
-    names = [name for name, label in ATTRIBUTES.items() if label.level == "nvlinkDomain"]
-    for found in devices_on(gather_pools(cluster, node_name)):
-        for name in names:
-            attribute = found.device.lookup(name, found.id.driver)
-            if attribute is not None and attribute.value:
-                return f"NVLink domain {attribute.value}"
+    for tree in hierarchies(cluster):
+        path = tree.path_of(node_name)
+        if path and tree.levels[0].name == NVLINK_DOMAIN:
+            others = len(next(domain.nodes for domain in tree.domains if domain.path == path)) - 1
+            return f"NVLink domain {path[-1]}" + (f", with {counted(others, 'other node')}" if others else "")
     return ""
 
 

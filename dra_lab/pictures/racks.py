@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.memo import once_per_labels
-from dra_lab.topology.fabric import FabricBranch, fabric_tree
+from dra_lab.model.hierarchy import Hierarchy
+from dra_lab.topology.hierarchies import hierarchies
 from dra_lab.topology.node_tree import natural_order
 
 GRADES = 4
@@ -19,7 +20,7 @@ GRADES = 4
 NO_RACK = "no rack"
 """The name for the nodes without the label."""
 
-_NEAREST = {"rack": 0, "subBlock": 1, "block": 1}
+_FIRST = ("rack", "sub-block", "block")
 _DIGITS = 6
 _NUMBER = re.compile(r"^(.*?[^0-9])[-_.]?[0-9]+$")
 
@@ -47,20 +48,32 @@ class Heat:
     grade: int
 
 
-@once_per_labels
 def racks(cluster: Cluster) -> Racks | None:
-    """Return the racks of a cluster by the labels of its nodes, else by what the names begin with; None for neither.
+    """Return the racks of a cluster by its hierarchies, else by what the names begin with; None for neither.
 
-    Without a label for racks these are the blocks, else the places of the nearest level of the fabric.
+    Without racks these are the blocks, else the domains of the innermost level of the first hierarchy.
     """
-    tree = fabric_tree(cluster)
-    near = [label for label in reversed(tree.levels) if label.level != "host"]
-    for label in sorted(near, key=lambda label: _NEAREST.get(label.level, len(_NEAREST))):
-        found: dict[str, list[str]] = {}
-        _collect(tree.root, label.name, (), found)
-        if len(found) > 1:
-            return _sorted(found, f"{label.title} label {label.name}", label.title)
+    found = [tree for tree in hierarchies(cluster) if tree.domains]
+    levels = [(tree, index) for tree in found for index in reversed(range(len(tree.levels)))]
+    rank = {name: at for at, name in enumerate(_FIRST)}
+    for tree, index in sorted(levels, key=lambda one: rank.get(one[0].levels[one[1]].name, len(rank))):
+        level = tree.levels[index]
+        domains = _domains(tree, level.key or level.name)
+        if len(domains) > 1:
+            label = f"{level.name} label {level.key}" if level.key else f"{level.name} of {level.source}"
+            return Racks(domains, label, level.name)
     return _by_name(cluster)
+
+
+def _domains(tree: Hierarchy, level: str) -> dict[str, tuple[str, ...]]:
+    domains = tree.at(level)
+    seen = Counter(domain.value for domain in domains)
+    # a rack's number may be used again in another block
+    found = {d.value if seen[d.value] == 1 else "/".join(d.path): d.nodes for d in domains}
+    inside = {node for nodes in found.values() for node in nodes}
+    rest = [node for domain in tree.domains for node in domain.nodes if node not in inside]
+    rest += [one.node for one in tree.left_out]
+    return found | ({NO_RACK: tuple(sorted(set(rest), key=natural_order))} if rest else {})
 
 
 def heat(found: Racks, values: Mapping[str, tuple[float, float]]) -> tuple[Heat, ...]:
@@ -90,18 +103,6 @@ def _span(low: int, high: int) -> str:
     return f"{low:,}" if low == high else f"{low:,}–{high:,}"
 
 
-def _collect(branch: FabricBranch, level: str, path: tuple[str, ...], found: dict[str, list[str]]) -> None:
-    if branch.label == level:
-        # a rack's number may be used again in another block
-        name = branch.value if branch.value not in found else "/".join((*path[-1:], branch.value))
-        found.setdefault(name, []).extend(branch.all_nodes())
-        return
-    for deeper in branch.branches:
-        _collect(deeper, level, (*path, branch.value), found)
-    if branch.nodes:
-        found.setdefault(NO_RACK, []).extend(branch.nodes)
-
-
 def _by_name(cluster: Cluster) -> Racks | None:
     found: dict[str, list[str]] = {}
     for node in cluster.node_names:
@@ -110,9 +111,6 @@ def _by_name(cluster: Cluster) -> Racks | None:
         found.setdefault(match[1].rstrip("-_.") if match else name, []).append(node)
     if not 1 < len(found) <= len(cluster.node_names) // 2:
         return None
-    return _sorted(found, "names of the nodes")
-
-
-def _sorted(found: Mapping[str, list[str]], source: str, word: str = "rack") -> Racks:
     names = sorted(found, key=natural_order)
-    return Racks({name: tuple(sorted(found[name], key=natural_order)) for name in names}, source, word)
+    by_name = {name: tuple(sorted(found[name], key=natural_order)) for name in names}
+    return Racks(by_name, "names of the nodes")

@@ -12,16 +12,17 @@ from typing import Any
 
 from msgspec import structs
 
+from dra_lab.index.hyper_nodes import with_exact_members
 from dra_lab.model.allocation import DeviceRequestAllocationResult, ResourceClaimConsumerReference
 from dra_lab.model.claims import DeviceClass, DeviceSelector, ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import full_name
 from dra_lab.model.nodes import Node, NodeSystemInfo, ObjectMeta
 from dra_lab.model.slices import DeviceTaintRule
-from dra_lab.model.topologies import Topology
+from dra_lab.model.topologies import HyperNode, Member, NameMatch, ResourceFlavor, TopologyObject
 from dra_lab.sources.anonymise_cel import replace_in_cel
 from dra_lab.sources.anonymise_devices import Replacing, device_names
-from dra_lab.sources.anonymise_known import keeps_key
+from dra_lab.sources.anonymise_known import keeps_key, level_in
 from dra_lab.sources.anonymise_names import AnonymousNames
 from dra_lab.sources.anonymise_pods import replace_pod
 from dra_lab.sources.snapshots_kept import portable
@@ -58,7 +59,7 @@ def anonymise(cluster: Cluster) -> Anonymised:
     version. Kept: names of drivers, classes, attributes, capacities, counters, requests and binding conditions, PCI
     addresses, quantities. Selectors are rewritten alike. Only what `snapshots_kept` keeps is in the result.
     """
-    kept, left_out = portable(cluster)
+    kept, left_out = portable(_without_patterns(cluster))
     names = AnonymousNames(_protected(kept))
     replacing = Replacing(names)
     _replace_all(kept, replacing)  # collects
@@ -267,7 +268,41 @@ def _rule(item: DeviceTaintRule, replacing: Replacing) -> DeviceTaintRule:
     return structs.replace(item, metadata=ObjectMeta(name=names.of("rule", item.metadata.name)), spec=spec)
 
 
-def _topology(item: Topology, replacing: Replacing) -> Topology:
-    levels = tuple(structs.replace(one, node_label=replacing.label_key(one.node_label)) for one in item.spec.levels)
-    metadata = ObjectMeta(name=replacing.names.of("topology", item.metadata.name))
-    return structs.replace(item, metadata=metadata, spec=structs.replace(item.spec, levels=levels))
+def _topology(item: TopologyObject, replacing: Replacing) -> TopologyObject:
+    names = replacing.names
+    if isinstance(item, HyperNode):
+        tier = level_in(item.spec.tier_name) or names.of("tier", item.spec.tier_name)
+        members = tuple(_member(member, replacing) for member in item.spec.members)
+        hyper = structs.replace(item.spec, tier_name=tier, members=members)
+        return structs.replace(item, metadata=ObjectMeta(name=names.of("hypernode", item.name)), spec=hyper)
+    if isinstance(item, ResourceFlavor):
+        labels = {replacing.label_key(k): replacing.label_value(k, v) for k, v in item.spec.node_labels.items()}
+        flavor = structs.replace(
+            item.spec, node_labels=labels, topology_name=names.of("topology", item.spec.topology_name)
+        )
+        return structs.replace(item, metadata=ObjectMeta(name=names.of("flavor", item.name)), spec=flavor)
+    levels = tuple(
+        structs.replace(one, node_label=replacing.label_key(one.node_label), alias=level_in(one.alias))
+        for one in item.spec.levels
+    )
+    spec = structs.replace(item.spec, levels=levels)
+    return structs.replace(item, metadata=ObjectMeta(name=names.of("topology", item.name)), spec=spec)
+
+
+def _member(member: Member, replacing: Replacing) -> Member:
+    exact = member.selector.exact_match
+    if exact is None:
+        return member
+    kind = "node" if member.type == "Node" else "hypernode"
+    selector = structs.replace(member.selector, exact_match=NameMatch(name=replacing.names.of(kind, exact.name)))
+    return structs.replace(member, selector=selector)
+
+
+def _without_patterns(cluster: Cluster) -> Cluster:
+    """Return a cluster whose HyperNodes name their members, since a pattern does not match pseudonyms."""
+    hyper_nodes = [item.name for item in cluster.topologies if isinstance(item, HyperNode)]
+    topologies = tuple(
+        with_exact_members(item, cluster.node_by_name, hyper_nodes) if isinstance(item, HyperNode) else item
+        for item in cluster.topologies
+    )
+    return replace(cluster, topologies=topologies)

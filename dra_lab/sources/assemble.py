@@ -14,7 +14,7 @@ from dra_lab.model.claims import DeviceClass, ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import Node
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
-from dra_lab.model.topologies import Topology
+from dra_lab.model.topologies import TopologyObject
 from dra_lab.model.workloads import Pod
 from dra_lab.sources.snapshots_format import FILE as SNAPSHOT
 from dra_lab.sources.snapshots_format import SnapshotInfo, check_age, findings_of
@@ -62,11 +62,11 @@ def assemble(documents: Documents, name: str, *, read_at: str = "", info: Snapsh
         known,
         tuple(pod for pod in _of(kept, Pod) if pod.uses_claims),
         overlays=overlays_of(info.overlays) if info is not None else {},
-        topologies=_of(kept, Topology),
+        topologies=_of(kept, TopologyObject),
     )
 
 
-def _of(items: list[Any], kind: type[Any]) -> tuple[Any, ...]:
+def _of(items: list[Any], kind: Any) -> tuple[Any, ...]:
     return tuple(item for item in items if isinstance(item, kind))
 
 
@@ -76,7 +76,7 @@ def _latest(documents: Documents, findings: list[Finding]) -> list[Any]:
         kind = type(item).__name__
         # one name may be there in two groups
         key = (
-            f"{kind} {item.group}" if isinstance(item, Topology) else kind,
+            f"{kind} {item.group}" if isinstance(item, TopologyObject) else kind,
             item.metadata.namespace,
             item.metadata.name,
         )

@@ -16,7 +16,7 @@ from dra_lab.model.claims import DeviceClass, ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import Node, NodeSpec, ObjectMeta
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
-from dra_lab.model.topologies import Topology
+from dra_lab.model.topologies import TopologyObject
 from dra_lab.model.workloads import Container, ContainerStatus, Pod, PodSpec, ResourceRequirements
 
 _STATUS_KEYS = ("driver", "pool", "device", "shareID", "conditions")
@@ -107,7 +107,7 @@ def _rule(item: DeviceTaintRule, left_out: Counter[str]) -> DeviceTaintRule:
     return DeviceTaintRule(metadata=_meta(item.metadata, left_out), spec=item.spec)
 
 
-def _topology(item: Topology, left_out: Counter[str]) -> Topology:
+def _topology(item: TopologyObject, left_out: Counter[str]) -> TopologyObject:
     return structs.replace(item, metadata=_meta(item.metadata, left_out))
 
 

@@ -19,7 +19,7 @@ from dra_lab.sources import PREFIX, samples
 from dra_lab.sources.live import Context
 from dra_lab.widgets.bar_values import CountsRow, DetailRow, FindingRow, MeterRow, NodeUseRow, SourceRow
 from dra_lab.widgets.fleet_rows import hardware_types
-from dra_lab.words.cluster_document import fabric
+from dra_lab.words.hierarchies_document import hierarchy_line
 
 
 def source_rows(cluster: Cluster, known: Sequence[Context] = ()) -> tuple[SourceRow, ...]:
@@ -61,7 +61,7 @@ def detail_rows(cluster: Cluster, summary: str) -> tuple[DetailRow, ...]:
         ("Cluster", cluster.name),
         ("In short", summary),
         ("Read", ", ".join(f"{count:,} {_plural(word, count)}" for word, count in kinds if count)),
-        ("Fabric", fabric(cluster, known=True)),
+        ("Topology", hierarchy_line(cluster, known=True)),
         ("At", _read_on(cluster)),
         ("As", cluster.read_as),
     ]

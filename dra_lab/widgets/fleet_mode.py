@@ -15,7 +15,7 @@ from dra_lab.model.sketch import PodDrawing
 from dra_lab.pictures.letters import letter
 from dra_lab.session import MODES, Session
 from dra_lab.session.fleet_answer import FleetAnswer
-from dra_lab.topology.fabric import plural
+from dra_lab.topology.hierarchy_findings import plural
 from dra_lab.widgets import messages
 from dra_lab.widgets.fleet_filters import filter_rows, matching
 from dra_lab.widgets.fleet_mode_values import (

@@ -1,4 +1,4 @@
-"""What is in a cluster: one line, and the document with its devices, its fabric and the number of findings."""
+"""What is in a cluster: one line, and the document with its devices, its hierarchies and the number of findings."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.memo import once_per_devices, once_per_labels, once_per_snapshot
+from dra_lab.model.memo import once_per_devices, once_per_snapshot
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.topologies import Topology
-from dra_lab.words.document import Lines, Part, Sentence, Table, Words
+from dra_lab.words.document import Part, Sentence, Table, Words
 from dra_lab.words.facts import counted
 
 
@@ -21,33 +20,13 @@ def summary(cluster: Cluster, release: KubernetesRelease) -> str:
     `at most 27 free` where the claims of some namespaces only were read, `use unknown` where none were.
     """
     from dra_lab.sketch.kind_counts import count_words, kind_counts
+    from dra_lab.words.hierarchies_document import hierarchy_line
 
-    fabric(cluster)  # where the summary is made there is time for it
+    hierarchy_line(cluster)  # where the summary is made there is time for it
     parts = [first_words(cluster)]
     for kind, count in kind_counts(cluster, release).items():
         parts.append(count_words(cluster, kind, count) + (_with_rdma(cluster) if kind == "nic" else ""))
     return " · ".join(parts)
-
-
-def fabric(cluster: Cluster, *, known: bool = False) -> str:
-    """Return `1 zone · 2 racks of 4 nodes`, "" where nothing tells of racks and the like.
-
-    `known` returns "" if it was not worked out yet: for 5,000 nodes it takes a tenth of a second.
-    """
-    from dra_lab.topology import fabric_tree, fabric_words
-
-    words = _fabric_words(cluster)
-    if not words or words[0][0] != cluster.topologies:
-        if known:
-            return ""
-        words[:] = ((cluster.topologies, fabric_words(fabric_tree(cluster))),)
-    return words[0][1]
-
-
-@once_per_labels
-def _fabric_words(_cluster: Cluster) -> list[tuple[tuple[Topology, ...], str]]:
-    """Return the latest topologies and the words for them, or nothing."""
-    return []
 
 
 def first_words(cluster: Cluster) -> str:
@@ -70,14 +49,15 @@ def _with_rdma(cluster: Cluster) -> str:
 
 
 def cluster_parts(cluster: Cluster) -> Iterator[Part]:
-    """Yield what is in a cluster: one line, a row for each kind of device, the fabric, the number of findings."""
+    """Yield what is in a cluster: one line, a row for each kind of device, the hierarchies, the number of findings."""
     from dra_lab.checks.cluster_checks import check_cluster
+    from dra_lab.words.hierarchies_document import hierarchy_parts
 
     release = cluster.target_release()
     found = Counter(finding.severity.value for finding in (*cluster.findings, *check_cluster(cluster)))
     yield Sentence(f"{cluster.name or 'cluster'}: {summary(cluster, release)}")
     yield Table(("driver", "kind", "model", "devices", "free"), _device_rows(cluster, release))
-    yield from _fabric_parts(cluster)
+    yield from hierarchy_parts(cluster)
     words = ", ".join(counted(found[severity], severity) for severity in ("error", "warning", "note"))
     yield Words(f"Kubernetes {release.version}; findings: {words}")
 
@@ -93,23 +73,3 @@ def _device_rows(cluster: Cluster, release: KubernetesRelease) -> list[tuple[str
         label = device_label(item.driver, lookup_of(item.driver, item.device))
         found.setdefault((item.driver, kind_of(item), label), []).append(is_free(cluster, item, release))
     return [(*key, len(free), free_count(cluster, sum(free))) for key, free in sorted(found.items())]
-
-
-def _fabric_parts(cluster: Cluster) -> Iterator[Part]:
-    """Yield the levels of the fabric as a table and the contradictions in it; nothing if nothing is known."""
-    from dra_lab.topology import fabric_rows, fabric_tree, fabric_words
-
-    tree = fabric_tree(cluster)
-    if not tree.levels:
-        return
-    rows = [
-        (row.level, row.label, row.writer, row.places, _span(row.smallest, row.largest), row.without)
-        for row in fabric_rows(tree)
-    ]
-    yield Words(f"Fabric: {fabric_words(tree)}")
-    yield Table(("fabric", "label", "written by", "places", "nodes in each", "nodes without"), rows)
-    yield Lines("Fabric findings", [str(finding) for finding in tree.findings])
-
-
-def _span(smallest: int, largest: int) -> str:
-    return f"{smallest}" if smallest == largest else f"{smallest} to {largest}"

@@ -17,7 +17,7 @@ def cluster(*names: str, label: str = "", values: tuple[str, ...] = ()) -> Clust
 
 
 def test_a_rack_label_says_which_nodes_stand_together():
-    """The label of the fabric goes before the names."""
+    """The label goes before the names."""
     world = cluster("a-1", "b-1", "a-2", label="topology.kubernetes.io/rack", values=("r1", "r1", "r2"))
     found = racks(world)
     assert dict(found.nodes) == {"r1": ("a-1", "b-1"), "r2": ("a-2",)}

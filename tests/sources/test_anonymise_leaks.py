@@ -14,7 +14,7 @@ from dra_lab.sources.anonymise import anonymise
 from dra_lab.sources.anonymise_check import changed_selectors
 from dra_lab.sources.snapshots import make_snapshot
 from dra_lab.sources.snapshots_format import FILE
-from dra_lab.topology.fabric_labels import LABELS
+from dra_lab.topology.presets import ATTRIBUTES, PRESETS
 
 DRIVER = "nvme.example.com"
 HOST = "ip-10-20-0-11.acme.internal"
@@ -166,7 +166,7 @@ def test_labels_of_ones_own_are_replaced(key, value):
     assert left(world(labels={key: value}), "acme") == []
 
 
-@pytest.mark.parametrize("key", sorted(LABELS))
+@pytest.mark.parametrize("key", sorted({key for preset in PRESETS for key in preset.keys} - {*ATTRIBUTES}))
 def test_a_label_of_the_fabric_keeps_its_key(key):
     """Its values are replaced alike on all nodes, so that the tree of racks and blocks stays the same."""
     cluster = world(labels={key: "acme-7"})

@@ -1,4 +1,4 @@
-"""Topology objects of Kueue and KAI: from files, through captures and under pseudonyms, and of a running cluster."""
+"""Topology objects of Kueue, KAI and Volcano: from files, captures, under pseudonyms, and of a running cluster."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dra_lab.sources.anonymise import anonymise
 from dra_lab.sources.live import ReadLimits, load_context
 from dra_lab.sources.live.topology_objects import ATTEMPTS
 from dra_lab.sources.snapshots import make_snapshot, write_snapshot
-from dra_lab.topology.fabric import fabric_rows, fabric_tree
+from dra_lab.topology import hierarchies, hierarchy_findings
 
 LEVELS = ("example.com/hall", "example.com/rack")
 
@@ -44,8 +44,9 @@ def read(*documents):
 
 
 def places(cluster):
-    """How many places each level has, from wide to near."""
-    return [row.places for row in fabric_rows(fabric_tree(cluster))]
+    """How many domains each level of the first hierarchy has, from the outermost."""
+    first = hierarchies(cluster)[0]
+    return [len(first.at(level.key or level.name)) for level in first.levels]
 
 
 @pytest.mark.parametrize(
@@ -88,13 +89,13 @@ def test_pseudonyms_keep_the_levels_and_hide_their_names():
     assert not any(word in text for word in (b"acme", b"example.com", b"hall-"))
 
 
-def serve(server, version, *items):
+def serve(server, version, *items, plural="topologies"):
     """Let a server have the group and version of Topology, with these objects."""
     group, short = version.split("/")
     known = {"kind": "APIGroup", "name": group, "versions": [{"groupVersion": version, "version": short}]}
     listed = {"apiVersion": version, "kind": "TopologyList", "metadata": {"resourceVersion": "7"}, "items": list(items)}
     server.custom[f"/apis/{group}"] = json.dumps(known).encode()
-    server.custom[f"/apis/{version}/topologies"] = json.dumps(listed).encode()
+    server.custom[f"/apis/{version}/{plural}"] = json.dumps(listed).encode()
 
 
 @pytest.mark.parametrize("version", ["kueue.x-k8s.io/v1beta2", "kueue.x-k8s.io/v1alpha1", "kai.scheduler/v1alpha1"])
@@ -188,3 +189,69 @@ def test_levels_that_stay_are_no_new_snapshot(server, config):
     watched.until_elsewhere(lambda: len(server.asked("v1beta2/topologies")) > 4)
     assert watched.count == 0
     watched.follower.stop()
+
+
+def hyper_node(
+    name="rack-0", members=({"regexMatch": {"pattern": "^node-[0-3]$"}}, {"exactMatch": {"name": "node-4"}})
+):
+    """A HyperNode as `kubectl get -o json` gives it."""
+    chosen = [{"type": "Node", "selector": selector} for selector in members]
+    spec = {"tier": 1, "tierName": "acme-rack", "members": chosen}
+    status = {"nodeCount": 5, "conditions": []}
+    meta = {"name": name, "uid": "8c0b4f3e-6a0c-4c1b-9d3a-1f2e3d4c5b6a"}
+    return {
+        "apiVersion": "topology.volcano.sh/v1alpha1",
+        "kind": "HyperNode",
+        "metadata": meta,
+        "spec": spec,
+        "status": status,
+    }
+
+
+def flavor(version="kueue.x-k8s.io/v1beta2"):
+    """A ResourceFlavor as `kubectl get -o json` gives it."""
+    spec = {"nodeLabels": {LEVELS[0]: "hall-0"}, "topologyName": "default", "tolerations": [{"operator": "Exists"}]}
+    return {"apiVersion": version, "kind": "ResourceFlavor", "metadata": {"name": "acme-tas"}, "spec": spec}
+
+
+def sizes(cluster):
+    """How many nodes each domain of the last hierarchy has."""
+    return [len(domain.nodes) for domain in hierarchies(cluster)[-1].innermost()]
+
+
+def test_a_file_may_have_hypernodes_and_flavors():
+    """Their state is not read, and no finding says so."""
+    found = read(topology(), flavor(), hyper_node())
+    assert sizes(found) == [5]
+    assert [(finding.rule, finding.subject) for finding in found.findings] == []
+    assert "flavor-hides-nodes" in {finding.rule for finding in hierarchy_findings(found)}
+
+
+def test_a_capture_keeps_hypernodes_and_flavors(tmp_path):
+    """Each kind has a file of its own."""
+    before = read(topology(), flavor(), hyper_node())
+    write_snapshot(make_snapshot(before), tmp_path / "out")
+    after = load_cluster(tmp_path / "out")
+    assert sorted(type(one).__name__ for one in after.topologies) == ["HyperNode", "ResourceFlavor", "Topology"]
+    assert sizes(after) == [5]
+
+
+def test_pseudonyms_keep_hypernodes_and_flavors():
+    """A pattern matches no pseudonym, so the members are named instead."""
+    before = read(topology(), flavor(), hyper_node("acme-rack-0"))
+    hidden = anonymise(before).cluster
+    text = b"".join(make_snapshot(hidden).files.values())
+    assert sizes(hidden) == [5]
+    assert [f.rule for f in hierarchy_findings(hidden)] == [f.rule for f in hierarchy_findings(before)]
+    assert not any(word in text for word in (b"acme", b"example.com", b"hall-", b"node-["))
+
+
+def test_a_running_cluster_has_hypernodes_and_flavors(server, config):
+    """Each kind in the newest version that the server has."""
+    serve(server, "topology.volcano.sh/v1alpha1", hyper_node(), plural="hypernodes")
+    serve(server, "kueue.x-k8s.io/v1beta2", flavor(), plural="resourceflavors")
+    found = load_cluster("context:test").topologies
+    assert sorted(one.resource for one in found) == [
+        "hypernodes.topology.volcano.sh",
+        "resourceflavors.kueue.x-k8s.io",
+    ]

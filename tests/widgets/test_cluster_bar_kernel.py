@@ -117,11 +117,11 @@ def test_what_was_read_is_told_line_by_line(session):
 
 
 def test_racks_and_switches_of_the_cluster_are_told(session):
-    """The fabric stands below what was read, once the devices are counted."""
+    """The hierarchies stand below what was read, once the devices are counted."""
     session.load(load_cluster("sample:dgx-h100"))
     bar = ClusterBar(session)
     told = {row["label"]: row["value"] for row in bar.details}
-    assert told["Fabric"] == "1 zone · 1 tier-2 switch · 2 tier-1 switches of 4 nodes"
+    assert told["Topology"] == "1 zone · 1 spine · 2 leaf switches of 4 nodes"
 
 
 def test_only_a_running_cluster_has_a_switch_to_follow_it(session):

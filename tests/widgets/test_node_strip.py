@@ -57,11 +57,11 @@ def test_many_nodes_have_a_heat_map_of_their_racks(racks, monkeypatch):
     assert all(cell.id in racks[0].node_by_name for cell in strip.heat.cells)
 
 
-def test_the_nearest_level_of_the_fabric_stands_for_racks(p4d, monkeypatch):
+def test_the_innermost_level_stands_for_racks(p4d, monkeypatch):
     """The nodes have no label for a rack, and one for their nearest switch."""
     monkeypatch.setattr("dra_lab.pictures.node_strip.MOST_TILES", 2)
     heat = fleet(*p4d).heat
-    assert heat.title == "Fitting nodes by layer-3 network node"
+    assert heat.title == "Fitting nodes by leaf switch"
     assert len(heat.cells) == 2
 
 

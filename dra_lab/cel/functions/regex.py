@@ -9,6 +9,7 @@ name.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -17,6 +18,11 @@ from cel_expr_python import cel
 from dra_lab.cel.functions.regex_program import Program, compile_program
 
 _WORK_LIMIT = 4_000_000
+_ATOM = r"(?:[a-zA-Z0-9._-]|\\[.d]|\[(?:[a-zA-Z0-9](?:-[a-zA-Z0-9])?)+\])"
+_PLAIN = re.compile(rf"\^?(?:{_ATOM}[*+]?)*(?:\((?:{_ATOM}|\|)*\)(?:{_ATOM}[*+]?)*)?\$?")
+"""Patterns that Python reads as RE2 does, and 20 times faster than the engine."""
+_REPEATS, _FEW_REPEATS = re.compile(r"[*+]"), 2
+"""With more of them Python may take long for a name."""
 _OTHERWISE = re.compile(r"\[\[:|\\[pPCQE]|\(\?[a-zA-Z]*U")
 
 
@@ -24,6 +30,12 @@ _OTHERWISE = re.compile(r"\[\[:|\\[pPCQE]|\(\?[a-zA-Z]*U")
 def _matcher() -> Any:
     environment = cel.NewEnv(variables={"pattern": cel.Type.STRING})
     return environment.compile('"".matches(pattern)')
+
+
+@lru_cache(maxsize=1)
+def _name_matcher() -> Any:
+    environment = cel.NewEnv(variables={"name": cel.Type.STRING, "pattern": cel.Type.STRING})
+    return environment.compile("name.matches(pattern)")
 
 
 @lru_cache(maxsize=256)
@@ -66,3 +78,17 @@ def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
         if end == start and end >= position:
             position = end + 1
     return found
+
+
+def names_with(names: Iterable[str], pattern: str) -> list[str]:
+    """Return the names in which a pattern matches somewhere, in their order; raises ValueError for no pattern.
+
+    Rule: Go's `regexp.MatchString`.
+    """
+    if not is_pattern(pattern):
+        raise ValueError(f"error parsing regexp: {pattern[:64]!r}")
+    if _PLAIN.fullmatch(pattern) and len(_REPEATS.findall(pattern)) <= _FEW_REPEATS:
+        search = re.compile(pattern, re.ASCII).search
+        return [name for name in names if search(name)]
+    matches = _name_matcher()
+    return [name for name in names if matches.eval(data={"name": name, "pattern": pattern}).value()]

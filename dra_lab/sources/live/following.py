@@ -257,13 +257,13 @@ class ClusterFollower:
         return client
 
     def _ask_for_topologies(self, client: ReadingClient) -> None:
-        """Read the Topology objects of Kueue and KAI again and again: they change with the machine room."""
+        """Read the topology objects of Kueue, KAI and Volcano repeatedly: they change with the machine room."""
         while not self._stop.wait(self._limits.topologies):
             try:
                 found, told = read_topologies(client, self._context)
             except DraLabError:
                 continue  # the watches say what is wrong
-            if self._objects.take_topologies(found, [one.subject.removeprefix("topologies.") for one in told]):
+            if self._objects.take_topologies(found, [one.subject for one in told]):
                 self.changed()
 
     def _other_store(self, watch: Watch) -> None:

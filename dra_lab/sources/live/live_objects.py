@@ -10,7 +10,7 @@ from typing import Any
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.overlay import Overlay
-from dra_lab.model.topologies import Topology
+from dra_lab.model.topologies import TOPOLOGY_RESOURCES, TopologyObject
 from dra_lab.sources.foreign.overlay_followed import FollowedOverlays
 from dra_lab.sources.live.pages import Key, ListedObjects, key_of, tidy, wanted
 from dra_lab.sources.live.resource_kinds import KINDS, Kind
@@ -62,18 +62,17 @@ class LiveObjects:
             self._claims_known = self._claims_known or kind.name == "ResourceClaim"
             self._dirty.add(kind.name)
 
-    def take_topologies(self, found: tuple[Topology, ...], unread: Collection[str]) -> bool:
-        """Take Topology objects that were read again; `unread` names groups that were not, of which all stays.
+    def take_topologies(self, found: tuple[TopologyObject, ...], unread: Collection[str]) -> bool:
+        """Take topology objects that were read again; `unread` names resources that were not, of which all stays.
 
         Returns whether anything is different.
         """
 
         def stays(finding: Finding) -> bool:
-            group = finding.subject.removeprefix("topologies.")
-            return group == finding.subject or group in unread
+            return finding.subject not in TOPOLOGY_RESOURCES or finding.subject in unread
 
         with self._lock:
-            topologies = (*(one for one in self._topologies if one.group in unread), *found)
+            topologies = (*(one for one in self._topologies if one.resource in unread), *found)
             said = tuple(filter(stays, self._said))
             if topologies == self._topologies and len(said) == len(self._said):
                 return False

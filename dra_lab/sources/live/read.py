@@ -17,7 +17,7 @@ from dra_lab.errors import Cancelled, InputError, SourceError
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import from_json
-from dra_lab.model.topologies import Topology
+from dra_lab.model.topologies import TopologyObject
 from dra_lab.sources.live.client import ReadingClient
 from dra_lab.sources.live.connecting import connected
 from dra_lab.sources.live.contexts import Context, find_context
@@ -53,7 +53,7 @@ class Reading:
     listed: dict[tuple[str, str], ListedObjects] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     refused: dict[str, Refusal] = field(default_factory=dict)
-    topologies: tuple[Topology, ...] = ()
+    topologies: tuple[TopologyObject, ...] = ()
     read_at: str = ""
 
     def objects(self, kind: str) -> dict[Key, Any]:

@@ -1,14 +1,14 @@
-"""Topology objects of Kueue and KAI in a running cluster: most have none, and the right to read them is optional."""
+"""Topology objects of Kueue, KAI and Volcano in a running cluster: most have none, and the right is optional."""
 
 from __future__ import annotations
 
 import msgspec
 from msgspec.structs import replace
 
-from dra_lab.errors import Cancelled, SourceError
+from dra_lab.errors import SourceError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.model.decoding import from_json
-from dra_lab.model.topologies import TOPOLOGY_VERSIONS, Topology
+from dra_lab.model.topologies import PLURALS, TOPOLOGY_KINDS, TOPOLOGY_VERSIONS, TopologyObject
 from dra_lab.sources.live.client import ReadingClient
 from dra_lab.sources.live.contexts import Context
 from dra_lab.sources.live.refusals import Refusal
@@ -28,60 +28,70 @@ class _Group(msgspec.Struct):
 
 
 class _List(msgspec.Struct):
-    items: tuple[Topology, ...] = ()
+    items: tuple[msgspec.Raw, ...] = ()
 
 
-def read_topologies(client: ReadingClient, context: Context) -> tuple[tuple[Topology, ...], tuple[Finding, ...]]:
-    """Return the Topology objects of both groups, as far as the server has them, and what could not be read of them.
+def read_topologies(client: ReadingClient, context: Context) -> tuple[tuple[TopologyObject, ...], tuple[Finding, ...]]:
+    """Return the topology objects of all groups, as far as the server has them, and what could not be read of them.
 
-    That a group is not there is normal and nothing to tell. Raises Refusal for credentials that are refused, Cancelled.
+    Most servers lack these groups, which is no finding. Raises Refusal for credentials that are refused, Cancelled.
     """
-    found: list[Topology] = []
+    found: list[TopologyObject] = []
     told: list[Finding] = []
-    for group, versions in TOPOLOGY_VERSIONS.items():
+    for group, kinds in TOPOLOGY_VERSIONS.items():
         try:
-            found += _of_group(client, group, versions)
-        except Cancelled:
-            raise
+            served = _served(client, group)
         except SourceError as error:
-            if isinstance(error, Refusal) and error.status == 401:
-                raise
-            told.append(_not_read(context, group, error))
+            _raise_refused(error)
+            told += (_not_read(context, f"{PLURALS[kind]}.{group}", error) for kind in kinds)
+            continue
+        for kind, versions in kinds.items():
+            version = next((version for version in versions if version in served), "")
+            try:
+                found += _listed(client, kind, group, version) if version else ()
+            except SourceError as error:
+                _raise_refused(error)
+                told.append(_not_read(context, f"{PLURALS[kind]}.{group}", error))
     return tuple(found), tuple(told)
 
 
-def _of_group(client: ReadingClient, group: str, versions: tuple[str, ...]) -> list[Topology]:
+def _raise_refused(error: SourceError) -> None:
+    if isinstance(error, Refusal) and error.status == 401:
+        raise error
+
+
+def _listed(client: ReadingClient, kind: str, group: str, version: str) -> list[TopologyObject]:
+    model = TOPOLOGY_KINDS[kind]
     try:
-        version = _served(client, group, versions)
-        if not version:
-            return []
-        listed = from_json(client.get(f"/apis/{group}/{version}/topologies", attempts=ATTEMPTS), _List)
+        listed = from_json(client.get(f"/apis/{group}/{version}/{PLURALS[kind]}", attempts=ATTEMPTS), _List)
+        items = [from_json(item, model) for item in listed.items]
     except Refusal as error:
         if error.status == 404:
             return []
         raise
     except (msgspec.MsgspecError, RecursionError):
-        raise SourceError(f"{client.server} does not answer with a list of topologies.{group}") from None
+        raise SourceError(f"{client.server} does not answer with a list of {PLURALS[kind]}.{group}") from None
     return [
         replace(item, metadata=replace(item.metadata, annotations={}), api_version=f"{group}/{version}")
-        for item in listed.items
+        for item in items
     ]
 
 
-def _served(client: ReadingClient, group: str, versions: tuple[str, ...]) -> str:
-    """Return the newest version that is served and read here, "" for none and for a missing right."""
+def _served(client: ReadingClient, group: str) -> set[str]:
+    """Return the versions of a group that are served; none without the group or the right to ask."""
     try:
         answer = client.get(f"/apis/{group}", attempts=ATTEMPTS)
-        served = {entry.version for entry in from_json(answer, _Group).versions}
+        return {entry.version for entry in from_json(answer, _Group).versions}
     except Refusal as error:
         if error.status in (403, 404):
-            return ""
+            return set()
         raise
-    return next((version for version in versions if version in served), "")
+    except (msgspec.MsgspecError, RecursionError):
+        raise SourceError(f"{client.server} does not answer with the versions of {group}") from None
 
 
-def _not_read(context: Context, group: str, error: SourceError) -> Finding:
-    resource, origin = f"topologies.{group}", Origin(context.source)
+def _not_read(context: Context, resource: str, error: SourceError) -> Finding:
+    origin = Origin(context.source)
     if isinstance(error, Refusal) and error.status == 403:
         who = f"the user {context.who!r}" if context.who else "the user"
         asked = f"kubectl auth can-i list {resource}{context.option}"

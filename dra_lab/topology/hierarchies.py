@@ -1,0 +1,230 @@
+"""The hierarchies over the nodes of a cluster: from node labels, device attributes, Topology objects and HyperNodes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dra_lab.findings import Finding, Severity
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.hierarchy import Hierarchy, LeftOut, Level
+from dra_lab.model.memo import once_per_devices, once_per_labels
+from dra_lab.model.names import split_qualified
+from dra_lab.model.slices import ResourceSlice
+from dra_lab.model.topologies import Topology, TopologyObject
+from dra_lab.topology.domain_tree import domain_tree
+from dra_lab.topology.hierarchy_findings import hierarchy_rules, node_rules
+from dra_lab.topology.hyper_nodes import hyper_node_tree
+from dra_lab.topology.node_tree import natural_order
+from dra_lab.topology.presets import (
+    ATTRIBUTES,
+    CLIQUE,
+    FABRIC,
+    NVLINK,
+    PRESETS,
+    ZONE,
+    Preset,
+    is_host,
+    is_known,
+    level_names,
+    topograph,
+)
+
+Values = Mapping[str, Mapping[str, str]]
+"""Key to node to value; a node without the label or attribute is not in it."""
+
+_WRITERS = {"kueue.x-k8s.io": "Kueue", "kai.scheduler": "KAI"}
+
+
+class _Found(Struct, frozen=True):
+    hierarchies: tuple[Hierarchy, ...]
+    findings: tuple[Finding, ...]
+
+
+def hierarchies(cluster: Cluster) -> tuple[Hierarchy, ...]:
+    """Return the hierarchies over the nodes of a cluster.
+
+    Levels come from labels that Topology objects of Kueue and KAI name, from HyperNodes of Volcano, from known labels
+    of clouds and schedulers, and from attributes that DRANET publishes. Known labels that group the nodes as another
+    source does are not repeated. As in Kueue and KAI, a node must have every label of a hierarchy.
+
+    Args:
+        cluster: The cluster.
+
+    Returns:
+        The hierarchies, each with another name: Topology objects, HyperNodes, fabric, NVLink, zone. () if nothing says
+        where nodes are.
+
+    Example:
+        >>> from dra_lab import hierarchies, load_cluster
+        >>> [(tree.name, len(tree.innermost())) for tree in hierarchies(load_cluster("sample:oke-gb200"))]
+        []
+    """
+    return _found(cluster).hierarchies
+
+
+def hierarchy_findings(cluster: Cluster) -> tuple[Finding, ...]:
+    """Return what is missing, contradictory or surprising in the hierarchies of a cluster.
+
+    Args:
+        cluster: The cluster.
+
+    Returns:
+        The findings in the order of the hierarchies; `dra-lab help RULE` explains each rule.
+    """
+    found = _found(cluster)
+    return (*found.findings, *node_rules(cluster, found.hierarchies))
+
+
+def _found(cluster: Cluster) -> _Found:
+    kept = _kept(cluster)
+    if not kept or kept[0][0] != cluster.topologies:
+        kept[:] = [(cluster.topologies, _read(cluster))]
+    return kept[0][1]
+
+
+@once_per_labels
+def _kept(_cluster: Cluster) -> list[tuple[tuple[TopologyObject, ...], _Found]]:
+    """Return the latest topology objects and what was read from them, or nothing."""
+    return []
+
+
+def _read(cluster: Cluster) -> _Found:
+    findings: list[Finding] = []
+    nodes = sorted(cluster.node_names, key=natural_order)
+    topologies = [item for item in cluster.topologies if isinstance(item, Topology)]
+    topologies.sort(key=lambda item: (item.name, item.group))
+    values = _of_labels(cluster, {label for item in topologies for label in item.labels})
+    values |= _of_attributes(cluster, findings)
+    found = [_of_topology(item, values, nodes) for item in topologies if not all(map(is_host, item.labels))]
+    found += hyper_node_tree(cluster, nodes, findings)
+    known = [preset for preset in (topograph(values), *PRESETS) if not values.keys().isdisjoint(preset.keys)]
+    presets = [(preset.hierarchy, _of_preset(preset, values, nodes)) for preset in known]
+    for name in (FABRIC, NVLINK, ZONE):
+        kept = list(found) if name == FABRIC else []
+        for tree in (tree for of, tree in presets if of == name and tree.domains):
+            if not any(_repeats(tree, other) for other in kept):
+                kept.append(tree)
+                found.append(tree)
+    named = _with_own_names(found)
+    findings += (finding for tree in named for finding in hierarchy_rules(cluster, tree))
+    return _Found(named, tuple(findings))
+
+
+def _with_own_names(found: Sequence[Hierarchy]) -> tuple[Hierarchy, ...]:
+    """Return hierarchies of different names: the first keeps its name, others name their source as well."""
+    named: dict[str, Hierarchy] = {}
+    for tree in found:
+        name = tree.name if tree.name not in named else f"{tree.name} ({tree.levels[0].source})"
+        named[name] = replace(tree, name=name)
+    return tuple(named.values())
+
+
+def _of_labels(cluster: Cluster, named: Collection[str]) -> dict[str, dict[str, str]]:
+    keys = set[str]().union(*(node.metadata.labels for node in cluster.nodes))
+    wanted = {key for key in keys if key in named or is_known(key)}
+    values: dict[str, dict[str, str]] = {}
+    for node in cluster.nodes:
+        labels = node.metadata.labels
+        for key in wanted.intersection(labels):
+            if labels[key]:
+                values.setdefault(key, {})[node.name] = labels[key]
+    return values
+
+
+def _of_topology(item: Topology, values: Values, nodes: Sequence[str]) -> Hierarchy:
+    levels = [level for level in item.spec.levels if not is_host(level.node_label)]
+    keys = [level.node_label for level in levels]
+    words = level_names(keys, [level.alias for level in levels])
+    source = f"{_WRITERS.get(item.group, item.group)} Topology {item.name}"
+    return _of_keys(item.name, [Level(word, key, source) for word, key in zip(words, keys, strict=True)], values, nodes)
+
+
+def _of_preset(preset: Preset, values: Values, nodes: Sequence[str]) -> Hierarchy:
+    found = [next((key for key in keys if key in values), "") for _, keys in preset.levels]
+    keys = [key for key in found if key]
+    if CLIQUE in keys:
+        return _of_cliques(preset, values[CLIQUE], nodes)
+    levels = [Level(word, key, preset.source) for word, key in zip(level_names(keys), keys, strict=True)]
+    return _of_keys(preset.hierarchy, levels, values, nodes)
+
+
+def _of_keys(name: str, levels: Sequence[Level], values: Values, nodes: Sequence[str]) -> Hierarchy:
+    paths: dict[str, tuple[str, ...]] = {}
+    left_out: list[LeftOut] = []
+    columns = [values.get(level.key, {}) for level in levels]
+    for node in nodes:
+        path = tuple(column.get(node, "") for column in columns)
+        if all(path):
+            paths[node] = path
+        else:
+            key = levels[path.index("")].key
+            told = "its devices do not publish" if key in ATTRIBUTES else "has no label"
+            left_out.append(LeftOut(node, f"{told} {key}"))
+    return domain_tree(name, levels, paths, left_out)
+
+
+def _of_cliques(preset: Preset, values: Mapping[str, str], nodes: Sequence[str]) -> Hierarchy:
+    """Return NVLink domains and partitions; the value of a partition is that of the label, which contains both."""
+    paths: dict[str, tuple[str, ...]] = {}
+    left_out: list[LeftOut] = []
+    for node in nodes:
+        domain, dot, clique = values.get(node, "").partition(".")
+        if domain and clique:
+            paths[node] = (domain, values[node])
+        else:
+            told = f"its label {CLIQUE} is not DOMAIN.CLIQUE" if domain or dot else f"has no label {CLIQUE}"
+            left_out.append(LeftOut(node, told))
+    (outer, _), (inner, _) = preset.levels
+    return domain_tree(
+        preset.hierarchy, (Level(outer, "", preset.source), Level(inner, CLIQUE, preset.source)), paths, left_out
+    )
+
+
+def _repeats(tree: Hierarchy, other: Hierarchy) -> bool:
+    """Say whether each level of a hierarchy groups its nodes as a level of another one does."""
+    paths = [(path, other.path_of(node)) for domain in tree.domains for node in domain.nodes if (path := domain.path)]
+    depths = range(1, len(other.levels) + 1)
+    for level in range(1, len(tree.levels) + 1):
+        pairs = [(mine, theirs) for mine, theirs in paths if len(mine) == level]
+        if not any(_same_groups({(mine, theirs[:depth]) for mine, theirs in pairs}, depth) for depth in depths):
+            return False
+    return True
+
+
+def _same_groups(pairs: Collection[tuple[tuple[str, ...], tuple[str, ...]]], depth: int) -> bool:
+    theirs = {path for _, path in pairs}
+    return len(pairs) == len({path for path, _ in pairs}) == len(theirs) and all(len(path) == depth for path in theirs)
+
+
+def _of_attributes(cluster: Cluster, findings: list[Finding]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield what devices publish of their node's place: the attribute, and its value by node."""
+    values: dict[str, dict[str, str]] = {}
+    wanted = [(name, *split_qualified(name, "")) for name in ATTRIBUTES]
+    for node in _telling(cluster):
+        for slice_ in cluster.slices_by_node.get(node, ()):
+            for device in slice_.spec.devices or ():
+                for name, domain, bare in wanted:
+                    attribute = device.attributes.get(bare if domain == slice_.spec.driver else name)
+                    if attribute is None or not isinstance(attribute.value, str) or not attribute.value:
+                        continue
+                    first = values.setdefault(name, {}).setdefault(node, attribute.value)
+                    if first != attribute.value:
+                        message = f"its devices publish {name} as {first!r} and as {attribute.value!r}"
+                        advice = "dra-lab uses the first value. Correct the driver's configuration."
+                        findings.append(Finding("devices-disagree", Severity.WARNING, node, message, advice))
+    yield from values.items()
+
+
+@once_per_devices
+def _telling(cluster: Cluster) -> tuple[str, ...]:
+    """Return the nodes of which a device publishes anything of ATTRIBUTES."""
+    return tuple(node for node, slices in cluster.slices_by_node.items() if any(map(_tells, slices)))
+
+
+def _tells(slice_: ResourceSlice) -> bool:
+    split = ((name, *split_qualified(name, "")) for name in ATTRIBUTES)
+    keys = {bare if domain == slice_.spec.driver else name for name, domain, bare in split}
+    return any(not keys.isdisjoint(device.attributes) for device in slice_.spec.devices or ())
