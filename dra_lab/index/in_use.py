@@ -88,14 +88,14 @@ def devices_in_use(cluster: Cluster) -> tuple[DeviceInUse, ...]:
     return tuple(_rows(cluster))
 
 
-def in_use_of(cluster: Cluster, device: DeviceID) -> DeviceInUse | None:
-    """Return what is known of a device that claims hold, None for one that is free."""
-    return _by_device(cluster).get(device)
-
-
-@once_per_snapshot
-def _by_device(cluster: Cluster) -> Mapping[DeviceID, DeviceInUse]:
-    return {row.device: row for row in devices_in_use(cluster)}
+def shares_in_use(cluster: Cluster, device: DeviceID) -> Mapping[str, Amount]:
+    """Return how much of a shared device is in use, by capacity key; nothing of a device that no claim shares."""
+    known = published_device(cluster, device) if device in cluster.allocated.shares else None
+    consumed = cluster.allocated.consumed.get(device, {})
+    return {
+        key: Amount(parse_quantity(capacity.value), consumed.get(key, Fraction()))
+        for key, capacity in (known[0].capacity.items() if known is not None else ())
+    }
 
 
 def _rows(cluster: Cluster) -> Iterator[DeviceInUse]:
@@ -122,11 +122,6 @@ def _rows(cluster: Cluster) -> Iterator[DeviceInUse]:
 
 
 def _with_device(cluster: Cluster, row: DeviceInUse, device: Device, item: ResourceSlice) -> DeviceInUse:
-    consumed = cluster.allocated.consumed.get(row.device, {})
-    capacity = {
-        key: Amount(parse_quantity(known.value), consumed.get(key, Fraction()))
-        for key, known in (device.capacity.items() if row.shared else ())
-    }
     taints = cluster.taints_of(row.device, device)
     return DeviceInUse(
         row.device,
@@ -135,7 +130,7 @@ def _with_device(cluster: Cluster, row: DeviceInUse, device: Device, item: Resou
         row.admin,
         row.consumers,
         row.shared,
-        capacity,
+        shares_in_use(cluster, row.device),
         tuple(str(taint) for taint in taints if taint.effect in ("NoSchedule", "NoExecute")),
         row.health,
     )

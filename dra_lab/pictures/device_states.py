@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from dra_lab.index.counters_left import without_counters
 from dra_lab.index.device_health import UNHEALTHY, device_health
-from dra_lab.index.in_use import Amount, in_use_of
+from dra_lab.index.in_use import Amount, shares_in_use
 from dra_lab.index.pools import devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
@@ -230,8 +230,7 @@ def _amount(cluster: Cluster, device_id: DeviceID, device: Device) -> tuple[str,
 
 def _left(cluster: Cluster, device_id: DeviceID) -> str:
     """Return what is left of a shared device in words: ` (80Gi of 96Gi memory left)`."""
-    row = in_use_of(cluster, device_id)
-    amounts = row.capacity.items() if row is not None else ()
+    amounts = shares_in_use(cluster, device_id).items()
     parts = [f"{format_quantity(a.left)} of {format_quantity(a.total)} {key.rpartition('/')[2]}" for key, a in amounts]
     return f" ({', '.join(parts)} left)" if parts else ""
 

@@ -68,8 +68,8 @@ def _is_distinct(numbered: Iterable[NumberedRequest], constraints: Iterable[Devi
 
 def _is_shared(ask: Ask, cluster: Cluster, release: KubernetesRelease) -> bool:
     """Say whether some device of the cluster has room for two of an ask if nothing else uses it."""
-    published = {id(item.device): item.device for item in candidates(cluster, ask, release).devices}
-    return any(d.allow_multiple_allocations and _serves_two(d, ask, release) for d in published.values())
+    examples = (shape.example for shape in candidates(cluster, ask, release).shapes)
+    return any(d.allow_multiple_allocations and _serves_two(d, ask, release) for d in examples)
 
 
 def _serves_two(device: Device, ask: Ask, release: KubernetesRelease) -> bool:

@@ -13,7 +13,7 @@ from dra_lab.drivers.parents import parent_of
 from dra_lab.index.catalogue import catalogue, lookup_of
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
-from dra_lab.model.memo import once_per_devices
+from dra_lab.model.memo import once_per_devices, once_per_snapshot
 from dra_lab.model.names import DeviceID
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.sketch.cluster_candidates import taken_devices
@@ -60,6 +60,7 @@ class _Partitions(Struct, frozen=True):
     models: Mapping[str, str]
 
 
+@once_per_snapshot
 def kind_counts(cluster: Cluster, release: KubernetesRelease) -> Mapping[str, KindCount]:
     """Return the devices of each kind that the cluster has, in the order of KIND_PLURALS.
 
