@@ -9,7 +9,7 @@ from functools import cache, cached_property
 from msgspec import Struct
 
 from dra_lab.drivers import Lookup, attributes_of_labels, device_kind, profile
-from dra_lab.index.device_kinds import RDMA, DeviceKind, device_kinds, type_of
+from dra_lab.index.device_kinds import RDMA, DeviceKind, type_of
 from dra_lab.index.pools import PoolDevice, devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import AttributeValue, Device, DeviceAttribute
@@ -96,8 +96,8 @@ def catalogue(cluster: Cluster) -> Catalogue:
             first.setdefault(item.id, item)
         devices = tuple(first.values())
     shapes: dict[Hashable, Shape] = {}
-    kinds = tuple(device_kinds(cluster).all)
-    return Catalogue(devices, {kind.number: shapes.setdefault(*_shape(kind)) for kind in kinds})
+    kinds = {item.kind.number: item.kind for item in devices}
+    return Catalogue(devices, {number: shapes.setdefault(*_shape(kind)) for number, kind in kinds.items()})
 
 
 def count_kinds(items: Iterable[PoolDevice]) -> Mapping[DeviceKind, int]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import cache
+from itertools import count
 from operator import itemgetter
 from threading import Lock
 from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 from dra_lab.drivers import attributes_of_labels, attributes_of_machines, attributes_read, profile
 from dra_lab.model.cluster import Cluster
@@ -24,11 +26,11 @@ class DeviceKind:
     """The properties that devices of one driver share.
 
     They have the same capacity, taints of their own and flags, attributes of the same names and types (`type_of`), and
-    the same values of `keys_read`. `example` is one of them; `number` counts the kinds of a cluster. Kinds of two
-    clusters are equal if they mean the same. `plain` devices cannot be shared and have no taint, counter or flag.
+    the same values of `keys_read`. `example` is one of them. Each kind has a `number` of its own; there is one object
+    for a kind as long as anything refers to it. `plain` devices cannot be shared and have no taint, counter or flag.
     """
 
-    __slots__ = ("content", "driver", "example", "number", "plain")
+    __slots__ = ("__weakref__", "content", "driver", "example", "number", "plain")
 
     def __init__(self, driver: str, content: Hashable, number: int, example: Device) -> None:
         """Keep the parts; use `DeviceKinds.of`."""
@@ -46,13 +48,15 @@ class DeviceKind:
         return hash((self.driver, self.content))
 
 
+_KINDS: WeakValueDictionary[Hashable, DeviceKind] = WeakValueDictionary()
+_LOCK, _NUMBERS = Lock(), count()
+
+
 class DeviceKinds:
-    """The kinds of a cluster's devices, by number."""
+    """Finds the kinds of a cluster's devices."""
 
     def __init__(self) -> None:
         """Begin without any kind."""
-        self.all: list[DeviceKind] = []
-        self._lock = Lock()
         self._known: dict[str, dict[tuple[str, ...], _SameNames]] = {}
 
     def of(self, driver: str, devices: Iterable[Device]) -> list[DeviceKind]:
@@ -85,13 +89,13 @@ class DeviceKinds:
         return found
 
     def _new(self, driver: str, known: dict[Hashable, DeviceKind], content: Hashable, device: Device) -> DeviceKind:
-        with self._lock:
-            found = known.get(content)
+        whole = (tuple(device.attributes), content)
+        with _LOCK:
+            found = _KINDS.get((driver, whole))
             if found is None:
-                found = DeviceKind(driver, (tuple(device.attributes), content), len(self.all), device)
-                known[content] = found
-                self.all.append(found)
-            return found
+                found = _KINDS[driver, whole] = DeviceKind(driver, whole, next(_NUMBERS), device)
+        known[content] = found
+        return found
 
 
 _Reader = Callable[[Mapping[str, Any]], tuple[Any, ...]]

@@ -11,7 +11,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.gates import Gates
 from dra_lab.model.grouped import grouped, newest, pool_of
-from dra_lab.model.memo import once_per_devices
+from dra_lab.model.memo import once_per_devices, once_per_slice
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import Node, ObjectMeta, node_matches
 from dra_lab.model.slices import CounterSet, ResourceSlice
@@ -128,7 +128,9 @@ def _gather(cluster: Cluster, published: _Published, node_name: str, gates: tupl
         if kept and kept[0].spec.pool.generation < spec.pool.generation:
             kept.clear()
         kept.append(slice_)
-    found = (_pool(published, key, slices, node, counting=partitionable_devices) for key, slices in relevant.items())
+    found = (
+        _pool(cluster, published, key, slices, node, counting=partitionable_devices) for key, slices in relevant.items()
+    )
     pools = [pool for pool in found if pool is not None]
     return tuple(sorted(pools, key=_order))
 
@@ -181,7 +183,15 @@ def _device_on(device: Device, node: Node) -> bool:
     return bool(device.all_nodes)
 
 
-def _pool(published: _Published, key: _Key, slices: list[ResourceSlice], node: Node, *, counting: bool) -> Pool | None:
+def _pool(
+    cluster: Cluster, published: _Published, key: _Key, slices: list[ResourceSlice], node: Node, *, counting: bool
+) -> Pool | None:
+    if (
+        len(slices) == 1
+        and slices[0].spec.pool.resource_slice_count == 1
+        and not slices[0].spec.per_device_node_selection
+    ):
+        return _pool_of_slice(cluster, slices[0], counting)
     for s in slices:
         if s.spec.per_device_node_selection or (s.spec.node_name and s.spec.devices):
             return _build(published.by_pool[key], key, slices, node, published.kinds, counting=counting)
@@ -191,6 +201,12 @@ def _pool(published: _Published, key: _Key, slices: list[ResourceSlice], node: N
     if ids not in known:
         known[ids] = _build(published.by_pool[key], key, slices, node, published.kinds, counting=counting)
     return known[ids]
+
+
+@once_per_slice
+def _pool_of_slice(cluster: Cluster, slice_: ResourceSlice, counting: bool) -> Pool | None:  # noqa: FBT001
+    """Return the pool of which a slice is the only one, as every node sees it that sees the slice."""
+    return _build((slice_,), pool_of(slice_), [slice_], _NOBODY, device_kinds(cluster), counting=counting)
 
 
 def _build(

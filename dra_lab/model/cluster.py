@@ -209,6 +209,10 @@ class Cluster:
             made.memo.rules = self.memo.rules
         if made.claims is self.claims:
             made.memo.claims = self.memo.claims
+        if made.slices is self.slices:
+            made.memo.slices = self.memo.slices
+        else:
+            made.memo.keep_slices(self.memo, made.slices)
         if made.slices is self.slices and made.overlays is self.overlays:
             same_labels = _same_labels(self.nodes, made.nodes)
             # Labels place devices only where slices select nodes by them.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
@@ -14,7 +14,7 @@ class Cache(dict[Hashable, Any]):
 class Memo:
     """The derived values of one Cluster.
 
-    One rule holds for all of them. A function that derives data from a cluster has one of six decorators. The
+    One rule holds for all of them. A function that derives data from a cluster has one of seven decorators. The
     decorator names the fields that the function may read. The value is kept while these fields are the same objects:
 
     - `once_per_devices`: slices, names of the nodes, their labels where slices select nodes, overlays.
@@ -23,6 +23,7 @@ class Memo:
     - `once_per_rules`: DeviceClasses and DeviceTaintRules.
     - `once_per_claims`: claims.
     - `once_per_snapshot`: every field.
+    - `once_per_slice`: one ResourceSlice, the first argument after the cluster.
 
     `Cluster.with_objects` hands the caches to the next snapshot if their fields stay. A value is never adapted to other
     fields: it is derived again. A value may be a container that the same module fills later, under the same rule.
@@ -30,12 +31,19 @@ class Memo:
     A memo is not pickled and not copied with its cluster.
     """
 
-    __slots__ = ("claims", "devices", "hardware", "labels", "rules", "snapshot")
+    __slots__ = ("claims", "devices", "hardware", "labels", "rules", "slices", "snapshot")
 
     def __init__(self) -> None:
         """Begin without any value."""
         self.devices, self.hardware, self.claims, self.snapshot = Cache(), Cache(), Cache(), Cache()
         self.rules, self.labels = Cache(), Cache()
+        # by function and its other arguments, then by the place in memory of the slice, which is kept beside the value
+        self.slices: dict[Hashable, dict[int, tuple[Any, Any]]] = {}
+
+    def keep_slices(self, memo: Memo, slices: Iterable[Any]) -> None:
+        """Take the values over that another memo has of these slices, if they are the same objects."""
+        ids = [*map(id, slices)]
+        self.slices = {key: {i: found[i] for i in ids if i in found} for key, found in tuple(memo.slices.items())}
 
 
 class HasMemo(Protocol):
@@ -48,6 +56,7 @@ class HasMemo(Protocol):
 
 C = TypeVar("C", bound=HasMemo)
 P = ParamSpec("P")
+S = TypeVar("S")
 T = TypeVar("T")
 _Derive = Callable[Concatenate[C, P], T]
 _MISSING = object()
@@ -81,6 +90,24 @@ def once_per_snapshot(derive: _Derive[C, P, T]) -> _Derive[C, P, T]:
 def once_per_rules(derive: _Derive[C, P, T]) -> _Derive[C, P, T]:
     """Keep what a function derives from classes and taint rules alone."""
     return _once(derive, lambda memo: memo.rules)
+
+
+def once_per_slice(derive: _Derive[C, Concatenate[S, P], T]) -> _Derive[C, Concatenate[S, P], T]:
+    """Keep what a function derives from one slice alone."""
+
+    @wraps(derive)
+    def known(cluster: C, slice_: S, /, *key: P.args, **named: P.kwargs) -> T:
+        whole, slices = (derive, *key, *named.items()), cluster.memo.slices
+        values = slices.get(whole)
+        if values is None:
+            values = slices.setdefault(whole, {})
+        found = values.get(id(slice_))
+        if found is None:
+            found = values.setdefault(id(slice_), (slice_, derive(cluster, slice_, *key, **named)))
+        value: T = found[1]
+        return value
+
+    return known
 
 
 def _once(derive: _Derive[C, P, T], cache_of: Callable[[Memo], Cache]) -> _Derive[C, P, T]:

@@ -13,6 +13,7 @@ from dra_lab.model.memo import (
     once_per_hardware,
     once_per_labels,
     once_per_rules,
+    once_per_slice,
     once_per_snapshot,
 )
 from dra_lab.model.nodes import NodeSpec, ObjectMeta
@@ -71,7 +72,7 @@ CHANGES = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_values_are_kept_while_the_fields_that_they_may_read_stay(change):
-    """Each of the six kinds for itself."""
+    """Each of these kinds for itself."""
     before = load_cluster("sample:eks-p4d")
     make, kept = CHANGES[change]
     after = before.with_objects(**make(before))
@@ -97,6 +98,34 @@ def test_a_value_is_derived_once_for_each_question(once):
     for key in ((), (1,), (2,), (1,)):
         derived(cluster, *key)
     assert asked == [(), (1,), (2,)]
+
+
+def test_a_value_of_a_slice_is_kept_while_the_slice_stays():
+    """Values of the other slices are kept when one is published again."""
+    before = load_cluster("sample:eks-p4d")
+    derived = once_per_slice(lambda _cluster, _slice: object())
+    values = [derived(before, item) for item in before.slices]
+    after = before.with_objects(**published_again(before))
+    assert [derived(after, item) for item in after.slices][1:] == values[1:]
+
+
+def test_a_value_of_a_slice_is_derived_again_when_it_is_published_again():
+    """An equal slice counts as another one."""
+    before = load_cluster("sample:eks-p4d")
+    derived = once_per_slice(lambda _cluster, _slice: object())
+    value = derived(before, before.slices[0])
+    after = before.with_objects(slices=(replace(before.slices[0]), *before.slices[1:]))
+    assert derived(after, after.slices[0]) is not value
+
+
+def test_values_of_slices_that_are_gone_are_not_kept():
+    """A cluster that is followed for days does not grow."""
+    before = load_cluster("sample:eks-p4d")
+    derived = once_per_slice(lambda _cluster, _slice: object())
+    for item in before.slices:
+        derived(before, item)
+    after = before.with_objects(slices=before.slices[1:])
+    assert sum(map(len, after.memo.slices.values())) == len(before.slices) - 1
 
 
 def test_nodes_are_those_of_the_snapshot_while_hardware_is_kept():
