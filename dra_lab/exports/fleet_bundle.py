@@ -77,7 +77,9 @@ def make_fleet_bundle(
             texts[f"{wanted.example}-{name}.yaml"] = dump_yaml(shown)
     texts[KUSTOMIZATION] = kustomization(list(texts))
     record = _record(plan, cluster, target, replay, pinned_plan)
-    texts |= extra_texts(wanted.extra, Exported(cluster, target, [*texts], plan, replay=replay, pinned_plan=pinned_plan))
+    texts |= extra_texts(
+        wanted.extra, Exported(cluster, target, [*texts], plan, replay=replay, pinned_plan=pinned_plan)
+    )
     return Bundle(texts, record, sort_findings(dict.fromkeys(findings)), simulation_of(plan, replay), pinned_plan)
 
 
