@@ -84,14 +84,14 @@ def _searched(work: FleetWork, sites: Sequence[Site]) -> tuple[Answer, list[Stan
     sharing = any(site.nodes for site in sites)
     early = replace(work, budget=work.budget.part(work.budget.shares.first)) if sharing else work
     tables: list[SiteTable] = []
-    for group in _by_layout([site for site in sites if not site.nodes]):
+    for group in by_layout([site for site in sites if not site.nodes]):
         # Without the first, a fleet whose nodes took all the time to examine would have no plan.
         if not (tables and early.budget.reached):
             tables.extend(tables_of(early, group, len(sites)))
     looking = early.budget if sharing else work.budget.part(work.budget.shares.step)
     coupled = [site for site in sites if site.nodes]
     shared = all_by_option_or_copy(work.fleet, coupled, device_goals(work.order), looking)
-    _decide_few(early, tables)
+    decide_few(early, tables)
     work.clock.lap("patterns")
     looked_at = [*(table.site.all_nodes for table in tables), *(one.nodes for one in shared)]
     skipped = sum(map(len, looked_at)) < sum(len(site.all_nodes) for site in sites)
@@ -231,7 +231,7 @@ def _doubtful(answer: Answer) -> list[tuple[AnyTable, Counts]]:
     return [(table, counts) for _, table, counts in sorted(found, key=lambda row: -row[0])]
 
 
-def _by_layout(sites: Sequence[Site]) -> list[list[Site]]:
+def by_layout(sites: Sequence[Site]) -> list[list[Site]]:
     """Return the sites with the same hardware together; those of which no state is known each alone."""
     groups: dict[int, list[Site]] = {}
     for number, site in enumerate(sites):
@@ -247,7 +247,7 @@ def _unproven(answer: Answer) -> Answer:
     return answer
 
 
-def _decide_few(work: FleetWork, tables: Sequence[SiteTable]) -> None:
+def decide_few(work: FleetWork, tables: Sequence[SiteTable]) -> None:
     """Decide the numbers of replicas of the sites that are looked at by themselves: all if they are few."""
     told = time.monotonic()
     for number, table in enumerate(tables):

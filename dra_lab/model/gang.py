@@ -1,0 +1,277 @@
+"""Gangs: pods that start together or not at all, in one rack, block or NVLink domain; and the answer for several."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from msgspec import Struct
+
+from dra_lab.findings import Finding
+from dra_lab.model.fleet import NODES, UNPLACED, Replica, Workload
+from dra_lab.model.goals import GOAL_WORDS
+from dra_lab.model.plan import GoalValue, PlanStatus, Shortfall
+from dra_lab.model.printing import printed
+from dra_lab.model.sketch import ClaimSketch
+
+GANGS = "gangs"
+BEYOND = "beyond"
+LEVELS = "levels"
+DOMAINS = "domains"
+HOST = "host"
+
+GANG_GOALS: Mapping[str, str] = {
+    GANGS: "gangs without a place",
+    BEYOND: "pods beyond the minimum without a place",
+    UNPLACED: "ordinary replicas without a place",
+    "alternatives": GOAL_WORDS["alternatives"].of_fleet,
+    "preferences": GOAL_WORDS["preferences"].of_fleet,
+    LEVELS: "domains of preferred levels (sum over gangs)",
+    **{name: words.of_fleet for name, words in GOAL_WORDS.items() if words.of_fleet},
+    DOMAINS: "domains of required levels with a gang",
+    NODES: "nodes used",
+}
+"""The goals of a plan with gangs, most important first, all minimised.
+
+The first three are there once for every priority, from high to low: `gangs 10`, `beyond 10`, `gangs 0` and so on. With
+one priority they have no number.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class GangGroup:
+    """Pods of a gang that are identical.
+
+    Args:
+        workload: The pods; its `replicas` are the most that are placed.
+        min: The pods without which the gang does not start; None: all replicas.
+        required: The level of which one domain must have all pods of the group; "": that of the gang.
+        preferred: The level of which as few domains as possible have pods of the group; "": none.
+        slices: (size, level) from coarse to fine: every `size` pods are in one domain of `level`.
+        leader: The group is one pod that leads the others.
+
+    Example:
+        >>> from dra_lab import GangGroup, Workload, read_sketch
+        >>> GangGroup(Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=4)).least
+        4
+    """
+
+    workload: Workload
+    min: int | None = None
+    required: str = ""
+    preferred: str = ""
+    slices: tuple[tuple[int, str], ...] = ()
+    leader: bool = False
+
+    @property
+    def least(self) -> int:
+        """Return the pods without which the gang does not start."""
+        return self.workload.replicas if self.min is None else self.min
+
+
+@dataclass(frozen=True, slots=True)
+class Gang:
+    """Groups of pods that start together or not at all.
+
+    Args:
+        name: The name of the gang.
+        groups: The groups, one at least.
+        required: The level of which one domain must have all pods, for example `rack`; "": no such level. `host` is a
+            level of every hierarchy.
+        preferred: The level of which as few domains as possible have pods of the gang; "": none.
+        hierarchy: The name of the hierarchy of all levels; "": the only one that has them.
+        replicas: How many such gangs are wanted, each placed by itself.
+        priority: Gangs of a higher priority are placed first. Ordinary workloads have priority 0.
+        shared_claims: Claims that exist once for each gang and that all its pods use. Their devices are those of one
+            node, so that all pods are on that node.
+
+    Example:
+        >>> from dra_lab import Gang, GangGroup, Workload, read_sketch
+        >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=4)
+        >>> Gang("train", [GangGroup(worker, min=2)], required="rack").size
+        4
+    """
+
+    name: str
+    groups: Sequence[GangGroup]
+    required: str = ""
+    preferred: str = ""
+    hierarchy: str = ""
+    replicas: int = 1
+    priority: int = 0
+    shared_claims: tuple[ClaimSketch, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Keep the groups as a tuple."""
+        object.__setattr__(self, "groups", tuple(self.groups))
+        object.__setattr__(self, "shared_claims", tuple(self.shared_claims))
+
+    @property
+    def size(self) -> int:
+        """Return the most pods of one gang."""
+        return sum(group.workload.replicas for group in self.groups)
+
+    @property
+    def least(self) -> int:
+        """Return the pods of one gang without which it does not start."""
+        return sum(group.least for group in self.groups)
+
+
+class PlacedGang(Struct, frozen=True):
+    """One gang with a place.
+
+    `number` counts the gangs that are alike from 0. `domain` is the path of the domain of the required level, () if
+    no level is required; for `host` it is the name of the node. `replicas` are the pods of all groups, each numbered
+    within its group, and `shared` what the shared claims have.
+    """
+
+    gang: str
+    number: int
+    domain: tuple[str, ...]
+    replicas: tuple[Replica, ...]
+    shared: Replica | None = None
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Return the nodes of its pods, sorted."""
+        return tuple(sorted({replica.node for replica in self.replicas}))
+
+
+class GangRoom(Struct, frozen=True):
+    """What one domain has for one gang, before the plan.
+
+    `most` are the pods of one gang that fit there at once, surely no more than `bound`. `least` and `size` are the
+    pods that the gang needs and wants. `gangs` and `gangs_bound` say how many such gangs fit at once. `lacking` is what
+    keeps pods away, in words.
+    """
+
+    gang: str
+    domain: tuple[str, ...]
+    most: int
+    bound: int
+    least: int
+    size: int
+    gangs: int = 0
+    gangs_bound: int = 0
+    lacking: tuple[str, ...] = ()
+
+    @property
+    def fits(self) -> bool:
+        """Say whether one gang fits."""
+        return self.gangs > 0
+
+    @property
+    def proven(self) -> bool:
+        """Say whether both numbers are exact."""
+        return self.most >= self.bound and self.gangs >= self.gangs_bound
+
+    def __str__(self) -> str:
+        """Return `14 of 16; NICs in use on n41`."""
+        known = "" if self.most >= self.bound else f", at most {self.bound:,}"
+        return "; ".join([f"{self.most:,} of {self.size:,}{known}", *self.lacking])
+
+
+@dataclass(frozen=True)
+class GangPlan:
+    """Where gangs and ordinary workloads go, with what is proven of it.
+
+    `placed` are the gangs with a place, `replicas` the ordinary pods. `goals` are those of GANG_GOALS in order; `bound`
+    is the least value that could still exist, the goals before it being kept. The status is OPTIMAL only if every goal
+    is proven, INFEASIBLE if it is proven that nothing fits, and STOPPED if time ended before any answer. `rooms` has
+    for each gang what every domain of its required level has, before the plan. `not_examined` counts the nodes that
+    were not examined before the time limit, and `cordoned` the nodes that take no pods.
+
+    Example:
+        >>> from dra_lab import Gang, GangGroup, Workload, load_cluster, plan_gangs, read_sketch
+        >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
+        >>> plan_gangs(load_cluster("sample:two-sockets"), [Gang("train", [GangGroup(worker)], required="host")]).counts
+        {'train': 1}
+    """
+
+    status: PlanStatus
+    gangs: tuple[Gang, ...]
+    workloads: tuple[Workload, ...] = ()
+    cluster: str = ""
+    release: str = ""
+    placed: tuple[PlacedGang, ...] = ()
+    replicas: tuple[Replica, ...] = ()
+    goals: tuple[GoalValue, ...] = ()
+    rooms: tuple[GangRoom, ...] = ()
+    shortfalls: tuple[Shortfall, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    seconds: float = 0.0
+    parts: Mapping[str, float] = field(default_factory=dict)
+    states: int = 0
+    not_examined: int = 0
+    cordoned: int = 0
+
+    def __str__(self) -> str:
+        """Return the answer as a terminal shows it."""
+        return printed(self)
+
+    def __repr__(self) -> str:
+        """Return what tells plans apart in a line; `print` shows the answer."""
+        wanted = sum(gang.replicas for gang in self.gangs)
+        return f"<GangPlan for {self.cluster!r}, {self.status.value}: {len(self.placed)} of {wanted} gangs placed>"
+
+    @property
+    def proven(self) -> bool:
+        """Say whether nothing better exists, or the misfit is proven."""
+        return self.status in (PlanStatus.OPTIMAL, PlanStatus.INFEASIBLE)
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Return how many gangs of each name have a place."""
+        counted = Counter(placed.gang for placed in self.placed)
+        return {gang.name: counted[gang.name] for gang in self.gangs}
+
+    @property
+    def why(self) -> Mapping[str, str]:
+        """Return for each domain how many pods it has for the first gang that is not placed, or the first one."""
+        short = [gang.name for gang in self.gangs if self.counts[gang.name] < gang.replicas]
+        return self.why_of((short or [gang.name for gang in self.gangs] or [""])[0])
+
+    def why_of(self, gang: str) -> Mapping[str, str]:
+        """Return for each domain of its required level how many pods of a gang it has, and what the others lack.
+
+        Args:
+            gang: The name of the gang.
+
+        Returns:
+            The words by domain: by its own value, or by its path where two domains have the same value.
+        """
+        mine = [room for room in self.rooms if room.gang == gang]
+        values = Counter(room.domain[-1:] for room in mine)
+        return {"/".join(room.domain if values[room.domain[-1:]] > 1 else room.domain[-1:]): str(room) for room in mine}
+
+    def goal(self, name: str) -> GoalValue | None:
+        """Return a goal with its bound.
+
+        Args:
+            name: The name of the goal, one of GANG_GOALS, with the priority if there are several.
+
+        Returns:
+            The goal, or None if the plan has none of that name.
+        """
+        return next((goal for goal in self.goals if goal.goal == name), None)
+
+
+class GangCount(Struct, frozen=True):
+    """How many more gangs fit: in all (`count`, at most `bound`) and in each domain of the required level alone.
+
+    `levels` says how many fit in all if another level were required: each level of the hierarchy, and "" for none.
+    Each value is (count, bound).
+    """
+
+    gang: str
+    count: int
+    bound: int
+    rooms: tuple[GangRoom, ...] = ()
+    levels: Mapping[str, tuple[int, int]] = {}
+    seconds: float = 0.0
+
+    @property
+    def proven(self) -> bool:
+        """Say whether the number is exact."""
+        return self.count >= self.bound

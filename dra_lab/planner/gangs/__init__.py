@@ -1,0 +1,5 @@
+"""Gangs over a cluster: pods that start together in one rack, block or NVLink domain."""
+
+from dra_lab.planner.gangs.plan_gangs import plan_gangs
+
+__all__ = ["plan_gangs"]

@@ -1,0 +1,110 @@
+"""From a first solution to the best one: goal after goal by the model, with what no solution undercuts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dra_lab.errors import SolverError
+from dra_lab.planner.budget import Budget
+from dra_lab.planner.fleet.mastered import GoalBound
+from dra_lab.planner.gangs.gang_model import GangModel
+from dra_lab.planner.gangs.greedy import greedy
+from dra_lab.planner.gangs.problem import GangProblem, Solution
+from dra_lab.planner.gangs.worth import values_of
+from dra_lab.planner.node.solver_outcome import agreed
+
+
+@dataclass
+class Best:
+    """The best solution so far, and its goals."""
+
+    solution: Solution
+    goals: list[GoalBound]
+
+
+def best_solution(problem: GangProblem, solver: str, budget: Budget) -> Best:
+    """Return the best solution that was found in time, with the bound of every goal."""
+    first = greedy(problem, budget.part(budget.shares.step))
+    search = _Search(problem, solver, budget, first)
+    goals = search.run()
+    return Best(search.solution, goals)
+
+
+class _Search:
+    def __init__(self, problem: GangProblem, solver: str, budget: Budget, solution: Solution) -> None:
+        self.problem, self.solver, self.budget = problem, solver, budget
+        self.solution, self.values = solution, values_of(problem, solution)
+        self._model: GangModel | None = None
+        self._bounds: GangModel | None = None
+        self._kept: list[tuple[str, int, bool]] = []
+        self.sure = problem.whole
+
+    def run(self) -> list[GoalBound]:
+        goals = []
+        open_device = False
+        for at, goal in enumerate(self.problem.order):
+            # Behind a goal of devices that is not proven, values that compare goal after goal bound nothing.
+            floors = open_device and goal in self.problem.device
+            bound = self._decide(at, goal, floors=floors)
+            have = self.values[at]
+            goals.append(GoalBound(goal, have, agreed(bound, have) if self.problem.whole else None))
+            self.sure = self.sure and goals[-1].proven
+            self.budget.tell(goal, f"{goal}: best {have}, bound {bound}", have, bound)
+            self._keep(goal, have, floors=floors)
+            open_device = open_device or (goal in self.problem.device and not goals[-1].proven)
+        return goals
+
+    def _keep(self, goal: str, value: int, *, floors: bool) -> None:
+        self._kept.append((goal, value, floors))
+        if self._model is not None:
+            self._model.keep(goal, value)
+        if self._bounds is not None and self._bounds is not self._model:
+            self._bounds.keep(goal, value, floors=floors)
+
+    def _models(self) -> tuple[GangModel, GangModel]:
+        """Return the model that plans and the one that bounds; both are one if all is known and proven so far."""
+        if self._model is None:
+            self._model = self._made(least=False)
+        if self._bounds is None:
+            self._bounds = self._model if self.problem.closed else self._made(least=True)
+        return self._model, self._bounds
+
+    def _made(self, *, least: bool) -> GangModel:
+        model = GangModel(self.problem, self.solver, least=least)
+        for goal, value, floors in self._kept:
+            model.keep(goal, value, floors=least and floors)
+        return model
+
+    def _decide(self, at: int, goal: str, *, floors: bool) -> int | None:
+        """Improve a goal; return what no solution undercuts that keeps the goals before."""
+        have = self.values[at]
+        if not have or self.budget.reached:
+            return 0
+        if floors and self._bounds is self._model:
+            # The floors are rows of their own, which the plan need not keep.
+            self._bounds = self._made(least=True)
+        model, bounds = self._models()
+        looking = self.budget.part(self.budget.shares.step)
+        bound = bounds.relaxed(bounds.expression(goal, floors=floors), looking)
+        if bound >= have or self.budget.reached:
+            return bound
+        model.start_from(self.solution)
+        expression = model.expression(goal)
+        if not isinstance(expression, int):
+            outcome = model.minimise(expression, looking)
+            if outcome.infeasible:
+                raise SolverError("the solver finds no solution where one is known; try the solver CBC")
+            if outcome.value is not None and outcome.value < have:
+                self._improve(model.read(), at)
+            if bounds is model and not floors and outcome.bound is not None:
+                bound = max(bound, outcome.bound)
+        if bounds is not model and bound < self.values[at] and not self.budget.reached:
+            mine = bounds.expression(goal, floors=floors)
+            outcome = bounds.minimise(mine, self.budget.part(self.budget.shares.step))
+            bound = max(bound, outcome.bound or 0)
+        return bound
+
+    def _improve(self, solution: Solution, at: int) -> None:
+        values = values_of(self.problem, solution)
+        if values[: at + 1] < self.values[: at + 1]:
+            self.solution, self.values = solution, values

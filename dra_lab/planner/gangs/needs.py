@@ -1,0 +1,245 @@
+"""Gangs as the planner reads them: kinds of pods, levels as maps from nodes to domains, and gangs that are alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from dra_lab.errors import InputError
+from dra_lab.model.fleet import Workload
+from dra_lab.model.gang import HOST, Gang, GangGroup
+from dra_lab.model.hierarchy import Hierarchy
+
+Path = tuple[str, ...]
+
+HOSTS = (HOST, "hostname", "node", "kubernetes.io/hostname")
+"""Names of the level below all others: the node itself."""
+
+WHOLE = 0
+"""The tier of the whole cluster."""
+
+
+@dataclass(frozen=True)
+class Tier:
+    """One level: `paths` has the domain of each node that is in one; `depth` grows from outer to inner levels."""
+
+    hierarchy: str
+    depth: int
+    paths: Mapping[str, Path]
+
+
+@dataclass(frozen=True)
+class GroupNeed:
+    """Pods of one kind of a gang: at least and at most so many, in one domain of the tier `required` if it is not -1.
+
+    `preferred` is the tier of which few domains are used, -1 for none. `slices` are sizes with their tiers.
+    """
+
+    kind: int
+    least: int
+    most: int
+    required: int
+    preferred: int
+    slices: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class GangNeed:
+    """Gangs that are alike: each has all pods in one domain of the tier `required`.
+
+    `gangs` are their positions among the gangs that were given, one for each copy. If `shares`, the last group is the
+    pod that stands for the shared claims.
+    """
+
+    priority: int
+    required: int
+    preferred: int
+    groups: tuple[GroupNeed, ...]
+    shares: bool
+    gangs: tuple[int, ...] = ()
+
+    @property
+    def copies(self) -> int:
+        """Return how many such gangs are wanted."""
+        return len(self.gangs)
+
+    @property
+    def preferences(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
+        """Return the preferred tiers, each with the positions of the groups that it is about."""
+        whole = ((self.preferred, tuple(range(len(self.groups) - self.shares))),) if self.preferred >= 0 else ()
+        mine = ((group.preferred, (at,)) for at, group in enumerate(self.groups) if group.preferred >= 0)
+        return (*whole, *mine)
+
+
+@dataclass
+class Needs:
+    """What was asked for: kinds of pods, tiers, gangs that are alike, and the kind of each ordinary workload."""
+
+    kinds: list[Workload]
+    tiers: list[Tier]
+    gangs: list[GangNeed]
+    ordinary: list[tuple[int, int]]
+
+
+def read_needs(
+    gangs: Sequence[Gang], workloads: Sequence[Workload], hierarchies: Sequence[Hierarchy], nodes: Sequence[str]
+) -> Needs:
+    """Return gangs and workloads as the planner needs them. Raises InputError for what makes no sense."""
+    reader = _Reader(hierarchies, nodes)
+    names = [gang.name for gang in gangs]
+    alike: dict[GangNeed, list[int]] = {}
+    for number, gang in enumerate(gangs):
+        if names.count(gang.name) > 1:
+            raise InputError(f"gang {gang.name!r} is there twice; give each its own name")
+        need = reader.gang(gang)
+        alike.setdefault(need, []).extend([number] * gang.replicas)
+    for need, mine in alike.items():
+        several = any(splits(reader.needs.tiers, need, one) for one in need.preferences)
+        # What several gangs prefer is counted for each by itself.
+        reader.needs.gangs += [replace(need, gangs=(one,)) for one in mine] if several else []
+        reader.needs.gangs += [replace(need, gangs=tuple(mine))] if mine and not several else []
+    reader.needs.gangs.sort(key=lambda need: (-need.priority, need.gangs))
+    reader.needs.ordinary = [(reader.kind(workload, workload.replicas), workload.replicas) for workload in workloads]
+    return reader.needs
+
+
+class _Reader:
+    def __init__(self, hierarchies: Sequence[Hierarchy], nodes: Sequence[str]) -> None:
+        self.hierarchies, self.nodes = hierarchies, nodes
+        self.needs = Needs([], [Tier("", 0, dict.fromkeys(nodes, ()))], [], [])
+        self._tiers: dict[tuple[str, str], int] = {}
+
+    def kind(self, workload: Workload, more: int) -> int:
+        """Return the number of the kind of a workload's pods, of which `more` are wanted."""
+        kinds = self.needs.kinds
+        for number, known in enumerate(kinds):
+            if known.claims == workload.claims:
+                kinds[number] = replaced(known, known.replicas + more)
+                return number
+        kinds.append(Workload(f"{len(kinds)}", workload.claims, more))
+        return len(kinds) - 1
+
+    def is_finer(self, tier: int, other: int) -> bool:
+        """Say whether a tier is below another one of its hierarchy."""
+        return self.needs.tiers[tier].depth > self.needs.tiers[other].depth
+
+    def gang(self, gang: Gang) -> GangNeed:
+        """Return one gang, without its copies."""
+        where = f"gang {gang.name!r}"
+        if gang.replicas < 0:
+            raise InputError(f"{where} has {gang.replicas} replicas; give 0 or more")
+        if not gang.groups:
+            raise InputError(f"{where} has no groups; give one at least")
+        names = [group.workload.name for group in gang.groups]
+        for name in names:
+            if names.count(name) > 1:
+                raise InputError(f"{where} has two groups {name!r}; give each workload its own name")
+        if not gang.least:
+            raise InputError(f"{where} starts without any pod; give one of its groups a min of 1 or more")
+        hierarchy = self._hierarchy(gang, where)
+        required = self._tier(hierarchy, gang.required)
+        groups = [self._group(group, gang, hierarchy, required) for group in gang.groups]
+        if gang.shared_claims:
+            holder = Workload("shared", gang.shared_claims)
+            groups.append(GroupNeed(self.kind(holder, gang.replicas), 1, 1, -1, -1, ()))
+            # Devices belong to a node: all pods that use them are on it.
+            required = self._tier(hierarchy, HOST, required)
+            groups = [_on_one_node(group) for group in groups]
+        preferred = self._tier(hierarchy, gang.preferred) if gang.preferred else -1
+        return GangNeed(gang.priority, required, preferred, tuple(groups), bool(gang.shared_claims))
+
+    def _group(self, group: GangGroup, gang: Gang, hierarchy: Hierarchy | None, outer: int) -> GroupNeed:
+        where, most = f"group {group.workload.name!r} of gang {gang.name!r}", group.workload.replicas
+        if not 0 <= group.least <= most or most < 1:
+            raise InputError(
+                f"{where} has {most} replicas, at least {group.least}; give 0 <= min <= replicas, 1 or more"
+            )
+        if group.leader and most != 1:
+            raise InputError(f"{where} is a leader with {most} replicas; give it one")
+        required = self._tier(hierarchy, group.required, outer) if group.required else -1
+        if required >= 0 and self.is_finer(outer, required):
+            raise InputError(f"{where} requires {group.required!r}, which is outside {gang.required!r} of the gang")
+        if required >= 0 and not self.is_finer(required, outer):
+            required = -1
+        slices: list[tuple[int, int]] = []
+        size, above = most, required if required >= 0 else outer
+        for each, level in group.slices:
+            tier = self._tier(hierarchy, level)
+            if each < 1 or size % each or (not slices and group.least % each):
+                raise InputError(f"{where} has slices of {each}; they must divide {size} and the minimum evenly")
+            if self.is_finer(above, tier):
+                raise InputError(f"{where} has slices in {level!r}, which is outside the level before it")
+            slices.append((each, tier))
+            size, above = each, tier
+        preferred = self._tier(hierarchy, group.preferred) if group.preferred else -1
+        kind = self.kind(group.workload, most * gang.replicas)
+        return GroupNeed(kind, group.least, most, required, preferred, tuple(slices))
+
+    def _hierarchy(self, gang: Gang, where: str) -> Hierarchy | None:
+        """Return the hierarchy of the levels that a gang names, None if it names none."""
+        levels = list(dict.fromkeys(level for level in _levels(gang) if level not in ("", *HOSTS)))
+        known = {hierarchy.name: hierarchy for hierarchy in self.hierarchies}
+        if gang.hierarchy:
+            if gang.hierarchy not in known:
+                names = ", ".join(known) or "none"
+                raise InputError(f"{where}: there is no hierarchy {gang.hierarchy!r}; the cluster has: {names}")
+            return known[gang.hierarchy]
+        if not levels:
+            return None
+        able = [hierarchy for hierarchy in self.hierarchies if _has(hierarchy, levels)]
+        if len(able) == 1:
+            return able[0]
+        if able:
+            raise InputError(f"{where}: several hierarchies have {levels[0]!r}; name one of {', '.join(known)}")
+        every = "; ".join(f"{one.name}: {', '.join(level.name for level in one.levels)}" for one in self.hierarchies)
+        raise InputError(f"{where}: no hierarchy has {' and '.join(map(repr, levels))}; there are: {every or 'none'}")
+
+    def _tier(self, hierarchy: Hierarchy | None, level: str, inside: int = WHOLE) -> int:
+        """Return the number of the tier of a level; of hosts, only those in a domain of the tier `inside`."""
+        if not level:
+            return WHOLE
+        tiers, outer = self.needs.tiers, self.needs.tiers[inside]
+        if level in HOSTS:
+            found = Tier("", 1_000, {node: (node,) for node in self.nodes if node in outer.paths})
+            key = (outer.hierarchy, f"{HOST} {outer.depth}")
+        else:
+            assert hierarchy is not None, "a level that is named has its hierarchy"
+            index = hierarchy.level_index(level)
+            known = set(self.nodes)
+            paths = {node: domain.path for domain in hierarchy.at(level) for node in domain.nodes if node in known}
+            found, key = Tier(hierarchy.name, index + 1, paths), (hierarchy.name, str(index))
+        if key not in self._tiers:
+            self._tiers[key] = len(tiers)
+            tiers.append(found)
+        return self._tiers[key]
+
+
+def splits(tiers: Sequence[Tier], need: GangNeed, preference: tuple[int, tuple[int, ...]]) -> bool:
+    """Say whether a gang may use several domains of a preferred level, or none, so that each is counted alone."""
+    tier, groups = preference
+    return tiers[tier].depth > tiers[need.required].depth or not sum(need.groups[at].least for at in groups)
+
+
+def _on_one_node(group: GroupNeed) -> GroupNeed:
+    """Return a group whose gang is on one node: of the level that it requires, it is enough that the node has it."""
+    if group.required < 0:
+        return group
+    return replace(group, required=-1, slices=(*group.slices, (1, group.required)))
+
+
+def replaced(workload: Workload, replicas: int) -> Workload:
+    """Return a workload with another number of replicas."""
+    return Workload(workload.name, workload.claims, replicas)
+
+
+def _levels(gang: Gang) -> Iterator[str]:
+    yield from (gang.required, gang.preferred)
+    for group in gang.groups:
+        yield from (group.required, group.preferred, *(level for _, level in group.slices))
+
+
+def _has(hierarchy: Hierarchy, levels: Sequence[str]) -> bool:
+    try:
+        return all(hierarchy.level_index(level) >= 0 for level in levels)
+    except InputError:
+        return False

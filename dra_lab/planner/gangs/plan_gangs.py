@@ -1,0 +1,236 @@
+"""plan_gangs: gangs and ordinary workloads over a cluster, each gang in one domain of its level, with a proof."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from msgspec.structs import replace as changed
+
+from dra_lab.errors import SolverError
+from dra_lab.findings import Finding, Severity
+from dra_lab.index.not_read import not_read
+from dra_lab.model.allocated import AllocatedDevices
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import NODES, Replica, Workload
+from dra_lab.model.gang import Gang, GangPlan, PlacedGang
+from dra_lab.model.hierarchy import Hierarchy
+from dra_lab.model.plan import GoalValue, PlanStatus
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner.budget import Budget, Progress
+from dra_lab.planner.fleet.fleet_work import Clock, FleetWork
+from dra_lab.planner.fleet.pods import look_at
+from dra_lab.planner.gangs.needs import Needs, read_needs
+from dra_lab.planner.gangs.problem import GangProblem, Solution, device_goals_of, look_at_nodes
+from dra_lab.planner.gangs.worth import goal_order
+from dra_lab.planner.waiting import awaited
+
+
+@awaited
+def plan_gangs(
+    cluster: Cluster,
+    gangs: Sequence[Gang],
+    workloads: Sequence[Workload] = (),
+    *,
+    hierarchies: Sequence[Hierarchy] = (),
+    release: KubernetesRelease | str | None = None,
+    time_limit: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    cancel: threading.Event | None = None,
+    solver: str = "HiGHS",
+    held: AllocatedDevices | None = None,
+) -> GangPlan:
+    """Return where gangs and ordinary workloads go, best first, with what is proven of it.
+
+    A gang has all pods of its minimum or none. All its pods are in one domain of its required level. Nodes that are
+    cordoned take no pods.
+
+    Args:
+        cluster: The cluster to plan on.
+        gangs: The gangs to place.
+        workloads: Ordinary pods beside them, of priority 0.
+        hierarchies: The levels above the nodes; default: none but `host`.
+        release: The release to plan for; default: that of the cluster.
+        time_limit: Seconds after which the best plan so far is returned. Default None: no limit.
+        progress: Is called in this thread with each step. Default: a bar in a cell of a notebook, nothing elsewhere.
+        cancel: Ends the search when it is set. Default: an interrupt of the cell does that in a notebook.
+        solver: Name of the PuLP solver.
+        held: The devices in use, instead of those of the cluster's claims.
+
+    Returns:
+        The plan, with the bounds that were reached, and what every domain has for each gang.
+
+    Raises:
+        InputError: A gang, a level or the release is unknown or makes no sense.
+        SketchError: A drawing is inconsistent.
+        CelCompileError: A selector does not compile.
+        UnsupportedFeature: A claim uses a rule of DRA that is not known here.
+        SolverError: The solver is missing or failed.
+
+    Example:
+        >>> from dra_lab import Gang, GangGroup, Workload, load_cluster, plan_gangs, read_sketch
+        >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
+        >>> gang = Gang("train", [GangGroup(worker)], required="host")
+        >>> plan = plan_gangs(load_cluster("sample:two-sockets"), [gang])
+        >>> plan.counts, plan.proven
+        ({'train': 1}, True)
+    """
+    began = time.monotonic()
+    release = cluster.target_release(release)
+    budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
+    plan = GangPlan(
+        PlanStatus.EMPTY, tuple(gangs), tuple(workloads), cluster.name, str(release), findings=cluster.findings
+    )
+    groups = [group.workload for gang in gangs for group in gang.groups]
+    claims = [claim for workload in (*groups, *workloads) for claim in workload.claims]
+    unread = not_read(cluster, (*claims, *(claim for gang in gangs for claim in gang.shared_claims)))
+    if unread is not None:
+        return replace(plan, status=PlanStatus.NOT_CHECKED, shortfalls=(unread,))
+    needs = read_needs(gangs, workloads, hierarchies, cluster.node_names)
+    if not any(kind.replicas for kind in needs.kinds):
+        return plan
+    clock = Clock()
+    problem = gang_problem(cluster, needs, release, budget, held, solver, clock)
+    plan = replace(plan, states=problem.states, cordoned=len(cordoned(cluster)))
+    plan = _planned(problem, plan, gangs, workloads, _before_writing(budget), solver, clock)
+    return replace(plan, seconds=time.monotonic() - began, parts=dict(clock.parts))
+
+
+def cordoned(cluster: Cluster) -> frozenset[str]:
+    """Return the nodes that take no new pods."""
+    return frozenset(node.name for node in cluster.nodes if node.spec.unschedulable)
+
+
+def gang_problem(
+    cluster: Cluster,
+    needs: Needs,
+    release: KubernetesRelease,
+    budget: Budget,
+    held: AllocatedDevices | None,
+    solver: str,
+    clock: Clock,
+) -> GangProblem:
+    """Return the problem of gangs: what every node holds, region by region."""
+    fleet = look_at(cluster, needs.kinds, release, budget.part(budget.shares.first), held)
+    clock.lap("scan")
+    order = goal_order(needs)
+    work = FleetWork(fleet, device_goals_of(order), False, budget.part(budget.shares.step), solver, clock)
+    problem = look_at_nodes(fleet, needs, order, work, cordoned(cluster))
+    clock.lap("patterns")
+    return problem
+
+
+def _before_writing(budget: Budget) -> Budget:
+    """Return a budget that leaves time to write down which pod gets which devices."""
+    if budget.left is None or budget.deadline is None:
+        return budget
+    return changed(budget, deadline=budget.deadline - budget.shares.compare_at_least * budget.left)
+
+
+def _planned(
+    problem: GangProblem,
+    plan: GangPlan,
+    gangs: Sequence[Gang],
+    workloads: Sequence[Workload],
+    budget: Budget,
+    solver: str,
+    clock: Clock,
+) -> GangPlan:
+    # The solver takes half a second to import; only who plans waits for it.
+    from dra_lab.planner.gangs.improve import best_solution
+
+    best = best_solution(problem, solver, budget)
+    clock.lap("master")
+    placed, replicas = written(problem, best.solution, gangs, workloads)
+    clock.lap("placing")
+    goals = tuple(GoalValue(goal.goal, goal.value, goal.bound, goal.proven) for goal in best.goals)
+    _recount(problem, placed, replicas, goals)
+    sure, proven = True, []
+    for goal in goals:
+        sure = sure and goal.proven
+        proven.append(replace(goal, proven=sure))
+    status = PlanStatus.OPTIMAL if sure else PlanStatus.FEASIBLE
+    if not placed and not replicas:
+        status = PlanStatus.INFEASIBLE if sure else PlanStatus.STOPPED
+    left = len(problem.fleet.scan.rules.nodes) - len({*problem.on} | cordoned(problem.fleet.cluster))
+    return replace(
+        plan,
+        status=status,
+        placed=placed,
+        replicas=replicas,
+        goals=tuple(proven),
+        not_examined=left,
+        findings=(*plan.findings, *_not_examined(left)),
+    )
+
+
+def _not_examined(number: int) -> Iterator[Finding]:
+    if number:
+        message = f"{number:,} nodes were not examined before the time limit; more gangs may fit there"
+        yield Finding("not-examined", Severity.WARNING, "", message, "Plan again with a longer time limit.")
+
+
+def _recount(
+    problem: GangProblem, placed: Sequence[PlacedGang], replicas: Sequence[Replica], goals: Sequence[GoalValue]
+) -> None:
+    """Raise SolverError if the devices are not worth what the solver says."""
+    every = [*replicas, *(one for gang in placed for one in gang.replicas)]
+    every += [gang.shared for gang in placed if gang.shared is not None]
+    for goal in goals:
+        have = goal.value
+        if goal.goal == NODES:
+            have = len({replica.node for replica in every})
+        elif goal.goal in problem.device:
+            have = sum(value.value for replica in every for value in replica.goals if value.goal == goal.goal)
+        if have != goal.value:
+            raise SolverError(
+                f"goal {goal.goal!r} of the gangs: the solver says {goal.value}, the devices have {have}; please "
+                "report the claims and the cluster"
+            )
+
+
+def written(
+    problem: GangProblem, solution: Solution, gangs: Sequence[Gang], workloads: Sequence[Workload]
+) -> tuple[tuple[PlacedGang, ...], tuple[Replica, ...]]:
+    """Return the gangs with a place and the ordinary pods, each pod with its devices."""
+    from dra_lab.planner.fleet.placing import Stand, replicas_of
+
+    stands = [
+        Stand(problem.on[node][2].site, node, counts, problem.on[node][2].takes(counts))
+        for node, counts in sorted(solution.nodes.items())
+    ]
+    names = {workload.name: kind for kind, workload in enumerate(problem.needs.kinds)}
+    free: dict[tuple[int, int], list[Replica]] = {}
+    for replica in replicas_of(problem.fleet, stands, problem.device):
+        free.setdefault((names[replica.workload], problem.on[replica.node][0]), []).append(replica)
+
+    def given(kind: int, pods: dict[int, int], workload: str) -> list[Replica]:
+        found = [free[kind, region].pop(0) for region, count in sorted(pods.items()) for _ in range(count)]
+        return [changed(one, workload=workload, number=number) for number, one in enumerate(found)]
+
+    copies = {at: list(need.gangs) for at, need in enumerate(problem.needs.gangs)}
+    numbers: dict[int, int] = {}
+    placed = []
+    for one in solution.instances:
+        need = problem.needs.gangs[one.need]
+        at = copies[one.need].pop(0)
+        mine = gangs[at]
+        rows = zip(need.groups, one.groups, strict=True)
+        pods = [given(group.kind, row, name) for (group, row), name in zip(rows, _names(mine), strict=True)]
+        shared = pods.pop()[0] if need.shares else None
+        number = numbers.get(at, 0)
+        numbers[at] = number + 1
+        placed.append(PlacedGang(mine.name, number, one.domain, tuple(p for row in pods for p in row), shared))
+    ordinary = [
+        replica
+        for (kind, _), row, workload in zip(problem.needs.ordinary, solution.ordinary, workloads, strict=True)
+        for replica in given(kind, row, workload.name)
+    ]
+    order = {gang.name: at for at, gang in enumerate(gangs)}
+    return tuple(sorted(placed, key=lambda one: (order[one.gang], one.number))), tuple(ordinary)
+
+
+def _names(gang: Gang) -> list[str]:
+    return [*(group.workload.name for group in gang.groups), *(["shared"] if gang.shared_claims else [])]

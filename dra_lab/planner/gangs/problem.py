@@ -1,0 +1,209 @@
+"""Where pods of gangs may go: regions of nodes that no level tells apart, and what the nodes of each can hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from dra_lab.model.goals import GOAL_WORDS
+from dra_lab.planner.budget import Budget
+from dra_lab.planner.fleet.counting import Counts
+from dra_lab.planner.fleet.fleet_work import FleetWork
+from dra_lab.planner.fleet.pack import Values, device_goals
+from dra_lab.planner.fleet.pods import FleetProblem
+from dra_lab.planner.fleet.search import by_layout, decide_few
+from dra_lab.planner.fleet.sites import Site, dealt_site, each_alone, sites_of
+from dra_lab.planner.fleet.tables import AnyTable, SiteTable, is_listed, tables_of
+from dra_lab.planner.fleet.together import deal
+from dra_lab.planner.fleet.tree_table import list_all, tree_tables
+from dra_lab.planner.gangs.needs import Needs, Path
+
+Domain = tuple[int, Path | None]
+"""A tier and the path of a domain; no path stands for all nodes that are in no domain of the tier."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What nodes that are alike can hold: numbers of pods by kind with the values found, and the least that may exist.
+
+    `least` is None if the numbers are too many to list; `rows` then bound them. `floors` are by kind values that each
+    hold goal by goal.
+    """
+
+    found: Mapping[Counts, Values]
+    least: Mapping[Counts, Values] | None
+    rows: tuple[tuple[Counts, int], ...]
+    floors: tuple[Values | None, ...]
+
+    @cached_property
+    def closed(self) -> bool:
+        """Say whether all is known exactly."""
+        return self.least is not None and dict(self.least) == dict(self.found)
+
+    @cached_property
+    def most(self) -> Counts:
+        """Return the most pods of each kind that were found alone."""
+        return tuple(max(column) for column in zip(*self.found, strict=True))
+
+    @cached_property
+    def bound(self) -> Counts:
+        """Return the most pods of each kind that may fit."""
+        if self.least is not None:
+            return tuple(max(column) for column in zip(*self.least, strict=True))
+        kinds = range(len(self.floors))
+        return tuple(min(limit // row[at] for row, limit in self.rows if row[at] > 0) for at in kinds)
+
+
+@dataclass
+class Instance:
+    """One gang with a place: which need it serves, its domain, and the pods of each group by region."""
+
+    need: int
+    domain: Path
+    groups: list[dict[int, int]]
+
+
+@dataclass
+class Solution:
+    """Gangs and ordinary workloads with a place, by region, and the pods of each kind on each node that is used."""
+
+    instances: list[Instance] = field(default_factory=list)
+    ordinary: list[dict[int, int]] = field(default_factory=list)
+    nodes: dict[str, Counts] = field(default_factory=dict)
+
+
+@dataclass
+class GangProblem:
+    """Needs beside a look at the cluster: `cells` are nodes with the same profile in the same region.
+
+    `whole` says that all nodes are there. `on` says for each node its region, profile and table.
+    """
+
+    fleet: FleetProblem
+    needs: Needs
+    order: tuple[str, ...]
+    profiles: list[Profile]
+    cells: dict[tuple[int, int], list[str]]
+    on: Mapping[str, tuple[int, int, AnyTable]]
+    keys: list[tuple[Path | None, ...]]
+    whole: bool
+    states: int
+
+    @property
+    def kinds(self) -> int:
+        """Return the number of kinds of pods."""
+        return len(self.needs.kinds)
+
+    @property
+    def closed(self) -> bool:
+        """Say whether everything is known exactly."""
+        return self.whole and all(profile.closed for profile in self.profiles)
+
+    @cached_property
+    def device(self) -> tuple[str, ...]:
+        """Return the goals of the values of nodes."""
+        return device_goals_of(self.order)
+
+    def domain(self, tier: int, region: int) -> Path | None:
+        """Return the path of a region's domain of a tier, None if it is in none."""
+        return self.keys[region][tier]
+
+    @cached_property
+    def inside(self) -> list[dict[Path, list[int]]]:
+        """Return for each tier the regions of each domain."""
+        found: list[dict[Path, list[int]]] = [{} for _ in self.needs.tiers]
+        for region, key in enumerate(self.keys):
+            for tier, path in enumerate(key):
+                if path is not None:
+                    found[tier].setdefault(path, []).append(region)
+        return found
+
+    @cached_property
+    def room(self) -> list[Counts]:
+        """Return for each region the most pods of each kind that may be there alone."""
+        found = [[0] * self.kinds for _ in self.keys]
+        for (region, profile), nodes in self.cells.items():
+            for kind, most in enumerate(self.profiles[profile].bound):
+                found[region][kind] += len(nodes) * most
+        return [tuple(row) for row in found]
+
+
+def device_goals_of(order: Sequence[str]) -> tuple[str, ...]:
+    """Return the goals that depend on the devices taken."""
+    return tuple(goal for goal in order if goal in GOAL_WORDS)
+
+
+def look_at_nodes(
+    fleet: FleetProblem, needs: Needs, order: tuple[str, ...], work: FleetWork, closed_nodes: frozenset[str]
+) -> GangProblem:
+    """Return the problem of gangs over the nodes of a fleet, without the nodes that take no pods (`closed_nodes`)."""
+    pairs, exact = _tables(work)
+    profiles: list[Profile] = []
+    known: dict[object, int] = {}
+    regions: dict[tuple[Path | None, ...], int] = {}
+    cells: dict[tuple[int, int], list[str]] = {}
+    on: dict[str, tuple[int, int, AnyTable]] = {}
+    for table, bound in pairs:
+        found, least = table.found(), bound.least()
+        key = (tuple(sorted(found.items())), None if least is None else tuple(sorted(least.items())), bound.rows)
+        if key not in known:
+            known[key] = len(profiles)
+            profiles.append(Profile(found, least, bound.rows, bound.floors()))
+        for node in table.site.all_nodes:
+            if node in closed_nodes:
+                continue
+            where = tuple(tier.paths.get(node) for tier in needs.tiers)
+            region = regions.setdefault(where, len(regions))
+            cells.setdefault((region, known[key]), []).append(node)
+            on[node] = region, known[key], table
+    whole = exact and len(on) + len(closed_nodes) >= len(fleet.scan.rules.nodes)
+    return GangProblem(fleet, needs, order, profiles, cells, on, list(regions), whole, len(pairs))
+
+
+def _tables(work: FleetWork) -> tuple[list[tuple[AnyTable, AnyTable]], bool]:
+    """Return for every node state what is found and what bounds it, and whether all nodes were looked at.
+
+    The two differ for nodes that share devices: each is planned with its part of them and bounded as if it had all.
+    """
+    order, budget = device_goals(work.order), work.budget
+    listed = work.fleet.survey.plain and is_listed(work.fleet, budget.sizes)
+    trees = None if listed else tree_tables(work.fleet, order, work.solver, budget)
+    if trees is not None:
+        list_all(trees, budget)
+        tables: list[AnyTable] = list(trees)
+        _decide_all(tables, budget)
+        return [(table, table) for table in tables], True
+    sites = sites_of(work.fleet, budget)
+    shared = [site for site in sites if site.nodes]
+    alone = _of_sites(work, [site for site in sites if not site.nodes])
+    found = [(table, table) for table in alone]
+    for site in shared:
+        dealt = deal(work.fleet, site.all_nodes)
+        for whole in each_alone(work.fleet, [site]):
+            mine = _of_sites(work, [dealt_site(work.fleet, whole.members[0], dealt)])
+            bound = _of_sites(work, [whole])
+            found += zip(mine, bound, strict=False)
+    return found, True
+
+
+def _of_sites(work: FleetWork, sites: Sequence[Site]) -> list[AnyTable]:
+    tables: list[SiteTable] = []
+    for group in by_layout(sites):
+        if tables and work.budget.reached:
+            break
+        tables.extend(tables_of(work, group, len(sites)))
+    decide_few(work, tables)
+    found: list[AnyTable] = list(tables)
+    _decide_all(found, work.budget)
+    return found
+
+
+def _decide_all(tables: Sequence[AnyTable], budget: Budget) -> None:
+    """Decide every number of pods of which the best way is not known, as long as there is time."""
+    for table in tables:
+        for counts in table.least() or ():
+            if budget.reached:
+                return
+            if table.is_open(counts):
+                table.decide(counts, budget)

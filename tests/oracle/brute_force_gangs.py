@@ -1,0 +1,204 @@
+"""The best plan for a few small gangs by trying everything: every pod on every node in every way, no solver."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations_with_replacement, product
+
+from brute_force import TooLarge
+from brute_force_fleets import nodes_of
+
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import Workload
+from dra_lab.model.gang import Gang, GangGroup
+
+DEVICES = ("alternatives", "preferences", "numa", "unpaired", "roots")
+STEPS = 150_000
+
+
+class Placed:
+    """One way to place a gang: pods by node and kind, domains it prefers, its domain, pods beyond the least."""
+
+    def __init__(self, pods, levels, domain, beyond) -> None:
+        self.pods, self.levels, self.domain, self.beyond = pods, levels, domain, beyond
+
+
+class BruteForceGangs:
+    """Gangs and workloads on a cluster, with the best values of all pods that each node can have."""
+
+    def __init__(
+        self, cluster: Cluster, gangs: Sequence[Gang], workloads: Sequence[Workload], hierarchies, release
+    ) -> None:
+        self.gangs, self.workloads, self.hierarchies = gangs, workloads, hierarchies
+        cordoned = {node.name for node in cluster.nodes if node.spec.unschedulable}
+        self.names = cluster.node_names
+        self.kinds: list = []
+        wanted: list[int] = []
+        asked = [(g.workload.claims, g.workload.replicas * one.replicas) for one in gangs for g in one.groups]
+        asked += [(one.shared_claims, one.replicas) for one in gangs if one.shared_claims]
+        for claims, replicas in [*asked, *((w.claims, w.replicas) for w in workloads)]:
+            if claims not in self.kinds:
+                self.kinds.append(claims)
+                wanted.append(0)
+            wanted[self.kinds.index(claims)] += replicas
+        pods = [{claim.name: claim for claim in claims} for claims in self.kinds]
+        _, nodes = nodes_of(cluster, pods, wanted, DEVICES, release)
+        self.best = []
+        for name, node in zip(self.names, nodes, strict=True):
+            found: dict = {}
+            for (counts, *_), (value, *_) in node.best.items():
+                if name not in cordoned or not any(counts):
+                    found[counts] = min(found.get(counts, value), value)
+            self.best.append(found)
+        self.steps = STEPS
+
+    def levels(self, gang: Gang, level: str) -> dict[str, tuple]:
+        """Return the domain of each node at a level of the gang's hierarchy."""
+        if not level:
+            return dict.fromkeys(self.names, ())
+        if level == "host":
+            return {name: (name,) for name in self.names}
+        named = [one for one in self.hierarchies if gang.hierarchy in ("", one.name)]
+        able = [one for one in named if any(level == known.name for known in one.levels)]
+        return {name: domain.path for domain in able[0].at(level) for name in domain.nodes}
+
+    def spread(self, kind: int, least: int, most: int, allowed: Sequence[int]):
+        """Yield every number of pods of a kind on every node."""
+        room = [
+            max((counts[kind] for counts in self.best[at]), default=0) if at in allowed else 0
+            for at in range(len(self.names))
+        ]
+        for counts in product(*(range(min(most, cap) + 1) for cap in room)):
+            self.steps -= 1
+            if self.steps < 0:
+                raise TooLarge
+            if least <= sum(counts) <= most:
+                yield counts
+
+    def of_group(self, gang: Gang, group: GangGroup, allowed: Sequence[int]):
+        """Yield the pods of one group on every node, in one domain of its level and in whole slices."""
+        kind = self.kinds.index(group.workload.claims)
+        where = self.levels(gang, group.required)
+        slices = [(size, self.levels(gang, level)) for size, level in group.slices]
+        for counts in self.spread(kind, group.least, group.workload.replicas, allowed):
+            used = [self.names[at] for at, count in enumerate(counts) if count]
+            if group.required and (not all(n in where for n in used) or len({where[n] for n in used}) > 1):
+                continue
+            if group.required and not used and not any(self.names[at] in where for at in allowed):
+                continue
+            if all(self.whole_slices(counts, size, inside) for size, inside in slices):
+                yield kind, counts
+
+    def whole_slices(self, counts, size, inside) -> bool:
+        sums: dict = {}
+        for name, count in zip(self.names, counts, strict=True):
+            if count and name not in inside:
+                return False
+            if count:
+                sums[inside[name]] = sums.get(inside[name], 0) + count
+        return all(count % size == 0 for count in sums.values())
+
+    def ways(self, gang: Gang) -> list[Placed]:
+        """Return every way to place one gang."""
+        where = self.levels(gang, gang.required)
+        found = {}
+        for domain in dict.fromkeys(where.values()):
+            inside = [at for at, name in enumerate(self.names) if where.get(name) == domain]
+            hosts = [[at] for at in inside] if gang.shared_claims else [inside]
+            for allowed in hosts:
+                rows = [list(self.of_group(gang, group, allowed)) for group in gang.groups]
+                if gang.shared_claims:
+                    kind = self.kinds.index(gang.shared_claims)
+                    rows.append([(kind, counts) for counts in self.spread(kind, 1, 1, allowed)])
+                for chosen in product(*rows):
+                    self.steps -= 1
+                    if self.steps < 0:
+                        raise TooLarge
+                    placed = self.placed(gang, chosen, domain, allowed)
+                    if placed is not None:
+                        key = (placed.pods, placed.domain, placed.levels, placed.beyond)
+                        found[key] = placed
+        return list(found.values())
+
+    def placed(self, gang: Gang, chosen, domain, allowed) -> Placed | None:
+        pods = [[0] * len(self.kinds) for _ in self.names]
+        for kind, counts in chosen:
+            for at, count in enumerate(counts):
+                pods[at][kind] += count
+        if any(tuple(row) not in self.best[at] for at, row in enumerate(pods)):
+            return None
+        mine = chosen[: len(gang.groups)]
+        levels = self.count(gang, gang.preferred, mine)
+        for group, one in zip(gang.groups, mine, strict=True):
+            levels += self.count(gang, group.preferred, [one])
+        beyond = sum(sum(counts) for _, counts in mine) - gang.least
+        where = (allowed[0],) if gang.shared_claims else (gang.hierarchy, gang.required, domain)
+        counted = gang.required or gang.shared_claims
+        return Placed(tuple(map(tuple, pods)), levels, where if counted else None, beyond)
+
+    def count(self, gang: Gang, level: str, rows) -> int:
+        """Return how many domains of a preferred level have pods; all nodes that are in none count as one."""
+        if not level:
+            return 0
+        where = self.levels(gang, level)
+        return len({where.get(name) for _, counts in rows for name, n in zip(self.names, counts, strict=True) if n})
+
+    def values(self):
+        """Return the least values of all goals, and whether anything is placed."""
+        ways = {gang.name: self.ways(gang) for gang in self.gangs}
+        choices = []
+        for gang in self.gangs:
+            each = [None, *ways[gang.name]]
+            choices.append(list(combinations_with_replacement(each, gang.replicas)))
+        ordinary = [
+            list(self.spread(self.kinds.index(w.claims), 0, w.replicas, range(len(self.names)))) for w in self.workloads
+        ]
+        best = None
+        size = 1
+        for each in (*choices, *ordinary):
+            size *= len(each)
+        if size > STEPS:
+            raise TooLarge
+        for chosen in product(*choices):
+            flat = [(gang, way) for gang, row in zip(self.gangs, chosen, strict=True) for way in row]
+            pods = self.sum_of([way.pods for _, way in flat if way is not None])
+            if any(counts not in self.best[at] for at, counts in enumerate(pods)):
+                continue
+            for rows in product(*ordinary):
+                more = [self.as_pods(w, row) for w, row in zip(self.workloads, rows, strict=True)]
+                whole = self.sum_of([pods, *more])
+                if all(counts in self.best[at] for at, counts in enumerate(whole)):
+                    value = self.value(flat, rows, whole)
+                    best = value if best is None else min(best, value)
+        return best
+
+    def as_pods(self, workload: Workload, row):
+        kind = self.kinds.index(workload.claims)
+        return tuple(tuple(count if at == kind else 0 for at in range(len(self.kinds))) for count in row)
+
+    def sum_of(self, many):
+        zero = [[0] * len(self.kinds) for _ in self.names]
+        for pods in many:
+            for at, row in enumerate(pods):
+                for kind, count in enumerate(row):
+                    zero[at][kind] += count
+        return [tuple(row) for row in zero]
+
+    def value(self, flat, rows, pods):
+        values = []
+        levels = {gang.priority for gang, _ in flat} | ({0} if self.workloads else set())
+        for priority in sorted(levels, reverse=True):
+            mine = [(gang, way) for gang, way in flat if gang.priority == priority]
+            if any(gang.priority == priority for gang in self.gangs):
+                values.append(sum(way is None for _, way in mine))
+                most = sum(gang.size - gang.least for gang, _ in mine)
+                values.append(most - sum(way.beyond for _, way in mine if way is not None))
+            if self.workloads and priority == 0:
+                values.append(sum(w.replicas for w in self.workloads) - sum(map(sum, rows)))
+        device = [0] * len(DEVICES)
+        for at, counts in enumerate(pods):
+            device = [a + b for a, b in zip(device, self.best[at][counts], strict=True)]
+        placed = [way for _, way in flat if way is not None]
+        domains = len({way.domain for way in placed if way.domain is not None})
+        used = sum(any(counts) for counts in pods)
+        return (*values, *device[:2], sum(way.levels for way in placed), *device[2:], domains, used)

@@ -1,0 +1,46 @@
+"""Plans for small gangs on small trees against trying every pod on every node in every way."""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+from brute_force import TooLarge
+from brute_force_gangs import BruteForceGangs
+from random_gangs import random_case
+
+from dra_lab.checks.gang_audit import check_gangs
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner.gangs import plan_gangs
+
+GANGS = int(os.environ.get("DRA_LAB_RANDOM_GANGS", "80"))
+"""How many random cases are compared; more of them with the environment variable."""
+
+STEP = 20
+
+
+@pytest.mark.parametrize("block", range(-(-GANGS // STEP)))
+def test_gangs_are_brute_force(block):
+    """Every goal has the value that trying everything finds, proven; and every plan keeps every rule."""
+    compared = drawn = 0
+    while compared < STEP:
+        drawn += 1
+        compared += is_brute_force(f"gangs {block} {drawn}")
+    assert drawn <= 3 * STEP, "too many cases were too large to try everything"
+
+
+def is_brute_force(seed: str) -> bool:
+    """Compare one case; say whether everything could be tried."""
+    cluster, hierarchy, gangs, workloads = random_case(random.Random(seed))
+    release = KubernetesRelease("1.36")
+    try:
+        expected = BruteForceGangs(cluster, gangs, workloads, [hierarchy], release).values()
+    except TooLarge:
+        return False
+    plan = plan_gangs(cluster, gangs, workloads, hierarchies=[hierarchy], release=release)
+    found = tuple(goal.value for goal in plan.goals)
+    assert found == expected, f"seed {seed}: {found} instead of {expected}"
+    assert plan.proven, f"seed {seed}"
+    assert check_gangs(cluster, plan, [hierarchy], release) == (), f"seed {seed}"
+    return True
