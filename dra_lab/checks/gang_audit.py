@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from msgspec.structs import replace as changed
-
 from dra_lab.checks.fleets import check_fleet
 from dra_lab.checks.plan_audit import broken
 from dra_lab.checks.plan_words import proofs_told
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import NODES, UNPLACED, FleetPlan, Replica, Workload
+from dra_lab.model.fleet import NODES, UNPLACED, Replica
 from dra_lab.model.gang import BEYOND, DOMAINS, GANGS, HOST, LEVELS, Gang, GangGroup, GangPlan, PlacedGang
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.plan import PlanStatus
@@ -31,7 +29,7 @@ def check_gangs(
     found = [finding for placed in plan.placed for finding in audit.gang(placed)]
     found += audit.numbers()
     if not found:
-        found += check_fleet(cluster, audit.fleet(), release)
+        found += check_fleet(cluster, plan.as_fleet(), release)
         found += audit.goals()
     return sort_findings(found)
 
@@ -110,23 +108,6 @@ class _Audit:
             yield from placed.replicas
             if placed.shared is not None:
                 yield placed.shared
-
-    def fleet(self) -> FleetPlan:
-        """Return the pods as those of a fleet, one workload for each group of each gang, without goals."""
-        workloads = [Workload(f"plain/{w.name}", w.claims, w.replicas) for w in self.plan.workloads]
-        replicas = [changed(one, workload=f"plain/{one.workload}", goals=()) for one in self.plan.replicas]
-        for placed in self.plan.placed:
-            gang, name = self.gangs[placed.gang], f"{placed.gang}/{placed.number}"
-            for group in gang.groups:
-                workload = group.workload
-                workloads.append(Workload(f"{name}/{workload.name}", workload.claims, workload.replicas))
-            every = [*placed.replicas]
-            if placed.shared is not None:
-                workloads.append(Workload(f"{name}/shared of all", gang.shared_claims))
-                every.append(changed(placed.shared, workload="shared of all"))
-            replicas += [changed(one, workload=f"{name}/{one.workload}", goals=()) for one in every]
-        status = PlanStatus.FEASIBLE if replicas else PlanStatus.STOPPED
-        return FleetPlan(status, tuple(workloads), self.plan.cluster, self.plan.release, tuple(replicas))
 
     def goals(self) -> Iterator[Finding]:
         """The goals are counted again, and a plan says that it is proven only where every goal is."""

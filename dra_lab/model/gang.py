@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dra_lab.findings import Finding
-from dra_lab.model.fleet import NODES, UNPLACED, Replica, Workload
+from dra_lab.model.fleet import NODES, UNPLACED, FleetPlan, Replica, Workload
 from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.plan import GoalValue, PlanStatus, Shortfall
 from dra_lab.model.printing import printed
@@ -142,8 +143,8 @@ class GangRoom(Struct, frozen=True):
     """What one domain has for one gang, before the plan.
 
     `most` are the pods of one gang that fit there at once, surely no more than `bound`. `least` and `size` are the
-    pods that the gang needs and wants. `gangs` and `gangs_bound` say how many such gangs fit at once. `lacking` is what
-    keeps pods away, in words.
+    pods that the gang needs and wants. `gangs` and `gangs_bound` say how many of the gangs that are wanted fit at once.
+    `lacking` is what keeps pods away, in words.
     """
 
     gang: str
@@ -245,6 +246,27 @@ class GangPlan:
         values = Counter(room.domain[-1:] for room in mine)
         return {"/".join(room.domain if values[room.domain[-1:]] > 1 else room.domain[-1:]): str(room) for room in mine}
 
+    def as_fleet(self) -> FleetPlan:
+        """Return the same pods as a fleet: each group of each gang is a workload `GANG/NUMBER/GROUP`.
+
+        Returns:
+            A plan without goals. Ordinary workloads keep their names, and shared claims are a pod `GANG/NUMBER`.
+        """
+        gangs = {gang.name: gang for gang in self.gangs}
+        workloads, replicas = list(self.workloads), list(self.replicas)
+        for placed in self.placed:
+            name, gang = f"{placed.gang}/{placed.number}", gangs[placed.gang]
+            for group in gang.groups:
+                kind = group.workload
+                workloads.append(Workload(f"{name}/{kind.name}", kind.claims, kind.replicas))
+            replicas += [replace(one, workload=f"{name}/{one.workload}") for one in placed.replicas]
+            if placed.shared is not None:
+                workloads.append(Workload(name, gang.shared_claims))
+                replicas.append(replace(placed.shared, workload=name))
+        replicas = [replace(one, goals=()) for one in replicas]
+        status = PlanStatus.FEASIBLE if replicas else PlanStatus.STOPPED
+        return FleetPlan(status, tuple(workloads), self.cluster, self.release, tuple(replicas))
+
     def goal(self, name: str) -> GoalValue | None:
         """Return a goal with its bound.
 
@@ -261,7 +283,7 @@ class GangCount(Struct, frozen=True):
     """How many more gangs fit: in all (`count`, at most `bound`) and in each domain of the required level alone.
 
     `levels` says how many fit in all if another level were required: each level of the hierarchy, and "" for none.
-    Each value is (count, bound).
+    Each value is (count, bound). Counting ends at MOST_COUNTED gangs.
     """
 
     gang: str
@@ -275,3 +297,7 @@ class GangCount(Struct, frozen=True):
     def proven(self) -> bool:
         """Say whether the number is exact."""
         return self.count >= self.bound
+
+    def __str__(self) -> str:
+        """Return the answer as a terminal shows it."""
+        return printed(self)

@@ -19,6 +19,8 @@ SHOWN = (
     "dra_lab.model.fleet.LargestJob",
     "dra_lab.model.fleet.Room",
     "dra_lab.model.fleet.Stranded",
+    "dra_lab.model.gang.GangCount",
+    "dra_lab.model.gang.GangPlan",
     "dra_lab.model.plan.Plan",
     "dra_lab.model.plan.Shortfall",
     "dra_lab.model.plan.Suggestion",
@@ -110,14 +112,19 @@ def _advice(value: Shortfall | Suggestion) -> Iterable[Part]:
 def _other(value: object) -> Iterable[Part]:
     """Return the document of a reason, or of an answer about a fleet."""
     from dra_lab.model.fleet import FleetPlan, LargestJob, Room, Stranded
+    from dra_lab.model.gang import GangCount, GangPlan
     from dra_lab.model.reasons import Reasons, Relaxation
     from dra_lab.model.regret import Regret
     from dra_lab.model.trace import Trace
     from dra_lab.planner.scenarios import ScenarioAnswer
-    from dra_lab.words import fleet_document
+    from dra_lab.words import fleet_document, gang_document
     from dra_lab.words.reason_words import one_regret_parts, reasons_parts, relaxation_words
 
     match value:
+        case GangPlan():
+            return gang_document.gang_parts(value)
+        case GangCount():
+            return gang_document.count_parts(value)
         case FleetPlan():
             return fleet_document.fleet_parts(value)
         case Room():

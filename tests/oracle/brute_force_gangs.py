@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from itertools import combinations_with_replacement, product
 
@@ -19,8 +20,8 @@ STEPS = 150_000
 class Placed:
     """One way to place a gang: pods by node and kind, domains it prefers, its domain, pods beyond the least."""
 
-    def __init__(self, pods, levels, domain, beyond) -> None:
-        self.pods, self.levels, self.domain, self.beyond = pods, levels, domain, beyond
+    def __init__(self, pods, levels, domain, beyond, where) -> None:
+        self.pods, self.levels, self.domain, self.beyond, self.where = pods, levels, domain, beyond, where
 
 
 class BruteForceGangs:
@@ -120,6 +121,34 @@ class BruteForceGangs:
                         found[key] = placed
         return list(found.values())
 
+    def rooms(self, gang: Gang) -> dict[tuple, tuple[int, int]]:
+        """Return for each domain the most pods of one gang, and the most gangs at once."""
+        groups = [dataclasses.replace(group, min=0) for group in gang.groups]
+        loose = self.ways(dataclasses.replace(gang, groups=groups))
+        strict = self.ways(gang)
+        found: dict = {}
+        for way in loose:
+            found[way.where] = max(found.get(way.where, 0), way.beyond)
+        return {
+            where: (
+                pods,
+                self.most([w for w in strict if w.where == where], [(0,) * len(self.kinds)] * len(self.names)),
+            )
+            for where, pods in found.items()
+        }
+
+    def most(self, ways: Sequence[Placed], pods, first: int = 0) -> int:
+        """Return how many of some ways fit at once beside pods."""
+        best = 0
+        for at in range(first, len(ways)):
+            self.steps -= 1
+            if self.steps < 0:
+                raise TooLarge
+            both = self.sum_of([pods, ways[at].pods])
+            if all(counts in self.best[n] for n, counts in enumerate(both)):
+                best = max(best, 1 + self.most(ways, both, at))
+        return best
+
     def placed(self, gang: Gang, chosen, domain, allowed) -> Placed | None:
         pods = [[0] * len(self.kinds) for _ in self.names]
         for kind, counts in chosen:
@@ -133,8 +162,9 @@ class BruteForceGangs:
             levels += self.count(gang, group.preferred, [one])
         beyond = sum(sum(counts) for _, counts in mine) - gang.least
         where = (allowed[0],) if gang.shared_claims else (gang.hierarchy, gang.required, domain)
+        inside = (self.names[allowed[0]],) if gang.shared_claims else domain
         counted = gang.required or gang.shared_claims
-        return Placed(tuple(map(tuple, pods)), levels, where if counted else None, beyond)
+        return Placed(tuple(map(tuple, pods)), levels, where if counted else None, beyond, inside)
 
     def count(self, gang: Gang, level: str, rows) -> int:
         """Return how many domains of a preferred level have pods; all nodes that are in none count as one."""

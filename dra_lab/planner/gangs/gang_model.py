@@ -306,6 +306,14 @@ class GangModel:
         constant = self.constants[goal]
         return pulp.LpAffineExpression(factors, constant=constant) if factors else constant
 
+    def all_pods(self, groups: int) -> Expression:
+        """Return the pods of the first groups of all gangs, as a number to minimise."""
+        factors: Factors = {}
+        for (_, at, _), mine in self.pods.items():
+            for variable, factor in mine.items() if at < groups else ():
+                factors[variable] = factors.get(variable, 0) - factor
+        return pulp.LpAffineExpression(factors) if factors else 0
+
     def keep(self, goal: str, value: int, *, floors: bool = False) -> None:
         """Demand that a goal is not above a value."""
         expression = self.expression(goal, floors=floors)

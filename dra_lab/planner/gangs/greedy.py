@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.gangs.needs import GangNeed, GroupNeed, Path
+from dra_lab.planner.gangs.needs import GangNeed, GroupNeed, Path, priorities
 from dra_lab.planner.gangs.problem import GangProblem, Instance, Solution
-from dra_lab.planner.gangs.worth import priorities
 
 Slices = tuple[tuple[int, int], ...]
 

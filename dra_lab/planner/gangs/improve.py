@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dra_lab.errors import SolverError
@@ -22,12 +23,12 @@ class Best:
     goals: list[GoalBound]
 
 
-def best_solution(problem: GangProblem, solver: str, budget: Budget) -> Best:
-    """Return the best solution that was found in time, with the bound of every goal."""
+def best_solution(problem: GangProblem, solver: str, budget: Budget, goals: int | None = None) -> Best:
+    """Return the best solution that was found in time, with the bounds of the first `goals` goals, None for all."""
     first = greedy(problem, budget.part(budget.shares.step))
     search = _Search(problem, solver, budget, first)
-    goals = search.run()
-    return Best(search.solution, goals)
+    bounds = search.run(problem.order[:goals])
+    return Best(search.solution, bounds)
 
 
 class _Search:
@@ -39,10 +40,11 @@ class _Search:
         self._kept: list[tuple[str, int, bool]] = []
         self.sure = problem.whole
 
-    def run(self) -> list[GoalBound]:
+    def run(self, order: Sequence[str]) -> list[GoalBound]:
+        """Decide goal after goal; return what is proven of each."""
         goals = []
         open_device = False
-        for at, goal in enumerate(self.problem.order):
+        for at, goal in enumerate(order):
             # Behind a goal of devices that is not proven, values that compare goal after goal bound nothing.
             floors = open_device and goal in self.problem.device
             bound = self._decide(at, goal, floors=floors)

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dra_lab.errors import InputError
-from dra_lab.model.fleet import Workload
-from dra_lab.model.gang import HOST, Gang, GangGroup
+from dra_lab.model.fleet import UNPLACED, Workload
+from dra_lab.model.gang import BEYOND, GANG_GOALS, GANGS, HOST, Gang, GangGroup
 from dra_lab.model.hierarchy import Hierarchy
 
 Path = tuple[str, ...]
@@ -79,6 +79,23 @@ class Needs:
     tiers: list[Tier]
     gangs: list[GangNeed]
     ordinary: list[tuple[int, int]]
+
+
+def priorities(needs: Needs) -> tuple[int, ...]:
+    """Return the priorities from high to low; ordinary workloads have 0."""
+    found = {need.priority for need in needs.gangs} | ({0} if needs.ordinary else set())
+    return tuple(sorted(found, reverse=True))
+
+
+def goal_order(needs: Needs) -> tuple[str, ...]:
+    """Return the names of all goals, most important first."""
+    levels = priorities(needs)
+    first: list[str] = []
+    for priority in levels:
+        mine = [GANGS, BEYOND] if any(need.priority == priority for need in needs.gangs) else []
+        mine += [UNPLACED] if needs.ordinary and priority == 0 else []
+        first += [f"{name} {priority}" if len(levels) > 1 and name != UNPLACED else name for name in mine]
+    return (*first, *(goal for goal in GANG_GOALS if goal not in (GANGS, BEYOND, UNPLACED)))
 
 
 def read_needs(

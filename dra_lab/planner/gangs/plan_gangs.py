@@ -21,10 +21,11 @@ from dra_lab.model.plan import GoalValue, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.fleet_work import Clock, FleetWork
-from dra_lab.planner.fleet.pods import look_at
-from dra_lab.planner.gangs.needs import Needs, read_needs
-from dra_lab.planner.gangs.problem import GangProblem, Solution, device_goals_of, look_at_nodes
-from dra_lab.planner.gangs.worth import goal_order
+from dra_lab.planner.fleet.pods import FleetProblem, look_at
+from dra_lab.planner.fleet.tables import AnyTable
+from dra_lab.planner.gangs.domain_room import rooms_of
+from dra_lab.planner.gangs.needs import Needs, goal_order, read_needs
+from dra_lab.planner.gangs.problem import GangProblem, Solution, device_goals_of, over_nodes, state_tables
 from dra_lab.planner.waiting import awaited
 
 
@@ -92,9 +93,12 @@ def plan_gangs(
     if not any(kind.replicas for kind in needs.kinds):
         return plan
     clock = Clock()
-    problem = gang_problem(cluster, needs, release, budget, held, solver, clock)
+    fleet, pairs = tables_for(cluster, needs, release, budget, held, solver, clock)
+    problem = over_nodes(fleet, needs, pairs, cordoned(cluster))
     plan = replace(plan, states=problem.states, cordoned=len(cordoned(cluster)))
     plan = _planned(problem, plan, gangs, workloads, _before_writing(budget), solver, clock)
+    plan = replace(plan, rooms=rooms_of(problem, gangs, solver, budget))
+    clock.lap("domains")
     return replace(plan, seconds=time.monotonic() - began, parts=dict(clock.parts))
 
 
@@ -103,7 +107,7 @@ def cordoned(cluster: Cluster) -> frozenset[str]:
     return frozenset(node.name for node in cluster.nodes if node.spec.unschedulable)
 
 
-def gang_problem(
+def tables_for(
     cluster: Cluster,
     needs: Needs,
     release: KubernetesRelease,
@@ -111,15 +115,14 @@ def gang_problem(
     held: AllocatedDevices | None,
     solver: str,
     clock: Clock,
-) -> GangProblem:
-    """Return the problem of gangs: what every node holds, region by region."""
+) -> tuple[FleetProblem, list[tuple[AnyTable, AnyTable]]]:
+    """Return a look at the cluster for all kinds of pods, and what every node state holds of them."""
     fleet = look_at(cluster, needs.kinds, release, budget.part(budget.shares.first), held)
     clock.lap("scan")
-    order = goal_order(needs)
-    work = FleetWork(fleet, device_goals_of(order), False, budget.part(budget.shares.step), solver, clock)
-    problem = look_at_nodes(fleet, needs, order, work, cordoned(cluster))
+    work = FleetWork(fleet, device_goals_of(goal_order(needs)), False, budget.part(budget.shares.step), solver, clock)
+    pairs = state_tables(work)
     clock.lap("patterns")
-    return problem
+    return fleet, pairs
 
 
 def _before_writing(budget: Budget) -> Budget:

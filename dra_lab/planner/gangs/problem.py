@@ -17,7 +17,7 @@ from dra_lab.planner.fleet.sites import Site, dealt_site, each_alone, sites_of
 from dra_lab.planner.fleet.tables import AnyTable, SiteTable, is_listed, tables_of
 from dra_lab.planner.fleet.together import deal
 from dra_lab.planner.fleet.tree_table import list_all, tree_tables
-from dra_lab.planner.gangs.needs import Needs, Path
+from dra_lab.planner.gangs.needs import Needs, Path, goal_order
 
 Domain = tuple[int, Path | None]
 """A tier and the path of a domain; no path stands for all nodes that are in no domain of the tier."""
@@ -87,6 +87,7 @@ class GangProblem:
     cells: dict[tuple[int, int], list[str]]
     on: Mapping[str, tuple[int, int, AnyTable]]
     keys: list[tuple[Path | None, ...]]
+    cordoned: frozenset[str]
     whole: bool
     states: int
 
@@ -113,18 +114,35 @@ class GangProblem:
     def inside(self) -> list[dict[Path, list[int]]]:
         """Return for each tier the regions of each domain."""
         found: list[dict[Path, list[int]]] = [{} for _ in self.needs.tiers]
-        for region, key in enumerate(self.keys):
-            for tier, path in enumerate(key):
+        for region in sorted({region for region, _ in self.cells}):
+            for tier, path in enumerate(self.keys[region]):
                 if path is not None:
                     found[tier].setdefault(path, []).append(region)
         return found
 
     @cached_property
+    def nodes_inside(self) -> list[dict[Path, list[str]]]:
+        """Return for each tier the nodes of each domain, with those that take no pods."""
+        found: list[dict[Path, list[str]]] = [{} for _ in self.needs.tiers]
+        for mine, tier in zip(found, self.needs.tiers, strict=True):
+            for node, path in tier.paths.items():
+                mine.setdefault(path, []).append(node)
+        return found
+
+    @cached_property
     def room(self) -> list[Counts]:
         """Return for each region the most pods of each kind that may be there alone."""
+        return self._summed([profile.bound for profile in self.profiles])
+
+    @cached_property
+    def found_room(self) -> list[Counts]:
+        """Return for each region the most pods of each kind that surely are there alone."""
+        return self._summed([profile.most for profile in self.profiles])
+
+    def _summed(self, each: Sequence[Counts]) -> list[Counts]:
         found = [[0] * self.kinds for _ in self.keys]
         for (region, profile), nodes in self.cells.items():
-            for kind, most in enumerate(self.profiles[profile].bound):
+            for kind, most in enumerate(each[profile]):
                 found[region][kind] += len(nodes) * most
         return [tuple(row) for row in found]
 
@@ -134,11 +152,10 @@ def device_goals_of(order: Sequence[str]) -> tuple[str, ...]:
     return tuple(goal for goal in order if goal in GOAL_WORDS)
 
 
-def look_at_nodes(
-    fleet: FleetProblem, needs: Needs, order: tuple[str, ...], work: FleetWork, closed_nodes: frozenset[str]
+def over_nodes(
+    fleet: FleetProblem, needs: Needs, pairs: Sequence[tuple[AnyTable, AnyTable]], cordoned: frozenset[str]
 ) -> GangProblem:
-    """Return the problem of gangs over the nodes of a fleet, without the nodes that take no pods (`closed_nodes`)."""
-    pairs, exact = _tables(work)
+    """Return the problem of gangs over the tables of a fleet, without the nodes that take no pods (`cordoned`)."""
     profiles: list[Profile] = []
     known: dict[object, int] = {}
     regions: dict[tuple[Path | None, ...], int] = {}
@@ -146,23 +163,25 @@ def look_at_nodes(
     on: dict[str, tuple[int, int, AnyTable]] = {}
     for table, bound in pairs:
         found, least = table.found(), bound.least()
-        key = (tuple(sorted(found.items())), None if least is None else tuple(sorted(least.items())), bound.rows)
+        # Counting again takes longer than all else, and is only of use if numbers are not listed.
+        rows = bound.rows if least is None else ()
+        key = (tuple(sorted(found.items())), None if least is None else tuple(sorted(least.items())), rows)
         if key not in known:
             known[key] = len(profiles)
-            profiles.append(Profile(found, least, bound.rows, bound.floors()))
+            profiles.append(Profile(found, least, rows, bound.floors()))
         for node in table.site.all_nodes:
-            if node in closed_nodes:
+            if node in cordoned:
                 continue
             where = tuple(tier.paths.get(node) for tier in needs.tiers)
             region = regions.setdefault(where, len(regions))
             cells.setdefault((region, known[key]), []).append(node)
             on[node] = region, known[key], table
-    whole = exact and len(on) + len(closed_nodes) >= len(fleet.scan.rules.nodes)
-    return GangProblem(fleet, needs, order, profiles, cells, on, list(regions), whole, len(pairs))
+    order, whole = goal_order(needs), len(on) + len(cordoned) >= len(fleet.scan.rules.nodes)
+    return GangProblem(fleet, needs, order, profiles, cells, on, list(regions), cordoned, whole, len(pairs))
 
 
-def _tables(work: FleetWork) -> tuple[list[tuple[AnyTable, AnyTable]], bool]:
-    """Return for every node state what is found and what bounds it, and whether all nodes were looked at.
+def state_tables(work: FleetWork) -> list[tuple[AnyTable, AnyTable]]:
+    """Return for every node state what is found and what bounds it.
 
     The two differ for nodes that share devices: each is planned with its part of them and bounded as if it had all.
     """
@@ -173,7 +192,7 @@ def _tables(work: FleetWork) -> tuple[list[tuple[AnyTable, AnyTable]], bool]:
         list_all(trees, budget)
         tables: list[AnyTable] = list(trees)
         _decide_all(tables, budget)
-        return [(table, table) for table in tables], True
+        return [(table, table) for table in tables]
     sites = sites_of(work.fleet, budget)
     shared = [site for site in sites if site.nodes]
     alone = _of_sites(work, [site for site in sites if not site.nodes])
@@ -184,7 +203,7 @@ def _tables(work: FleetWork) -> tuple[list[tuple[AnyTable, AnyTable]], bool]:
             mine = _of_sites(work, [dealt_site(work.fleet, whole.members[0], dealt)])
             bound = _of_sites(work, [whole])
             found += zip(mine, bound, strict=False)
-    return found, True
+    return found
 
 
 def _of_sites(work: FleetWork, sites: Sequence[Site]) -> list[AnyTable]:

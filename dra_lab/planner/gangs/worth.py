@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from dra_lab.model.fleet import NODES, UNPLACED
-from dra_lab.model.gang import BEYOND, DOMAINS, GANG_GOALS, GANGS, LEVELS
-from dra_lab.planner.gangs.needs import WHOLE, Needs
+from dra_lab.model.gang import BEYOND, DOMAINS, GANGS, LEVELS
+from dra_lab.planner.gangs.needs import WHOLE, Needs, priorities
 from dra_lab.planner.gangs.problem import GangProblem, Instance, Solution
-
-
-def priorities(needs: Needs) -> tuple[int, ...]:
-    """Return the priorities from high to low; ordinary workloads have 0."""
-    found = {need.priority for need in needs.gangs} | ({0} if needs.ordinary else set())
-    return tuple(sorted(found, reverse=True))
-
-
-def goal_order(needs: Needs) -> tuple[str, ...]:
-    """Return the names of all goals, most important first."""
-    levels = priorities(needs)
-    first: list[str] = []
-    for priority in levels:
-        mine = [GANGS, BEYOND] if any(need.priority == priority for need in needs.gangs) else []
-        mine += [UNPLACED] if needs.ordinary and priority == 0 else []
-        first += [f"{name} {priority}" if len(levels) > 1 and name != UNPLACED else name for name in mine]
-    return (*first, *(goal for goal in GANG_GOALS if goal not in (GANGS, BEYOND, UNPLACED)))
 
 
 def priority_of(goal: str, needs: Needs) -> tuple[str, int]:
@@ -85,8 +68,3 @@ def domains_preferred(problem: GangProblem, one: Instance) -> int:
         regions = {region for at in groups for region, pods in one.groups[at].items() if pods}
         found += len({problem.domain(tier, region) for region in regions})
     return found
-
-
-def used_regions(rows: Sequence[Mapping[int, int]]) -> set[int]:
-    """Return the regions that have pods."""
-    return {region for row in rows for region, pods in row.items() if pods}

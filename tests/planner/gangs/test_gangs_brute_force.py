@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import random
 
@@ -43,4 +44,38 @@ def is_brute_force(seed: str) -> bool:
     assert found == expected, f"seed {seed}: {found} instead of {expected}"
     assert plan.proven, f"seed {seed}"
     assert check_gangs(cluster, plan, [hierarchy], release) == (), f"seed {seed}"
+    return True
+
+
+ROOMS = int(os.environ.get("DRA_LAB_RANDOM_GANGS", "40"))
+
+
+@pytest.mark.parametrize("block", range(-(-ROOMS // STEP)))
+def test_rooms_are_brute_force(block):
+    """Each domain has as many pods of a gang, and as many such gangs, as trying everything finds."""
+    compared = drawn = 0
+    while compared < STEP:
+        drawn += 1
+        compared += has_the_rooms(f"rooms {block} {drawn}")
+    assert drawn <= 4 * STEP, "too many cases were too large to try everything"
+
+
+def has_the_rooms(seed: str) -> bool:
+    """Compare the rooms of one case; say whether everything could be tried."""
+    cluster, hierarchy, gangs, _ = random_case(random.Random(seed))
+    # What fits is compared for whole numbers of one gang: the tables end with what all together want.
+    gangs = [dataclasses.replace(gang, replicas=6) for gang in gangs[:1]]
+    release = KubernetesRelease("1.36")
+    try:
+        brute = BruteForceGangs(cluster, gangs, (), [hierarchy], release)
+        expected = [brute.rooms(gang) for gang in gangs]
+    except TooLarge:
+        return False
+    plan = plan_gangs(cluster, gangs, hierarchies=[hierarchy], release=release)
+    for gang, rooms in zip(gangs, expected, strict=True):
+        mine = {room.domain: room for room in plan.rooms if room.gang == gang.name}
+        for domain, (pods, count) in rooms.items():
+            room = mine[domain]
+            assert (room.most, room.bound) == (pods, pods), f"seed {seed}: {domain}"
+            assert (min(6, room.gangs), min(6, room.gangs_bound)) == (count, count), f"seed {seed}: {domain}"
     return True

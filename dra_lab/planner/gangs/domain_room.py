@@ -1,0 +1,140 @@
+"""How many pods of a gang, and how many such gangs, each domain of its level has; and what the others lack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from dra_lab.model.gang import GANGS, Gang, GangRoom
+from dra_lab.model.sketch import asks
+from dra_lab.planner.budget import Budget
+from dra_lab.planner.gangs.needs import GangNeed, GroupNeed, Needs, goal_order
+from dra_lab.planner.gangs.problem import GangProblem
+
+_NAMED = 3
+"""Nodes that a reason names."""
+
+_WORDS = {"gpu": "GPUs", "nic": "NICs", "cpu": "CPUs"}
+
+
+def rooms_of(problem: GangProblem, gangs: Sequence[Gang], solver: str, budget: Budget) -> tuple[GangRoom, ...]:
+    """Return for each gang what each domain of its required level has, as long as there is time."""
+    found: list[GangRoom] = []
+    seen: set[int] = set()
+    for need in problem.needs.gangs:
+        for at in dict.fromkeys(need.gangs):
+            if at not in seen:
+                seen.add(at)
+                found += rooms_of_need(problem, need, gangs[at], solver, budget)
+    return tuple(sorted(found, key=lambda room: [gang.name for gang in gangs].index(room.gang)))
+
+
+def rooms_of_need(problem: GangProblem, need: GangNeed, gang: Gang, solver: str, budget: Budget) -> Iterator[GangRoom]:
+    """Yield what each domain has for one gang."""
+    cordoned = problem.cordoned
+    for path, nodes in problem.nodes_inside[need.required].items():
+        regions = problem.inside[need.required].get(path, [])
+        most, bound, *gangs = _room(problem, need, regions, solver, budget)
+        count, count_bound = (min(gang.replicas, number) for number in gangs)
+        room = GangRoom(gang.name, path, most, bound, gang.least, gang.size, count, count_bound)
+        if most < gang.size and not budget.reached:
+            lacking = [*_lacking(problem, need, [node for node in nodes if node not in cordoned])]
+            closed = sum(node in cordoned for node in nodes)
+            lacking += [f"{closed} {'node' if closed == 1 else 'nodes'} cordoned"] if closed else []
+            lacking += [] if lacking else ["too few devices in all"]
+            room = GangRoom(gang.name, path, most, bound, gang.least, gang.size, count, count_bound, tuple(lacking))
+        yield room
+
+
+def _room(
+    problem: GangProblem, need: GangNeed, regions: Sequence[int], solver: str, budget: Budget
+) -> tuple[int, int, int, int]:
+    """Return the most pods of one gang in regions and its bound, and the same of whole gangs."""
+    caps = [sum(problem.room[region][group.kind] for region in regions) for group in need.groups]
+    pods = need.groups[: len(need.groups) - need.shares]
+    bound = sum(min(group.most, cap) for group, cap in zip(pods, caps, strict=False))
+    count = min(cap // group.least for group, cap in zip(need.groups, caps, strict=True) if group.least)
+    if len(need.groups) == 1 and not need.groups[0].slices and need.groups[0].required < 0:
+        have = sum(problem.found_room[region][need.groups[0].kind] for region in regions)
+        return min(have, need.groups[0].most), bound, have // need.groups[0].least, count
+    if not bound or budget.reached or not problem.whole:
+        return 0, bound, 0, count
+    return (
+        *_most(problem, need, regions, solver, budget, whole=False, most=bound),
+        *_most(problem, need, regions, solver, budget, whole=True, most=count),
+    )
+
+
+def _most(
+    problem: GangProblem,
+    need: GangNeed,
+    regions: Sequence[int],
+    solver: str,
+    budget: Budget,
+    *,
+    whole: bool,
+    most: int,
+) -> tuple[int, int]:
+    """Return the most gangs, or pods of one gang, that regions hold, and what they surely do not exceed."""
+    # The solver takes half a second to import; only who plans waits for it.
+    from dra_lab.planner.gangs.gang_model import GangModel
+
+    if not most:
+        return 0, 0
+    inside = set(regions)
+    groups = tuple(
+        replace(group, preferred=-1, least=group.least if whole or _is_shared(need, at) else 0)
+        for at, group in enumerate(need.groups)
+    )
+    alone = replace(need, groups=groups, preferred=-1, gangs=(0,) * (most if whole else 1))
+    needs = Needs(problem.needs.kinds, problem.needs.tiers, [alone], [])
+    cells = {key: nodes for key, nodes in problem.cells.items() if key[0] in inside}
+    part = replace(problem, needs=needs, cells=cells, order=goal_order(needs))
+    bound = most
+    for least in (False,) if problem.closed else (False, True):
+        model = GangModel(part, solver, least=least)
+        expression = model.expression(GANGS) if whole else model.all_pods(sum(1 for _ in groups) - need.shares)
+        outcome = None if isinstance(expression, int) else model.minimise(expression, budget)
+        shift = most if whole else 0
+        if not least:
+            found = 0 if outcome is None or outcome.value is None else shift - outcome.value
+        if (least or problem.closed) and (outcome is None or outcome.infeasible or outcome.bound is not None):
+            bound = min(most, found if outcome is None or outcome.bound is None else shift - outcome.bound)
+    return found, bound
+
+
+def _is_shared(need: GangNeed, at: int) -> bool:
+    return need.shares and at == len(need.groups) - 1
+
+
+def _lacking(problem: GangProblem, need: GangNeed, nodes: Sequence[str]) -> Iterator[str]:
+    """Yield what keeps pods of a gang away from nodes: devices in use, or too few devices."""
+    reasons: dict[str, list[str]] = {}
+    for group in need.groups:
+        for node in nodes:
+            for reason in _on_node(problem, group, node):
+                mine = reasons.setdefault(reason, [])
+                if node not in mine:
+                    mine.append(node)
+    for reason, mine in sorted(reasons.items(), key=lambda row: -len(row[1])):
+        named = ", ".join(mine[:_NAMED]) + (f" and {len(mine) - _NAMED} more" if len(mine) > _NAMED else "")
+        yield f"{reason} {named}"
+
+
+def _on_node(problem: GangProblem, group: GroupNeed, node: str) -> Iterator[str]:
+    """Yield what a node lacks for pods of a group, request by request: words that end before the name of the node."""
+    scan, pod = problem.fleet.scan, problem.fleet.pods[group.kind]
+    alone = scan.views.held_on(node, scan.rules.allocated)[0]
+    inner = [ask for request in pod.sketch.requests for ask in asks(request)]
+    single = {request.name for request in pod.sketch.requests if len(asks(request)) == 1}
+    for joint, ask in zip(scan.rules.asks[slice(*pod.asks)], inner, strict=True):
+        if ask.request not in single or ask.all_devices or ask.admin_access or ask.capacity:
+            continue
+        stages = scan.views.stages(joint, node)
+        every = [at for at, stage in enumerate(stages) if stage == "match"]
+        free = sum(at not in alone for at in every)
+        if len(every) // ask.count > free // ask.count:
+            kinds = set(scan.kinds_matched(joint, node))
+            yield f"{_WORDS.get(kinds.pop() if len(kinds) == 1 else '', 'devices')} in use on"
+        elif len(every) < ask.count:
+            yield f"too few devices for request {ask.reference} on"

@@ -1,0 +1,87 @@
+"""Gangs of real size whose number can be counted by hand: identical nodes, and racks of different free counts."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from random_clusters import CPU, GPU, NIC, device_class
+from random_clusters import _holder as holder
+from random_clusters import _slice as published
+from random_gangs import hierarchy_of
+from random_trees import _device as device
+
+from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import Workload
+from dra_lab.model.gang import Gang, GangGroup
+from dra_lab.model.names import DeviceID
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.planner.gangs import how_many_more_gangs, plan_gangs
+
+EACH = 8
+
+
+def racks(sizes: list[list[int]]) -> tuple[Cluster, object]:
+    """Return racks with 8 GPUs on every node, of which some are free: one number for each node of each rack."""
+    slices, claims, places = [], [], {}
+    for rack, free in enumerate(sizes):
+        for number, count in enumerate(free):
+            node = f"r{rack}-n{number}"
+            places[node] = (f"b{rack % 3}", f"r{rack}")
+            gpus = [device(GPU, "gpu", at, (f"pci0000:{at // 4}0", at // 4)) for at in range(EACH)]
+            slices.append(published(GPU, node, gpus))
+            claims += [holder(random.Random(0), len(claims), DeviceID(GPU, node, gpu.name)) for gpu in gpus[count:]]
+    classes = tuple(map(device_class, (GPU, NIC, CPU)))
+    cluster = Cluster(slices=tuple(slices), classes=classes, claims=tuple(one for one in claims if one), name="racks")
+    return cluster, hierarchy_of(places)
+
+
+def gang(pods: int, gpus: int, level: str = "rack", replicas: int = 1) -> Gang:
+    """Return gangs of pods with some GPUs each."""
+    request = DeviceRequest(name="gpu", exactly=ExactDeviceRequest(device_class_name=GPU, count=gpus))
+    workload = Workload("worker", (ClaimSketch(name="claim", requests=(request,)),), pods)
+    return Gang("train", [GangGroup(workload)], level, replicas=replicas)
+
+
+@pytest.mark.parametrize(("pods", "gpus"), [(8, 4), (5, 2), (16, 3), (40, 1)])
+def test_identical_nodes_have_as_many_gangs_as_the_division_says(pods, gpus):
+    """In racks of 16 identical nodes, each rack has the whole part of its pods divided by the size."""
+    cluster, hierarchy = racks([[EACH] * 16 for _ in range(60)])
+    found = how_many_more_gangs(cluster, gang(pods, gpus), hierarchies=[hierarchy])
+    assert (found.count, found.bound) == (60 * (16 * (EACH // gpus) // pods),) * 2
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_racks_of_different_free_counts_are_summed(seed):
+    """Each rack has the whole part of its own pods divided by the size."""
+    rng = random.Random(seed)
+    free = [[rng.randint(0, EACH) for _ in range(rng.randint(2, 20))] for _ in range(100)]
+    cluster, hierarchy = racks(free)
+    found = how_many_more_gangs(cluster, gang(6, 2), hierarchies=[hierarchy])
+    assert (found.count, found.bound) == (sum(sum(n // 2 for n in rack) // 6 for rack in free),) * 2
+
+
+def test_a_wider_level_has_at_least_as_many():
+    """What one rack costs against one block, or none, is what is lost to the rounding of each."""
+    free = [[3, 2], [5, 8], [7, 1], [4, 4], [8], [2, 6]]
+    cluster, hierarchy = racks(free)
+    found = how_many_more_gangs(cluster, gang(4, 2), hierarchies=[hierarchy])
+    blocks = [sum(n // 2 for rack in free[at::3] for n in rack) for at in range(3)]
+    counted = {"rack": sum(sum(n // 2 for n in rack) // 4 for rack in free), "block": sum(n // 4 for n in blocks)}
+    counted |= {"": sum(blocks) // 4, "host": sum(n // 8 for rack in free for n in rack)}
+    assert {level: number[0] for level, number in found.levels.items()} == counted
+
+
+def test_a_plan_places_as_many_gangs_as_fit():
+    """More gangs are wanted than the racks have, and the plan has all that fit, proven."""
+    cluster, hierarchy = racks([[8, 8, 4], [8, 6], [2, 2, 2], [8] * 5])
+    plan = plan_gangs(cluster, [gang(3, 4, replicas=20)], hierarchies=[hierarchy])
+    assert (plan.counts["train"], plan.proven) == (1 + 1 + 0 + 3, True)
+
+
+def test_a_domain_says_what_it_lacks():
+    """A rack with too few free GPUs names the node where they are in use."""
+    cluster, hierarchy = racks([[8, 3], [8, 8]])
+    plan = plan_gangs(cluster, [gang(4, 4, replicas=2)], hierarchies=[hierarchy])
+    assert plan.why == {"r0": "2 of 4; GPUs in use on r0-n1", "r1": "4 of 4"}
