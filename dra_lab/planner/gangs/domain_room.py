@@ -23,7 +23,7 @@ def rooms_of(problem: GangProblem, gangs: Sequence[Gang], solver: str, budget: B
     seen: set[int] = set()
     for need in problem.needs.gangs:
         for at in dict.fromkeys(need.gangs):
-            if at not in seen:
+            if at not in seen and not budget.reached:
                 seen.add(at)
                 found += rooms_of_need(problem, need, gangs[at], solver, budget)
     return tuple(sorted(found, key=lambda room: [gang.name for gang in gangs].index(room.gang)))

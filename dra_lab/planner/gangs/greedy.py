@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from heapq import heapify, heappop, heappush
+from itertools import chain
+from operator import add, sub
 
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
+from dra_lab.planner.fleet.pack import Values
 from dra_lab.planner.gangs.needs import GangNeed, GroupNeed, Path, priorities
 from dra_lab.planner.gangs.problem import GangProblem, Instance, Solution
+from dra_lab.planner.gangs.worth import values_of
 
 Slices = tuple[tuple[int, int], ...]
 
 
 def greedy(problem: GangProblem, budget: Budget) -> Solution:
-    """Return a solution in which gangs of a high priority are placed first, large ones before small ones."""
-    return _Greedy(problem, budget).run()
+    """Return a solution in which gangs of a high priority are placed first, large ones before small ones.
+
+    They are placed where they leave least. Then each is placed again where its pods are worth most, as long as that is
+    better for the whole.
+    """
+    found = _Greedy(problem, budget)
+    found.run()
+    found.by_worth = True
+    found.place_again()
+    return found.solution
 
 
 class _Greedy:
@@ -27,11 +40,17 @@ class _Greedy:
         for (region, _), nodes in problem.cells.items():
             self.nodes[region].extend(nodes)
         self.zero = (0,) * problem.kinds
+        self.by_worth = False
+        self.pods: list[dict[str, Counts]] = []
+        """For each placed gang, its pods on each node."""
         self._more: dict[tuple[int, Counts, int], int] = {}
+        self._worth: dict[tuple[int, Counts, int], Values] = {}
         self._free: dict[tuple[int, int], int] = {}
+        self._worths: dict[tuple[int, int], list[Values]] = {}
         self._changed: list[tuple[str, Counts]] = []
 
-    def run(self) -> Solution:
+    def run(self) -> None:
+        """Place all gangs and ordinary pods."""
         needs = self.problem.needs
         for priority in priorities(needs):
             mine = [(at, need) for at, need in enumerate(needs.gangs) if need.priority == priority]
@@ -39,12 +58,59 @@ class _Greedy:
                 for _ in range(need.copies):
                     if self.budget.reached or not self._place(at, need):
                         break
-            for one, within in zip(self.solution.instances, self.within, strict=True):
+            for number, one in enumerate(self.solution.instances):
                 if needs.gangs[one.need].priority == priority:
-                    self._add_more(one, needs.gangs[one.need], within)
+                    self._add_more(number)
             if priority == 0:
                 self._place_ordinary()
-        return self.solution
+
+    def place_again(self) -> None:
+        """Place each gang again where its pods are worth most, until no such change makes the whole better."""
+        values = values_of(self.problem, self.solution)
+        same = 0
+        while same < len(self.solution.instances) and not self.budget.reached:
+            same += 1
+            kept = self._taken_away(0)
+            need = kept[0].need
+            if self._are_known(kept[2]) and self._place(need, self.problem.needs.gangs[need]):
+                self._add_more(len(self.solution.instances) - 1)
+                found = values_of(self.problem, self.solution)
+                if found < values:
+                    values, same = found, 0
+                    continue
+                self._taken_away(len(self.solution.instances) - 1)
+            self._given_back(kept)
+
+    def _are_known(self, nodes: Iterable[str]) -> bool:
+        """Say whether a way was found for what is left on nodes."""
+        profiles, on = self.problem.profiles, self.problem.on
+        return all(self.solution.nodes.get(node, self.zero) in profiles[on[node][1]].found for node in nodes)
+
+    def _taken_away(self, number: int) -> tuple[Instance, list[list[int]], dict[str, Counts]]:
+        """Take a gang out of the solution; return it, with where its pods may be and are."""
+        one, within, pods = self.solution.instances.pop(number), self.within.pop(number), self.pods.pop(number)
+        for node, counts in pods.items():
+            self._write(node, tuple(map(sub, self.solution.nodes[node], counts)))
+        return one, within, pods
+
+    def _given_back(self, kept: tuple[Instance, list[list[int]], dict[str, Counts]]) -> None:
+        one, within, pods = kept
+        self.solution.instances.append(one)
+        self.within.append(within)
+        self.pods.append(pods)
+        for node, counts in pods.items():
+            self._write(node, tuple(map(add, self.solution.nodes.get(node, self.zero), counts)))
+
+    def _note_pods(self, number: int) -> None:
+        """Note what the latest changes gave to a gang."""
+        first: dict[str, Counts] = {}
+        for node, counts in self._changed:
+            first.setdefault(node, counts)
+        self._changed.clear()
+        mine = self.pods[number]
+        for node, before in first.items():
+            more = tuple(map(sub, self.solution.nodes.get(node, self.zero), before))
+            mine[node] = tuple(map(add, mine.get(node, self.zero), more))
 
     # ------------------------------------------------------------------ what nodes have
 
@@ -67,6 +133,48 @@ class _Greedy:
             self._free[key] = sum(self.more(node, kind) for node in self.nodes[region])
         return self._free[key]
 
+    def worth(self, node: str, kind: int) -> Values:
+        """Return what one more pod of a kind adds to the goals on a node that takes it."""
+        _, profile, _ = self.problem.on[node]
+        counts = self.solution.nodes.get(node, self.zero)
+        key = profile, counts, kind
+        if key not in self._worth:
+            found = self.problem.profiles[profile].found
+            self._worth[key] = tuple(map(sub, found[plus(counts, kind, 1)], found[counts]))
+        return self._worth[key]
+
+    def worths(self, region: int, kind: int) -> list[Values]:
+        """Return what pods of a kind add one after the other on the nodes of a region, those worth most first."""
+        key = region, kind
+        if key not in self._worths:
+            mark, found = len(self._changed), []
+            for _, _, node in self._in_order([region], kind, 1_000_000):
+                found.append(self.worth(node, kind))
+                self._set(node, plus(self.solution.nodes.get(node, self.zero), kind, 1))
+            self._undo(mark)
+            self._worths[key] = found
+        return self._worths[key]
+
+    def worth_of(self, regions: Iterable[int], kind: int, pods: int) -> Values:
+        """Return about what so many pods of a kind add to the goals in regions."""
+        every = [self.worths(region, kind)[:pods] for region in regions]
+        cheapest = sorted(every[0] if len(every) == 1 else chain.from_iterable(every))[:pods]
+        return tuple(map(sum, zip(*cheapest, strict=True)))
+
+    def _in_order(self, regions: Iterable[int], kind: int, pods: int) -> Iterator[tuple[Values, int, str]]:
+        """Yield the node of each pod of a kind; the caller places it there before the next."""
+        able = [node for region in regions for node in self.nodes[region] if self.more(node, kind)]
+        queue = [(self.worth(node, kind), -self.more(node, kind), node) for node in able]
+        heapify(queue)
+        for _ in range(pods):
+            if not queue:
+                return
+            first = heappop(queue)
+            yield first
+            node = first[2]
+            if more := self.more(node, kind):
+                heappush(queue, (self.worth(node, kind), -more, node))
+
     def _set(self, node: str, counts: Counts) -> None:
         self._changed.append((node, self.solution.nodes.get(node, self.zero)))
         self._write(node, counts)
@@ -79,6 +187,7 @@ class _Greedy:
         region = self.problem.on[node][0]
         for kind in range(self.problem.kinds):
             self._free.pop((region, kind), None)
+            self._worths.pop((region, kind), None)
 
     def _undo(self, mark: int) -> None:
         while len(self._changed) > mark:
@@ -112,6 +221,11 @@ class _Greedy:
                 yield found
 
     def _on_nodes(self, kind: int, pods: int, regions: Iterable[int]) -> Iterator[dict[int, int]]:
+        if self.by_worth:
+            for _, _, node in self._in_order(regions, kind, pods):
+                self._set(node, plus(self.solution.nodes.get(node, self.zero), kind, 1))
+                yield {self.problem.on[node][0]: 1}
+            return
         for region in regions:
             for node in sorted(self.nodes[region], key=lambda node: (-self.more(node, kind), node)):
                 count = min(pods, self.more(node, kind))
@@ -123,13 +237,16 @@ class _Greedy:
 
     def _domains(self, kind: int, pods: int, regions: Iterable[int], tier: int) -> list[list[int]]:
         """Return the domains of a tier among regions: the smallest in which all pods fit first, then the largest."""
-        found: dict[Path, list[int]] = {}
-        for region in regions:
-            path = self.problem.domain(tier, region)
-            if path is not None:
-                found.setdefault(path, []).append(region)
+        found = self._parted(regions, tier)
         free = {path: sum(self.free(region, kind) for region in mine) for path, mine in found.items()}
-        order = sorted(found, key=lambda path: (free[path] < pods, free[path] if free[path] >= pods else -free[path]))
+        if self.by_worth:
+            worth = {path: self.worth_of(mine, kind, pods) for path, mine in found.items() if free[path] >= pods}
+            order = sorted(worth, key=lambda path: (worth[path], free[path]))
+            order += sorted(found.keys() - worth.keys(), key=lambda path: (-free[path], path))
+        else:
+            full = [path for path in found if free[path] < pods]
+            order = sorted(found.keys() - set(full), key=lambda path: (free[path], path))
+            order += sorted(full, key=lambda path: (-free[path], path))
         return [found[path] for path in order]
 
     # ------------------------------------------------------------------ gangs
@@ -141,7 +258,10 @@ class _Greedy:
             for path, mine in inside.items()
         }
         able = [path for path in inside if all(f >= g.least for f, g in zip(free[path], need.groups, strict=True))]
-        for path in sorted(able, key=lambda path: (sum(free[path]), path)):
+        worth: dict[Path, tuple[int, ...]] = dict.fromkeys(able, ())
+        if self.by_worth:
+            worth = {path: self._about(need, inside[path]) for path in able}
+        for path in sorted(able, key=lambda path: (worth[path], sum(free[path]), path)):
             if self.budget.reached:
                 return False
             found = self._in_domain(need, inside[path])
@@ -149,9 +269,29 @@ class _Greedy:
                 groups, within = found
                 self.solution.instances.append(Instance(at, path, groups))
                 self.within.append(within)
-                self._changed.clear()
+                self.pods.append({})
+                self._note_pods(len(self.pods) - 1)
                 return True
         return False
+
+    def _about(self, need: GangNeed, regions: Sequence[int]) -> tuple[int, ...]:
+        """Return about what a gang adds to the goals in regions, preferred domains first."""
+        rows = [self.worth_of(regions, group.kind, group.least) for group in need.groups if group.least]
+        wide = 0
+        for group in need.groups:
+            tier = group.preferred if group.preferred >= 0 else need.preferred
+            if tier >= 0:
+                parts = self._parted(regions, tier).values()
+                wide += all(sum(self.free(r, group.kind) for r in part) < group.least for part in parts)
+        return (wide, *map(sum, zip(*rows, strict=True)))
+
+    def _parted(self, regions: Iterable[int], tier: int) -> dict[Path, list[int]]:
+        found: dict[Path, list[int]] = {}
+        for region in regions:
+            path = self.problem.domain(tier, region)
+            if path is not None:
+                found.setdefault(path, []).append(region)
+        return found
 
     def _in_domain(self, need: GangNeed, regions: Sequence[int]) -> tuple[list[dict[int, int]], list[list[int]]] | None:
         mark = len(self._changed)
@@ -181,8 +321,11 @@ class _Greedy:
             others = [region for region in mine if self.problem.domain(prefer, region) is None]
             yield [*(region for part in parts for region in part), *others]
 
-    def _add_more(self, one: Instance, need: GangNeed, within: Sequence[list[int]]) -> None:
-        for row, group, regions in zip(one.groups, need.groups, within, strict=True):
+    def _add_more(self, number: int) -> None:
+        """Place what a gang wants beyond its minimum."""
+        one, need = self.solution.instances[number], self.problem.needs.gangs[self.solution.instances[number].need]
+        self._changed.clear()
+        for row, group, regions in zip(one.groups, need.groups, self.within[number], strict=True):
             size = group.slices[0][0] if group.slices else 1
             for _ in range((group.most - group.least) // size):
                 found = None if self.budget.reached else self.put(group.kind, size, regions, group.slices)
@@ -190,12 +333,14 @@ class _Greedy:
                     break
                 for region, count in found.items():
                     row[region] = row.get(region, 0) + count
+        self._note_pods(number)
 
     def _place_ordinary(self) -> None:
         for row, (kind, wanted) in zip(self.solution.ordinary, self.problem.needs.ordinary, strict=True):
             for found in self._on_nodes(kind, wanted, range(len(self.problem.keys))):
                 for region, count in found.items():
                     row[region] = row.get(region, 0) + count
+        self._changed.clear()
 
 
 def plus(counts: Counts, kind: int, more: int) -> Counts:

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dra_lab.errors import SolverError
+from dra_lab.model.gang import GANGS
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.mastered import GoalBound
 from dra_lab.planner.gangs.gang_model import GangModel
 from dra_lab.planner.gangs.greedy import greedy
 from dra_lab.planner.gangs.problem import GangProblem, Solution
-from dra_lab.planner.gangs.worth import values_of
+from dra_lab.planner.gangs.worth import priority_of, values_of
 from dra_lab.planner.node.solver_outcome import agreed
 
 
@@ -29,6 +30,21 @@ def best_solution(problem: GangProblem, solver: str, budget: Budget, goals: int 
     search = _Search(problem, solver, budget, first)
     bounds = search.run(problem.order[:goals])
     return Best(search.solution, bounds)
+
+
+def counted_bound(problem: GangProblem, goal: str) -> int:
+    """Return gangs that surely have no place, by the pods of each kind that every domain has for them alone; else 0."""
+    name, priority = priority_of(goal, problem.needs)
+    if name != GANGS:
+        return 0
+    found = 0
+    for need in (need for need in problem.needs.gangs if need.priority == priority):
+        able = 0
+        for regions in problem.inside[need.required].values():
+            each = [(group.kind, group.least) for group in need.groups if group.least]
+            able += min(sum(problem.room[region][kind] for region in regions) // least for kind, least in each)
+        found += max(0, need.copies - able)
+    return found
 
 
 class _Search:
@@ -54,7 +70,9 @@ class _Search:
             self.budget.tell(goal, f"{goal}: best {have}, bound {bound}", have, bound)
             self._keep(goal, have, floors=floors)
             open_device = open_device or (goal in self.problem.device and not goals[-1].proven)
-        return goals
+        # A solution that was found for a later goal may be better in one that was not proven.
+        final = zip(goals, self.values, strict=False)
+        return [GoalBound(g.goal, v, None if g.bound is None else agreed(g.bound, v)) for g, v in final]
 
     def _keep(self, goal: str, value: int, *, floors: bool) -> None:
         self._kept.append((goal, value, floors))
@@ -80,14 +98,15 @@ class _Search:
     def _decide(self, at: int, goal: str, *, floors: bool) -> int | None:
         """Improve a goal; return what no solution undercuts that keeps the goals before."""
         have = self.values[at]
-        if not have or self.budget.reached:
-            return 0
+        counted = counted_bound(self.problem, goal)
+        if have <= counted or self.budget.reached:
+            return counted
         if floors and self._bounds is self._model:
             # The floors are rows of their own, which the plan need not keep.
             self._bounds = self._made(least=True)
         model, bounds = self._models()
         looking = self.budget.part(self.budget.shares.step)
-        bound = bounds.relaxed(bounds.expression(goal, floors=floors), looking)
+        bound = max(counted, bounds.relaxed(bounds.expression(goal, floors=floors), looking))
         if bound >= have or self.budget.reached:
             return bound
         model.start_from(self.solution)
