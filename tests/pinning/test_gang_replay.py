@@ -1,0 +1,140 @@
+"""Whether kube-scheduler's PodGroup loop and Kueue find a place for a gang is what trying every order says."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+
+import pytest
+from small_claims import request
+from small_nodes import a_slice, cluster, gpu, nic
+
+from dra_lab.model.fleet import Workload
+from dra_lab.model.gang import Gang, GangGroup
+from dra_lab.model.hierarchy import Domain, Hierarchy, Level
+from dra_lab.model.nodes import Node, NodeStatus, ObjectMeta
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch, Link
+from dra_lab.pinning.gang_replay import GangVerdict, replay_kueue, replay_pod_group
+
+R136 = KubernetesRelease("1.36")
+GPU, RACK, HOST = "gpu.nvidia.com", "example.com/rack", "kubernetes.io/hostname"
+ONE = ClaimSketch(name="one", requests=(request("gpu", GPU),))
+FREE = ClaimSketch(name="free", requests=(request("gpu", GPU), request("nic", "dranet")))
+PAIR = ClaimSketch(
+    name="pair",
+    requests=(request("gpu", GPU), request("nic", "dranet")),
+    links=(Link(name="near", requests=("gpu", "nic")),),
+)
+
+
+def racks(sizes: dict[str, list[int]], pods: int = 110):
+    """Return a cluster whose racks have nodes with that many GPUs, and its hierarchy."""
+    names = {rack: [f"{rack}-n{number}" for number in range(len(gpus))] for rack, gpus in sizes.items()}
+    slices = [
+        a_slice(GPU, *(gpu(index) for index in range(count)), node=name)
+        for rack, gpus in sizes.items()
+        for name, count in zip(names[rack], gpus, strict=True)
+        if count
+    ]
+    nodes = tuple(
+        Node(
+            ObjectMeta(name=name, labels={RACK: rack, HOST: name}),
+            status=NodeStatus(allocatable={"pods": pods, "cpu": 64}),
+        )
+        for rack in sizes
+        for name in names[rack]
+    )
+    domains = tuple(Domain((rack,), tuple(names[rack])) for rack in sizes)
+    return cluster(*slices, nodes=nodes), Hierarchy("fabric", (Level("rack", RACK),), domains)
+
+
+def gang(size: int, sketch: ClaimSketch = ONE, least: int | None = None) -> Gang:
+    return Gang("train", [GangGroup(Workload("worker", (sketch,), size), least)], required="rack", hierarchy="fabric")
+
+
+def test_a_pod_group_starts_where_first_fit_fills_enough():
+    """With pods that are alike every order fills a node alike, so the verdict is yes or no."""
+    on, tree = racks({"r1": [2, 1], "r2": [4, 4]})
+    found = replay_pod_group(on, gang(8), tree, R136)
+    assert (found.verdict, [(row.domain, row.least, row.most) for row in found.domains]) == (
+        GangVerdict.YES,
+        [("r1", 3, 3), ("r2", 8, 8)],
+    )
+
+
+def test_a_pod_group_that_no_rack_holds_is_refused():
+    """Nine pods have no rack with nine GPUs, though the cluster has eleven."""
+    on, tree = racks({"r1": [2, 1], "r2": [4, 4]})
+    assert replay_pod_group(on, gang(9), tree, R136).verdict is GangVerdict.NO
+
+
+def test_the_minimum_decides():
+    """A group of nine starts with a minimum of eight."""
+    on, tree = racks({"r2": [4, 4]})
+    assert replay_pod_group(on, gang(9, least=8), tree, R136).verdict is GangVerdict.YES
+
+
+def test_first_fit_that_takes_the_wrong_device_refuses_a_gang_that_fits():
+    """Counts alone take GPU 0 and NIC 0 first; a pod with a link then finds no pair (kubernetes#138765)."""
+    devices = (
+        a_slice(GPU, gpu(0, "r0"), gpu(1, "r1"), node="a"),
+        a_slice("dra.net", nic("a", "r1", 0), nic("b", "r0", 0), node="a"),
+    )
+    node = Node(ObjectMeta(name="a", labels={RACK: "r1", HOST: "a"}))
+    on = cluster(*devices, nodes=(node,))
+    tree = Hierarchy("fabric", (Level("rack", RACK),), (Domain(("r1",), ("a",)),))
+    two = Gang("g", [GangGroup(Workload("x", (FREE,), 1)), GangGroup(Workload("y", (PAIR,), 1))], required="rack")
+    assert replay_pod_group(on, two, tree, R136).verdict is GangVerdict.MAYBE
+
+
+def test_kueue_admits_what_its_claims_cannot_have():
+    """Kueue counts pods and CPUs: it takes the rack with the least room, whose GPUs are too few."""
+    on, tree = racks({"r1": [0, 1], "r2": [4, 4, 4]})
+    found = replay_kueue(on, gang(4), tree, R136, requests={"worker": {"cpu": "8"}})
+    assert (found.verdict, "wait there" in found.sentence) == (GangVerdict.NO, True)
+
+
+def test_kueue_finds_what_has_the_devices_too():
+    """Where every node of the chosen rack has the devices, the gang starts."""
+    on, tree = racks({"r1": [8, 8], "r2": [8, 8, 8]})
+    found = replay_kueue(on, gang(4), tree, R136, requests={"worker": {"cpu": "8"}})
+    assert found.verdict is GangVerdict.YES
+
+
+def test_kueue_refuses_what_its_counts_do_not_allow():
+    """Too few CPUs in every rack: the message is Kueue's."""
+    on, tree = racks({"r1": [8]})
+    found = replay_kueue(on, gang(9), tree, R136, requests={"worker": {"cpu": "8"}})
+    assert (found.verdict, "allows to fit only 8 out of 9 pod(s)" in found.sentence) == (GangVerdict.NO, True)
+
+
+def test_nodes_that_say_nothing_leave_kueue_open():
+    """Without allocatable amounts Kueue's counts are unknown."""
+    on, tree = racks({"r1": [8]})
+    bare = cluster(*on.slices, nodes=tuple(Node(node.metadata) for node in on.nodes))
+    assert replay_kueue(bare, gang(2), tree, R136).verdict is GangVerdict.MAYBE
+
+
+def fills_in_order(sizes: list[int], order: list[int], wanted: int) -> int:
+    """Return how many pods of one GPU get a place if the scores prefer nodes in this order, pod by pod."""
+    left = list(sizes)
+    placed = 0
+    for _ in range(wanted):
+        node = next((index for index in order if left[index]), None)
+        if node is not None:
+            left[node] -= 1
+            placed += 1
+    return placed
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_order_of_nodes_does_not_matter_for_pods_that_are_alike(seed: int):
+    """Every order of nodes ends with the number of pods that the replay tells."""
+    draw = random.Random(f"gang order {seed}")
+    sizes = [draw.randint(0, 3) for _ in range(3)]
+    wanted = draw.randint(1, 8)
+    on, tree = racks({"r1": sizes})
+    (row,) = replay_pod_group(on, gang(wanted), tree, R136).domains
+    orders = [list(order) for order in product(range(3), repeat=3) if len(set(order)) == 3]
+    assert {fills_in_order(sizes, order, wanted) for order in orders} == {row.least} == {row.most}
