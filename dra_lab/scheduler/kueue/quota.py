@@ -1,0 +1,228 @@
+"""Kueue's quota: how much of a resource a ClusterQueue may still use, with what its Cohorts lend.
+
+Source: kubernetes-sigs/kueue v0.19.2, pkg/cache/scheduler/resource_node.go (`available`, `potentialAvailable`,
+`updateCohortResourceNode`, `accumulateFromChild`) and pkg/scheduler/flavorassigner/flavorassigner.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from functools import cached_property
+
+from msgspec import Struct
+
+from dra_lab.errors import InputError
+
+FlavorResource = tuple[str, str]
+"""The name of a ResourceFlavor and of a resource."""
+
+
+class Quota(Struct, frozen=True):
+    """The quota of one resource in one flavor, in whole units (thousandths of CPUs).
+
+    Args:
+        nominal: `nominalQuota`.
+        borrowing_limit: `borrowingLimit`; None: no limit.
+        lending_limit: `lendingLimit`; None: everything may be lent.
+    """
+
+    nominal: int
+    borrowing_limit: int | None = None
+    lending_limit: int | None = None
+
+
+class CohortQuota(Struct, frozen=True):
+    """A Cohort.
+
+    Args:
+        name: Its name.
+        quotas: Its own quota by flavor and resource.
+        parent: The Cohort above it; "" without.
+    """
+
+    name: str
+    quotas: Mapping[FlavorResource, Quota] = {}
+    parent: str = ""
+
+
+class QueueQuota(Struct, frozen=True):
+    """A ClusterQueue.
+
+    Args:
+        name: Its name.
+        quotas: Its quota by flavor and resource, the flavors in the order in which Kueue tries them.
+        parent: Its Cohort; "" without.
+        usage: What its workloads use.
+    """
+
+    name: str
+    quotas: Mapping[FlavorResource, Quota]
+    parent: str = ""
+    usage: Mapping[FlavorResource, int] = {}
+
+
+_Node = QueueQuota | CohortQuota
+
+
+class QuotaVerdict(StrEnum):
+    """Whether a request fits in a quota: now, after other workloads end, or never."""
+
+    FITS = "fits"
+    WAITS = "waits"
+    NEVER = "never"
+
+
+class QuotaAnswer(Struct, frozen=True):
+    """What the quota of a ClusterQueue says of a request.
+
+    Args:
+        verdict: Whether it fits.
+        flavors: The flavor of each resource that Kueue assigns.
+        short: (resource, flavor, wanted, available now, available at most) of what is too little.
+    """
+
+    verdict: QuotaVerdict
+    flavors: Mapping[str, str] = {}
+    short: tuple[tuple[str, str, int, int, int], ...] = ()
+
+
+class QuotaTree:
+    """ClusterQueues and Cohorts with what is left of their quota."""
+
+    def __init__(self, queues: Iterable[QueueQuota], cohorts: Iterable[CohortQuota] = ()) -> None:
+        """Take the queues and the Cohorts; a Cohort that is only named has no quota of its own."""
+        self.queues = {queue.name: queue for queue in queues}
+        self.cohorts = {cohort.name: cohort for cohort in cohorts}
+        named: list[_Node] = [*self.queues.values(), *self.cohorts.values()]
+        for node in named:
+            if node.parent:
+                self.cohorts.setdefault(node.parent, CohortQuota(node.parent))
+        for name in self.cohorts:
+            self._check_cycle(name)
+
+    def available(self, queue: str, what: FlavorResource) -> int:
+        """Return how much a ClusterQueue may still use now.
+
+        Args:
+            queue: Its name.
+            what: The flavor and the resource.
+
+        Returns:
+            The amount, at least 0.
+        """
+        return max(0, self._available(self.queues[queue], what))
+
+    def potential(self, queue: str, what: FlavorResource) -> int:
+        """Return how much a ClusterQueue may use if nothing else is in use.
+
+        Args:
+            queue: Its name.
+            what: The flavor and the resource.
+
+        Returns:
+            The amount, at least 0.
+        """
+        return self._potential(self.queues[queue], what)
+
+    def answer(self, queue: str, groups: Sequence[Sequence[str]], wanted: Mapping[str, int]) -> QuotaAnswer:
+        """Return whether a request fits in the quota of a ClusterQueue.
+
+        All resources of a group come from one flavor, the first that has enough of each.
+
+        Args:
+            queue: The name of the ClusterQueue.
+            groups: The resources of each of its resource groups (`coveredResources`).
+            wanted: What all pods of a pod set request together.
+
+        Returns:
+            The verdict, the flavors, and what is too little in the flavor that has the most.
+        """
+        node = self.queues[queue]
+        flavors: dict[str, str] = {}
+        short: list[tuple[str, str, int, int, int]] = []
+        covered = {resource for group in groups for resource in group}
+        verdict = QuotaVerdict.FITS
+        for resource in sorted(set(wanted) - covered):
+            if wanted[resource]:
+                verdict = QuotaVerdict.NEVER
+                short.append((resource, "", wanted[resource], 0, 0))
+        for group in groups:
+            asked = {resource: wanted[resource] for resource in group if wanted.get(resource)}
+            if not asked:
+                continue
+            tried = [
+                self._tried(queue, flavor, asked)
+                for flavor in dict.fromkeys(flavor for flavor, resource in node.quotas if resource in group)
+            ]
+            best = min(tried, key=lambda one: list(QuotaVerdict).index(one[0]), default=(QuotaVerdict.NEVER, "", ()))
+            verdict = max(verdict, best[0], key=list(QuotaVerdict).index)
+            if best[0] is QuotaVerdict.FITS:
+                flavors |= dict.fromkeys(asked, best[1])
+            short += best[2]
+        return QuotaAnswer(verdict, flavors, tuple(short))
+
+    def _tried(
+        self, queue: str, flavor: str, asked: Mapping[str, int]
+    ) -> tuple[QuotaVerdict, str, tuple[tuple[str, str, int, int, int], ...]]:
+        rows = [
+            (name, flavor, count, self.available(queue, (flavor, name)), self.potential(queue, (flavor, name)))
+            for name, count in asked.items()
+        ]
+        short = tuple(row for row in rows if row[2] > row[3])
+        if not short:
+            return QuotaVerdict.FITS, flavor, ()
+        never = any(row[2] > row[4] for row in short)
+        return (QuotaVerdict.NEVER if never else QuotaVerdict.WAITS), flavor, short
+
+    def _check_cycle(self, name: str) -> None:
+        seen = [name]
+        while (parent := self.cohorts[seen[-1]].parent) and parent not in seen:
+            seen.append(parent)
+        if parent:
+            raise InputError(f"the Cohorts {' -> '.join([*seen, parent])} form a cycle; Kueue admits nothing in them")
+
+    @cached_property
+    def _children(self) -> Mapping[str, Sequence[_Node]]:
+        found: dict[str, list[_Node]] = {name: [] for name in self.cohorts}
+        every: list[_Node] = [*self.queues.values(), *self.cohorts.values()]
+        for node in every:
+            if node.parent:
+                found[node.parent].append(node)
+        return found
+
+    def _subtree(self, node: _Node, what: FlavorResource) -> int:
+        own = node.quotas[what].nominal if what in node.quotas else 0
+        if isinstance(node, QueueQuota):
+            return own
+        below = self._children[node.name]
+        return own + sum(self._subtree(child, what) - self._local(child, what) for child in below)
+
+    def _used(self, node: _Node, what: FlavorResource) -> int:
+        if isinstance(node, QueueQuota):
+            return node.usage.get(what, 0)
+        return sum(max(0, self._used(child, what) - self._local(child, what)) for child in self._children[node.name])
+
+    def _local(self, node: _Node, what: FlavorResource) -> int:
+        """Return the quota that is never lent to the Cohort above."""
+        limit = node.quotas[what].lending_limit if what in node.quotas else None
+        return 0 if limit is None else max(0, self._subtree(node, what) - limit)
+
+    def _available(self, node: _Node, what: FlavorResource) -> int:
+        quota, used = self._subtree(node, what), self._used(node, what)
+        if not node.parent:
+            return quota - used
+        local = self._local(node, what)
+        above = self._available(self.cohorts[node.parent], what)
+        limit = node.quotas[what].borrowing_limit if what in node.quotas else None
+        if limit is not None:
+            above = min(above, quota - local - max(0, used - local) + limit)
+        return max(0, local - used) + above
+
+    def _potential(self, node: _Node, what: FlavorResource) -> int:
+        quota = self._subtree(node, what)
+        if not node.parent:
+            return quota
+        most = self._local(node, what) + self._potential(self.cohorts[node.parent], what)
+        limit = node.quotas[what].borrowing_limit if what in node.quotas else None
+        return most if limit is None else min(most, quota + limit)
