@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dra_lab.errors import SolverError
 from dra_lab.model.gang import GANGS
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.mastered import GoalBound
+from dra_lab.planner.fleet.master import GoalBound
 from dra_lab.planner.gangs.gang_model import GangModel
 from dra_lab.planner.gangs.greedy import greedy
 from dra_lab.planner.gangs.problem import GangProblem, Solution

@@ -13,11 +13,11 @@ from dra_lab.planner.fleet.fleet_work import FleetWork
 from dra_lab.planner.fleet.pack import Values, device_goals
 from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.search import by_layout, decide_few
-from dra_lab.planner.fleet.sites import Site, dealt_site, each_alone, sites_of
+from dra_lab.planner.fleet.sites import Site, each_alone, sites_of
 from dra_lab.planner.fleet.tables import AnyTable, SiteTable, is_listed, tables_of
-from dra_lab.planner.fleet.together import deal
 from dra_lab.planner.fleet.tree_table import list_all, tree_tables
 from dra_lab.planner.gangs.needs import Needs, Path, goal_order
+from dra_lab.planner.gangs.shared_parts import share_out, site_with
 
 Domain = tuple[int, Path | None]
 """A tier and the path of a domain; no path stands for all nodes that are in no domain of the tier."""
@@ -198,9 +198,9 @@ def state_tables(work: FleetWork) -> list[tuple[AnyTable, AnyTable]]:
     alone = _of_sites(work, [site for site in sites if not site.nodes])
     found = [(table, table) for table in alone]
     for site in shared:
-        dealt = deal(work.fleet, site.all_nodes)
+        given = share_out(work.fleet, site.all_nodes)
         for whole in each_alone(work.fleet, [site]):
-            mine = _of_sites(work, [dealt_site(work.fleet, whole.members[0], dealt)])
+            mine = _of_sites(work, [site_with(work.fleet, whole.members[0], given)])
             bound = _of_sites(work, [whole])
             found += zip(mine, bound, strict=False)
     return found
