@@ -12,11 +12,11 @@ from dra_lab.checks.refused import check_refused_claims, check_refused_slices
 from dra_lab.checks.unhealthy import check_health
 from dra_lab.checks.unused_claims import check_unused
 from dra_lab.findings import Finding, Severity, sort_findings
-from dra_lab.index.pools import why_invalid
+from dra_lab.index.pools import why_unusable
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.grouped import newest
-from dra_lab.model.memo import once_per_hardware, once_per_snapshot
+from dra_lab.model.memo import once_per_hardware, once_per_slice, once_per_snapshot
 from dra_lab.model.names import PCIE_ROOT, DeviceID, full_name
 from dra_lab.model.release import LIST_ATTRIBUTES
 from dra_lab.model.slices import ResourceSlice
@@ -68,7 +68,7 @@ def check_pools(cluster: Cluster) -> Iterator[Finding]:
             message = f"the pool is incomplete: {len(current)} of {wanted} ResourceSlices of generation {generation}"
             advice = "kube-scheduler does not use its devices, and a request with allocationMode All gives up the pod."
             yield Finding("pool-incomplete", Severity.WARNING, pool, message, advice)
-        elif invalid := why_invalid(current, current):
+        elif invalid := why_unusable(cluster, current):
             advice = "kube-scheduler does not use its devices; correct what the driver publishes."
             yield Finding("pool-invalid", Severity.WARNING, pool, f"the pool is invalid: {invalid}", advice)
 
@@ -107,18 +107,28 @@ def check_taints(cluster: Cluster) -> Iterator[Finding]:
 def check_places(cluster: Cluster) -> Iterator[Finding]:
     """Yield attributes whose value says that the place is not known (a NUMA node of -1, an empty PCIe root)."""
     unknown: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for slice_, device in _devices(cluster):
-        driver = slice_.spec.driver
+    for slices in cluster.slices_by_pool.values():
+        for slice_ in newest(slices):
+            for text, device in _unknown_places(cluster, slice_):
+                unknown[slice_.spec.driver, text].append(device)
+    for (driver, text), devices in sorted(unknown.items()):
+        message = f"{text}, which means unknown, on {_count(devices)}: {_some(devices)}"
+        advice = "dra-lab treats the place as unknown, but matchAttribute treats equal values as one place."
+        yield Finding("place-unknown", Severity.WARNING, driver, message, advice)
+
+
+@once_per_slice
+def _unknown_places(_cluster: Cluster, slice_: ResourceSlice) -> tuple[tuple[str, str], ...]:
+    """Return what says of a device of a slice that its place is not known, with the device."""
+    driver, found = slice_.spec.driver, []
+    for device in slice_.spec.devices or ():
         for key in _keys_of_places(driver, tuple(device.attributes)):
             attribute, name = device.attributes[key], full_name(key, driver)
             negative = "numa" in name.lower() and isinstance(attribute.value, int) and attribute.value < 0
             if negative or (name == PCIE_ROOT and attribute.value == ""):
                 text = f"{name} is {'empty' if attribute.value == '' else attribute.value}"
-                unknown[driver, text].append(str(DeviceID(driver, slice_.spec.pool.name, device.name)))
-    for (driver, text), devices in sorted(unknown.items()):
-        message = f"{text}, which means unknown, on {_count(devices)}: {_some(devices)}"
-        advice = "dra-lab treats the place as unknown, but matchAttribute treats equal values as one place."
-        yield Finding("place-unknown", Severity.WARNING, driver, message, advice)
+                found.append((text, str(DeviceID(driver, slice_.spec.pool.name, device.name))))
+    return tuple(found)
 
 
 @lru_cache(1024)

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from dra_lab.cel.matching import CLASS, ERROR, NO_CLASS, Matching
 from dra_lab.index.in_use import published_device
-from dra_lab.index.pools import why_invalid
+from dra_lab.index.pools import why_unusable
 from dra_lab.model.allocation import DeviceRequestAllocationResult
 from dra_lab.model.claims import DeviceConstraint, DeviceToleration, ResourceClaim
 from dra_lab.model.cluster import Cluster
@@ -53,7 +53,7 @@ def unusable_pools(cluster: Cluster) -> Mapping[tuple[str, str], str]:
         wanted = current[0].spec.pool.resource_slice_count
         if len(current) != wanted:
             found[key] = f"incomplete ({len(current)} of {wanted} ResourceSlices)"
-        elif invalid := why_invalid(current, current):
+        elif invalid := why_unusable(cluster, current):
             found[key] = f"invalid ({invalid})"
     return found
 

@@ -13,7 +13,7 @@ from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.grouped import newest
-from dra_lab.model.memo import once_per_devices, once_per_snapshot
+from dra_lab.model.memo import once_per_devices, once_per_slice, once_per_snapshot
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.slices import ResourceSlice
@@ -63,23 +63,18 @@ class CounterInUse(Struct, frozen=True):
     amount: Amount
 
 
-_Published = dict[str, tuple[Device, ResourceSlice]]
-
-
 def published_device(cluster: Cluster, device: DeviceID) -> tuple[Device, ResourceSlice] | None:
     """Return a device of the newest generation of its pool with its slice, None if it is not published."""
-    pools, pool = _pools_published(cluster), device[:2]
-    found = pools.get(pool)
-    if found is None:
-        slices = newest(cluster.slices_by_pool.get(pool, ()))
-        found = pools[pool] = {d.name: (d, item) for item in slices for d in item.spec.devices or ()}
-    return found.get(device.device)
+    for item in reversed(newest(cluster.slices_by_pool.get(device[:2], ()))):
+        found = _devices_by_name(cluster, item).get(device.device)
+        if found is not None:
+            return found, item
+    return None
 
 
-@once_per_devices
-def _pools_published(_cluster: Cluster) -> dict[tuple[str, str], _Published]:
-    """Return the devices of the pools that were asked for, by name."""
-    return {}
+@once_per_slice
+def _devices_by_name(_cluster: Cluster, slice_: ResourceSlice) -> Mapping[str, Device]:
+    return {device.name: device for device in slice_.spec.devices or ()}
 
 
 @once_per_snapshot

@@ -242,6 +242,16 @@ def _build(
     return Pool(driver, name, wanted.generation, tuple(devices), counter_sets)
 
 
+def why_unusable(cluster: Cluster, slices: Sequence[ResourceSlice]) -> str:
+    """Return why the allocator calls a pool of these slices invalid, or ""."""
+    return _why_unusable(cluster, slices[0]) if len(slices) == 1 else why_invalid(slices, slices)
+
+
+@once_per_slice
+def _why_unusable(_cluster: Cluster, slice_: ResourceSlice) -> str:
+    return why_invalid((slice_,), (slice_,))
+
+
 def why_invalid(slices: Sequence[ResourceSlice], published: Sequence[ResourceSlice], *, counting: bool = True) -> str:
     """Return why the allocator calls a complete pool invalid, or "" (docs/semantics.md 3.2.12).
 

@@ -12,7 +12,7 @@ from dra_lab.model.allocated import AllocatedDevices, allocated_devices
 from dra_lab.model.claims import DeviceClass, ResourceClaim
 from dra_lab.model.device import Device, DeviceTaint, has_lists
 from dra_lab.model.grouped import grouped, node_of, pool_of
-from dra_lab.model.memo import Memo, once_per_claims, once_per_devices, once_per_snapshot
+from dra_lab.model.memo import Memo, once_per_claims, once_per_devices, once_per_slice, once_per_snapshot
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.overlay import Overlay
@@ -192,7 +192,7 @@ class Cluster:
     @once_per_devices
     def publishes_lists(self) -> bool:
         """Say whether any device publishes a list-typed attribute."""
-        return any(has_lists(device) for slice_ in self.slices for device in slice_.spec.devices or ())
+        return any(_has_lists(self, slice_) for slice_ in self.slices)
 
     def with_objects(self, **changes: Any) -> Cluster:
         """Return the cluster with other values of some fields; what is derived from the others is kept (`Memo`).
@@ -263,6 +263,11 @@ class Cluster:
             named = tuple(part is not None for part in asked)
             found.setdefault(named, {}).setdefault(asked, []).append((number, rule.spec.taint))
         return found
+
+
+@once_per_slice
+def _has_lists(_cluster: Cluster, slice_: ResourceSlice) -> bool:
+    return any(has_lists(device) for device in slice_.spec.devices or ())
 
 
 def _same_names(before: tuple[Node, ...], after: tuple[Node, ...]) -> bool:

@@ -23,6 +23,8 @@ def pool_of(slice_: ResourceSlice) -> tuple[str, str]:
 
 def newest(slices: Sequence[ResourceSlice]) -> list[ResourceSlice]:
     """Return the slices of the newest generation among those of one pool, in their order; none of none."""
+    if len(slices) == 1:
+        return [*slices]
     latest = max((slice_.spec.pool.generation for slice_ in slices), default=0)
     return [slice_ for slice_ in slices if slice_.spec.pool.generation == latest]
 

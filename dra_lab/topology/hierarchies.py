@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.hierarchy import Hierarchy, LeftOut, Level
-from dra_lab.model.memo import once_per_devices, once_per_labels
+from dra_lab.model.memo import once_per_devices, once_per_labels, once_per_slice
 from dra_lab.model.names import split_qualified
 from dra_lab.model.slices import ResourceSlice
 from dra_lab.model.topologies import Topology, TopologyObject
@@ -221,10 +221,12 @@ def _of_attributes(cluster: Cluster, findings: list[Finding]) -> Iterator[tuple[
 @once_per_devices
 def _telling(cluster: Cluster) -> tuple[str, ...]:
     """Return the nodes of which a device publishes anything of ATTRIBUTES."""
-    return tuple(node for node, slices in cluster.slices_by_node.items() if any(map(_tells, slices)))
+    by_node = cluster.slices_by_node
+    return tuple(node for node, slices in by_node.items() if any(_tells(cluster, item) for item in slices))
 
 
-def _tells(slice_: ResourceSlice) -> bool:
+@once_per_slice
+def _tells(_cluster: Cluster, slice_: ResourceSlice) -> bool:
     split = ((name, *split_qualified(name, "")) for name in ATTRIBUTES)
     keys = {bare if domain == slice_.spec.driver else name for name, domain, bare in split}
     return any(not keys.isdisjoint(device.attributes) for device in slice_.spec.devices or ())
