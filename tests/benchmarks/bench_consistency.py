@@ -135,7 +135,7 @@ async def _compare() -> None:
 
 def main() -> None:
     """Print the figures beside their targets."""
-    with tempfile.TemporaryDirectory() as name, serving(Path(name), NODES, 0, 0):
+    with tempfile.TemporaryDirectory() as name, serving(Path(name), NODES):
         os.environ["KUBECONFIG"] = str(Path(name) / "test.kubeconfig")
         asyncio.run(_compare())
 

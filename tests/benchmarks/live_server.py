@@ -1,8 +1,8 @@
-"""A large cluster, served in a process: `python -m tests.benchmarks.live_server FOLDER NODES EVENTS HARDWARE`.
+"""A large cluster, served in a process: `python -m tests.benchmarks.live_server FOLDER NODES [changing]`.
 
-Prints a line when FOLDER holds `test.kubeconfig`. Then makes EVENTS changes a second until its input ends. Each is
-noted in FOLDER/changes: resource version, time (seconds since the epoch), kind. The changes are of claims. With
-HARDWARE, one of this many is a slice that a driver publishes again, and one a node with another label.
+Prints a line when FOLDER holds `test.kubeconfig`. With `changing`, each line of its input says how many changes a
+second it makes until the next line, and of which sorts, one after the other: `20 claim claim label`, `0` for none.
+Each change is noted in FOLDER/changes: resource version, time (seconds since the epoch), sort. Ends with its input.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import count
+from itertools import cycle
 from pathlib import Path
-from typing import Any
+from queue import Empty, Queue
+from typing import Any, TextIO
 
 from tests.api_server.kubeconfig import write_kubeconfig
 from tests.api_server.server import ApiServer
@@ -104,18 +105,33 @@ class Churn:
         names = [(f"node-{node:05d}", f"gpu-{gpu}") for node in range(nodes) for gpu in range(8)]
         self._free = [name for name in names if name not in busy]
         self._held: dict[str, tuple[str, str]] = {}
+        self.sorts: dict[str, Callable[[], None]] = {
+            "claim": self.step,
+            "label": self.label,
+            "slice": self.publish,
+            "same": self.publish_same,
+        }
         self._claims = [name for _, name in store.objects["resourceclaims"] if name.startswith("pending-")]
         for _ in range(2 * len(self._claims)):
             self.step()
 
     def publish(self) -> None:
         """Publish a slice again, with a value of the driver's that it did not contain before."""
-        key = self._chance.choice(tuple(self._store.objects["resourceslices"]))
-        item = {"kind": "ResourceSlice", **json.loads(self._store.objects["resourceslices"][key])}
-        item["spec"]["pool"]["generation"] += 1
+        item = self._slice()
         item["spec"]["devices"][0]["attributes"]["temperature"] = {"int": self._chance.randrange(100)}
         self._store.put(item)
         del self._store.history[:-2000]
+
+    def publish_same(self) -> None:
+        """Publish a slice again with the same devices, in another generation of its pool."""
+        self._store.put(self._slice())
+        del self._store.history[:-2000]
+
+    def _slice(self) -> dict[str, Any]:
+        key = self._chance.choice(tuple(self._store.objects["resourceslices"]))
+        item = {"kind": "ResourceSlice", **json.loads(self._store.objects["resourceslices"][key])}
+        item["spec"]["pool"]["generation"] += 1
+        return item
 
     def label(self) -> None:
         """Give a node a label that it did not have."""
@@ -142,34 +158,41 @@ class Churn:
         del self._store.history[:-2000]
 
 
+def _churn(churn: Churn | None, store: Store, changes: TextIO, lines: Queue[str]) -> None:
+    """Make the changes that the lines ask for, until an empty one."""
+    rate, sorts = 0.0, cycle(("claim",))
+    while True:
+        try:
+            line = lines.get(timeout=1 / rate if rate else None)
+        except Empty:
+            assert churn is not None
+            sort = next(sorts)
+            churn.sorts[sort]()
+            changes.write(f"{store.version} {time.time():.3f} {sort}\n")
+            continue
+        if not line:
+            break
+        rate, sorts = float(line.split()[0]), cycle(line.split()[1:])
+
+
 def main() -> None:
     """Serve until standard input ends."""
-    folder, nodes, events, hardware = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])
-    store = big_store(nodes)
-    churn = Churn(store, nodes) if events else None
+    folder, nodes = Path(sys.argv[1]), int(sys.argv[2])
+    store, lines = big_store(nodes), Queue[str]()
+    churn = Churn(store, nodes) if "changing" in sys.argv else None
     with ApiServer(store) as server:
         write_kubeconfig(folder, server)
         print("ready", flush=True)
-        end = threading.Event()
-        threading.Thread(target=lambda: (sys.stdin.read(), end.set()), daemon=True).start()
+        threading.Thread(target=lambda: [*map(lines.put, sys.stdin), lines.put("")], daemon=True).start()
         with (folder / "changes").open("w", buffering=1) as changes:
-            for number in count():
-                if end.wait(1 / events if events else None):
-                    break
-                if churn is not None:
-                    place = number % hardware if hardware else -1
-                    make, kind = {0: (churn.publish, "ResourceSlice"), 1: (churn.label, "Node")}.get(
-                        place, (churn.step, "ResourceClaim")
-                    )
-                    make()
-                    changes.write(f"{store.version} {time.time():.3f} {kind}\n")
+            _churn(churn, store, changes, lines)
 
 
 @contextmanager
-def serving(folder: Path, nodes: int, events: float = 0, hardware: int = 0) -> Iterator[subprocess.Popen[str]]:
+def serving(folder: Path, nodes: int, *, changing: bool = False) -> Iterator[subprocess.Popen[str]]:
     """Run the server in another process while the block runs."""
-    numbers = map(str, (nodes, events, hardware))
-    command = [sys.executable, "-m", "tests.benchmarks.live_server", str(folder), *numbers]
+    command = [sys.executable, "-m", "tests.benchmarks.live_server", str(folder), str(nodes)]
+    command += ["changing"] if changing else []
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline().strip() == "ready"
@@ -179,6 +202,13 @@ def serving(folder: Path, nodes: int, events: float = 0, hardware: int = 0) -> I
             assert process.stdin is not None
             process.stdin.close()
             process.wait(20)
+
+
+def make_changes(server: subprocess.Popen[str], rate: float, sorts: Sequence[str]) -> None:
+    """Let the server make this many changes a second of these sorts from now on; 0 for none."""
+    assert server.stdin is not None
+    server.stdin.write(" ".join([f"{rate:g}", *sorts]) + "\n")
+    server.stdin.flush()
 
 
 if __name__ == "__main__":
