@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from math import inf
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -119,6 +120,7 @@ class Shares(Struct, frozen=True):
         cancelled: Seconds that an answer to a fleet may take after a cancel; if it takes more, the one before stays.
         improve: Seconds for improving a large plan without a time limit.
         placing: Seconds kept for finding the devices of one replica, or of one node.
+        seen: Seconds kept for each device that a node sees together with others.
         pattern: Seconds that the integer model of a fleet takes for one number of replicas on one node state.
         at_once: Seconds that it takes for one variable of nodes that share devices.
         search: Seconds for what kube-scheduler would take for one pod.
@@ -135,6 +137,7 @@ class Shares(Struct, frozen=True):
     cancelled: float = 0.1
     improve: float = 60.0
     placing: float = 3e-5
+    seen: float = 5e-7
     pattern: float = 2e-5
     at_once: float = 1e-4
     search: float = 0.5
@@ -147,6 +150,9 @@ class Shares(Struct, frozen=True):
 
 _SIZES, _SHARES = Sizes(), Shares()
 
+_TELL_EVERY = 0.5
+"""Seconds between reports of many equal steps."""
+
 
 def default_sizes() -> Sizes:
     """Return the sizes of a budget that is given none."""
@@ -158,6 +164,12 @@ def default_shares() -> Shares:
     return _SHARES
 
 
+class _Told(Struct):
+    """When a step was last reported, of a budget and all its parts."""
+
+    at: float = -inf
+
+
 class Budget(Struct):
     """When to stop: `deadline` is a moment of `time.monotonic()`, `cancel` an event that another thread may set."""
 
@@ -166,6 +178,7 @@ class Budget(Struct):
     report: Callable[[Progress], None] | None = None
     sizes: Sizes = field(default_factory=default_sizes)
     shares: Shares = field(default_factory=default_shares)
+    _told: _Told = field(default_factory=_Told)
 
     @property
     def cancelled(self) -> bool:
@@ -191,7 +204,13 @@ class Budget(Struct):
         left = self.left
         return self if left is None else replace(self, deadline=time.monotonic() + share * left)
 
+    @property
+    def due(self) -> bool:
+        """Say whether to report one of many steps: a report is wanted, and the last one was half a second ago."""
+        return self.report is not None and time.monotonic() - self._told.at > _TELL_EVERY
+
     def tell(self, stage: str, text: str, best: int | None = None, bound: int | None = None) -> None:
         """Report a step, if a report is wanted."""
         if self.report is not None:
+            self._told.at = time.monotonic()
             self.report(Progress(stage, text, best, bound))

@@ -20,8 +20,6 @@ from dra_lab.planner.scan import EqualNodes, Scan
 if TYPE_CHECKING:
     from dra_lab.planner.ways import ListedWays
 
-_TELL_EVERY = 20
-
 
 class Choice(Struct):
     """The decision: `node` is "" where nothing fits; `decided` says that no undecided node could be better.
@@ -77,7 +75,7 @@ def choose_node(scan: Scan, order: tuple[str, ...], budget: Budget, *, solver: s
         search.solutions.append((equal, name, found))
         if found.taken is not None and not found.worse and (best is None or found.values < best.values):
             best = found
-        if number % _TELL_EVERY == 0:
+        if budget.due:
             budget.tell("nodes", f"decided {number + 1} of {len(rows)} classes of equal nodes")
     return _conclude(search, best)
 

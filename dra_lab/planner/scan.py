@@ -28,8 +28,6 @@ from dra_lab.planner.plan_cache import CachedState, PlanCache, get_cache, put_ca
 from dra_lab.scheduler.counters import counters_left
 from dra_lab.topology.locality import kinds, localities
 
-_TELL_EVERY = 500
-
 
 class EqualNodes(Struct, frozen=True):
     """Nodes that are equal for the claim, sorted; the first one stands for all.
@@ -144,7 +142,8 @@ def scan_nodes(rules: Rules, budget: Budget, *, again: bool = True) -> Scan:
             if budget.reached:
                 break
             sorter.add(shape, name)
-        budget.tell("nodes", f"looked at {number + 1} of {len(shapes)} kinds of nodes")
+        if budget.due:
+            budget.tell("nodes", f"looked at {number + 1} of {len(shapes)} kinds of nodes")
     scan.seen = sorter.states.keys()
     scan.unseen = tuple(name for name in rules.nodes if name not in sorter.states)
     scan.complete = not scan.unseen
@@ -171,7 +170,7 @@ def _look_at_shapes(scan: Scan, budget: Budget) -> dict[tuple[int, ...], list[st
         if budget.reached:
             break
         found.setdefault(shape_key(scan.views, name, rules.asks, rules.attributes), []).append(name)
-        if number % _TELL_EVERY == _TELL_EVERY - 1:
+        if budget.due:
             budget.tell("nodes", f"looked at {number + 1:,} of {len(rules.nodes):,} nodes")
     return found
 

@@ -19,8 +19,6 @@ from dra_lab.planner.states.node_state import NodeState
 from dra_lab.planner.states.stock import Stock
 from dra_lab.planner.states.survey import Left, counted_layout, idle_layout, state_on
 
-_TELL_EVERY = 500
-
 
 @dataclass
 class ListedWays:
@@ -129,7 +127,7 @@ def _look(ways: ListedWays, number: int, names: Sequence[str], budget: Budget) -
     for at, name in enumerate(names):
         state = state_on(scan, number, layout, name, left)
         states.append(counted.on(scan, name, state) if counted.counters else state)
-        if at % _TELL_EVERY == _TELL_EVERY - 1:
+        if budget.due:
             budget.tell("nodes", f"looked at {at + 1} of {len(names)} states of one kind of hardware")
     stock = Stock(problem, states, [columns])
     able = stock.columns[0]

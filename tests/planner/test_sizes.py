@@ -47,18 +47,13 @@ REFUSED = {"node/link_rows.py": ("_MOST_COMBINATIONS",)}
 """What is refused, with the number in the message."""
 
 AT_A_TIME = {
-    "choose.py": ("_TELL_EVERY",),
+    "budget.py": ("_TELL_EVERY",),
     "fleet/exhaust.py": ("_AT_ONCE",),
     "fleet/numa_bound.py": ("_AT_ONCE",),
-    "fleet/room.py": ("_TELL_EVERY",),
-    "fleet/search.py": ("_TELL_EVERY",),
     "fleet/tree_every.py": ("_LOOK",),
     "fleet/tree_numbers.py": ("_LOOK",),
-    "fleet/usage.py": ("_TELL_EVERY",),
-    "scan.py": ("_TELL_EVERY",),
     "states/stock.py": ("_BLOCK",),
     "waiting.py": ("DELAY",),
-    "ways.py": ("_TELL_EVERY",),
 }
 """How often progress is reported and the clock is read, and rows of one array."""
 

@@ -157,8 +157,9 @@ def _before_placing(work: FleetWork) -> Budget:
     if left is None or work.budget.deadline is None:
         return work.budget
     # A node that shares devices is looked at once more with all that it sees, which is quick for each device.
-    seen = sum(map(len, coupled_devices(fleet.scan).values())) // 64
-    reserve = min(shares.step * left, shares.placing * (sum(fleet.demand) + len(fleet.survey.states) + seen))
+    seen = sum(map(len, coupled_devices(fleet.scan).values()))
+    placing = shares.placing * (sum(fleet.demand) + len(fleet.survey.states)) + shares.seen * seen
+    reserve = min(shares.step * left, placing)
     return changed(work.budget, deadline=work.budget.deadline - reserve)
 
 

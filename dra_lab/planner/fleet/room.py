@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 _GOALS = ("roots",)
 """The goals by which pods are placed if only their number is requested."""
 
-_TELL_EVERY = 25
-
 MOST = MOST_COUNTED
 """More pods than this are not told apart on one node."""
 
@@ -117,10 +115,10 @@ def room_of_fleet(fleet: FleetProblem, budget: Budget, solver: str) -> Room:
     shared = [site for site in sites if site.nodes]
     alone = with_islands(fleet, [site for site in sites if not site.nodes], budget)
     found = known_sites(fleet, alone, most, budget, published=published)
-    for number, known in enumerate(sorted(found, key=lambda known: (-known.gap, known.site.members[0]))):
+    for known in sorted(found, key=lambda known: (-known.gap, known.site.members[0])):
         if not known.gap or budget.reached:
             break
-        if number % _TELL_EVERY == 0:
+        if budget.due:
             _tell(found, budget)
         known.learn(*most_pods(known.site, most, solver, budget))
     classes = _on_nodes(found, published)
@@ -200,8 +198,8 @@ def _room_on_trees(fleet: FleetProblem, trees: Sequence[TreeTable], published: P
     for table in trees:
         copies[id(table.numbers)] += len(table.site.members)
     found: dict[int, tuple[int, int]] = {}
-    for at, table in enumerate(sorted(trees, key=lambda table: -copies[id(table.numbers)])):
-        if at % _TELL_EVERY == 0:
+    for table in sorted(trees, key=lambda table: -copies[id(table.numbers)]):
+        if budget.due:
             budget.tell("nodes", f"counted on {len(found):,} of {len(copies):,} kinds of node states")
         if id(table.numbers) not in found:
             found[id(table.numbers)] = table.count(budget)

@@ -26,8 +26,6 @@ from dra_lab.planner.fleet.tables import AnyTable, SiteTable, is_listed, tables_
 from dra_lab.planner.fleet.tree_table import TreeTable, list_all, tree_tables
 from dra_lab.planner.node.solver_outcome import agreed
 
-_TELL_EVERY = 10
-
 
 @dataclass(frozen=True)
 class Found:
@@ -249,7 +247,6 @@ def _unproven(answer: Answer) -> Answer:
 
 def decide_few(work: FleetWork, tables: Sequence[SiteTable]) -> None:
     """Decide the numbers of replicas of the sites that are looked at by themselves: all if they are few."""
-    told = time.monotonic()
     for number, table in enumerate(tables):
         few = table.own and table.vectors and len(table.vectors) <= work.budget.sizes.decided
         for counts in table.vectors if few and table.vectors else ():
@@ -258,6 +255,5 @@ def decide_few(work: FleetWork, tables: Sequence[SiteTable]) -> None:
             table.decide(counts, work.budget)
         if not few and table.stock is None:
             table.decide_growing(work.budget.part(work.budget.shares.first))
-        if number % _TELL_EVERY == 0 or time.monotonic() - told > 1:
-            told = time.monotonic()
+        if work.budget.due:
             work.budget.tell("patterns", f"looked at {number + 1} of {len(tables)} kinds of node states")

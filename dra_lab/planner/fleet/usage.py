@@ -32,8 +32,6 @@ from dra_lab.planner.states.node_state import common_unit
 NAMED = ("gpu", "nic", "cpu")
 """The kinds that keep their name; all others are one, "other"."""
 
-_TELL_EVERY = 50
-
 
 def kind_of(problem: AllocationProblem, number: int) -> str:
     """Return the kind of a group's devices, as it is told."""
@@ -232,7 +230,7 @@ def used_of_kinds(
     for number, (known, solved_now) in enumerate(solve):
         if not known.gap or budget.reached:
             break
-        if number % _TELL_EVERY == 0:
+        if budget.due:
             budget.tell("patterns", f"looked at what pods use on {number:,} parts of {len(sites):,} node states")
         known.learn(*solved_now())
     return [{kind: (min(k.least, k.most), k.most) for kind, k in row.items()} for row in found]

@@ -160,7 +160,7 @@ def survey(rules: Rules, budget: Budget) -> Survey:
         at = shapes[shape]
         state = state_on(scan, at, scan.layouts[at], name, known)
         seen.states[name] = counted[at].on(scan, name, state) if at in counted else state
-        if number % 500 == 499:
+        if budget.due:
             budget.tell("nodes", f"looked at {number + 1} of {len(rules.cluster.node_names)} nodes")
     scan.complete = len(seen.states) == len(rules.cluster.node_names)
     scan.unseen = tuple(name for name in rules.cluster.node_names if name not in seen.states)
