@@ -165,20 +165,20 @@ class OptionModel(SharedModel):
 
 def all_by_option_or_copy(
     fleet: FleetProblem, sites: Sequence[Site], order: Sequence[str], budget: Budget
-) -> list[SharedNodes]:
-    """Return the nodes that share devices as the master plans them at once: of sites where that is not too large.
+) -> list[tuple[Site, SharedNodes | None]]:
+    """Return sites of nodes that share devices with their problem, and as the master plans them at once.
 
-    `order` names the goals of devices. At a limit the sites that are left have none.
+    That is None where it is too large. `order` names the goals of devices. At a limit the sites that are left are not
+    returned.
     """
-    found: list[SharedNodes] = []
+    found: list[tuple[Site, SharedNodes | None]] = []
     for site in sites:
         if budget.reached:
             break
         looking = budget.part(budget.shares.first)
         seen = seen_together(fleet, site, looking)
-        one = None if seen is None else by_option_or_copy(seen, fleet.demand, order, looking)
-        if one is not None:
-            found.append(one)
+        if seen is not None:
+            found.append((seen, by_option_or_copy(seen, fleet.demand, order, looking)))
     return found
 
 

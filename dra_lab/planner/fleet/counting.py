@@ -135,6 +135,34 @@ def room_of(site: Site, demand: Sequence[int]) -> CountedRoom:
     return CountedRoom(tuple(caps), rows)
 
 
+def counted_together(site: Site, most: Sequence[int]) -> int:
+    """Return how many pods of all workloads the rows of a site allow, with at most so many of each workload.
+
+    Of a row, those take first that need least on the node where they need least.
+    """
+    rows = [(row.weights, row.limit(site.problem)) for row in rows_of(site) if min(row.weights) >= 0]
+    needs = []
+    for weights, limit in rows:
+        least = dict.fromkeys(range(len(most)), limit + 1)
+        for part, weight in zip(site.parts, weights, strict=True):
+            least[part.pod] = min(least[part.pod], weight)
+        needs.append((sorted((weight, pod) for pod, weight in least.items()), limit))
+    caps = [
+        min([cap, *(int(limit // weight) for row, limit in needs for weight, mine in row if mine == pod and weight)])
+        for pod, cap in enumerate(most)
+    ]
+    return min([sum(caps), *(_held_by(row, limit, caps) for row, limit in needs)])
+
+
+def _held_by(needs: Sequence[tuple[Fraction, int]], limit: Fraction, caps: Sequence[int]) -> int:
+    """Return how many pods a limit holds, given what one of each workload needs, the smallest first."""
+    held, left = Fraction(), limit
+    for need, pod in needs:
+        times = min(Fraction(caps[pod]), left / need) if need else Fraction(caps[pod])
+        held, left = held + times, left - times * need
+    return floor(held)
+
+
 def _alone(site: Site, at: int, part: CopyPart) -> int:
     """Return the most replicas of one part alone, by its requests and links; one with admin access takes nothing."""
     if any(ask.admin_access for ask in site.problem.asks[slice(*part.asks)]):
@@ -147,12 +175,16 @@ def _alone(site: Site, at: int, part: CopyPart) -> int:
 def _unions(site: Site) -> list[list[tuple[frozenset[int], int]]]:
     """Return, part by part and request by request, the groups that may serve it and the devices that it takes."""
     problem = site.problem
+    groups_of: dict[int, set[int]] = {}
+    for number, group in enumerate(problem.groups):
+        for ask in group.asks:
+            groups_of.setdefault(ask, set()).add(number)
     found = []
     for part in site.parts:
         mine = []
         for indices in problem.requests[slice(*part.requests)]:
             able = [ask for ask in indices if ask not in problem.impossible]
-            groups = frozenset(n for n, group in enumerate(problem.groups) if set(able) & set(group.asks))
+            groups = frozenset[int]().union(*(groups_of.get(ask, ()) for ask in able))
             admin = any(problem.asks[ask].admin_access for ask in able)
             mine.append((groups, 0 if admin else min((problem.need(ask) for ask in able), default=1)))
         found.append(mine)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.by_copy import ByCopy, by_copy
 from dra_lab.planner.fleet.by_option import by_option
-from dra_lab.planner.fleet.counting import room_of, rows_of
+from dra_lab.planner.fleet.counting import counted_together, room_of
 from dra_lab.planner.fleet.first_plan import first_plan
 from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.shared_devices import SharedModel, SharedNodes, SharedTaken
@@ -92,8 +92,7 @@ def most_together(fleet: FleetProblem, site: Site, most: int, solver: str, budge
 
 def _counted(site: Site, most: int, least: int) -> int:
     """Return how many pods counting allows on nodes that share devices, on each alone if not all agree on `least`."""
-    rows = [row for row in rows_of(site) if min(row.weights) > 0]
-    bound = min([most * len(site.parts), *(int(row.limit(site.problem) // min(row.weights)) for row in rows)])
+    bound = counted_together(site, (most * len(site.parts),))
     return bound if bound <= least else min(bound, sum(room_of(site, (most,)).caps))
 
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 
 from msgspec.structs import replace as changed
 
+from dra_lab.model.fleet import UNPLACED
 from dra_lab.planner.fleet.admin_pods import admin_pods
 from dra_lab.planner.fleet.assign_shared import count_too, oversubscribed
 from dra_lab.planner.fleet.bounds import Answer, best_answer
 from dra_lab.planner.fleet.by_option import all_by_option_or_copy
-from dra_lab.planner.fleet.counting import Counts
+from dra_lab.planner.fleet.counting import Counts, counted_together
 from dra_lab.planner.fleet.first_plan import FirstPlan, first_plan
 from dra_lab.planner.fleet.fleet_work import FleetWork
 from dra_lab.planner.fleet.islands import with_islands
@@ -88,14 +89,36 @@ def _searched(work: FleetWork, sites: Sequence[Site]) -> tuple[Answer, list[Stan
             tables.extend(tables_of(early, group, len(sites)))
     looking = early.budget if sharing else work.budget.part(work.budget.shares.step)
     coupled = [site for site in sites if site.nodes]
-    shared = all_by_option_or_copy(work.fleet, coupled, device_goals(work.order), looking)
+    seen = all_by_option_or_copy(work.fleet, coupled, device_goals(work.order), looking)
+    shared = [nodes for _, nodes in seen if nodes is not None]
     decide_few(early, tables)
     work.clock.lap("patterns")
     looked_at = [*(table.site.all_nodes for table in tables), *(one.nodes for one in shared)]
     skipped = sum(map(len, looked_at)) < sum(len(site.all_nodes) for site in sites)
     whole = work.fleet.scan.complete and not skipped
     closed = whole and not early.budget.reached and all(table.closed for table in tables)
-    return _over(work, tables, shared, closed=closed, whole=whole, states=len(sites))
+    large = skipped or sum(one.variables for one in shared) > work.budget.sizes.variables
+    every = work.fleet.scan.complete and len(tables) + len(seen) == len(sites)
+    counted = _left_out(work, tables, [site for site, _ in seen]) if large and every else 0
+    found = _over(work, tables, shared, closed=closed, whole=whole, states=len(sites))
+    if found is not None:
+        found[0].goals = tuple(
+            replace(goal, bound=agreed(max(counted, goal.bound or 0), goal.value)) if goal.goal == UNPLACED else goal
+            for goal in found[0].goals
+        )
+    return found
+
+
+def _left_out(work: FleetWork, tables: Sequence[SiteTable], together: Sequence[Site]) -> int:
+    """Return how many pods have no place at least, by counting on tables and on nodes that share devices together."""
+    demand = work.fleet.demand
+    alone = [sum(table.caps[pod] * table.site.count for table in tables) for pod in range(len(demand))]
+    most = sum(map(min, alone, demand))
+    for site in together:
+        if work.budget.reached:
+            return 0
+        most += counted_together(site, demand)
+    return max(0, sum(demand) - most)
 
 
 def _over(

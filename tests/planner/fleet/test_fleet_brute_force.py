@@ -11,9 +11,11 @@ import random
 import pytest
 from brute_force import TooLarge
 from brute_force_fleets import best_fleet, hold_to
+from budgets import use_sizes
 from checked_plans import checked_fleet
 from random_fleets import a_coupled_fleet, a_fleet, random_workloads
 
+from dra_lab.model.fleet import UNPLACED
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.fleet.plan_fleet import fleet_order
 
@@ -61,3 +63,25 @@ def is_brute_force(seed, number, *, sharing, coupled):
         return False
     hold_to(expected, plan, seed)
     return True
+
+
+@pytest.mark.parametrize("sharing", [False, True])
+def test_counting_bounds_the_pods_of_fleets_that_no_model_holds(sharing, monkeypatch):
+    """If models of nodes that share devices are too large, the bound of what is left holds, and is often above 0."""
+    use_sizes(monkeypatch, copies=0, pod_ways=0)
+    bounded = 0
+    for number in range(STEP):
+        seed = f"counted {number} {sharing}"
+        rng = random.Random(seed)
+        cluster = a_coupled_fleet(rng, sharing=sharing)
+        workloads = random_workloads(rng, cluster, sharing=sharing)
+        release = KubernetesRelease("1.37", {"DRAListTypeAttributes": True})
+        try:
+            expected = best_fleet(cluster, workloads, (UNPLACED,), release)
+        except TooLarge:
+            continue
+        plan = checked_fleet(cluster, workloads, release=release, first_fit=False)
+        bounds = [goal.bound for goal in plan.goals if goal.goal == UNPLACED]
+        assert expected is None or all(bound <= expected[0] for bound in bounds), f"seed {seed}"
+        bounded += any(bounds)
+    assert bounded > STEP / 10
