@@ -16,9 +16,12 @@ sys.path.insert(0, str(Path(__file__).parent))
 from _generator import (
     dgx_h100,
     eks_p4d,
+    gb200_nvl72,
+    h100_pod,
     inference_l40s,
     mi300x,
     mig,
+    nvlink_over_spines,
     oke_gb200,
     shared_gpu,
     trouble,
@@ -28,7 +31,20 @@ from _generator import (
 if TYPE_CHECKING:
     from _generator.objects import Object, Sample
 
-MODULES = (two_sockets, eks_p4d, oke_gb200, dgx_h100, mi300x, inference_l40s, mig, shared_gpu, trouble)
+MODULES = (
+    two_sockets,
+    eks_p4d,
+    oke_gb200,
+    dgx_h100,
+    mi300x,
+    inference_l40s,
+    mig,
+    shared_gpu,
+    trouble,
+    gb200_nvl72,
+    h100_pod,
+    nvlink_over_spines,
+)
 
 
 class _Dumper(yaml.SafeDumper):
@@ -53,6 +69,7 @@ def files(sample: Sample) -> dict[str, str]:
         "nodes.yaml": text(sample.nodes),
         "resourceclaims.yaml": text(sample.claims),
         "resourceslices.yaml": text(sample.slices),
+        **({"topologies.yaml": text(sample.topologies)} if sample.topologies else {}),
     }
 
 

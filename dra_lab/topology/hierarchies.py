@@ -99,18 +99,21 @@ def _read(cluster: Cluster) -> _Found:
     values = _of_labels(cluster, {label for item in topologies for label in item.labels})
     values |= _of_attributes(cluster, findings)
     found = [_of_topology(item, values, nodes) for item in topologies if not all(map(is_host, item.labels))]
-    found += hyper_node_tree(cluster, nodes, findings)
+    named = [{level.key for level in tree.levels} for tree in found]
+    hyper = [*hyper_node_tree(cluster, nodes, findings)]
+    found += hyper
     known = [preset for preset in (topograph(values), *PRESETS) if not values.keys().isdisjoint(preset.keys)]
     presets = [(preset.hierarchy, _of_preset(preset, values, nodes)) for preset in known]
     for name in (FABRIC, NVLINK, ZONE):
-        kept = list(found) if name == FABRIC else []
+        kept = hyper if name == FABRIC else []
         for tree in (tree for of, tree in presets if of == name and tree.domains):
-            if not any(_repeats(tree, other) for other in kept):
-                kept.append(tree)
+            again = name == FABRIC and any(keys.issuperset(level.key for level in tree.levels) for keys in named)
+            if not again and not any(_repeats(tree, other) for other in kept):
+                kept = [*kept, tree]
                 found.append(tree)
-    named = _with_own_names(found)
-    findings += (finding for tree in named for finding in hierarchy_rules(cluster, tree))
-    return _Found(named, tuple(findings))
+    trees = _with_own_names(found)
+    findings += (finding for tree in trees for finding in hierarchy_rules(cluster, tree))
+    return _Found(trees, tuple(findings))
 
 
 def _with_own_names(found: Sequence[Hierarchy]) -> tuple[Hierarchy, ...]:

@@ -190,4 +190,5 @@ def _rank(key: str) -> int | None:
 
 def _word_in(bare: str) -> str:
     words = re.split("[^a-z]+", bare.lower())
-    return next((word for word in _BARE if word in words), "")
+    found = next((word for word in _BARE if word in words), "")
+    return _SWITCHES[0] if found == "leaf" else found

@@ -15,6 +15,7 @@ AMD = "gpu.amd.com"
 SRIOV = "sriovnetwork.k8snetworkplumbingwg.io"
 HAMI = "hami-core-gpu.project-hami.io"
 COMPUTE_DOMAIN = "compute-domain.nvidia.com"
+CHANNEL_CLASS = "compute-domain-default-channel.nvidia.com"
 
 PCIE_ROOT = "resource.kubernetes.io/pcieRoot"
 NUMA = "resource.kubernetes.io/numaNode"
@@ -253,3 +254,21 @@ def cpu_class() -> Object:
 def sriov_class() -> Object:
     """Return the class of the SR-IOV driver."""
     return device_class(SRIOV, f"device.driver == '{SRIOV}'")
+
+
+def compute_domain_devices() -> list[Object]:
+    """Return what NVIDIA's compute-domain driver publishes for each node of an NVLink domain."""
+    return [
+        {"attributes": attributes({"id": 0, "type": "channel"}), "name": "channel-0"},
+        {"attributes": attributes({"id": 0, "type": "daemon"}), "name": "daemon-0"},
+    ]
+
+
+def compute_domain_classes() -> list[Object]:
+    """Return the two classes of NVIDIA's compute-domain driver."""
+    here = "device.driver == 'compute-domain.nvidia.com' && device.attributes['compute-domain.nvidia.com']"
+    channel = f"{here}.type == 'channel' && device.attributes['compute-domain.nvidia.com'].id == 0"
+    return [
+        device_class("compute-domain-daemon.nvidia.com", f"{here}.type == 'daemon'"),
+        device_class(CHANNEL_CLASS, channel),
+    ]

@@ -21,7 +21,8 @@ MANAGEMENT = "0000:29:00.0"
 NODES = [f"dgx-{number:02d}" for number in range(1, 9)]
 
 
-def _root(nic_bus: int) -> str:
+def root(nic_bus: int) -> str:
+    """Return the PCIe root of a NIC's bus."""
     return f"pci0000:{nic_bus - 3:02x}"
 
 
@@ -31,7 +32,7 @@ def _nics(name: str) -> list[Object]:
         dev.dranet_nic(
             dev.CX7,
             f"0000:{bus:02x}:00.0",
-            _root(bus),
+            root(bus),
             numa,
             rdma=True,
             rdma_device=rdma_device,
@@ -57,7 +58,7 @@ def _nics(name: str) -> list[Object]:
 
 def _slices(name: str) -> list[Object]:
     gpus = [
-        dev.nvidia_gpu(name, index, dev.H100, f"0000:{bus:02x}:00.0", _root(nic_bus), numa=numa)
+        dev.nvidia_gpu(name, index, dev.H100, f"0000:{bus:02x}:00.0", root(nic_bus), numa=numa)
         for index, (bus, nic_bus, _, _, numa) in enumerate(PAIRS)
     ]
     return [
@@ -67,14 +68,20 @@ def _slices(name: str) -> list[Object]:
     ]
 
 
-def _held(gpus: list[int], nics: list[int | str], cpus: dict[int, int] | None = None) -> list[Held]:
-    """Return what a claim holds: GPUs by index, NICs by the index of their GPU or by address, CPUs by NUMA node."""
+def gpu_and_nics(gpus: list[int], nics: list[int | str]) -> list[Held]:
+    """Return what a claim holds: GPUs by index, NICs by the index of their GPU or by address."""
     addresses = [nic if isinstance(nic, str) else f"0000:{PAIRS[nic][1]:02x}:00.0" for nic in nics]
     held = [
         Held("gpu", "gpu.nvidia.com", dev.NVIDIA, tuple(f"gpu-{index}" for index in gpus)),
         Held("nic", "dranet", dev.DRANET, tuple(map(dev.dranet_name, addresses)), selector=dev.RDMA),
     ]
-    for numa, amount in (cpus or {}).items():
+    return [item for item in held if item.devices]
+
+
+def _held(gpus: list[int], nics: list[int | str], cpus: dict[int, int]) -> list[Held]:
+    """Return what a claim holds with CPUs by NUMA node."""
+    held = gpu_and_nics(gpus, nics)
+    for numa, amount in cpus.items():
         consumed = {"dra.cpu/cpu": str(amount)}
         held.append(Held(f"cpu-{numa}", "dra.cpu", dev.CPU, (f"cpudevnuma{numa:03d}",), consumed=consumed))
     return held

@@ -31,6 +31,7 @@ class Sample:
     slices: list[Object]
     classes: list[Object]
     claims: list[Object]
+    topologies: list[Object] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -174,10 +175,15 @@ def claim(
     held: list[Held],
     *,
     namespace: str = "training",
+    named: str = "devices",
     match: tuple[str, list[str]] | None = None,
 ) -> Object:
-    """Return an allocated claim of a template, reserved for its pod; `match` is (attribute, requests)."""
-    name = f"{pod}-devices-{suffix('claim', namespace, pod)}"
+    """Return an allocated claim of a template, reserved for its pod; `match` is (attribute, requests).
+
+    `named` is what the pod calls the claim.
+    """
+    own = (namespace, pod) if named == "devices" else (namespace, pod, named)
+    name = f"{pod}-{named}-{suffix('claim', *own)}"
     spec: Object = {"devices": {"requests": [_request(item) for item in held]}}
     if match:
         spec["devices"]["constraints"] = [{"matchAttribute": match[0], "requests": match[1]}]
@@ -187,10 +193,10 @@ def claim(
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceClaim",
         "metadata": {
-            "annotations": {"resource.kubernetes.io/pod-claim-name": "devices"},
+            "annotations": {"resource.kubernetes.io/pod-claim-name": named},
             "creationTimestamp": ALLOCATED,
             "finalizers": ["resource.kubernetes.io/delete-protection"],
-            "generateName": f"{pod}-devices-",
+            "generateName": f"{pod}-{named}-",
             "name": name,
             "namespace": namespace,
             "ownerReferences": [
@@ -214,6 +220,24 @@ def claim(
             "reservedFor": [{"name": pod, "resource": "pods", "uid": uid("pod", namespace, pod)}],
         },
     }
+
+
+def cluster_object(api_version: str, kind: str, name: str, spec: Object) -> Object:
+    """Return an object without a namespace, of a scheduler's own API."""
+    metadata = {"creationTimestamp": CREATED, "generation": 1, "name": name, "uid": uid(kind, name)}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def topology(api_version: str, name: str, *labels: str) -> Object:
+    """Return a Topology of Kueue or KAI, whose last level is the host name."""
+    levels = [{"nodeLabel": label} for label in (*labels, "kubernetes.io/hostname")]
+    return cluster_object(api_version, "Topology", name, {"levels": levels})
+
+
+def cordoned(item: Object) -> Object:
+    """Return a node after kubectl cordon."""
+    taint = {"effect": "NoSchedule", "key": "node.kubernetes.io/unschedulable", "timeAdded": ALLOCATED}
+    return item | {"spec": {"taints": [taint], "unschedulable": True}}
 
 
 def _request(held: Held) -> Object:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from _generator import devices as dev
-from _generator.objects import Held, Object, Sample, attributes, claim, device_class, node, resource_slice, uid
+from _generator.objects import Held, Object, Sample, claim, node, resource_slice, uid
 
 GPU_DOMAINS = ["0008", "0009", "0018", "0019"]
 NIC_DOMAINS = [("0000", 0), ("0002", 0), ("0010", 1), ("0012", 1)]
@@ -37,12 +37,8 @@ def _slices(name: str) -> list[Object]:
         interface = dev.netdev(name, f"rdma{index}", address, 9000) | {"dra.net/sriov": True, "dra.net/sriovVfs": 0}
         del interface["dra.net/alias"], interface["dra.net/ebpf"], interface["dra.net/encapsulation"]
         nics.append(dev.dranet_nic(dev.CX8, address, root, numa, rdma=True, interface=interface, extra=_place(name)))
-    domain = [
-        {"attributes": attributes({"id": 0, "type": "channel"}), "name": "channel-0"},
-        {"attributes": attributes({"id": 0, "type": "daemon"}), "name": "daemon-0"},
-    ]
     return [
-        resource_slice(dev.COMPUTE_DOMAIN, name, domain),
+        resource_slice(dev.COMPUTE_DOMAIN, name, dev.compute_domain_devices()),
         resource_slice(dev.NVIDIA, name, gpus),
         resource_slice(dev.DRANET, name, nics),
     ]
@@ -65,7 +61,6 @@ def sample() -> Sample:
         "topology.kubernetes.io/region": "us-ashburn-1",
         "topology.kubernetes.io/zone": "AD-1",
     }
-    gpu_domain = "device.driver == 'compute-domain.nvidia.com' && device.attributes['compute-domain.nvidia.com']"
     busy = [
         ("decode-0", NODES[1], _held([2, 3], [4, 5, 6, 7])),
         ("prefill-0", NODES[2], _held([0], [0])),
@@ -89,11 +84,7 @@ def sample() -> Sample:
         classes=[
             *dev.nvidia_classes(),
             dev.dranet_class(),
-            device_class("compute-domain-daemon.nvidia.com", f"{gpu_domain}.type == 'daemon'"),
-            device_class(
-                "compute-domain-default-channel.nvidia.com",
-                f"{gpu_domain}.type == 'channel' && device.attributes['compute-domain.nvidia.com'].id == 0",
-            ),
+            *dev.compute_domain_classes(),
         ],
         claims=[claim(pod, name, held) for pod, name, held in busy],
     )

@@ -16,9 +16,12 @@ FOLDER = Path(__file__).parents[2] / "sample_clusters"
 NAMES = (
     "dgx-h100",
     "eks-p4d",
+    "gb200-nvl72",
+    "h100-pod",
     "inference-l40s",
     "mi300x",
     "mig",
+    "nvlink-over-spines",
     "oke-gb200",
     "shared-gpu",
     "trouble",
@@ -62,8 +65,8 @@ def generator() -> Any:
     return module
 
 
-def test_the_nine_samples() -> None:
-    """The folders are the nine samples that the README of the project names."""
+def test_the_samples() -> None:
+    """The folders are the samples that the README of the project names."""
     found = {path.name for path in FOLDER.iterdir() if (path / "resourceslices.yaml").is_file()}
 
     assert found == set(NAMES)
