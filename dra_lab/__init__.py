@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     )
     from dra_lab.model.cluster import Cluster
     from dra_lab.model.fleet import FleetPlan, Workload
+    from dra_lab.model.hierarchy import Hierarchy
     from dra_lab.model.names import DeviceID
     from dra_lab.model.nodes import ObjectMeta
     from dra_lab.model.plan import Plan
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from dra_lab.sources import KUBECTL, load_cluster
     from dra_lab.sources.foreign import make_cluster, read_inventory, with_overlay
     from dra_lab.sources.samples import samples
+    from dra_lab.topology.hierarchies import hierarchies, hierarchy_findings
     from dra_lab.widgets.claim_canvas import ClaimCanvas
     from dra_lab.widgets.cluster_bar import ClusterBar
     from dra_lab.widgets.hardware_view import HardwareView
@@ -93,6 +95,7 @@ _HOME = {
     "Finding": "dra_lab.findings",
     "FleetPlan": "dra_lab.model.fleet",
     "HardwareView": "dra_lab.widgets.hardware_view",
+    "Hierarchy": "dra_lab.model.hierarchy",
     "How": "dra_lab.model.sketch",
     "KUBECTL": "dra_lab.sources",
     "KubernetesRelease": "dra_lab.model.release",
@@ -121,6 +124,8 @@ _HOME = {
     "graph_frame": "dra_lab.pictures.graph_page",
     "graph_page": "dra_lab.pictures.graph_page",
     "hardware_svg": "dra_lab.pictures.hardware",
+    "hierarchies": "dra_lab.topology.hierarchies",
+    "hierarchy_findings": "dra_lab.topology.hierarchies",
     "how_many_more": "dra_lab.planner.fleet",
     "keep_names": "dra_lab.gitops.keep_names",
     "largest_job": "dra_lab.planner.fleet",
@@ -177,6 +182,7 @@ __all__ = [
     "Finding",
     "FleetPlan",
     "HardwareView",
+    "Hierarchy",
     "How",
     "KubernetesRelease",
     "Lab",
@@ -204,6 +210,8 @@ __all__ = [
     "graph_frame",
     "graph_page",
     "hardware_svg",
+    "hierarchies",
+    "hierarchy_findings",
     "how_many_more",
     "keep_names",
     "largest_job",

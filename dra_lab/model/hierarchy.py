@@ -67,6 +67,14 @@ class Hierarchy(Struct, frozen=True, dict=True):
         levels: The levels from the outermost to the innermost, without the node itself.
         domains: The domains of every level, parents before children, each level in natural order.
         left_out: The nodes that are in no domain.
+
+    Example:
+        >>> from dra_lab import hierarchies, load_cluster
+        >>> switches = hierarchies(load_cluster("sample:h100-pod"))[0]
+        >>> switches.path_of("h100-09")
+        ('spine-2', 'leaf-3')
+        >>> [len(domain.nodes) for domain in switches.at("spine")]
+        [8, 8]
     """
 
     name: str
@@ -89,7 +97,11 @@ class Hierarchy(Struct, frozen=True, dict=True):
         return self._by_level[self.level_index(level)]
 
     def innermost(self) -> tuple[Domain, ...]:
-        """Return the domains of the innermost level; () without levels."""
+        """Return the domains of the innermost level.
+
+        Returns:
+            The domains in natural order of their paths; () without levels.
+        """
         return self._by_level[-1] if self.levels else ()
 
     def level_index(self, name: str) -> int:
@@ -114,7 +126,14 @@ class Hierarchy(Struct, frozen=True, dict=True):
         )
 
     def path_of(self, node: str) -> tuple[str, ...]:
-        """Return the path of the innermost domain that contains a node, () for a node that is left out."""
+        """Return the path of the innermost domain that contains a node.
+
+        Args:
+            node: The name of the node.
+
+        Returns:
+            The path; () for a node that is left out.
+        """
         return self._paths.get(node, ())
 
     @cached_property

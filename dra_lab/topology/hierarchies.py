@@ -59,8 +59,8 @@ def hierarchies(cluster: Cluster) -> tuple[Hierarchy, ...]:
 
     Example:
         >>> from dra_lab import hierarchies, load_cluster
-        >>> [(tree.name, len(tree.innermost())) for tree in hierarchies(load_cluster("sample:oke-gb200"))]
-        []
+        >>> [(tree.name, len(tree.innermost())) for tree in hierarchies(load_cluster("sample:gb200-nvl72"))]
+        [('nvl72', 2), ('fabric', 2), ('NVLink', 2), ('zone', 1)]
     """
     return _found(cluster).hierarchies
 
@@ -73,6 +73,11 @@ def hierarchy_findings(cluster: Cluster) -> tuple[Finding, ...]:
 
     Returns:
         The findings in the order of the hierarchies; `dra-lab help RULE` explains each rule.
+
+    Example:
+        >>> from dra_lab import hierarchy_findings, load_cluster
+        >>> [finding.rule for finding in hierarchy_findings(load_cluster("sample:gb200-nvl72"))]
+        ['nodes-cordoned']
     """
     found = _found(cluster)
     return (*found.findings, *node_rules(cluster, found.hierarchies))
