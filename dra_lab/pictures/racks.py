@@ -20,7 +20,7 @@ GRADES = 4
 NO_RACK = "no rack"
 """The name for the nodes without the label."""
 
-_FIRST = ("rack", "sub-block", "block")
+_FIRST = ("rack", "sub-block", "block", "leaf switch")
 _DIGITS = 6
 _NUMBER = re.compile(r"^(.*?[^0-9])[-_.]?[0-9]+$")
 

@@ -125,7 +125,7 @@ class FleetMode(FollowingWidget):
         word = bars.racks.word if bars.racks is not None else ""
         groupings = {
             "nodes": "nodes",
-            **({"racks": f"{word}{plural(word)}"} if word else {}),
+            **({"racks": plural(word)} if word else {}),
             "types": "hardware types",
         }
         kinds = dict(bars.kinds)

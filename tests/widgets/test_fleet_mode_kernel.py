@@ -124,8 +124,9 @@ def test_the_heat_map_has_a_cell_for_each_group_of_racks(fleet):
     view.fleet_by = "racks"
     answer = session.fleet.answer
     heat = Bars(answer.question.cluster, answer.amounts, answer).heat("gpu")
-    assert heat.title == "Stranded GPUs by layer-3 network node"
+    assert heat.title == "Stranded GPUs by leaf switch"
     assert {cell.id for cell in heat.cells} == {row[0] for row in view.fleet_bars["rows"]}
+    assert dict(view.fleet_bars["groupings"])["racks"] == "leaf switches"
 
 
 def test_a_stepper_plans_again(fleet):
