@@ -19,7 +19,7 @@ from dra_lab.sketch.manifest_target import Target
 
 @dataclass(frozen=True)
 class Exported:
-    """What an export has: the names of its `files` so far, and its plan, None where it was not planned.
+    """An export to which files are added: the names of its `files` so far, and its plan, None if it was not planned.
 
     `drawn` is the drawing of the claim, None for a fleet.
     """
