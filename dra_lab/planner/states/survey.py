@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -105,9 +105,9 @@ class Survey:
 
     Under plain rules, what is in use is only missing, of devices, of shared devices or of counters. They have no
     devices that several nodes see, no node selectors of many terms, and no admin access of pods with several claims.
-    They have no shared devices that draw on counters, that are requested with all others, or that are looked into
-    (`adminAccess`). `problems` remembers the problem of a node, and where the devices of its groups are among the
-    node's, by what it is exactly.
+    They have no shared devices that draw on counters, that are requested with all others, that are looked into
+    (`adminAccess`), or that a claim holds without a share. `problems` remembers the problem of a node, and where the
+    devices of its groups are among the node's, by what it is exactly.
     """
 
     scan: Scan
@@ -158,6 +158,8 @@ def survey(rules: Rules, budget: Budget) -> Survey:
             shapes[shape] = len(scan.layouts)
             scan.layouts[shapes[shape]] = layout
         at = shapes[shape]
+        if _holds_whole(scan.layouts[at], views.held_on(name, rules.allocated)[0]):
+            return Survey(scan_nodes(rules, budget))
         state = state_on(scan, at, scan.layouts[at], name, known)
         seen.states[name] = counted[at].on(scan, name, state) if at in counted else state
         if budget.due:
@@ -165,6 +167,15 @@ def survey(rules: Rules, budget: Budget) -> Survey:
     scan.complete = len(seen.states) == len(rules.cluster.node_names)
     scan.unseen = tuple(name for name in rules.cluster.node_names if name not in seen.states)
     return seen
+
+
+def _holds_whole(layout: Layout, alone: Collection[int]) -> bool:
+    """Say whether a claim holds a shareable device without a share: it is in use (docs/semantics.md 3.11.9).
+
+    A state says what is left of a shareable device in amounts, and there may be none.
+    """
+    held = {layout.group_of[position] for position in alone} - {-1}
+    return any(layout.problem.groups[group].shareable for group in held)
 
 
 def _looks_from_several_claims(rules: Rules) -> bool:
