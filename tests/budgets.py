@@ -1,10 +1,11 @@
-"""Have the planner work with other sizes and shares of time than its defaults."""
+"""Have the planner, or what pins its plans, work with other sizes and shares of time than its defaults."""
 
 from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
 
+from dra_lab.pinning import pin_budget
 from dra_lab.planner import budget
 
 
@@ -16,3 +17,13 @@ def use_sizes(monkeypatch: pytest.MonkeyPatch, **sizes: int) -> None:
 def use_shares(monkeypatch: pytest.MonkeyPatch, **shares: float) -> None:
     """Replace some default shares of time until the test ends."""
     monkeypatch.setattr(budget, "_SHARES", replace(budget.default_shares(), **shares))
+
+
+def use_pin_sizes(monkeypatch: pytest.MonkeyPatch, **sizes: int) -> None:
+    """Replace some default sizes of pinning until the test ends."""
+    monkeypatch.setattr(pin_budget, "_SIZES", replace(pin_budget.default_pin_sizes(), **sizes))
+
+
+def use_pin_shares(monkeypatch: pytest.MonkeyPatch, **shares: float) -> None:
+    """Replace some default shares of time of pinning until the test ends."""
+    monkeypatch.setattr(pin_budget, "_SHARES", replace(pin_budget.default_pin_shares(), **shares))

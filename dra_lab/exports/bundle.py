@@ -33,6 +33,7 @@ from dra_lab.model.sketch import ClaimSketch, claims_of, pod_drawing
 from dra_lab.pinning.pin_plan import PinnedPlan
 from dra_lab.pinning.replay_result import Replay
 from dra_lab.pinning.search_budget import WithinSearchBudget
+from dra_lab.pinning.written_manifests import Written
 from dra_lab.sketch.claim_objects import Affinity
 from dra_lab.sketch.manifest_target import KINDS, Target
 from dra_lab.words.plan_json import plan_json
@@ -108,22 +109,20 @@ def make_bundle(
     wanted: Wanted | None = None,
     *,
     plan: Plan | None = None,
-    replay: Replay | None = None,
-    pinned_plan: PinnedPlan | None = None,
-    guarded: WithinSearchBudget | None = None,
+    written: Written | None = None,
 ) -> Bundle:
     """Return an export: the same drawing and target give the same bytes of every manifest, whatever is in use.
 
-    Only what a person asked to have pinned (`pinned_plan`), and what keeps pods off nodes on which kube-scheduler would
-    give up (`guarded`), depends on the cluster. Only the record contains the plan, its proofs, runs and pins, our
+    Only `written` depends on the cluster: what a person asked to have pinned, and what keeps pods off nodes on which
+    kube-scheduler would give up. Only the record contains the plan, its proofs, runs and pins, our
     version and the digests of the inputs, so that a new version changes no manifest. `annotate` adds them to the
     manifests too. Where a workload is patched in the same export the claim's name ends in a digest of its spec, because
     a template's spec is immutable. Raises InputError for a workload or target that cannot be written.
     """
-    wanted = wanted or Wanted()
-    parts = guarded.sketches if guarded else pinned_plan.sketches[0] if pinned_plan else claims_of(sketch)
-    drawn = pod_drawing(sketch.name, parts)
-    affinity = guarded.affinity if guarded else pinned_plan.affinity if pinned_plan else ()
+    wanted, written = wanted or Wanted(), written or Written()
+    replay, pinned_plan = written.replay, written.pinned_plan
+    guarded = written.guarded[0] if written.guarded else WithinSearchBudget(claims_of(sketch), ())
+    drawn = pod_drawing(sketch.name, guarded.sketches)
     workload = wanted.workload
     if workload is not None and workload.namespace and target.namespace not in ("", workload.namespace):
         raise InputError(
@@ -133,11 +132,10 @@ def make_bundle(
     if workload is not None and not target.namespace:
         target = Target(target.release, target.api_version, target.kind, workload.namespace)
     notes = tuple(f"  Pinned: {pin.text}" for pin in pinned_plan.pins) if pinned_plan else ()
+    affinity = guarded.affinity
     files = _manifests(drawn, cluster, target, wanted, plan, affinity, notes)
     texts = dict(files.texts)
-    findings = [finding for part in (files, pinned_plan, guarded) if part for finding in part.findings]
-    if replay is not None:
-        findings += pinned_plan.run_findings(replay) if pinned_plan else replay.findings
+    findings = [*files.findings, *written.findings, *guarded.findings]
     patch = ""
     if workload is not None:
         make = kustomize_patch if wanted.patch else patch_copy

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,13 @@ from dra_lab.exports.simulation import simulation_of
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.manifests.yaml_text import dump_yaml
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan, Workload
-from dra_lab.model.sketch import ClaimSketch, pod_drawing
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.sketch import pod_drawing
 from dra_lab.pinning.pin_plan import PinnedPlan
 from dra_lab.pinning.replay_result import Replay
 from dra_lab.pinning.search_budget import WithinSearchBudget
-from dra_lab.sketch.claim_objects import Affinity, example
+from dra_lab.pinning.written_manifests import Written
+from dra_lab.sketch.claim_objects import example
 from dra_lab.sketch.manifest_target import Target
 from dra_lab.sketch.object_names import ObjectNames, object_name
 from dra_lab.words.fleet_json import fleet_json
@@ -32,31 +33,27 @@ def make_fleet_bundle(
     target: Target,
     wanted: Wanted | None = None,
     *,
-    replay: Replay | None = None,
-    pinned_plan: PinnedPlan | None = None,
-    guarded: Sequence[WithinSearchBudget] = (),
+    written: Written | None = None,
 ) -> Bundle:
     """Return the export of a fleet: templates, an example per workload with its replicas, and one record of the plan.
 
-    `guarded` is per workload. The same workloads and target give the same bytes of every manifest, as in `make_bundle`;
+    The same workloads and target give the same bytes of every manifest, as in `make_bundle`;
     claims are named as in `make_bundle`, after their workload. A person's own workload
     (`Wanted.workload`) is patched where there is one workload. Raises InputError where it cannot be, for
     shared claims (replicas need devices of their own), and for two claims or examples of one name.
     """
-    wanted = wanted or Wanted()
+    wanted, written = wanted or Wanted(), written or Written()
+    replay, pinned_plan = written.replay, written.pinned_plan
     if target.kind == "claim":
         raise InputError("kind claim: replicas would share the devices of one ResourceClaim; write a template")
     if wanted.workload is not None:
-        return _of_one(plan, cluster, target, wanted, replay, pinned_plan, guarded)
+        return _of_one(plan, cluster, target, wanted, written)
     texts: dict[str, str] = {}
-    findings = [finding for part in (plan, pinned_plan) if part for finding in part.findings]
-    if replay is not None:
-        findings += pinned_plan.run_findings(replay) if pinned_plan else replay.findings
-    findings += _unplaced(plan)
+    findings = [*plan.findings, *written.findings, *_unplaced(plan)]
     used, shown_names = ObjectNames(), ObjectNames()
     for number, workload in enumerate(plan.workloads):
-        parts, affinity = _drawn(workload, number, pinned_plan, guarded)
-        drawn = pod_drawing(workload.name, parts)
+        guarded = written.guarded[number] if written.guarded else WithinSearchBudget(workload.claims, ())
+        drawn = pod_drawing(workload.name, guarded.sketches)
         made = manifest_files(
             drawn, cluster, target, example_kind="none", name=workload.name, notes=_notes(number, pinned_plan)
         )
@@ -65,14 +62,13 @@ def make_fleet_bundle(
                 twice = claim.metadata.name
                 raise InputError(f"two claims would have the name {twice!r}; give the workloads other names")
         texts |= _files(made)
-        findings += made.findings
-        findings += guarded[number].findings if guarded else ()
+        findings += (*made.findings, *guarded.findings)
         if wanted.example != "none":
             name, (first, *more), replicas = object_name(workload.name), made.claims, workload.replicas
             if shown_names.one(name) != name:
                 raise InputError(f"two examples would have the name {name!r}; give the workloads other names")
             shown = example(
-                first, wanted.example, affinity, more=more, replicas=replicas, name=name, entries=drawn.claims
+                first, wanted.example, guarded.affinity, more=more, replicas=replicas, name=name, entries=drawn.claims
             )
             texts[f"{wanted.example}-{name}.yaml"] = dump_yaml(shown)
     texts[KUSTOMIZATION] = kustomization(list(texts))
@@ -88,29 +84,16 @@ def _of_one(
     cluster: Cluster,
     target: Target,
     wanted: Wanted,
-    replay: Replay | None,
-    pinned_plan: PinnedPlan | None,
-    guarded: Sequence[WithinSearchBudget],
+    written: Written,
 ) -> Bundle:
     """Return the export of one workload, for which a person's own object is patched."""
     if len(plan.workloads) != 1:
         raise InputError("dra-lab can patch the file of one workload only; leave it out, or export each workload alone")
     sketch = pod_drawing(plan.workloads[0].name, plan.workloads[0].claims)
-    guard = guarded[0] if guarded else None
-    made = make_bundle(sketch, cluster, target, wanted, replay=replay, pinned_plan=pinned_plan, guarded=guard)
-    record = {**made.record, **_record(plan, cluster, target, replay, pinned_plan)}
+    made = make_bundle(sketch, cluster, target, wanted, written=written)
+    record = {**made.record, **_record(plan, cluster, target, written.replay, written.pinned_plan)}
     findings = sort_findings(dict.fromkeys((*plan.findings, *made.findings)))
-    return Bundle(made.texts, record, findings, simulation_of(plan, replay), pinned_plan)
-
-
-def _drawn(
-    workload: Workload, number: int, pinned_plan: PinnedPlan | None, guarded: Sequence[WithinSearchBudget]
-) -> tuple[tuple[ClaimSketch, ...], Affinity]:
-    if guarded:
-        return guarded[number].sketches, guarded[number].affinity
-    if pinned_plan is not None:
-        return pinned_plan.sketches[number], pinned_plan.affinities[number]
-    return workload.claims, ()
+    return Bundle(made.texts, record, findings, simulation_of(plan, written.replay), written.pinned_plan)
 
 
 def _unplaced(plan: FleetPlan) -> Iterator[Finding]:

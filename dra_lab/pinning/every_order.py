@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from math import prod
 
@@ -20,12 +20,6 @@ from dra_lab.pinning.replay_result import Expected
 from dra_lab.pinning.scheduler_simulation import History, SchedulerSimulation, SimulatedPod
 from dra_lab.pinning.simulated_runs import NOWHERE, Served
 from dra_lab.sketch.cluster_candidates import candidates
-
-MOST_STATES = 1_500
-"""States of all kinds of nodes together that are gone through."""
-
-MOST_STEPS = 1_500_000
-"""Steps of the dynamic programme, about a second."""
 
 _Pods = tuple[int, ...]
 """How many pods of each workload of a group."""
@@ -89,10 +83,10 @@ def every_order(
     fewest = most = 0
     worst: list[Served] = []
     try:
-        budget = _Budget(MOST_STATES, MOST_STEPS)
+        left = _Left(simulation.budget.pin_sizes.states, simulation.budget.pin_sizes.steps)
         for group in _groups(simulation):
             own = [replica for replica in expected if replica.workload in group]
-            found = _Group(simulation, group, own, planned, budget).look()
+            found = _Group(simulation, group, own, planned, left).examine()
             fewest, most = fewest + found.fewest, most + found.most
             worst += found.worst
     except _Undecided:
@@ -101,7 +95,9 @@ def every_order(
 
 
 @dataclass
-class _Budget:
+class _Left:
+    """States and steps that are left."""
+
     states: int
     steps: int
 
@@ -149,9 +145,9 @@ class _Group:
         workloads: Sequence[int],
         expected: Sequence[Expected],
         planned: Mapping[int, Sequence[tuple[int, ...]]],
-        budget: _Budget,
+        left: _Left,
     ) -> None:
-        self._arrivals, self._workloads, self._expected, self._budget = simulation, workloads, expected, budget
+        self._simulation, self._workloads, self._expected, self._left = simulation, workloads, expected, left
         count = Counter(replica.workload for replica in expected)
         self._all: _Pods = tuple(count[workload] for workload in workloads)
         self._goals = [
@@ -160,8 +156,16 @@ class _Group:
             for values in sorted(set(planned.get(workload, ())))
         ]
 
-    def look(self) -> Every:
+    def examine(self) -> Every:
+        """Return the worst orders. Raises _Undecided."""
         sites = [self._site(nodes, together=together) for nodes, together in self._kinds()]
+        if self._goals and len(self._workloads) == 1 and not self._simulation.shared:
+            # every pod on every node is served as planned: no choice of nodes can be worse
+            room = sum(len(site.nodes) * max(pods for (pods,), _, _ in site.states) for site in sites)
+            alike = all(state.fewest[0][0] == pods for site in sites for (pods,), _, state in site.states)
+            placed = min(room, *self._all)
+            if alike and placed >= self._goals[-1].wanted:
+                return Every(placed, placed, ())
         finals: dict[_Pods, _Trace] = {}
         worst: list[Served] = []
         every = range(len(self._workloads))
@@ -183,13 +187,13 @@ class _Group:
 
     def _kinds(self) -> Iterator[tuple[tuple[str, ...], bool]]:
         """Yield nodes that are equal for all workloads; where devices are shared all nodes together, and True."""
-        if self._arrivals.shared:
-            yield tuple(name for names in self._arrivals.kinds.values() for name in names), True
+        if self._simulation.shared:
+            yield tuple(name for names in self._simulation.kinds.values() for name in names), True
             return
-        for names in self._arrivals.kinds.values():
+        for names in self._simulation.kinds.values():
             alike: dict[tuple[bool, ...], list[str]] = defaultdict(list)
             for name in names:
-                alike[tuple(self._arrivals.admits(w, name) for w in self._workloads)].append(name)
+                alike[tuple(self._simulation.admits(w, name) for w in self._workloads)].append(name)
             for admitted, own in alike.items():
                 if any(admitted):
                     yield tuple(own), False
@@ -199,8 +203,10 @@ class _Group:
         start = _State((), fewest=dict.fromkeys(range(-1, len(self._goals)), (0, ())))
         layer: dict[_Key, _State] = {(tuple(0 for _ in self._workloads), frozenset()): start}
         found: list[tuple[_Pods, int, _State]] = []
+        # pods of one workload have one state for each number of them: each kind of node has a limit of its own
+        left = self._left if together or len(self._workloads) > 1 else replace(self._left)
         while layer:
-            self._budget.take(states=len(layer))
+            left.take(states=len(layer))
             further: dict[_Key, _State] = {}
             for key, state in layer.items():
                 steps = list(self._steps(nodes if together else nodes[:1], key[0], state))
@@ -216,9 +222,9 @@ class _Group:
             if pods[place] == self._all[place]:
                 continue
             own = [
-                (node, self._arrivals.taken(node, state.history, workload))
+                (node, self._simulation.taken(node, state.history, workload))
                 for node in nodes
-                if self._arrivals.admits(workload, node)
+                if self._simulation.admits(workload, node)
             ]
             if any(taken.unknown or taken.status in _FAILED for _, taken in own):
                 raise _Undecided
@@ -255,7 +261,7 @@ class _Group:
                 if without & blocked == blocked and (pods not in own or state.fewest[goal][0] < own[pods][0]):
                     own[pods] = state.fewest[goal]
             for node in site.nodes:
-                self._budget.take(steps=min(len(found), prod(n + 1 for n in self._all)) * len(own))
+                self._left.take(steps=min(len(found), prod(n + 1 for n in self._all)) * len(own))
                 after: dict[_Pods, tuple[int, _Trace]] = {}
                 for pods, (good, trace) in found.items():
                     for more, (counts, history) in own.items():
@@ -277,7 +283,7 @@ class _Group:
             trace, node, history = trace
             for number, (where, workload) in enumerate(history):
                 on = where or node
-                served.append((left[workload].pop(), on, self._arrivals.taken(on, history[:number], workload)))
+                served.append((left[workload].pop(), on, self._simulation.taken(on, history[:number], workload)))
         served += [(replica, "", NOWHERE) for replicas in left.values() for replica in replicas]
         return served
 

@@ -38,6 +38,11 @@ def admitted_nodes(cluster: Cluster, affinity: Affinity) -> frozenset[str]:
     return frozenset(name for name, node in cluster.node_by_name.items() if node_matches(selector, node))
 
 
+def affinity_words(affinity: Affinity) -> str:
+    """Return requirements on nodes as a person reads them."""
+    return "; ".join(f"{r['key']} {r['operator']} {', '.join(r['values'])}" for r in affinity)
+
+
 def _keys(labels: dict[str, dict[str, str]], good: Sequence[str]) -> Iterator[tuple[str, frozenset[str]]]:
     for key in sorted(set.intersection(*({*labels[name]} for name in good))):
         yield key, frozenset(labels[name][key] for name in good)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,6 +19,7 @@ from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link
 from dra_lab.pinning.node_pins import admitted_nodes
+from dra_lab.pinning.pin_budget import PinBudget, budget_of, default_pin_shares
 from dra_lab.pinning.pod_start import NOT_ALLOCATED
 from dra_lab.scheduler import search_cost
 from dra_lab.scheduler.first_fit import Verdict, first_fit
@@ -34,50 +34,34 @@ SLOW = search_cost.SLOW
 LONGEST = search_cost.LONGEST
 """A search for which kube-scheduler may need more seconds than this is one that it may give up."""
 
-OWN_LIMIT = 10.0
-"""Seconds after which we stop our own search of one node."""
-
 MOST_STEPS = 10**12
 """No limit of its own: the time that kube-scheduler needs is the limit."""
 
 
 class Searched(Struct, frozen=True):
-    """What searching the node states gave: (equal nodes, verdict) each, of `count` states in `time_limit` seconds.
+    """What searching the node states gave: (identical nodes, verdict) each, of `count` states in `time_limit` seconds.
 
-    The verdicts hold no allocations: they may be those of an equal state of an earlier snapshot.
+    The verdicts contain no allocations: they may be those of an identical state of an earlier snapshot.
     """
 
-    states: tuple[tuple[tuple[str, ...], Verdict], ...]
-    count: int
-    time_limit: float
+    states: tuple[tuple[tuple[str, ...], Verdict], ...] = ()
+    count: int = 0
+    time_limit: float = 0.0
 
     @property
     def skipped(self) -> int:
         """Return how many states there was no time for."""
         return self.count - len(self.states)
 
-    @property
-    def heavy(self) -> tuple[tuple[str, ...], ...]:
-        """Return the groups of nodes on which the search did not end: it takes too long, or our own time was over."""
-        return tuple(nodes for nodes, verdict in self.states if verdict.status is FirstFitStatus.STOPPED)
+    def nodes(self, test: Callable[[Verdict], bool]) -> frozenset[str]:
+        """Return the nodes with a verdict that passes a test."""
+        return frozenset(name for names, verdict in self.states if test(verdict) for name in names)
 
-
-def replay_findings(
-    sketch: ClaimSketch,
-    cluster: Cluster,
-    release: KubernetesRelease,
-    *,
-    time_limit: float = 30.0,
-    cancel: threading.Event | None = None,
-) -> tuple[Finding, ...]:
-    """Return what a compiled drawing would do to a pod while kube-scheduler looks for a node.
-
-    From 1.36 a node on which the search takes 10 s aborts the whole attempt, and so does an error on any node, so
-    every node state is searched, also those where the claim does not fit. `time_limit` in seconds bounds
-    all searches together; a Finding says how many states were not looked at. Raises Cancelled when `cancel` is set.
-    """
-    found = search_states(sketch, cluster, release, time_limit=time_limit, cancel=cancel)
-    return judged(found, sketch.name, release)
+    def on(self, nodes: frozenset[str]) -> Searched:
+        """Return the searches that were made of some nodes."""
+        own = ((tuple(name for name in names if name in nodes), verdict) for names, verdict in self.states)
+        states = tuple((names, verdict) for names, verdict in own if names)
+        return Searched(states, len(states), self.time_limit)
 
 
 def start_findings(
@@ -95,43 +79,32 @@ def start_findings(
     One of these findings says so if it finds no devices on any node (`sentences.start_of`). For `written` and the rest
     see `search_pod`; a search with a rule that our copy of kube-scheduler does not know is open.
     """
+    budget = budget_of(time_limit, cancel)
     try:
-        found = search_pod(sketches, cluster, release, written=written, time_limit=time_limit, cancel=cancel)
+        found = search_pod(sketches, cluster, release, budget, written=written)
     except UnsupportedFeature as error:
         message = f"whether kube-scheduler finds an allocation is not known: {error.message}"
         return (Finding("manifest-not-replayed", Severity.WARNING, subject, message),)
     return (*judged(found, subject, release), *unallocated(found, sketches, cluster, release, subject))
 
 
-def search_states(
-    sketch: ClaimSketch,
-    cluster: Cluster,
-    release: KubernetesRelease,
-    *,
-    affinity: Affinity = (),
-    time_limit: float = 30.0,
-    cancel: threading.Event | None = None,
-) -> Searched:
-    """Search a compiled drawing on every state of the nodes that `affinity` admits; see `replay_findings`."""
-    return search_pod([sketch], cluster, release, affinity=affinity, time_limit=time_limit, cancel=cancel)
-
-
 def search_pod(
     sketches: Sequence[ClaimSketch],
     cluster: Cluster,
     release: KubernetesRelease,
+    budget: PinBudget,
     *,
     affinity: Affinity = (),
     idle: bool = False,
     leave_out: frozenset[str] = frozenset(),
     written: bool = False,
-    time_limit: float = 30.0,
-    cancel: threading.Event | None = None,
 ) -> Searched:
     """Search all claims of a pod together, as kube-scheduler does; `idle` leaves out what is in use.
 
-    `leave_out` are nodes that are not searched. `written` searches the claims as a person wrote them
-    (`read_back.spec_of`), else as they are compiled.
+    From 1.36 a node on which the search takes 10 s aborts the whole attempt, and so does an error on any node, so
+    every node state is searched, also those where the claim does not fit. `leave_out` are nodes that are not searched.
+    `written` searches the claims as a person wrote them (`read_back.spec_of`), else as they are compiled. Raises
+    Cancelled when the budget is cancelled.
     """
     on = with_documented_classes(cluster)
     specs = [spec_of(sketch, release) if written else compile_claim(sketch, on, release).spec for sketch in sketches]
@@ -140,27 +113,35 @@ def search_pod(
         for sketch, spec in zip(sketches, specs, strict=True)
     ]
     states_of = NodeStates(on, release, ignore_allocated=True) if idle else node_states(on, release)
-    every, known = states_of.searched(claims, LONGEST, cancel=cancel)
+    every, known = states_of.searched(claims, LONGEST, cancel=budget.cancel)
     admitted = admitted_nodes(on, affinity) - leave_out
     groups = [(own, state) for nodes, state in every if (own := tuple(name for name in nodes if name in admitted))]
-    end = time.monotonic() + time_limit
-    states = []
+    time_limit, states = budget.left or 0.0, []
     for nodes, state in groups:
         verdict = known.get(state)
-        if verdict is None and (limit := min(OWN_LIMIT, end - time.monotonic())) > 0:
-            verdict = _search(on, nodes[0], claims, release, limit, cancel, idle=idle)
-            if verdict is not None and _lasts(verdict):
-                known[state] = verdict
+        if verdict is None and (limit := budget.node_seconds) > 0:
+            verdict = _search(on, nodes[0], claims, release, limit, budget, idle=idle)
+            if (
+                verdict is not None
+                and not is_undecided(verdict.status, verdict.seconds)
+                and verdict.status is not FirstFitStatus.ERROR
+            ):
+                known[state] = verdict  # time cuts off here and there, and an error names the device
         if verdict is not None:
             states.append((nodes, verdict))
     return Searched(tuple(states), len(groups), time_limit)
+
+
+def is_undecided(status: FirstFitStatus, seconds: float) -> bool:
+    """Say whether our own time ended a search: then it is not known whether kube-scheduler ends it."""
+    return status is FirstFitStatus.STOPPED and seconds < LONGEST
 
 
 def judged(found: Searched, subject: str, release: KubernetesRelease) -> tuple[Finding, ...]:
     """Return what searched node states mean for a pod."""
     findings = [finding for nodes, verdict in found.states for finding in _judged(verdict, nodes, release)]
     if found.skipped:
-        message = f"{found.skipped} of {found.count} node states were not searched in {found.time_limit:g} s"
+        message = f"{found.skipped} of {found.count} node states were not searched in {found.time_limit:.2g} s"
         findings.append(Finding("manifest-not-replayed", Severity.WARNING, subject, message))
     return tuple(findings)
 
@@ -170,8 +151,11 @@ def unallocated(
 ) -> Iterator[Finding]:
     """Yield that every search ended and none found devices; for a pod for whose claims an allocation exists."""
     ends = [verdict for _, verdict in found.states]
-    undecided = any(v.status is FirstFitStatus.STOPPED and v.seconds < LONGEST for v in ends)
-    if found.skipped or undecided or any(v.status in (FirstFitStatus.ALLOCATED, FirstFitStatus.ERROR) for v in ends):
+    if (
+        found.skipped
+        or any(is_undecided(v.status, v.seconds) for v in ends)
+        or any(v.status in (FirstFitStatus.ALLOCATED, FirstFitStatus.ERROR) for v in ends)
+    ):
         return
     message = "kube-scheduler finds no devices for this pod on any node, although an allocation exists"
     advice = "Select the planned devices by their attributes."
@@ -194,11 +178,11 @@ def _search(
     claims: Sequence[ResourceClaim],
     release: KubernetesRelease,
     limit: float,
-    cancel: threading.Event | None,
+    budget: PinBudget,
     *,
     idle: bool,
 ) -> Verdict | None:
-    """Search one node; None where our own limit cut it off, which says nothing about kube-scheduler's."""
+    """Search one node; None if the end of the budget cut it off."""
     verdict = first_fit(
         cluster,
         node,
@@ -208,16 +192,10 @@ def _search(
         time_limit=limit,
         search_limit=LONGEST,
         ignore_allocated=idle,
-        cancel=cancel,
+        cancel=budget.cancel,
     )
-    stopped = verdict.status is FirstFitStatus.STOPPED and verdict.seconds < LONGEST
-    return None if stopped and limit < OWN_LIMIT else replace(verdict, allocations=None)
-
-
-def _lasts(verdict: Verdict) -> bool:
-    """Say whether a verdict is that of every equal state: time cuts off here and there, an error names the device."""
-    cut_off = verdict.status is FirstFitStatus.STOPPED and verdict.seconds < LONGEST
-    return not cut_off and verdict.status is not FirstFitStatus.ERROR
+    cut_off = is_undecided(verdict.status, verdict.seconds) and limit < budget.pin_shares.node
+    return None if cut_off else replace(verdict, allocations=None)
 
 
 def _judged(verdict: Verdict, nodes: tuple[str, ...], release: KubernetesRelease) -> Iterator[Finding]:
@@ -231,9 +209,10 @@ def _judged(verdict: Verdict, nodes: tuple[str, ...], release: KubernetesRelease
     if verdict.status is FirstFitStatus.ERROR:
         message = f"kube-scheduler would give up the pod, on every node: {verdict.message}"
         yield Finding("manifest-gives-up", Severity.ERROR, where, message)
-    elif verdict.status is FirstFitStatus.STOPPED and verdict.seconds < LONGEST:
+    elif is_undecided(verdict.status, verdict.seconds):
         message = (
-            f"the search did not end within {verdict.steps:,} candidates, which took {OWN_LIMIT:g} s here; "
+            f"the search did not end within {verdict.steps:,} candidates, "
+            f"which took {default_pin_shares().node:g} s here; "
             f"it is not known whether kube-scheduler ends it within its {search_cost.GIVES_UP:g} s"
         )
         yield Finding("manifest-undecided", Severity.WARNING, where, message, advice)

@@ -1,4 +1,4 @@
-"""From a plan to the manifests that make first fit do it: no more pinning than needed, each piece with its price."""
+"""From a plan to the manifests that make first fit do it: no more pins than needed, each with its price."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.pinning.pin_options import PinDraft
-from dra_lab.pinning.pin_search import PinSearch, with_pins
+from dra_lab.pinning.pin_budget import PinBudget, budget_of
+from dra_lab.pinning.pin_search import Pins, PinSearch
 from dra_lab.pinning.plan_replay import SEEDS, expected_of
-from dra_lab.pinning.planned_devices import sketches_of
 from dra_lab.pinning.pod_kinds import Parts
 from dra_lab.pinning.replay_result import Replay
+from dra_lab.pinning.replica_groups import groups_of
 from dra_lab.sketch.claim_objects import Affinity
 
 
 @dataclass(frozen=True)
 class Pin:
-    """A piece of pinning that the manifests of a workload need: what it says, why, and what it costs."""
+    """A pin that the manifests of a workload need: what it says, why, and what it costs."""
 
     text: str
     reason: str
@@ -41,17 +41,19 @@ class PinnedPlan:
     """The drawings to export and what their pods require of a node, per workload; `before` and `replay` are the runs.
 
     `pins` are what was added, none where first fit does what was planned anyway. `findings` list each with its price,
-    and say where not every replica could be had. `parts` are those of `PinDraft`. `split` says whether groups of
-    replicas were tried as well (`split.pin_in_groups`), None where there is one replica only, which cannot be split.
-    `price` is that of all pins of one workload together, "" without pins or for several workloads.
+    and say where not every replica could be had. `parts` are those of `PinnedClaims`. `plan` is the plan that is
+    served; with `split` its workloads can be groups of those that were planned (`NAME-1`, `NAME-2`, ...). `split` says
+    whether groups were tried as well, None where there is one replica only, which cannot be split. `price` is that of
+    all pins of one workload together, "" without pins or for several workloads.
     """
 
+    plan: Plan | FleetPlan
     sketches: tuple[tuple[ClaimSketch, ...], ...]
     affinities: tuple[Affinity, ...]
+    parts: tuple[Parts, ...]
     pins: tuple[Pin, ...]
     before: Replay
     replay: Replay
-    parts: tuple[Parts, ...] = ()
     split: bool | None = None
     price: str = ""
 
@@ -64,10 +66,6 @@ class PinnedPlan:
     def affinity(self) -> Affinity:
         """Return what the pods of the first workload require of a node."""
         return self.affinities[0]
-
-    def run_findings(self, replay: Replay) -> tuple[Finding, ...]:
-        """Return the findings of a run with these pins: to add pins is no advice any more."""
-        return tuple(replace(finding, advice="") for finding in replay.findings)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -90,6 +88,7 @@ def pin_plan(
     plan: Plan | FleetPlan,
     release: KubernetesRelease,
     *,
+    split: bool = False,
     time_limit: float = 30.0,
     seeds: int = SEEDS,
     cancel: threading.Event | None = None,
@@ -98,16 +97,18 @@ def pin_plan(
 
     A pin is kept only if a run of kube-scheduler's copy shows that it helps. The order is: another order of requests,
     preferences as musts, links that hold in the plan, the planned alternatives only, requirements on nodes, selectors
-    for the places of the planned devices. In the end every piece that is not needed is taken out again. Drafts are
-    compared by the pods placed, then by those served as planned, and pins that place fewer pods than no pins are never
-    returned. Devices are told apart by what they publish, never by name, which CEL cannot see.
+    for the places of the planned devices. In the end every pin that is not needed is removed again. Pins are compared
+    by the pods placed, then by those served as planned, and pins that place fewer pods than no pins are never
+    returned. Devices are distinguished by what they publish, never by name, which CEL cannot see.
 
     Args:
         cluster: The cluster of the plan.
         plan: A plan of one claim or of a fleet.
         release: The release whose kube-scheduler is simulated.
+        split: Let a workload of a fleet become several, its groups, if one template does not serve every replica. A
+            group contains the replicas on identical nodes, then those that also have the same alternatives.
         time_limit: Seconds for the whole search.
-        seeds: The number of runs with random ties between nodes, for each draft.
+        seeds: The number of runs with random ties between nodes that confirm pins.
         cancel: Ends the search when it is set. Pins that no run confirmed are not returned.
 
     Returns:
@@ -126,23 +127,53 @@ def pin_plan(
         >>> [pin.text for pin in pinned.pins], pinned.replay.as_planned
         (['gpu together on one NUMA node'], True)
     """
+    budget = budget_of(time_limit, cancel)
+    if split and isinstance(plan, FleetPlan):
+        return pin_groups(cluster, plan, release, budget, seeds)
+    return pin_whole(cluster, plan, release, budget, seeds)
+
+
+def pin_whole(
+    cluster: Cluster, plan: Plan | FleetPlan, release: KubernetesRelease, budget: PinBudget, seeds: int = SEEDS
+) -> PinnedPlan:
+    """Return the pins of a plan with one template for each of its workloads; see `pin_plan`."""
     on = with_documented_classes(cluster)
     pods, expected = expected_of(on, plan, release)
-    base = PinDraft(sketches_of(plan), tuple(() for _ in pods))
-    if not any(replica.planned for replica in expected):
-        replay = Replay(0, 0, not_run="there is no plan")
-        return PinnedPlan(base.sketches, base.affinity, (), replay, replay)
+    search = PinSearch(on, plan, release, expected, budget)
     split = False if isinstance(plan, FleetPlan) and len(plan.replicas) > 1 else None
-    search = PinSearch(on, plan, release, expected, time_limit, cancel)
-    before = search.run(base, seeds)
-    if before.as_planned:
-        return PinnedPlan(base.sketches, base.affinity, (), before, before)
-    chosen = search.find(base, before)
-    draft = with_pins(base, chosen)
-    replay = search.run(draft, seeds) if chosen else before
+    before = Replay(0, 0, not_run="there is no plan")
+    pins: Pins = ()
+    if any(replica.planned for replica in expected):
+        before = search.run((), seeds)
+        pins = search.find(before)
+    replay = search.run(pins, seeds) if pins else before
     if replay.not_run or replay.placed < before.most_placed:
         # pins that may cost a pod, or of which it is not known, are never written
-        chosen, draft, replay = (), base, before
-    pins = tuple(Pin(piece.text, piece.reason, search.price(base, piece), piece.workload) for piece in chosen)
-    price = search.price_of(base, draft) if pins and len(pods) == 1 else ""
-    return PinnedPlan(draft.sketches, draft.affinity, pins, before, replay, draft.parts, split, price)
+        pins, replay = (), before
+    priced = tuple(Pin(pin.text, pin.reason, search.price_of((pin,), pin.workload), pin.workload) for pin in pins)
+    claims, price = search.with_pins(pins), search.price_of(pins) if pins and len(pods) == 1 else ""
+    return PinnedPlan(
+        plan, claims.sketches, claims.affinities, claims.parts, priced, before, replay, split=split, price=price
+    )
+
+
+def pin_groups(
+    cluster: Cluster, plan: FleetPlan, release: KubernetesRelease, budget: PinBudget, seeds: int = SEEDS
+) -> PinnedPlan:
+    """Return the pins of a plan, or of its groups where one template per workload does not serve every replica.
+
+    What is pinned for a group need not suit the others. Groups are taken only where a run shows that more pods are
+    placed, or as many and more of them as planned.
+    """
+    share, tried = budget.pin_shares.step, len(plan.workloads)
+    whole = found = pin_whole(cluster, plan, release, budget.part(share), seeds)
+    for alternatives in (False, True):
+        if found.replay.as_planned or not found.replay.wanted:
+            break
+        groups = groups_of(cluster, plan, release, alternatives=alternatives)
+        if tried < len(groups.workloads) <= budget.pin_sizes.groups:
+            tried = len(groups.workloads)
+            parts = pin_whole(cluster, groups, release, budget if alternatives else budget.part(share), seeds)
+            if parts.replay.rank > found.replay.rank and parts.replay.placed >= whole.before.most_placed:
+                found = parts
+    return replace(found, split=True)

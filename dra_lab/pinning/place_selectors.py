@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from dra_lab.drivers import LEVELS, level_attributes
 from dra_lab.index.pools import PoolDevice
@@ -12,11 +13,9 @@ from dra_lab.model.names import DeviceID, full_name
 from dra_lab.sketch.cel_text import is_one_of, read_of
 from dra_lab.sketch.cluster_candidates import all_devices
 from dra_lab.sketch.numa_selectors import selector_at
+from dra_lab.sketch.prioritized_list import MOST_ALTERNATIVES
 from dra_lab.topology.locality import localities
 
-_MOST_VALUES = 32
-FEW_VALUES = 8
-"""As many alternatives as a request may have (the API server's limit of `firstAvailable`)."""
 MOST_TEXT = 8_000
 """Longest text of one selector; the API server takes 10 KiB."""
 
@@ -49,17 +48,34 @@ def numa_selectors(cluster: Cluster, planned: Devices, nodes: Sequence[str]) -> 
     return found
 
 
-def attribute_selectors(cluster: Cluster, planned: Devices, nodes: Sequence[str]) -> Iterator[dict[str, str]]:
+@dataclass(frozen=True)
+class Published:
+    """The devices of the planned nodes by driver, and the planned ones by request, each of one driver."""
+
+    there: Mapping[str, Sequence[PoolDevice]]
+    chosen: Mapping[str, Sequence[PoolDevice]]
+
+
+def published_of(cluster: Cluster, planned: Devices, nodes: Sequence[str]) -> Published:
+    """Return what the planned devices and the others of their nodes publish."""
+    there = _there(cluster, nodes)
+    by_id = {item.id: item for items in there.values() for item in items}
+    chosen = {name: [by_id[device] for device in devices if device in by_id] for name, devices in planned.items()}
+    return Published(there, {n: items for n, items in chosen.items() if len({item.driver for item in items}) == 1})
+
+
+def attribute_selectors(published: Published, most_values: int) -> Iterator[dict[str, str]]:
     """Yield texts by request: each level for all requests that publish it, then every attribute of each request.
 
     A text admits the values of all planned devices of its request, and refuses some other device of the same driver on
     a planned node. Attributes of which every device has its own value come last.
     """
-    there, chosen = _look(cluster, planned, nodes)
+    there, chosen = published.there, published.chosen
     for level in LEVELS:
         joint: dict[str, str] = {}
         for name, items in chosen.items():
-            texts = (_text(attribute, items, there) for attribute in level_attributes(items[0].driver, level))
+            attributes = level_attributes(items[0].driver, level)
+            texts = (_text(attribute, items, there[items[0].driver], most_values) for attribute in attributes)
             text = next((text for text in texts if text), "")
             if text:
                 joint[name] = text
@@ -67,48 +83,41 @@ def attribute_selectors(cluster: Cluster, planned: Devices, nodes: Sequence[str]
             yield joint
     single: list[tuple[bool, str, str]] = []
     for name, items in chosen.items():
-        for attribute in sorted(_published(there[items[0].driver])):
-            text = _text(attribute, items, there)
+        every = there[items[0].driver]
+        for attribute in sorted(_names(every)):
+            text = _text(attribute, items, every, most_values)
             if text:
-                single.append((_each_its_own(attribute, there[items[0].driver]), name, text))
+                single.append((_each_its_own(attribute, every), name, text))
     for _, name, text in sorted(single):
         yield {name: text}
 
 
-def narrower_selectors(cluster: Cluster, planned: Devices, nodes: Sequence[str]) -> Iterator[dict[str, str]]:
-    """Yield texts by request that keep one of several values which its planned devices have.
+def place_alternatives(published: Published) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield a request and a text for each of several values that its planned devices have, the most frequent first.
 
-    Not all planned devices pass, so that only a run can tell whether every replica still finds as good ones: first fit
-    takes partitions of one profile in turn where a mixture would leave gaps.
-    """
-    there, chosen = _look(cluster, planned, nodes)
-    for name, attribute, counted in _few_values(there, chosen):
-        for value in sorted(counted, key=str):
-            yield {name: _test(attribute, chosen[name][0].driver, (value,))}
-
-
-def place_alternatives(
-    cluster: Cluster, planned: Devices, nodes: Sequence[str]
-) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield a request and a text for each value that its planned devices have, the most frequent first.
-
-    As alternatives they keep all devices of a request at one value and try the values in this order, without a
+    A planned device passes one of the texts, so that only a run can tell whether every replica still finds as good
+    ones with one text: first fit takes partitions of one profile in turn where a mixture would leave gaps. As
+    alternatives they keep all devices of a request at one value and try the values in this order, without a
     constraint: kube-scheduler 1.36 may find nothing behind a constraint where counters ran out
     (docs/semantics.md 3.10).
     """
-    there, chosen = _look(cluster, planned, nodes)
-    for name, attribute, counted in _few_values(there, chosen):
-        order = sorted(counted, key=lambda value: (-counted[value], str(value)))
-        yield name, tuple(_test(attribute, chosen[name][0].driver, (value,)) for value in order)
+    for name, items in published.chosen.items():
+        every = published.there[items[0].driver]
+        for attribute in sorted(_names(every)):
+            if _each_its_own(attribute, every) or any(_unfit(item, attribute) for item in every):
+                continue
+            counted = Counter(value for item in items if (value := _value(item, attribute)) is not None)
+            if 1 < len(counted) <= MOST_ALTERNATIVES:
+                order = sorted(counted, key=lambda value: (-counted[value], str(value)))
+                yield name, tuple(_test(attribute, items[0].driver, (value,)) for value in order)
 
 
-def exact_selectors(cluster: Cluster, planned: Devices, nodes: Sequence[str]) -> dict[str, str]:
+def exact_selectors(published: Published) -> dict[str, str]:
     """Return, by request, the strongest text: it admits only devices that publish all that some planned device does.
 
     Attributes that are the same on every device there are left out, and so is a text longer than MOST_TEXT.
     """
-    there, chosen = _look(cluster, planned, nodes)
-    found = {name: _exact(items, there[items[0].driver]) for name, items in chosen.items()}
+    found = {name: _exact(items, published.there[items[0].driver]) for name, items in published.chosen.items()}
     return {name: text for name, text in found.items() if text}
 
 
@@ -135,22 +144,12 @@ def replica_alternatives(
 def _exact(items: Sequence[PoolDevice], every: Sequence[PoolDevice]) -> str:
     names = [
         attribute
-        for attribute in sorted(_published(every))
+        for attribute in sorted(_names(every))
         if not any(_unfit(item, attribute) for item in every) and len({_value(i, attribute) for i in every}) > 1
     ]
     rows = sorted({" && ".join(_test(a, item.driver, (_value(item, a),)) for a in names) for item in items})
     text = rows[0] if len(rows) == 1 else " || ".join(f"({row})" for row in rows)
     return text if len(text) <= MOST_TEXT else ""
-
-
-def _look(
-    cluster: Cluster, planned: Devices, nodes: Sequence[str]
-) -> tuple[dict[str, list[PoolDevice]], dict[str, list[PoolDevice]]]:
-    """Return the devices of the planned nodes by driver, and the planned ones by request, of one driver each."""
-    there = _there(cluster, nodes)
-    by_id = {item.id: item for items in there.values() for item in items}
-    chosen = {name: [by_id[device] for device in devices if device in by_id] for name, devices in planned.items()}
-    return there, {n: items for n, items in chosen.items() if items and len({item.driver for item in items}) == 1}
 
 
 def _there(cluster: Cluster, nodes: Sequence[str]) -> dict[str, list[PoolDevice]]:
@@ -162,30 +161,14 @@ def _there(cluster: Cluster, nodes: Sequence[str]) -> dict[str, list[PoolDevice]
     return there
 
 
-def _few_values(
-    there: Mapping[str, Sequence[PoolDevice]], chosen: Mapping[str, Sequence[PoolDevice]]
-) -> Iterator[tuple[str, str, Counter[_Value]]]:
-    """Yield request, attribute and how many of its planned devices have each value, where these are a few."""
-    for name, items in chosen.items():
-        every = there[items[0].driver]
-        for attribute in sorted(_published(every)):
-            if _each_its_own(attribute, every) or any(_unfit(item, attribute) for item in every):
-                continue
-            counted = Counter(value for item in items if (value := _value(item, attribute)) is not None)
-            if 1 < len(counted) <= FEW_VALUES:
-                yield name, attribute, counted
-
-
-def _text(attribute: str, items: Sequence[PoolDevice], there: Mapping[str, Sequence[PoolDevice]]) -> str:
-    driver = items[0].driver
+def _text(attribute: str, items: Sequence[PoolDevice], every: Sequence[PoolDevice], most_values: int) -> str:
+    """Return the text that admits the values of some devices and not those of all, "" for none."""
     values = {_value(item, attribute) for item in items}
-    if any(_unfit(item, attribute) for item in there[driver]) or len(values) > _MOST_VALUES:
+    if len({kind for kind, _ in filter(None, values)}) > 1 or len(values) > most_values:
         return ""
-    if len({kind for kind, _ in filter(None, values)}) > 1:
+    if any(_unfit(item, attribute) for item in every) or all(_value(item, attribute) in values for item in every):
         return ""
-    if all(_value(item, attribute) in values for item in there[driver]):
-        return ""
-    return _test(attribute, driver, tuple(values))
+    return _test(attribute, items[0].driver, tuple(values))
 
 
 def _test(attribute: str, driver: str, values: Sequence[_Value | None]) -> str:
@@ -213,7 +196,7 @@ def _unfit(item: PoolDevice, name: str) -> bool:
     return attribute is not None and attribute.kind not in ("int", "string", "bool")
 
 
-def _published(items: Sequence[PoolDevice]) -> set[str]:
+def _names(items: Sequence[PoolDevice]) -> set[str]:
     return {full_name(key, item.driver) for item in items for key in item.device.attributes}
 
 

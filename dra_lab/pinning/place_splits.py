@@ -8,21 +8,17 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector
+from dra_lab.model.claims import DeviceRequest
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID, split_request
 from dra_lab.model.sketch import ClaimSketch, How, Link
+from dra_lab.pinning.claim_edits import Edited, selected
+from dra_lab.pinning.pin_budget import PinSizes
 from dra_lab.pinning.planned_devices import Planned
 from dra_lab.sketch.cluster_candidates import all_devices
 from dra_lab.sketch.numa_selectors import selector_at
 from dra_lab.sketch.object_names import ObjectNames
 from dra_lab.topology.locality import localities
-
-_MOST_NODES = 200
-"""Nodes on which a value must mean the same place; of larger clusters only the planned nodes are looked at."""
-
-_MOST_PATTERNS = 4
-"""Ways to distribute a claim over NUMA nodes that are tried, the most frequent ones of the plan."""
 
 Value = int | str
 
@@ -40,7 +36,7 @@ PlaceSplit = Mapping[str, tuple[SplitPart, ...]]
 """Parts by request, in place of the request."""
 
 
-def place_splits(cluster: Cluster, sketch: ClaimSketch, planned: Planned) -> Iterator[PlaceSplit]:
+def place_splits(cluster: Cluster, sketch: ClaimSketch, planned: Planned, sizes: PinSizes) -> Iterator[PlaceSplit]:
     """Yield parts by request that distribute a claim over NUMA nodes as planned replicas are.
 
     The values are those that the devices publish on every node, so that no node affinity is needed. First come the
@@ -48,13 +44,13 @@ def place_splits(cluster: Cluster, sketch: ClaimSketch, planned: Planned) -> Ite
     use: each takes its own share of them.
     """
     exact = {r.name for r in sketch.requests if r.exactly and not r.exactly.admin_access}
-    every = cluster.node_names if len(cluster.node_names) <= _MOST_NODES else planned.nodes
+    every = cluster.node_names if len(cluster.node_names) <= sizes.nodes else planned.nodes
     for nodes in dict.fromkeys((tuple(every), planned.nodes)):
         places = {d: p.numa_node.value for n in nodes for d, p in localities(cluster, n).items() if p.numa_node}
         texts = _Texts(cluster, places, nodes)
         found = [
             split
-            for wanted in (*_patterns(planned, places, exact), *_shares(sketch, planned, places, exact))
+            for wanted in (*_patterns(planned, places, exact, sizes.patterns), *_shares(sketch, planned, places, exact))
             if (split := texts.split(wanted, planned))
         ]
         if found:
@@ -62,11 +58,14 @@ def place_splits(cluster: Cluster, sketch: ClaimSketch, planned: Planned) -> Ite
             return
 
 
-def with_parts(sketch: ClaimSketch, split: PlaceSplit) -> tuple[ClaimSketch, Mapping[str, str]]:
+def with_parts(sketch: ClaimSketch, *, split: PlaceSplit) -> Edited | None:
     """Return a drawing with parts in place of its requests, and the request that each of them is a part of.
 
     A link that all devices must be apart on NUMA nodes is left out where the parts are: no constraint needs to say it.
+    None if an earlier pin has parts or alternatives in place of a request.
     """
+    if not {request.name for request in sketch.requests if request.exactly is not None}.issuperset(split):
+        return None
     names = ObjectNames(request.name for request in sketch.requests)
     made: dict[str, tuple[DeviceRequest, ...]] = {}
     for request in sketch.requests:
@@ -122,7 +121,7 @@ class _Texts:
 _Wanted = Mapping[str, Sequence[tuple[int, tuple[Value, ...]]]]
 
 
-def _patterns(planned: Planned, places: Mapping[DeviceID, Value], exact: set[str]) -> Iterator[_Wanted]:
+def _patterns(planned: Planned, places: Mapping[DeviceID, Value], exact: set[str], most: int) -> Iterator[_Wanted]:
     """Yield how many devices of each request planned replicas have on which NUMA node, the most frequent first."""
     found: Counter[tuple[tuple[str, tuple[tuple[str, Value, int], ...]], ...]] = Counter()
     for replica in planned.replicas:
@@ -132,7 +131,7 @@ def _patterns(planned: Planned, places: Mapping[DeviceID, Value], exact: set[str
                 counted = Counter(places[device] for device in devices)
                 rows.append((name, tuple(sorted((str(value), value, count) for value, count in counted.items()))))
         found[tuple(rows)] += 1
-    for pattern, _ in found.most_common(_MOST_PATTERNS):
+    for pattern, _ in found.most_common(most):
         if len({part[1] for _, parts in pattern for part in parts}) > 1:
             yield {name: [(count, (value,)) for _, value, count in parts] for name, parts in pattern}
 
@@ -158,9 +157,7 @@ def _shares(
 
 def _part(request: DeviceRequest, name: str, part: SplitPart) -> DeviceRequest:
     assert request.exactly is not None
-    selector = DeviceSelector(cel=CELDeviceSelector(expression=part.text))
-    exactly = replace(request.exactly, count=part.count, selectors=(*request.exactly.selectors, selector))
-    return replace(request, name=name, exactly=exactly)
+    return replace(request, name=name, exactly=selected(replace(request.exactly, count=part.count), part.text))
 
 
 def _links(link: Link, split: PlaceSplit, made: Mapping[str, tuple[DeviceRequest, ...]]) -> Iterator[Link]:

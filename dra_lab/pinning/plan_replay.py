@@ -10,24 +10,20 @@ from itertools import islice, permutations
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan
-from dra_lab.model.plan import FirstFitStatus, Plan
+from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.pinning import node_search
 from dra_lab.pinning.every_order import Every, every_order
+from dra_lab.pinning.pin_budget import PinBudget, budget_of
+from dra_lab.pinning.planned_devices import names_of, replicas_of, sketches_of
 from dra_lab.pinning.pod_kinds import Parts, PodKind, pod_kind
 from dra_lab.pinning.replay_result import Expected, Miss, Replay
-from dra_lab.pinning.scheduler_simulation import History, SchedulerSimulation
+from dra_lab.pinning.scheduler_simulation import SchedulerSimulation
 from dra_lab.pinning.shortcomings import missed
 from dra_lab.pinning.simulated_runs import Served, run_pods
 from dra_lab.sketch.claim_objects import Affinity
 
 SEEDS = 20
-_MOST_TURNS = 6
-"""Orders of the workloads that are run: all orders of three."""
-
-MOST_HISTORIES = 400
-"""States of one node that are gone through when every order and every choice of nodes is looked at."""
 
 
 def replay_plan(
@@ -82,10 +78,28 @@ def replay_plan(
         >>> replay.kept, replay.wanted, replay.always
         (1, 1, True)
     """
-    pods, expected = _expected(cluster, plan, release, exported, parts)
+    budget = budget_of(time_limit, cancel)
+    return replay_exported(
+        cluster, plan, release, budget, exported=exported, parts=parts, affinity=affinity, seeds=seeds
+    )
+
+
+def replay_exported(
+    cluster: Cluster,
+    plan: Plan | FleetPlan,
+    release: KubernetesRelease,
+    budget: PinBudget,
+    *,
+    exported: Sequence[Sequence[ClaimSketch]] = (),
+    parts: Sequence[Parts] = (),
+    affinity: Sequence[Affinity] = (),
+    seeds: int = SEEDS,
+) -> Replay:
+    """Return how many planned replicas are served as planned; see `replay_plan`."""
+    pods, expected = expected_of(cluster, plan, release, exported, parts)
     if not any(replica.planned for replica in expected):
         return Replay(0, 0, not_run="there is no plan")
-    simulation = SchedulerSimulation(cluster, pods, release, affinity=affinity, seconds=time_limit, cancel=cancel)
+    simulation = SchedulerSimulation(cluster, pods, release, affinity=affinity, budget=budget)
     return replay_manifests(simulation, expected, seeds=seeds)
 
 
@@ -119,7 +133,7 @@ def _every(simulation: SchedulerSimulation) -> str:
 def _sampled(simulation: SchedulerSimulation, expected: Sequence[Expected], seeds: int) -> Replay:
     worst: tuple[int, tuple[Miss, ...]] | None = None
     placed: list[int] = []
-    plans = _runs(expected, seeds)
+    plans = _runs(expected, seeds, simulation.budget.pin_sizes.turns)
     done: Counter[str] = Counter()
     for label, order, rng in plans:
         found = run_pods(simulation, order, rng)
@@ -132,13 +146,12 @@ def _sampled(simulation: SchedulerSimulation, expected: Sequence[Expected], seed
             worst = result
     left = len(plans) - sum(done.values())
     not_run = f"{left} of {len(plans)} runs, {_why_not(simulation)}" if left else ""
-    always = not left and _always(simulation, expected)
     runs = ", ".join(f"{count} × {label}" if count > 1 else label for label, count in done.items())
     kept, misses = worst or (0, ())
     wanted = sum(replica.planned for replica in expected)
     searches = simulation.recorded, simulation.most_steps, simulation.longest
     pods = len(expected), min(placed, default=0), max(placed, default=0)
-    return Replay(wanted, kept, misses, _every(simulation) if always else runs, always, not_run, *searches, *pods)
+    return Replay(wanted, kept, misses, runs, False, not_run, *searches, *pods)
 
 
 def _planned(simulation: SchedulerSimulation, expected: Sequence[Expected]) -> dict[int, list[tuple[int, ...]]]:
@@ -150,66 +163,45 @@ def _planned(simulation: SchedulerSimulation, expected: Sequence[Expected]) -> d
 
 
 def _why_not(simulation: SchedulerSimulation) -> str:
-    if simulation.over:
+    if simulation.budget.reached:
         return "no time was left"
-    limit = f"{node_search.OWN_LIMIT:g} s"
+    limit = f"{simulation.budget.pin_shares.node:g} s"
     return f"a search did not end within {limit} here, so whether kube-scheduler places it is not known"
 
 
 def expected_of(
-    cluster: Cluster, plan: Plan | FleetPlan, release: KubernetesRelease
-) -> tuple[list[PodKind], list[Expected]]:
-    """Return the pods of a plan and its planned replicas."""
-    return _expected(cluster, plan, release, (), ())
-
-
-def _expected(
     cluster: Cluster,
     plan: Plan | FleetPlan,
     release: KubernetesRelease,
-    exported: Sequence[Sequence[ClaimSketch]],
-    parts: Sequence[Parts],
+    exported: Sequence[Sequence[ClaimSketch]] = (),
+    parts: Sequence[Parts] = (),
 ) -> tuple[list[PodKind], list[Expected]]:
-    if isinstance(plan, Plan):
-        planned: list[tuple[str, tuple[ClaimSketch, ...]]] = [
-            (plan.sketch.name, tuple(plan.claims.values()) or (plan.sketch,))
-        ]
-        replicas = [Expected(0, 0, plan.goals)] if plan.fits else []
-    else:
-        planned = [(workload.name, workload.claims) for workload in plan.workloads]
-        index = {name: number for number, (name, _) in enumerate(planned)}
-        replicas = [Expected(index[r.workload], r.number, r.goals) for r in plan.replicas]
+    """Return the pods of a plan, as planned or as exported, and its replicas; those without a place come last."""
+    replicas = [Expected(r.workload, r.number, r.goals) for r in replicas_of(plan)]
+    if isinstance(plan, FleetPlan):
         replicas += [
-            Expected(index[workload.name], number, (), planned=False)
-            for workload in plan.workloads
+            Expected(index, number, (), planned=False)
+            for index, workload in enumerate(plan.workloads)
             for number in range(plan.placed[workload.name], workload.replicas)
         ]
     order = tuple(goal.goal for goal in replicas[0].goals) if replicas else ()
-    pods = [
-        pod_kind(
-            cluster,
-            release,
-            name,
-            own,
-            exported[number] if exported else (),
-            order,
-            parts=parts[number] if parts else (),
-        )
-        for number, (name, own) in enumerate(planned)
-    ]
+    pods = []
+    for number, (name, planned) in enumerate(zip(names_of(plan), sketches_of(plan), strict=True)):
+        own, origin = exported[number] if exported else (), parts[number] if parts else ()
+        pods.append(pod_kind(cluster, release, name, planned, own, order, parts=origin))
     return pods, replicas
 
 
 Run = tuple[str, list[Expected], random.Random | None]
 
 
-def _runs(expected: Sequence[Expected], seeds: int) -> list[Run]:
+def _runs(expected: Sequence[Expected], seeds: int, turns: int) -> list[Run]:
     """Return the runs: (what to call it, order of arrival, random choice of nodes or None for the worst node)."""
     arrival = list(expected)
     runs: list[Run] = [("in order of arrival, the worst node each time", arrival, None)]
     workloads = sorted({replica.workload for replica in expected})
     several = len(workloads) > 1
-    for turn in islice(permutations(workloads), _MOST_TURNS if several else 0):
+    for turn in islice(permutations(workloads), turns if several else 0):
         # whichever workload comes first may take what the plan has for another
         blocks = sorted(arrival, key=lambda replica: turn.index(replica.workload))
         runs.append(("workload by workload, the worst node each time", blocks, None))
@@ -253,30 +245,3 @@ def planned_values(replica: Expected, pod: PodKind) -> tuple[int, ...]:
     """Return the planned values: no must-link broken, then the goals that are compared, in the pod's order."""
     by_goal = {goal.goal: goal.value for goal in replica.goals}
     return (0, *(by_goal.get(goal, 0) for goal in pod.order))
-
-
-def _always(simulation: SchedulerSimulation, expected: Sequence[Expected]) -> bool:
-    """Say whether every sequence of pods on every kind of node takes devices as good as the best planned ones.
-
-    Then no choice of nodes can do worse: an answer at once for one workload on many nodes. False where that was not
-    found out, see `every_order`.
-    """
-    if simulation.shared or len(simulation.pods) > 1:
-        return False
-    expected = [replica for replica in expected if replica.planned]
-    best = min(planned_values(replica, simulation.pods[0]) for replica in expected)
-    room = 0
-    for names in simulation.kinds.values():
-        admitted = [name for name in names if simulation.admits(0, name)]
-        history: History = ()
-        while admitted and len(history) < min(len(expected), MOST_HISTORIES):
-            taken = simulation.taken(admitted[0], history, 0)
-            if taken.cut_off or taken.status in (FirstFitStatus.ERROR, FirstFitStatus.STOPPED):
-                return False
-            if taken.status is not FirstFitStatus.ALLOCATED:
-                break
-            if taken.values > best:
-                return False
-            history = (*history, ("", 0))
-        room += len(history) * len(admitted)
-    return room >= len(expected)

@@ -2,69 +2,20 @@
 
 from __future__ import annotations
 
-import threading
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from msgspec import structs
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Replica, Workload
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.pinning.pin_plan import PinnedPlan, pin_plan
 from dra_lab.pinning.plan_replay import expected_of
 from dra_lab.pinning.scheduler_simulation import SchedulerSimulation
 from dra_lab.sketch.object_names import object_name
 
 _MOST, _LEAST = 63, 16
 """Characters of an object's name, and how many of a workload's are kept."""
-
-MOST_GROUPS = 16
-"""Most templates that are written in place of those of a plan: each is a workload that a person must run."""
-
-
-@dataclass(frozen=True)
-class Split:
-    """A plan whose workloads are the groups (`NAME-1`, `NAME-2`, ...), or the plan as it was; and the pins."""
-
-    plan: FleetPlan
-    pinned_plan: PinnedPlan
-    changed: bool = False
-
-
-def pin_in_groups(
-    cluster: Cluster,
-    plan: FleetPlan,
-    release: KubernetesRelease,
-    *,
-    time_limit: float = 30.0,
-    seeds: int = 20,
-    cancel: threading.Event | None = None,
-) -> Split:
-    """Return the pins of a plan, or of its groups where one template a workload does not serve every replica.
-
-    A group are the replicas of one workload on equal nodes, then those that were also planned with the same
-    alternatives: what is pinned for it need not suit the others. Groups are taken only where a run shows that more pods
-    are placed, or as many and more of them as planned. `time_limit` in seconds holds for each of the searches. Raises
-    as `pin_plan` does.
-    """
-    whole = replace(pin_plan(cluster, plan, release, time_limit=time_limit, seeds=seeds, cancel=cancel), split=True)
-    found = Split(plan, whole)
-    tried = len(plan.workloads)
-    for alternatives in (False, True):
-        best = found.pinned_plan.replay
-        if best.as_planned or not best.wanted:
-            break
-        groups = groups_of(cluster, plan, release, alternatives=alternatives)
-        if not tried < len(groups.workloads) <= MOST_GROUPS:
-            continue
-        tried = len(groups.workloads)
-        parts = replace(
-            pin_plan(cluster, groups, release, time_limit=time_limit, seeds=seeds, cancel=cancel), split=True
-        )
-        if parts.replay.rank > best.rank and parts.replay.placed >= whole.before.most_placed:
-            found = Split(groups, parts, changed=True)
-    return found
 
 
 def groups_of(

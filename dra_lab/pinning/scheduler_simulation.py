@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,6 +19,7 @@ from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.pinning import node_search
 from dra_lab.pinning.node_pins import admitted_nodes
+from dra_lab.pinning.pin_budget import PinBudget
 from dra_lab.pinning.pod_kinds import PodKind
 from dra_lab.planner.node.placement_values import Scale, broken_links, value_placements
 from dra_lab.scheduler.candidates import held_devices, view_node
@@ -29,9 +28,9 @@ from dra_lab.scheduler.identical_nodes import NodeStates
 from dra_lab.scheduler.search_limits import SearchLimits
 from dra_lab.scheduler.unsupported import check_supported
 from dra_lab.sketch.claim_objects import Affinity
+from dra_lab.sketch.prioritized_list import MOST_ALTERNATIVES
 from dra_lab.topology.locality import localities
 
-MOST_ALTERNATIVES = 8
 History = tuple[tuple[str, int], ...]
 """Pods that stand already, in order of arrival, as (node, workload): first fit has no choice, so they tell the state.
 
@@ -65,7 +64,7 @@ class SimulatedPod:
     @property
     def unknown(self) -> bool:
         """Say whether the search ended for want of our own time: whether kube-scheduler ends it is not known."""
-        return self.cut_off or (self.status is FirstFitStatus.STOPPED and self.seconds < node_search.LONGEST)
+        return self.cut_off or node_search.is_undecided(self.status, self.seconds)
 
     @property
     def values(self) -> tuple[int, ...]:
@@ -83,34 +82,29 @@ class SchedulerSimulation:
         release: KubernetesRelease,
         *,
         affinity: Sequence[Affinity] = (),
-        seconds: float = 30.0,
+        budget: PinBudget | None = None,
         idle: bool = False,
-        cancel: threading.Event | None = None,
     ) -> None:
-        """Look at every node that an affinity admits; `affinity` is per workload, `idle` leaves out what is in use."""
+        """Take the nodes that an affinity admits; `affinity` is per workload, `idle` leaves out what is in use.
+
+        No `budget` is one without an end.
+        """
         self.cluster = with_documented_classes(cluster)
         self.pods = tuple(pods)
         self.release = release
         self.recorded = release.version == RECORDED_RELEASE
-        self.searches = 0
+        self.budget = budget or PinBudget()
         self.most_steps = 0
         self.longest = 0.0
         self._gates = gates_of(release)
-        self._cancel = cancel
-        self._end = time.monotonic() + seconds
         self._views = node_index(self.cluster, release)
         self._held = held_devices(self.cluster, self._gates, ignore=idle)
         self._known: dict[Hashable, SimulatedPod] = {}
         # a device without a node of its own is there for several: then what stands on other nodes matters
         self.shared = bool(self.cluster.network_slices)
-        self._admitted = [admitted_nodes(self.cluster, wanted) for wanted in (affinity or [()] * len(self.pods))]
+        self._admitted = [admitted_nodes(self.cluster, wanted) for wanted in affinity or [()] * len(self.pods)]
         self.kinds = self._kinds(idle=idle)
         self.kind_of = {name: kind for kind, names in self.kinds.items() for name in names}
-
-    @property
-    def over(self) -> bool:
-        """Say whether the time is over, or the search was cancelled."""
-        return time.monotonic() >= self._end or (self._cancel is not None and self._cancel.is_set())
 
     def admits(self, workload: int, node: str) -> bool:
         """Say whether the affinity of a workload's pods admits a node."""
@@ -134,7 +128,7 @@ class SchedulerSimulation:
         names = set().union(*self._admitted)
         found: dict[Hashable, list[str]] = {}
         states = NodeStates(self.cluster, self.release, ignore_allocated=idle)
-        for number, group in enumerate(states.groups(every, cancel=self._cancel)):
+        for number, group in enumerate(states.groups(every, cancel=self.budget.cancel)):
             for name in group:
                 if name in names:
                     apart = name if self.shared else ""
@@ -143,27 +137,22 @@ class SchedulerSimulation:
 
     def _search(self, node: str, history: History, workload: int) -> SimulatedPod:
         pod = self.pods[workload]
-        left = self._end - time.monotonic()
-        if left <= 0 or (self._cancel is not None and self._cancel.is_set()):
+        if self.budget.reached:
             return SimulatedPod(FirstFitStatus.STOPPED, message="no time was left", cut_off=True)
         held = self._held_after(node, history)
         view = view_node(self.cluster, node, pools_of(self.cluster, node, self._gates), held, self._gates)
         check_supported(view, pod.claims, self.release)
-        limits = SearchLimits(
-            node_search.MOST_STEPS, min(node_search.OWN_LIMIT, left), self._cancel, node_search.LONGEST
-        )
+        seconds = self.budget.node_seconds
+        limits = SearchLimits(node_search.MOST_STEPS, seconds, self.budget.cancel, node_search.LONGEST)
         verdict = search_node(view, pod.claims, self._gates, limits, recorded=self.recorded)
-        self.searches += 1
         self.most_steps = max(self.most_steps, verdict.steps)
         self.longest = max(self.longest, verdict.seconds)
         if verdict.status is not FirstFitStatus.ALLOCATED or verdict.allocations is None:
-            stopped = verdict.status is FirstFitStatus.STOPPED and verdict.seconds < node_search.LONGEST
+            cut_off = node_search.is_undecided(verdict.status, verdict.seconds) and (
+                seconds < self.budget.pin_shares.node or self.budget.reached
+            )
             return SimulatedPod(
-                verdict.status,
-                steps=verdict.steps,
-                seconds=verdict.seconds,
-                message=verdict.message,
-                cut_off=stopped and (left < node_search.OWN_LIMIT or self.over),
+                verdict.status, steps=verdict.steps, seconds=verdict.seconds, message=verdict.message, cut_off=cut_off
             )
         placements = tuple(_placements(pod, verdict.allocations))
         scale = self._scale(pod, node)

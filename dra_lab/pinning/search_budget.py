@@ -18,9 +18,11 @@ from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pinning import node_search
-from dra_lab.pinning.filled_nodes import FilledNodes, fill_nodes
-from dra_lab.pinning.node_pins import admitted_nodes, node_requirements
+from dra_lab.pinning.node_pins import admitted_nodes, affinity_words, node_requirements
 from dra_lab.pinning.node_search import Searched, judged, search_pod
+from dra_lab.pinning.pin_budget import PinBudget, budget_of
+from dra_lab.pinning.pod_kinds import pod_kind
+from dra_lab.pinning.scheduler_simulation import History, SchedulerSimulation
 from dra_lab.pinning.search_bound import longest_searches
 from dra_lab.scheduler.search_cost import GIVES_UP
 from dra_lab.sketch.claim_objects import Affinity
@@ -42,43 +44,6 @@ class WithinSearchBudget:
     def sketch(self) -> ClaimSketch:
         """Return the first drawing: all there is for a pod with one claim."""
         return self.sketches[0]
-
-
-@dataclass(frozen=True)
-class _Looked:
-    """The results of searching the admitted nodes: with devices in use now, with none in use, and as nodes fill up.
-
-    On the `proven` nodes any search is short, whatever is in use: those were searched as they are now alone.
-    """
-
-    admitted: frozenset[str]
-    now: Searched
-    idle: Searched
-    filled: FilledNodes
-    proven: frozenset[str]
-
-    @property
-    def short(self) -> frozenset[str]:
-        """Return the admitted nodes on which the searches are known to be short, and none was found that is not."""
-        return self.admitted & self.proven | (self.admitted & _short(self.now) & _short(self.idle)) - self.filled.long
-
-    @property
-    def fitting(self) -> frozenset[str]:
-        """Return those of them where the pod fits now, else with nothing in use."""
-        return self.short & _fitting(self.now) or self.short & _fitting(self.idle)
-
-    @property
-    def why(self) -> str:
-        """Return what is the matter with the longest search."""
-        verdicts = [verdict for part in (self.now, self.idle) for _, verdict in part.states]
-        seconds = max((v.seconds for v in verdicts if v.status is FirstFitStatus.STOPPED), default=0.0)
-        if seconds < node_search.LONGEST and not self.filled.long:
-            left = max(self.now.skipped, self.idle.skipped, 1)
-            return f"the searches of {left} node states did not end in the available time and may be too long"
-        return (
-            f"kube-scheduler may need more than {node_search.LONGEST:g} s to search a node, "
-            f"and after {GIVES_UP:g} s it gives up the pod"
-        )
 
 
 def within_search_budget(
@@ -105,7 +70,7 @@ def within_search_budget(
         cluster: The cluster with the nodes.
         release: The release to search with, such as `cluster.target_release()`.
         affinity: Requirements on nodes (`matchExpressions`) that the pod already has; default: none.
-        time_limit: Seconds for the search with the devices in use now; the others take a third of it each. Default 30.
+        time_limit: Seconds for all searches; default 30.
         cancel: Ends the search when it is set; default: none.
 
     Returns:
@@ -126,22 +91,33 @@ def within_search_budget(
         >>> found.changed, found.affinity
         (False, ())
     """
-    drawn = tuple(sketches)
-    on, first = with_documented_classes(cluster), None
+    return short_searches(sketches, cluster, release, budget_of(time_limit, cancel), affinity=affinity)
+
+
+def short_searches(
+    sketches: Sequence[ClaimSketch],
+    cluster: Cluster,
+    release: KubernetesRelease,
+    budget: PinBudget,
+    *,
+    affinity: Affinity = (),
+) -> WithinSearchBudget:
+    """Return drawings and node requirements with which every search is short; see `within_search_budget`."""
+    drawn, on, first = tuple(sketches), with_documented_classes(cluster), None
     dropped: list[str] = []
     while True:
-        looked = _look(drawn, on, release, affinity, time_limit, cancel)
-        first = first or looked
+        found = _search(drawn, on, release, affinity, budget.part(budget.pin_shares.step))
+        first = first or found
         left_out = _left_out(dropped, first.why, drawn)
-        if looked.short == looked.admitted:
-            return WithinSearchBudget(drawn, affinity, bool(dropped), (*left_out, *_told(looked, drawn, release)))
+        if found.short == found.admitted:
+            return WithinSearchBudget(drawn, affinity, bool(dropped), (*left_out, *_findings(found, drawn, release)))
         fewer = _without_last_preference(drawn)
-        where = looked.fitting if fewer else looked.fitting or looked.short
-        extra = node_requirements(on, sorted(where), sorted(looked.admitted - looked.short)) if where else ()
+        where = found.fitting if fewer else found.fitting or found.short
+        extra = node_requirements(on, sorted(where), sorted(found.admitted - found.short)) if where else ()
         if extra:
             kept = (*affinity, *extra)
-            told = _told(changed(looked, admitted=admitted_nodes(on, kept)), drawn, release)
-            return WithinSearchBudget(drawn, kept, True, (*left_out, _kept_off(looked, extra, drawn), *told))
+            rest = _findings(changed(found, admitted=admitted_nodes(on, kept)), drawn, release)
+            return WithinSearchBudget(drawn, kept, True, (*left_out, _kept_off(found, extra, drawn), *rest))
         if fewer is None:
             raise ExportError(
                 f"{_names(drawn)} cannot be exported, because {first.why}, and no node label selects the nodes on "
@@ -151,40 +127,107 @@ def within_search_budget(
         dropped.append(name)
 
 
-def _look(
+_NOTHING = Searched()
+
+
+@dataclass(frozen=True)
+class _Searches:
+    """The results of searching the admitted nodes: with devices in use now, with none in use, and as nodes fill up.
+
+    On the `proven` nodes any search is short, whatever is in use: those were searched as they are now alone. On the
+    `long` nodes a search is too long once some of the pods run there; `not_filled` counts the kinds of nodes of which
+    this is not known.
+    """
+
+    admitted: frozenset[str]
+    proven: frozenset[str]
+    now: Searched = _NOTHING
+    idle: Searched = _NOTHING
+    long: frozenset[str] = frozenset()
+    not_filled: int = 0
+
+    @property
+    def short(self) -> frozenset[str]:
+        """Return the admitted nodes on which the searches are known to be short, and none was found that is not."""
+        now, idle = (part.nodes(lambda v: v.status is not FirstFitStatus.STOPPED) for part in (self.now, self.idle))
+        return self.admitted & (self.proven | (now & idle - self.long))
+
+    @property
+    def fitting(self) -> frozenset[str]:
+        """Return those of them where the pod fits now, else with nothing in use."""
+        now, idle = (part.nodes(lambda v: v.status is FirstFitStatus.ALLOCATED) for part in (self.now, self.idle))
+        return self.short & now or self.short & idle
+
+    @property
+    def why(self) -> str:
+        """Return what is the matter with the longest search."""
+        verdicts = [verdict for part in (self.now, self.idle) for _, verdict in part.states]
+        seconds = max((v.seconds for v in verdicts if v.status is FirstFitStatus.STOPPED), default=0.0)
+        if seconds < node_search.LONGEST and not self.long:
+            left = max(self.now.skipped, self.idle.skipped, 1)
+            return f"the searches of {left} node states did not end in the available time and may be too long"
+        return (
+            f"kube-scheduler may need more than {node_search.LONGEST:g} s to search a node, "
+            f"and after {GIVES_UP:g} s it gives up the pod"
+        )
+
+
+def _search(
+    drawn: Sequence[ClaimSketch], cluster: Cluster, release: KubernetesRelease, affinity: Affinity, budget: PinBudget
+) -> _Searches:
+    admitted, share = admitted_nodes(cluster, affinity), budget.pin_shares.step
+    bounds = longest_searches(drawn, cluster, release)
+    proven = admitted & {name for name, seconds in bounds.items() if seconds <= node_search.SLOW}
+    part = partial(search_pod, drawn, cluster, release, affinity=affinity)
+    found = _Searches(admitted, proven)
+    if len(proven) < len(admitted):
+        now = part(budget.part(share), leave_out=proven)
+        idle = part(budget.part(share), leave_out=proven, idle=True)
+        long, not_filled = _fill(drawn, cluster, release, affinity, proven, budget.part(share))
+        found = _Searches(admitted, proven, now, idle, long, not_filled)
+    rest = part(budget, leave_out=admitted - proven)
+    now = Searched((*found.now.states, *rest.states), found.now.count + len(rest.states), found.now.time_limit)
+    return changed(found, now=now)
+
+
+def _fill(
     drawn: Sequence[ClaimSketch],
     cluster: Cluster,
     release: KubernetesRelease,
     affinity: Affinity,
-    time_limit: float,
-    cancel: threading.Event | None,
-) -> _Looked:
-    admitted = admitted_nodes(cluster, affinity)
-    bounds = longest_searches(drawn, cluster, release)
-    proven = admitted & {name for name, seconds in bounds.items() if seconds <= node_search.SLOW}
-    part = partial(search_pod, drawn, cluster, release, affinity=affinity, cancel=cancel)
-    if len(proven) < len(admitted):
-        now = part(leave_out=proven, time_limit=time_limit)
-        idle = part(leave_out=proven, idle=True, time_limit=time_limit / 3)
-        filled = fill_nodes(
-            drawn, cluster, release, affinity=affinity, leave_out=proven, seconds=time_limit / 3, cancel=cancel
+    leave_out: frozenset[str],
+    budget: PinBudget,
+) -> tuple[frozenset[str], int]:
+    """Let pods arrive on each kind of node until none fits, from what is in use now and from nothing.
+
+    Return the nodes on which a search gets too long, and the number of kinds of which this is not known.
+    """
+    long: set[str] = set()
+    skipped = 0
+    pod = pod_kind(cluster, release, "pod", drawn)
+    for idle in (False, True):
+        simulation = SchedulerSimulation(
+            cluster,
+            [pod],
+            release,
+            affinity=[affinity],
+            budget=budget.part(1 if idle else budget.pin_shares.step),
+            idle=idle,
         )
-    else:
-        now = idle = Searched((), 0, time_limit)
-        filled = FilledNodes()
-    rest = part(leave_out=admitted - proven, time_limit=time_limit / 3)
-    now = Searched((*now.states, *rest.states), now.count + len(rest.states), time_limit)
-    return _Looked(admitted, now, idle, filled, proven)
-
-
-def _short(found: Searched) -> frozenset[str]:
-    ended = (names for names, verdict in found.states if verdict.status is not FirstFitStatus.STOPPED)
-    return frozenset(name for names in ended for name in names)
-
-
-def _fitting(found: Searched) -> frozenset[str]:
-    fits = (names for names, verdict in found.states if verdict.status is FirstFitStatus.ALLOCATED)
-    return frozenset(name for names in fits for name in names)
+        for every in simulation.kinds.values():
+            names = [name for name in every if name not in leave_out]
+            if not names:
+                continue
+            history: History = ()
+            taken = simulation.taken(names[0], history, 0)
+            while taken.status is FirstFitStatus.ALLOCATED and len(history) < budget.pin_sizes.pods:
+                history = (*history, (names[0] if simulation.shared else "", 0))
+                taken = simulation.taken(names[0], history, 0)
+            if taken.cut_off:
+                skipped += 1
+            elif taken.status is FirstFitStatus.STOPPED:
+                long.update(names)
+    return frozenset(long), skipped
 
 
 def _without_last_preference(drawn: Sequence[ClaimSketch]) -> tuple[str, tuple[ClaimSketch, ...]] | None:
@@ -205,33 +248,26 @@ def _left_out(dropped: Sequence[str], why: str, drawn: Sequence[ClaimSketch]) ->
     return (Finding("preferences-left-out", Severity.WARNING, _names(drawn), message, advice),)
 
 
-def _kept_off(looked: _Looked, extra: Affinity, drawn: Sequence[ClaimSketch]) -> Finding:
-    words = "; ".join(f"{r['key']} {r['operator']} {', '.join(r['values'])}" for r in extra)
-    long = len(looked.admitted - looked.short)
-    message = f"on {long} nodes {looked.why}; node affinity keeps its pods on other nodes ({words})"
+def _kept_off(found: _Searches, extra: Affinity, drawn: Sequence[ClaimSketch]) -> Finding:
+    long = len(found.admitted - found.short)
+    message = f"on {long} nodes {found.why}; node affinity keeps its pods on other nodes ({affinity_words(extra)})"
     return Finding(
         "kept-off-nodes", Severity.WARNING, _names(drawn), message, "Remove preferred pairs or make them musts."
     )
 
 
-def _told(looked: _Looked, drawn: Sequence[ClaimSketch], release: KubernetesRelease) -> tuple[Finding, ...]:
+def _findings(searches: _Searches, drawn: Sequence[ClaimSketch], release: KubernetesRelease) -> tuple[Finding, ...]:
     """Return what is to be known of the searches of admitted nodes; of those with nothing in use the long ones only."""
-    now, idle = (_on(part, looked.admitted) for part in (looked.now, looked.idle))
+    now, idle = (part.on(searches.admitted) for part in (searches.now, searches.idle))
     found = dict.fromkeys(judged(now, _names(drawn), release))
     for finding in judged(idle, _names(drawn), release):
         if finding.rule == "manifest-slow" and not any(known.subject == finding.subject for known in found):
             found[changed(finding, message=f"with nothing in use {finding.message}")] = None
-    if looked.filled.skipped:
-        message = f"{looked.filled.skipped} kinds of nodes were not filled with its own pods, because no time was left"
+    if searches.not_filled:
+        kinds = f"{searches.not_filled} kinds of nodes"
+        message = f"{kinds} were not filled with its own pods, because no time was left"
         found[Finding("manifest-not-replayed", Severity.NOTE, _names(drawn), message)] = None
     return tuple(found)
-
-
-def _on(found: Searched, admitted: frozenset[str]) -> Searched:
-    """Return the searches of admitted nodes, all of which were made."""
-    own = [(tuple(name for name in names if name in admitted), verdict) for names, verdict in found.states]
-    states = tuple((names, verdict) for names, verdict in own if names)
-    return Searched(states, len(states), found.time_limit)
 
 
 def _names(drawn: Sequence[ClaimSketch]) -> str:

@@ -34,7 +34,7 @@ def run_pods(simulation: SchedulerSimulation, order: Sequence[Expected], rng: ra
         own = offers.get(replica.workload)
         if own is None:
             own = offers[replica.workload] = _Offers(simulation, replica.workload, states, everything)
-        if own.cut_off or simulation.over:
+        if own.cut_off or simulation.budget.reached:
             return None
         node, taken = own.choose(rng)
         served.append((replica, node, taken))
@@ -59,7 +59,7 @@ class _Offers:
     ) -> None:
         """Look at every node; `everything` are the pods that stand already, which is asked where devices are shared."""
         self.cut_off = False
-        self._arrivals, self._workload, self._states, self._everything = simulation, workload, states, everything
+        self._simulation, self._workload, self._states, self._everything = simulation, workload, states, everything
         self._taken: dict[_State, SimulatedPod] = {}
         self._by_score: dict[int, list[tuple[str, _State]]] = defaultdict(list)
         self._worst: list[tuple[tuple[int, ...], int, str, _State]] = []
@@ -70,7 +70,7 @@ class _Offers:
 
     def move(self, node: str, before: _State) -> None:
         """Look at a node again on which a pod was placed."""
-        if before in self._failing and self._arrivals.admits(self._workload, node):
+        if before in self._failing and self._simulation.admits(self._workload, node):
             self._failing[before] -= 1
         self._enter(node)
 
@@ -98,13 +98,13 @@ class _Offers:
         return "", NOWHERE
 
     def _enter(self, node: str) -> None:
-        if not self._arrivals.admits(self._workload, node) or self.cut_off:
+        if not self._simulation.admits(self._workload, node) or self.cut_off:
             return
         state = self._states[node]
         taken = self._taken.get(state)
         if taken is None:
-            history = self._everything if self._arrivals.shared else state[1]
-            taken = self._taken[state] = self._arrivals.taken(node, history, self._workload)
+            history = self._everything if self._simulation.shared else state[1]
+            taken = self._taken[state] = self._simulation.taken(node, history, self._workload)
         self.cut_off |= taken.unknown
         if taken.status in (FirstFitStatus.ERROR, FirstFitStatus.STOPPED):
             self._failing[state] += 1

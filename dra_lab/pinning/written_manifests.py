@@ -1,106 +1,112 @@
-"""Manifests with pins, or without them if these place more pods."""
+"""The manifests of a plan: with pins, or without them if these place more pods."""
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
 
-from dra_lab.errors import ExportError
+from dra_lab.errors import ExportError, UnsupportedFeature
+from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.pinning.pin_plan import PinnedPlan
-from dra_lab.pinning.plan_replay import replay_plan
-from dra_lab.pinning.planned_devices import sketches_of
+from dra_lab.pinning.pin_budget import PinBudget
+from dra_lab.pinning.pin_plan import PinnedPlan, pin_groups, pin_whole
+from dra_lab.pinning.plan_replay import replay_exported
+from dra_lab.pinning.planned_devices import replicas_of, sketches_of
 from dra_lab.pinning.replay_result import Replay
-from dra_lab.pinning.search_budget import WithinSearchBudget, within_search_budget
-
-P = TypeVar("P", Plan, FleetPlan)
+from dra_lab.pinning.search_budget import WithinSearchBudget, short_searches
 
 
 @dataclass(frozen=True)
-class Written(Generic[P]):
-    """The plan, its pins, the drawings of each workload that no search is too long for, and their run."""
+class Written:
+    """The plan, its pins, the drawings of each workload for which no search is too long, and their run."""
 
-    plan: P
-    pinned_plan: PinnedPlan | None
-    guarded: tuple[WithinSearchBudget, ...]
-    replay: Replay
+    plan: Plan | FleetPlan | None = None
+    pinned_plan: PinnedPlan | None = None
+    guarded: tuple[WithinSearchBudget, ...] = ()
+    replay: Replay | None = None
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Return the findings of the pins and of the run; with pins, to add pins is no advice any more."""
+        found = self.replay.findings if self.replay else ()
+        if self.pinned_plan is None:
+            return found
+        return (*self.pinned_plan.findings, *(replace(finding, advice="") for finding in found))
 
 
 def what_is_written(
     cluster: Cluster,
-    plan: P,
+    plan: Plan | FleetPlan,
     release: KubernetesRelease,
-    pinned_plan: PinnedPlan | None,
+    budget: PinBudget,
     *,
-    whole: P | None = None,
-    loop_seconds: float,
-    guard_seconds: float,
-    cancel: threading.Event | None = None,
-) -> Written[P]:
+    pin: bool = False,
+    split: bool = False,
+) -> Written:
     """Return the manifests of a plan with pins, or those without if they place more pods or alone may be written.
 
     Both are compared as they would be written: preferred links that make a search too long are left out of each, and
-    pods are kept off nodes (`within_search_budget`). `whole` is the plan without groups of replicas, if `plan` has
-    groups.
-    `loop_seconds` bound each run, `guard_seconds` the search for long searches of each workload.
-    Raises ExportError where neither may be written, Cancelled when `cancel` is set, UnsupportedFeature as `replay_plan`
-    does.
+    pods are kept off nodes (`within_search_budget`). `split` lets a workload become several (`pin_plan`). A plan that
+    needs a rule which the copy of the scheduler does not have is written as it is. Raises ExportError where neither may
+    be written, Cancelled when the budget is cancelled.
     """
-    seconds = loop_seconds, guard_seconds, cancel
-    if pinned_plan is None:
-        return _run(cluster, plan, release, None, None, *seconds)
+    replicas = len(replicas_of(plan))
+    try:
+        if not pin or not replicas:
+            return _run(cluster, plan, release, None, None, budget)
+        part = budget.part(budget.pin_shares.pins)
+        if split and isinstance(plan, FleetPlan):
+            pinned_plan = pin_groups(cluster, plan, release, part)
+        else:
+            pinned_plan = pin_whole(cluster, plan, release, part)
+        return _better(cluster, plan, release, pinned_plan, budget)
+    except UnsupportedFeature as error:
+        return Written(plan, replay=Replay(replicas, 0, not_run=str(error)))
+
+
+def _better(
+    cluster: Cluster, plan: Plan | FleetPlan, release: KubernetesRelease, pinned_plan: PinnedPlan, budget: PinBudget
+) -> Written:
     if not pinned_plan.pins:
-        return _run(cluster, plan, release, pinned_plan, pinned_plan.replay, *seconds)
-    base = whole or plan
-    # the run before is that of `plan`, whose groups have other names
-    before = pinned_plan.before if base is plan else None
+        return _run(cluster, pinned_plan.plan, release, pinned_plan, pinned_plan.replay, budget)
+    drawn = sketches_of(plan)
+    none = tuple(() for _ in drawn)
+    bare = replace(pinned_plan, plan=plan, sketches=drawn, affinities=none, pins=(), parts=())
+    # the run without pins is that of the planned workloads, whose groups have other names
+    before = pinned_plan.before if pinned_plan.plan is plan else None
     try:
-        plain = _run(cluster, base, release, _without_pins(base, pinned_plan), before, *seconds)
+        plain = _run(cluster, plan, release, bare, before, budget.part(budget.pin_shares.step))
     except ExportError:
-        return _run(cluster, plan, release, pinned_plan, pinned_plan.replay, *seconds)
+        return _run(cluster, pinned_plan.plan, release, pinned_plan, pinned_plan.replay, budget)
     try:
-        pinned = _run(cluster, plan, release, pinned_plan, pinned_plan.replay, *seconds)
+        pinned = _run(cluster, pinned_plan.plan, release, pinned_plan, pinned_plan.replay, budget)
     except ExportError:
         return plain
+    assert pinned.replay is not None
+    assert plain.replay is not None
     return plain if pinned.replay.not_run or pinned.replay.placed < plain.replay.most_placed else pinned
-
-
-def _without_pins(plan: Plan | FleetPlan, pinned_plan: PinnedPlan) -> PinnedPlan:
-    drawn = sketches_of(plan)
-    bare = tuple(() for _ in drawn)
-    return replace(pinned_plan, sketches=drawn, affinities=bare, pins=(), parts=())
 
 
 def _run(
     cluster: Cluster,
-    plan: P,
+    plan: Plan | FleetPlan,
     release: KubernetesRelease,
     pinned_plan: PinnedPlan | None,
     known: Replay | None,
-    loop_seconds: float,
-    guard_seconds: float,
-    cancel: threading.Event | None,
-) -> Written[P]:
+    budget: PinBudget,
+) -> Written:
+    """Return the manifests as they would be written; `known` is their run if no search makes them others."""
     drawn = pinned_plan.sketches if pinned_plan else sketches_of(plan)
     affinities = pinned_plan.affinities if pinned_plan else tuple(() for _ in drawn)
+    share = budget.pin_shares.step
     guarded = tuple(
-        within_search_budget(sketches, cluster, release, affinity=affinity, time_limit=guard_seconds, cancel=cancel)
+        short_searches(sketches, cluster, release, budget.part(share), affinity=affinity)
         for sketches, affinity in zip(drawn, affinities, strict=True)
     )
-    replay = known if not any(guard.changed for guard in guarded) else None
-    if replay is None:
-        replay = replay_plan(
-            cluster,
-            plan,
-            release,
-            exported=[guard.sketches for guard in guarded],
-            parts=pinned_plan.parts if pinned_plan else (),
-            affinity=[guard.affinity for guard in guarded],
-            time_limit=loop_seconds,
-            cancel=cancel,
-        )
-    return Written(plan, None if pinned_plan is None else replace(pinned_plan, replay=replay), guarded, replay)
+    if known is None or any(guard.changed for guard in guarded):
+        exported, affinity = [guard.sketches for guard in guarded], [guard.affinity for guard in guarded]
+        parts = pinned_plan.parts if pinned_plan else ()
+        known = replay_exported(cluster, plan, release, budget, exported=exported, parts=parts, affinity=affinity)
+    return Written(plan, None if pinned_plan is None else replace(pinned_plan, replay=known), guarded, known)

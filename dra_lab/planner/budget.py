@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from math import inf
+from typing import Self
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -195,11 +196,11 @@ class Budget(Struct):
         """Return the seconds that are left, None without a limit."""
         return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
 
-    def until(self, moment: float) -> Budget:
+    def until(self, moment: float) -> Self:
         """Return a budget that ends at a moment of `time.monotonic()`, or earlier if this one does."""
         return replace(self, deadline=moment if self.deadline is None else min(moment, self.deadline))
 
-    def part(self, share: float) -> Budget:
+    def part(self, share: float) -> Self:
         """Return a budget that ends after a share of the time that is left."""
         left = self.left
         return self if left is None else replace(self, deadline=time.monotonic() + share * left)

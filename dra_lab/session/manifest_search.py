@@ -35,11 +35,12 @@ def search_manifest(
     from dra_lab.checks.document_checks import check_text
     from dra_lab.exports.manifests import manifest_yaml
     from dra_lab.pinning.node_search import judged, search_pod, unallocated
+    from dra_lab.pinning.pin_budget import budget_of
 
     written = check_text(manifest_yaml(sketch, cluster, release).text, "the manifest", release)
     claims = claims_of(sketch)
     for _ in range(int(MOST_SECONDS / PART_SECONDS)):
-        found = search_pod(claims, cluster, release, time_limit=PART_SECONDS, cancel=stop)
+        found = search_pod(claims, cluster, release, budget_of(PART_SECONDS, stop))
         nowhere = unallocated(found, claims, cluster, release, sketch.name) if fits else ()
         told((*written, *judged(found, sketch.name, release), *nowhere))
         if not found.skipped:

@@ -26,23 +26,15 @@ from dra_lab.sketch.object_names import object_name
 from dra_lab.words.facts import counted
 
 if TYPE_CHECKING:
-    from dra_lab.pinning.pin_plan import PinnedPlan
-    from dra_lab.pinning.replay_result import Replay
-    from dra_lab.pinning.search_budget import WithinSearchBudget
+    from dra_lab.pinning.written_manifests import Written
     from dra_lab.session.planner_worker import PlannerWorker
     from dra_lab.session.session_fleet import SessionFleet
 
 POD_PINS = "pod-pins-not-written"
 _MOST_NAMED = 3
 
-LOOP_SECONDS = 10.0
-"""How long first fit is run on an export; what was not run by then is said."""
-
-GUARD_SECONDS = 30.0
-"""How long the node states are searched for one on which kube-scheduler would give up the pod."""
-
-FLEET_SECONDS = 30.0
-"""How long first fit is run on an export of replicas, pins included."""
+EXPORT_SECONDS = 120.0
+"""Seconds for pins, for long searches, and for running first fit on an export; what was not run by then is reported."""
 
 
 def manifest(session: PlannerWorker) -> ManifestText:
@@ -76,17 +68,8 @@ class Drawn(NamedTuple):
     goals: tuple[str, ...] = ()
 
 
-class Run(NamedTuple):
-    """The plan, the pins, the drawings for which no search is too long, and their simulation with kube-scheduler."""
-
-    plan: Plan | FleetPlan | None
-    pinned_plan: PinnedPlan | None = None
-    guarded: tuple[WithinSearchBudget, ...] = ()
-    replay: Replay | None = None
-
-
-Runs = dict[object, Run]
-"""Runs by what they depend on."""
+Runs = dict[object, "Written"]
+"""What is written, by what it depends on."""
 
 
 def drawn_of(session: PlannerWorker) -> Drawn:
@@ -218,30 +201,18 @@ def bundle(
     workload = wanted.workload if wanted else None
     replicas = workload.pods if workload and target.kind == "template" and not drawn.node else 1
 
-    def make() -> Run:
+    def make() -> Written:
         if replicas > 1:
             return _fleet_run(drawn.cluster, _replicas(drawn, target.release, replicas), target.release, pin, cancel)
         return _run(drawn, target.release, pin, cancel)
 
     run = _known_run(runs, (target.release, replicas, pin), make, cancel)
     if isinstance(run.plan, FleetPlan):
-        return make_fleet_bundle(
-            run.plan, drawn.cluster, target, wanted, replay=run.replay, pinned_plan=run.pinned_plan, guarded=run.guarded
-        )
-    guarded = run.guarded[0] if run.guarded else None
-    return make_bundle(
-        drawn.sketch,
-        drawn.cluster,
-        target,
-        wanted,
-        plan=drawn.plan,
-        replay=run.replay,
-        pinned_plan=run.pinned_plan,
-        guarded=guarded,
-    )
+        return make_fleet_bundle(run.plan, drawn.cluster, target, wanted, written=run)
+    return make_bundle(drawn.sketch, drawn.cluster, target, wanted, plan=drawn.plan, written=run)
 
 
-def _known_run(runs: Runs | None, key: object, make: Callable[[], Run], cancel: threading.Event | None) -> Run:
+def _known_run(runs: Runs | None, key: object, make: Callable[[], Written], cancel: threading.Event | None) -> Written:
     """Return the run of a key, made if it is not among `runs`. Raises Cancelled when `cancel` is set."""
     found = runs.get(key) if runs is not None else None
     if found is None:
@@ -253,26 +224,18 @@ def _known_run(runs: Runs | None, key: object, make: Callable[[], Run], cancel: 
     return found
 
 
-def _run(drawn: Drawn, release: KubernetesRelease, pin: bool, cancel: threading.Event | None) -> Run:  # noqa: FBT001
-    from dra_lab.pinning.pin_plan import pin_plan
-    from dra_lab.pinning.replay_result import Replay
-    from dra_lab.pinning.search_budget import within_search_budget
-    from dra_lab.pinning.written_manifests import what_is_written
+def _run(drawn: Drawn, release: KubernetesRelease, pin: bool, cancel: threading.Event | None) -> Written:  # noqa: FBT001
+    from dra_lab.pinning.pin_budget import budget_of
+    from dra_lab.pinning.search_budget import short_searches
+    from dra_lab.pinning.written_manifests import Written, what_is_written
 
-    plan = drawn.plan if drawn.plan is not None and drawn.plan.fits else None
+    budget = budget_of(EXPORT_SECONDS, cancel)
+    if drawn.plan is not None and drawn.plan.fits:
+        return what_is_written(drawn.cluster, drawn.plan, release, budget, pin=pin)
     try:
-        if plan is None:
-            guard = within_search_budget(
-                claims_of(drawn.sketch), drawn.cluster, release, time_limit=GUARD_SECONDS, cancel=cancel
-            )
-            return Run(None, guarded=(guard,))
-        pins = pin_plan(drawn.cluster, plan, release, time_limit=LOOP_SECONDS, cancel=cancel) if pin else None
-        written = what_is_written(
-            drawn.cluster, plan, release, pins, loop_seconds=LOOP_SECONDS, guard_seconds=GUARD_SECONDS, cancel=cancel
-        )
-    except UnsupportedFeature as error:
-        return Run(plan, replay=Replay(1, 0, not_run=str(error)) if plan else None)
-    return Run(plan, written.pinned_plan, written.guarded, written.replay)
+        return Written(guarded=(short_searches(claims_of(drawn.sketch), drawn.cluster, release, budget),))
+    except UnsupportedFeature:
+        return Written()
 
 
 def _replicas(drawn: Drawn, release: KubernetesRelease, replicas: int) -> FleetPlan:
@@ -303,9 +266,7 @@ def fleet_bundle(
     run = _known_run(runs, key, lambda: _fleet_run(cluster, plan, target.release, pin, cancel, split=split), cancel)
     if not isinstance(run.plan, FleetPlan):
         raise TypeError("a fleet is planned as a fleet")
-    return make_fleet_bundle(
-        run.plan, cluster, target, wanted, replay=run.replay, pinned_plan=run.pinned_plan, guarded=run.guarded
-    )
+    return make_fleet_bundle(run.plan, cluster, target, wanted, written=run)
 
 
 def _fleet_run(
@@ -316,29 +277,8 @@ def _fleet_run(
     cancel: threading.Event | None,
     *,
     split: bool = False,
-) -> Run:
-    from dra_lab.pinning.pin_plan import pin_plan
-    from dra_lab.pinning.replay_result import Replay
-    from dra_lab.pinning.replica_groups import pin_in_groups
+) -> Written:
+    from dra_lab.pinning.pin_budget import budget_of
     from dra_lab.pinning.written_manifests import what_is_written
 
-    pins, whole = None, plan
-    try:
-        if pin and split and plan.replicas:
-            groups = pin_in_groups(cluster, plan, release, time_limit=FLEET_SECONDS, cancel=cancel)
-            plan, pins = groups.plan, groups.pinned_plan
-        elif pin and plan.replicas:
-            pins = pin_plan(cluster, plan, release, time_limit=FLEET_SECONDS, cancel=cancel)
-        written = what_is_written(
-            cluster,
-            plan,
-            release,
-            pins,
-            whole=whole,
-            loop_seconds=FLEET_SECONDS,
-            guard_seconds=GUARD_SECONDS,
-            cancel=cancel,
-        )
-    except UnsupportedFeature as error:
-        return Run(plan, replay=Replay(len(plan.replicas), 0, not_run=str(error)))
-    return Run(written.plan, written.pinned_plan, written.guarded, written.replay)
+    return what_is_written(cluster, plan, release, budget_of(EXPORT_SECONDS, cancel), pin=pin, split=split)

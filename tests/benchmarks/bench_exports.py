@@ -32,7 +32,6 @@ from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pinning.pin_plan import pin_plan
-from dra_lab.pinning.replica_groups import pin_in_groups
 from dra_lab.planner import make_plan
 from dra_lab.planner.fleet import plan_fleet
 from dra_lab.session import read_sketch
@@ -97,9 +96,9 @@ def measure(name: str, plans: Iterator[Planned]) -> None:
             before += found.before.kept
             after += found.replay.kept
             pins += len(found.pins)
-            parts = None if isinstance(plan, Plan) else pin_in_groups(cluster, plan, RELEASE, seeds=5)
-            grouped += parts.pinned_plan.replay.kept if parts else found.replay.kept
-            split += parts is not None and parts.changed
+            parts = None if isinstance(plan, Plan) else pin_plan(cluster, plan, RELEASE, split=True, seeds=5)
+            grouped += parts.replay.kept if parts else found.replay.kept
+            split += parts is not None and parts.plan is not plan
     print(f"{name}: {len(times)} plans, {wanted} replicas")
     print(f"  as planned as compiled {100 * before / wanted:.1f} %, pinned {100 * after / wanted:.1f} % (target 95 %)")
     print(f"  in groups {100 * grouped / wanted:.1f} % (target 95 %); {split} plans are split")

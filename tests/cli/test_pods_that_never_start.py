@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from budgets import use_pin_shares
 from small_manifests import amount, claim, cpus, device_slice, pod, request, same, template
 
 from dra_lab.cli import main
-from dra_lab.pinning import node_search
 
 ROOT = "resource.kubernetes.io/pcieRoot"
 NUMA = "resource.kubernetes.io/numaNode"
@@ -70,7 +70,7 @@ def test_a_request_that_only_its_parts_can_serve_does_not_fit_as_written(answers
 
 def test_a_search_that_does_not_end_is_not_decided_for_every_command(answers, monkeypatch):
     """There is no time for a search here, so that every command exits 2."""
-    monkeypatch.setattr(node_search, "OWN_LIMIT", 0.0)
+    use_pin_shares(monkeypatch, node=0.0)
     found = answers()
     assert {name: status for name, (status, _) in found.items()} == dict.fromkeys(found, 2)
 

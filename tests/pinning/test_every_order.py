@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from budgets import use_pin_sizes
 from checked_plans import checked_fleet
 from msgspec.structs import replace
 from random_clusters import random_fleet, random_sketch
@@ -17,7 +18,6 @@ from dra_lab.model.fleet import Workload
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.pinning import every_order as module
 from dra_lab.pinning.every_order import every_order
 from dra_lab.pinning.plan_replay import expected_of, planned_values, replay_manifests, replay_plan
 from dra_lab.pinning.scheduler_simulation import SchedulerSimulation
@@ -110,7 +110,7 @@ def test_what_is_too_large_to_go_through_is_not_known_to_be_as_planned(monkeypat
     on = cluster(a_slice(GPU, gpu(0), gpu(1), gpu(2)))
     plan = checked_fleet(on, [Workload("a", (TWO,), 1), Workload("b", (ONE,), 1)], release=R136, first_fit=False)
     assert replay_plan(on, plan, R136).always
-    monkeypatch.setattr(module, "MOST_STATES", 1)
+    use_pin_sizes(monkeypatch, states=1)
     replay = replay_plan(on, plan, R136)
     assert "not every order was simulated" in replay.sentence
     answer = export_answer(plan, replay)

@@ -1,4 +1,4 @@
-"""A piece of pinning changes what it says and nothing else of a drawing."""
+"""A pin changes what it says and nothing else of a drawing."""
 
 from __future__ import annotations
 
@@ -13,13 +13,11 @@ from dra_lab.model.claims import (
     ExactDeviceRequest,
 )
 from dra_lab.model.sketch import ClaimSketch, How, Link
-from dra_lab.pinning.pin_options import PinDraft, PinOption
-from dra_lab.pinning.place_splits import SplitPart
+from dra_lab.pinning.claim_edits import with_alternatives, with_link, with_one_alternative
+from dra_lab.pinning.place_splits import SplitPart, with_parts
 
-
-def with_piece(sketch, **piece):
-    draft = PinOption("text", "reason", 0, 0, **piece).add_to(PinDraft(((sketch,),), ((),)))
-    return draft.sketches[0][0]
+PLACES = {"gpu": (("", "true"), ("", "false"))}
+SPLIT = {"gpu": (SplitPart(1, (0,), "true"), SplitPart(1, (1,), "false"))}
 
 
 def test_alternatives_by_place_ask_for_what_the_request_asks_for():
@@ -31,7 +29,7 @@ def test_alternatives_by_place_ask_for_what_the_request_asks_for():
         derived_attributes=(DeviceDerivedAttribute(name="derived/place", expression="1"),),
     )
     sketch = ClaimSketch(requests=(DeviceRequest(name="gpu", exactly=asked),))
-    (request,) = with_piece(sketch, places={"gpu": ("true", "false")}).requests
+    (request,) = with_alternatives(sketch, texts=PLACES)[0].requests
     assert [sub.selectors[-1].cel.expression for sub in request.first_available] == ["true", "false"]
     for sub in request.first_available:
         fields = {name: getattr(sub, name) for name in sub.__struct_fields__ if name not in ("name", "selectors")}
@@ -45,23 +43,21 @@ def test_an_alternative_that_goes_takes_its_ends_of_links_with_it():
     pair = Link(name="pair", requests=("gpu/new", "nic"), how=How.PAIRWISE)
     group = replace(pair, name="group", how=How.TOGETHER)
     sketch = ClaimSketch(requests=(DeviceRequest(name="gpu", first_available=subs), plain), links=(pair, group))
-    kept = with_piece(sketch, keep={"gpu": "old"})
+    kept, _ = with_one_alternative(sketch, name="gpu", kept="old")
     assert [sub.name for sub in kept.requests[0].first_available] == ["old"]
     assert [(link.name, link.requests) for link in kept.links] == [("group", ("nic",))]
-    assert with_piece(sketch, keep={"gpu": "new"}).links == sketch.links
+    assert with_one_alternative(sketch, name="gpu", kept="new")[0].links == sketch.links
 
 
 def test_a_request_with_alternatives_by_place_is_not_split_as_well():
-    """Both pieces take the place of a request, so the second one changes nothing."""
+    """Both pins replace a request, so the second one changes nothing."""
     asked = DeviceRequest(name="gpu", exactly=ExactDeviceRequest("gpu", count=2))
-    placed = with_piece(ClaimSketch(requests=(asked,)), places={"gpu": ("true", "false")})
-    split = {"gpu": (SplitPart(1, (0,), "true"), SplitPart(1, (1,), "false"))}
-    assert with_piece(placed, split=split) == placed
+    placed, _ = with_alternatives(ClaimSketch(requests=(asked,)), texts=PLACES)
+    assert with_parts(placed, split=SPLIT) is None
 
 
 def test_a_link_whose_end_is_split_is_not_added():
     """A link names requests of the drawing, and a split has parts in place of its end."""
     asked = tuple(DeviceRequest(name=name, exactly=ExactDeviceRequest(name, count=2)) for name in ("gpu", "nic"))
-    split = {"gpu": (SplitPart(1, (0,), "true"), SplitPart(1, (1,), "false"))}
-    parts = with_piece(ClaimSketch(requests=asked), split=split)
-    assert with_piece(parts, link=Link(name="pin", requests=("gpu", "nic"), how=How.PAIRWISE)) == parts
+    parts, _ = with_parts(ClaimSketch(requests=asked), split=SPLIT)
+    assert with_link(parts, link=Link(name="pin", requests=("gpu", "nic"), how=How.PAIRWISE)) is None

@@ -14,7 +14,7 @@ from dra_lab.model.claims import DeviceRequest, DeviceSubRequest
 from dra_lab.model.fleet import Workload
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
-from dra_lab.pinning.pin_options import PinDraft, PinOption
+from dra_lab.pinning.claim_edits import with_alternatives
 from dra_lab.pinning.pin_plan import pin_plan
 
 R136 = KubernetesRelease("1.36")
@@ -53,6 +53,4 @@ def test_alternatives_that_a_link_names_stay():
     subs = tuple(DeviceSubRequest(name=name, device_class_name="gpu", count=1) for name in ("new", "old"))
     link = Link(name="near", requests=("gpu/new",), where="numaNode", how=How.TOGETHER)
     sketch = ClaimSketch(requests=(DeviceRequest(name="gpu", first_available=subs),), links=(link,))
-    draft = PinDraft(((sketch,),), ((),))
-    ways = {"gpu": (("new", "true"), ("new", "false"))}
-    assert PinOption("text", "reason", 0, 0, ways=ways).add_to(draft) == draft
+    assert with_alternatives(sketch, texts={"gpu": (("new", "true"), ("new", "false"))}) is None

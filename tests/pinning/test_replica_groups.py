@@ -18,7 +18,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pinning.pin_plan import pin_plan
 from dra_lab.pinning.replay_result import Replay
-from dra_lab.pinning.replica_groups import groups_of, pin_in_groups
+from dra_lab.pinning.replica_groups import groups_of
 from dra_lab.sketch.object_names import object_name
 from dra_lab.sources import load_cluster
 
@@ -36,9 +36,9 @@ def planned(seed, name="w"):
 def test_groups_serve_what_one_template_cannot():
     """A recorded fleet on which equal texts select other devices on other nodes."""
     on, plan = planned(10158)
-    found = pin_in_groups(on, plan, R136, seeds=3)
-    assert found.changed
-    assert found.pinned_plan.replay.as_planned
+    found = pin_plan(on, plan, R136, split=True, seeds=3)
+    assert found.plan is not plan
+    assert found.replay.as_planned
     assert [workload.name for workload in found.plan.workloads] == ["w-1", "w-2", "w-3"]
 
 
@@ -61,8 +61,8 @@ def test_groups_of_a_long_name_keep_names_of_their_own():
 
 def test_nothing_is_split_where_one_template_does():
     on, plan = planned(3)
-    found = pin_in_groups(on, plan, R136, seeds=3)
-    assert found.pinned_plan.replay.as_planned
+    found = pin_plan(on, plan, R136, split=True, seeds=3)
+    assert found.replay.as_planned
     assert found.plan is plan
 
 
@@ -114,6 +114,6 @@ def test_advice_is_what_was_not_tried():
     on, plan = planned(10148)
     lost = Replay(2, 1, runs="a run")
     (split,) = (f for f in replace(pin_plan(on, plan, R136, seeds=3), replay=lost).findings if f.rule == "not-pinned")
-    parts = pin_in_groups(on, plan, R136, seeds=3).pinned_plan
+    parts = pin_plan(on, plan, R136, split=True, seeds=3)
     (tried,) = (f for f in replace(parts, replay=lost).findings if f.rule == "not-pinned")
     assert ("--split" in split.advice, "--split" in tried.advice) == (True, False)

@@ -8,6 +8,7 @@ import random
 
 import msgspec
 import pytest
+from budgets import use_pin_shares
 from checked_plans import checked_plan
 from msgspec.structs import replace
 from random_clusters import random_fleet, random_sketch
@@ -20,11 +21,13 @@ from dra_lab.errors import ExportError
 from dra_lab.model.allocation import ResourceClaimStatus
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.pinning import node_search, search_bound, search_budget
 from dra_lab.pinning.node_pins import admitted_nodes
-from dra_lab.pinning.node_search import replay_findings, search_pod, search_states
+from dra_lab.pinning.node_search import judged, search_pod
+from dra_lab.pinning.pin_budget import PinBudget
 from dra_lab.pinning.plan_replay import replay_plan
 from dra_lab.pinning.search_bound import longest_searches
 from dra_lab.pinning.search_budget import within_search_budget
@@ -64,6 +67,12 @@ def pairs(count, *, must=False):
     return ClaimSketch(name="pairs", requests=(request("gpu", GPU, count), request("nic", NIC, count)), links=(link,))
 
 
+def too_long(found, on):
+    """Return the nodes that stay admitted and on which the search does not end."""
+    searched = search_pod(found.sketches, on, R136, PinBudget(), affinity=found.affinity)
+    return searched.nodes(lambda verdict: verdict.status is FirstFitStatus.STOPPED)
+
+
 @pytest.fixture
 def small_limit(monkeypatch):
     """The rule is the same at any limit; searches of 5 s take too long for a test."""
@@ -77,7 +86,7 @@ def test_pods_are_kept_off_nodes_on_which_the_search_is_too_long(small_limit):
     found = within_search_budget([pairs(4)], on, R136)
     assert found.changed
     assert admitted_nodes(on, found.affinity) == {"full"}
-    assert not search_states(found.sketch, on, R136, affinity=found.affinity).heavy
+    assert not too_long(found, on)
     assert [finding.rule for finding in found.findings] == ["kept-off-nodes"]
 
 
@@ -230,7 +239,7 @@ def test_preferences_go_where_no_node_is_left(small_limit):
     on = cluster(*a_node("short", range(8), range(3)))
     found = within_search_budget([pairs(4)], on, R136)
     assert found.sketch.links == ()
-    assert not search_states(found.sketch, on, R136).heavy
+    assert not too_long(found, on)
     assert "preferences-left-out" in {finding.rule for finding in found.findings}
 
 
@@ -248,16 +257,17 @@ def test_nodes_that_are_not_admitted_are_not_searched(small_limit):
 
 def test_what_our_own_time_cut_off_is_not_called_too_long(monkeypatch):
     """A search that did not end here says nothing about kube-scheduler, which is faster."""
-    monkeypatch.setattr(node_search, "OWN_LIMIT", 1e-6)
+    use_pin_shares(monkeypatch, node=1e-6)
     on = cluster(*a_node("short", range(8), range(5)))
-    assert [finding.rule for finding in replay_findings(pairs(6), on, R136)] == ["manifest-undecided"]
+    found = judged(search_pod([pairs(6)], on, R136, PinBudget()), "pairs", R136)
+    assert [finding.rule for finding in found] == ["manifest-undecided"]
 
 
 def test_a_pod_whose_search_our_own_time_ended_is_not_called_given_up(monkeypatch):
     """Where one admitted node is not searched to its end, it is not known whether kube-scheduler places the pod."""
     on = cluster(*a_node("full", range(8), range(8)), *a_node("short", range(8), range(5)))
     plan = checked_plan(on, pairs(6), release=R136)
-    monkeypatch.setattr(node_search, "OWN_LIMIT", 1e-6)
+    use_pin_shares(monkeypatch, node=1e-6)
     replay = replay_plan(on, plan, R136, seeds=0)
     assert (plan.fits, replay.kept, replay.misses, replay.runs) == (True, 0, (), "")
     assert "not known" in replay.sentence

@@ -14,7 +14,8 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.model.slices import DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintSelector
 from dra_lab.pinning import node_search
-from dra_lab.pinning.node_search import search_states
+from dra_lab.pinning.node_search import search_pod
+from dra_lab.pinning.pin_budget import PinBudget
 from dra_lab.scheduler import kept_states
 from dra_lab.scheduler.identical_nodes import MOST_OLDER, NodeStates, node_states
 
@@ -74,10 +75,10 @@ def test_only_states_that_are_new_are_searched(monkeypatch):
 
     monkeypatch.setattr(node_search, "_search", counting)
     some = a_fleet()
-    search_states(SKETCH, some, NOW)
+    search_pod([SKETCH], some, NOW, PinBudget())
     busy = some.with_objects(claims=(holding(f"{GPUS}/n05/gpu-0"),))
-    search_states(SKETCH, busy, NOW)
-    search_states(SKETCH, busy.with_objects(claims=()), NOW)
+    search_pod([SKETCH], busy, NOW, PinBudget())
+    search_pod([SKETCH], busy.with_objects(claims=()), NOW, PinBudget())
     assert searched == ["n00", "n05"]
 
 
@@ -88,7 +89,8 @@ def test_what_was_remembered_is_what_a_search_finds():
         some = some.with_objects(claims=some_claims(rng))
         fresh = a_fleet().with_objects(claims=some.claims)
         told, anew = (
-            {names: (v.status, v.steps) for names, v in search_states(SKETCH, on, NOW).states} for on in (some, fresh)
+            {names: (v.status, v.steps) for names, v in search_pod([SKETCH], on, NOW, PinBudget()).states}
+            for on in (some, fresh)
         )
         assert told == anew
 
