@@ -46,7 +46,7 @@ class PinShares(Struct, frozen=True):
         node: Seconds for one search of one node.
     """
 
-    pins: float = 0.3
+    pins: float = 0.5
     found: float = 0.7
     step: float = 0.5
     node: float = 10.0

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 POD_PINS = "pod-pins-not-written"
 _MOST_NAMED = 3
 
-EXPORT_SECONDS = 120.0
+EXPORT_SECONDS = 180.0
 """Seconds for pins, for long searches, and for running first fit on an export; what was not run by then is reported."""
 
 
