@@ -21,6 +21,7 @@ from dra_lab.planner.gangs.needs import Needs, read_needs
 from dra_lab.planner.gangs.plan_gangs import cordoned, tables_for
 from dra_lab.planner.gangs.problem import GangProblem, over_nodes
 from dra_lab.planner.waiting import awaited
+from dra_lab.topology.hierarchies import hierarchies as levels_of
 
 
 @awaited
@@ -28,7 +29,7 @@ def how_many_more_gangs(
     cluster: Cluster,
     gang: Gang,
     *,
-    hierarchies: Sequence[Hierarchy] = (),
+    hierarchies: Sequence[Hierarchy] | None = None,
     release: KubernetesRelease | str | None = None,
     after: GangPlan | None = None,
     time_limit: float | None = None,
@@ -41,7 +42,7 @@ def how_many_more_gangs(
     Args:
         cluster: The cluster to count on.
         gang: The gang to count; its `replicas` and what it prefers do not matter.
-        hierarchies: The levels above the nodes; default: none but `host`.
+        hierarchies: The levels above the nodes; default: those of the cluster.
         release: The release to plan for; default: that of the cluster.
         after: A plan whose pods count as there; default: none.
         time_limit: Seconds after which the count so far is returned; default None: no limit.
@@ -70,7 +71,8 @@ def how_many_more_gangs(
     release = cluster.target_release(release)
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
     held = held_after(cluster, None if after is None else after.as_fleet(), release)
-    every = dict(_by_level(cluster, gang, hierarchies))
+    known = levels_of(cluster) if hierarchies is None else hierarchies
+    every = dict(_by_level(cluster, gang, known))
     fleet, pairs = tables_for(cluster, every[gang.required], release, budget, held, solver, Clock())
     problems = {level: over_nodes(fleet, needs, pairs, cordoned(cluster)) for level, needs in every.items()}
     count, bound = _counted(problems[gang.required], solver, budget.part(budget.shares.step))

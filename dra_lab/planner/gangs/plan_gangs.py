@@ -27,6 +27,7 @@ from dra_lab.planner.gangs.domain_room import rooms_of
 from dra_lab.planner.gangs.needs import Needs, goal_order, read_needs
 from dra_lab.planner.gangs.problem import GangProblem, Solution, device_goals_of, over_nodes, state_tables
 from dra_lab.planner.waiting import awaited
+from dra_lab.topology.hierarchies import hierarchies as levels_of
 
 
 @awaited
@@ -35,7 +36,7 @@ def plan_gangs(
     gangs: Sequence[Gang],
     workloads: Sequence[Workload] = (),
     *,
-    hierarchies: Sequence[Hierarchy] = (),
+    hierarchies: Sequence[Hierarchy] | None = None,
     release: KubernetesRelease | str | None = None,
     time_limit: float | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -52,7 +53,7 @@ def plan_gangs(
         cluster: The cluster to plan on.
         gangs: The gangs to place.
         workloads: Ordinary pods beside them, of priority 0.
-        hierarchies: The levels above the nodes; default: none but `host`.
+        hierarchies: The levels above the nodes; default: those of the cluster.
         release: The release to plan for; default: that of the cluster.
         time_limit: Seconds after which the best plan so far is returned. Default None: no limit.
         progress: Is called in this thread with each step. Default: a bar in a cell of a notebook, nothing elsewhere.
@@ -89,7 +90,8 @@ def plan_gangs(
     unread = not_read(cluster, (*claims, *(claim for gang in gangs for claim in gang.shared_claims)))
     if unread is not None:
         return replace(plan, status=PlanStatus.NOT_CHECKED, shortfalls=(unread,))
-    needs = read_needs(gangs, workloads, hierarchies, cluster.node_names)
+    known = levels_of(cluster) if hierarchies is None else hierarchies
+    needs = read_needs(gangs, workloads, known, cluster.node_names)
     if not any(kind.replicas for kind in needs.kinds):
         return plan
     clock = Clock()

@@ -13,11 +13,11 @@ from dra_lab.planner.fleet.fleet_work import FleetWork
 from dra_lab.planner.fleet.pack import Values, device_goals
 from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.search import by_layout, decide_few
-from dra_lab.planner.fleet.sites import Site, each_alone, sites_of
+from dra_lab.planner.fleet.sites import Site, sites_of, whole_site
 from dra_lab.planner.fleet.tables import AnyTable, SiteTable, is_listed, tables_of
 from dra_lab.planner.fleet.tree_table import list_all, tree_tables
 from dra_lab.planner.gangs.needs import Needs, Path, goal_order
-from dra_lab.planner.gangs.shared_parts import share_out, site_with
+from dra_lab.planner.gangs.split_sites import split_sites
 
 Domain = tuple[int, Path | None]
 """A tier and the path of a domain; no path stands for all nodes that are in no domain of the tier."""
@@ -198,11 +198,9 @@ def state_tables(work: FleetWork) -> list[tuple[AnyTable, AnyTable]]:
     alone = _of_sites(work, [site for site in sites if not site.nodes])
     found = [(table, table) for table in alone]
     for site in shared:
-        given = share_out(work.fleet, site.all_nodes)
-        for whole in each_alone(work.fleet, [site]):
-            mine = _of_sites(work, [site_with(work.fleet, whole.members[0], given)])
-            bound = _of_sites(work, [whole])
-            found += zip(mine, bound, strict=False)
+        for part in split_sites(work.fleet, site.all_nodes):
+            bound = _of_sites(work, [whole_site(work.fleet, part.members[0])])
+            found += zip(_of_sites(work, [part]), bound, strict=False)
     return found
 
 

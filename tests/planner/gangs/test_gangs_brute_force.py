@@ -9,7 +9,9 @@ import random
 import pytest
 from brute_force import TooLarge
 from brute_force_gangs import BruteForceGangs
-from random_gangs import random_case
+from random_clusters import random_sketch
+from random_fleets import a_coupled_fleet
+from random_gangs import hierarchy_of, random_case, random_gang, random_places
 
 from dra_lab.checks.gang_audit import check_gangs
 from dra_lab.model.release import KubernetesRelease
@@ -79,3 +81,14 @@ def has_the_rooms(seed: str) -> bool:
             assert (room.most, room.bound) == (pods, pods), f"seed {seed}: {domain}"
             assert (min(6, room.gangs), min(6, room.gangs_bound)) == (count, count), f"seed {seed}: {domain}"
     return True
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_nodes_that_share_devices_keep_every_rule(seed):
+    """No pod takes what one on another node has."""
+    rng = random.Random(f"coupled gangs {seed}")
+    cluster, release = a_coupled_fleet(rng, sharing=False), KubernetesRelease("1.36")
+    hierarchy = hierarchy_of(random_places(rng, cluster.node_names))
+    gangs = tuple(random_gang(rng, f"g{at}", [random_sketch(rng)]) for at in range(2))
+    plan = plan_gangs(cluster, gangs, hierarchies=[hierarchy], release=release)
+    assert check_gangs(cluster, plan, [hierarchy], release) == (), f"seed {seed}"
