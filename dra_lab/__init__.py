@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     )
     from dra_lab.model.cluster import Cluster
     from dra_lab.model.fleet import FleetPlan, Workload
+    from dra_lab.model.gang import Gang, GangGroup, GangPlan
     from dra_lab.model.hierarchy import Hierarchy
     from dra_lab.model.names import DeviceID
     from dra_lab.model.nodes import ObjectMeta
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from dra_lab.pinning.search_budget import within_search_budget
     from dra_lab.planner import make_plan
     from dra_lab.planner.fleet import how_many_more, largest_job, multiple, plan_fleet, stranded
+    from dra_lab.planner.gangs import how_many_more_gangs, plan_gangs
     from dra_lab.planner.scenarios import Scenario, plan_scenarios
     from dra_lab.session import Session, read_sketch
     from dra_lab.session.outputs import export, manifest
@@ -94,6 +96,9 @@ _HOME = {
     "ExactDeviceRequest": "dra_lab.model.claims",
     "Finding": "dra_lab.findings",
     "FleetPlan": "dra_lab.model.fleet",
+    "Gang": "dra_lab.model.gang",
+    "GangGroup": "dra_lab.model.gang",
+    "GangPlan": "dra_lab.model.gang",
     "HardwareView": "dra_lab.widgets.hardware_view",
     "Hierarchy": "dra_lab.model.hierarchy",
     "How": "dra_lab.model.sketch",
@@ -127,6 +132,7 @@ _HOME = {
     "hierarchies": "dra_lab.topology.hierarchies",
     "hierarchy_findings": "dra_lab.topology.hierarchies",
     "how_many_more": "dra_lab.planner.fleet",
+    "how_many_more_gangs": "dra_lab.planner.gangs",
     "keep_names": "dra_lab.gitops.keep_names",
     "largest_job": "dra_lab.planner.fleet",
     "load_cluster": "dra_lab.sources",
@@ -139,6 +145,7 @@ _HOME = {
     "nodes_frame": "dra_lab.words.frames",
     "pin_plan": "dra_lab.pinning.pin_plan",
     "plan_fleet": "dra_lab.planner.fleet",
+    "plan_gangs": "dra_lab.planner.gangs",
     "plan_scenarios": "dra_lab.planner.scenarios",
     "pod_drawing": "dra_lab.model.sketch",
     "read_inventory": "dra_lab.sources.foreign",
@@ -181,6 +188,9 @@ __all__ = [
     "ExactDeviceRequest",
     "Finding",
     "FleetPlan",
+    "Gang",
+    "GangGroup",
+    "GangPlan",
     "HardwareView",
     "Hierarchy",
     "How",
@@ -213,6 +223,7 @@ __all__ = [
     "hierarchies",
     "hierarchy_findings",
     "how_many_more",
+    "how_many_more_gangs",
     "keep_names",
     "largest_job",
     "load_cluster",
@@ -225,6 +236,7 @@ __all__ = [
     "nodes_frame",
     "pin_plan",
     "plan_fleet",
+    "plan_gangs",
     "plan_scenarios",
     "pod_drawing",
     "read_inventory",
