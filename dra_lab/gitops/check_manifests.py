@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from dra_lab.checks.document_checks import check_text
 from dra_lab.errors import DraLabError
+from dra_lab.exports.gangs.scheduler_fields import scheduler_fields
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.gitops.corrections import with_corrections
 from dra_lab.gitops.exported import exported_outcomes
@@ -78,6 +79,7 @@ def check_manifests(
     complete, deadline = with_documented_classes(read), time.monotonic() + time_limit
     findings = [*manifests.findings, *_api_findings(manifests, target), *_snapshot_findings(cluster, now=now)]
     findings += [*_version_findings(manifests), *renamed_findings(manifests)]
+    findings += [f for document in manifests.documents for f in scheduler_fields(document.value, document.at)]
     claims = written_claims(manifests)
     pods = _pods(manifests, read, target)
     findings += [f for claim in claims.values() for f in check_matches(claim, complete, read, target)]

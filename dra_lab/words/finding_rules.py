@@ -65,6 +65,17 @@ RULES: Mapping[str, str] = {
     "taint-rules-ignored": "kube-scheduler of this release ignores DeviceTaintRules. Plan for one that reads them.",
     "taints-everything": "A DeviceTaintRule without a deviceSelector taints every device. Name a driver or pool.",
     "unknown-field": "A field is not known in this version of the API. Remove it, or read it in a newer version.",
+    # gangs for other schedulers
+    "compute-domain-*": "A ComputeDomain does not choose the nodes of its pods. Keep the required level, or pin it.",
+    "gang-level-lost": "A scheduler cannot express a required level of the gang. Pin a domain, or change the gang.",
+    "gang-not-pinned": "Some copies of the gang have no planned domain, so the scheduler chooses theirs.",
+    "kai-*": "KAI does not support something in the gang, or needs a queue. Change what the finding names.",
+    "kueue-*": "Kueue refuses the gang, or does not count its devices. Change what the finding names.",
+    "pod-group-*": "A PodGroup needs feature gates that are off, or cannot say something. Read the finding first.",
+    "scheduler-annotation": "Schedulers ignore an annotation with this name. Use the name that the finding gives.",
+    "scheduler-field-*": "A field of another scheduler is called otherwise. Use the name that the finding gives.",
+    "scheduler-version-old": "A newer version or kind replaces this one. Write the object in it.",
+    "volcano-*": "Volcano needs a setting, or places only a part of the gang. Do what the finding says.",
     # topology files
     "made-*": "Slices were made from a topology file and may differ from what drivers publish. Compare them later.",
     "overlay": "A topology file adds places that no driver publishes. kube-scheduler does not see them.",

@@ -1,0 +1,1 @@
+"""A gang as files for Kueue, KAI, Volcano and kube-scheduler."""

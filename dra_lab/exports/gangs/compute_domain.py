@@ -1,0 +1,66 @@
+"""NVIDIA's ComputeDomain of a gang that needs one NVLink domain, and the claim of its channel in the pods.
+
+Sources: kubernetes-sigs/dra-driver-nvidia-gpu v0.4.1, CRD `computedomains.resource.nvidia.com`; its issues 804 and 892.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dra_lab.exports.gangs.level_keys import is_host
+from dra_lab.findings import Finding, Severity
+from dra_lab.model.gang import Gang, GangGroup
+from dra_lab.model.hierarchy import Hierarchy
+from dra_lab.sketch.claim_objects import Affinity
+
+COMPUTE_DOMAIN = "resource.nvidia.com/v1beta1"
+CHANNEL_CLASS = "compute-domain-default-channel.nvidia.com"
+"""The DeviceClass of the template that the driver makes for a ComputeDomain."""
+
+CHANNEL = "compute-domain-channel"
+CLIQUE = "nvidia.com/gpu.clique"
+_NVLINK = "NVLink"
+
+
+def needs_channel(gang: Gang, group: GangGroup, hierarchy: Hierarchy | None) -> bool:
+    """Say whether the pods of a group need one NVLink domain or partition."""
+    if hierarchy is None or not hierarchy.name.startswith(_NVLINK):
+        return False
+    levels = (gang.required, group.required, *(level for _, level in group.slices))
+    return any(level and not is_host(level) for level in levels)
+
+
+def channel_entry(name: str) -> dict[str, str]:
+    """Return the entry of `spec.resourceClaims` for the template that the driver makes for a ComputeDomain."""
+    return {"name": CHANNEL, "resourceClaimTemplateName": f"{name}-channel"}
+
+
+def clique_affinity(hierarchy: Hierarchy | None) -> Affinity:
+    """Return the requirement that a node is in a clique at all, if the hierarchy has the label."""
+    keys = [level.key for level in hierarchy.levels] if hierarchy else []
+    return ({"key": CLIQUE, "operator": "Exists"},) if CLIQUE in keys else ()
+
+
+def compute_domain(name: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the ComputeDomain of one copy of a gang; numNodes is deprecated, and 0 is recommended."""
+    channel = {"resourceClaimTemplate": {"name": f"{name}-channel"}, "allocationMode": "Single"}
+    head = {"apiVersion": COMPUTE_DOMAIN, "kind": "ComputeDomain", "metadata": dict(metadata)}
+    return {**head, "spec": {"numNodes": 0, "channel": channel}}
+
+
+def channel_findings(name: str) -> tuple[Finding, ...]:
+    """Return what the ComputeDomain of a name does not do."""
+    subject = f"ComputeDomain/{name}"
+    clique = (
+        "a ComputeDomain does not hold its pods to one NVLink clique: its channels are devices of single nodes",
+        f"Keep the required level that is exported with it, or pin the domain. The label is {CLIQUE}.",
+    )
+    alone = (
+        "each node has one channel, so a node runs one pod with a ComputeDomain at a time",
+        "Let each pod use all GPUs of its node.",
+    )
+    return (
+        Finding("compute-domain-clique", Severity.WARNING, subject, *clique),
+        Finding("compute-domain-node", Severity.WARNING, subject, *alone),
+    )

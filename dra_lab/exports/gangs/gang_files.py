@@ -1,0 +1,146 @@
+"""gang_files: a gang as files for one scheduler, with what that scheduler cannot say of it and what to do first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from msgspec import Struct
+
+from dra_lab.errors import InputError, did_you_mean
+from dra_lab.exports.gangs.compute_domain import channel_findings, compute_domain
+from dra_lab.exports.gangs.gang_findings import gang_findings
+from dra_lab.exports.gangs.gang_parts import GangParts, Object, gang_parts, priority_class
+from dra_lab.exports.gangs.kai_objects import kai_objects
+from dra_lab.exports.gangs.kueue_objects import kueue_objects
+from dra_lab.exports.gangs.level_keys import pin_affinity
+from dra_lab.exports.gangs.not_expressed import not_expressed
+from dra_lab.exports.gangs.pod_group_objects import pod_group_objects, pod_group_version
+from dra_lab.exports.gangs.volcano_objects import volcano_objects
+from dra_lab.findings import Finding, Severity, sort_findings
+from dra_lab.manifests.yaml_text import dump_all
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.gang import Gang
+from dra_lab.model.hierarchy import Hierarchy
+from dra_lab.model.release import KubernetesRelease, release_of
+from dra_lab.sketch.claim_objects import Affinity
+
+Pin = Sequence[str] | Mapping[int, Sequence[str]]
+"""The path of a planned domain, or that of each copy of the gang by its number."""
+
+
+class _Scheduler(Struct, frozen=True):
+    title: str
+    write: Callable[[GangParts, bool], dict[str, list[Object]]]
+    shared_templates: bool = False
+
+
+SCHEDULERS: Mapping[str, _Scheduler] = {
+    "kueue": _Scheduler("Kueue 0.19 and", lambda parts, objects: kueue_objects(parts, objects=objects)),
+    "kai": _Scheduler("KAI 0.17 and", lambda parts, _: kai_objects(parts)),
+    "volcano": _Scheduler("Volcano 1.15 and", lambda parts, _: volcano_objects(parts)),
+    "kube-scheduler": _Scheduler("kube-scheduler of", lambda parts, _: pod_group_objects(parts), shared_templates=True),
+}
+"""The schedulers that a gang can be written for."""
+
+
+@dataclass(frozen=True)
+class GangFiles:
+    """The files of a gang for one scheduler.
+
+    `documents` are the texts by file name. `not_expressed` says in one sentence each what the scheduler cannot say of
+    the gang. `findings` are gates that are off, dropped fields, and what the scheduler refuses.
+    """
+
+    scheduler: str
+    documents: Mapping[str, str]
+    not_expressed: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = field(default=())
+
+
+def gang_files(
+    gang: Gang,
+    scheduler: str,
+    hierarchy: Hierarchy | None = None,
+    *,
+    cluster: Cluster | None = None,
+    namespace: str = "",
+    queue: str = "",
+    pin: Pin | None = None,
+    release: KubernetesRelease | str | None = None,
+    objects: bool = False,
+) -> GangFiles:
+    """Return a gang as files for one scheduler; the same gang gives the same bytes every time.
+
+    Args:
+        gang: The gang.
+        scheduler: "kueue", "kai", "volcano" or "kube-scheduler" (PodGroups of Kubernetes 1.36 and 1.37).
+        hierarchy: The hierarchy of the levels that the gang names; default: none, if it names no level but `host`.
+        cluster: The cluster, for the DeviceClasses that it lacks and for selectors that fail on its devices.
+        namespace: The namespace of the objects; default "": the person who applies the files chooses it.
+        queue: The LocalQueue of Kueue, or the Queue of KAI or Volcano.
+        pin: The path of the planned domain to which all pods are held, or by number that of each copy of the gang, as
+            `PlacedGang` has them. Default: the scheduler chooses.
+        release: The release of Kubernetes; default: 1.36.
+        objects: For Kueue, write Topology, ResourceFlavor, ClusterQueue and LocalQueue as well.
+
+    Returns:
+        The files, what they cannot say, and the findings.
+
+    Raises:
+        InputError: The scheduler, a level, a domain or the release is unknown, or the gang makes no sense.
+
+    Example:
+        >>> from dra_lab import Workload, read_sketch
+        >>> from dra_lab.exports.gangs.gang_files import gang_files
+        >>> from dra_lab.model.gang import Gang, GangGroup
+        >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=4)
+        >>> files = gang_files(Gang("train", [GangGroup(worker)], required="host"), "kueue", queue="team-a")
+        >>> list(files.documents)
+        ['resourceclaimtemplate-train-worker-lesson.yaml', 'job.yaml', 'kueue-configuration.yaml']
+    """
+    if scheduler not in SCHEDULERS:
+        similar = did_you_mean(scheduler, SCHEDULERS)
+        raise InputError(f"scheduler {scheduler!r} is not known{similar}; use one of {', '.join(SCHEDULERS)}")
+    target = release_of(release, "1.36")
+    if scheduler == "kube-scheduler":
+        pod_group_version(target)
+    chosen = SCHEDULERS[scheduler]
+    parts = gang_parts(
+        gang,
+        hierarchy,
+        cluster=cluster,
+        release=target,
+        namespace=namespace,
+        queue=queue,
+        pins=[_pin(hierarchy, pin, number) for number in range(gang.replicas)],
+        shared_templates=chosen.shared_templates,
+    )
+    made = chosen.write(parts, objects)
+    if parts.channels:
+        made = {"computedomain.yaml": [compute_domain(one, parts.metadata(one)) for one in parts.copies], **made}
+    if parts.priority_class:
+        made = {"priorityclass.yaml": [priority_class(parts)], **made}
+    head = f"# Gang {parts.name}: for {chosen.title} Kubernetes {target}, drawn with dra-lab.\n"
+    documents = {**parts.texts, **{file: head + dump_all(items) for file, items in made.items()}}
+    findings = [*parts.findings, *gang_findings(scheduler, parts), *_pin_findings(parts, pin)]
+    findings += channel_findings(parts.copies[0]) if parts.channels else ()
+    return GangFiles(scheduler, documents, not_expressed(scheduler, parts), sort_findings(findings))
+
+
+def _pin(hierarchy: Hierarchy | None, pin: Pin | None, number: int) -> Affinity:
+    """Return the requirements on the nodes of one copy of the gang, () if it is not pinned."""
+    path = pin.get(number, ()) if isinstance(pin, Mapping) else pin or ()
+    if isinstance(path, str):
+        raise InputError(f"the pin {path!r} must be a path, such as ({path!r},)")
+    return pin_affinity(hierarchy, path) if path else ()
+
+
+def _pin_findings(parts: GangParts, pin: Pin | None) -> tuple[Finding, ...]:
+    if pin is None or parts.pinned:
+        return ()
+    free = [name for name, found in zip(parts.copies, parts.pins, strict=True) if not found]
+    message = f"{len(free)} of {len(parts.copies)} gangs have no planned domain, so they are not pinned: {free[0]}"
+    return (
+        Finding("gang-not-pinned", Severity.WARNING, parts.gang.name, message, "Plan more of them, or export fewer."),
+    )

@@ -1,0 +1,296 @@
+"""What the files of a gang have in common for all schedulers: names, claims, levels and pod templates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dra_lab.errors import InputError
+from dra_lab.exports.gangs.compute_domain import CHANNEL, channel_entry, clique_affinity, needs_channel
+from dra_lab.exports.gangs.level_keys import label_of, same_level
+from dra_lab.exports.manifests import manifest_files
+from dra_lab.findings import Finding, Severity
+from dra_lab.model.claims import DeviceRequest, ResourceClaim, ResourceClaimTemplate
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.gang import Gang, GangGroup
+from dra_lab.model.hierarchy import Hierarchy
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.sketch.claim_objects import POD_IMAGE, Affinity, labels, node_affinity, pod_claim
+from dra_lab.sketch.manifest_target import Target
+from dra_lab.sketch.object_names import ObjectNames, object_name
+
+Object = dict[str, Any]
+
+MOST_NAME = 20
+"""Longest name of a gang or group: names of its pods contain both, two numbers and five letters, 63 characters."""
+
+HIGHEST_PRIORITY = 1_000_000_000
+"""The highest value of a PriorityClass that people may use (`HighestUserDefinablePriority`)."""
+
+
+@dataclass(frozen=True)
+class GroupParts:
+    """One group of a gang: its name in the objects, and the claims of each of its pods.
+
+    `own` is the level that it requires besides that of the gang, "" if it adds nothing, as for a single pod. `required`
+    and `preferred` are those of the gang where it has none. `slices` are those of more than one pod.
+    """
+
+    group: GangGroup
+    name: str
+    claims: tuple[ResourceClaimTemplate, ...]
+    entries: tuple[str, ...]
+    own: str
+    required: str
+    preferred: str
+    slices: tuple[tuple[int, str], ...]
+    channel: bool
+
+    @property
+    def pods(self) -> int:
+        """Return the most pods of the group."""
+        return self.group.workload.replicas
+
+    @property
+    def least(self) -> int:
+        """Return the pods without which the gang does not start."""
+        return self.group.least
+
+
+@dataclass(frozen=True)
+class GangParts:
+    """A gang, ready to be written.
+
+    `copies` are the names of the gangs that are alike, each with its own objects; `pins` are the requirements on the
+    nodes of each. `shared` are the claims that exist once for each gang: templates if the scheduler makes them from
+    templates, else one ResourceClaim for each copy.
+    """
+
+    gang: Gang
+    hierarchy: Hierarchy | None
+    cluster: Cluster
+    release: KubernetesRelease
+    namespace: str
+    queue: str
+    name: str
+    copies: tuple[str, ...]
+    groups: tuple[GroupParts, ...]
+    pins: tuple[Affinity, ...]
+    shared: tuple[tuple[ResourceClaimTemplate | ResourceClaim, ...], ...]
+    texts: Mapping[str, str]
+    findings: tuple[Finding, ...]
+
+    @property
+    def pinned(self) -> bool:
+        """Say whether every copy is held to a planned domain."""
+        return all(self.pins)
+
+    @property
+    def channels(self) -> bool:
+        """Say whether pods get a channel of a ComputeDomain."""
+        return any(group.channel for group in self.groups)
+
+    @property
+    def required(self) -> str:
+        """Return the level of which one domain must have all pods, "" for none; a single group has its own."""
+        return self.groups[0].required if len(self.groups) == 1 else self.gang.required
+
+    @property
+    def shared_entries(self) -> tuple[str, ...]:
+        """Return the names of the shared claims in the pods."""
+        return _entries(self.gang.shared_claims, (CHANNEL,))
+
+    @property
+    def priority_class(self) -> str:
+        """Return the name of the PriorityClass of the pods, "" for priority 0."""
+        value = self.gang.priority
+        return f"gang-priority-{'minus-' if value < 0 else ''}{abs(value)}" if value else ""
+
+    @property
+    def requests(self) -> tuple[tuple[str, DeviceRequest], ...]:
+        """Return all requests as they are written, each with the name of its claim."""
+        every = [claim for group in self.groups for claim in group.claims]
+        found: dict[str, ResourceClaimTemplate | ResourceClaim] = {claim.metadata.name: claim for claim in every}
+        found |= {claim.metadata.name: claim for claim in (self.shared[0] if self.shared else ())}
+        return tuple(
+            (name, request)
+            for name, claim in found.items()
+            for request in (claim.spec if isinstance(claim, ResourceClaim) else claim.spec.spec).devices.requests
+        )
+
+    def label(self, level: str) -> str:
+        """Return the node label of a level, "" if it has none or no level is named."""
+        return label_of(self.hierarchy, level) if level else ""
+
+    def metadata(self, name: str, **more: Mapping[str, str]) -> Object:
+        """Return `metadata` of an object of the gang, with further labels and annotations."""
+        found: Object = {"name": name}
+        if self.namespace:
+            found["namespace"] = self.namespace
+        found["labels"] = {**labels(self.name, "gang"), **more.get("labels", {})}
+        if more.get("annotations"):
+            found["annotations"] = dict(more["annotations"])
+        return found
+
+    def pod_template(
+        self,
+        copy: int,
+        group: GroupParts,
+        *,
+        labels_: Mapping[str, str] | None = None,
+        annotations: Mapping[str, str] | None = None,
+        spec: Mapping[str, Any] | None = None,
+    ) -> Object:
+        """Return the pod template of a group; `spec` are the fields that a scheduler needs."""
+        used = [pod_claim(claim, entry) for claim, entry in zip(group.claims, group.entries, strict=True)]
+        if self.shared:
+            used += [pod_claim(one, entry) for one, entry in zip(self.shared[copy], self.shared_entries, strict=True)]
+        affinity = self.pins[copy]
+        if group.channel:
+            used.append(channel_entry(self.copies[copy]))
+            affinity = (*affinity, *clique_affinity(self.hierarchy))
+        container: Object = {"name": "main", "image": POD_IMAGE, "command": ["sleep", "infinity"]}
+        container["resources"] = {"claims": [{"name": entry["name"]} for entry in used]}
+        body: Object = {**(spec or {}), "containers": [container], "resourceClaims": used}
+        if affinity:
+            body["affinity"] = node_affinity(affinity)
+        if self.priority_class:
+            body["priorityClassName"] = self.priority_class
+        body["restartPolicy"] = "Never"
+        metadata: Object = {"labels": {**labels(self.name, "workload"), **(labels_ or {})}}
+        if annotations:
+            metadata["annotations"] = dict(annotations)
+        return {"metadata": metadata, "spec": body}
+
+
+def gang_parts(
+    gang: Gang,
+    hierarchy: Hierarchy | None,
+    *,
+    cluster: Cluster | None,
+    release: KubernetesRelease,
+    namespace: str,
+    queue: str,
+    pins: Sequence[Affinity],
+    shared_templates: bool,
+) -> GangParts:
+    """Return the parts of a gang that all exports use. Raises InputError for a gang that makes no sense."""
+    _check(gang)
+    findings: list[Finding] = []
+    texts: dict[str, str] = {}
+    on = cluster or Cluster()
+    writer = _ClaimWriter(on, Target(release, namespace=namespace), texts, findings)
+    name = _short(gang.name, findings)
+    copies = tuple(f"{name}-{number}" for number in range(gang.replicas)) if gang.replicas > 1 else (name,)
+    names, groups = ObjectNames(), []
+    taken = (CHANNEL, *_entries(gang.shared_claims, (CHANNEL,)))
+    for group in gang.groups:
+        own = names.one(_short(group.workload.name, findings))
+        claims = tuple(writer.template(claim, f"{name}-{own}") for claim in group.workload.claims)
+        adds = group.workload.replicas > 1 and not same_level(hierarchy, group.required, gang.required)
+        level = group.required if adds else ""
+        slices = tuple(one for one in group.slices if one[0] > 1)
+        channel, preferred = needs_channel(gang, group, hierarchy), group.preferred or gang.preferred
+        entries = _entries(group.workload.claims, taken)
+        required = level or gang.required
+        groups.append(GroupParts(group, own, claims, entries, level, required, preferred, slices, channel))
+    shared: tuple[tuple[ResourceClaimTemplate | ResourceClaim, ...], ...] = ()
+    if gang.shared_claims and shared_templates:
+        shared = (tuple(writer.template(claim, f"{name}-shared") for claim in gang.shared_claims),) * len(copies)
+    elif gang.shared_claims:
+        shared = tuple(tuple(writer.claim(claim, copy) for claim in gang.shared_claims) for copy in copies)
+    if cluster is None:
+        texts = {file: text for file, text in texts.items() if not file.startswith("deviceclass-")}
+        findings = [one for one in findings if not one.rule.startswith("class-")]
+    found = GangParts(
+        gang, hierarchy, on, release, namespace, queue, name, copies, tuple(groups), tuple(pins), shared, texts,
+        tuple(findings),
+    )  # fmt: skip
+    for level in (gang.required, gang.preferred, *(level for group in gang.groups for level in _levels(group))):
+        found.label(level)
+    return found
+
+
+def job(parts: GangParts, name: str, pods: int, template: Object, **metadata: Mapping[str, str]) -> Object:
+    """Return a Job whose pods run at the same time and have an index each."""
+    body = {"parallelism": pods, "completions": pods, "completionMode": "Indexed", "template": template}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": parts.metadata(name, **metadata), "spec": body}
+
+
+def priority_class(parts: GangParts) -> Object:
+    """Return the PriorityClass of the pods of a gang."""
+    head = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass"}
+    metadata = {"name": parts.priority_class, "labels": labels(parts.priority_class, "priority")}
+    return {**head, "metadata": metadata, "value": parts.gang.priority, "globalDefault": False}
+
+
+def wanted_levels(parts: GangParts) -> tuple[str, ...]:
+    """Return the levels that the gang, its groups and slices name, each once."""
+    found = [parts.gang.required, parts.gang.preferred]
+    for group in parts.groups:
+        found += [group.own, group.preferred, *(level for _, level in group.slices)]
+    return tuple(dict.fromkeys(level for level in found if level))
+
+
+def _levels(group: GangGroup) -> tuple[str, ...]:
+    return (group.required, group.preferred, *(level for _, level in group.slices))
+
+
+@dataclass(frozen=True)
+class _ClaimWriter:
+    cluster: Cluster
+    target: Target
+    texts: dict[str, str]
+    findings: list[Finding]
+
+    def template(self, sketch: ClaimSketch, prefix: str) -> ResourceClaimTemplate:
+        found = self._written(sketch, prefix, self.target)
+        assert isinstance(found, ResourceClaimTemplate)
+        return found
+
+    def claim(self, sketch: ClaimSketch, prefix: str) -> ResourceClaim:
+        target = Target(self.target.release, kind="claim", namespace=self.target.namespace)
+        found = self._written(sketch, prefix, target)
+        assert isinstance(found, ResourceClaim)
+        return found
+
+    def _written(self, sketch: ClaimSketch, prefix: str, target: Target) -> ResourceClaimTemplate | ResourceClaim:
+        name = object_name(f"{prefix}-{sketch.name}")
+        made = manifest_files(sketch, self.cluster, target, example_kind="none", objects=(name,))
+        for file, text in made.texts.items():
+            self.texts[file if file.startswith("deviceclass-") else f"{file.partition('.')[0]}-{name}.yaml"] = text
+        self.findings.extend(one for one in made.findings if one.rule != "shared-claim" and one not in self.findings)
+        return made.claims[0]
+
+
+def _entries(claims: Sequence[ClaimSketch], taken: Sequence[str]) -> tuple[str, ...]:
+    names = ObjectNames(taken)
+    return tuple(names.one(object_name(claim.name)) for claim in claims)
+
+
+def _short(name: str, findings: list[Finding]) -> str:
+    own = object_name(name)[:MOST_NAME].rstrip("-") or "gang"
+    if own != name:
+        message = f"the objects are called {own!r}, because the names of pods contain this name and have a limit"
+        advice = f"Use lower-case letters, digits and '-', at most {MOST_NAME}."
+        findings.append(Finding("name-changed", Severity.NOTE, name, message, advice))
+    return own
+
+
+def _check(gang: Gang) -> None:
+    where = f"gang {gang.name!r}"
+    if gang.replicas < 1 or not gang.groups or not gang.least:
+        raise InputError(f"{where} has no pods to write; give it replicas, groups and a minimum of 1 or more")
+    if abs(gang.priority) > HIGHEST_PRIORITY:
+        raise InputError(f"{where} has the priority {gang.priority:,}; PriorityClasses allow {HIGHEST_PRIORITY:,}")
+    for group in gang.groups:
+        name, most = group.workload.name, group.workload.replicas
+        if not 0 <= group.least <= most or most < 1 or (group.leader and most != 1):
+            raise InputError(f"{where}: group {name!r} needs 0 <= min <= replicas, and a leader is one pod")
+        size = most
+        for each, _ in group.slices:
+            if each < 1 or size % each or (size == most and group.least % each):
+                raise InputError(f"{where}: slices of {each} must divide {size} and the minimum of {name!r} evenly")
+            size = each

@@ -1,0 +1,116 @@
+"""The node labels of the levels that a gang names, and the requirements on nodes of one planned domain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dra_lab.checks.name_formats import check_label_name
+from dra_lab.errors import InputError, did_you_mean
+from dra_lab.model.gang import HOST
+from dra_lab.model.hierarchy import Domain, Hierarchy
+from dra_lab.sketch.claim_objects import Affinity
+
+HOSTNAME = "kubernetes.io/hostname"
+_HOSTS = (HOST, "hostname", "node", HOSTNAME)
+_ATTRIBUTES = "dra.net"
+"""DRANET publishes places as device attributes; a key whose domain ends so is no node label."""
+
+
+def is_host(level: str) -> bool:
+    """Say whether a level is the node itself, which every hierarchy has."""
+    return level in _HOSTS
+
+
+def label_of(hierarchy: Hierarchy | None, level: str) -> str:
+    """Return the node label that names the domains of a level.
+
+    Args:
+        hierarchy: The hierarchy of the level; None if the gang names no level but `host`.
+        level: The name of a level, or `host`.
+
+    Returns:
+        The key of the label; "" if no single label names the domains, as with HyperNodes and device attributes.
+
+    Raises:
+        InputError: The hierarchy has no such level, or there is none.
+    """
+    if is_host(level):
+        return HOSTNAME
+    if hierarchy is None:
+        raise InputError(f"the gang names the level {level!r}; give the hierarchy that has it")
+    return _label(hierarchy.levels[hierarchy.level_index(level)].key)
+
+
+def same_level(hierarchy: Hierarchy | None, level: str, other: str) -> bool:
+    """Say whether two names are of one level."""
+    if not level or not other or is_host(level) or is_host(other) or hierarchy is None:
+        return level == other or (is_host(level) and is_host(other))
+    return hierarchy.level_index(level) == hierarchy.level_index(other)
+
+
+def level_labels(hierarchy: Hierarchy | None) -> tuple[str, ...]:
+    """Return the labels of all levels that have one, from the outermost to the node."""
+    found = [_label(level.key) for level in hierarchy.levels] if hierarchy else []
+    return tuple(dict.fromkeys((*filter(None, found), HOSTNAME)))
+
+
+def repeated_values(hierarchy: Hierarchy | None, level: str) -> tuple[str, ...]:
+    """Return the values of a level that several domains have, each once: their parents differ."""
+    if hierarchy is None or is_host(level):
+        return ()
+    values = [domain.value for domain in hierarchy.at(level)]
+    return tuple(dict.fromkeys(value for value in values if values.count(value) > 1))
+
+
+def pin_affinity(hierarchy: Hierarchy | None, path: Sequence[str]) -> Affinity:
+    """Return the requirements that hold a pod to one domain; they belong into every term of its node affinity.
+
+    Args:
+        hierarchy: The hierarchy of the domain; None for a node.
+        path: The path of the domain, as `PlacedGang.domain` has it; for a node its name alone.
+
+    Returns:
+        The label of the level with the value of the domain. Labels of outer levels are added if the value is not
+        unique. If a level has no label, the names of all nodes of the domain are listed.
+
+    Raises:
+        InputError: The hierarchy has no such domain.
+
+    Example:
+        >>> from dra_lab.exports.gangs.level_keys import pin_affinity
+        >>> pin_affinity(None, ("node-7",))
+        ({'key': 'kubernetes.io/hostname', 'operator': 'In', 'values': ['node-7']},)
+    """
+    path = tuple(path)
+    domain = _domain(hierarchy, path)
+    if domain is None or hierarchy is None:
+        return (_in(HOSTNAME, path),)
+    label = _label(hierarchy.levels[domain.level].key)
+    if label and [one.path[-1] for one in hierarchy.domains if one.level == domain.level].count(domain.value) == 1:
+        return (_in(label, (domain.value,)),)
+    labels = [_label(level.key) for level in hierarchy.levels[: len(path)]]
+    if all(labels) and len(set(labels)) == len(labels):
+        return tuple(_in(label, (value,)) for label, value in zip(labels, path, strict=True))
+    return (_in(HOSTNAME, domain.nodes),)
+
+
+def _domain(hierarchy: Hierarchy | None, path: tuple[str, ...]) -> Domain | None:
+    """Return the domain of a path, None if the path is the name of a node."""
+    domains = hierarchy.domains if hierarchy else ()
+    found = next((domain for domain in domains if domain.path == path), None)
+    nodes = {node for domain in domains for node in domain.nodes}
+    if found is not None or (len(path) == 1 and (hierarchy is None or path[0] in nodes)):
+        return found
+    names = ["/".join(domain.path) for domain in domains]
+    wanted, name = "/".join(path), hierarchy.name if hierarchy else ""
+    similar = did_you_mean(wanted, names)
+    raise InputError(f"hierarchy {name!r} has no domain {wanted!r}{similar}; name the path from the outermost level")
+
+
+def _in(key: str, values: Sequence[str]) -> dict[str, object]:
+    return {"key": key, "operator": "In", "values": list(values)}
+
+
+def _label(key: str) -> str:
+    attribute = key.partition("/")[0].endswith(_ATTRIBUTES)
+    return "" if not key or attribute or any(check_label_name(key, "")) else key

@@ -1,0 +1,192 @@
+"""Fields and annotations of other schedulers in manifests that do not exist, or no longer, with the right ones.
+
+The lists are those of the schemas of Kueue 0.19.2, KAI 0.17.0, Volcano 1.15.1 and Grove 0.1.0-alpha.12.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from msgspec import Struct
+
+from dra_lab.findings import Finding, Origin, Severity
+from dra_lab.manifests.pod_templates import pod_fields, value_at
+
+_TOPOLOGY = ("mode", "highestTierAllowed", "highestTierName")
+_KAI_TOPOLOGY = ("topology", "requiredTopologyLevel", "preferredTopologyLevel")
+
+FIELDS: Mapping[tuple[str, str], Mapping[str, tuple[str, ...]]] = {
+    ("kueue.x-k8s.io/v1beta2", "ClusterQueue"): {
+        "spec": (
+            "admissionChecksStrategy", "admissionScope", "cohortName", "concurrentAdmissionPolicy", "fairSharing",
+            "flavorFungibility", "namespaceSelector", "preemption", "queueingStrategy", "resourceGroups", "stopPolicy",
+        ),
+        "spec.resourceGroups[*]": ("coveredResources", "flavors"),
+        "spec.resourceGroups[*].flavors[*]": ("name", "resources"),
+        "spec.resourceGroups[*].flavors[*].resources[*]": ("name", "nominalQuota", "borrowingLimit", "lendingLimit"),
+    },
+    ("kueue.x-k8s.io/v1beta2", "Topology"): {"spec": ("levels",), "spec.levels[*]": ("nodeLabel",)},
+    ("kueue.x-k8s.io/v1beta2", "ResourceFlavor"): {"spec": ("nodeLabels", "nodeTaints", "tolerations", "topologyName")},
+    ("kueue.x-k8s.io/v1beta2", "LocalQueue"): {"spec": ("clusterQueue", "fairSharing", "stopPolicy")},
+    ("kai.scheduler/v1alpha1", "Topology"): {"spec": ("levels",), "spec.levels[*]": ("nodeLabel", "alias")},
+    ("scheduling.run.ai/v2alpha2", "PodGroup"): {
+        "spec": (
+            "markUnschedulable", "minMember", "minSubGroup", "preemptibility", "preemptionDelay", "priorityClassName",
+            "queue", "schedulingBackoff", "stalenessGracePeriod", "subGroups", "topologyConstraint",
+        ),
+        "spec.topologyConstraint": _KAI_TOPOLOGY,
+        "spec.subGroups[*]": ("name", "parent", "minMember", "minSubGroup", "topologyConstraint"),
+        "spec.subGroups[*].topologyConstraint": _KAI_TOPOLOGY,
+    },
+    ("batch.volcano.sh/v1alpha1", "Job"): {
+        "spec": (
+            "maxRetry", "minAvailable", "minSuccess", "networkTopology", "plugins", "policies", "priorityClassName",
+            "queue", "runningEstimate", "schedulerName", "tasks", "ttlSecondsAfterFinished", "volumes",
+        ),
+        "spec.networkTopology": _TOPOLOGY,
+        "spec.tasks[*]": (
+            "dependsOn", "maxRetry", "minAvailable", "name", "partitionPolicy", "policies", "replicas", "template",
+            "topologyPolicy",
+        ),
+        "spec.tasks[*].partitionPolicy": ("minPartitions", "networkTopology", "partitionSize", "totalPartitions"),
+        "spec.tasks[*].partitionPolicy.networkTopology": _TOPOLOGY,
+    },
+    ("topology.volcano.sh/v1alpha1", "HyperNode"): {
+        "spec": ("members", "tier", "tierName"),
+        "spec.members[*]": ("selector", "type"),
+        "spec.members[*].selector": ("exactMatch", "labelMatch", "regexMatch"),
+    },
+}  # fmt: skip
+"""The fields of objects at the paths where articles and older versions have others."""
+
+RENAMED: Mapping[tuple[str, str], str] = {
+    ("ClusterQueue", "cohort"): "cohortName",
+    ("Job", "topologyPolicy"): "networkTopology",
+    ("Job", "minMember"): "minAvailable",
+    ("PodGroup", "minAvailable"): "minMember",
+}
+"""What is called otherwise: (kind, wrong field) to the right one, where the two are not alike."""
+
+OLDER: Mapping[tuple[str, str], str] = {
+    ("kueue.x-k8s.io/v1beta1", ""): "kueue.x-k8s.io/v1beta2",
+    ("kueue.x-k8s.io/v1alpha1", "Topology"): "kueue.x-k8s.io/v1beta2",
+    ("scheduling.k8s.io/v1alpha1", "Workload"): "scheduling.k8s.io/v1alpha2 of Kubernetes 1.36",
+    ("grove.io/v1alpha1", "ClusterTopology"): "kind ClusterTopologyBinding",
+}
+"""Versions and kinds that newer ones replace; "" is every kind."""
+
+ANNOTATIONS = (
+    *(
+        f"kueue.x-k8s.io/podset-{name}"
+        for name in (
+            "required-topology", "preferred-topology", "unconstrained-topology", "slice-required-topology",
+            "slice-size", "slice-required-topology-constraints", "group-name",
+        )
+    ),
+    *(f"kai.scheduler/topology{name}" for name in ("", "-required-placement", "-preferred-placement")),
+    "volcano.sh/network-topology-mode",
+    "volcano.sh/network-topology-highest-tier",
+    "volcano.sh/network-topology-source",
+)  # fmt: skip
+"""The annotations about levels; schedulers ignore others that look like them."""
+
+At = Callable[[str], Origin]
+_LIKE = ("kueue.x-k8s.io/podset", "kai.scheduler/topology", "volcano.sh/network-topology")
+_ERROR, _WARNING = Severity.ERROR, Severity.WARNING
+
+
+class _Place(Struct, frozen=True):
+    path: str
+    value: Mapping[str, Any]
+
+
+def scheduler_fields(document: Mapping[str, Any], at: At) -> tuple[Finding, ...]:
+    """Return a Finding for each field or annotation of another scheduler that is called otherwise.
+
+    Args:
+        document: An object of a manifest.
+        at: Returns the place of a path of the object, for the messages.
+
+    Returns:
+        The findings, in the order of the document's fields; () for objects of other APIs.
+    """
+    return (*_versions(document, at), *_fields(document, at), *_annotations(document, at))
+
+
+def _versions(document: Mapping[str, Any], at: At) -> Iterator[Finding]:
+    version, kind = str(document.get("apiVersion")), str(document.get("kind"))
+    newer = OLDER.get((version, kind)) or OLDER.get((version, ""))
+    if newer:
+        message = f"{kind} of {version} is replaced by {newer}"
+        where = at("apiVersion")
+        yield Finding("scheduler-version-old", _WARNING, where.object, message, f"Write it as {newer}.", where)
+
+
+def _fields(document: Mapping[str, Any], at: At) -> Iterator[Finding]:
+    version, kind = str(document.get("apiVersion")), str(document.get("kind"))
+    for path, known in FIELDS.get((version, kind), {}).items():
+        for place in _places(document, path):
+            for name in place.value:
+                if name in known:
+                    continue
+                right = RENAMED.get((kind, name)) or next(iter(get_close_matches(str(name), known, 1, 0.75)), "")
+                message = f"{kind} of {version} has no field {name}"
+                advice = f"Did you mean {right}?" if right else f"It has: {', '.join(known)}."
+                where = at(f"{place.path}.{name}")
+                yield Finding("scheduler-field-unknown", _ERROR, where.object, message, advice, where)
+    if (version, kind) == ("batch.volcano.sh/v1alpha1", "Job"):
+        for place in _places(document, "spec.tasks[*]"):
+            if place.value.get("topologyPolicy") not in (None, "", "none"):
+                message = "topologyPolicy is about the NUMA nodes of one server and keeps no pods together"
+                advice = "For racks and blocks, did you mean networkTopology or partitionPolicy?"
+                where = at(f"{place.path}.topologyPolicy")
+                yield Finding("scheduler-field-other", _WARNING, where.object, message, advice, where)
+    if version.startswith("grove.io/"):
+        for path in _pack_domains(document, "", 0):
+            message = "Grove refuses packDomain in new objects"
+            advice = "Did you mean pack.required, or pack.preferred?"
+            where = at(path)
+            yield Finding("scheduler-field-unknown", _ERROR, where.object, message, advice, where)
+
+
+def _annotations(document: Mapping[str, Any], at: At) -> Iterator[Finding]:
+    paths = ["metadata", *(f"{field.template}.metadata" for field in pod_fields(document))]
+    for path in dict.fromkeys(paths):
+        found = value_at(document, f"{path}.annotations")
+        for name in found if isinstance(found, Mapping) else ():
+            if str(name).startswith(_LIKE) and name not in ANNOTATIONS:
+                similar = next(iter(get_close_matches(str(name), ANNOTATIONS, 1, 0.75)), "")
+                message = f"no scheduler reads the annotation {name}"
+                advice = f"Did you mean {similar}?" if similar else "Remove it."
+                where = at(f"{path}.annotations")
+                yield Finding("scheduler-annotation", _ERROR, where.object, message, advice, where)
+
+
+def _places(document: Mapping[str, Any], path: str) -> Iterator[_Place]:
+    """Yield the mappings that a path leads to; `[*]` stands for every item of a list."""
+    head, star, rest = path.partition("[*]")
+    value = value_at(document, head)
+    if not star:
+        if isinstance(value, Mapping):
+            yield _Place(head, value)
+        return
+    for index, item in enumerate(value if isinstance(value, list) else ()):
+        if isinstance(item, Mapping):
+            for place in _places(item, rest.removeprefix(".")) if rest else (_Place("", item),):
+                yield _Place(".".join(filter(None, (f"{head}[{index}]", place.path))), place.value)
+
+
+def _pack_domains(value: Any, path: str, depth: int) -> Iterator[str]:
+    if depth > 24:
+        return
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            here = f"{path}.{name}" if path else str(name)
+            if name == "packDomain":
+                yield here
+            yield from _pack_domains(item, here, depth + 1)
+    elif isinstance(value, list):
+        for at, item in enumerate(value):
+            yield from _pack_domains(item, f"{path}[{at}]", depth + 1)

@@ -1,0 +1,99 @@
+"""A planned domain as required node affinity: in every term, exact, and without a label by the names of nodes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+from gangs_to_export import BLOCK, GPUS, RACK, cliques, gang, tree
+
+from dra_lab.exports.gangs.gang_files import gang_files
+from dra_lab.exports.gangs.level_keys import HOSTNAME, pin_affinity
+from dra_lab.exports.manifests import manifest_files
+from dra_lab.exports.workload import patch_copy
+from dra_lab.exports.workload_file import read_workload
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.hierarchy import Domain, Hierarchy, Level
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.sketch.manifest_target import Target
+
+OTHER = {"key": "zone", "operator": "In", "values": ["z1"]}
+TERMS = """
+kind: Job
+apiVersion: batch/v1
+metadata: {name: mine}
+spec:
+  template:
+    spec:
+      affinity:
+        nodeAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            nodeSelectorTerms:
+            - matchExpressions: [{key: zone, operator: In, values: [z1]}]
+            - matchFields: [{key: metadata.name, operator: In, values: [n1]}]
+      containers: [{name: main}]
+"""
+
+
+def wanted(key, *values):
+    """Return the requirement that a label has one of some values."""
+    return {"key": key, "operator": "In", "values": list(values)}
+
+
+def test_a_unique_value_needs_its_own_label_alone():
+    """Fewer requirements are easier to read."""
+    assert pin_affinity(tree(), ("b0", "b0r1")) == (wanted(RACK, "b0r1"),)
+
+
+def test_a_value_with_several_parents_needs_the_labels_of_its_parents():
+    """Otherwise the pods could be in the rack of the same name of another block."""
+    assert pin_affinity(tree(same=True), ("b1", "r0")) == (wanted(BLOCK, "b1"), wanted(RACK, "r0"))
+
+
+def test_a_domain_without_a_label_is_the_names_of_its_nodes():
+    """HyperNodes have names and no label."""
+    assert pin_affinity(tree(keys=("", "")), ("b0",)) == (wanted(HOSTNAME, "n0", "n1", "n2", "n3"),)
+
+
+def test_an_nvlink_domain_is_the_names_of_its_nodes():
+    """The label has the domain and the partition in one value."""
+    assert pin_affinity(cliques(), ("u1",)) == (wanted(HOSTNAME, "n0", "n1"),)
+
+
+def test_a_device_attribute_is_no_label():
+    """DRANET publishes places of nodes as attributes of devices."""
+    levels = (Level("rack", "oke.dra.net/rackId", "OKE"),)
+    hierarchy = Hierarchy("fabric", levels, (Domain(("r1",), ("n1", "n2")),))
+    assert pin_affinity(hierarchy, ("r1",)) == (wanted(HOSTNAME, "n1", "n2"),)
+
+
+def test_a_node_is_a_domain():
+    """A gang that requires `host` is planned on one node."""
+    assert pin_affinity(tree(), ("n3",)) == (wanted(HOSTNAME, "n3"),)
+
+
+def test_the_pin_goes_into_every_term_of_a_workload(tmp_path: Path):
+    """Terms are alternatives: a pod may run where any one of them holds."""
+    path = tmp_path / "job.yaml"
+    path.write_text(TERMS)
+    claim = manifest_files(GPUS, Cluster(), Target(KubernetesRelease("1.36"))).claims[0]
+    pin = pin_affinity(tree(), ("b0", "b0r1"))
+    patched = yaml.safe_load(patch_copy(read_workload(path), claim, affinity=pin).text)
+    node = patched["spec"]["template"]["spec"]["affinity"]["nodeAffinity"]
+    terms = node["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert [term["matchExpressions"] for term in terms] == [[OTHER, *pin], [*pin]]
+
+
+def test_a_clique_and_a_pin_are_in_one_term():
+    """Both must hold for the pods of a ComputeDomain."""
+    files = gang_files(gang(required="NVLink partition"), "kai", cliques(), queue="q", pin=("u1", "u1.0"))
+    spec = yaml.safe_load(files.documents["job.yaml"])["spec"]["template"]["spec"]
+    terms = spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert terms == [
+        {
+            "matchExpressions": [
+                wanted("nvidia.com/gpu.clique", "u1.0"),
+                {"key": "nvidia.com/gpu.clique", "operator": "Exists"},
+            ]
+        }
+    ]
