@@ -1,0 +1,108 @@
+"""A gang for KAI: the tree of subgroups, the Jobs of its leaves, and what KAI does not support."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+from gangs_to_export import BLOCK, CHANNEL, RACK, gang, group, tree
+from small_claims import alternative, one_of
+
+from dra_lab.exports.gangs.gang_files import gang_files
+from dra_lab.model.sketch import ClaimSketch
+
+LIST = ClaimSketch(
+    name="gpus", requests=(one_of("gpu", alternative("a", "gpu.nvidia.com"), alternative("b", "dranet")),)
+)
+
+
+def exported(one, hierarchy=None, queue="team-a"):
+    """Return the files of a gang for KAI."""
+    return gang_files(one, "kai", hierarchy or tree(), queue=queue)
+
+
+def pod_group(one):
+    """Return the spec of the PodGroup."""
+    return yaml.safe_load(exported(one).documents["podgroup.yaml"])["spec"]
+
+
+def in_one(label, **more):
+    """Return a constraint in the hierarchy `fabric`."""
+    return {"topologyConstraint": {"topology": "fabric", **({"requiredTopologyLevel": label} if label else {}), **more}}
+
+
+def test_one_group_has_a_minimum_and_no_subgroups():
+    """A required and a preferred level go together."""
+    assert pod_group(gang(group(least=2), required="block", preferred="rack")) == {
+        "queue": "team-a",
+        "minMember": 2,
+        **in_one(BLOCK, preferredTopologyLevel=RACK),
+    }
+
+
+def test_groups_are_subgroups_of_one_domain():
+    """The constraint of the gang holds for all, that of a group for its own pods."""
+    assert pod_group(gang(group("a", least=3), group("b", required="rack"), required="block")) == {
+        "queue": "team-a",
+        "minSubGroup": 2,
+        **in_one(BLOCK),
+        "subGroups": [{"name": "a", "minMember": 3}, {"name": "b", "minMember": 4, **in_one(RACK)}],
+    }
+
+
+def test_slices_are_subgroups_below_that_of_their_group():
+    """As many of them are needed as the minimum has."""
+    assert pod_group(gang(group(pods=8, least=4, slices=((4, "rack"),))))["subGroups"] == [
+        {"name": "worker", "minSubGroup": 1},
+        {"name": "worker-0", "parent": "worker", "minMember": 4, **in_one(RACK)},
+        {"name": "worker-1", "parent": "worker", "minMember": 4, **in_one(RACK)},
+    ]
+
+
+def test_each_leaf_has_a_job_whose_pods_name_it():
+    """One template has one label, so that each slice needs its own Job."""
+    jobs = list(yaml.safe_load_all(exported(gang(group(pods=8, slices=((4, "rack"),)))).documents["job.yaml"]))
+    assert [
+        (
+            job["spec"]["parallelism"],
+            job["spec"]["template"]["metadata"]["labels"]["kai.scheduler/subgroup-name"],
+            job["spec"]["template"]["metadata"]["annotations"],
+            job["metadata"]["annotations"],
+        )
+        for job in jobs
+    ] == [(4, f"worker-{at}", {"pod-group-name": "train"}, {"kai.scheduler/skip-podgrouper": "true"}) for at in (0, 1)]
+
+
+def test_pods_are_for_kai():
+    """kube-scheduler would place them one by one."""
+    job = yaml.safe_load(exported(gang()).documents["job.yaml"])
+    assert job["spec"]["template"]["spec"]["schedulerName"] == "kai-scheduler"
+
+
+@pytest.mark.parametrize(
+    ("one", "source", "written"),
+    [(gang(), "", False), (gang(required="rack"), "", True), (gang(required="rack"), "KAI Topology main", False)],
+)
+def test_a_topology_is_written_if_the_cluster_lacks_it(one, source, written):
+    """The levels of one that exists are immutable."""
+    assert ("kai-topology.yaml" in exported(one, tree(source=source)).documents) is written
+
+
+def test_the_topology_ends_with_the_node():
+    """KAI allows the hostname as the lowest level only."""
+    topology = yaml.safe_load(exported(gang(required="host")).documents["kai-topology.yaml"])
+    assert [one["nodeLabel"] for one in topology["spec"]["levels"]] == [BLOCK, RACK, "kubernetes.io/hostname"]
+
+
+@pytest.mark.parametrize(
+    ("one", "queue", "rule"),
+    [
+        (gang(), "", "kai-queue-missing"),
+        (gang(shared_claims=(CHANNEL,)), "q", "kai-shared-claim"),
+        (gang(group(claims=LIST)), "q", "kai-alternatives"),
+        (gang(priority=100), "q", "kai-not-preempted"),
+        (gang(required="rack"), "q", "kai-devices-not-counted"),
+    ],
+)
+def test_what_kai_does_not_support_is_reported(one, queue, rule):
+    """Before the export, and by name."""
+    assert rule in [found.rule for found in exported(one, queue=queue).findings]

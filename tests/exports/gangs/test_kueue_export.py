@@ -1,0 +1,196 @@
+"""A gang for Kueue: the annotations of every shape, the queues, and what Kueue does not admit."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+from gangs_to_export import BLOCK, CHANNEL, RACK, cliques, gang, group, tree
+from small_claims import alternative, one_of, request
+from small_nodes import a_slice, cluster, gpu
+
+from dra_lab.exports.gangs.gang_files import gang_files
+from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, ExactDeviceRequest
+from dra_lab.model.sketch import ClaimSketch
+
+PREFIX = "kueue.x-k8s.io/podset-"
+
+
+def exported(one, hierarchy=None, **more):
+    """Return the files of a gang for Kueue."""
+    return gang_files(one, "kueue", hierarchy or tree(), **{"queue": "team-a", **more})
+
+
+def notes(one, hierarchy=None, **more):
+    """Return the annotations of each group's pods, without their prefix."""
+    files = exported(one, hierarchy, **more)
+    document = yaml.safe_load(files.documents.get("job.yaml") or files.documents["jobset.yaml"])
+    jobs = [job["template"] for job in document["spec"].get("replicatedJobs", ())] or [document]
+    found = [job["spec"]["template"]["metadata"].get("annotations", {}) for job in jobs]
+    return [{name.removeprefix(PREFIX): value for name, value in one.items()} for one in found]
+
+
+def rules(one, **more):
+    """Return the rules of the findings."""
+    return [finding.rule for finding in exported(one, **more).findings]
+
+
+@pytest.mark.parametrize(
+    ("one", "told"),
+    [
+        (gang(), [{}]),
+        (gang(required="rack"), [{"required-topology": RACK}]),
+        (gang(preferred="rack"), [{"preferred-topology": RACK}]),
+        (gang(required="host"), [{"required-topology": "kubernetes.io/hostname"}]),
+        (gang(required="block", preferred="rack"), [{"required-topology": BLOCK}]),
+        (gang(group(required="rack"), required="block"), [{"required-topology": RACK}]),
+        (
+            gang(group(pods=8, slices=((4, "rack"),)), required="block"),
+            [{"required-topology": BLOCK, "slice-required-topology": RACK, "slice-size": "4"}],
+        ),
+        (gang(group(pods=8, slices=((4, "rack"),))), [{"slice-required-topology": RACK, "slice-size": "4"}]),
+        (
+            gang(group("leader", 1, leader=True), group(), required="rack"),
+            [{"required-topology": RACK, "group-name": "gang-train"}] * 2,
+        ),
+        (gang(group("a"), group("b"), required="rack"), [{"required-topology": RACK}] * 2),
+        (gang(group("a", 1), group("b", required="rack")), [{}, {"required-topology": RACK}]),
+    ],
+)
+def test_levels_become_annotations(one, told):
+    """One required or preferred level, slices, and the group of a leader with its workers."""
+    assert notes(one) == told
+
+
+def test_layers_of_slices_become_one_annotation():
+    """From coarse to fine, as JSON."""
+    (found,) = notes(gang(group(pods=8, slices=((8, "block"), (4, "rack"), (2, "host")))))
+    assert json.loads(found["slice-required-topology-constraints"]) == [
+        {"topology": BLOCK, "size": 8},
+        {"topology": RACK, "size": 4},
+        {"topology": "kubernetes.io/hostname", "size": 2},
+    ]
+
+
+def test_several_groups_become_a_job_set():
+    """One podset each, of one Workload."""
+    document = yaml.safe_load(exported(gang(group("a"), group("b", 2))).documents["jobset.yaml"])
+    jobs = document["spec"]["replicatedJobs"]
+    assert [(one["name"], one["template"]["spec"]["parallelism"]) for one in jobs] == [("a", 4), ("b", 2)]
+
+
+def test_a_minimum_of_one_group_is_partial_admission():
+    """Kueue then decides how many pods run at a time."""
+    document = yaml.safe_load(exported(gang(group(pods=8, least=6))).documents["job.yaml"])
+    assert document["metadata"]["annotations"] == {"kueue.x-k8s.io/job-min-parallelism": "6"}
+
+
+def test_the_queue_is_a_label_of_the_job():
+    """Kueue takes a Job by this label."""
+    document = yaml.safe_load(exported(gang()).documents["job.yaml"])
+    assert document["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "team-a"
+
+
+def test_a_job_without_a_queue_is_an_error():
+    """Kueue ignores it silently, and its pods start one by one."""
+    assert "kueue-queue-missing" in rules(gang(), queue="")
+
+
+def test_the_objects_of_an_administrator_come_on_request():
+    """They exist once in a cluster, and often already."""
+    assert set(exported(gang(), objects=True).documents) - set(exported(gang()).documents) == {
+        "topology.yaml",
+        "resourceflavor.yaml",
+        "clusterqueue.yaml",
+        "localqueue.yaml",
+    }
+
+
+def test_a_topology_of_the_cluster_is_named_and_not_written():
+    """Its levels are immutable."""
+    files = exported(gang(required="rack"), tree(source="Kueue Topology default"), objects=True)
+    flavor = yaml.safe_load(files.documents["resourceflavor.yaml"])
+    assert (flavor["spec"]["topologyName"], "topology.yaml" in files.documents) == ("default", False)
+
+
+def test_the_quota_covers_all_copies_of_the_gang():
+    """As Kueue counts: the devices of each pod, times the pods."""
+    files = exported(gang(group(pods=4), replicas=3), objects=True)
+    (resources,) = yaml.safe_load(files.documents["clusterqueue.yaml"])["spec"]["resourceGroups"]
+    assert resources["flavors"][0]["resources"] == [{"name": "gpu.nvidia.com/devices", "nominalQuota": 48}]
+
+
+def test_every_class_is_mapped():
+    """Kueue refuses a claim of which it does not know one class; the channel of a ComputeDomain has one too."""
+    files = exported(gang(required="NVLink partition"), cliques())
+    rows = yaml.safe_load(files.documents["kueue-configuration.yaml"])["resources"]["deviceClassMappings"]
+    assert [row["deviceClassNames"] for row in rows] == [
+        ["compute-domain-default-channel.nvidia.com"],
+        ["gpu.nvidia.com"],
+    ]
+
+
+def selecting(expression):
+    """Return a claim with one selector."""
+    selector = DeviceSelector(cel=CELDeviceSelector(expression=expression))
+    ask = ExactDeviceRequest(device_class_name="gpu.nvidia.com", selectors=(selector,))
+    return ClaimSketch(name="gpus", requests=(DeviceRequest(name="gpu", exactly=ask),))
+
+
+def exact(**more):
+    """Return a claim of one request with a field."""
+    ask = ExactDeviceRequest(device_class_name="gpu.nvidia.com", **more)
+    return ClaimSketch(name="gpus", requests=(DeviceRequest(name="gpu", exactly=ask),))
+
+
+LIST = ClaimSketch(
+    name="gpus", requests=(one_of("gpu", alternative("a", "gpu.nvidia.com"), alternative("b", "dranet")),)
+)
+
+
+@pytest.mark.parametrize(
+    ("one", "rule"),
+    [
+        (gang(group(claims=LIST)), "kueue-alternatives"),
+        (gang(group(claims=exact(allocation_mode="All"))), "kueue-all-devices"),
+        (gang(group(claims=exact(admin_access=True))), "kueue-admin-access"),
+        (gang(shared_claims=(CHANNEL,)), "kueue-shared-claim"),
+        (gang(), "kueue-class-mapping"),
+        (gang(required="rack"), "kueue-devices-not-counted"),
+    ],
+)
+def test_what_kueue_does_not_admit_is_reported(one, rule):
+    """Before the export: Kueue would say so in the status of a Workload."""
+    assert rule in rules(one)
+
+
+@pytest.mark.parametrize(
+    ("expression", "fails"),
+    [
+        ('device.attributes["gpu.nvidia.com"].absent == 1', True),
+        ('"absent" in device.attributes["gpu.nvidia.com"]', False),
+    ],
+)
+def test_a_selector_that_fails_on_a_device_is_reported(expression, fails):
+    """Kueue tries it on every device of the cluster, and refuses the gang at the first error."""
+    on = cluster(a_slice("gpu.nvidia.com", gpu(0, "r0")))
+    assert ("kueue-selector-fails" in rules(gang(group(claims=selecting(expression))), cluster=on)) is fails
+
+
+def test_a_long_key_can_be_loaded_and_not_requested():
+    """A Topology may name 316 characters, a Workload 63."""
+    long = f"{'a' * 60}.example.com/rack"
+    files = exported(gang(required="rack"), tree(keys=(BLOCK, long)))
+    assert "kueue-key-too-long" in [one.rule for one in files.findings]
+
+
+def test_counting_devices_does_not_matter_in_a_pinned_domain():
+    """The planner has counted them."""
+    assert "kueue-devices-not-counted" not in rules(gang(required="rack"), pin=("b0", "b0r0"))
+
+
+def test_the_mode_of_a_request_is_written_out():
+    """Kueue reads an allocationMode that is not written as empty, and refuses it."""
+    files = exported(gang(group(claims=ClaimSketch(name="gpus", requests=(request("gpu", "gpu.nvidia.com"),)))))
+    assert "allocationMode: ExactCount" in files.documents["resourceclaimtemplate-train-worker-gpus.yaml"]

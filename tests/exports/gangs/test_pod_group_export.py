@@ -1,0 +1,112 @@
+"""A gang for kube-scheduler: the PodGroup of each release, shared claims, and the gates that are off."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+from gangs_to_export import BLOCK, CHANNEL, RACK, gang, group, tree
+
+from dra_lab.exports.gangs.gang_files import gang_files
+from dra_lab.model.release import KubernetesRelease
+
+
+def exported(one, hierarchy=None, release="1.36"):
+    """Return the files of a gang for kube-scheduler."""
+    return gang_files(one, "kube-scheduler", hierarchy or tree(), release=release)
+
+
+def pod_group(one, release="1.36"):
+    """Return the PodGroup."""
+    return yaml.safe_load(exported(one, release=release).documents["podgroup.yaml"])
+
+
+@pytest.mark.parametrize(
+    ("release", "version"), [("1.36", "scheduling.k8s.io/v1alpha2"), ("1.37", "scheduling.k8s.io/v1beta1")]
+)
+def test_each_release_has_its_version(release, version):
+    """1.37 no longer serves that of 1.36."""
+    assert pod_group(gang(), release)["apiVersion"] == version
+
+
+@pytest.mark.parametrize(
+    ("one", "key"),
+    [
+        (gang(required="rack"), RACK),
+        (gang(group(required="rack"), required="block"), RACK),
+        (gang(group("a", required="rack"), group("b"), required="block"), BLOCK),
+    ],
+)
+def test_one_level_is_required(one, key):
+    """That of the gang, or of its only group."""
+    assert pod_group(one)["spec"]["schedulingConstraints"] == {"topology": [{"key": key}]}
+
+
+def test_the_minimum_is_that_of_all_groups():
+    """One PodGroup has all pods, so that they start together."""
+    assert pod_group(gang(group("a", least=2), group("b")))["spec"]["schedulingPolicy"] == {"gang": {"minCount": 6}}
+
+
+def test_pods_name_their_pod_group():
+    """Those of all groups, each of its copy."""
+    jobs = yaml.safe_load_all(exported(gang(group("a"), group("b"), replicas=2)).documents["job.yaml"])
+    named = [job["spec"]["template"]["spec"]["schedulingGroup"]["podGroupName"] for job in jobs]
+    assert named == ["train-0", "train-0", "train-1", "train-1"]
+
+
+def test_a_shared_claim_is_the_same_entry_in_the_group_and_its_pods():
+    """Otherwise each pod gets a claim of its own."""
+    files = exported(gang(shared_claims=(CHANNEL,)))
+    job = yaml.safe_load(files.documents["job.yaml"])["spec"]["template"]["spec"]
+    (shared,) = yaml.safe_load(files.documents["podgroup.yaml"])["spec"]["resourceClaims"]
+    assert (shared in job["resourceClaims"], shared["resourceClaimTemplateName"]) == (True, "train-shared-channel")
+
+
+def test_pods_and_group_have_one_priority():
+    """kube-scheduler compares them."""
+    files = exported(gang(priority=-5))
+    job = yaml.safe_load(files.documents["job.yaml"])["spec"]["template"]["spec"]
+    value = yaml.safe_load(files.documents["priorityclass.yaml"])["value"]
+    assert (job["priorityClassName"], pod_group(gang(priority=-5))["spec"]["priorityClassName"], value) == (
+        "gang-priority-minus-5",
+        "gang-priority-minus-5",
+        -5,
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "release", "told"),
+    [
+        (gang(), "1.36", ["pod-group-gate", "pod-group-version", "pod-group-upgrade"]),
+        (gang(), "1.37", ["pod-group-gate"]),
+        (gang(required="rack"), "1.37", ["pod-group-gate", "pod-group-topology-gate"]),
+        (gang(group(least=2)), "1.37", ["pod-group-gate", "pod-group-minimum"]),
+        (gang(shared_claims=(CHANNEL,)), "1.37", ["pod-group-gate", "pod-group-claims-gate"]),
+        (
+            gang(shared_claims=(CHANNEL,)),
+            KubernetesRelease("1.37", {"DRAWorkloadResourceClaims": True}),
+            ["pod-group-gate"],
+        ),
+    ],
+)
+def test_gates_that_are_off_are_reported(one, release, told):
+    """The API server drops what they are for without a word."""
+    rules = [found.rule for found in exported(one, release=release).findings]
+    assert rules == told
+
+
+def test_the_dropped_field_is_named():
+    """A person looks for it in the pod, where it is not."""
+    found = next(one for one in exported(gang()).findings if one.rule == "pod-group-gate")
+    assert "drops spec.schedulingGroup silently" in found.message
+
+
+def test_more_shared_claims_than_a_group_can_have_are_an_error():
+    """Four are allowed."""
+    assert "pod-group-claims" in [one.rule for one in exported(gang(shared_claims=(CHANNEL,) * 5)).findings]
+
+
+@pytest.mark.parametrize(("same", "told"), [(True, True), (False, False)])
+def test_values_with_several_parents_are_merged(same, told):
+    """kube-scheduler compares the bare value of one label."""
+    rules = [one.rule for one in exported(gang(required="rack"), tree(same=same)).findings]
+    assert ("pod-group-same-value" in rules) is told

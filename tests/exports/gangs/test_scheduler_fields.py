@@ -1,0 +1,147 @@
+"""Fields of other schedulers that articles and older versions have get the right name."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+import yaml
+from crd_schemas import FILES, fields, problems
+from gangs_to_export import gang, random_gang, tree
+
+from dra_lab.exports.gangs.gang_files import SCHEDULERS, gang_files
+from dra_lab.exports.gangs.scheduler_fields import FIELDS, RENAMED, scheduler_fields
+from dra_lab.findings import Origin
+from dra_lab.gitops.check_manifests import check_manifests
+from dra_lab.gitops.folder import read_manifests
+from dra_lab.model.cluster import Cluster
+
+JOB = """
+apiVersion: batch/v1
+kind: Job
+spec:
+  template:
+    metadata: {annotations: {kueue.x-k8s.io/podset-require-topology: example.com/rack}}
+    spec: {containers: [{name: main}]}
+"""
+HOST = "kubernetes.io/hostname"
+
+
+def told(text):
+    """Return (rule, path, advice) of each finding."""
+    found = scheduler_fields(yaml.safe_load(text), lambda path: Origin("file.yaml", 1, "object", path))
+    return [(one.rule, one.origin.path, one.advice) for one in found]
+
+
+@pytest.mark.parametrize("kind", FIELDS)
+def test_the_fields_are_those_of_the_schemas(kind):
+    """A field that a new version adds would be told as unknown."""
+    name = "/".join(kind)
+    assert {path: set(known) for path, known in FIELDS[kind].items()} == {
+        path: fields(name, path) for path in FIELDS[kind]
+    }
+
+
+def test_what_is_renamed_leads_to_a_field_that_exists():
+    """And is none itself at the top of the object."""
+    for (kind, wrong), right in RENAMED.items():
+        known = [row["spec"] for (_, name), row in FIELDS.items() if name == kind]
+        assert (any(right in one for one in known), any(wrong in one and right in one for one in known)) == (
+            True,
+            False,
+        )
+
+
+@pytest.mark.parametrize(
+    ("text", "rule", "path", "advice"),
+    [
+        (
+            "{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, spec: {cohort: a}}",
+            "scheduler-field-unknown", "spec.cohort", "Did you mean cohortName?",
+        ),
+        (
+            "{apiVersion: kueue.x-k8s.io/v1beta1, kind: ClusterQueue, spec: {cohort: a}}",
+            "scheduler-version-old", "apiVersion", "Write it as kueue.x-k8s.io/v1beta2.",
+        ),
+        (
+            "{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, spec: {tasks: [{}, {replica: 8}]}}",
+            "scheduler-field-unknown", "spec.tasks[1].replica", "Did you mean replicas?",
+        ),
+        (
+            "{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, spec: {topologyPolicy: hard}}",
+            "scheduler-field-unknown", "spec.topologyPolicy", "Did you mean networkTopology?",
+        ),
+        (
+            "{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, spec: {tasks: [{topologyPolicy: restricted}]}}",
+            "scheduler-field-other", "spec.tasks[0].topologyPolicy",
+            "For racks and blocks, did you mean networkTopology or partitionPolicy?",
+        ),
+        (
+            "{apiVersion: grove.io/v1alpha1, kind: PodCliqueSet, spec: {template: {cliques: [{packDomain: rack}]}}}",
+            "scheduler-field-unknown", "spec.template.cliques[0].packDomain",
+            "Did you mean pack.required, or pack.preferred?",
+        ),
+        (
+            "{apiVersion: grove.io/v1alpha1, kind: ClusterTopology}",
+            "scheduler-version-old", "apiVersion", "Write it as kind ClusterTopologyBinding.",
+        ),
+        (
+            JOB,
+            "scheduler-annotation", "spec.template.metadata.annotations",
+            "Did you mean kueue.x-k8s.io/podset-required-topology?",
+        ),
+    ],
+)  # fmt: skip
+def test_a_wrong_name_gets_the_right_one(text, rule, path, advice):
+    """With the place in the file."""
+    assert told(text) == [(rule, path, advice)]
+
+
+def test_a_field_like_no_other_gets_the_list():
+    """So that a person can look it up there."""
+    ((rule, _, advice),) = told("{apiVersion: kai.scheduler/v1alpha1, kind: Topology, spec: {layers: [], levels: []}}")
+    assert (rule, advice) == ("scheduler-field-unknown", "It has: levels.")
+
+
+def test_what_is_exported_has_no_wrong_name():
+    """For all schedulers, of gangs of every shape."""
+    found = []
+    for seed in range(20):
+        for scheduler in SCHEDULERS:
+            files = gang_files(random_gang(random.Random(seed)), scheduler, tree(), queue="q", objects=True)
+            found += [one for text in files.documents.values() for part in text.split("---\n") for one in told(part)]
+    assert found == []
+
+
+def test_check_reports_wrong_names(tmp_path):
+    """`dra-lab check` reads the manifests of a folder."""
+    text = "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q}\nspec:\n  cohort: team\n"
+    (tmp_path / "queue.yaml").write_text(text)
+    review = check_manifests(Cluster(), read_manifests([tmp_path]))
+    found = next(one for one in review.findings if one.rule == "scheduler-field-unknown")
+    assert (found.origin.line, found.origin.object) == (5, "ClusterQueue/q")
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_the_schemas_refuse_what_is_changed(kind):
+    """Otherwise the tests of the exports would prove nothing."""
+    version, _, name = kind.rpartition("/")
+    assert problems({"apiVersion": version, "kind": name, "metadata": {"name": "x"}, "spec": {"notThere": 1}}) != []
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [("a", "a"), (HOST, "a")],
+)
+def test_the_rules_of_the_schemas_are_evaluated(labels):
+    """Levels are unique, and the hostname is the last."""
+    spec = {"levels": [{"nodeLabel": label} for label in labels]}
+    topology = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Topology", "metadata": {}, "spec": spec}
+    assert len(problems(topology)) == 1
+
+
+def test_strict_schemas_are_used_for_kubernetes_itself():
+    """The API server would drop the field in silence."""
+    text = gang_files(gang(), "kube-scheduler").documents["job.yaml"]
+    job = yaml.safe_load(text.replace("schedulingGroup", "schedulingGroups"))
+    assert "schedulingGroups" in problems(job)[0]

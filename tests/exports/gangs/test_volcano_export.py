@@ -1,0 +1,144 @@
+"""A gang for Volcano: tasks, partitions, tiers and HyperNodes."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+from gangs_to_export import BLOCK, CHANNEL, RACK, gang, group, tree
+
+from dra_lab.exports.gangs.gang_files import gang_files
+from dra_lab.model.hierarchy import Domain, Hierarchy, Level
+
+
+def exported(one, hierarchy=None):
+    """Return the files of a gang for Volcano."""
+    return gang_files(one, "volcano", hierarchy or tree())
+
+
+def job(one, hierarchy=None):
+    """Return the spec of the Job."""
+    return yaml.safe_load(exported(one, hierarchy).documents["volcano-job.yaml"])["spec"]
+
+
+def hyper_nodes(one, hierarchy=None):
+    """Return (tier, members) of each HyperNode by name."""
+    found = yaml.safe_load_all(exported(one, hierarchy).documents["hypernodes.yaml"])
+    return {item["metadata"]["name"]: (item["spec"]["tier"], item["spec"]["members"]) for item in found}
+
+
+@pytest.mark.parametrize(
+    ("one", "told"),
+    [
+        (gang(), None),
+        (gang(required="rack"), {"mode": "hard", "highestTierAllowed": 1}),
+        (gang(required="block"), {"mode": "hard", "highestTierAllowed": 2}),
+        (gang(required="host"), {"mode": "hard", "highestTierAllowed": 1}),
+        (gang(preferred="rack"), {"mode": "soft"}),
+        (gang(group(required="rack"), required="block"), {"mode": "hard", "highestTierAllowed": 1}),
+    ],
+)
+def test_a_level_is_the_highest_tier(one, told):
+    """Tiers grow outwards from 1."""
+    assert job(one).get("networkTopology") == told
+
+
+def test_a_level_for_nodes_moves_the_other_tiers():
+    """A HyperNode for each node is then the lowest tier."""
+    one = gang(group(pods=8, slices=((2, "host"),)), required="rack")
+    assert job(one)["networkTopology"]["highestTierAllowed"] == 2
+
+
+def test_slices_are_partitions_of_a_task():
+    """All of the minimum are whole partitions."""
+    (task,) = job(gang(group(pods=8, least=4, slices=((4, "rack"),)), required="block"))["tasks"]
+    assert (task["replicas"], task["minAvailable"], task["partitionPolicy"]) == (
+        8,
+        4,
+        {
+            "totalPartitions": 2,
+            "partitionSize": 4,
+            "minPartitions": 1,
+            "networkTopology": {"mode": "hard", "highestTierAllowed": 1},
+        },
+    )
+
+
+def test_a_level_of_one_group_is_one_partition():
+    """A partition is placed as a whole, so that the minimum of the group becomes all of its pods."""
+    found = job(gang(group("a", required="rack", least=2), group("b", least=3), required="block"))
+    assert [(one["minAvailable"], "partitionPolicy" in one) for one in found["tasks"]] == [(4, True), (3, False)]
+
+
+def test_the_minimum_of_the_job_is_that_of_its_tasks():
+    """Of every group its own."""
+    assert job(gang(group("a", least=2), group("b", least=3)))["minAvailable"] == 5
+
+
+def test_hyper_nodes_select_nodes_by_the_label_of_their_level():
+    """New nodes with the label are then in them."""
+    assert hyper_nodes(gang(required="rack"))["fabric-b0-b0r1"] == (
+        1,
+        [{"type": "Node", "selector": {"labelMatch": {"matchLabels": {RACK: "b0r1"}}}}],
+    )
+
+
+def test_hyper_nodes_of_repeated_values_select_their_parents_too():
+    """A rack of the same name in another block is another rack."""
+    assert hyper_nodes(gang(required="rack"), tree(same=True))["fabric-b1-r0"] == (
+        1,
+        [{"type": "Node", "selector": {"labelMatch": {"matchLabels": {BLOCK: "b1", RACK: "r0"}}}}],
+    )
+
+
+def test_hyper_nodes_without_a_label_list_their_nodes():
+    """By exact names."""
+    assert hyper_nodes(gang(required="rack"), tree(keys=("", "")))["fabric-b0-b0r0"] == (
+        1,
+        [{"type": "Node", "selector": {"exactMatch": {"name": name}}} for name in ("n0", "n1")],
+    )
+
+
+def test_outer_hyper_nodes_have_inner_ones():
+    """Each has one parent."""
+    assert hyper_nodes(gang(required="rack"))["fabric-b1"] == (
+        2,
+        [{"type": "HyperNode", "selector": {"exactMatch": {"name": f"fabric-b1-b1r{at}"}}} for at in (0, 1)],
+    )
+
+
+def of_hyper_nodes():
+    """Return a hierarchy that was read from HyperNodes."""
+    levels = (Level("block", "", "HyperNode tier 5"), Level("rack", "", "HyperNode tier 2"))
+    return Hierarchy("HyperNodes", levels, (Domain(("b",), ("n1", "n2")), Domain(("b", "r"), ("n1", "n2"))))
+
+
+def test_the_tiers_of_the_cluster_are_used():
+    """They need not be 1, 2, 3."""
+    one = gang(required="block")
+    assert job(one, of_hyper_nodes())["networkTopology"]["highestTierAllowed"] == 5
+
+
+def test_hyper_nodes_of_the_cluster_are_not_written():
+    """A node would be in two of one tier."""
+    assert "hypernodes.yaml" not in exported(gang(required="rack"), of_hyper_nodes()).documents
+
+
+def test_a_host_is_no_tier_of_the_cluster():
+    """Nothing in the files holds the pods to one node then."""
+    assert "gang-level-lost" in [one.rule for one in exported(gang(required="host"), of_hyper_nodes()).findings]
+
+
+@pytest.mark.parametrize(
+    ("one", "rule"),
+    [
+        (gang(group(least=2)), "volcano-minimum"),
+        (gang(), "volcano-dra"),
+        (gang(), "volcano-queue"),
+        (gang(shared_claims=(CHANNEL,)), "volcano-shared-claim"),
+        (gang(required="rack"), "volcano-plugin"),
+        (gang(required="rack"), "volcano-tiers"),
+    ],
+)
+def test_what_volcano_needs_or_does_otherwise_is_reported(one, rule):
+    """Above all that the rest may hang once the minimum runs."""
+    assert rule in [found.rule for found in exported(one).findings]
