@@ -10,7 +10,6 @@ Source: kubernetes 1.36.2, pkg/scheduler/schedule_one_podgroup.go; kubernetes-si
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
@@ -21,6 +20,7 @@ from dra_lab.model.gang import HOST, Gang, GangGroup
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.pinning.pin_budget import PinBudget
 from dra_lab.pinning.pod_kinds import pod_kind
 from dra_lab.pinning.scheduler_simulation import History, SchedulerSimulation
 from dra_lab.scheduler.kueue.assignment import HOSTNAME, KueueAssignment, KueueFlavor, KueuePodSet, kueue_assignments
@@ -76,8 +76,7 @@ def replay_pod_group(
     hierarchy: Hierarchy | None,
     release: KubernetesRelease,
     *,
-    seconds: float = 10.0,
-    cancel: threading.Event | None = None,
+    budget: PinBudget | None = None,
 ) -> GangReplay:
     """Return whether kube-scheduler's PodGroup loop finds a place for a gang.
 
@@ -90,8 +89,7 @@ def replay_pod_group(
         gang: The gang.
         hierarchy: The hierarchy of its required level; None if it has none.
         release: The release of Kubernetes.
-        seconds: The time for all searches of first fit.
-        cancel: Ends the replay.
+        budget: When to stop; None: without an end.
 
     Returns:
         The verdict with what happens in each domain.
@@ -102,7 +100,7 @@ def replay_pod_group(
         return GangReplay(
             name, GangVerdict.MAYBE, f"the level {gang.required!r} has no node label, which a PodGroup needs"
         )
-    fills = _Fills(cluster, gang.groups, release, seconds, cancel)
+    fills = _Fills(cluster, gang.groups, release, budget)
     placements: dict[str, list[str]] = {}
     for node in cluster.nodes:
         value = node.metadata.labels.get(key, "") if key else "all nodes"
@@ -120,8 +118,7 @@ def replay_kueue(
     *,
     requests: Mapping[str, Mapping[str, str | int | float]] | None = None,
     gates: KueueGates = KueueGates(),  # noqa: B008 (a frozen value)
-    seconds: float = 10.0,
-    cancel: threading.Event | None = None,
+    budget: PinBudget | None = None,
 ) -> GangReplay:
     """Return which domains Kueue chooses for a gang, and whether its claims can be met there.
 
@@ -135,8 +132,7 @@ def replay_kueue(
         release: The release of Kubernetes.
         requests: What a pod of each group requests of its node, by the name of the workload.
         gates: The feature gates of Kueue.
-        seconds: The time for all searches of first fit.
-        cancel: Ends the replay.
+        budget: When to stop; None: without an end.
 
     Returns:
         The verdict, the domains that were chosen and the steps of the choice.
@@ -159,7 +155,7 @@ def replay_kueue(
     refused = next((one for one in assigned if one.message), None)
     if refused is not None:
         return GangReplay(name, GangVerdict.NO, f"Kueue does not admit it: {refused.message}", (), steps)
-    rows = _on_hosts(cluster, gang, assigned, _Fills(cluster, gang.groups, release, seconds, cancel))
+    rows = _on_hosts(cluster, gang, assigned, _Fills(cluster, gang.groups, release, budget))
     waiting = [row for row in rows if row.most < row.wanted]
     if waiting:
         first = waiting[0]
@@ -183,12 +179,11 @@ class _Fills:
         cluster: Cluster,
         groups: Sequence[GangGroup],
         release: KubernetesRelease,
-        seconds: float,
-        cancel: threading.Event | None,
+        budget: PinBudget | None,
     ) -> None:
         self.groups = groups
         pods = [pod_kind(cluster, release, group.workload.name, group.workload.claims) for group in groups]
-        self.simulation = SchedulerSimulation(cluster, pods, release, seconds=seconds, cancel=cancel)
+        self.simulation = SchedulerSimulation(cluster, pods, release, budget=budget)
         self._known: dict[tuple[object, int, int], tuple[int, int]] = {}
 
     def on_node(self, node: str, number: int, wanted: int) -> tuple[int, int]:
