@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -14,13 +15,15 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 BIN = "Scripts" if os.name == "nt" else "bin"
+OTHERS = [f"3.{minor}" for minor in range(11, 15) if minor != sys.version_info.minor]
+"""The versions of Python that dra-lab supports, without the one that runs the tests."""
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("packaging")]
 
 
 def run(*command: str | Path, cwd: Path, **environment: str) -> str:
     """Run a command and return what it prints; fail with all of it when it fails."""
     words = [str(part) for part in command]
-    env = {**os.environ, **environment}
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | environment
     done = subprocess.run(words, cwd=cwd, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{' '.join(words)}\n{done.stdout}\n{done.stderr}"
     return done.stdout
@@ -133,3 +136,56 @@ def test_a_fresh_install_makes_a_planner_notebook(installed, tmp_path):
     code = "from dra_lab.jupyter_launch import planner_notebook as make; from pathlib import Path; make(Path())"
     run(installed / "python", "-c", code, cwd=tmp_path, JUPYTER_DATA_DIR=str(tmp_path / "data"))
     assert (tmp_path / "plan.ipynb").is_file()
+
+
+def interpreter(version: str) -> Path | None:
+    """Return a Python of a version from PATH or pyenv, None if there is none that starts."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    named = shutil.which(f"python{version}")
+    for path in ([Path(named)] if named else []) + sorted(pyenv.glob(f"{version}.*/bin/python")):
+        code = "import sys, venv; print('%d.%d' % sys.version_info[:2])"
+        done = subprocess.run([path, "-c", code], capture_output=True, text=True, check=False)
+        if done.stdout.strip() == version:
+            return path
+    return None
+
+
+@pytest.fixture(scope="session", params=OTHERS)
+def commands(request, wheel, tmp_path_factory):
+    """A fresh environment of another Python with the wheel alone, as `pip install dra-lab` makes it."""
+    python = interpreter(request.param)
+    if python is None:
+        pytest.skip(f"there is no Python {request.param} on PATH or in pyenv")
+    folder = tmp_path_factory.mktemp("other") / "venv"
+    run(python, "-m", "venv", "--without-pip", folder, cwd=folder.parent)
+    pip = (sys.executable, "-m", "pip", "--python", folder / BIN / "python", "--disable-pip-version-check", "-q")
+    run(*pip, "install", "--no-compile", wheel, cwd=folder)
+    return folder / BIN
+
+
+def test_another_python_plans_exports_and_checks(commands, tmp_path):
+    """The commands of the README work with every supported Python that is here."""
+    claim = ("sample:eks-p4d", "--claim", "sample:eks-p4d/gpu-nic-pairs")
+    run(commands / "dra-lab", "export", *claim, "--pin", "--dir", "out", cwd=tmp_path)
+    checked = run(commands / "dra-lab", "check", "sample:eks-p4d", "out", cwd=tmp_path)
+    assert "Fits on 3 of 4 nodes now" in run(commands / "dra-lab", "plan", *claim, cwd=tmp_path)
+    assert "proven optimal" in checked
+
+
+def test_another_python_imports_every_module(commands, tmp_path):
+    """Only packages of the extras are missing, and our own code uses nothing deprecated."""
+    code = """
+import importlib, pkgutil, warnings
+warnings.filterwarnings("error", category=DeprecationWarning, module="dra_lab")
+import dra_lab
+from dra_lab.errors import MissingPackage
+for module in pkgutil.walk_packages(dra_lab.__path__, "dra_lab."):
+    try:
+        importlib.import_module(module.name)
+    except MissingPackage as error:
+        print(str(error).split()[0])
+    except ModuleNotFoundError as error:
+        print(error.name.partition(".")[0])
+"""
+    missing = set(run(commands / "python", "-c", code, cwd=tmp_path).split())
+    assert missing <= {"IPython", "altair", "anywidget", "ipywidgets", "networkx", "pandas", "pyvis", "traitlets"}
