@@ -1,16 +1,7 @@
 () => {
-    const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
-    const grey = colour => {
-        canvas.fillStyle = '#fff';
-        canvas.fillRect(0, 0, 1, 1);
-        canvas.fillStyle = colour;
-        canvas.fillRect(0, 0, 1, 1);
-        const [red, green, blue] = canvas.getImageData(0, 0, 1, 1).data;
-        return Math.round((0.21 * red + 0.72 * green + 0.07 * blue) / 80);
-    };
     const sign = node => {
         const {fill, strokeDasharray, strokeWidth} = getComputedStyle(node);
-        const paint = fill.startsWith('url') ? fill.replace(/^.*-/, '') : grey(fill);
+        const paint = fill.startsWith('url') ? fill.replace(/^.*-/, '') : grey(fill, 80);
         return [node.tagName, strokeDasharray, Math.round(parseFloat(strokeWidth)), paint];
     };
     return [...document.querySelectorAll('[data-state]')].map(item => {

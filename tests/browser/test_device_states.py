@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from itertools import combinations
-from pathlib import Path
 
 import pytest
+from signs import signs_function
 from small_nodes import a_slice, cluster, device, gpu
 from small_plans import GPU, SKETCH, a_plan, busy_cluster
 
@@ -18,7 +18,7 @@ from dra_lab.sources import load_cluster
 pytestmark = pytest.mark.browser
 
 # The state of each device, and what tells it apart without a hue: lines, patterns, marks, letters, four steps of grey.
-_DEVICES = (Path(__file__).parent / "device_signs.js").read_text(encoding="utf-8")
+_DEVICES = signs_function("device_signs.js")
 STATES = {"allocated", "blocked", "does not match", "free", "in use", "skipped", "tainted", "unhealthy", "use unknown"}
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from legible import illegible
 from planner_page import IN_TAB, InTab, show_screen
+from signs import signs_function
 
 pytestmark = pytest.mark.browser
 
 SCREENS = ("plan", "misfit", "fleet", "compare", "trace", "export")
 # What tells states apart without a hue: shapes, lines, patterns, letters, and grey in five steps, for each sign.
-_SIGNS = (Path(__file__).parent / "legend_signs.js").read_text(encoding="utf-8")
+_SIGNS = signs_function("legend_signs.js")
 _MOVING = """root => [root, ...root.querySelectorAll('*')].flatMap(node => ['', '::before', '::after'].map(part => {
     const style = getComputedStyle(node, part || undefined);
     const isStill = style.animationName === 'none' && style.transitionDuration.split(', ').every(one => one === '0s');
