@@ -65,7 +65,7 @@ class Drawn:
     def __init__(self, lab: LabPage, requests: int) -> None:
         self.lab, self.page = lab, lab.page
         self.root = lab.page.locator(".dra-canvas").first
-        self.root.wait_for(timeout=60_000)
+        self.root.wait_for()
         until(lambda: self.boxes.count() == requests, f"{requests} boxes are drawn")
         self.root.scroll_into_view_if_needed()
         self.settle()

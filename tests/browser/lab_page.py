@@ -12,12 +12,13 @@ from typing import Any, ClassVar
 import contrast
 import nbformat
 from kernel_traffic import KernelTraffic
-from lab_server import Kernel, LabServer, until
-from playwright.sync_api import BrowserContext, FloatRect, Locator, Page
+from lab_server import PATIENCE, Kernel, LabServer, until
+from playwright.sync_api import BrowserContext, FloatRect, Locator, Page, expect
 
 AXE = Path(__file__).parents[2] / "widgets" / "node_modules" / "axe-core" / "axe.min.js"
 PICTURES = Path(__file__).parents[2] / ".pytest_cache" / "pictures"
 THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
+expect.set_options(timeout=PATIENCE * 1000)
 SLOW = float(os.environ.get("DRA_LAB_SLOW", "1"))
 """How many times slower the pages compute: DRA_LAB_SLOW=6 finds races that a slow machine would."""
 _IDLE = """() => window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"""
@@ -54,6 +55,7 @@ class LabPage:
         self._context = context
         self._kernel: Kernel | None = None
         self._killed = 0
+        context.set_default_timeout(PATIENCE * 1000)
         self.page: Page = context.new_page()
         if SLOW > 1:
             context.new_cdp_session(self.page).send("Emulation.setCPUThrottlingRate", {"rate": SLOW})
@@ -68,7 +70,7 @@ class LabPage:
         """Load a page of the server (`lab`, `lab/tree/x.ipynb`, `notebooks/x.ipynb`) and wait for the application."""
         query = f"?token={self.server.token}" + ("&reset" if reset else "")
         self.page.goto(f"{self.server.url}{address}{query}", wait_until="domcontentloaded")
-        self.page.wait_for_function("() => window.jupyterapp?.restored", timeout=60_000)
+        self.page.wait_for_function("() => window.jupyterapp?.restored")
         self.page.evaluate("() => window.jupyterapp.restored.then(() => true)")
         return self
 
@@ -76,14 +78,14 @@ class LabPage:
         """Load JupyterLab on a notebook of the server's folder and wait until its kernel is idle."""
         self.goto(f"lab/tree/{notebook}")
         self.notebook = notebook
-        self.page.wait_for_function(_IDLE, timeout=60_000)
+        self.page.wait_for_function(_IDLE)
         return self
 
     def open_here(self, notebook: str) -> LabPage:
         """Open a notebook in another tab of the page that is there, and wait until its kernel is idle."""
         self.command("docmanager:open", path=notebook, factory="Notebook")
         self.adopt(notebook)
-        self.page.wait_for_function(_IDLE, timeout=60_000)
+        self.page.wait_for_function(_IDLE)
         return self
 
     def run_all(self) -> LabPage:
@@ -140,8 +142,8 @@ class LabPage:
                 self.release()
             return found
 
-        until(another, "the kernel has been started again", timeout=30)
-        self.page.wait_for_function(_IDLE, timeout=30_000)
+        until(another, "the kernel has been started again")
+        self.page.wait_for_function(_IDLE)
         return self
 
     def release(self) -> None:
@@ -224,4 +226,4 @@ def wait_for_cells(lab: LabPage, count: int = 1) -> None:
     """Wait until `count` code cells of the notebook on the screen have an execution count."""
     script = """() => [...(window.jupyterapp.shell.currentWidget?.content?.widgets ?? [])]
         .filter(cell => cell.model.type === 'code' && cell.model.executionCount).length"""
-    until(lambda: (lab.page.evaluate(script) or 0) >= count, f"{count} code cells have run", timeout=30 * SLOW)
+    until(lambda: (lab.page.evaluate(script) or 0) >= count, f"{count} code cells have run")

@@ -33,7 +33,11 @@ del _file, faulthandler, os, signal
 """
 
 
-def until(question: Callable[[], T], what: str, timeout: float = 10.0) -> T:
+PATIENCE = 120.0
+"""Seconds after which a wait fails: far more than a busy machine needs, as only a failure waits that long."""
+
+
+def until(question: Callable[[], T], what: str, timeout: float = PATIENCE) -> T:
     """Ask every 50 ms until the answer is true; fail with the last answer after `timeout` seconds."""
     end = time.monotonic() + timeout
     while True:
@@ -52,7 +56,7 @@ class Kernel:
         self._client = BlockingKernelClient(connection_file=str(connection_file))
         self._client.load_connection_file()
         self._client.start_channels()
-        self._client.wait_for_ready(timeout=30)
+        self._client.wait_for_ready(timeout=60)
 
     def eval(self, expression: str) -> Any:
         """Evaluate an expression in the kernel; its value travels back as JSON."""
@@ -119,7 +123,7 @@ class LabServer:
         def found() -> list[str]:
             return [s["kernel"]["id"] for s in self.api("api/sessions") if s["path"] == notebook]
 
-        return until(found, f"a kernel for {notebook}", timeout=60)[0]
+        return until(found, f"a kernel for {notebook}")[0]
 
     def kernel(self, notebook: str) -> Kernel:
         return Kernel(self.base / "runtime" / f"kernel-{self.kernel_id(notebook)}.json")

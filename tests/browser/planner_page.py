@@ -24,7 +24,7 @@ class Planner:
         self.tabs = self.root.locator(".dra-tabs")
         self.why = self.root.locator(".dra-why")
         self.hardware = self.root.locator(".dra-hardware")
-        self.root.locator(".dra-answer[data-state=fits]").wait_for(timeout=60_000)
+        self.root.locator(".dra-answer[data-state=fits]").wait_for()
         self.hardware.locator("svg.dra-hw").first.wait_for()
         self.page.evaluate("() => { window.jupyterapp.shell.collapseLeft(); window.jupyterapp.shell.collapseRight(); }")
         self.root.scroll_into_view_if_needed()
@@ -36,12 +36,12 @@ class Planner:
         return self.tabs.get_by_role("tab", name=name)
 
     def answered(self) -> None:
-        until(lambda: self.lab.eval(ANSWERED), "the drawing is answered", timeout=30)
+        until(lambda: self.lab.eval(ANSWERED), "the drawing is answered")
 
     def sentence(self, begins: str) -> str:
         """Wait for an answer that begins so, and return it."""
         words = self.strip.locator(".dra-sentence")
-        until(lambda: (words.text_content() or "").startswith(begins), f"the answer begins {begins!r}", timeout=30)
+        until(lambda: (words.text_content() or "").startswith(begins), f"the answer begins {begins!r}")
         return words.text_content() or ""
 
 
@@ -59,7 +59,7 @@ class InTab(Planner):
         self.bar, self.strip = self.root.locator(".dra-cluster-bar"), self.root.locator(".dra-answer")
         self.tabs, self.dock = self.root.locator(".dra-tabs"), self.root.locator(".dra-dock")
         self.hardware, self.why = self.root.locator(".dra-hardware"), self.root.locator(".dra-why")
-        self.strip.locator(".dra-tile-figure", has_text="copies fit, proven").wait_for(timeout=20_000)
+        self.strip.locator(".dra-tile-figure", has_text="copies fit, proven").wait_for()
 
     def mode(self, name: str) -> None:
         """Choose a mode in the bar."""
@@ -86,20 +86,20 @@ def show_screen(planner: InTab, name: str) -> str:
     elif name == "fleet":
         planner.mode("Fleet")
         done = "not lab.fleet.stale and lab.fleet.answer.complete"
-        until(lambda: lab.eval(done), "the fleet is planned", timeout=60)
+        until(lambda: lab.eval(done), "the fleet is planned")
     elif name == "compare":
         lab.run(KEPT)
         lab.run(UNLINKED)
         planner.answered()
         lab.run(KEPT)
         planner.mode("Compare")
-        until(lambda: root.locator(".dra-compare-name").count() == 2, "two plans are compared", timeout=30)
+        until(lambda: root.locator(".dra-compare-name").count() == 2, "two plans are compared")
     elif name == "trace":
         planner.mode("Trace")
         root.get_by_role("button", name="Next device").click()
     elif name == "export":
         root.locator(".dra-export").click()
         root.locator(".dra-sheet").wait_for()
-        until(lambda: lab.eval("lab.session.exporting.stage") == "", "the export is simulated", timeout=30)
+        until(lambda: lab.eval("lab.session.exporting.stage") == "", "the export is simulated")
         return f"{IN_TAB} .dra-sheet"
     return IN_TAB

@@ -46,7 +46,6 @@ def test_charts_are_drawn_without_a_network_and_follow_the_theme(open_notebook):
     lab.page.wait_for_function(
         "count => document.querySelectorAll('.vega-embed svg.marks').length === count",
         arg=len(CELLS) - 1,
-        timeout=30_000,
     )
     assert lab.page.locator(".jp-OutputArea-output img").count() == 0
     assert HOSTILE in (charts.first.text_content() or "")

@@ -49,7 +49,7 @@ def test_a_file_that_is_dropped_anywhere_on_the_planner_is_read(planner):
     """Files may be dropped on any pane; names in them stay text in every view and in the picture."""
     objects = {"apiVersion": "v1", "kind": "List", "items": [node("n1"), device_slice("n1", "gpu-0", HOSTILE)]}
     planner.page.evaluate(DROP, [".dra-hardware", "cluster.json", json.dumps(objects)])
-    until(lambda: planner.lab.eval("lab.cluster.name") == "cluster.json", "the dropped cluster", timeout=20)
+    until(lambda: planner.lab.eval("lab.cluster.name") == "cluster.json", "the dropped cluster")
     planner.sentence("Does not fit")
     planner.hardware.locator('[data-id="gpu.nvidia.com/n1/gpu-0"]').wait_for()
     planner.tab("Devices").click()
@@ -118,7 +118,7 @@ def test_a_large_file_is_sent_in_pieces(planner):
     objects = {"apiVersion": "v1", "kind": "List", "items": [node("n1"), device_slice("n1", "gpu-0", "large")]}
     text = json.dumps(objects) + " " * (12 * 2**20)
     planner.page.evaluate(DROP, [".dra-canvas", "large.json", text])
-    until(lambda: planner.lab.eval("lab.cluster.name") == "large.json", "the dropped cluster", timeout=40)
+    until(lambda: planner.lab.eval("lab.cluster.name") == "large.json", "the dropped cluster")
     assert planner.lab.eval("lab.bar.uploaded") == len(text)
 
 
@@ -199,7 +199,7 @@ def test_a_bar_alone_in_a_cell(open_notebook):
     """Without Lab around it the bar is usable by itself, and shortcuts of the notebook do not reach it."""
     page = open_notebook(["from dra_lab import ClusterBar, Session\nsession = Session()\nClusterBar(session)", "1"])
     bar = page.page.locator(".dra-cluster-bar")
-    bar.locator(".dra-bar-summary", has_text="32 GPUs").wait_for(timeout=30_000)
+    bar.locator(".dra-bar-summary", has_text="32 GPUs").wait_for()
     cells = page.page.locator(".jp-Notebook .jp-Cell").count()
     bar.locator(".dra-findings-button").focus()
     for key in ("a", "b", "x"):

@@ -16,7 +16,7 @@ def compared(planner):
     keep = planner.tabs.get_by_role("button", name="Keep")
     for kept in (1, 2):
         keep.click()
-        until(lambda n=kept: planner.lab.eval("len(lab.session.comparing.plans)") == n, "the plan is kept", timeout=30)
+        until(lambda n=kept: planner.lab.eval("len(lab.session.comparing.plans)") == n, "the plan is kept")
         planner.lab.run(NO_LINKS)
         planner.answered()
     planner.root.get_by_role("radio", name="Compare").click(force=True)

@@ -65,12 +65,12 @@ def strict(chromium: Browser, tmp_path: Path) -> Iterator[LabPage]:
 def test_a_claim_is_drawn_and_answered_under_a_strict_policy(strict):
     """Open the graph, clear the example and draw a GPU: all of it comes, and the browser had nothing to block."""
     planner = strict.page.locator(".dra-lab").first
-    planner.locator(".dra-answer[data-state=fits]").wait_for(timeout=60_000)
+    planner.locator(".dra-answer[data-state=fits]").wait_for()
     planner.get_by_role("button", name="Graph", exact=True).click()
     planner.locator(".dra-graph [role=treeitem]").first.wait_for()
     planner.get_by_role("button", name="Clear the drawing").click()
     planner.locator(".dra-answer[data-state=empty]").wait_for()
     planner.locator(".dra-chip").first.click()
-    planner.locator(".dra-answer[data-state=fits]").wait_for(timeout=30_000)
+    planner.locator(".dra-answer[data-state=fits]").wait_for()
     until(lambda: strict.eval("len(lab.sketch.requests)") == 1, "the request is in the kernel")
     assert strict.page.evaluate("() => window.violations") == []

@@ -64,7 +64,7 @@ def test_a_dropped_claim_that_is_wrong_is_told_with_its_line_and_changes_nothing
 def test_a_dropped_topology_file_is_a_node(planner):
     """The matrix of nvidia-smi becomes a node on which the drawing is planned; it is drawn on the picture."""
     drop(planner, "topo.txt", TOPO.encode())
-    until(lambda: planner.lab.eval("lab.cluster.name") != "sample:eks-p4d", "the other cluster", timeout=20)
+    until(lambda: planner.lab.eval("lab.cluster.name") != "sample:eks-p4d", "the other cluster")
     until(lambda: planner.lab.eval("len(lab.cluster.node_names)") == 1, "one node")
     until(lambda: planner.hardware.locator("[role=treeitem][data-kind=gpu]").count() == 3, "three GPUs are drawn")
 
@@ -79,4 +79,4 @@ def test_a_dropped_archive_is_a_cluster(planner):
         entry.size = len(text)
         archive.addfile(entry, io.BytesIO(text))
     drop(planner, "cluster.tar.gz", whole.getvalue())
-    until(lambda: planner.lab.eval("list(lab.cluster.node_names)") == ["in-the-archive"], "the cluster", timeout=20)
+    until(lambda: planner.lab.eval("list(lab.cluster.node_names)") == ["in-the-archive"], "the cluster")

@@ -12,7 +12,7 @@ def test_the_card_says_the_simulation_and_pins_with_one_click(in_tab):
     """The sentence comes by itself after the answer; the switch changes what Export writes; one button is primary."""
     shown = in_tab(1440, 900)
     card = shown.root.locator(".dra-cards .dra-outgoing")
-    card.get_by_text("kube-scheduler allocates devices with 2 NUMA nodes on a node like").wait_for(timeout=20_000)
+    card.get_by_text("kube-scheduler allocates devices with 2 NUMA nodes on a node like").wait_for()
     pin = card.get_by_role("switch")
     assert "allocates 2 of 2 pairs on every node it may choose" in pin.locator("xpath=..").inner_text()
     assert pin.is_checked()

@@ -32,7 +32,7 @@ def sheet(planner):
     planner.lab.run("lab.session.exporting.choice = type(lab.session.exporting.choice)(folder='out-six')")
     planner.button("Export…").click()
     found = planner.root.get_by_role("dialog", name="Export")
-    found.get_by_role("switch").wait_for(timeout=30_000)
+    found.get_by_role("switch").wait_for()
     yield found
     if found.is_visible():
         planner.page.keyboard.press("Escape")

@@ -26,7 +26,7 @@ class Fleet(Planner):
         """Wait until the fleet is planned, and the screen shows that answer."""
         done = "not lab.fleet.stale and lab.fleet.answer.complete and lab.plan_view.fleet_answer['verdict']"
         verdict = self.pane.locator("h2")
-        until(lambda: self.lab.eval(done) == (verdict.text_content() or "-"), "the fleet is planned", timeout=60)
+        until(lambda: self.lab.eval(done) == (verdict.text_content() or "-"), "the fleet is planned")
 
     def form(self, button: str, **fields: str) -> None:
         """Fill in the form of a button and press Enter."""

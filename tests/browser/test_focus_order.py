@@ -136,7 +136,7 @@ def test_another_picture_leaves_the_focus_on_its_device(shown, width):
     if width == 1440:
         shown.lab.run(ONE_PAIR)
     shown.page.set_viewport_size({"width": width, "height": 900})
-    until(lambda: not before.evaluate("node => node.isConnected"), "there is another picture", timeout=30)
+    until(lambda: not before.evaluate("node => node.isConnected"), "there is another picture")
     shown.answered()
     assert shown.page.evaluate(focused) == device != ""
 

@@ -44,7 +44,7 @@ def focus_probe(page, target=".one"):
     """Put the focus into the widget, once running the cells has stopped moving it."""
     wait_for_cells(page, 2)
     probe = page.page.locator(f".probe {target}")
-    probe.wait_for(timeout=30_000)
+    probe.wait_for()
     is_there = "target => { document.querySelector(target).focus(); return document.activeElement.matches(target); }"
     until(lambda: page.page.evaluate(is_there, f".probe {target}"), "the focus is in the widget")
 

@@ -125,7 +125,7 @@ def test_a_plan_that_was_run_again_since_it_was_saved_is_shown_when_it_opens(doo
     page.run("lab = __import__('dra_lab').Lab(file='plan.dralab.yaml')")
     page.page.evaluate("() => window.jupyterapp.shell.currentWidget.dispose()")
     page.open_here("plan.ipynb")
-    page.page.locator(".dra-lab .dra-answer.has-figures").wait_for(timeout=30_000)
+    page.page.locator(".dra-lab .dra-answer.has-figures").wait_for()
 
 
 # What a kernel runs when it starts: the first one that finds the file ends at the moment that it names, as in a crash.
@@ -153,11 +153,11 @@ def test_a_plan_is_there_after_its_kernel_ended_while_it_opened(doorway, server,
     (server.root / "plan-ends-when").write_text(moment)
     page = doorway()
     page.command("dra-lab:new-plan")
-    page.page.locator(".jp-Dialog").get_by_role("button", name="Ok").click(timeout=20_000)
+    page.page.locator(".jp-Dialog").get_by_role("button", name="Ok").click()
     page.adopt("plan.ipynb")
     page.wait_for_new_kernel()
-    until(lambda: page.eval("'lab' in globals()"), "the new kernel holds a planner", timeout=30)
-    page.page.locator(".dra-lab .dra-answer.has-figures").wait_for(timeout=30_000)
+    until(lambda: page.eval("'lab' in globals()"), "the new kernel holds a planner")
+    page.page.locator(".dra-lab .dra-answer.has-figures").wait_for()
     page.page.locator(".dra-lost").first.wait_for(state="detached")
     startup.unlink()
     assert not (server.root / "plan-ends-when").exists()
@@ -192,7 +192,7 @@ def test_open_in_a_tab_shows_the_output_without_the_code(open_notebook):
     """The event that a widget sends gives its cell's output a tab of its own, beside the notebook."""
     page = open_notebook(["x = 1", WIDGET])
     probe = page.page.locator(".probe").first
-    probe.wait_for(timeout=30_000)
+    probe.wait_for()
     probe.evaluate("el => window.dispatchEvent(new CustomEvent('dra-lab:open-in-tab', {detail: {element: el}}))")
     tab = page.page.locator(".lm-TabBar-tab", has_text="DRA Lab:")
     tab.wait_for()

@@ -21,7 +21,7 @@ def test_run_all_keeps_what_a_student_drew_with_the_mouse(server, chromium):
     lab = LabPage(chromium.new_context(reduced_motion="reduce", viewport={"width": 1440, "height": 1000}), server)
     try:
         lab.open("07_lesson.ipynb").run_all()
-        until(lambda: lab.eval(DONE), "every cell has run", timeout=60)
+        until(lambda: lab.eval(DONE), "every cell has run")
         assert lab.eval("[len(task.sketch.requests) for task in (task1, task2, task3)]") == [0, 0, 0]
         canvas = lab.page.locator(".dra-lab .dra-canvas").first
         canvas.scroll_into_view_if_needed()
@@ -30,7 +30,7 @@ def test_run_all_keeps_what_a_student_drew_with_the_mouse(server, chromium):
         until(lambda: lab.eval(REQUESTS) == ["gpu"], "the drop is in the kernel")
         lab.run("del answer3")
         lab.run_all()
-        until(lambda: lab.eval(DONE), "every cell has run again", timeout=60)
+        until(lambda: lab.eval(DONE), "every cell has run again")
         assert lab.eval(REQUESTS) == ["gpu"]
         lab.page.locator(".dra-lab .dra-canvas").first.locator('.react-flow__node[data-id="r:gpu"]').wait_for()
         lab.picture("lesson")

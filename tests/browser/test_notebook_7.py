@@ -31,7 +31,7 @@ def notebook(tmp_path_factory, chromium):
         pages.append((page, context))
         page.notebook = f"{name}.ipynb"
         status = "() => window.jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
-        page.page.wait_for_function(status, timeout=60_000)
+        page.page.wait_for_function(status)
         return page.run_all()
 
     yield shown

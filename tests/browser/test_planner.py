@@ -32,7 +32,7 @@ class Planner:
 
     def __init__(self, lab: LabPage, requests: int = 2) -> None:
         self.lab, self.page = lab, lab.page
-        self.page.locator(".dra-lab .dra-sentence").wait_for(timeout=60_000)
+        self.page.locator(".dra-lab .dra-sentence").wait_for()
         self.answered()
         self.canvas = Drawn(lab, requests)
 
@@ -59,7 +59,7 @@ class Planner:
             stale = self.page.locator(".dra-answer.is-stale").count()
             return bool(told) and self.sentence == told and words in told and not stale
 
-        until(shown, f"an answer with {words!r} (now {self.sentence!r})", timeout=30)
+        until(shown, f"an answer with {words!r} (now {self.sentence!r})")
 
     def tab(self, name: str) -> str:
         """Open a tab at the bottom and return its text."""
@@ -162,7 +162,7 @@ def test_a_killed_kernel_loses_nothing(planner):
     shown.page.get_by_role("button", name="Restart and run to here").click()
     shown.page.locator(".dra-lost").first.wait_for(state="detached")
     until(lambda: shown.page.locator(".dra-lab").count() >= 1, "the planner is back")
-    until(lambda: shown.lab.eval("lab.sketch.requests[0].exactly.count") == 3, "three GPUs again", timeout=30)
+    until(lambda: shown.lab.eval("lab.sketch.requests[0].exactly.count") == 3, "three GPUs again")
     shown.answered(before)
 
 
@@ -276,10 +276,10 @@ def test_the_launcher_card_shows_the_solved_example(doorway):
     """From the click on the card to the answer on the screen, kernel start included."""
     lab = doorway(width=1600, height=1000)
     card = lab.page.locator(".jp-LauncherCard", has_text="DRA Lab")
-    card.first.wait_for(timeout=30_000)
+    card.first.wait_for()
     card.first.click()
     sentence = lab.page.locator(".dra-answer.has-figures .dra-sentence", has_text="Fits on")
-    sentence.wait_for(timeout=30_000)
+    sentence.wait_for()
     assert sentence.is_visible()
     wait_for_cells(lab)
 

@@ -36,7 +36,7 @@ def test_a_saved_planner_is_read_without_its_kernel(server, page):
     """What the notebook stored stands in for the widget, with the way back to the planner."""
     write_notebook(server.root / "stored.ipynb", [PLANNER])
     page.open("stored.ipynb").run_all()
-    page.page.locator(".dra-lab .dra-answer[data-state=fits]").first.wait_for(timeout=60_000)
+    page.page.locator(".dra-lab .dra-answer[data-state=fits]").first.wait_for()
     page.command("docmanager:save")
     page.release()
     server.end_sessions("stored.ipynb")
@@ -45,7 +45,7 @@ def test_a_saved_planner_is_read_without_its_kernel(server, page):
     assert page.page.locator(".dra-result img").evaluate("image => image.naturalWidth") > 300
     page.picture("stored-output")
     page.page.get_by_role("button", name="Run the cell to plan").click()
-    page.page.locator(".dra-lab .dra-answer[data-state=fits]").first.wait_for(timeout=60_000)
+    page.page.locator(".dra-lab .dra-answer[data-state=fits]").first.wait_for()
     server.end_sessions("stored.ipynb")
 
 
@@ -53,7 +53,7 @@ def test_what_is_stored_follows_the_planner(server, page):
     """Some seconds after an edit, and the view on the screen is the same as before."""
     write_notebook(server.root / "follows.ipynb", [PLANNER])
     page.open("follows.ipynb").run_all()
-    page.page.locator(".dra-lab .dra-answer[data-state=fits]").first.wait_for(timeout=60_000)
+    page.page.locator(".dra-lab .dra-answer[data-state=fits]").first.wait_for()
     page.page.locator(".dra-lab").evaluate("element => { element.isTheFirst = true }")
     page.run(OTHER)
     until(lambda: "four-pairs" in page.page.evaluate(ALIKE), "the output follows")

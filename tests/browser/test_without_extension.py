@@ -23,7 +23,7 @@ def test_the_planner_answers_without_the_extension(chromium, tmp_path):
     page.page.on("request", lambda request: imported.append(request.url))
     try:
         page.open("plain.ipynb").run_all()
-        page.page.locator(".dra-lab .dra-answer[data-state=fits]").first.wait_for(timeout=60_000)
+        page.page.locator(".dra-lab .dra-answer[data-state=fits]").first.wait_for()
         page.page.locator(".dra-lab .dra-box").first.wait_for()
         assert len([url for url in imported if url.startswith("blob:")]) == 4
     finally:
