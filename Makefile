@@ -139,12 +139,10 @@ notebooks: front-end
 # Side by side, each worker with a JupyterLab and a Chromium of its own; packaging is given out first, for it takes longest.
 SIDE_BY_SIDE := -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder
 
-# What failed is run once more, alone. What fails twice is red; the first failure stays to be read, with what its pages and kernels did.
+# Nothing is run again: what fails shows what its pages and kernels did.
 define in_the_browser
 	@DRA_LAB_CHROMIUM="$$($(BIN)/python tests/browser/provide_chromium.py)" && export DRA_LAB_CHROMIUM \
-	  && { $(BIN)/python -m pytest -q $(SIDE_BY_SIDE) $(1) \
-	    || { printf '\n== what failed, once more and alone\n'; \
-	         $(BIN)/python -m pytest -q --last-failed --last-failed-no-failures none $(1); }; }
+	  && $(BIN)/python -m pytest -q $(SIDE_BY_SIDE) $(1)
 endef
 
 browser: front-end
