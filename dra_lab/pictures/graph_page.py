@@ -48,14 +48,20 @@ _CSP = (
 _STYLE = "\n" + (Path(__file__).parent / "graph_page.css").read_text(encoding="utf-8")
 _HTML = '<html lang="en">'
 # The frame is shut off from the notebook and cannot ask for its theme; a page without JupyterLab around stays as it is.
+# Another theme gets another frame: a frame that is still loading its first page may keep that page.
 _FOLLOW_THEME = """(() => {
-  const frame = document.currentScript.previousElementSibling, page = frame.srcdoc;
+  let frame = document.currentScript.previousElementSibling;
+  const page = frame.srcdoc;
   const paint = () => {
     const light = document.body.dataset.jpThemeLight;
     if (light === undefined) return;
     const theme = light === "false" ? "dra-dark" : "dra-light";
     const themed = page.replace('<html lang="en">', `<html lang="en" class="${theme}">`);
-    if (frame.srcdoc !== themed) frame.srcdoc = themed;
+    if (frame.srcdoc === themed) return;
+    const next = frame.cloneNode();
+    next.srcdoc = themed;
+    frame.replaceWith(next);
+    frame = next;
   };
   paint();
   const watch = new MutationObserver(() => frame.isConnected ? paint() : watch.disconnect());
