@@ -62,7 +62,6 @@ class Sizes(Struct, frozen=True):
         supplies: Largest sets of partitions that counters allow; with more, the model has the counters themselves.
         supply_states: Amounts left of counters that are compared to find such sets; with more, likewise.
         sharing: Nodes that share devices that are planned at once; more are planned separately if numbers decide.
-        rounds: Plans that are checked against such sets; after them, nodes that share devices are one place.
         first_ways: Ways of a pod that are listed over a few groups of devices for a first plan.
         first_tries: Such sets of groups that are tried for a pod where each loses a preference.
         first_spare: Times over that devices are looked at for such a pod where no place tells them apart.
@@ -103,7 +102,6 @@ class Sizes(Struct, frozen=True):
     supplies: int = 400
     supply_states: int = 20_000
     sharing: int = 100
-    rounds: int = 60
     first_ways: int = 2_000
     first_tries: int = 12
     first_spare: int = 8

@@ -1,15 +1,13 @@
-"""Assign shared devices to pods on many nodes by maximum flow, and find the sets of which pods take too many."""
+"""Assign shared devices to pods on many nodes by maximum flow."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dra_lab.errors import SolverError
 from dra_lab.model.names import DeviceID
-from dra_lab.planner.fleet.sites import Cap, Site
-from dra_lab.planner.fleet.tables import AnyTable, SiteTable
-from dra_lab.planner.fleet.together import united
+from dra_lab.planner.fleet.sites import Site
 
 Takes = Sequence[tuple[int, int, int, int]]
 """(replica, ask, position of the group, number of devices), as `pack.Takes`."""
@@ -50,8 +48,8 @@ class _Asked:
             stock.setdefault(tuple(device in mine for mine in types), []).append(device)
         return cls(wanted, tuple(types), stock)
 
-    def flow(self) -> tuple[list[dict[tuple[bool, ...], int]], list[frozenset[int]]]:
-        """Return how many devices of which stock each type gets, and types that together want more than there is."""
+    def flow(self) -> list[dict[tuple[bool, ...], int]] | None:
+        """Return how many devices of which stock each type gets, None where there are too few."""
         need = [0] * len(self.able)
         for _, _, count, mine in self.wanted:
             need[mine] += count
@@ -65,8 +63,8 @@ def assign_shared(nodes: Sequence[tuple[Site, Takes]]) -> list[Given]:
     Raises SolverError where there are too few for all.
     """
     asked = _Asked.of(nodes)
-    flow, short = asked.flow()
-    if short:
+    flow = asked.flow()
+    if flow is None:
         raise SolverError("shared devices are too few for a plan; please report the claims and the cluster")
     stock = {kind: list(devices) for kind, devices in asked.stock.items()}
     pools = [[device for kind, often in mine.items() for device in _taken(stock[kind], often)] for mine in flow]
@@ -74,39 +72,6 @@ def assign_shared(nodes: Sequence[tuple[Site, Takes]]) -> list[Given]:
     for number, key, count, mine in asked.wanted:
         found[number].setdefault(key, []).extend(_taken(pools[mine], count))
     return found
-
-
-def oversubscribed(nodes: Sequence[tuple[Site, Takes]]) -> list[frozenset[DeviceID]]:
-    """Return sets of shared devices of which pods take more than there are, while they may take no others; [] if none.
-
-    There is none just where all can get theirs (Hall's theorem). They are the sets that a request cannot leave, even if
-    others give way to it; overlapping sets count as one.
-    """
-    asked = _Asked.of(nodes)
-    short = asked.flow()[1]
-    unions = [frozenset[DeviceID]().union(*(asked.able[mine] for mine in types)) for types in short]
-    return list(dict.fromkeys((*unions, *united(unions))))
-
-
-def count_too(tables: Iterable[AnyTable], unions: Sequence[frozenset[DeviceID]]) -> None:
-    """Count from now on what is taken of some sets of devices, by requests that may take no others.
-
-    Earlier facts about the tables stay true, because no plan is ruled out that there are devices for.
-    """
-    for table in tables:
-        if isinstance(table, SiteTable) and table.site.partly:
-            caps = [_cap(table.site, union) for union in unions]
-            table.site = table.site.counting([cap for cap in caps if any(cap.weights)])
-
-
-def _cap(site: Site, union: frozenset[DeviceID]) -> Cap:
-    weights = [0] * len(site.parts)
-    for part in site.parts:
-        for ask in range(*part.asks):
-            mine = devices_for(site, ask)
-            if mine and mine <= union:
-                weights[part.pod] += site.problem.need(ask)
-    return Cap(tuple(weights), tuple(sorted(union)))
 
 
 def devices_for(site: Site, ask: int) -> frozenset[DeviceID]:
@@ -121,23 +86,19 @@ def _taken(devices: list[DeviceID], count: int) -> list[DeviceID]:
     return mine
 
 
-def _flow(
-    need: Sequence[int], have: Mapping[tuple[bool, ...], int]
-) -> tuple[list[dict[tuple[bool, ...], int]], list[frozenset[int]]]:
-    """Return how many devices of each kind each type of request gets, and types that want more than they may take.
+def _flow(need: Sequence[int], have: Mapping[tuple[bool, ...], int]) -> list[dict[tuple[bool, ...], int]] | None:
+    """Return how many devices of each kind each type of request gets, None where there are too few.
 
-    `kind[type]` says whether it may.
+    `kind[type]` says whether it may take them.
     """
     left = dict(have)
     found: list[dict[tuple[bool, ...], int]] = [{} for _ in need]
-    short: list[frozenset[int]] = []
     for one, wanted in enumerate(need):
         rest = wanted
         while rest:
-            path, reached = _path(one, found, left)
+            path = _path(one, found, left)
             if not path:
-                short.append(reached)
-                break
+                return None
             often = min(rest, left[path[-1][1]], *(found[mine][gives] for mine, _, gives in path if gives is not None))
             for mine, gets, gives in path:
                 found[mine][gets] = found[mine].get(gets, 0) + often
@@ -145,7 +106,7 @@ def _flow(
                     found[mine][gives] -= often
             left[path[-1][1]] -= often
             rest -= often
-    return found, short
+    return found
 
 
 _Step = tuple[int, tuple[bool, ...], tuple[bool, ...] | None]
@@ -154,7 +115,7 @@ _Step = tuple[int, tuple[bool, ...], tuple[bool, ...] | None]
 
 def _path(
     start: int, found: Sequence[Mapping[tuple[bool, ...], int]], left: Mapping[tuple[bool, ...], int]
-) -> tuple[list[_Step], frozenset[int]]:
+) -> list[_Step]:
     """Return the shortest way for a type of request to one device more, none where none is left for those it met."""
     before: dict[int, tuple[int, tuple[bool, ...]] | None] = {start: None}
     border = [start]
@@ -165,13 +126,13 @@ def _path(
                 if not kind[one]:
                     continue
                 if rest:
-                    return _told(one, kind, before), frozenset()
+                    return _told(one, kind, before)
                 for other, mine in enumerate(found):
                     if other not in before and mine.get(kind, 0):
                         before[other] = (one, kind)
                         following.append(other)
         border = following
-    return [], frozenset(before)
+    return []
 
 
 def _told(last: int, kind: tuple[bool, ...], before: Mapping[int, tuple[int, tuple[bool, ...]] | None]) -> list[_Step]:

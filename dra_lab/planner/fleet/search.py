@@ -10,7 +10,6 @@ from msgspec.structs import replace as changed
 
 from dra_lab.model.fleet import UNPLACED
 from dra_lab.planner.fleet.admin_pods import admin_pods
-from dra_lab.planner.fleet.assign_shared import count_too, oversubscribed
 from dra_lab.planner.fleet.bounds import Answer, best_answer
 from dra_lab.planner.fleet.by_option import all_by_option_or_copy
 from dra_lab.planner.fleet.counting import Counts, counted_together
@@ -58,8 +57,7 @@ def _search(work: FleetWork) -> Found:
         whole = examined == len(work.fleet.scan.rules.nodes)
         closed = whole and all(table.closed for table in trees)
         work.clock.lap("patterns")
-        found = _over(work, trees, (), closed=closed, whole=whole, states=len(trees))
-        answer, stands = found or (Answer(), [])
+        answer, stands = _over(work, trees, (), closed=closed, whole=whole, states=len(trees))
         return Found(answer, stands, len(trees))
     states = sites_of(work.fleet, work.budget)
     first = FirstPlan()
@@ -68,18 +66,14 @@ def _search(work: FleetWork) -> Found:
         work.clock.lap("first plan")
     places = with_islands(work.fleet, states, work.budget.part(work.budget.shares.step))
     sites = apart(work.fleet, places, work.budget)
-    partly = any(site.partly for site in sites)
-    found = _searched(replace(work, budget=work.budget.part(work.budget.shares.step)) if partly else work, sites)
-    if found is None or (partly and found[0].chosen is None and not found[0].infeasible):
-        found = _searched(work, apart(work.fleet, places, work.budget, cuts=False))
-    answer, stands = found or (Answer(), [])
+    answer, stands = _searched(work, sites)
     if first.whole:
         answer.not_examined = len(work.fleet.scan.unseen)
     return Found(answer, stands, len(states), first)
 
 
-def _searched(work: FleetWork, sites: Sequence[Site]) -> tuple[Answer, list[Stand]] | None:
-    """Return the best answer and who stands where; None where the sets of shared devices that matter are too many."""
+def _searched(work: FleetWork, sites: Sequence[Site]) -> tuple[Answer, list[Stand]]:
+    """Return the best answer and who stands where."""
     sharing = any(site.nodes for site in sites)
     early = replace(work, budget=work.budget.part(work.budget.shares.first)) if sharing else work
     tables: list[SiteTable] = []
@@ -100,13 +94,12 @@ def _searched(work: FleetWork, sites: Sequence[Site]) -> tuple[Answer, list[Stan
     large = skipped or sum(one.variables for one in shared) > work.budget.sizes.variables
     every = work.fleet.scan.complete and len(tables) + len(seen) == len(sites)
     counted = _left_out(work, tables, [site for site, _ in seen]) if large and every else 0
-    found = _over(work, tables, shared, closed=closed, whole=whole, states=len(sites))
-    if found is not None:
-        found[0].goals = tuple(
-            replace(goal, bound=agreed(max(counted, goal.bound or 0), goal.value)) if goal.goal == UNPLACED else goal
-            for goal in found[0].goals
-        )
-    return found
+    answer, stands = _over(work, tables, shared, closed=closed, whole=whole, states=len(sites))
+    answer.goals = tuple(
+        replace(goal, bound=agreed(max(counted, goal.bound or 0), goal.value)) if goal.goal == UNPLACED else goal
+        for goal in answer.goals
+    )
+    return answer, stands
 
 
 def _left_out(work: FleetWork, tables: Sequence[SiteTable], together: Sequence[Site]) -> int:
@@ -129,7 +122,7 @@ def _over(
     closed: bool,
     whole: bool,
     states: int,
-) -> tuple[Answer, list[Stand]] | None:
+) -> tuple[Answer, list[Stand]]:
     """Return the best answer over tables and who stands where, improved as long as there is time.
 
     `whole` says that the tables are those of all nodes, of `states` node states.
@@ -138,11 +131,8 @@ def _over(
         work = replace(work, budget=changed(work.budget, deadline=time.monotonic() + work.budget.shares.improve))
     began = time.monotonic()
     early = replace(work, budget=work.budget.part(work.budget.shares.first)) if shared else work
-    known = _answer(early, tables, shared, closed=closed)
+    answer, stands = _answer(early, tables, shared, closed=closed)
     work.clock.lap("master")
-    if known is None:
-        return None
-    answer, stands = known
     if not closed and whole:
         answer, stands = _improved(work, tables, shared, (answer, stands), states, time.monotonic() - began)
     tried = {node for table in tables if not _is_blank(work, table) for node in table.site.all_nodes}
@@ -163,28 +153,11 @@ def _is_blank(work: FleetWork, table: AnyTable) -> bool:
 
 def _answer(
     work: FleetWork, tables: Sequence[AnyTable], shared: Sequence[SharedNodes], *, closed: bool = False
-) -> tuple[Answer, list[Stand]] | None:
-    """Return the best answer and who stands where; None where none was found that shared devices are enough for."""
-    for _ in range(work.budget.sizes.rounds):
-        answer = best_answer(
-            tables,
-            work.fleet.demand,
-            work.order,
-            work.budget,
-            work.solver,
-            all_placed=work.all_placed,
-            closed=closed,
-            shared=shared,
-        )
-        stands = stands_of(answer)
-        partly = any(table.site.partly for table in tables)
-        unions = oversubscribed([(stand.site, stand.takes) for stand in stands]) if partly else []
-        if not unions:
-            return answer, stands
-        if work.budget.reached:
-            break
-        count_too(tables, unions)
-    return None
+) -> tuple[Answer, list[Stand]]:
+    """Return the best answer and who stands where."""
+    given = tables, work.fleet.demand, work.order, work.budget, work.solver
+    answer = best_answer(*given, all_placed=work.all_placed, closed=closed, shared=shared)
+    return answer, stands_of(answer)
 
 
 def _improved(
@@ -216,11 +189,8 @@ def _improved(
         work.clock.lap("patterns")
         if work.budget.cancelled and seconds > work.budget.shares.cancelled:
             break
-        more = _answer(replace(work, budget=budget), tables, shared)
+        following, standing = _answer(replace(work, budget=budget), tables, shared)
         work.clock.lap("master")
-        if more is None:
-            break
-        following, standing = more
         if answer.chosen is not None and (following.chosen is None or following.values > answer.values):
             break
         following.goals = _best_bounds(answer, following)

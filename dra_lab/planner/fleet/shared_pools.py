@@ -12,7 +12,6 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.coupling import coupled_devices, coupled_pools
 from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.sites import Cap, Site, alone_sites
-from dra_lab.planner.fleet.together import united
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.states.columns import number_of_ways
 
@@ -22,16 +21,15 @@ _Kind = tuple[tuple[str, ...], Hashable]
 _Kinds = frozenset[_Kind]
 
 
-def apart(fleet: FleetProblem, sites: Sequence[Site], budget: Budget, *, cuts: bool = True) -> list[Site]:
+def apart(fleet: FleetProblem, sites: Sequence[Site], budget: Budget) -> list[Site]:
     """Return the sites, with those of nodes that share devices as nodes by themselves wherever that is exact.
 
     So it is where all devices that a request may take are worth the same to it, if any of them is shared. The choice
     among them then affects other pods only through what is left. There are enough devices for all just if no set of
     devices is smaller than the number of devices wanted by requests that may take no others (Hall's theorem), which
-    `Site.caps` keeps. Which pod gets which is decided when devices are assigned (`assign_shared`). Only some of the
-    overlapping sets are in `Site.caps` (`Site.partly`); without `cuts` such sites stay together. So do few nodes whose
-    ways can be listed, which one model plans faster, and identical nodes with devices of their own that pods take
-    instead. At a limit the sites that are left stay together.
+    `Site.caps` keeps. Which pod gets which is decided when devices are assigned (`assign_shared`). Sites with sets that
+    overlap stay together: one model is faster than so many sets. So do few nodes whose ways can be listed, and
+    identical nodes with devices of their own that pods take instead. At a limit the sites that are left stay together.
 
     Benchmark row that needs it (`bench_crowded`): GPUs and a NIC on 1,000 nodes that share 1,600 NICs place all 1,600
     pods, proven, in 5 s, and 688 in 20 s without it.
@@ -42,7 +40,7 @@ def apart(fleet: FleetProblem, sites: Sequence[Site], budget: Budget, *, cuts: b
         look = None
         if site.nodes and not budget.reached and not counted.intersection(site.all_nodes):
             look = _Look(fleet, budget)
-        own = None if look is None else look.at(site, cuts=cuts)
+        own = None if look is None else look.at(site)
         found.extend([site] if own is None else own)
     return found
 
@@ -60,7 +58,7 @@ class _Look:
     kind_of: dict[DeviceID, _Kind] = field(default_factory=dict)
     wanted: list[dict[_Kinds, tuple[int, ...]]] = field(default_factory=list)
 
-    def at(self, site: Site, *, cuts: bool) -> list[Site] | None:
+    def at(self, site: Site) -> list[Site] | None:
         """Return the nodes by themselves with what they keep together, None where more than numbers counts."""
         nodes = set(site.all_nodes)
         shared = {one: seen for one, seen in coupled_devices(self.fleet.scan).items() if nodes.intersection(seen)}
@@ -80,12 +78,10 @@ class _Look:
         for device, kind in self.kind_of.items():
             members.setdefault(kind, []).append(device)
         sets = sorted({kinds for wanted in self.wanted for kinds in wanted}, key=repr)
-        unions = list(dict.fromkeys((*sets, *united(sets))))
-        partly = not all(one <= other or other <= one or not one & other for one, other in combinations(sets, 2))
-        if partly and not cuts:
+        if not all(one <= other or other <= one or not one & other for one, other in combinations(sets, 2)):
             return None
         return [
-            replace(one, caps=tuple(self._caps(wanted, unions, members)), partly=partly)
+            replace(one, caps=tuple(self._caps(wanted, sets, members)))
             for one, wanted in zip(own, self.wanted, strict=True)
         ]
 
@@ -120,13 +116,13 @@ class _Look:
     def _caps(
         self,
         wanted: Mapping[_Kinds, tuple[int, ...]],
-        unions: Sequence[_Kinds],
+        sets: Sequence[_Kinds],
         members: Mapping[_Kind, list[DeviceID]],
     ) -> Iterator[Cap]:
-        for union in unions:
-            rows = [row for kinds, row in wanted.items() if kinds <= union]
+        for one in sets:
+            rows = [row for kinds, row in wanted.items() if kinds <= one]
             if rows:
-                devices = tuple(sorted(device for kind in union for device in members[kind]))
+                devices = tuple(sorted(device for kind in one for device in members[kind]))
                 yield Cap(tuple(map(sum, zip(*rows, strict=True))), devices)
 
 

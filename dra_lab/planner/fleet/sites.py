@@ -43,7 +43,6 @@ class Site:
     first, and `nodes` holds these sets. A part is then a kind of pod on one node of the first set. `devices` finds the
     devices of a member if nothing else tells them. Where members are islands, `home_nodes` says on which node. `caps`
     bound the devices that pods here and on other sites with the same caps take together of those that all of them see.
-    `partly` says that these are not all the bounds, so that a plan has to be looked at (`oversubscribed`).
     """
 
     members: tuple[str, ...]
@@ -55,7 +54,6 @@ class Site:
     devices: Callable[[str], Mapping[int, list[DeviceID]]] | None = field(default=None, repr=False, compare=False)
     home_nodes: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
     caps: tuple[Cap, ...] = ()
-    partly: bool = False
 
     @cached_property
     def problem(self) -> AllocationProblem:
@@ -89,10 +87,6 @@ class Site:
         if self.home_nodes:
             return tuple(dict.fromkeys(self.home_nodes.values()))
         return tuple(node for nodes in self.nodes for node in nodes) if self.nodes else self.members
-
-    def counting(self, caps: Sequence[Cap]) -> Site:
-        """Return the site with more that it keeps together with others; its problem is not made again."""
-        return replace(self, caps=(*self.caps, *caps), make=partial(_given, self.problem))
 
 
 def sites_of(fleet: FleetProblem, budget: Budget) -> tuple[Site, ...]:

@@ -21,7 +21,7 @@ from dra_lab.model.fleet import Workload
 from dra_lab.model.nodes import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectMeta
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
-from dra_lab.planner.fleet import search, shared_pools
+from dra_lab.planner.fleet import search
 from dra_lab.planner.fleet.plan_fleet import fleet_order
 
 FLEETS = int(os.environ.get("DRA_LAB_RANDOM_POOLS", "60"))
@@ -81,9 +81,9 @@ def capped(monkeypatch):
     """Count the fleets of which nodes were taken apart, and those with devices that differ or are seen by some."""
     told, first = Counter(), search.apart
 
-    def apart(fleet, sites, limits, **said):
-        found = first(fleet, sites, limits, **said)
-        told["stayed together"] += not said.get("cuts", True)
+    def apart(fleet, sites, limits):
+        found = first(fleet, sites, limits)
+        told["together"] += any(site.nodes for site in found)
         rows = {cap.devices for site in found for cap in site.caps}
         told["several"] += len(rows) > 1
         told["overlapping"] += any(set(one) & set(other) for one in rows for other in rows if one != other)
@@ -94,19 +94,6 @@ def capped(monkeypatch):
     return told
 
 
-@pytest.fixture
-def counted(monkeypatch):
-    """Tell how many sets of devices were counted because a plan had taken too much of them."""
-    told, first = Counter(), search.count_too
-
-    def count_too(tables, unions):
-        told["sets"] += len(unions)
-        first(tables, unions)
-
-    monkeypatch.setattr(search, "count_too", count_too)
-    return told
-
-
 def test_fleets_on_pools_of_kinds_are_brute_force(capped):
     """Every goal has the value that trying everything finds, proven; and every plan keeps every rule."""
     compared = drawn = 0
@@ -114,17 +101,6 @@ def test_fleets_on_pools_of_kinds_are_brute_force(capped):
         drawn += 1
         compared += is_brute_force(f"kinds {drawn}", drawn)
         assert drawn < 6 * FLEETS, "too few fleets that can be tried were drawn"
-
-
-def test_sets_that_are_counted_on_demand_are_brute_force(capped, counted, monkeypatch):
-    """With rows only for the sets that a plan broke, every goal has the value of trying everything, and is proven."""
-    monkeypatch.setattr(shared_pools, "united", lambda sets: [])
-    compared = drawn = 0
-    while compared < FLEETS or counted["sets"] < FLEETS / 6:
-        drawn += 1
-        compared += is_brute_force(f"cuts {drawn}", drawn)
-        assert drawn < 6 * FLEETS, "too few fleets that can be tried were drawn"
-    assert capped["stayed together"] == 0
 
 
 def is_brute_force(seed: str, number: int) -> bool:
@@ -159,7 +135,7 @@ def test_racks_within_a_zone_are_planned_to_the_proof(capped):
     workloads = [Workload("any", (ClaimSketch(requests=(any_nic, gpu)),), 34)]
     workloads.append(Workload("rdma", (ClaimSketch(requests=(rdma, gpu)),), 20))
     plan = checked_fleet(cluster, workloads, release=RELEASE, first_fit=False)
-    assert capped["overlapping"] == 1
+    assert capped["together"] == 1
     # 34 others take all that are not RDMA, and 10 of 20 have one of the 10 that are
     assert (len(plan.replicas), plan.proven) == (44, True)
 
@@ -179,19 +155,10 @@ def ten_racks() -> tuple[Cluster, list[Workload]]:
     return Cluster((*own, a_pool(far)), (device_class(GPU), device_class(NIC)), nodes, name="racks"), workloads
 
 
-def test_more_overlapping_racks_than_can_be_listed_are_planned_to_the_proof(capped, counted):
-    """Few of the 1,023 unions of ten racks' devices are counted, and the number of pods is still proven optimal."""
+def test_racks_that_overlap_are_planned_to_the_proof(capped):
+    """Nodes of ten racks that share devices with their own rack and with all others are planned in one model."""
     cluster, workloads = ten_racks()
     plan = checked_fleet(cluster, workloads, release=RELEASE, first_fit=False)
     # as many as there are devices: 27 others take all that are not RDMA, and 8 of 20 the 8 that are
     assert (len(plan.replicas), plan.proven) == (35, True)
-    assert (capped["stayed together"], 0 < counted["sets"] < 40) == (0, True)
-
-
-def test_racks_of_which_too_many_sets_matter_still_get_a_plan(capped, monkeypatch):
-    """After as many looks as are allowed the devices are dealt to the nodes: a plan is found, and every rule kept."""
-    use_sizes(monkeypatch, rounds=1, sharing=0)
-    cluster, workloads = ten_racks()
-    plan = checked_fleet(cluster, workloads, release=RELEASE, first_fit=False)
-    assert capped["stayed together"] == 1
-    assert plan.replicas
+    assert capped["together"] == 1
