@@ -115,6 +115,23 @@ def read_pod(source: str | Path, cluster: Cluster, release: KubernetesRelease, *
     return _of_pod(*_chosen(source, pods, pod), claims, complete, release)
 
 
+def asked_pods(
+    manifests: Manifests, cluster: Cluster, release: KubernetesRelease
+) -> tuple[tuple[PodTemplate, AskedPod | None], ...]:
+    """Return every pod template of manifests with what its pods ask for, None if they request no devices.
+
+    Raises as `read_pod`.
+    """
+    complete, claims = with_classes(cluster, manifests), written_claims(manifests)
+    every = [pod for document in manifests.documents for pod in pod_templates(document)]
+    asking = [bool(pod.claims) or extended_spec(pod, complete, release) is not None for pod in every]
+    _refuse(manifests, release)
+    return tuple(
+        (pod, _of_pod(pod, subject, claims, complete, release) if asks else None)
+        for pod, subject, asks in zip(every, subjects_of(every), asking, strict=True)
+    )
+
+
 def _chosen(source: str | Path, pods: Sequence[PodTemplate], wanted: str) -> tuple[PodTemplate, str]:
     """Return the workload of a name, or the only one, and what it is called among all. Raises InputError.
 

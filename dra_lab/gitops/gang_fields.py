@@ -1,0 +1,252 @@
+"""What a workload says of pods that start together: groups, minimum, levels and slices, as its own API writes them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dra_lab.findings import Finding, Severity
+from dra_lab.gitops.folder import Document
+from dra_lab.gitops.object_pods import PodTemplate
+from dra_lab.manifests.pod_templates import value_at
+from dra_lab.model.numbers import unsigned_number
+
+_KUEUE, _KAI = "kueue.x-k8s.io/podset-", "kai.scheduler/topology"
+_LWS, _JOBSET = "leaderworkerset.sigs.k8s.io/", "alpha.jobset.sigs.k8s.io/"
+_VOLCANO = "volcano.sh/network-topology-"
+_LEADERS = ("leaderTemplate", "Launcher", "Master")
+
+Slices = tuple[tuple[int, str], ...]
+
+
+class Constraint(Struct, frozen=True):
+    """Levels as a workload names them: label keys, names of tiers, or `tier 2`. `hierarchy` is a Topology's name."""
+
+    required: str = ""
+    preferred: str = ""
+    slices: Slices = ()
+    hierarchy: str = ""
+    shared: str = ""
+
+
+class WrittenGroup(Struct, frozen=True):
+    """Identical pods of one gang: their template, how many there are and how many must start."""
+
+    pod: PodTemplate
+    name: str
+    pods: int
+    least: int
+    constraint: Constraint = Constraint()
+    leader: bool = False
+
+
+class WrittenGang(Struct, frozen=True):
+    """A gang as written: `replicas` gangs are alike, and `least` pods must start in all, 0 for what the groups say.
+
+    `queue` is the LocalQueue of Kueue, "" for none.
+    """
+
+    name: str
+    groups: tuple[WrittenGroup, ...]
+    constraint: Constraint = Constraint()
+    replicas: int = 1
+    least: int = 0
+    queue: str = ""
+    findings: tuple[Finding, ...] = ()
+
+
+def written_gang(document: Document, pods: Sequence[PodTemplate], group: Document | None = None) -> WrittenGang:
+    """Return the gang of a workload with its pod templates; `group` is the PodGroup that its pods name, if any.
+
+    Sources: Kueue 0.19 `tas_validation.go`, Volcano 1.15 and KAI 0.17 CRDs, LeaderWorkerSet 0.10 and JobSet 0.12
+    annotations, `scheduling.k8s.io` v1alpha2 and v1beta1.
+    """
+    told: list[Finding] = []
+    copies = _whole(value_at(document.value, "spec.replicas"), 1) if document.kind == "LeaderWorkerSet" else 1
+    groups = [_group(document, pod, copies, told) for pod in pods]
+    names = {one.constraint.shared for one in groups}
+    own = {replace(one.constraint, slices=()) for one in groups}
+    # pod sets of one group name, and a single pod set, have their level together
+    joined = len(own) == 1 and (len(groups) == 1 or names != {""})
+    constraint = _of_object(document, told)
+    if joined and not (constraint.required or constraint.preferred):
+        constraint = replace(groups[0].constraint, slices=(), hierarchy=constraint.hierarchy)
+        groups = [replace(one, constraint=Constraint(slices=one.constraint.slices)) for one in groups]
+    least = _least_of_job(document)
+    if group is not None:
+        least, constraint = _of_pod_group(group, constraint, told)
+    labels = _texts(document, "metadata.labels")
+    queue = labels.get("kueue.x-k8s.io/queue-name", "") or str(value_at(document.value, "spec.queueName") or "")
+    name = (group or document).name
+    return WrittenGang(name, tuple(groups), constraint, copies, least, queue, tuple(told))
+
+
+def with_least(gang: WrittenGang) -> WrittenGang:
+    """Return a gang whose groups have its minimum. Several groups must start whole."""
+    if not 0 < gang.least < sum(group.least for group in gang.groups):
+        return gang
+    if len(gang.groups) == 1:
+        return replace(gang, groups=(replace(gang.groups[0], least=gang.least),))
+    wanted = sum(group.pods for group in gang.groups)
+    message = f"{gang.least} of {wanted} pods are enough, and it does not say how many of each group; dra-lab plans all"
+    finding = Finding("gang-minimum", Severity.WARNING, gang.name, message, "Write a minimum for each group.")
+    return replace(gang, findings=(*gang.findings, finding))
+
+
+def _group(document: Document, pod: PodTemplate, copies: int, told: list[Finding]) -> WrittenGroup:
+    found = value_at(document.value, pod.path.partition(".template")[0])
+    fields = found if isinstance(found, Mapping) else {}
+    count = max(1, pod.replicas // copies)
+    constraint = _of_annotations(pod.annotations)
+    leader = count == 1 and any(word in pod.path for word in _LEADERS)
+    least = count
+    if document.kind == "Job" and "tasks" in pod.path:  # Volcano
+        least = _whole(fields.get("minAvailable"), count)
+        constraint = _of_partitions(fields.get("partitionPolicy"), constraint, told, document)
+    if document.kind == "Workload":
+        least = _whole(fields.get("minCount"), count)
+        constraint = _of_request(fields.get("topologyRequest"), constraint)
+    if document.kind == "JobSet":
+        constraint = _of_jobs(document, pod, constraint, told)
+    name = str(fields.get("name") or "") or ("leader" if leader else _last_word(pod.path))
+    return WrittenGroup(pod, name, count, min(least, count), constraint, leader)
+
+
+def _last_word(path: str) -> str:
+    words = [word for word in path.split(".") if word not in ("spec", "template")]
+    return words[-1].removesuffix("Template").lower() if words else "pods"
+
+
+def _of_annotations(texts: Mapping[str, Any]) -> Constraint:
+    """Return what annotations of a pod template say: those of Kueue and Volcano."""
+    slices: Slices = ()
+    size = unsigned_number(str(texts.get(f"{_KUEUE}slice-size")))
+    if (key := texts.get(f"{_KUEUE}slice-required-topology")) and size:
+        slices = ((size, str(key)),)
+    if layers := texts.get(f"{_KUEUE}slice-required-topology-constraints"):
+        slices = _layers(str(layers))
+    return Constraint(
+        str(texts.get(f"{_KUEUE}required-topology") or "") or _hard_tier(texts),
+        str(texts.get(f"{_KUEUE}preferred-topology") or ""),
+        slices,
+        shared=str(texts.get(f"{_KUEUE}group-name") or ""),
+    )
+
+
+def _layers(text: str) -> Slices:
+    try:
+        found = [(_whole(layer["size"], 0), layer["topology"]) for layer in json.loads(text)]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return ()
+    return tuple((size, key) for size, key in found if size and isinstance(key, str))
+
+
+def _hard_tier(texts: Mapping[str, Any]) -> str:
+    tier = texts.get(f"{_VOLCANO}highest-tier")
+    return f"tier {tier}" if tier and texts.get(f"{_VOLCANO}mode", "hard") == "hard" else ""
+
+
+def _of_object(document: Document, told: list[Finding]) -> Constraint:
+    """Return what an object says of all its pods."""
+    texts = _texts(document, "metadata.annotations")
+    found = Constraint(
+        texts.get(f"{_KAI}-required-placement", "") or _hard_tier(texts),
+        texts.get(f"{_KAI}-preferred-placement", ""),
+        hierarchy=texts.get(_KAI, ""),
+    )
+    if document.kind == "LeaderWorkerSet" and (key := texts.get(f"{_LWS}exclusive-topology")):
+        told.append(_exclusive(document, key))
+        found = replace(found, required=key)
+    network = value_at(document.value, "spec.networkTopology")
+    return _of_network(network, found, told, document) if isinstance(network, Mapping) else found
+
+
+def _of_jobs(document: Document, pod: PodTemplate, found: Constraint, told: list[Finding]) -> Constraint:
+    """Return the slices of a JobSet whose child jobs have a domain each."""
+    job = pod.path.partition(".template")[0]
+    own = value_at(document.value, f"{job}.template.metadata.annotations")
+    texts = _texts(document, "metadata.annotations") | (dict(own) if isinstance(own, Mapping) else {})
+    key = texts.get(f"{_JOBSET}exclusive-topology")
+    if not isinstance(key, str) or not key or found.slices:
+        return found
+    told.append(_exclusive(document, key))
+    size = pod.replicas // _whole(value_at(document.value, f"{job}.replicas"), 1)
+    return replace(found, slices=((max(1, size), key),))
+
+
+def _exclusive(document: Document, key: str) -> Finding:
+    message = f"it wants each domain of {key} for itself; dra-lab plans one domain for it, which others may use too"
+    return Finding("gang-exclusive", Severity.NOTE, document.name, message, "", document.at("metadata.annotations"))
+
+
+def _of_partitions(policy: Any, found: Constraint, told: list[Finding], document: Document) -> Constraint:
+    """Return the slices of a task of Volcano: each partition in a HyperNode of a tier."""
+    network = policy.get("networkTopology") if isinstance(policy, Mapping) else None
+    if not isinstance(network, Mapping):
+        return found
+    level = _of_network(network, Constraint(), told, document).required
+    size = _whole(policy.get("partitionSize"), 0)
+    return replace(found, slices=((size, level),)) if level and size else found
+
+
+def _of_network(network: Mapping[str, Any], found: Constraint, told: list[Finding], document: Document) -> Constraint:
+    """Return the level of Volcano's `networkTopology`: the highest tier, if it must hold."""
+    if network.get("mode", "hard") != "hard":
+        message = "its networkTopology is soft and names no level; dra-lab plans it without one"
+        told.append(
+            Finding("gang-soft", Severity.NOTE, document.name, message, "", document.at("spec.networkTopology"))
+        )
+        return found
+    tier = network.get("highestTierAllowed")
+    name = str(network.get("highestTierName") or "") or (f"tier {tier}" if isinstance(tier, int) else "")
+    return replace(found, required=name)
+
+
+def _of_request(request: Any, found: Constraint) -> Constraint:
+    """Return what a pod set of Kueue's Workload requests."""
+    if not isinstance(request, Mapping):
+        return found
+    key, size = request.get("podSetSliceRequiredTopology"), _whole(request.get("podSetSliceSize"), 0)
+    return Constraint(
+        str(request.get("required") or found.required),
+        str(request.get("preferred") or found.preferred),
+        ((size, str(key)),) if key and size else found.slices,
+        shared=str(request.get("podSetGroupName") or found.shared),
+    )
+
+
+def _least_of_job(document: Document) -> int:
+    least = value_at(document.value, "spec.minAvailable") if document.kind == "Job" else None
+    return _whole(least, 0)
+
+
+def _of_pod_group(group: Document, found: Constraint, told: list[Finding]) -> tuple[int, Constraint]:
+    """Return the minimum and the level of a PodGroup of Kubernetes, Volcano or KAI."""
+    spec = group.value.get("spec")
+    spec = spec if isinstance(spec, Mapping) else {}
+    least = _whole(value_at(spec, "schedulingPolicy.gang.minCount"), 0) or _whole(spec.get("minMember"), 0)
+    topology = value_at(spec, "schedulingConstraints.topology")
+    if isinstance(topology, list) and topology and isinstance(topology[0], Mapping):
+        return least, replace(found, required=str(topology[0].get("key") or ""))
+    if isinstance(spec.get("networkTopology"), Mapping):
+        return least, _of_network(spec["networkTopology"], found, told, group)
+    kai = spec.get("topologyConstraint")
+    if isinstance(kai, Mapping):
+        names = (str(kai.get(key) or "") for key in ("requiredTopologyLevel", "preferredTopologyLevel", "topology"))
+        required, preferred, hierarchy = names
+        return least, Constraint(required, preferred, hierarchy=hierarchy)
+    return least, found
+
+
+def _texts(document: Document, path: str) -> dict[str, str]:
+    found = value_at(document.value, path)
+    return {k: v for k, v in found.items() if isinstance(v, str)} if isinstance(found, Mapping) else {}
+
+
+def _whole(value: Any, missing: int) -> int:
+    good = isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**31
+    return value if good else missing

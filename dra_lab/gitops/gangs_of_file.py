@@ -1,0 +1,178 @@
+"""The gangs in a file: Job, JobSet, LeaderWorkerSet, MPIJob, Volcano Job, Workload, or the pods of a PodGroup."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dra_lab.errors import InputError
+from dra_lab.findings import Finding, Severity
+from dra_lab.gitops.claims_of_file import AskedPod, asked_pods
+from dra_lab.gitops.folder import Document, read_manifests
+from dra_lab.gitops.gang_fields import Constraint, WrittenGang, WrittenGroup, with_least, written_gang
+from dra_lab.gitops.node_filter import only_nodes
+from dra_lab.gitops.object_pods import PodTemplate
+from dra_lab.manifests.pod_templates import value_at
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import Workload
+from dra_lab.model.gang import Gang, GangGroup
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.topology.hierarchies import hierarchies
+
+_NAMES = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name", "pod-group-name")
+"""Annotations of pods that name a PodGroup of Volcano or KAI."""
+
+
+class ReadGang(Struct, frozen=True):
+    """A gang as its file asks for it.
+
+    `subject` is the object, `queue` the LocalQueue of Kueue or "". `cluster` has the DeviceClasses of the file and the
+    nodes that the pods' own node selectors admit.
+    """
+
+    gang: Gang
+    cluster: Cluster
+    subject: str
+    queue: str = ""
+    findings: tuple[Finding, ...] = ()
+
+
+def read_gangs(source: str | Path, cluster: Cluster, release: KubernetesRelease) -> tuple[ReadGang, ...]:
+    """Return the gangs of the workloads in a file or folder whose pods request devices.
+
+    Pods that name a PodGroup of the file are one gang. Pods without devices are not planned; a Finding names them.
+    Raises what `asked_pods` raises, and InputError if no workload requests devices.
+    """
+    manifests = read_manifests([source])
+    groups = {item.name: item for item in manifests.documents if item.kind == "PodGroup"}
+    every = asked_pods(manifests, cluster, release)
+    asked = {_place(pod): found for pod, found in every}
+    members: dict[tuple[str, object], list[PodTemplate]] = {}
+    for pod, _ in every:
+        name = _group_name(pod)
+        key = ("PodGroup", name) if name in groups else (pod.subject, pod.document.at(""))
+        members.setdefault(key, []).append(pod)
+    found: list[ReadGang] = []
+    for (kind, which), pods in members.items():
+        group = groups[str(which)] if kind == "PodGroup" else None
+        if any(asked[_place(pod)] is not None for pod in pods):
+            found.append(_read(cluster, pods, asked, group))
+    if not found:
+        raise InputError(f"no workload in {str(source)!r} requests devices")
+    return tuple(found)
+
+
+def _place(pod: PodTemplate) -> tuple[object, str]:
+    return pod.document.at(""), pod.path
+
+
+def _group_name(pod: PodTemplate) -> str:
+    """Return the PodGroup that a pod names, "" for none."""
+    named = value_at(pod.spec, "schedulingGroup.podGroupName")
+    annotations = pod.annotations
+    return str(named or next((annotations[name] for name in _NAMES if annotations.get(name)), ""))
+
+
+def _read(
+    cluster: Cluster,
+    pods: Sequence[PodTemplate],
+    asked: Mapping[tuple[object, str], AskedPod | None],
+    group: Document | None,
+) -> ReadGang:
+    written = _joined([written_gang(pod.document, [pod], group) for pod in pods]) if group else None
+    written = with_least(written or written_gang(pods[0].document, pods))
+    found: list[tuple[WrittenGroup, AskedPod]] = []
+    told = list(written.findings)
+    for one in written.groups:
+        pod = asked[_place(one.pod)]
+        if pod is None:
+            message = f"its {one.name} pods request no devices, so they are not planned"
+            told.append(Finding("gang-without-devices", Severity.NOTE, written.name, message))
+            continue
+        if pod.allocated:
+            names = ", ".join(claim.metadata.name for claim in pod.allocated)
+            raise InputError(f"{pod.subject}: {names} is already allocated; plan claims that have no devices yet")
+        told += pod.findings
+        found.append((one, pod))
+    nodes = {pod.nodes for _, pod in found}
+    if len(nodes) > 1:
+        raise InputError(f"{written.name}: the node selectors of its groups admit different nodes")
+    [admitted] = nodes
+    base = found[0][1].cluster
+    on = base if admitted is None else only_nodes(base, sorted(admitted))
+    subject = f"PodGroup/{group.name}" if group else pods[0].subject
+    return ReadGang(_gang(written, found, cluster), on, subject, written.queue, tuple(dict.fromkeys(told)))
+
+
+def _joined(parts: Sequence[WrittenGang]) -> WrittenGang:
+    """Return the pods of a PodGroup as one gang; single pods with the same claims are one group."""
+    merged: dict[object, WrittenGroup] = {}
+    for part in parts:
+        for group in part.groups:
+            claims = tuple((claim.name, claim.template) for claim in group.pod.claims)
+            alike = (claims, group.constraint) if group.pod.path == "spec" and _own(group) else _place(group.pod)
+            known = merged.get(alike)
+            pods = group.pods + (known.pods if known else 0)
+            merged[alike] = replace(known or group, pods=pods, least=pods)
+    names = [group.name for group in merged.values()]
+    groups = tuple(
+        replace(group, name=group.name if names.count(group.name) == 1 else f"{group.name}-{number}")
+        for number, group in enumerate(merged.values())
+    )
+    findings = tuple(dict.fromkeys(finding for part in parts for finding in part.findings))
+    return replace(parts[0], groups=groups, findings=findings)
+
+
+def _own(group: WrittenGroup) -> bool:
+    """Say whether each pod gets claims of its own."""
+    return all(claim.template for claim in group.pod.claims)
+
+
+def _gang(written: WrittenGang, found: Sequence[tuple[WrittenGroup, AskedPod]], cluster: Cluster) -> Gang:
+    shared = {pod.named for _, pod in found if pod.named}
+    if len(shared) > 1 or (shared and any(not pod.named for _, pod in found)):
+        raise InputError(f"{written.name}: only some of its pods share a ResourceClaim, which dra-lab does not plan")
+    claims = {name: sketch for _, pod in found for name, sketch in pod.claims.items() if name in pod.shared}
+    tiers = {
+        level.source: (tree.name, level.name)
+        for tree in hierarchies(cluster)
+        for level in tree.levels
+        if level.source.startswith("HyperNode tier ")
+    }
+    groups = []
+    for one, pod in found:
+        own = tuple(sketch for name, sketch in pod.claims.items() if name not in pod.shared)
+        levels = _named(one.constraint, tiers)
+        groups.append(
+            GangGroup(
+                Workload(one.name, own, one.pods),
+                None if one.least == one.pods else one.least,
+                levels.required,
+                levels.preferred,
+                levels.slices,
+                leader=one.leader,
+            )
+        )
+    levels = _named(written.constraint, tiers)
+    return Gang(
+        written.name,
+        groups,
+        levels.required,
+        levels.preferred,
+        levels.hierarchy,
+        written.replicas,
+        shared_claims=tuple(claims.values()),
+    )
+
+
+def _named(constraint: Constraint, tiers: Mapping[str, tuple[str, str]]) -> Constraint:
+    """Return a constraint with the names of the levels of HyperNodes instead of the numbers of their tiers."""
+
+    def name(level: str) -> str:
+        return tiers.get(f"HyperNode {level}", ("", level))[1]
+
+    slices = tuple((size, name(level)) for size, level in constraint.slices)
+    return replace(constraint, required=name(constraint.required), slices=slices)

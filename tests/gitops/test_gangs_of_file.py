@@ -1,0 +1,232 @@
+"""Gangs read from the objects that people write: groups, minimum, levels, slices, replicas, queue."""
+
+from __future__ import annotations
+
+import pytest
+
+from dra_lab.errors import InputError
+from dra_lab.gitops.gangs_of_file import ReadGang, read_gangs
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.gang import Gang
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner.gangs import plan_gangs
+from dra_lab.sources import load_cluster
+from dra_lab.topology import hierarchies
+
+BLOCK, RACK, CLIQUE = "example.com/block", "example.com/rack", "nvidia.com/gpu.clique"
+TEMPLATE = """
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: four, namespace: ml}
+spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com, count: 4}}]}}}
+"""
+POD = """{containers: [{name: c, image: x, resources: {claims: [{name: gpus}]}}],
+ resourceClaims: [{name: gpus, resourceClaimTemplateName: four}]}"""
+BARE = "{containers: [{name: c, image: x}]}"
+
+
+def template(pod: str = POD, **annotations: str) -> str:
+    """Return a pod template with annotations of Kueue."""
+    pairs = ", ".join(f"kueue.x-k8s.io/podset-{key.replace('_', '-')}: {value!r}" for key, value in annotations.items())
+    return f"{{metadata: {{annotations: {{{pairs}}}}}, spec: {pod}}}"
+
+
+def head(version: str, kind: str, annotations: str = "") -> str:
+    """Return the beginning of an object."""
+    metadata = f"{{name: train, namespace: ml, annotations: {{{annotations}}}}}"
+    return f"apiVersion: {version}\nkind: {kind}\nmetadata: {metadata}\n"
+
+
+@pytest.fixture(scope="module")
+def nvl72() -> Cluster:
+    """Two racks of 18 nodes."""
+    return load_cluster("sample:gb200-nvl72")
+
+
+@pytest.fixture
+def read(tmp_path, nvl72):
+    """Return a function that reads objects as gangs."""
+
+    def reading(*objects: str, cluster: Cluster = nvl72) -> tuple[ReadGang, ...]:
+        file = tmp_path / "objects.yaml"
+        file.write_text("\n---\n".join((TEMPLATE, *objects)))
+        return read_gangs(file, cluster, KubernetesRelease("1.36"))
+
+    return reading
+
+
+def shape(gang: Gang) -> list[tuple[object, ...]]:
+    """Return name, most, least and levels of each group."""
+    return [
+        (group.workload.name, group.workload.replicas, group.least, group.required, group.preferred, group.slices)
+        for group in gang.groups
+    ]
+
+
+def test_a_job_of_kueue(read):
+    """The level of the only pod set is the gang's, and the queue is kept."""
+    text = head("batch/v1", "Job").replace("annotations:", "labels: {kueue.x-k8s.io/queue-name: team-a}, annotations:")
+    pods = template(required_topology=CLIQUE)
+    [found] = read(f"{text}spec: {{parallelism: 8, completions: 8, template: {pods}}}")
+    assert (found.gang.required, found.queue, shape(found.gang)) == (CLIQUE, "team-a", [("pods", 8, 8, "", "", ())])
+
+
+def test_slices_of_kueue(read):
+    """One layer has two annotations."""
+    pods = template(preferred_topology=BLOCK, slice_required_topology=RACK, slice_size="4")
+    [found] = read(f"{head('batch/v1', 'Job')}spec: {{parallelism: 8, template: {pods}}}")
+    assert (found.gang.preferred, found.gang.groups[0].slices) == (BLOCK, ((4, RACK),))
+
+
+def test_layers_of_slices_are_json(read):
+    """Coarse to fine."""
+    layers = f'[{{"topology":"{BLOCK}","size":8}},{{"topology":"{RACK}","size":4}}]'
+    pods = template(slice_required_topology_constraints=layers)
+    [found] = read(f"{head('batch/v1', 'Job')}spec: {{parallelism: 16, template: {pods}}}")
+    assert found.gang.groups[0].slices == ((8, BLOCK), (4, RACK))
+
+
+def jobset(annotations: str = "") -> str:
+    """Return a JobSet of a leader job and two worker jobs."""
+    one, four = (
+        f"{{spec: {{parallelism: {n}, template: {pods}}}}}"
+        for n, pods in ((1, template()), (4, template(required_topology=RACK)))
+    )
+    jobs = [f"{{name: lead, template: {one}}}", f"{{name: work, replicas: 2, template: {four}}}"]
+    return f"{head('jobset.x-k8s.io/v1alpha2', 'JobSet', annotations)}spec: {{replicatedJobs: [{', '.join(jobs)}]}}"
+
+
+def test_the_jobs_of_a_jobset_are_groups(read):
+    """Each with its own level."""
+    [found] = read(jobset())
+    assert shape(found.gang) == [("lead", 1, 1, "", "", ()), ("work", 8, 8, RACK, "", ())]
+
+
+def test_an_exclusive_topology_is_slices_and_a_finding(read):
+    """Each child job is in one domain; that others stay out is not planned."""
+    [found] = read(jobset(f"alpha.jobset.sigs.k8s.io/exclusive-topology: {RACK}"))
+    assert [group.slices for group in found.gang.groups] == [((1, RACK),), ((4, RACK),)]
+    assert "gang-exclusive" in {finding.rule for finding in found.findings}
+
+
+def test_groups_of_a_leaderworkerset_are_gangs(read):
+    """Leader and workers of one group have their level together."""
+    both = {"required_topology": RACK, "group_name": "g"}
+    inner = f"size: 4, leaderTemplate: {template(**both)}, workerTemplate: {template(**both)}"
+    text = head("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet")
+    [found] = read(f"{text}spec: {{replicas: 3, leaderWorkerTemplate: {{{inner}}}}}")
+    assert (found.gang.replicas, found.gang.required) == (3, RACK)
+    assert shape(found.gang) == [("leader", 1, 1, "", "", ()), ("worker", 3, 3, "", "", ())]
+    assert [group.leader for group in found.gang.groups] == [True, False]
+
+
+def test_a_launcher_without_devices_is_not_planned(read):
+    """A note names it."""
+    specs = f"Launcher: {{replicas: 1, template: {template(BARE)}}}, Worker: {{replicas: 6, template: {template()}}}"
+    [found] = read(f"{head('kubeflow.org/v2beta1', 'MPIJob')}spec: {{mpiReplicaSpecs: {{{specs}}}}}")
+    assert (shape(found.gang), [finding.rule for finding in found.findings]) == (
+        [("worker", 6, 6, "", "", ())],
+        ["gang-without-devices"],
+    )
+
+
+def volcano(network: str, least: int = 4) -> str:
+    """Return a Job of Volcano with two partitions."""
+    policy = "{totalPartitions: 2, partitionSize: 4, networkTopology: {mode: hard, highestTierAllowed: 1}}"
+    tasks = f"[{{name: t0, replicas: 8, partitionPolicy: {policy}, template: {template()}}}]"
+    rest = f"minAvailable: {least}, networkTopology: {network}, tasks: {tasks}"
+    return f"{head('batch.volcano.sh/v1alpha1', 'Job')}spec: {{{rest}}}"
+
+
+def test_tiers_of_volcano_are_levels_of_hypernodes(read):
+    """A number of a tier becomes the name of the level; a partition is a slice."""
+    [found] = read(volcano("{mode: hard, highestTierAllowed: 2}"), cluster=load_cluster("sample:nvlink-over-spines"))
+    assert found.gang.required == "spine"
+    assert shape(found.gang) == [("t0", 8, 4, "", "", ((4, "leaf switch"),))]
+
+
+def test_a_soft_topology_of_volcano_names_no_level(read):
+    """A note says so."""
+    [found] = read(volcano("{mode: soft}"))
+    assert (found.gang.required, "gang-soft" in {finding.rule for finding in found.findings}) == ("", True)
+
+
+def test_a_workload_of_kueue(read):
+    """`minCount` is the least of a pod set."""
+    pods = f"{{name: main, count: 6, minCount: 2, topologyRequest: {{required: {RACK}}}, template: {template()}}}"
+    [found] = read(f"{head('kueue.x-k8s.io/v1beta2', 'Workload')}spec: {{queueName: q, podSets: [{pods}]}}")
+    assert (found.gang.required, found.queue, shape(found.gang)) == (RACK, "q", [("main", 6, 2, "", "", ())])
+
+
+def pod(number: int, spec: str, annotations: str = "") -> str:
+    """Return a pod."""
+    meta = f"{{name: train-{number}, namespace: ml, annotations: {{{annotations}}}}}"
+    return f"apiVersion: v1\nkind: Pod\nmetadata: {meta}\nspec: {spec}"
+
+
+def test_pods_of_a_pod_group_are_one_gang(read):
+    """Pods with the same template are one group, of which the minimum must start."""
+    spec = f"{{schedulingPolicy: {{gang: {{minCount: 2}}}}, schedulingConstraints: {{topology: [{{key: {CLIQUE}}}]}}}}"
+    member = "{schedulingGroup: {podGroupName: train}, " + POD[1:]
+    found = read(f"{head('scheduling.k8s.io/v1beta1', 'PodGroup')}spec: {spec}", *(pod(n, member) for n in range(3)))
+    assert [(one.subject, one.gang.required, shape(one.gang)) for one in found] == [
+        ("PodGroup/train", CLIQUE, [("pods", 3, 2, "", "", ())])
+    ]
+
+
+@pytest.mark.parametrize(
+    ("version", "name", "spec", "levels"),
+    [
+        (
+            "scheduling.volcano.sh/v1beta1",
+            "scheduling.k8s.io/group-name",
+            "{minMember: 2, networkTopology: {mode: hard, highestTierName: rack}}",
+            ("rack", "", ""),
+        ),
+        (
+            "scheduling.run.ai/v2alpha2",
+            "pod-group-name",
+            "{minMember: 2, topologyConstraint: {topology: t, requiredTopologyLevel: A, preferredTopologyLevel: B}}",
+            ("A", "B", "t"),
+        ),
+    ],
+)
+def test_pod_groups_of_volcano_and_kai(read, version, name, spec, levels):
+    """An annotation of the pod names its group."""
+    [found] = read(f"{head(version, 'PodGroup')}spec: {spec}", *(pod(n, POD, f"{name}: train") for n in range(2)))
+    assert (found.gang.required, found.gang.preferred, found.gang.hierarchy) == levels
+
+
+def test_a_minimum_of_several_groups_is_not_split(read):
+    """It does not say how many of which; all are planned."""
+    tasks = ", ".join(f"{{name: {name}, replicas: 4, template: {template()}}}" for name in "ab")
+    text = head("batch.volcano.sh/v1alpha1", "Job")
+    [found] = read(f"{text}spec: {{minAvailable: 3, tasks: [{tasks}]}}")
+    assert ([group.least for group in found.gang.groups], [f.rule for f in found.findings]) == (
+        [4, 4],
+        ["gang-minimum"],
+    )
+
+
+def test_a_claim_of_all_pods_is_a_claim_of_the_gang(read):
+    """A ResourceClaim that they name is there once."""
+    claim = TEMPLATE.replace("ClaimTemplate", "Claim").replace("four", "one").replace("{spec: {devices", "{devices")
+    claim = claim.replace("}]}}}", "}]}}")
+    shared = POD.replace("resourceClaimTemplateName: four", "resourceClaimName: one")
+    [found] = read(claim, f"{head('batch/v1', 'Job')}spec: {{parallelism: 2, template: {template(shared)}}}")
+    assert ([len(group.workload.claims) for group in found.gang.groups], len(found.gang.shared_claims)) == ([0], 1)
+
+
+def test_without_devices_there_is_no_gang(read):
+    """The message says it."""
+    with pytest.raises(InputError, match="requests devices"):
+        read(f"{head('batch/v1', 'Job')}spec: {{template: {template(BARE)}}}")
+
+
+@pytest.mark.parametrize(("pods", "placed"), [(13, 1), (16, 0)])
+def test_a_gang_that_was_read_is_planned(read, pods, placed):
+    """Rack b has 13 idle nodes that are not cordoned, so 16 pods find no place."""
+    text = f"{head('batch/v1', 'Job')}spec: {{parallelism: {pods}, template: {template(required_topology=CLIQUE)}}}"
+    [found] = read(text)
+    gang = Gang(found.gang.name, found.gang.groups, found.gang.required, hierarchy="NVLink")
+    assert len(plan_gangs(found.cluster, [gang], hierarchies=hierarchies(found.cluster)).placed) == placed
