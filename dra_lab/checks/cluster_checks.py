@@ -20,6 +20,7 @@ from dra_lab.model.memo import once_per_hardware, once_per_slice, once_per_snaps
 from dra_lab.model.names import PCIE_ROOT, DeviceID, full_name
 from dra_lab.model.release import LIST_ATTRIBUTES
 from dra_lab.model.slices import ResourceSlice
+from dra_lab.topology.hierarchies import hierarchy_findings
 
 _SHOWN = 5
 Rule = Callable[[Cluster], Iterator[Finding]]
@@ -27,7 +28,7 @@ Rule = Callable[[Cluster], Iterator[Finding]]
 
 @once_per_snapshot
 def check_cluster(cluster: Cluster) -> tuple[Finding, ...]:
-    """Return what is wrong with, or worth knowing about, a cluster's slices, classes and claims.
+    """Return what is wrong with, or worth knowing about, a cluster's slices, classes, claims and hierarchies.
 
     Args:
         cluster: The cluster to check. No claim is planned.
@@ -177,6 +178,11 @@ def _some(names: list[str] | set[str]) -> str:
     return ", ".join(shown) + (f" and {rest} more" if rest else "")
 
 
+def check_hierarchies(cluster: Cluster) -> Iterator[Finding]:
+    """Yield warnings about racks, blocks and the like; `dra-lab topology` prints the notes as well."""
+    yield from (one for one in hierarchy_findings(cluster) if one.severity is not Severity.NOTE)
+
+
 _RULES_OF_HARDWARE: tuple[Rule, ...] = (
     check_pools,
     check_identities,
@@ -194,4 +200,5 @@ _RULES: tuple[Rule, ...] = (
     check_counters,
     check_health,
     check_audit,
+    check_hierarchies,
 )

@@ -8,6 +8,7 @@ import pytest
 from labelled_nodes import BLOCK, CLIQUE, HOST, RACK, ZONE, labelled, topology
 from msgspec import structs
 
+from dra_lab.checks.cluster_checks import check_cluster
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import NodeSpec, ObjectMeta
 from dra_lab.model.topologies import ResourceFlavor, ResourceFlavorSpec
@@ -127,3 +128,13 @@ def test_a_change_of_taints_is_seen():
     after = EVEN.with_objects(nodes=with_state(EVEN, 0, NodeSpec(unschedulable=True)).nodes)
     assert (before, [finding.rule for finding in hierarchy_findings(after)]) == ([], ["nodes-cordoned"])
     assert hierarchies(after) is hierarchies(EVEN)
+
+
+def test_warnings_are_among_the_findings_of_the_cluster():
+    """Notes are printed by `dra-lab topology` alone."""
+    reused = labelled(*({BLOCK: f"b{n // 4}", RACK: f"{n // 2 % 2}"} for n in range(8)))
+    uneven = labelled(*two_racks("r1", "r1", "r2"))
+    assert [[finding.rule for finding in check_cluster(world)] for world in (reused, uneven)] == [
+        ["domain-name-reused"],
+        [],
+    ]
