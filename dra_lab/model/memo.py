@@ -23,7 +23,7 @@ class Memo:
     - `once_per_rules`: DeviceClasses and DeviceTaintRules.
     - `once_per_claims`: claims.
     - `once_per_snapshot`: every field.
-    - `once_per_slice`: one ResourceSlice, the first argument after the cluster.
+    - `once_per_slice`: one ResourceSlice of the cluster, the first argument after it.
 
     `Cluster.with_objects` hands the caches to the next snapshot if their fields stay. A value is never adapted to other
     fields: it is derived again. A value may be a container that the same module fills later, under the same rule.
@@ -37,11 +37,11 @@ class Memo:
         """Begin without any value."""
         self.devices, self.hardware, self.claims, self.snapshot = Cache(), Cache(), Cache(), Cache()
         self.rules, self.labels = Cache(), Cache()
-        # by function and its other arguments, then by the place in memory of the slice, which is kept beside the value
-        self.slices: dict[Hashable, dict[int, tuple[Any, Any]]] = {}
+        # By function and its other arguments, then by the place in memory of the slice, which the cluster keeps.
+        self.slices: dict[Hashable, dict[int, Any]] = {}
 
     def keep_slices(self, memo: Memo, slices: Iterable[Any]) -> None:
-        """Take the values over that another memo has of these slices, if they are the same objects."""
+        """Take the values over that the memo of a living cluster has of these slices, if they are the same objects."""
         ids = [*map(id, slices)]
         self.slices = {key: {i: found[i] for i in ids if i in found} for key, found in tuple(memo.slices.items())}
 
@@ -101,10 +101,10 @@ def once_per_slice(derive: _Derive[C, Concatenate[S, P], T]) -> _Derive[C, Conca
         values = slices.get(whole)
         if values is None:
             values = slices.setdefault(whole, {})
-        found = values.get(id(slice_))
-        if found is None:
-            found = values.setdefault(id(slice_), (slice_, derive(cluster, slice_, *key, **named)))
-        value: T = found[1]
+        found = values.get(id(slice_), _MISSING)
+        if found is _MISSING:
+            found = values.setdefault(id(slice_), derive(cluster, slice_, *key, **named))
+        value: T = found
         return value
 
     return known
