@@ -13,7 +13,7 @@ from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.grouped import newest
-from dra_lab.model.memo import once_per_devices, once_per_slice, once_per_snapshot
+from dra_lab.model.memo import once_per_devices, once_per_snapshot
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.slices import ResourceSlice
@@ -66,15 +66,10 @@ class CounterInUse(Struct, frozen=True):
 def published_device(cluster: Cluster, device: DeviceID) -> tuple[Device, ResourceSlice] | None:
     """Return a device of the newest generation of its pool with its slice, None if it is not published."""
     for item in reversed(newest(cluster.slices_by_pool.get(device[:2], ()))):
-        found = _devices_by_name(cluster, item).get(device.device)
-        if found is not None:
-            return found, item
+        for found in reversed(item.spec.devices or ()):
+            if found.name == device.device:
+                return found, item
     return None
-
-
-@once_per_slice
-def _devices_by_name(_cluster: Cluster, slice_: ResourceSlice) -> Mapping[str, Device]:
-    return {device.name: device for device in slice_.spec.devices or ()}
 
 
 @once_per_snapshot
