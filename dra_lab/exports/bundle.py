@@ -121,8 +121,8 @@ def make_bundle(
     """
     wanted, written = wanted or Wanted(), written or Written()
     replay, pinned_plan = written.replay, written.pinned_plan
-    guarded = written.guarded[0] if written.guarded else WithinSearchBudget(claims_of(sketch), ())
-    drawn = pod_drawing(sketch.name, guarded.sketches)
+    exported = written.exported[0] if written.exported else WithinSearchBudget(claims_of(sketch), ())
+    drawn = pod_drawing(sketch.name, exported.sketches)
     workload = wanted.workload
     if workload is not None and workload.namespace and target.namespace not in ("", workload.namespace):
         raise InputError(
@@ -132,10 +132,10 @@ def make_bundle(
     if workload is not None and not target.namespace:
         target = Target(target.release, target.api_version, target.kind, workload.namespace)
     notes = tuple(f"  Pinned: {pin.text}" for pin in pinned_plan.pins) if pinned_plan else ()
-    affinity = guarded.affinity
+    affinity = exported.affinity
     files = _manifests(drawn, cluster, target, wanted, plan, affinity, notes)
     texts = dict(files.texts)
-    findings = [*files.findings, *written.findings, *guarded.findings]
+    findings = [*files.findings, *written.findings, *exported.findings]
     patch = ""
     if workload is not None:
         make = kustomize_patch if wanted.patch else patch_copy

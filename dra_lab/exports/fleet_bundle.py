@@ -52,8 +52,8 @@ def make_fleet_bundle(
     findings = [*plan.findings, *written.findings, *_unplaced(plan)]
     used, shown_names = ObjectNames(), ObjectNames()
     for number, workload in enumerate(plan.workloads):
-        guarded = written.guarded[number] if written.guarded else WithinSearchBudget(workload.claims, ())
-        drawn = pod_drawing(workload.name, guarded.sketches)
+        exported = written.exported[number] if written.exported else WithinSearchBudget(workload.claims, ())
+        drawn = pod_drawing(workload.name, exported.sketches)
         made = manifest_files(
             drawn, cluster, target, example_kind="none", name=workload.name, notes=_notes(number, pinned_plan)
         )
@@ -62,13 +62,13 @@ def make_fleet_bundle(
                 twice = claim.metadata.name
                 raise InputError(f"two claims would have the name {twice!r}; give the workloads other names")
         texts |= _files(made)
-        findings += (*made.findings, *guarded.findings)
+        findings += (*made.findings, *exported.findings)
         if wanted.example != "none":
             name, (first, *more), replicas = object_name(workload.name), made.claims, workload.replicas
             if shown_names.one(name) != name:
                 raise InputError(f"two examples would have the name {name!r}; give the workloads other names")
             shown = example(
-                first, wanted.example, guarded.affinity, more=more, replicas=replicas, name=name, entries=drawn.claims
+                first, wanted.example, exported.affinity, more=more, replicas=replicas, name=name, entries=drawn.claims
             )
             texts[f"{wanted.example}-{name}.yaml"] = dump_yaml(shown)
     texts[KUSTOMIZATION] = kustomization(list(texts))

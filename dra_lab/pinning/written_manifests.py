@@ -24,7 +24,7 @@ class Written:
 
     plan: Plan | FleetPlan | None = None
     pinned_plan: PinnedPlan | None = None
-    guarded: tuple[WithinSearchBudget, ...] = ()
+    exported: tuple[WithinSearchBudget, ...] = ()
     replay: Replay | None = None
 
     @property
@@ -101,12 +101,18 @@ def _run(
     drawn = pinned_plan.sketches if pinned_plan else sketches_of(plan)
     affinities = pinned_plan.affinities if pinned_plan else tuple(() for _ in drawn)
     share = budget.pin_shares.step
-    guarded = tuple(
+    exported = tuple(
         short_searches(sketches, cluster, release, budget.part(share), affinity=affinity)
         for sketches, affinity in zip(drawn, affinities, strict=True)
     )
-    if known is None or any(guard.changed for guard in guarded):
-        exported, affinity = [guard.sketches for guard in guarded], [guard.affinity for guard in guarded]
-        parts = pinned_plan.parts if pinned_plan else ()
-        known = replay_exported(cluster, plan, release, budget, exported=exported, parts=parts, affinity=affinity)
-    return Written(plan, None if pinned_plan is None else replace(pinned_plan, replay=known), guarded, known)
+    if known is None or any(one.changed for one in exported):
+        known = replay_exported(
+            cluster,
+            plan,
+            release,
+            budget,
+            exported=[one.sketches for one in exported],
+            parts=pinned_plan.parts if pinned_plan else (),
+            affinity=[one.affinity for one in exported],
+        )
+    return Written(plan, None if pinned_plan is None else replace(pinned_plan, replay=known), exported, known)

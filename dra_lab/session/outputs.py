@@ -233,7 +233,7 @@ def _run(drawn: Drawn, release: KubernetesRelease, pin: bool, cancel: threading.
     if drawn.plan is not None and drawn.plan.fits:
         return what_is_written(drawn.cluster, drawn.plan, release, budget, pin=pin)
     try:
-        return Written(guarded=(short_searches(claims_of(drawn.sketch), drawn.cluster, release, budget),))
+        return Written(exported=(short_searches(claims_of(drawn.sketch), drawn.cluster, release, budget),))
     except UnsupportedFeature:
         return Written()
 

@@ -36,7 +36,7 @@ def planned(seed, name="w"):
 def test_groups_serve_what_one_template_cannot():
     """A recorded fleet on which equal texts select other devices on other nodes."""
     on, plan = planned(10158)
-    found = pin_plan(on, plan, R136, split=True, seeds=3)
+    found = pin_plan(on, plan, R136, split=True, seeds=3, time_limit=600)
     assert found.plan is not plan
     assert found.replay.as_planned
     assert [workload.name for workload in found.plan.workloads] == ["w-1", "w-2", "w-3"]
@@ -61,7 +61,7 @@ def test_groups_of_a_long_name_keep_names_of_their_own():
 
 def test_nothing_is_split_where_one_template_does():
     on, plan = planned(3)
-    found = pin_plan(on, plan, R136, split=True, seeds=3)
+    found = pin_plan(on, plan, R136, split=True, seeds=3, time_limit=600)
     assert found.replay.as_planned
     assert found.plan is plan
 
@@ -114,6 +114,6 @@ def test_advice_is_what_was_not_tried():
     on, plan = planned(10148)
     lost = Replay(2, 1, runs="a run")
     (split,) = (f for f in replace(pin_plan(on, plan, R136, seeds=3), replay=lost).findings if f.rule == "not-pinned")
-    parts = pin_plan(on, plan, R136, split=True, seeds=3)
+    parts = pin_plan(on, plan, R136, split=True, seeds=3, time_limit=600)
     (tried,) = (f for f in replace(parts, replay=lost).findings if f.rule == "not-pinned")
     assert ("--split" in split.advice, "--split" in tried.advice) == (True, False)
