@@ -61,7 +61,7 @@ def target_findings(sketch: ClaimSketch, target: Target) -> Iterator[Finding]:
     if target.kind == "claim":
         message = (
             "pods share a ResourceClaim. Every pod that names it gets the same devices, so all of them run "
-            "on one node, and at most {MOST_CONSUMERS} pods can use it"
+            f"on one node, and at most {MOST_CONSUMERS} pods can use it"
         )
         advice = "If each pod needs its own devices, write a template (--kind template)."
         yield Finding("shared-claim", Severity.NOTE, name, message, advice)
