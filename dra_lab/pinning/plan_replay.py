@@ -6,10 +6,12 @@ import random
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice, permutations
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
@@ -18,10 +20,10 @@ from dra_lab.pinning.pin_budget import PinBudget, budget_of
 from dra_lab.pinning.planned_devices import names_of, replicas_of, sketches_of
 from dra_lab.pinning.pod_kinds import Parts, PodKind, pod_kind
 from dra_lab.pinning.replay_result import Expected, Miss, Replay
-from dra_lab.pinning.scheduler_simulation import SchedulerSimulation
-from dra_lab.pinning.shortcomings import missed
+from dra_lab.pinning.scheduler_simulation import SchedulerSimulation, SimulatedPod
 from dra_lab.pinning.simulated_runs import Served, run_pods
 from dra_lab.sketch.claim_objects import Affinity
+from dra_lab.words.facts import goal_words
 
 SEEDS = 20
 
@@ -236,9 +238,27 @@ def _compare(
         # of more pods than planned the last in order have no place in the plan
         for values, (replica, node, taken) in zip(wanted, ranked, strict=False):
             if not node or taken.values > values:
-                misses.append(missed(pod, replica.number, values, node, taken))
+                misses.append(_missed(pod, replica.number, values, node, taken))
     misses.sort(key=lambda miss: (miss.workload, miss.number))
     return sum(map(len, plans.values())) - len(misses), tuple(misses)
+
+
+def _missed(pod: PodKind, number: int, planned: Sequence[int], node: str, taken: SimulatedPod) -> Miss:
+    """Return what is worse than planned in a replica, on which node, and why; `node` is "" where nothing was found."""
+    if not node:
+        return Miss(pod.name, number, node, f"finds no place: {taken.message or 'no node has what it requests'}")
+    if taken.broken:
+        links = ", ".join(taken.broken)
+        why = f"does not keep the link {links} on a node like {node}, because Kubernetes cannot express it"
+        return Miss(pod.name, number, node, why)
+    goals = zip(taken.goals, planned[1:], taken.values[1:], strict=True)
+    theirs, want = next((goal, want) for goal, want, have in goals if have != want)
+    ours = replace(theirs, value=want, bound=None, unknown=0)
+    devices = ", ".join(placement.device.device for placement in taken.placements[:8])
+    more = f" and {len(taken.placements) - 8} more" if len(taken.placements) > 8 else ""
+    because = f"first fit takes {devices}{more}: {GOAL_WORDS[theirs.goal].why}"
+    why = f"gets {goal_words(theirs)} instead of {goal_words(ours)} on a node like {node}, because {because}"
+    return Miss(pod.name, number, node, why, ours, theirs, because)
 
 
 def planned_values(replica: Expected, pod: PodKind) -> tuple[int, ...]:

@@ -124,3 +124,9 @@ def test_measuring_uses_all_claims_of_the_pod():
     texts = measure_files(ON, plan, Target(R136))
     assert texts["claim-with-link.yaml"].count("kind: ResourceClaimTemplate") == 2
     assert texts["job-with-link.yaml"].count("resourceClaimTemplateName") == 2
+
+
+def test_a_shared_claim_names_how_many_pods_can_use_it():
+    """The API server takes at most 256 consumers of one claim."""
+    findings = make_bundle(POD, ON, Target(R136, kind="claim")).findings
+    assert any("at most 256 pods can use it" in finding.message for finding in findings)
