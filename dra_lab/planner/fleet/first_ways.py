@@ -205,5 +205,9 @@ class FirstWays:
         found = tuple(key)
         if found not in self._listed:
             problem = changed(self.problem, groups=tuple(groups), counters=())
+            # All devices that it may take are not only those of the chosen groups.
+            every = [ask for ask in range(*part.asks) if self.problem.asks[ask].all_devices]
+            short = {ask for ask in every if problem.need(ask) < self.problem.need(ask)}
+            problem = changed(problem, impossible=problem.impossible | short)
             self._listed[found] = columns_of(problem, part, self._order, self._sizes.first_ways)
         return self._listed[found]

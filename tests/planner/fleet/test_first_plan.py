@@ -7,14 +7,19 @@ import random
 import pytest
 from benchmarks.crowded_cluster import before_chassis, before_islands, profiles, with_nic
 from checked_plans import checked_fleet
+from random_clusters import GPU, NIC, device_class
 from random_fleets import a_coupled_fleet, random_workloads
+from small_nodes import a_slice, gpu, nic
 from test_planned_at_once import RELEASE as ONE_RACK
 from test_planned_at_once import a_random_job, a_random_rack, a_random_store
 
 from dra_lab.checks.fleets import check_fleet
+from dra_lab.model.claims import ALL, DeviceRequest, DeviceSubRequest
+from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Workload
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.bounds import Answer
 from dra_lab.planner.fleet.first_plan import first_plan
@@ -92,3 +97,15 @@ def test_a_first_plan_of_many_nodes_places_nearly_all_that_fit(fleet):
         # 64 pods with three GPUs leave 64 of 256 for eight more pods
         (cluster, workloads), most = before_islands(64, 32), 72
     assert placed_first(cluster, workloads, KubernetesRelease("1.36"))[1].replicas >= 0.9 * most
+
+
+def test_all_devices_are_those_of_every_place():
+    """A request for all NICs that prefers one root takes those of the other root too, or its alternative."""
+    gpus = a_slice(GPU, *(gpu(number, "a") for number in range(2)))
+    nics = a_slice(NIC, nic("nic-0", "a"), nic("nic-1", "b"))
+    every = DeviceSubRequest(name="every", device_class_name=NIC, allocation_mode=ALL)
+    pair = DeviceSubRequest(name="pair", device_class_name=GPU, count=2)
+    claim = ClaimSketch("claim", (DeviceRequest("r", first_available=(every, pair)),))
+    cluster = Cluster((gpus, nics), tuple(map(device_class, (GPU, NIC))))
+    plan, _ = placed_first(cluster, (Workload("w", (claim,), 1),))
+    assert len(plan.replicas[0].placements) == 2
