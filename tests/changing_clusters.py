@@ -6,7 +6,7 @@ import dataclasses
 import random
 
 from msgspec.structs import replace
-from random_rules import mixed_cluster
+from random_clusters import RULES, random_fleet
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import DeviceAttribute, DeviceTaint
@@ -106,7 +106,7 @@ def gone_rule(rng, cluster):
 
 def a_world(rng: random.Random) -> Cluster:
     """Return a cluster to begin with, of several nodes; half of them without pools that several nodes see."""
-    cluster = mixed_cluster(rng, rng.randint(4, 7))
+    cluster = random_fleet(rng, rng.randint(4, 7), RULES)
     if rng.random() < 0.5:
         cluster = Cluster(
             tuple(s for s in cluster.slices if s.spec.node_name),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from msgspec.structs import replace
-from random_clusters import NUMA, ROOT, device_class, selector, text
+from random_devices import NUMA, ROOT, device_class, selector, text
 from small_nodes import a_slice
 
 from dra_lab.model.claims import (

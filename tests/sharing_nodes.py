@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from checked_plans import checked_plan
 from msgspec.structs import replace
-from random_clusters import CPU, GPU, NIC, device_class, selector
-from random_sharing import CORES
+from random_devices import CORES, CPU, GPU, NIC, device_class, selector
 from small_nodes import a_slice, cluster
 
 from dra_lab.model.claims import CapacityRequirements, DeviceRequest, ExactDeviceRequest

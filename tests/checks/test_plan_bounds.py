@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from msgspec.structs import replace as changed
-from random_clusters import GPU, NIC, NUMA, device_class
+from random_devices import GPU, NIC, NUMA, device_class
 from small_nodes import a_slice, cluster, gpu, nic
 from test_plan_damage_falsified import a_plan
 

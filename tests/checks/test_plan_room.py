@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from msgspec.structs import replace as replaced
-from random_clusters import GPU, NIC, device_class
+from random_devices import GPU, NIC, device_class
 from sharing_nodes import ask, counted, node, part
 from small_nodes import a_slice, cluster, gpu, nic
 

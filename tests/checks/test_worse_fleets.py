@@ -10,7 +10,7 @@ from functools import cache
 import pytest
 from checked_plans import checked_fleet
 from msgspec.structs import replace as changed
-from random_fleets import a_fleet, random_workloads
+from random_clusters import random_workloads, small_fleet, switches
 
 from dra_lab.checks.fleets import check_fleet
 from dra_lab.gitops.node_filter import only_nodes
@@ -27,8 +27,8 @@ SEEDS = range(40)
 def best(seed, *, sharing):
     """A small cluster, workloads, and their best plan, None where nothing or not the best was found."""
     rng = random.Random(seed)
-    cluster = a_fleet(rng, sharing=sharing)
-    workloads = random_workloads(rng, cluster, sharing=sharing)
+    cluster = small_fleet(rng, switches(sharing=sharing))
+    workloads = random_workloads(rng, cluster, switches(sharing=sharing))
     cluster = with_documented_classes(cluster)
     plan = checked_fleet(cluster, workloads, release=RELEASE)
     return (cluster, workloads, plan) if plan.status is PlanStatus.OPTIMAL and plan.replicas else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitops.manifests_written import DEPLOYMENT, TEMPLATE, write
 from msgspec.structs import replace as changed
-from random_clusters import device_class
+from random_devices import device_class
 from small_manifests import claim, request
 from small_nodes import a_slice, gpu
 from small_nodes import cluster as made

@@ -4,7 +4,9 @@ import random
 
 import pytest
 from changing_clusters import a_world
-from random_pods import a_claim, a_release
+from msgspec.structs import replace
+from random_clusters import RULES, random_sketch
+from random_pods import a_release
 
 from dra_lab.cel.matching import ERROR, MATCH, SELECTOR, Matching
 from dra_lab.index.catalogue import catalogue, count_kinds
@@ -27,7 +29,7 @@ def drawn(seed):
     """A random cluster with the documented classes, a release, and a random claim."""
     rng = random.Random(f"kinds {seed}")
     cluster, release = with_documented_classes(a_world(rng)), a_release(rng)
-    return cluster, release, a_claim(rng, cluster, "claim")
+    return cluster, release, replace(random_sketch(rng, RULES, cluster), name="claim")
 
 
 def asked(sketch):

@@ -12,8 +12,7 @@ from itertools import combinations, product
 from math import comb, prod
 
 from brute_force_pools import Books, Gathered
-from random_clusters import COUNTED, CPU, GPU, NIC, NUMA, ROOT, TAG
-from random_rules import CLASSES, selects
+from random_devices import CLASSES, CPU, GPU, NIC, NUMA, ROOT, TAG, selects
 
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
@@ -51,6 +50,9 @@ RULES = (
     "extended resources",
 )
 """The rules that a case can be decided by; `EXTENDED` names the claim of the last one."""
+
+COUNTED = ("alternatives", "preferences", "numa", "unpaired", "roots")
+"""The goals of the devices that are taken; what remains for others (`damage`) is tried elsewhere."""
 
 LIMIT, EXTENDED, MOST = 32, "extended-resources", 3000
 

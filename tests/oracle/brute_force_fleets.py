@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import product
 
-from brute_force import BruteForce, Claims, TooLarge, by_name, may_pair
+from brute_force import COUNTED, BruteForce, Claims, TooLarge, by_name, may_pair
 from msgspec.structs import replace
-from random_clusters import FABRIC
+from random_devices import FABRIC
 
 from dra_lab.model.fleet import NODES, UNPLACED, FleetPlan, Workload
 from dra_lab.model.plan import DAMAGE, PlanStatus
@@ -232,6 +232,18 @@ class Damage:
                 lost = self.most(Kept()) - self.most(Way(self.model, picked, ()).kept)
                 values.append(tuple({**told, DAMAGE: lost}[goal] for goal in order))
         return min(values, default=None)
+
+
+def counted(goals) -> tuple[int, ...]:
+    """Return the values of the goals that are tried here."""
+    return tuple(goal.value for goal in goals if goal.goal in COUNTED)
+
+
+def proven(plan) -> bool:
+    """Say whether the goals that are tried here are proven, or the misfit is."""
+    if not plan.fits:
+        return plan.status is PlanStatus.INFEASIBLE
+    return all(goal.proven for goal in plan.goals if goal.goal in COUNTED)
 
 
 def hold_to(expected: tuple[int, ...] | None, plan: FleetPlan, seed: str):

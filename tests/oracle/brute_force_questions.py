@@ -8,7 +8,7 @@ from itertools import combinations
 from brute_force import BruteForce, TooLarge
 from brute_force_fleets import ENDLESS, NOTHING, STEPS, Kept, Stock, best_fleet, ways_of
 from msgspec.structs import replace
-from random_clusters import CPU, KINDS
+from random_devices import CPU, KINDS
 
 from dra_lab.model.claims import ALL, CapacityRequirements
 from dra_lab.model.fleet import UNPLACED, Workload

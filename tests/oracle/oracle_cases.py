@@ -19,7 +19,7 @@ from oracle_families import FAMILIES, MODELLED, most_nodes, random_claims
 from oracle_fleets import is_small
 from oracle_truth import COUNTED, Goals, Truth
 from oracle_ways import goals_of
-from random_clusters import KINDS
+from random_devices import KINDS
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import UNPLACED, FleetPlan, Room, Stranded, Workload

@@ -13,7 +13,7 @@ from itertools import accumulate
 
 from oracle_clusters import PROFILES, Free, fits_beside
 from oracle_drawings import NUMAS, ROOTS, Ask, Drawn, link, parts_of
-from random_clusters import CPU, GPU, NIC
+from random_devices import CPU, GPU, NIC
 
 from dra_lab.model.sketch import How
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from random_clusters import CPU, GPU, NIC, NUMA, ROOT, device_class, text
+from random_devices import CPU, GPU, NIC, NUMA, ROOT, device_class, text
 
 from dra_lab.model.allocation import (
     AllocationResult,

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from oracle_clusters import CORES
-from random_clusters import GPU, KINDS, selector
+from random_devices import GPU, KINDS, selector
 
 from dra_lab.model.claims import CapacityRequirements, DeviceRequest, ExactDeviceRequest
 from dra_lab.model.sketch import MAX_DEVICES, ClaimSketch, How, Link

@@ -7,7 +7,7 @@ import random
 from oracle_claims import Apart, Claim, Cores, OneToOne, Partition, Together, WithCores
 from oracle_clusters import PROFILES
 from oracle_drawings import NODE, NUMAS, ROOTS, Ask, Drawn, link
-from random_clusters import CPU, GPU, NIC
+from random_devices import CPU, GPU, NIC
 
 from dra_lab.model.sketch import How
 

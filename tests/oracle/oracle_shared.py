@@ -13,7 +13,7 @@ from oracle_clusters import Node, cluster_of, random_nodes
 from oracle_drawings import NODE, NUMAS, ROOTS, Ask
 from oracle_flow import with_shared
 from oracle_truth import Goals, Truth
-from random_clusters import FABRIC, NIC
+from random_devices import FABRIC, NIC
 
 from dra_lab.model import nodes as api
 from dra_lab.model.cluster import Cluster

@@ -6,8 +6,7 @@ import dataclasses
 import random
 
 from msgspec.structs import replace
-from random_clusters import random_fleet, random_sketch
-from random_trees import tree_cluster
+from random_clusters import PLAIN, TREES, random_fleet, random_sketch
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import Workload
@@ -40,7 +39,8 @@ def random_places(rng: random.Random, nodes) -> dict[str, tuple[str, ...]]:
 
 def random_case(rng: random.Random):
     """Make a cluster, its hierarchy, gangs and ordinary workloads."""
-    cluster = random_fleet(rng, rng.randint(2, 4)) if rng.random() < 0.6 else tree_cluster(rng)
+    has = PLAIN if rng.random() < 0.6 else TREES
+    cluster = random_fleet(rng, rng.randint(2, 4) if has is PLAIN else rng.randint(1, 3), has)
     if not cluster.node_names:
         return random_case(rng)
     if rng.random() < 0.3:

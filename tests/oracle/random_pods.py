@@ -1,4 +1,7 @@
-"""Random pods of one to three claims, and of extended resources, for the clusters in which all rules are mixed."""
+"""Random pods of one to three claims, and of extended resources, for clusters in which all rules of DRA are mixed.
+
+What is drawn is small enough to be tried out (`brute_force`): a pod by itself, or a fleet of several.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +9,28 @@ import random
 from dataclasses import dataclass
 
 from brute_force import EXTENDED, MOST, BruteForce, TooLarge
-from random_clusters import CPU, GPU, NIC, RDMA, ROOT, TAG, selector
-from random_rules import BY_NAME, CORES, PART_A, PART_B, SHARES, WIDE, mixed_cluster
+from brute_force_fleets import best_of_pods
+from msgspec.structs import replace
+from random_clusters import RULES, random_fleet, random_sketch
+from random_devices import BY_NAME
 
-from dra_lab.model.claims import (
-    ALL,
-    CapacityRequirements,
-    DeviceRequest,
-    DeviceSubRequest,
-    DeviceToleration,
-    ExactDeviceRequest,
-)
+from dra_lab.gitops.extended import extended_claim
+from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import Workload
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, How, Link
+from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workloads import Container, Pod, PodSpec, ResourceRequirements
+from dra_lab.planner.fleet.plan_fleet import fleet_order
+from dra_lab.planner.pod_claims import exact_sketch
+
+CHOICES = 150
+"""Combinations of choices that a pod of a fleet has on a node at most: several are tried beside one another."""
+
+ORDERS = ((), ("roots", "unpaired", "numa"), ("damage",), ("unpaired",), ("roots", "damage"))
+FLEET_ORDERS = ((), ("nodes",), ("roots", "numa"), ("unpaired", "nodes"), ("nodes", "roots"), ("numa",))
+"""Goals that come first, for pods and for fleets in turn."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +70,7 @@ def a_pod(rng: random.Random, cluster: Cluster, release: KubernetesRelease, most
         drawn = draw_pod(rng, cluster)
         try:
             models = [BruteForce(cluster, drawn.claims, node, release, paired=False) for node in cluster.node_names]
-            if rng.random() < 0.3 or any(next(model.allocations(), None) is not None for model in models):
+            if rng.random() < 0.2 or any(next(model.allocations(), None) is not None for model in models):
                 for model in models:
                     next(model.allocations(), None)
                 return drawn
@@ -73,7 +82,7 @@ def draw_pod(rng: random.Random, cluster: Cluster) -> DrawnPod:
     """Return a pod of one to three claims, of which the last may stand for extended resources."""
     named = rng.random() < 0.15
     number = rng.choice([1, 1, 1, 2, 2, 3]) - named
-    sketches = {f"c{n}": a_claim(rng, cluster, f"c{n}", most=2 if number > 1 else 3) for n in range(number)}
+    sketches = {f"c{n}": _claim(rng, cluster, f"c{n}", most=2 if number > 1 else 3) for n in range(number)}
     if not named:
         return DrawnPod(sketches)
     main = tuple(_container(rng.choice([0, 1, 1, 2])) for _ in range(rng.randint(1, 2)))
@@ -87,75 +96,8 @@ def _container(amount: int) -> Container:
     return Container(resources=ResourceRequirements(requests={BY_NAME: amount} if amount else {}))
 
 
-def a_claim(rng: random.Random, cluster: Cluster, name: str, most: int = 3) -> ClaimSketch:
-    """Make a claim of up to `most` requests with up to two links; pairs only where no root is a list."""
-    requests = [_request(rng, n) for n in range(rng.randint(1, most))]
-    if any(r.exactly is not None and r.exactly.device_class_name == WIDE for r in requests):
-        requests.append(DeviceRequest(f"r{len(requests)}", ExactDeviceRequest(**_wide_part(rng))))
-    names = [r.name for r in requests] + [f"{r.name}/{s.name}" for r in requests for s in r.first_available]
-    roots = [d.attributes.get(ROOT) for s in cluster.slices for d in s.spec.devices or ()]
-    lists = any(a is not None and a.is_list for a in roots)
-    hows = [How.TOGETHER, How.APART] if lists else [*How, How.PAIRWISE]
-    links: list[Link] = []
-    for number in range(rng.choice([0, 1, 1, 2])):
-        how = rng.choice(hows)
-        pairs = how is How.PAIRWISE
-        tied = tuple(rng.sample(names, min(len(names), rng.randint(1 + pairs, 3))))
-        where = rng.choice(["pcieRoot", "numaNode"] if pairs else ["pcieRoot", "numaNode", TAG, TAG])
-        if pairs:
-            tied = tuple({end.split("/")[0]: end for end in tied}.values())
-            if len(tied) < 2 or any(link.how is How.PAIRWISE for link in links):
-                continue
-        links.append(
-            Link(
-                name=f"link-{number}", requests=tied, where=where, how=how, must=rng.random() < (0.8 if pairs else 0.6)
-            )
-        )
-    return ClaimSketch(name, tuple(requests), tuple(links))
-
-
-def _request(rng: random.Random, number: int) -> DeviceRequest:
-    name = f"r{number}"
-    if rng.random() < 0.2:
-        subs = tuple(DeviceSubRequest(name=f"s{n}", **_part(rng)) for n in range(2))
-        return DeviceRequest(name=name, first_available=subs)
-    admin = True if rng.random() < 0.25 else None
-    return DeviceRequest(name=name, exactly=ExactDeviceRequest(admin_access=admin, **_part(rng)))
-
-
-def _part(rng: random.Random) -> dict[str, object]:
-    driver = rng.choice([GPU, GPU, GPU, GPU, NIC, NIC, NIC, CPU, CPU, CPU, WIDE, WIDE])
-    if driver == WIDE:
-        return _wide_part(rng)
-    part: dict[str, object] = {"device_class_name": driver}
-    if driver == NIC and rng.random() < 0.4:
-        part |= {"selectors": (selector(RDMA),)} if rng.random() < 0.5 else {"device_class_name": "rdma"}
-    # Never more CPUs than each device has in all: larger requests may be split (authoring.expand).
-    keys = {CPU: [CORES, CORES, CORES, SHARES], GPU: [SHARES], NIC: []}[driver]
-    if keys and rng.random() < (0.8 if driver == CPU else 0.3):
-        key = rng.choice(keys)
-        largest = {(CPU, CORES): 6, (CPU, SHARES): 1, (GPU, SHARES): 2}[driver, key]
-        part["capacity"] = CapacityRequirements(requests={key: rng.randint(0, largest)})
-    if rng.random() < 0.12:
-        part["allocation_mode"] = ALL
-    else:
-        part["count"] = rng.choice([1, 1, 1, 2, 2, 3])
-    if rng.random() < 0.45:
-        part["tolerations"] = (_toleration(rng),)
-    return part
-
-
-def _wide_part(rng: random.Random) -> dict[str, object]:
-    """Ask for one or all of the many small devices, so that two such requests may be more than a claim can hold."""
-    number = {"count": 1} if rng.random() < 0.2 else {"allocation_mode": ALL}
-    return {"device_class_name": WIDE, "selectors": (selector(rng.choice([PART_A, PART_B])),), **number}
-
-
-def _toleration(rng: random.Random) -> DeviceToleration:
-    key, effect = rng.choice(["", "bad", "bad", "worse"]), rng.choice(["", "", "NoSchedule", "NoExecute"])
-    if not key or rng.random() < 0.6:
-        return DeviceToleration(key=key, operator="Exists", effect=effect)
-    return DeviceToleration(key=key, operator="Equal", value=rng.choice(["", "x"]), effect=effect)
+def _claim(rng: random.Random, cluster: Cluster, name: str, most: int) -> ClaimSketch:
+    return replace(random_sketch(rng, RULES, cluster, most), name=name)
 
 
 @dataclass(frozen=True)
@@ -168,9 +110,6 @@ class Case:
     goals: tuple[str, ...]
 
 
-ORDERS = ((), ("roots", "unpaired", "numa"), ("damage",), ("unpaired",), ("roots", "damage"))
-
-
 def a_release(rng: random.Random) -> KubernetesRelease:
     """Return a release that reads lists, and mostly DeviceTaintRules."""
     gates = {"DRAListTypeAttributes": True, "DRADeviceTaintRules": rng.random() < 0.8}
@@ -181,5 +120,59 @@ def a_case(seed: int) -> Case:
     """Return the case of a number: always the same."""
     rng = random.Random(f"mixed {seed}")
     release = a_release(rng)
-    cluster = mixed_cluster(rng, rng.choice([1, 1, 1, 2, 3]))
+    cluster = random_fleet(rng, rng.choice([1, 1, 1, 2, 3]), RULES)
     return Case(cluster, a_pod(rng, cluster, release), release, ORDERS[seed % len(ORDERS)])
+
+
+@dataclass(frozen=True)
+class FleetCase:
+    """A cluster, pods and how many of each, and what is asked."""
+
+    cluster: Cluster
+    pods: tuple[DrawnPod, ...]
+    replicas: tuple[int, ...]
+    release: KubernetesRelease
+    goals: tuple[str, ...]
+    objective: str
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """Return the goals, most important first."""
+        return fleet_order(self.goals, self.objective)
+
+    @property
+    def workloads(self) -> tuple[Workload, ...]:
+        """Return the pods as they are given to the planner, extended resources by its own reading."""
+        found = []
+        for number, (pod, replicas) in enumerate(zip(self.pods, self.replicas, strict=True)):
+            claims = list(pod.sketches.values())
+            named = None if pod.pod is None else extended_claim(pod.pod, self.cluster, self.release)
+            if named is not None:
+                claims.append(exact_sketch(named.spec, named.metadata.name))
+            found.append(Workload(f"w{number}", tuple(claims), replicas))
+        return tuple(found)
+
+    def best(self, without: frozenset[str] = frozenset()) -> tuple[int, ...] | None:
+        """Return the least values of the goals in their order, by trying everything; raises TooLarge."""
+        claims = [pod.claims for pod in self.pods]
+        placed = self.objective == "nodes"
+        return best_of_pods(
+            self.cluster, claims, self.replicas, self.order, self.release, all_placed=placed, without=without
+        )
+
+
+def a_fleet_case(number: int) -> tuple[FleetCase, tuple[int, ...] | None]:
+    """Return the fleet of a number, the first of its kind that can be tried out, and its best values."""
+    for attempt in range(20):
+        rng = random.Random(f"mixed fleet {number} {attempt}")
+        release = a_release(rng)
+        cluster = random_fleet(rng, rng.choice([1, 2, 2, 3, 3]), RULES)
+        pods = tuple(a_pod(rng, cluster, release, CHOICES) for _ in range(rng.choice([1, 1, 2, 2, 3])))
+        replicas = tuple(rng.randint(1, 4) for _ in pods)
+        objective = "nodes" if number % 3 == 2 else "replicas"
+        case = FleetCase(cluster, pods, replicas, release, FLEET_ORDERS[number % len(FLEET_ORDERS)], objective)
+        try:
+            return case, case.best()
+        except TooLarge:
+            continue
+    raise AssertionError(f"fleet {number} was too large to try everything, 20 times")

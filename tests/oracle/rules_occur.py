@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 
 from brute_force import EXTENDED
-from random_clusters import FABRIC
-from random_rules import WIDE
+from random_devices import FABRIC, WIDE
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.sketch import Ask, ClaimSketch, How, asks

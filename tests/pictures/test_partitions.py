@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from random_clusters import text
+from random_devices import text
 from sharing_nodes import counted, node, part
 from small_nodes import a_slice, cluster
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from random_clusters import GPU, selector
+from random_devices import GPU, selector
 from sharing_nodes import RELEASE, ask, node, planned
 from small_nodes import a_slice, gpu
 

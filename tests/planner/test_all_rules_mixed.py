@@ -11,11 +11,11 @@ import os
 from collections import Counter
 
 import pytest
-from brute_force import RULES, BruteForce, TooLarge
+from brute_force import COUNTED, RULES, BruteForce, TooLarge
 from brute_force_fleets import Damage
 from checked_plans import checked_plan
-from random_clusters import COUNTED
-from random_pods import Case, a_case
+from kept_cases import kept_case
+from random_pods import Case, DrawnPod, a_case
 from rules_occur import occurs
 
 from dra_lab.cel.matching import Matching
@@ -23,6 +23,7 @@ from dra_lab.checks.plans import check_plan
 from dra_lab.gitops.extended import extended_claim, served_by_plugin
 from dra_lab.model.names import part_of
 from dra_lab.model.plan import DAMAGE, GoalValue, NodeFit, Placement, Plan, PlanStatus, goal_order
+from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import asks
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.choose import choose_node
@@ -129,8 +130,10 @@ def test_optimum_is_brute_force_with_all_rules_mixed(part):
 
 def test_counters_in_the_trillions_are_no_misfit():
     """Amounts that differ in the tenth place leave room for two devices: the solver once proved that they do not."""
-    case = a_case(7594)
-    assert solved(case).node == "n1"
+    cluster, (pod,) = kept_case("mixed 7594")
+    claims = {sketch.name: sketch for sketch in pod.claims}
+    release = KubernetesRelease("1.37", {"DRAListTypeAttributes": True, "DRADeviceTaintRules": True})
+    assert solved(Case(cluster, DrawnPod(claims), release, ("roots", "damage"))).node == "n1"
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -147,7 +150,8 @@ def test_whole_answer_is_brute_force_with_all_rules_mixed(part):
             assert found == best, f"seed {seed}: {found} instead of {best}"
         # what could not be tried out, or not be proven, are further replicas without an end
         assert plan.proven == (expected is not None) or plan.goals[-1].goal == DAMAGE, f"seed {seed}"
-        assert plan.fits or plan.shortfalls, f"seed {seed}"
+        # where a device plugin serves every node, no node is asked
+        assert plan.fits or plan.shortfalls or not models_of(case), f"seed {seed}"
 
 
 def whole_values(case: Case, order) -> dict[str, tuple[int, ...] | None] | None:

@@ -8,9 +8,10 @@ from dataclasses import replace as changed
 
 import pytest
 from brute_force import BruteForce
+from brute_force_fleets import counted, proven
 from checked_plans import checked_plan
 from msgspec.structs import replace
-from random_clusters import counted, proven, random_cluster, random_fleet, random_sketch
+from random_clusters import random_cluster, random_fleet, random_sketch
 
 from dra_lab.model.plan import NodeFit, goal_order
 from dra_lab.model.release import KubernetesRelease

@@ -10,7 +10,7 @@ import pytest
 from brute_force import BruteForce
 from brute_force_fleets import ENDLESS
 from checked_plans import checked_plan
-from random_sharing import sharing_cluster, sharing_sketch
+from random_clusters import SHARING, random_fleet, random_sketch
 
 from dra_lab.model.plan import NodeFit, goal_order
 from dra_lab.model.release import KubernetesRelease
@@ -27,8 +27,8 @@ def test_nodes_with_shared_devices_are_decided_rightly(start):
     """Which nodes fit, now and idle, is what trying all subsets on each node says: no unequal nodes are merged."""
     for seed in range(start, start + 25):
         rng = random.Random(f"sharing fleet {seed}")
-        cluster = sharing_cluster(rng, 5)
-        sketch, target = sharing_sketch(rng, cluster), release(seed)
+        cluster = random_fleet(rng, 5, SHARING)
+        sketch, target = random_sketch(rng, SHARING, cluster), release(seed)
         plan = checked_plan(cluster, sketch, release=target)
         values = best_values(cluster, sketch, target)
         idle = best_values(replace(cluster, claims=()), sketch, target)

@@ -7,8 +7,7 @@ import random
 import pytest
 from checked_plans import checked_plan
 from msgspec.structs import replace
-from random_clusters import random_cluster, random_fleet, random_sketch
-from random_sharing import sharing_cluster, sharing_sketch
+from random_clusters import SHARING, random_cluster, random_fleet, random_sketch
 
 from dra_lab.checks.plans import check_plan
 from dra_lab.index.documented_classes import with_documented_classes
@@ -24,7 +23,7 @@ LISTS = "DRAListTypeAttributes"
 MADE = {
     "one node": lambda rng: (random_cluster(rng), random_sketch(rng)),
     "fleet": lambda rng: (random_fleet(rng), random_sketch(rng)),
-    "sharing": lambda rng: (found := sharing_cluster(rng), sharing_sketch(rng, found)),
+    "sharing": lambda rng: (found := random_fleet(rng, 1, SHARING), random_sketch(rng, SHARING, found)),
 }
 SEEDS = range(40)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 
 import pytest
-from random_clusters import COUNTED, random_cluster, random_sketch
+from brute_force import COUNTED
+from random_clusters import random_cluster, random_sketch
 
 from dra_lab.index.node_index import node_index
 from dra_lab.model.plan import DAMAGE, GOALS

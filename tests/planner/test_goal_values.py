@@ -8,10 +8,9 @@ from collections import Counter
 from itertools import islice
 
 import pytest
-from brute_force import BruteForce
+from brute_force import COUNTED, BruteForce
 from msgspec.structs import replace
-from random_clusters import COUNTED, random_cluster, random_sketch
-from random_fleets import a_fleet, random_workloads
+from random_clusters import random_cluster, random_sketch, random_workloads, small_fleet, switches
 
 from dra_lab.index.node_index import node_index
 from dra_lab.model.release import KubernetesRelease
@@ -52,8 +51,8 @@ def test_a_packing_is_reported_with_its_own_values():
     told = 0
     for seed in range(40):
         rng = random.Random(f"any way {seed}")
-        cluster = a_fleet(rng, sharing=seed % 2 == 0)
-        fleet = look_at(cluster, random_workloads(rng, cluster, sharing=seed % 2 == 0), RELEASE, Budget())
+        cluster = small_fleet(rng, switches(sharing=seed % 2 == 0))
+        fleet = look_at(cluster, random_workloads(rng, cluster, switches(sharing=seed % 2 == 0)), RELEASE, Budget())
         for site in sites_of(fleet, Budget()):
             counts = [int(at == 0) for at in range(len(site.parts))]
             budget = Budget(cancel=threading.Event())

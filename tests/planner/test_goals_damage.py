@@ -10,8 +10,8 @@ from brute_force import BruteForce
 from brute_force_fleets import ENDLESS, Damage
 from checked_plans import checked_plan
 from msgspec import structs
-from random_clusters import CPU, GPU, NIC, NUMA, TAG, random_cluster, random_fleet, random_sketch, text
-from random_sharing import CORES
+from random_clusters import random_cluster, random_fleet, random_sketch
+from random_devices import CORES, CPU, GPU, NIC, NUMA, TAG, text
 from sharing_nodes import ask, counted, names, node, part, planned
 from small_nodes import a_slice, gpu
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from random_clusters import GPU, NIC, NUMA, ROOT, TAG, device_class
+from random_devices import GPU, NIC, NUMA, ROOT, TAG, device_class
 from small_nodes import a_slice, cluster, device
 
 from dra_lab.index.node_index import node_index

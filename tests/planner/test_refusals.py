@@ -8,7 +8,8 @@ from dataclasses import replace as changed
 import pytest
 from checked_plans import checked_plan
 from msgspec.structs import replace
-from random_clusters import CPU, GPU, NIC, device_class, random_cluster, selector
+from random_clusters import random_cluster
+from random_devices import CPU, GPU, NIC, device_class, selector
 from small_nodes import a_slice, cluster, device
 
 from dra_lab.errors import CelCompileError, SketchError, UnsupportedFeature

@@ -8,7 +8,7 @@ from dataclasses import replace as changed
 import pytest
 from checked_plans import checked_plan
 from msgspec.structs import replace
-from random_clusters import CPU, GPU, NIC, device_class
+from random_devices import CPU, GPU, NIC, device_class
 from small_nodes import a_slice, cluster, device, gpu, nic
 
 from dra_lab.checks.plans import check_plan

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from budgets import use_shares
 from checked_plans import checked_plan
-from random_clusters import CPU, GPU, NIC, device_class
-from random_sharing import CORES
+from random_devices import CORES, CPU, GPU, NIC, device_class
 from sharing_nodes import RELEASE, amounts, ask, counted, names, node, part, planned
 from small_nodes import NUMA, a_slice, device, gpu
 

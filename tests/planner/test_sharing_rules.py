@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace as changed
 
 from msgspec.structs import replace
-from random_clusters import NIC
-from random_sharing import CORES
+from random_devices import CORES, NIC
 from sharing_nodes import CPU, GPU, amounts, ask, counted, names, node, part, planned, ruled
 from small_plans import held
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import pytest
 from brute_force import BruteForce
-from brute_force_fleets import ENDLESS
+from brute_force_fleets import ENDLESS, counted, proven
 from budgets import use_sizes
 from checked_plans import checked_plan
 from msgspec.structs import replace as changed
-from random_clusters import GPU, NIC, counted, proven, random_fleet, random_sketch
-from random_sharing import sharing_cluster, sharing_sketch
+from random_clusters import SHARING, random_fleet, random_sketch
+from random_devices import GPU, NIC
 
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.plan import NodeFit, PlanStatus, goal_order
@@ -43,13 +43,14 @@ def decided_rightly(plan, values, idle, where):
 
 
 def partitioned(cluster):
-    """Return a cluster of which no device can be shared: partitions draw on counters, one claim each."""
+    """Return a cluster of which no device can be shared or is: partitions draw on counters, one claim each."""
+    claims = tuple(c for c in cluster.claims if not c.status.allocation.devices.results[0].share_id)
     slices = []
     for published in cluster.slices:
         devices = published.spec.devices
         alone = devices and tuple(changed(device, allow_multiple_allocations=None) for device in devices)
         slices.append(changed(published, spec=changed(published.spec, devices=alone)))
-    return replace(cluster, slices=tuple(slices))
+    return replace(cluster, slices=tuple(slices), claims=claims)
 
 
 def partitions(rng):
@@ -79,8 +80,8 @@ def test_listed_ways_of_shared_devices_are_brute_force(start):
     """So it is with shares, capacity, lists and everything else that claims may ask for."""
     for seed in range(start, start + 20):
         rng = random.Random(f"shared ways {seed}")
-        cluster = sharing_cluster(rng, 5)
-        sketch, order = sharing_sketch(rng, cluster), goal_order(())
+        cluster = random_fleet(rng, 5, SHARING)
+        sketch, order = random_sketch(rng, SHARING, cluster), goal_order(())
         plan = checked_plan(cluster, sketch, release=LISTED)
         bare = replace(cluster, claims=())
         values, idle = (
@@ -98,7 +99,7 @@ def test_listed_ways_of_partitions_are_brute_force(start, monkeypatch):
     monkeypatch.setattr(ListedWays, "known", lambda self, equal: listed.append(equal.nodes[0]) or known(self, equal))
     for seed in range(start, start + 20):
         rng = random.Random(f"partitions {seed}")
-        cluster, order = partitioned(sharing_cluster(rng, 6)), goal_order(())
+        cluster, order = partitioned(random_fleet(rng, 6, SHARING)), goal_order(())
         sketch = ClaimSketch(requests=partitions(rng))
         plan = checked_plan(cluster, sketch, release=LISTED)
         bare = replace(cluster, claims=())

@@ -10,7 +10,8 @@ from brute_force import BruteForce
 from budgets import use_shares, use_sizes
 from checked_plans import checked_plan
 from msgspec.structs import replace
-from random_clusters import GPU, random_cluster, random_fleet, random_sketch, selector
+from random_clusters import random_cluster, random_fleet, random_sketch
+from random_devices import GPU, selector
 from sharing_nodes import node, planned
 from small_nodes import a_slice
 from small_nodes import device as small

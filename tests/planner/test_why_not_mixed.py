@@ -12,8 +12,8 @@ import pytest
 from brute_force import BruteForce, TooLarge
 from budgets import use_sizes
 from checked_plans import checked_plan
+from random_devices import TELLS
 from random_pods import Case, a_case
-from random_rules import TELLS
 from test_all_rules_mixed import claims_of, models_of
 
 from dra_lab.model.reasons import Element

@@ -7,7 +7,8 @@ import random
 import pytest
 from checked_plans import checked_plan
 from msgspec.structs import replace
-from random_clusters import GPU, random_cluster, random_sketch
+from random_clusters import random_cluster, random_sketch
+from random_devices import GPU
 from small_nodes import NUMA, a_slice, cluster, gpu
 
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest

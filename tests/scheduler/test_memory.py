@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from random_clusters import ROOT, device_class, selector, text
+from random_devices import ROOT, device_class, selector, text
 from random_searches import BAD, CPU, GPU, KIND, NIC, OF_KIND, TOLERATED, claim_of, random_claim, random_node
 from small_nodes import a_slice
 

@@ -88,7 +88,7 @@ def test_every_recorded_verdict_agrees(family):
 
 
 def test_verdicts_of_all_rules_mixed_agree():
-    """Pods and clusters of `random_rules`, asked of the same allocator: broken pools, counters, shares, gates off."""
+    """All rules mixed, asked of the same allocator: broken pools, counters, shares, gates off."""
     cases = list(map(json.loads, recorded("allocation-rules.ndjson.gz")["rules"]))
     wrong = [text for case in cases if (text := disagreement(case, as_document(replay_allocation(case))))]
     assert not wrong, f"{len(wrong)} of {len(cases)} disagree; the first: {wrong[0]}"

@@ -12,7 +12,9 @@ import pytest
 from budgets import use_shares
 from changing_clusters import a_world, anew, changes, devices_of
 from checked_plans import checked_plan
-from random_pods import a_claim, a_release
+from msgspec.structs import replace
+from random_clusters import RULES, random_sketch
+from random_pods import a_release
 
 from dra_lab.checks.cluster_checks import check_cluster
 from dra_lab.checks.in_use_audit import audit_claims
@@ -88,7 +90,7 @@ def test_what_is_known_on_after_a_change_is_what_a_new_reading_finds(seed, monke
     rng = random.Random(f"changing {seed}")
     release = a_release(rng) if seed % 2 else KubernetesRelease("1.36")
     followed = a_world(rng)
-    sketch = a_claim(rng, followed, "claim")
+    sketch = replace(random_sketch(rng, RULES, followed), name="claim")
     for turn in range(TURNS):
         if turn:
             followed = followed.with_objects(**changes(rng, followed))

@@ -7,7 +7,8 @@ import random
 import pytest
 from brute_force import BruteForce
 from msgspec.structs import replace
-from random_clusters import TAG, random_cluster, random_sketch
+from random_clusters import random_cluster, random_sketch
+from random_devices import TAG
 
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.nodes import ObjectMeta

@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 from checked_plans import checked_plan
-from random_clusters import CPU, device_class
+from random_devices import CPU, device_class
 from small_claims import request
 from small_nodes import NUMA, a_slice, cluster, device
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from random_clusters import GPU, ROOT, device_class
+from random_devices import GPU, ROOT, device_class
 from small_nodes import a_slice, cluster, gpu
 
 from dra_lab.errors import SketchError

@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 
 import pytest
-from random_clusters import NUMA, ROOT, TAG, random_cluster, random_sketch
+from random_clusters import random_cluster, random_sketch
+from random_devices import NUMA, ROOT, TAG
 from small_claims import alternative, one_of, request
 from small_nodes import a_slice, cluster, gpu
 

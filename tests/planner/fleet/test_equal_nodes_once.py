@@ -11,7 +11,7 @@ import pytest
 from budgets import use_sizes
 from checked_plans import checked_fleet
 from msgspec.structs import replace
-from random_clusters import GPU, NIC
+from random_devices import GPU, NIC
 from sharing_nodes import ask, node
 from small_nodes import a_slice
 from test_fleet_time_runs_out import partitions

@@ -9,7 +9,7 @@ import pytest
 from brute_force import TooLarge
 from brute_force_fleets import best_fleet
 from checked_plans import checked_fleet
-from random_fleets import a_fleet, random_workloads
+from random_clusters import random_workloads, small_fleet, switches
 
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.model.plan import PlanStatus
@@ -26,8 +26,8 @@ def test_fewest_nodes_are_brute_force(sharing):
     while compared < FLEETS // 2:
         drawn += 1
         rng = random.Random(f"fewest {drawn} {sharing}")
-        cluster = a_fleet(rng, sharing=sharing)
-        workloads = random_workloads(rng, cluster, sharing=sharing)
+        cluster = small_fleet(rng, switches(sharing=sharing))
+        workloads = random_workloads(rng, cluster, switches(sharing=sharing))
         release = KubernetesRelease("1.37", {"DRAListTypeAttributes": True} if sharing else {})
         try:
             best = best_fleet(cluster, workloads, (UNPLACED, NODES), release, all_placed=True)

@@ -7,8 +7,8 @@ import random
 import pytest
 from benchmarks.crowded_cluster import before_chassis, before_islands, profiles, with_nic
 from checked_plans import checked_fleet
-from random_clusters import GPU, NIC, device_class
-from random_fleets import a_coupled_fleet, random_workloads
+from random_clusters import random_workloads, small_fleet, switches
+from random_devices import GPU, NIC, device_class
 from small_nodes import a_slice, gpu, nic
 from test_planned_at_once import RELEASE as ONE_RACK
 from test_planned_at_once import a_random_job, a_random_rack, a_random_store
@@ -61,8 +61,8 @@ def test_a_first_plan_keeps_every_rule(sharing):
     placed = 0
     for number in range(FLEETS):
         rng = random.Random(f"first plan {number} {sharing}")
-        cluster = a_coupled_fleet(rng, sharing=sharing)
-        plan, found = placed_first(cluster, random_workloads(rng, cluster, sharing=sharing))
+        cluster = small_fleet(rng, switches(sharing=sharing, coupled=True))
+        plan, found = placed_first(cluster, random_workloads(rng, cluster, switches(sharing=sharing)))
         assert check_fleet(cluster, plan, RELEASE) == (), f"{number} {sharing}"
         assert found.values == tuple(plan.goal(goal).value for goal in device_goals(ORDER) if plan.goals), number
         placed += len(plan.replicas)

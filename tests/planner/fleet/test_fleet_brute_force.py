@@ -13,7 +13,7 @@ from brute_force import TooLarge
 from brute_force_fleets import best_fleet, hold_to
 from budgets import use_sizes
 from checked_plans import checked_fleet
-from random_fleets import a_coupled_fleet, a_fleet, random_workloads
+from random_clusters import random_workloads, small_fleet, switches
 
 from dra_lab.model.fleet import UNPLACED
 from dra_lab.model.release import KubernetesRelease
@@ -43,8 +43,8 @@ def test_fleet_is_brute_force(block, sharing, coupled):
 def is_brute_force(seed, number, *, sharing, coupled):
     """Compare one fleet; say whether everything could be tried."""
     rng = random.Random(seed)
-    cluster = (a_coupled_fleet if coupled else a_fleet)(rng, sharing=sharing)
-    workloads = random_workloads(rng, cluster, sharing=sharing)
+    cluster = small_fleet(rng, switches(sharing=sharing, coupled=coupled))
+    workloads = random_workloads(rng, cluster, switches(sharing=sharing))
     objective = "nodes" if number % 3 == 2 else "replicas"
     goals = ORDERS[number % len(ORDERS)]
     version = "1.37" if sharing or number % 2 else "1.36"

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from benchmarks.mixed_cluster import mixed_cluster, workloads
 from checked_plans import checked_fleet
-from random_fleets import a_fleet, random_workloads
+from random_clusters import random_workloads, small_fleet, switches
 
 from dra_lab.checks.fleets import check_fleet
 from dra_lab.errors import InputError
@@ -39,8 +39,8 @@ def test_time_limit_never_proves_too_much(seconds):
     """Whatever the time, bounds stay below the best plan known, and OPTIMAL is the best."""
     for seed in range(4):
         rng = random.Random(f"honest {seed}")
-        cluster = a_fleet(rng, sharing=False)
-        fleet = random_workloads(rng, cluster, sharing=False)
+        cluster = small_fleet(rng, switches(sharing=False))
+        fleet = random_workloads(rng, cluster, switches(sharing=False))
         best = checked_fleet(cluster, fleet, release=RELEASE, first_fit=False)
         plan = checked_fleet(cluster, fleet, release=RELEASE, time_limit=seconds)
         assert_honest(plan, best if best.replicas else None)

@@ -13,9 +13,10 @@ from benchmarks.crowded_cluster import partitioned, profiles
 from benchmarks.mixed_cluster import mixed_cluster, workloads
 from budgets import use_sizes
 from checked_plans import checked_fleet
+from kept_cases import kept_case
 from msgspec.structs import replace
-from random_clusters import GPU
-from random_fleets import a_coupled_fleet, a_fleet, random_workloads
+from random_clusters import random_workloads, small_fleet, switches
+from random_devices import GPU
 from sharing_nodes import ask, node
 from small_nodes import a_slice
 
@@ -40,8 +41,8 @@ LIMITS = (*range(0, 60, 6), *range(60, 600, 60))
 def question(seed: int):
     rng = random.Random(f"fleet time {seed}")
     sharing = seed % 2 == 0
-    cluster = (a_coupled_fleet if seed % 4 < 2 else a_fleet)(rng, sharing=sharing)
-    return cluster, random_workloads(rng, cluster, sharing=sharing)
+    cluster = small_fleet(rng, switches(sharing=sharing, coupled=seed % 4 < 2))
+    return cluster, random_workloads(rng, cluster, switches(sharing=sharing))
 
 
 def ticking():
@@ -71,11 +72,8 @@ def test_every_moment(seed):
 
 def test_a_node_of_many_pods_whose_ways_are_not_listed_has_a_plan(monkeypatch):
     """Small numbers of pods are tried before the least that may exist, so time ends with pods placed."""
-    rng = random.Random("fill 21")
-    cluster = a_fleet(rng, sharing=True)
-    fleet = [
-        dataclasses.replace(one, replicas=8 * one.replicas) for one in random_workloads(rng, cluster, sharing=True)
-    ]
+    cluster, workloads = kept_case("fill 21")
+    fleet = [dataclasses.replace(one, replicas=8 * one.replicas) for one in workloads]
     monkeypatch.setattr(time, "monotonic", ticking())
     plan = checked_fleet(cluster, fleet, release=RELEASE, time_limit=1_500)
     assert len(plan.replicas) == 16

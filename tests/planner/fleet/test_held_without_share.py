@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from checked_plans import checked_fleet
-from random_clusters import GPU
+from random_devices import GPU
 from sharing_nodes import RELEASE, ask, node, part
 from small_holders import a_claim, result
 from small_nodes import a_slice

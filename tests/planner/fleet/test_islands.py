@@ -12,7 +12,7 @@ from brute_force_fleets import best_fleet
 from budgets import use_sizes
 from checked_plans import checked_fleet
 from msgspec import structs
-from random_fleets import a_fleet, random_workloads
+from random_clusters import random_workloads, small_fleet, switches
 
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
@@ -64,8 +64,8 @@ def of_one_device(sketch: ClaimSketch) -> ClaimSketch:
 def is_brute_force(seed: str, number: int, *, sharing: bool, proven: bool = True) -> bool:
     """Compare one fleet; say whether everything could be tried."""
     rng = random.Random(seed)
-    cluster = a_fleet(rng, sharing=sharing)
-    workloads = random_workloads(rng, cluster, sharing=sharing)
+    cluster = small_fleet(rng, switches(sharing=sharing))
+    workloads = random_workloads(rng, cluster, switches(sharing=sharing))
     if number % 4:
         workloads = tuple(replace(w, claims=tuple(map(of_one_device, w.claims))) for w in workloads)
     objective = "nodes" if number % 5 == 4 else "replicas"

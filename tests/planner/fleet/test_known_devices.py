@@ -6,10 +6,9 @@ import random
 
 import pytest
 from checked_plans import checked_plan
-from random_fleets import a_fleet, random_workloads
+from random_clusters import TREES, random_fleet, random_workloads, small_fleet, switches
 from small_nodes import NUMA, a_slice, cluster, gpu, nic
 from small_plans import GPU, NIC, request
-from test_trees_brute_force import tree_cluster, tree_workloads
 
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link
@@ -26,10 +25,11 @@ def test_put_together_is_looked_at(kind):
     for number in range(60):
         rng = random.Random(f"{kind} {number}")
         if kind == "trees":
-            cluster, workloads = tree_cluster(rng), tree_workloads(rng)
+            cluster = random_fleet(rng, rng.randint(1, 3), TREES)
+            workloads = random_workloads(rng, cluster, TREES)
         else:
-            cluster = a_fleet(rng, sharing=False)
-            workloads = random_workloads(rng, cluster, sharing=False)
+            cluster = small_fleet(rng, switches(sharing=False))
+            workloads = random_workloads(rng, cluster, switches(sharing=False))
         fleet = look_at(cluster, workloads, KubernetesRelease("1.37"), Budget())
         devices = KnownDevices(fleet.scan.rules, fleet.scan.views)
         for name in cluster.node_names:

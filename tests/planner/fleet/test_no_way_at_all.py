@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 
-from random_clusters import GPU, NIC, device_class
+from random_devices import GPU, NIC, device_class
 from small_nodes import a_slice, cluster, gpu, nic
 
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest

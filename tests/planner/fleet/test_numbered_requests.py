@@ -6,7 +6,7 @@ import random
 
 import pytest
 from checked_plans import checked_fleet, checked_plan
-from random_clusters import GPU, NIC, NUMA, ROOT, device_class
+from random_devices import GPU, NIC, NUMA, ROOT, device_class
 from small_nodes import a_slice, cluster, device
 
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest

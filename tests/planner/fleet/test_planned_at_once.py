@@ -14,12 +14,9 @@ from brute_force_fleets import hold_to
 from brute_force_questions import SO_MANY, most_pods
 from checked_plans import checked_fleet
 from msgspec.structs import replace
-from random_clusters import FABRIC, GPU, NIC, TAG, device_class, random_sketch, selector
-from random_fleets import a_coupled_fleet
-from random_pods import DrawnPod
-from random_rule_fleets import FleetCase, a_fleet_case
-from random_rules import CORES, SHARES, TELLS, WIDE
-from random_sharing import sharing_sketch
+from random_clusters import random_sketch, small_fleet, switches
+from random_devices import CORES, FABRIC, GPU, NIC, SHARES, TAG, TELLS, WIDE, device_class, selector
+from random_pods import DrawnPod, FleetCase, a_fleet_case
 from small_nodes import a_slice, device
 
 from dra_lab.model.claims import CapacityRequirements, DeviceRequest, ExactDeviceRequest
@@ -213,8 +210,8 @@ def test_how_many_more_at_once_is_brute_force(crowds, sharing):
     while done < FLEETS // 4:
         drawn += 1
         rng = random.Random(f"room at once {drawn}")
-        cluster = a_coupled_fleet(rng, sharing=sharing)
-        sketch = sharing_sketch(rng, cluster) if sharing else random_sketch(rng)
+        cluster = small_fleet(rng, switches(sharing=sharing, coupled=True))
+        sketch = random_sketch(rng, switches(sharing=sharing), cluster)
         try:
             expected = most_pods(cluster, sketch, release)
         except TooLarge:

@@ -12,7 +12,7 @@ from brute_force_fleets import best_of_pods, hold_to
 from budgets import use_sizes
 from checked_plans import checked_fleet
 from msgspec.structs import replace
-from random_clusters import FABRIC, GPU, NIC, RDMA, device_class, selector
+from random_devices import FABRIC, GPU, NIC, RDMA, device_class, selector
 from small_nodes import a_slice, device
 
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest

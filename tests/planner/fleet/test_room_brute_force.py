@@ -10,9 +10,7 @@ from brute_force import TooLarge
 from brute_force_questions import SO_MANY, Packings, fits_somewhere, most_pods, times
 from budgets import use_sizes
 from msgspec.structs import replace
-from random_clusters import random_sketch
-from random_fleets import a_coupled_fleet, a_fleet
-from random_sharing import sharing_sketch
+from random_clusters import random_sketch, small_fleet, switches
 
 from dra_lab.errors import InputError
 from dra_lab.model.fleet import Workload
@@ -29,9 +27,9 @@ KINDS = [(sharing, coupled) for sharing in (False, True) for coupled in (False, 
 def small(seed, *, sharing, coupled):
     """Return a cluster, a function that draws claims for it, and the release."""
     rng = random.Random(seed)
-    cluster = (a_coupled_fleet if coupled else a_fleet)(rng, sharing=sharing)
+    cluster = small_fleet(rng, switches(sharing=sharing, coupled=coupled))
     release = KubernetesRelease("1.37", {"DRAListTypeAttributes": True} if sharing else {})
-    return cluster, lambda: sharing_sketch(rng, cluster) if sharing else random_sketch(rng), release
+    return cluster, lambda: random_sketch(rng, switches(sharing=sharing), cluster), release
 
 
 def compared(question, *, sharing, coupled):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from msgspec.structs import replace
-from random_clusters import CPU, GPU, TAG, text
+from random_devices import CPU, GPU, TAG, text
 from sharing_nodes import RELEASE, ask, node
 from small_nodes import a_slice, gpu
 

@@ -13,8 +13,8 @@ from brute_force_fleets import best_fleet, hold_to
 from budgets import use_sizes
 from checked_plans import checked_fleet
 from msgspec.structs import replace
-from random_clusters import GPU, NIC, random_fleet
-from random_fleets import random_workloads
+from random_clusters import random_fleet, random_workloads, switches
+from random_devices import GPU, NIC
 from sharing_nodes import ask, node
 from small_nodes import a_slice
 
@@ -74,7 +74,7 @@ def is_brute_force(seed, number):
     """Compare one fleet; say whether everything could be tried."""
     rng = random.Random(seed)
     cluster = a_pooled_fleet(rng)
-    workloads = random_workloads(rng, cluster, sharing=False)
+    workloads = random_workloads(rng, cluster, switches(sharing=False))
     objective = "nodes" if number % 3 == 2 else "replicas"
     goals = ORDERS[number % len(ORDERS)]
     try:

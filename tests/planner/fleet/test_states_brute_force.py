@@ -12,8 +12,8 @@ from brute_force_fleets import best_fleet, hold_to
 from budgets import use_sizes
 from checked_plans import checked_fleet
 from msgspec.structs import replace
-from random_clusters import CPU, NIC
-from random_fleets import a_fleet, random_workloads
+from random_clusters import random_workloads, small_fleet, switches
+from random_devices import CPU, NIC
 
 from dra_lab.model.claims import ALL
 from dra_lab.model.fleet import Workload
@@ -84,8 +84,8 @@ def with_special_requests(rng: random.Random, workload: Workload, *, sharing: bo
 def is_brute_force(seed: str, number: int, *, sharing: bool) -> bool:
     """Compare one fleet; say whether everything could be tried."""
     rng = random.Random(seed)
-    cluster = a_fleet(rng, sharing=sharing)
-    drawn = random_workloads(rng, cluster, sharing=sharing)
+    cluster = small_fleet(rng, switches(sharing=sharing))
+    drawn = random_workloads(rng, cluster, switches(sharing=sharing))
     workloads = tuple(with_special_requests(rng, one, sharing=sharing) if number % 3 else one for one in drawn)
     objective = "nodes" if number % 4 == 3 else "replicas"
     goals = ORDERS[number % len(ORDERS)]

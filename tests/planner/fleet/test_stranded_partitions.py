@@ -6,7 +6,7 @@ import random
 from itertools import chain, combinations
 
 from msgspec.structs import replace
-from random_clusters import GPU, TAG, selector, text
+from random_devices import GPU, TAG, selector, text
 from sharing_nodes import RELEASE, ask, counted, node, part
 from small_holders import a_claim, result
 

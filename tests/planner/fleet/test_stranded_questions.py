@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from random_clusters import GPU, NIC
+from random_devices import GPU, NIC
 from sharing_nodes import RELEASE, ask, node
 from small_nodes import a_slice, device, gpu, nic
 

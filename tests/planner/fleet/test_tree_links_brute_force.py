@@ -10,7 +10,8 @@ from brute_force import TooLarge
 from brute_force_fleets import best_fleet, hold_to, most_alone
 from budgets import use_sizes
 from checked_plans import checked_fleet
-from random_trees import ORDERS, linked_workloads, tree_cluster
+from random_clusters import TREES, random_fleet, random_workloads
+from random_pods import FLEET_ORDERS
 
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget
@@ -42,9 +43,11 @@ def test_linked_pods_on_trees_are_brute_force(block, listed, kinds, monkeypatch)
         drawn += 1
         seed = f"links {listed} {kinds} {block} {drawn}"
         rng = random.Random(seed)
-        cluster, workloads = tree_cluster(rng, kinds=kinds), linked_workloads(rng, kinds=kinds)
+        has = TREES | {"kinds"} if kinds else TREES
+        cluster = random_fleet(rng, rng.randint(1, 3), has)
+        workloads = random_workloads(rng, cluster, has)
         objective = "nodes" if drawn % 3 == 2 else "replicas"
-        goals = ORDERS[drawn % len(ORDERS)]
+        goals = FLEET_ORDERS[drawn % len(FLEET_ORDERS)]
         order = fleet_order(goals, objective)
         try:
             expected = best_fleet(cluster, workloads, order, RELEASE, all_placed=objective == "nodes")
@@ -62,7 +65,8 @@ def test_how_many_more_linked_pods_is_brute_force():
     compared = 0
     for number in range(FLEETS):
         rng = random.Random(f"more links {number}")
-        cluster, workload = tree_cluster(rng), linked_workloads(rng)[0]
+        cluster = random_fleet(rng, rng.randint(1, 3), TREES)
+        workload = random_workloads(rng, cluster, TREES)[0]
         try:
             expected = most_alone(cluster, workload, RELEASE, 9)
         except TooLarge:

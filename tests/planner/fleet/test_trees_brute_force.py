@@ -10,9 +10,9 @@ from brute_force import TooLarge
 from brute_force_fleets import best_fleet, hold_to, most_alone
 from budgets import use_sizes
 from checked_plans import checked_fleet
-from random_clusters import CPU, NUMA, device_class
-from random_clusters import _slice as published
-from random_trees import ORDERS, tree_cluster, tree_workloads
+from random_clusters import TREES, random_fleet, random_workloads
+from random_devices import CPU, NUMA, device_class, slices_of
+from random_pods import FLEET_ORDERS
 
 from dra_lab.model.claims import CapacityRequirements, DeviceRequest, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
@@ -48,9 +48,10 @@ def test_fleet_of_trees_is_brute_force(block, listed, monkeypatch):
         drawn += 1
         seed = f"tree {listed} {block} {drawn}"
         rng = random.Random(seed)
-        cluster, workloads = tree_cluster(rng), tree_workloads(rng)
+        cluster = random_fleet(rng, rng.randint(1, 3), TREES)
+        workloads = random_workloads(rng, cluster, TREES)
         objective = "nodes" if drawn % 3 == 2 else "replicas"
-        goals = ORDERS[drawn % len(ORDERS)]
+        goals = FLEET_ORDERS[drawn % len(FLEET_ORDERS)]
         order = fleet_order(goals, objective)
         try:
             expected = best_fleet(cluster, workloads, order, RELEASE, all_placed=objective == "nodes")
@@ -68,7 +69,8 @@ def test_how_many_more_on_trees_is_brute_force():
     compared = 0
     for number in range(FLEETS):
         rng = random.Random(f"more {number}")
-        cluster, workload = tree_cluster(rng), tree_workloads(rng)[0]
+        cluster = random_fleet(rng, rng.randint(1, 3), TREES)
+        workload = random_workloads(rng, cluster, TREES)[0]
         try:
             expected = most_alone(cluster, workload, RELEASE, 9)
         except TooLarge:
@@ -90,7 +92,9 @@ def test_thousands_of_small_pods_fit_on_one_node():
         )
         for numa in range(2)
     ]
-    cluster = Cluster(slices=(published(CPU, "n0", cores),), classes=(device_class(CPU),), name="small pods")
+    cluster = Cluster(
+        slices=tuple(slices_of(CPU, "n0", cores, node_name="n0")), classes=(device_class(CPU),), name="small pods"
+    )
     capacity = CapacityRequirements(requests={"dra.cpu/cpu": "100m"})
     request = DeviceRequest(name="cpu", exactly=ExactDeviceRequest(device_class_name=CPU, capacity=capacity))
     workload = Workload("small", ClaimSketch(name="claim", requests=(request,)), 2_000)

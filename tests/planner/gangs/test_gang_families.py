@@ -5,17 +5,15 @@ from __future__ import annotations
 import random
 
 import pytest
-from random_clusters import CPU, GPU, NIC, device_class
-from random_clusters import _holder as holder
-from random_clusters import _slice as published
+from random_devices import CPU, GPU, NIC, NUMA, device_class
 from random_gangs import hierarchy_of
-from random_trees import _device as device
+from small_holders import a_claim, result
+from small_nodes import a_slice, gpu
 
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import Workload
 from dra_lab.model.gang import Gang, GangGroup
-from dra_lab.model.names import DeviceID
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.gangs import how_many_more_gangs, plan_gangs
 
@@ -29,11 +27,12 @@ def racks(sizes: list[list[int]]) -> tuple[Cluster, object]:
         for number, count in enumerate(free):
             node = f"r{rack}-n{number}"
             places[node] = (f"b{rack % 3}", f"r{rack}")
-            gpus = [device(GPU, "gpu", at, (f"pci0000:{at // 4}0", at // 4)) for at in range(EACH)]
-            slices.append(published(GPU, node, gpus))
-            claims += [holder(random.Random(0), len(claims), DeviceID(GPU, node, gpu.name)) for gpu in gpus[count:]]
+            gpus = [gpu(at, f"pci0000:{at // 4}0", **{NUMA: at // 4}) for at in range(EACH)]
+            slices.append(a_slice(GPU, *gpus, node=node))
+            held = [result(one.name, GPU, node) for one in gpus[count:]]
+            claims += [a_claim(*held, name=node)] if held else []
     classes = tuple(map(device_class, (GPU, NIC, CPU)))
-    cluster = Cluster(slices=tuple(slices), classes=classes, claims=tuple(one for one in claims if one), name="racks")
+    cluster = Cluster(slices=tuple(slices), classes=classes, claims=tuple(claims), name="racks")
     return cluster, hierarchy_of(places)
 
 
