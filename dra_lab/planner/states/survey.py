@@ -161,6 +161,8 @@ def survey(rules: Rules, budget: Budget) -> Survey:
         if _holds_whole(scan.layouts[at], views.held_on(name, rules.allocated)[0]):
             return Survey(scan_nodes(rules, budget))
         state = state_on(scan, at, scan.layouts[at], name, known)
+        if any(_asks_for_none(scan.layouts[at].problem.groups[group], left) for group, left in state.left):
+            return Survey(scan_nodes(rules, budget))
         seen.states[name] = counted[at].on(scan, name, state) if at in counted else state
         if budget.due:
             budget.tell("nodes", f"looked at {number + 1} of {len(rules.cluster.node_names)} nodes")
@@ -176,6 +178,12 @@ def _holds_whole(layout: Layout, alone: Collection[int]) -> bool:
     """
     held = {layout.group_of[position] for position in alone} - {-1}
     return any(layout.problem.groups[group].shareable for group in held)
+
+
+def _asks_for_none(group: DeviceGroup, left: Sequence[tuple[str, Fraction]]) -> bool:
+    """Say whether a request is for 0 of an amount of which too much is consumed: not even that can be had."""
+    over = {key for key, amount in left if amount < 0}
+    return any(key in over and not amount for _, uses in group.uses for key, amount in uses)
 
 
 def _looks_from_several_claims(rules: Rules) -> bool:

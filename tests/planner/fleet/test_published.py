@@ -59,13 +59,7 @@ def test_bounds_of_clusters_that_were_never_read_hold(sharing, coupled, part):
         assert expected <= how_many_more(cluster, Workload("w", sketch), release="1.37", cancel=cancelled()).bound
 
 
-WRONG = pytest.mark.xfail(
-    reason="how many more counts an amount of 0 on a device of which too much is consumed", strict=True
-)
-CANCELLED = [pytest.param(*case, marks=WRONG) if case == (True, False, 2) else case for case in CASES]
-
-
-@pytest.mark.parametrize(("sharing", "coupled", "part"), CANCELLED)
+@pytest.mark.parametrize(("sharing", "coupled", "part"), CASES)
 def test_a_cancelled_question_has_bounds_that_hold(sharing, coupled, part):
     """If no time is left, the bound is not below what the same question finds with time."""
     for number in range(20):
