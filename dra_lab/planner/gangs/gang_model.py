@@ -12,7 +12,7 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.gangs.hand_out import hand_out
 from dra_lab.planner.gangs.needs import WHOLE, GangNeed, GroupNeed, Path, splits
-from dra_lab.planner.gangs.problem import GangProblem, Solution
+from dra_lab.planner.gangs.problem import GangProblem, Solution, fewest
 from dra_lab.planner.gangs.worth import priority_of, wanted_beyond
 from dra_lab.planner.node.modelling import pulp
 from dra_lab.planner.node.solver import minimise, relaxed_bound
@@ -197,7 +197,8 @@ class GangModel:
         inside: dict[Path | None, list[int]] = {}
         for region in regions:
             inside.setdefault(self.problem.domain(tier, region), []).append(region)
-        wanted = sum(need.groups[at].most for at in groups)
+        wanted, sizes = sum(need.groups[at].most for at in groups), []
+        every: Factors = {}
         for mine in inside.values():
             keys = [(number, at, region) for at in groups for region in mine]
             pods = self._summed(keys)
@@ -207,6 +208,11 @@ class GangModel:
                 used = self._integer(1, *(("pods", *key) for key in keys), size=0)
                 self._row({**pods, used: -most}, 0)
                 levels[used] = 1
+                every[used] = -1
+                sizes.append(most)
+        # Without this, the relaxation uses parts of domains.
+        least = fewest(sizes, sum(need.groups[at].least for at in groups))
+        self._row({**every, gang: least}, 0)
 
     # ------------------------------------------------------------------ pods by themselves, and nodes
 

@@ -11,7 +11,7 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Values
 from dra_lab.planner.gangs.needs import GangNeed, GroupNeed, Path, priorities
-from dra_lab.planner.gangs.problem import GangProblem, Instance, Solution
+from dra_lab.planner.gangs.problem import GangProblem, Instance, Solution, fewest
 from dra_lab.planner.gangs.worth import values_of
 
 Slices = tuple[tuple[int, int], ...]
@@ -212,13 +212,17 @@ class _Greedy:
             yield from self._on_nodes(kind, pods, regions)
             return
         (size, tier), *finer = slices
-        for inside in self._domains(kind, pods, regions, tier):
-            while pods:
+        regions = list(regions)
+        while pods:
+            found = None
+            for inside in self._domains(kind, size if self.by_worth else pods, regions, tier):
                 found = self.put(kind, size, inside, tuple(finer))
-                if found is None:
+                if found is not None:
                     break
-                pods -= size
-                yield found
+            if found is None:
+                return
+            pods -= size
+            yield found
 
     def _on_nodes(self, kind: int, pods: int, regions: Iterable[int]) -> Iterator[dict[int, int]]:
         if self.by_worth:
@@ -282,7 +286,7 @@ class _Greedy:
             tier = group.preferred if group.preferred >= 0 else need.preferred
             if tier >= 0:
                 parts = self._parted(regions, tier).values()
-                wide += all(sum(self.free(r, group.kind) for r in part) < group.least for part in parts)
+                wide += fewest((sum(self.free(r, group.kind) for r in part) for part in parts), group.least)
         return (wide, *map(sum, zip(*rows, strict=True)))
 
     def _parted(self, regions: Iterable[int], tier: int) -> dict[Path, list[int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -145,6 +145,16 @@ class GangProblem:
             for kind, most in enumerate(each[profile]):
                 found[region][kind] += len(nodes) * most
         return [tuple(row) for row in found]
+
+
+def fewest(sizes: Iterable[int], wanted: int) -> int:
+    """Return how few domains of some sizes hold as many pods as wanted; all of them if they do not."""
+    found = 0
+    for size in sorted(sizes, reverse=True):
+        if wanted <= 0:
+            break
+        found, wanted = found + 1, wanted - size
+    return found
 
 
 def device_goals_of(order: Sequence[str]) -> tuple[str, ...]:
