@@ -10,7 +10,7 @@ from operator import add, sub
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Values
-from dra_lab.planner.gangs.needs import GangNeed, GroupNeed, Path, priorities
+from dra_lab.planner.gangs.needs import GangNeed, Path, priorities
 from dra_lab.planner.gangs.problem import GangProblem, Instance, Solution, fewest
 from dra_lab.planner.gangs.worth import values_of
 
@@ -195,11 +195,16 @@ class _Greedy:
 
     # ------------------------------------------------------------------ pods
 
-    def put(self, kind: int, pods: int, regions: Iterable[int], slices: Slices) -> dict[int, int] | None:
-        """Place pods of a kind in some regions; None, and nothing is changed, if they do not fit."""
+    def put(
+        self, kind: int, pods: int, regions: Iterable[int], slices: Slices, prefer: int = -1
+    ) -> dict[int, int] | None:
+        """Place pods of a kind in some regions, in few domains of a tier if one is preferred.
+
+        None, and nothing is changed, if they do not fit.
+        """
         mark = len(self._changed)
         placed: dict[int, int] = {}
-        for more in self._parts(kind, pods, regions, slices):
+        for more in self._parts(kind, pods, regions, slices, prefer):
             for region, count in more.items():
                 placed[region] = placed.get(region, 0) + count
         if sum(placed.values()) < pods:
@@ -207,9 +212,20 @@ class _Greedy:
             return None
         return placed
 
-    def _parts(self, kind: int, pods: int, regions: Iterable[int], slices: Slices) -> Iterator[dict[int, int]]:
-        if not slices:
+    def _parts(
+        self, kind: int, pods: int, regions: Iterable[int], slices: Slices, prefer: int
+    ) -> Iterator[dict[int, int]]:
+        if not slices and prefer < 0:
             yield from self._on_nodes(kind, pods, regions)
+            return
+        if not slices:
+            left = list(regions)
+            while pods and left:
+                part = next(iter(self._domains(kind, pods, left, prefer)), left)
+                for more in self._on_nodes(kind, pods, part):
+                    pods -= sum(more.values())
+                    yield more
+                left = [region for region in left if region not in part]
             return
         (size, tier), *finer = slices
         regions = list(regions)
@@ -302,8 +318,12 @@ class _Greedy:
         groups: dict[int, dict[int, int]] = {}
         within: dict[int, list[int]] = {}
         for at, group in sorted(enumerate(need.groups), key=lambda row: -row[1].least):
-            for mine in self._choices(need, group, regions):
-                found = self.put(group.kind, group.least, mine, group.slices)
+            prefer = group.preferred if group.preferred >= 0 else need.preferred
+            sets = [list(regions)]
+            if group.required >= 0:
+                sets = self._domains(group.kind, group.least, regions, group.required)
+            for mine in sets:
+                found = self.put(group.kind, group.least, mine, group.slices, prefer)
                 if found is not None:
                     groups[at], within[at] = found, mine
                     break
@@ -311,19 +331,6 @@ class _Greedy:
                 self._undo(mark)
                 return None
         return [groups[at] for at in range(len(groups))], [within[at] for at in range(len(groups))]
-
-    def _choices(self, need: GangNeed, group: GroupNeed, regions: Sequence[int]) -> Iterator[list[int]]:
-        """Yield the sets of regions of which one is to have a group, best first."""
-        prefer = group.preferred if group.preferred >= 0 else need.preferred
-        able = [r for r in regions if self.problem.domain(need.required, r) is not None]
-        sets = self._domains(group.kind, group.least, able, group.required) if group.required >= 0 else [able]
-        for mine in sets:
-            if prefer < 0:
-                yield mine
-                continue
-            parts = self._domains(group.kind, group.least, mine, prefer)
-            others = [region for region in mine if self.problem.domain(prefer, region) is None]
-            yield [*(region for part in parts for region in part), *others]
 
     def _add_more(self, number: int) -> None:
         """Place what a gang wants beyond its minimum."""

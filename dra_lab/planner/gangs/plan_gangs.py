@@ -159,7 +159,7 @@ def _planned(
     status = PlanStatus.OPTIMAL if sure else PlanStatus.FEASIBLE
     if not placed and not replicas:
         status = PlanStatus.INFEASIBLE if sure else PlanStatus.STOPPED
-    left = len(problem.fleet.scan.rules.nodes) - len({*problem.on} | cordoned(problem.fleet.cluster))
+    left = len({*problem.fleet.scan.rules.nodes} - {*problem.on} - problem.cordoned)
     return replace(
         plan,
         status=status,

@@ -186,7 +186,8 @@ def over_nodes(
             region = regions.setdefault(where, len(regions))
             cells.setdefault((region, known[key]), []).append(node)
             on[node] = region, known[key], table
-    order, whole = goal_order(needs), len(on) + len(cordoned) >= len(fleet.scan.rules.nodes)
+    whole = {*on} | cordoned >= {*fleet.scan.rules.nodes}
+    order = goal_order(needs)
     return GangProblem(fleet, needs, order, profiles, cells, on, list(regions), cordoned, whole, len(pairs))
 
 
