@@ -34,6 +34,9 @@ def check_gangs(
     return sort_findings(found)
 
 
+HOSTS = (HOST, "hostname", "node", "kubernetes.io/hostname")
+
+
 class _Audit:
     def __init__(self, cluster: Cluster, plan: GangPlan, hierarchies: Sequence[Hierarchy]) -> None:
         self.cluster, self.plan = cluster, plan
@@ -44,7 +47,7 @@ class _Audit:
         """Return the domain of each node at a level; nodes that are in none are not there."""
         if not level:
             return dict.fromkeys(self.cluster.node_names, ())
-        if level in (HOST, "hostname", "node", "kubernetes.io/hostname"):
+        if level in HOSTS:
             return {name: (name,) for name in self.cluster.node_names}
         for hierarchy in self.hierarchies.values():
             names = [name for known in hierarchy.levels for name in (known.name.casefold(), known.key)]
@@ -157,6 +160,12 @@ class _Audit:
     def used(self, placed: PlacedGang) -> tuple[str, ...]:
         """Return the level and domain that a gang uses, () without a required level."""
         gang = self.gangs[placed.gang]
-        if gang.shared_claims:
+        if gang.shared_claims or gang.required in HOSTS:
             return (HOST, *placed.domain)
-        return (gang.hierarchy, gang.required, *placed.domain) if gang.required else ()
+        able = [name for name, one in self.hierarchies.items() if gang.hierarchy in ("", name) and _has(one, gang)]
+        return (able[0], *placed.domain) if able else ()
+
+
+def _has(hierarchy: Hierarchy, gang: Gang) -> bool:
+    level = gang.required
+    return any(level and (level == one.key or level.casefold() == one.name.casefold()) for one in hierarchy.levels)

@@ -161,7 +161,10 @@ class BruteForceGangs:
         for group, one in zip(gang.groups, mine, strict=True):
             levels += self.count(gang, group.preferred, [one])
         beyond = sum(sum(counts) for _, counts in mine) - gang.least
-        where = (allowed[0],) if gang.shared_claims else (gang.hierarchy, gang.required, domain)
+        host = gang.shared_claims or gang.required == "host"
+        where = (
+            ("host", (self.names[allowed[0]],) if gang.shared_claims else domain) if host else (gang.required, domain)
+        )
         inside = (self.names[allowed[0]],) if gang.shared_claims else domain
         counted = gang.required or gang.shared_claims
         return Placed(tuple(map(tuple, pods)), levels, where if counted else None, beyond, inside)

@@ -294,13 +294,12 @@ class GangModel:
                 sums[variable] = sums.get(variable, 0) + least
 
     def _count_domains(self) -> None:
-        inside: dict[tuple[int, Path], list[int]] = {}
+        inside: dict[tuple[int, Path], list[tuple[int, Path]]] = {}
         for number, path in self.gangs:
             tier = self.problem.needs.gangs[number].required
             if tier != WHOLE:
-                inside.setdefault((tier, path), []).append(number)
-        for (_, path), numbers in inside.items():
-            keys = [(number, path) for number in numbers]
+                inside.setdefault(self.problem.needs.counted(tier, path), []).append((number, path))
+        for keys in inside.values():
             used = self._integer(1, *(("gang", *key) for key in keys), size=0)
             for key in keys:
                 self._row({self.gangs[key]: 1, used: -int(self.gangs[key].upBound)}, 0)

@@ -15,6 +15,9 @@ Path = tuple[str, ...]
 HOSTS = (HOST, "hostname", "node", "kubernetes.io/hostname")
 """Names of the level below all others: the node itself."""
 
+HOST_DEPTH = 1_000
+"""The depth of hosts, below every level."""
+
 WHOLE = 0
 """The tier of the whole cluster."""
 
@@ -79,6 +82,10 @@ class Needs:
     tiers: list[Tier]
     gangs: list[GangNeed]
     ordinary: list[tuple[int, int]]
+
+    def counted(self, tier: int, path: Path) -> tuple[int, Path]:
+        """Return a domain as the goal `domains` counts it: a host is one, whatever level it was chosen inside."""
+        return (-1 if self.tiers[tier].depth == HOST_DEPTH else tier), path
 
 
 def priorities(needs: Needs) -> tuple[int, ...]:
@@ -217,7 +224,7 @@ class _Reader:
             return WHOLE
         tiers, outer = self.needs.tiers, self.needs.tiers[inside]
         if level in HOSTS:
-            found = Tier("", 1_000, {node: (node,) for node in self.nodes if node in outer.paths})
+            found = Tier("", HOST_DEPTH, {node: (node,) for node in self.nodes if node in outer.paths})
             key = (outer.hierarchy, f"{HOST} {outer.depth}")
         else:
             assert hierarchy is not None, "a level that is named has its hierarchy"

@@ -50,7 +50,7 @@ def _value(problem: GangProblem, solution: Solution, goal: str) -> int:
     if name == LEVELS:
         return sum(domains_preferred(problem, one) for one in solution.instances)
     if name == DOMAINS:
-        used = {(needs.gangs[one.need].required, one.domain) for one in solution.instances}
+        used = {needs.counted(needs.gangs[one.need].required, one.domain) for one in solution.instances}
         return sum(tier != WHOLE for tier, _ in used)
     assert name == NODES, "every goal is counted"
     return sum(any(counts) for counts in solution.nodes.values())
