@@ -13,19 +13,18 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.model.gang import Gang, GangGroup
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.sketch.claim_objects import Affinity
+from dra_lab.topology.presets import CLIQUE, NVLINK
 
 COMPUTE_DOMAIN = "resource.nvidia.com/v1beta1"
 CHANNEL_CLASS = "compute-domain-default-channel.nvidia.com"
 """The DeviceClass of the template that the driver makes for a ComputeDomain."""
 
 CHANNEL = "compute-domain-channel"
-CLIQUE = "nvidia.com/gpu.clique"
-_NVLINK = "NVLink"
 
 
 def needs_channel(gang: Gang, group: GangGroup, hierarchy: Hierarchy | None) -> bool:
     """Say whether the pods of a group need one NVLink domain or partition."""
-    if hierarchy is None or not hierarchy.name.startswith(_NVLINK):
+    if hierarchy is None or not hierarchy.name.startswith(NVLINK):
         return False
     levels = (gang.required, group.required, *(level for _, level in group.slices))
     return any(level and not is_host(level) for level in levels)

@@ -9,11 +9,9 @@ from dra_lab.errors import InputError, did_you_mean
 from dra_lab.model.gang import HOST
 from dra_lab.model.hierarchy import Domain, Hierarchy
 from dra_lab.sketch.claim_objects import Affinity
+from dra_lab.topology.presets import ATTRIBUTES, HOSTNAME
 
-HOSTNAME = "kubernetes.io/hostname"
 _HOSTS = (HOST, "hostname", "node", HOSTNAME)
-_ATTRIBUTES = "dra.net"
-"""DRANET publishes places as device attributes; a key whose domain ends so is no node label."""
 
 
 def is_host(level: str) -> bool:
@@ -112,5 +110,4 @@ def _in(key: str, values: Sequence[str]) -> dict[str, object]:
 
 
 def _label(key: str) -> str:
-    attribute = key.partition("/")[0].endswith(_ATTRIBUTES)
-    return "" if not key or attribute or any(check_label_name(key, "")) else key
+    return "" if not key or key in ATTRIBUTES or any(check_label_name(key, "")) else key

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 
 from dra_lab.exports.gangs.gang_parts import GangParts, GroupParts, Object
-from dra_lab.exports.gangs.level_keys import HOSTNAME, is_host, pin_affinity
+from dra_lab.exports.gangs.level_keys import is_host, pin_affinity
 from dra_lab.model.gang import HOST
 from dra_lab.model.hierarchy import Domain
 from dra_lab.sketch.claim_objects import labels
 from dra_lab.sketch.object_names import ObjectNames, object_name
+from dra_lab.topology.presets import HOSTNAME
 
 JOB = "batch.volcano.sh/v1alpha1"
 HYPER_NODE = "topology.volcano.sh/v1alpha1"
