@@ -25,6 +25,14 @@ from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.release import KubernetesRelease, release_of
 from dra_lab.sketch.claim_objects import Affinity
 
+_FLAVOR = Finding(
+    "kueue-flavor",
+    Severity.NOTE,
+    "resourceflavor.yaml",
+    "the ResourceFlavor covers every Linux node that has the labels of all levels",
+    "Use a label of your node group if other nodes have them too.",
+)
+
 Pin = Sequence[str] | Mapping[int, Sequence[str]]
 """The path of a planned domain, or that of each copy of the gang by its number."""
 
@@ -102,6 +110,8 @@ def gang_files(
     if scheduler not in SCHEDULERS:
         similar = did_you_mean(scheduler, SCHEDULERS)
         raise InputError(f"scheduler {scheduler!r} is not known{similar}; use one of {', '.join(SCHEDULERS)}")
+    if hierarchy is not None and gang.hierarchy not in ("", hierarchy.name):
+        raise InputError(f"gang {gang.name!r} names the hierarchy {gang.hierarchy!r}; this is {hierarchy.name!r}")
     target = release_of(release, "1.36")
     if scheduler == "kube-scheduler":
         pod_group_version(target)
@@ -125,6 +135,7 @@ def gang_files(
     documents = {**parts.texts, **{file: head + dump_all(items) for file, items in made.items()}}
     findings = [*parts.findings, *gang_findings(scheduler, parts), *_pin_findings(parts, pin)]
     findings += channel_findings(parts.copies[0]) if parts.channels else ()
+    findings += [_FLAVOR] if "resourceflavor.yaml" in made else []
     return GangFiles(scheduler, documents, not_expressed(scheduler, parts), sort_findings(findings))
 
 

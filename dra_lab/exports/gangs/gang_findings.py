@@ -135,7 +135,7 @@ def _kai(parts: GangParts) -> Iterator[Finding]:
     if parts.gang.priority >= _PREEMPTED_BELOW:
         message = f"KAI never preempts a PodGroup of priority {_PREEMPTED_BELOW} or more"
         yield Finding("kai-not-preempted", _NOTE, name, message, "Use a lower priority if it may be preempted.")
-    if parts.requests and wanted_levels(parts):
+    if parts.requests and wanted_levels(parts) and not parts.pinned:
         message = "KAI looks for a domain with enough GPUs and tries other devices node by node, without going back"
         yield Finding("kai-devices-not-counted", _NOTE, name, message, "Pin a planned domain.")
 

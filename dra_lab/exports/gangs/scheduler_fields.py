@@ -121,7 +121,12 @@ def _versions(document: Mapping[str, Any], at: At) -> Iterator[Finding]:
     if newer:
         message = f"{kind} of {version} is replaced by {newer}"
         where = at("apiVersion")
-        yield Finding("scheduler-version-old", _WARNING, where.object, message, f"Write it as {newer}.", where)
+        spec = document.get("spec")
+        known = [(wrong, right) for (of, wrong), right in RENAMED.items() if of == kind]
+        others = [(wrong, right) for wrong, right in known if isinstance(spec, Mapping) and wrong in spec]
+        renamed = "".join(f" There, {name} is called {right}." for name, right in others)
+        advice = f"Write it as {newer}.{renamed}"
+        yield Finding("scheduler-version-old", _WARNING, where.object, message, advice, where)
 
 
 def _fields(document: Mapping[str, Any], at: At) -> Iterator[Finding]:

@@ -170,6 +170,7 @@ def test_every_kind_with_a_schema_is_written():
         ({"scheduler": "kueu"}, "did you mean 'kueue'"),
         ({"gang": gang(required="rac")}, "did you mean 'rack'"),
         ({"gang": gang(required="rack"), "hierarchy": None}, "give the hierarchy"),
+        ({"gang": gang(hierarchy="zone")}, "names the hierarchy 'zone'; this is 'fabric'"),
         ({"pin": ("b0", "b1r0")}, "has no domain 'b0/b1r0'"),
         ({"pin": "b0"}, "must be a path"),
         ({"gang": gang(group(pods=4, slices=((3, "rack"),)))}, "must divide"),

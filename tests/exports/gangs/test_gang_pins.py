@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 import yaml
-from gangs_to_export import BLOCK, GPUS, RACK, cliques, gang, tree
+from gangs_to_export import BLOCK, GPUS, RACK, cliques, gang, group, tree
+from small_nodes import a_slice, cluster, gpu
 
 from dra_lab.exports.gangs.gang_files import gang_files
 from dra_lab.exports.gangs.level_keys import pin_affinity
@@ -15,6 +17,7 @@ from dra_lab.exports.workload_file import read_workload
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.hierarchy import Domain, Hierarchy, Level
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner.gangs.plan_gangs import plan_gangs
 from dra_lab.sketch.manifest_target import Target
 from dra_lab.topology.presets import HOSTNAME
 
@@ -83,6 +86,20 @@ def test_the_pin_goes_into_every_term_of_a_workload(tmp_path: Path):
     node = patched["spec"]["template"]["spec"]["affinity"]["nodeAffinity"]
     terms = node["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
     assert [term["matchExpressions"] for term in terms] == [[OTHER, *pin], [*pin]]
+
+
+@pytest.mark.parametrize("required", ["block", "rack", "host"])
+@pytest.mark.parametrize("same", [False, True])
+def test_the_domains_of_a_plan_are_pins(required, same):
+    """A plan says for each gang where it goes, by the path."""
+    devices = [gpu(at, f"r{at}") for at in range(4)]
+    on = cluster(*(a_slice("gpu.nvidia.com", *devices, node=f"n{node}") for node in range(8)))
+    hierarchy, one = tree(same=same), gang(group(pods=1), required=required, replicas=2)
+    plan = plan_gangs(on, [one], hierarchies=[hierarchy])
+    pins = {placed.number: placed.domain for placed in plan.placed}
+    files = gang_files(one, "kai", hierarchy, queue="q", pin=pins)
+    rules = {found.rule for found in files.findings}
+    assert (len(pins), rules) == (2, set())
 
 
 def test_a_clique_and_a_pin_are_in_one_term():

@@ -158,11 +158,12 @@ LIST = ClaimSketch(
         (gang(shared_claims=(CHANNEL,)), "kueue-shared-claim"),
         (gang(), "kueue-class-mapping"),
         (gang(required="rack"), "kueue-devices-not-counted"),
+        (gang(), "kueue-flavor"),
     ],
 )
 def test_what_kueue_does_not_admit_is_reported(one, rule):
     """Before the export: Kueue would say so in the status of a Workload."""
-    assert rule in rules(one)
+    assert rule in rules(one, objects=True)
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,8 @@ def test_what_is_renamed_leads_to_a_field_that_exists():
         ),
         (
             "{apiVersion: kueue.x-k8s.io/v1beta1, kind: ClusterQueue, spec: {cohort: a}}",
-            "scheduler-version-old", "apiVersion", "Write it as kueue.x-k8s.io/v1beta2.",
+            "scheduler-version-old", "apiVersion",
+            "Write it as kueue.x-k8s.io/v1beta2. There, cohort is called cohortName.",
         ),
         (
             "{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, spec: {tasks: [{}, {replica: 8}]}}",
