@@ -226,12 +226,17 @@ def priority_class(parts: GangParts) -> Object:
     return {**head, "metadata": metadata, "value": parts.gang.priority, "globalDefault": False}
 
 
+def required_levels(parts: GangParts) -> tuple[str, ...]:
+    """Return the levels that the gang, its groups and slices require, each once."""
+    slices = (level for group in parts.groups for _, level in group.slices)
+    found = (parts.gang.required, *(group.own for group in parts.groups), *slices)
+    return tuple(dict.fromkeys(filter(None, found)))
+
+
 def wanted_levels(parts: GangParts) -> tuple[str, ...]:
-    """Return the levels that the gang, its groups and slices name, each once."""
-    found = [parts.gang.required, parts.gang.preferred]
-    for group in parts.groups:
-        found += [group.own, group.preferred, *(level for _, level in group.slices)]
-    return tuple(dict.fromkeys(level for level in found if level))
+    """Return the levels that a gang requires or prefers, each once."""
+    preferred = (parts.gang.preferred, *(group.preferred for group in parts.groups))
+    return tuple(dict.fromkeys((*required_levels(parts), *filter(None, preferred))))
 
 
 def _levels(group: GangGroup) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from dra_lab.exports.gangs.gang_parts import GangParts, wanted_levels
+from dra_lab.exports.gangs.gang_parts import GangParts, required_levels, wanted_levels
 from dra_lab.exports.gangs.kueue_objects import MOST_LAYERS, leads
 from dra_lab.exports.gangs.level_keys import is_host
 from dra_lab.exports.gangs.volcano_objects import partition, tier_of
@@ -45,7 +45,7 @@ def _kai(parts: GangParts) -> Iterator[str]:
 
 
 def _volcano(parts: GangParts) -> Iterator[str]:
-    for level in wanted_levels(parts):
+    for level in required_levels(parts):
         if tier_of(parts, level) is None:
             yield f"No HyperNode is of the level {level}, so Volcano cannot require it."
     soft = any(group.preferred for group in parts.groups)

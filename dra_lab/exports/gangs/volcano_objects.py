@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from dra_lab.exports.gangs.gang_parts import GangParts, GroupParts, Object
+from dra_lab.exports.gangs.gang_parts import GangParts, GroupParts, Object, required_levels
 from dra_lab.exports.gangs.level_keys import is_host, pin_affinity
 from dra_lab.model.gang import HOST
 from dra_lab.model.hierarchy import Domain
@@ -40,7 +40,7 @@ def tier_of(parts: GangParts, level: str) -> int | None:
         found = None if is_host(level) or tree is None else _TIER.match(tree.levels[tree.level_index(level)].source)
         return int(found[1]) if found else None
     if is_host(level):
-        return 1
+        return 1 if _nodes(parts) else None
     assert tree is not None
     return len(tree.levels) - tree.level_index(level) + _hosts(parts)
 
@@ -65,10 +65,13 @@ def least_of(group: GroupParts, parts: GangParts) -> int:
 
 def _hosts(parts: GangParts) -> bool:
     """Say whether a HyperNode for each node is needed."""
-    named = [parts.required]
-    for group in parts.groups:
-        named += [group.own, *(level for _, level in group.slices)]
-    return any(level and is_host(level) for level in named)
+    return any(map(is_host, required_levels(parts)))
+
+
+def _nodes(parts: GangParts) -> tuple[str, ...]:
+    """Return the nodes of the hierarchy, else those of the cluster."""
+    found = (node for domain in (parts.hierarchy.domains if parts.hierarchy else ()) for node in domain.nodes)
+    return tuple(dict.fromkeys(found)) or tuple(parts.cluster.node_names)
 
 
 def _job(parts: GangParts, copy: int) -> Object:
@@ -116,10 +119,7 @@ def _hyper_nodes(parts: GangParts) -> list[Object]:
     prefix = object_name(tree.name if tree else "nodes")
     for domain in domains:
         below[domain.path] = names.one(object_name(f"{prefix}-{'-'.join(domain.path)}"))
-    nodes = dict.fromkeys(node for domain in domains for node in domain.nodes) or dict.fromkeys(
-        parts.cluster.node_names
-    )
-    hosts = {node: names.one(object_name(f"{prefix}-host-{node}")) for node in nodes} if _hosts(parts) else {}
+    hosts = {node: names.one(object_name(f"{prefix}-host-{node}")) for node in _nodes(parts)} if _hosts(parts) else {}
     for node, name in hosts.items():
         found.append(_hyper_node(name, 1, HOST, [_node(node)]))
     for domain in sorted(domains, key=lambda one: -one.level):

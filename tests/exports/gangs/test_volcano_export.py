@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 from gangs_to_export import BLOCK, CHANNEL, RACK, gang, group, tree
+from small_nodes import a_slice, cluster, gpu
 
 from dra_lab.exports.gangs.gang_files import gang_files
 from dra_lab.model.hierarchy import Domain, Hierarchy, Level
@@ -126,6 +127,20 @@ def test_hyper_nodes_of_the_cluster_are_not_written():
 def test_a_host_is_no_tier_of_the_cluster():
     """Nothing in the files holds the pods to one node then."""
     assert "gang-level-lost" in [one.rule for one in exported(gang(required="host"), of_hyper_nodes()).findings]
+
+
+def test_a_host_needs_nodes_that_are_known():
+    """Without a hierarchy and a cluster there is nothing to make HyperNodes of."""
+    files = gang_files(gang(required="host"), "volcano")
+    assert "gang-level-lost" in [one.rule for one in files.findings]
+
+
+def test_a_host_of_a_cluster_without_a_hierarchy_is_a_hyper_node():
+    """One for each node."""
+    on = cluster(a_slice("gpu.nvidia.com", gpu(0), node="n1"), a_slice("gpu.nvidia.com", gpu(0), node="n2"))
+    files = gang_files(gang(required="host"), "volcano", cluster=on)
+    found = yaml.safe_load_all(files.documents["hypernodes.yaml"])
+    assert [one["metadata"]["name"] for one in found] == ["nodes-host-n1", "nodes-host-n2"]
 
 
 @pytest.mark.parametrize(
