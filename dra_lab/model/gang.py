@@ -140,7 +140,7 @@ class PlacedGang(Struct, frozen=True):
 
 
 class GangRoom(Struct, frozen=True):
-    """What one domain has for one gang, before the plan.
+    """The room of one domain for one gang, before the plan.
 
     `most` are the pods of one gang that fit there at once, surely no more than `bound`. `least` and `size` are the
     pods that the gang needs and wants. `gangs` and `gangs_bound` say how many of the gangs that are wanted fit at once.

@@ -29,7 +29,7 @@ TOPOLOGY_RESOURCES = frozenset(
 
 
 class _OfGroup(NodeValue, frozen=True, kw_only=True):
-    """What all these objects have: kinds of one name exist in several API groups."""
+    """The fields of all these objects; kinds of one name exist in several API groups."""
 
     metadata: ObjectMeta
     api_version: str = ""

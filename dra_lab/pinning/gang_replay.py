@@ -122,8 +122,8 @@ def replay_kueue(
 ) -> GangReplay:
     """Return which domains Kueue chooses for a gang, and whether its claims can be met there.
 
-    Kueue counts CPUs, memory, extended resources and pods, and no devices of claims. What it has chosen is fixed: the
-    pods wait there if their claims cannot be met.
+    Kueue counts CPUs, memory, extended resources and pods, and no devices of claims. Its choice is final: the pods
+    wait there if their claims cannot be met.
 
     Args:
         cluster: The nodes and what is in use.

@@ -87,9 +87,9 @@ class PinSearch:
     def _attempts(self) -> Iterator[tuple[Pins, Iterable[PinOption]]]:
         """Yield pins to begin with, and those that may be added to them.
 
-        What the claim says comes first, then requirements on nodes, then selectors that name places; then all that the
-        claim may say without harm, which can be what a selector was missing; then the devices of each replica; then
-        the planned nodes alone.
+        Rules of the claim come first, then requirements on nodes, then selectors that name places. All that the claim
+        may say without harm follows, for a selector may need it; then the devices of each replica, and the planned
+        nodes alone.
         """
         every = tuple(dict.fromkeys(self._options()))
         weak = tuple(option for option in every if option.kind is PinKind.CLAIM)

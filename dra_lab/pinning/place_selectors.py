@@ -95,8 +95,8 @@ def attribute_selectors(published: Published, most_values: int) -> Iterator[dict
 def place_alternatives(published: Published) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield a request and a text for each of several values that its planned devices have, the most frequent first.
 
-    A planned device passes one of the texts, so that only a run can tell whether every replica still finds as good
-    ones with one text: first fit takes partitions of one profile in turn where a mixture would leave gaps. As
+    A planned device passes one of the texts. Only a run can show whether every replica still finds as good ones with
+    one text: first fit takes partitions of one profile in turn where a mixture would leave gaps. As
     alternatives they keep all devices of a request at one value and try the values in this order, without a
     constraint: kube-scheduler 1.36 may find nothing behind a constraint where counters ran out
     (docs/semantics.md 3.10).

@@ -49,7 +49,7 @@ def shapes(*, must: bool = False) -> list[Workload]:
 
 
 def pods(shape: Workload, count: int, name: str = "worker") -> Workload:
-    """Return so many pods of a shape."""
+    """Return a number of pods of a shape."""
     return Workload(name, shape.claims, count)
 
 

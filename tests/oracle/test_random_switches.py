@@ -67,7 +67,7 @@ OCCURS = {
     "several": lambda cluster, _: any(s.spec.pool.name == FABRIC for s in cluster.slices),
     "coupled": lambda cluster, _: any(s.spec.pool.name == FABRIC for s in cluster.slices),
 }
-"""What shows that a switch is on, in a cluster or its claim."""
+"""The signs that a switch is on, in a cluster or its claim."""
 
 
 def drawn(has):

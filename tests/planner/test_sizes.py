@@ -36,12 +36,13 @@ ARITHMETIC = {
 NO_LIMIT = {
     "fleet/largest.py": ("_NO_LIMIT",),
     "fleet/fragmentation.py": ("_MOST",),
+    "gangs/needs.py": ("HOST_DEPTH", "WHOLE"),
     "fleet/tree_fill.py": ("NEVER",),
     "node/link_rows.py": ("_NO_PART",),
     "replicas.py": ("_NO_LIMIT",),
     "states/survey.py": ("_ALL_COUNTERS",),
 }
-"""Numbers that stand for no limit."""
+"""Numbers that stand for no limit, or for a level below all others."""
 
 REFUSED = {"node/link_rows.py": ("_MOST_COMBINATIONS",)}
 """What is refused, with the number in the message."""
@@ -49,13 +50,14 @@ REFUSED = {"node/link_rows.py": ("_MOST_COMBINATIONS",)}
 AT_A_TIME = {
     "budget.py": ("_TELL_EVERY",),
     "fleet/exhaust.py": ("_AT_ONCE",),
+    "gangs/domain_room.py": ("_NAMED",),
     "fleet/numa_bound.py": ("_AT_ONCE",),
     "fleet/tree_every.py": ("_LOOK",),
     "fleet/tree_numbers.py": ("_LOOK",),
     "states/stock.py": ("_BLOCK",),
     "waiting.py": ("DELAY",),
 }
-"""How often progress is reported and the clock is read, and rows of one array."""
+"""How often progress is reported and the clock is read, rows of one array, and names of one sentence."""
 
 IN_MEMORY = {
     "plan_cache.py": ("_FEW", "_MORE", "_MOST_SOLUTIONS", "_MOST_STATES", "_QUESTIONS"),

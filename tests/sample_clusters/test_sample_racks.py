@@ -1,4 +1,4 @@
-"""What the samples of racks teach: which hierarchies they have, and what is free in each domain."""
+"""The samples of racks have the hierarchies that they teach, and what is free in each domain."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Kueue's choice of domains comes out as Kueue's own tests say it does.
 
-`kueue_cases/tas_cache_test.json` has the nodes, the pod sets and the expected assignments or messages of
+`kueue_cases/tas_cache_test.json` has the nodes, the pod sets and the expected assignments or messages. Source:
 kubernetes-sigs/kueue v0.19.2 (8eab68778fc1, Apache-2.0), pkg/cache/scheduler/tas_cache_test.go; `line` is the line
 there. Left out are replacements of nodes, elastic jobs, usage of other flavors and preferred node affinity (alpha).
 """

@@ -63,7 +63,7 @@ def test_a_request_takes_the_first_flavor_that_has_enough() -> None:
 
 @pytest.mark.parametrize(("wanted", "verdict"), [(1000, "fits"), (2000, "waits"), (3000, "never")])
 def test_too_much_waits_or_never_fits(wanted: int, verdict: str) -> None:
-    """What the quota holds without usage waits; what is more than the quota never fits."""
+    """A request within the quota but not within its rest waits; a request above the quota never fits."""
     tree = QuotaTree([QueueQuota("cq", {CPU: quota("2")}, usage={CPU: 1000})])
     assert tree.answer("cq", [["cpu"]], {"cpu": wanted}).verdict == verdict
 

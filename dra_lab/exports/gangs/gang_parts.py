@@ -1,4 +1,4 @@
-"""What the files of a gang have in common for all schedulers: names, claims, levels and pod templates."""
+"""The common parts of the files of a gang: names, claims, levels and pod templates."""
 
 from __future__ import annotations
 

@@ -136,9 +136,9 @@ def room_of(site: Site, demand: Sequence[int]) -> CountedRoom:
 
 
 def counted_together(site: Site, most: Sequence[int]) -> int:
-    """Return how many pods of all workloads the rows of a site allow, with at most so many of each workload.
+    """Return how many pods of all workloads the rows of a site allow, with a limit for each workload.
 
-    Of a row, those take first that need least on the node where they need least.
+    In a row, the pods that need least on the node where they need least come first.
     """
     rows = [(row.weights, row.limit(site.problem)) for row in rows_of(site) if min(row.weights) >= 0]
     needs = []

@@ -24,11 +24,11 @@ _Kinds = frozenset[_Kind]
 def apart(fleet: FleetProblem, sites: Sequence[Site], budget: Budget) -> list[Site]:
     """Return the sites, with those of nodes that share devices as nodes by themselves wherever that is exact.
 
-    So it is where all devices that a request may take are worth the same to it, if any of them is shared. The choice
+    This is exact where all devices that a request may take are worth the same to it, if any is shared. The choice
     among them then affects other pods only through what is left. There are enough devices for all just if no set of
     devices is smaller than the number of devices wanted by requests that may take no others (Hall's theorem), which
     `Site.caps` keeps. Which pod gets which is decided when devices are assigned (`assign_shared`). Sites with sets that
-    overlap stay together: one model is faster than so many sets. So do few nodes whose ways can be listed, and
+    overlap stay together: one model is faster than many sets. So do few nodes whose ways can be listed, and
     identical nodes with devices of their own that pods take instead. At a limit the sites that are left stay together.
 
     Benchmark row that needs it (`bench_crowded`): GPUs and a NIC on 1,000 nodes that share 1,600 NICs place all 1,600

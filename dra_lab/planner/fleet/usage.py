@@ -163,7 +163,7 @@ def used_together(
 
 
 def _first_plans(fleet: FleetProblem, site: Site, most: int, budget: Budget) -> list[FirstPlan]:
-    """Return first plans with up to so many pods: of all workloads, and of each alone."""
+    """Return first plans with up to `most` pods: of all workloads, and of each alone."""
     each = {tuple(most * (pod == only) for pod in range(len(fleet.pods))) for only in range(len(fleet.pods))}
     return [first_plan(fleet, [site], (), wanted, budget) for wanted in sorted({*each, (most,) * len(fleet.pods)})]
 

@@ -156,7 +156,7 @@ class _Greedy:
         return self._worths[key]
 
     def worth_of(self, regions: Iterable[int], kind: int, pods: int) -> Values:
-        """Return about what so many pods of a kind add to the goals in regions."""
+        """Return about what a number of pods of a kind adds to the goals in regions."""
         every = [self.worths(region, kind)[:pods] for region in regions]
         cheapest = sorted(every[0] if len(every) == 1 else chain.from_iterable(every))[:pods]
         return tuple(map(sum, zip(*cheapest, strict=True)))

@@ -33,7 +33,7 @@ class Tier:
 
 @dataclass(frozen=True)
 class GroupNeed:
-    """Pods of one kind of a gang: at least and at most so many, in one domain of the tier `required` if it is not -1.
+    """Pods of one kind of a gang: a least and a most number, in one domain of the tier `required` if it is not -1.
 
     `preferred` is the tier of which few domains are used, -1 for none. `slices` are sizes with their tiers.
     """
@@ -76,7 +76,7 @@ class GangNeed:
 
 @dataclass
 class Needs:
-    """What was asked for: kinds of pods, tiers, gangs that are alike, and the kind of each ordinary workload."""
+    """The question in numbers: kinds of pods, tiers, gangs that are alike, and the kind of each ordinary workload."""
 
     kinds: list[Workload]
     tiers: list[Tier]
@@ -119,7 +119,7 @@ def read_needs(
         alike.setdefault(need, []).extend([number] * gang.replicas)
     for need, mine in alike.items():
         several = any(splits(reader.needs.tiers, need, one) for one in need.preferences)
-        # What several gangs prefer is counted for each by itself.
+        # Preferred domains of several gangs are counted for each gang by itself.
         reader.needs.gangs += [replace(need, gangs=(one,)) for one in mine] if several else []
         reader.needs.gangs += [replace(need, gangs=tuple(mine))] if mine and not several else []
     reader.needs.gangs.sort(key=lambda need: (-need.priority, need.gangs))

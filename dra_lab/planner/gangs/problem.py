@@ -25,7 +25,7 @@ Domain = tuple[int, Path | None]
 
 @dataclass(frozen=True)
 class Profile:
-    """What nodes that are alike can hold: numbers of pods by kind with the values found, and the least that may exist.
+    """The room of nodes that are alike: numbers of pods by kind with the values found, and the least that may exist.
 
     `least` is None if the numbers are too many to list; `rows` then bound them. `floors` are by kind values that each
     hold goal by goal.

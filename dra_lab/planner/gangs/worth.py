@@ -1,4 +1,4 @@
-"""What a solution is worth: every goal counted from its gangs, its ordinary pods and its nodes."""
+"""The goals of a solution: every goal counted from its gangs, its ordinary pods and its nodes."""
 
 from __future__ import annotations
 

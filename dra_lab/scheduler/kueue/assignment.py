@@ -128,7 +128,7 @@ def kueue_assignments(
 
 
 class _Room:
-    """What the lowest domains can still hold, and why nodes are left out."""
+    """The room of the lowest domains, and why nodes are left out."""
 
     def __init__(self, flavor: KueueFlavor, nodes: Iterable[Node], pods: Iterable[Pod]) -> None:
         self.flavor = flavor

@@ -19,7 +19,7 @@ def exported(one, scheduler="kube-scheduler", hierarchy=None):
 @EVERY
 @pytest.mark.parametrize("level", ["NVLink domain", "NVLink partition"])
 def test_an_nvlink_level_makes_a_compute_domain(scheduler, level):
-    """Of each copy its own."""
+    """Each copy has a ComputeDomain of its own."""
     files = exported(gang(required=level, replicas=2), scheduler)
     made = yaml.safe_load_all(files.documents["computedomain.yaml"])
     assert [(one["metadata"]["name"], one["spec"]["channel"]["resourceClaimTemplate"]["name"]) for one in made] == [

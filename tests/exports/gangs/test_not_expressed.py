@@ -1,4 +1,4 @@
-"""What a scheduler cannot say is listed, and an error if it is required and nothing keeps it."""
+"""An export lists what its scheduler cannot say; a required level that nothing keeps is an error."""
 
 from __future__ import annotations
 

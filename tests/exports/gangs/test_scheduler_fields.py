@@ -35,7 +35,7 @@ def told(text):
 
 @pytest.mark.parametrize("kind", FIELDS)
 def test_the_fields_are_those_of_the_schemas(kind):
-    """A field that a new version adds would be told as unknown."""
+    """A field that a new version adds would be reported as unknown."""
     name = "/".join(kind)
     assert {path: set(known) for path, known in FIELDS[kind].items()} == {
         path: fields(name, path) for path in FIELDS[kind]

@@ -71,7 +71,7 @@ def test_a_level_of_one_group_is_one_partition():
 
 
 def test_the_minimum_of_the_job_is_that_of_its_tasks():
-    """Of every group its own."""
+    """Every group has a minimum of its own."""
     assert job(gang(group("a", least=2), group("b", least=3)))["minAvailable"] == 5
 
 

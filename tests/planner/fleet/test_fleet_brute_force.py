@@ -73,8 +73,9 @@ def test_counting_bounds_the_pods_of_fleets_that_no_model_holds(sharing, monkeyp
     for number in range(STEP):
         seed = f"counted {number} {sharing}"
         rng = random.Random(seed)
-        cluster = a_coupled_fleet(rng, sharing=sharing)
-        workloads = random_workloads(rng, cluster, sharing=sharing)
+        has = switches(sharing=sharing, coupled=True)
+        cluster = small_fleet(rng, has)
+        workloads = random_workloads(rng, cluster, has)
         release = KubernetesRelease("1.37", {"DRAListTypeAttributes": True})
         try:
             expected = best_fleet(cluster, workloads, (UNPLACED,), release)

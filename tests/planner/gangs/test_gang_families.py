@@ -62,7 +62,7 @@ def test_racks_of_different_free_counts_are_summed(seed):
 
 
 def test_a_wider_level_has_at_least_as_many():
-    """What one rack costs against one block, or none, is what is lost to the rounding of each."""
+    """One rack costs, against one block or none, the gangs that the rounding of each loses."""
     free = [[3, 2], [5, 8], [7, 1], [4, 4], [8], [2, 6]]
     cluster, hierarchy = racks(free)
     found = how_many_more_gangs(cluster, gang(4, 2), hierarchies=[hierarchy])

@@ -65,7 +65,7 @@ def test_rooms_are_brute_force(block):
 def has_the_rooms(seed: str) -> bool:
     """Compare the rooms of one case; say whether everything could be tried."""
     cluster, hierarchy, gangs, _ = random_case(random.Random(seed))
-    # What fits is compared for whole numbers of one gang: the tables end with what all together want.
+    # The number that fits is compared for whole numbers of one gang: the tables end with what all together want.
     gangs = [dataclasses.replace(gang, replicas=6) for gang in gangs[:1]]
     release = KubernetesRelease("1.36")
     try:
