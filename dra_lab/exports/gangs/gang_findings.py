@@ -1,8 +1,9 @@
 """Findings about the files of a gang before they are applied: gates that are off, dropped fields, refusals.
 
 Each scheduler has one function. Source for Kueue: kubernetes-sigs/kueue v0.19.2 `pkg/dra/claims.go` and
-`pkg/controller/core/workload_controller.go`. Sources for others: Kubernetes 1.36.2 `pkg/api/pod/util.go`, `pkg/features/kube_features.go`;
-kai-scheduler/KAI-Scheduler v0.17.0 CHANGELOG; volcano-sh/volcano v1.15.1, its user guides of DRA and network topology.
+`pkg/controller/core/workload_controller.go`. Sources for others: Kubernetes 1.36.2 `pkg/api/pod/util.go`,
+`pkg/features/kube_features.go`; kai-scheduler/KAI-Scheduler v0.17.0 CHANGELOG; volcano-sh/volcano v1.15.1, its user
+guides of DRA and network topology.
 """
 
 from __future__ import annotations
