@@ -14,7 +14,7 @@ from dra_lab.model.fleet import NODES, UNPLACED, FleetPlan, Replica, Workload
 from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.plan import GoalValue, PlanStatus, Shortfall
 from dra_lab.model.printing import printed
-from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.sketch import ClaimSketch, GangDrawing, PodDrawing
 
 GANGS = "gangs"
 BEYOND = "beyond"
@@ -117,6 +117,12 @@ class Gang:
     def least(self) -> int:
         """Return the pods of one gang without which it does not start."""
         return sum(group.least for group in self.groups)
+
+
+def gang_of(pod: PodDrawing, drawn: GangDrawing) -> Gang:
+    """Return the gang of a workload of a plan file: one group of `drawn.size` pods, `pod.replicas` times."""
+    group = GangGroup(Workload(pod.pod, pod.claims, drawn.size), min=drawn.min)
+    return Gang(pod.pod, (group,), drawn.level, drawn.prefer_level, drawn.hierarchy, pod.replicas)
 
 
 class PlacedGang(Struct, frozen=True):

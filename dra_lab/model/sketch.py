@@ -249,11 +249,28 @@ def pod_drawing(name: str, claims: Iterable[ClaimSketch]) -> ClaimSketch:
     return ClaimSketch(name=name, requests=tuple(requests), links=tuple(links), config=tuple(config), claims=names)
 
 
+class GangDrawing(Value, frozen=True):
+    """Pods that start together: `size` of one gang, of which it needs `min` to start (None: all).
+
+    `level` is the level of which one domain must have all pods, `prefer_level` the one of which as few domains as
+    possible have some; "": no such level. `hierarchy` names the hierarchy of the levels, "" the only one that has them.
+    `queue` is the LocalQueue of Kueue that the gang is for.
+    """
+
+    size: int = 1
+    min: int | None = None
+    level: str = ""
+    prefer_level: str = ""
+    hierarchy: str = ""
+    queue: str = ""
+
+
 class PodDrawing(Value, frozen=True):
     """A workload of a fleet: pods with the same claims.
 
     `pod` is its unique name; `replicas` pods are wanted, of which `pins` must run on a node. `nodes` are the fields of
     their spec that choose nodes (`nodeSelector`, `tolerations`), None without a pod; `classes` are its DeviceClasses.
+    With a `gang`, `replicas` are gangs of such pods.
     """
 
     pod: str
@@ -262,6 +279,7 @@ class PodDrawing(Value, frozen=True):
     pins: dict[str, int] = {}
     nodes: dict[str, Any] | None = None
     classes: tuple[DeviceClass, ...] = ()
+    gang: GangDrawing | None = None
 
 
 class Figure(Value, frozen=True):

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from dra_lab.errors import SketchError
 from dra_lab.model.names import MARK, is_label, part_of
-from dra_lab.model.sketch import LEVELS, Ask, ClaimSketch, Link, PodDrawing, asks, claims_of
+from dra_lab.model.sketch import LEVELS, Ask, ClaimSketch, GangDrawing, Link, PodDrawing, asks, claims_of
 
 MOST_PODS = 1_000_000
 """Most pods of one workload."""
@@ -38,6 +38,17 @@ def _check_pod(pod: PodDrawing, names: list[str]) -> None:
         raise SketchError(
             f"the pins of {pod.pod!r} must be for 1 pod or more each, and for at most {pod.replicas:,} in all"
         )
+    if pod.gang is not None:
+        _check_gang(pod, pod.gang)
+
+
+def _check_gang(pod: PodDrawing, gang: GangDrawing) -> None:
+    if not 1 <= gang.size <= MOST_PODS:
+        raise SketchError(f"the gang {pod.pod!r} has {gang.size:,} pods; give 1 to {MOST_PODS:,}")
+    if gang.min is not None and not 1 <= gang.min <= gang.size:
+        raise SketchError(f"the gang {pod.pod!r} needs {gang.min:,} of its pods; give 1 to {gang.size:,}")
+    if pod.pins:
+        raise SketchError(f"the gang {pod.pod!r} has pins; the planner chooses the nodes of a gang, so remove them")
 
 
 def check_sketch(sketch: ClaimSketch) -> None:

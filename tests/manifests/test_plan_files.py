@@ -91,7 +91,7 @@ POD = "- pod: a\n  claims:\n  - name: c\n"
         (f"{HEAD}workloads:\n{POD}  replicas: -1\n", "give 0 to 1,000,000"),
         (f"{HEAD}workloads:\n{POD}  replicas: many\n", r"p\.yaml:7, workloads\[0\]\.replicas"),
         (f"{HEAD}workloads:\n{POD}  pins:\n    n: 2\n", "the pins of 'a'"),
-        (f"{HEAD}workloads:\n{POD}  gang: true\n", "unknown field 'gang'"),
+        (f"{HEAD}workloads:\n{POD}  rack: true\n", "unknown field 'rack'"),
         (f"{HEAD}workloads:\n{POD}editing: b\n", r"p\.yaml:7, editing: there is no workload 'b'"),
         (f"{HEAD}layers:\n- change: drian\n  subject: n\n", r"p\.yaml:4, layers\[0\].*did you mean 'drain'"),
         (f"{HEAD}layers:\n- change: add\n  subject: n\n  count: 99999999\n", "give 1 to 10,000"),
