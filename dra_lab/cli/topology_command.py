@@ -17,10 +17,13 @@ if TYPE_CHECKING:
 
 _CLUSTER_FILES = frozenset((".json", ".yaml", ".yml", ".gz", ".tgz"))
 
+_NOTHING = (
+    "Nothing in {} says where its nodes are. "
+    "Levels come from labels of its Nodes, and from Topology and HyperNode objects: capture these too."
+)
+
 EXAMPLES = (
     "dra-lab topology sample:h100-pod",
-    "dra-lab topology context:prod -v",
-    "dra-lab topology topo.txt",
     "dra-lab topology topo.txt lstopo.xml",
     "dra-lab topology topo.txt -o json",
 )
@@ -68,7 +71,7 @@ def _hierarchies(options: argparse.Namespace) -> int:
         values = [hierarchy_values(tree) for tree in found]
         print_json(answer_json("Hierarchies", "fits", findings, cluster=cluster.name, hierarchies=values))
         return FITS
-    parts: list[Part] = [Sentence(hierarchy_line(cluster) or f"Nothing in {cluster.name} says where its nodes are.")]
+    parts: list[Part] = [Sentence(hierarchy_line(cluster) or _NOTHING.format(cluster.name))]
     if found and options.detail != "answer":
         parts.append(Table(LEVELS, list(level_rows(found))))
     if found and options.detail == "all":

@@ -67,8 +67,8 @@ def selector(expression: str) -> DeviceSelector:
 
 
 def device_class(name: str) -> DeviceClass:
-    """Return the class of a name in CLASSES."""
-    driver, texts = CLASSES[name]
+    """Return the class of a name in CLASSES, or of a driver."""
+    driver, texts = CLASSES.get(name, (name, ()))
     selectors = tuple(map(selector, (f'device.driver == "{driver}"', *texts)))
     spec = DeviceClassSpec(selectors=selectors, extended_resource_name=BY_NAME if name == "named" else None)
     return DeviceClass(metadata=ObjectMeta(name=name), spec=spec)

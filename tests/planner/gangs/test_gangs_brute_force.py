@@ -9,8 +9,7 @@ import random
 import pytest
 from brute_force import TooLarge
 from brute_force_gangs import BruteForceGangs
-from random_clusters import random_sketch
-from random_fleets import a_coupled_fleet
+from random_clusters import random_sketch, small_fleet, switches
 from random_gangs import hierarchy_of, random_case, random_gang, random_places
 
 from dra_lab.checks.gang_audit import check_gangs
@@ -87,7 +86,7 @@ def has_the_rooms(seed: str) -> bool:
 def test_nodes_that_share_devices_keep_every_rule(seed):
     """No pod takes what one on another node has."""
     rng = random.Random(f"coupled gangs {seed}")
-    cluster, release = a_coupled_fleet(rng, sharing=False), KubernetesRelease("1.36")
+    cluster, release = small_fleet(rng, switches(sharing=False, coupled=True)), KubernetesRelease("1.36")
     hierarchy = hierarchy_of(random_places(rng, cluster.node_names))
     gangs = tuple(random_gang(rng, f"g{at}", [random_sketch(rng)]) for at in range(2))
     plan = plan_gangs(cluster, gangs, hierarchies=[hierarchy], release=release)
