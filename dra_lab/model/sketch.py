@@ -250,12 +250,7 @@ def pod_drawing(name: str, claims: Iterable[ClaimSketch]) -> ClaimSketch:
 
 
 class GangDrawing(Value, frozen=True):
-    """Pods that start together: `size` of one gang, of which it needs `min` to start (None: all).
-
-    `level` is the level of which one domain must have all pods, `prefer_level` the one of which as few domains as
-    possible have some; "": no such level. `hierarchy` names the hierarchy of the levels, "" the only one that has them.
-    `queue` is the LocalQueue of Kueue that the gang is for.
-    """
+    """A `model.gang.Gang` of `size` pods with its required and preferred level; `queue` is its LocalQueue of Kueue."""
 
     size: int = 1
     min: int | None = None
@@ -270,7 +265,7 @@ class PodDrawing(Value, frozen=True):
 
     `pod` is its unique name; `replicas` pods are wanted, of which `pins` must run on a node. `nodes` are the fields of
     their spec that choose nodes (`nodeSelector`, `tolerations`), None without a pod; `classes` are its DeviceClasses.
-    With a `gang`, `replicas` are gangs of such pods.
+    With a `gang`, `replicas` are gangs.
     """
 
     pod: str
@@ -294,8 +289,7 @@ class Kept(Value, frozen=True):
 
     `mode` is "plan" (one claim, `sketch`) or "fleet" (`workloads`). `layers` are what-if changes. `sentence` says the
     answer; `figures` are its numbers by name (`words.kept_figures`); `yaml` is the manifest. `devices` maps allocated
-    devices to requests. `snapshot` is the cluster's fingerprint. `simulation` says what kube-scheduler does, "" if
-    unknown.
+    devices to requests. `snapshot` is the cluster's fingerprint. `simulation` says what kube-scheduler does, or "".
     """
 
     name: str
