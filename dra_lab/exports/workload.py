@@ -219,6 +219,9 @@ def _require(spec: MutableMapping[str, Any], affinity: Affinity) -> None:
         terms.extend(_terms(affinity))
         return
     for term in terms:
+        # An empty term matches no node, and would match some with an expression.
+        if not (term.get("matchExpressions") or term.get("matchFields")):
+            continue
         expressions = _list(term, "matchExpressions")
         expressions.extend(dict(wanted) for wanted in affinity if dict(wanted) not in [dict(e) for e in expressions])
 

@@ -123,6 +123,23 @@ def test_requirements_on_nodes_join_every_term(tmp_path):
     ]
 
 
+def test_an_empty_term_stays_empty(tmp_path):
+    """A term without requirements matches no node; with one it would admit nodes that the workload keeps off."""
+    affinity = """\
+      affinity:
+        nodeAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            nodeSelectorTerms:
+            - {}
+            - matchExpressions: []
+            - matchFields: [{key: metadata.name, operator: In, values: [n1]}]
+"""
+    text = TEXT.replace("      containers:\n", affinity + "      containers:\n", 1)
+    patched = patch_copy(workload(tmp_path, text), CLAIM, affinity=PIN).text
+    required = pod_spec(patched)["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    assert [len(term.get("matchExpressions", ())) for term in required["nodeSelectorTerms"]] == [0, 0, 1]
+
+
 def test_a_foreign_claim_of_the_pod_stays(tmp_path):
     text = TEXT.replace(
         "      containers:\n",
