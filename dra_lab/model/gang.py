@@ -21,6 +21,8 @@ BEYOND = "beyond"
 LEVELS = "levels"
 DOMAINS = "domains"
 HOST = "host"
+HOSTS = (HOST, "hostname", "node", "kubernetes.io/hostname")
+"""Names of the level below all others: the node itself."""
 
 GANG_GOALS: Mapping[str, str] = {
     GANGS: "gangs without a place",

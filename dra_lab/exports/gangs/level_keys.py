@@ -6,17 +6,15 @@ from collections.abc import Sequence
 
 from dra_lab.checks.name_formats import check_label_name
 from dra_lab.errors import InputError, did_you_mean
-from dra_lab.model.gang import HOST
+from dra_lab.model.gang import HOSTS
 from dra_lab.model.hierarchy import Domain, Hierarchy
 from dra_lab.sketch.claim_objects import Affinity
 from dra_lab.topology.presets import ATTRIBUTES, HOSTNAME
 
-_HOSTS = (HOST, "hostname", "node", HOSTNAME)
-
 
 def is_host(level: str) -> bool:
     """Say whether a level is the node itself, which every hierarchy has."""
-    return level in _HOSTS
+    return level in HOSTS
 
 
 def label_of(hierarchy: Hierarchy | None, level: str) -> str:

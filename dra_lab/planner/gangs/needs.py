@@ -7,13 +7,10 @@ from dataclasses import dataclass, replace
 
 from dra_lab.errors import InputError
 from dra_lab.model.fleet import UNPLACED, Workload
-from dra_lab.model.gang import BEYOND, GANG_GOALS, GANGS, HOST, Gang, GangGroup
+from dra_lab.model.gang import BEYOND, GANG_GOALS, GANGS, HOST, HOSTS, Gang, GangGroup
 from dra_lab.model.hierarchy import Hierarchy
 
 Path = tuple[str, ...]
-
-HOSTS = (HOST, "hostname", "node", "kubernetes.io/hostname")
-"""Names of the level below all others: the node itself."""
 
 HOST_DEPTH = 1_000
 """The depth of hosts, below every level."""
