@@ -33,11 +33,18 @@ POD_HELP = "the pod or workload to use if the file of --claim contains several"
 
 
 class AskedClaim(NamedTuple):
-    """A --claim with what stands behind it: how many replicas (None: not given) and which pod of the file."""
+    """A --claim with the options after it; None for an option that is not given.
+
+    `gang` is the number of pods that start together, `level` and `prefer_level` their levels, `queue` their LocalQueue.
+    """
 
     claim: str
     replicas: int | None = None
-    pod: str = ""
+    pod: str | None = None
+    gang: int | None = None
+    level: str | None = None
+    prefer_level: str | None = None
+    queue: str | None = None
 
 
 def add_cluster(parser: argparse.ArgumentParser) -> None:
@@ -101,7 +108,7 @@ def layers_said(options: argparse.Namespace, parts: Iterable[Part]) -> Iterator[
         yield part
         layers = layers_of(options)
         if not number and layers:
-            where = "" if options.layers else f", from {' and '.join(_plan_files(options))}"
+            where = "" if options.layers else f", from {' and '.join(plan_files(options))}"
             yield Words(f"What if{where}: {'; '.join(layer.words for layer in layers)}.")
 
 
@@ -158,7 +165,7 @@ def _read(options: argparse.Namespace) -> Cluster:
 
         refused = {} if options.layers else with_possible_layers(cluster, layers).refused
         for number, message in refused.items():
-            origin = Origin(next(iter(_plan_files(options))), path=f"layers[{number}]")
+            origin = Origin(next(iter(plan_files(options))), path=f"layers[{number}]")
             raise SketchError(f"{message}. Correct the lines, or remove them", origin=origin)
         cluster = with_layers(cluster, layers)
     return cluster
@@ -209,7 +216,7 @@ def setting_of(options: argparse.Namespace, name: str) -> Any:
         return given
     if given:
         return tuple(filter(None, (goal.strip() for goal in given.split(",")))) if name == "goals" else given
-    said = {file: value for file, drawing in _plan_files(options).items() if (value := asdict(drawing)[name])}
+    said = {file: value for file, drawing in plan_files(options).items() if (value := asdict(drawing)[name])}
     if len(set(said.values())) > 1:
         differing = "; ".join(f"{file}: {_words(value)}" for file, value in said.items())
         advice = "give the what-if options" if name == "layers" else f"give --{name}"
@@ -221,7 +228,7 @@ def _words(value: Any) -> str:
     return value if isinstance(value, str) else " ".join(map(str, value))
 
 
-def _plan_files(options: argparse.Namespace) -> Mapping[str, Drawing]:
+def plan_files(options: argparse.Namespace) -> Mapping[str, Drawing]:
     """Return the drawings of a command's plan files, read once."""
     from dra_lab.session import read_plan_file
 
@@ -325,7 +332,7 @@ def findings_of(options: argparse.Namespace, session: Any) -> tuple[Finding, ...
 
     findings: tuple[Finding, ...] = session.findings
     sketch, cluster, release = session.sketch, session.cluster, session.release
-    if not session.answer.fits or options.claim in _plan_files(options):
+    if not session.answer.fits or options.claim in plan_files(options):
         return findings
     claims = claims_of(sketch)
     pairs = [(compile_claim(one, cluster, release).spec.devices, spec_of(one, release).devices) for one in claims]

@@ -22,7 +22,7 @@ from dra_lab.cli.options import (
 )
 from dra_lab.cli.output import add_output, print_findings, print_json, print_parts
 from dra_lab.cli.pod_option import plan_pod
-from dra_lab.cli.workload_options import add_workloads, is_fleet, run_fleet
+from dra_lab.cli.workload_options import add_gangs, add_workloads, is_fleet, is_gang, run_fleet
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
@@ -43,6 +43,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_cluster(parser)
     add_planning(parser)
     add_workloads(parser)
+    add_gangs(parser)
     add_what_if(parser)
     parser.add_argument(
         "--time-limit", type=seconds, metavar="S", help="seconds after which to return the best plan so far"
@@ -66,8 +67,13 @@ def measured(text: str) -> tuple[float, float]:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Plan and print the answer; replicas are the business of `workloads`."""
-    if is_fleet(options):
+    """Plan and print the answer; replicas are the business of `workload_options`, gangs of `gang_command`."""
+    fleet = is_fleet(options)
+    if is_gang(options):
+        from dra_lab.cli.gang_command import run_gangs
+
+        return run_gangs(options)
+    if fleet:
         return run_fleet(options)
     from dra_lab.pinning.pod_start import searched
 

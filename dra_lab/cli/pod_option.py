@@ -48,7 +48,7 @@ def pod_of(options: argparse.Namespace) -> AskedPod | None:
 
     Raises what `cluster_of` and `gitops.claims_of_file.read_pod` raise.
     """
-    name = options.asked[0].pod if "asked" in options else options.pod
+    name = options.asked[0].pod or "" if "asked" in options else options.pod
     found = None
     if _may_be_pod(options.claim):
         from dra_lab.gitops.claims_of_file import read_pod

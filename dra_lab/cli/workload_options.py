@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, count
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
@@ -20,6 +21,7 @@ from dra_lab.cli.options import (
     cluster_of,
     layers_json,
     layers_said,
+    plan_files,
     refuse_node,
     refuse_pod,
     release_of,
@@ -65,33 +67,19 @@ class _AddClaim(argparse.Action):
         namespace.claim = namespace.asked[0].claim
 
 
-class _SetReplicas(argparse.Action):
-    """Give the claim before it its number of replicas."""
+class _OfClaim(argparse.Action):
+    """Keep an option of the claim before it, once for each claim."""
 
     def __call__(
         self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: str | None = None
     ) -> None:
-        del option_string
         asked = list(getattr(namespace, "asked", None) or [])
-        if not asked or asked[-1].replicas is not None:
-            parser.error("write --replicas N after the --claim that it is for, once for each")
-        if not 0 <= values <= MOST_REPLICAS:
-            parser.error(f"--replicas {values}: give a number from 0 to {MOST_REPLICAS}")
-        asked[-1] = asked[-1]._replace(replicas=values)
-        namespace.asked = asked
-
-
-class _SetPod(argparse.Action):
-    """Say which pod of the claim before it is meant."""
-
-    def __call__(
-        self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: str | None = None
-    ) -> None:
-        del option_string
-        asked = list(getattr(namespace, "asked", None) or [])
-        if not asked or asked[-1].pod:
-            parser.error("write --pod NAME after the --claim that it is for, once for each")
-        asked[-1] = asked[-1]._replace(pod=values)
+        if not asked or getattr(asked[-1], self.dest) is not None:
+            parser.error(f"write {option_string} {self.metavar} after the --claim that it is for, once for each")
+        least = int(self.dest == "gang")
+        if isinstance(values, int) and not least <= values <= MOST_REPLICAS:
+            parser.error(f"{option_string} {values}: give a number from {least} to {MOST_REPLICAS}")
+        asked[-1] = asked[-1]._replace(**{self.dest: values})
         namespace.asked = asked
 
 
@@ -99,10 +87,52 @@ def add_workloads(parser: argparse.ArgumentParser) -> None:
     """Declare --claim, which may stand several times, --replicas behind each, and --objective."""
     parser.add_argument("--claim", action=_AddClaim, metavar="FILE", help=f"required and repeatable: {CLAIM_HELP}")
     text = "number of pods for the preceding --claim (default with several claims: 1)"
-    parser.add_argument("--replicas", type=whole, action=_SetReplicas, metavar="N", help=text)
-    parser.add_argument("--pod", action=_SetPod, metavar="NAME", help=f"for the preceding --claim, {POD_HELP}")
+    parser.add_argument("--replicas", type=whole, action=_OfClaim, metavar="N", help=text)
+    parser.add_argument("--pod", action=_OfClaim, metavar="NAME", help=f"for the preceding --claim, {POD_HELP}")
     text = "with replicas: place as many as possible (default), or all of them on the fewest nodes"
     parser.add_argument("--objective", choices=("replicas", "nodes"), default="replicas", help=text)
+
+
+def add_gangs(parser: argparse.ArgumentParser) -> None:
+    """Declare the options after a --claim that make it a gang."""
+    group = parser.add_argument_group("gangs (each option is for the preceding --claim)")
+    text = "number of pods that start together or not at all; --replicas N is then the number of such gangs"
+    group.add_argument("--gang", type=whole, action=_OfClaim, metavar="SIZE", help=text)
+    text = "one domain of this level has all pods of a gang, for example rack (dra-lab topology CLUSTER lists levels)"
+    group.add_argument("--level", action=_OfClaim, metavar="NAME", help=text)
+    text = "as few domains of this level as possible have pods of a gang"
+    group.add_argument("--prefer-level", action=_OfClaim, metavar="NAME", help=text)
+    group.add_argument(
+        "--queue", action=_OfClaim, metavar="NAME", help="LocalQueue of Kueue, or Queue of KAI or Volcano"
+    )
+
+
+def is_gang(options: argparse.Namespace) -> bool:
+    """Return whether gangs are asked for, by --gang or by a file.
+
+    Raises InputError for an option of gangs after a claim that is none.
+    """
+    found = False
+    for one in options.asked:
+        asks = one.gang is not None or asks_for_gangs(options, one.claim)
+        given = [name for name in ("level", "prefer_level", "queue") if getattr(one, name) is not None]
+        if given and not asks:
+            option = f"--{given[0].replace('_', '-')}"
+            raise InputError(f"{option} is for a gang, and {one.claim} asks for none; write --gang SIZE after --claim")
+        found = found or asks
+    return found
+
+
+def asks_for_gangs(options: argparse.Namespace, claim: str) -> bool:
+    """Return whether a file asks for gangs itself."""
+    drawing = plan_files(options).get(claim)
+    if drawing is not None:
+        return any(pod.gang is not None for pod in drawing.workloads)
+    if not Path(claim).exists():
+        return False
+    from dra_lab.gitops.gangs_of_file import asks_for_gang
+
+    return asks_for_gang(claim)
 
 
 def is_fleet(options: argparse.Namespace) -> bool:
@@ -196,10 +226,10 @@ def workloads_of(asked: Sequence[AskedClaim], cluster: Cluster, release: Kuberne
     places: set[frozenset[str] | None] = set()
     named: frozenset[tuple[str, str]] = frozenset()
     written: set[str] = set()
-    for claim, replicas, named_pod in asked:
-        pod = read_pod(claim, cluster, release, pod=named_pod)
+    for claim, replicas, named_pod, *_ in asked:
+        pod = read_pod(claim, cluster, release, pod=named_pod or "")
         if pod is None:
-            refuse_pod(claim, named_pod)
+            refuse_pod(claim, named_pod or "")
             sketch = read_sketch(claim)
             pod = AskedPod("", {sketch.name: sketch}, classes_beside(claim, cluster), nodes=_pinned(claim, cluster))
         elif pod.nodes is not None:

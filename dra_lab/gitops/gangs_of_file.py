@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import ceil
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -14,23 +16,31 @@ from dra_lab.gitops.claims_of_file import AskedPod, asked_pods
 from dra_lab.gitops.folder import Document, read_manifests
 from dra_lab.gitops.gang_fields import Constraint, WrittenGang, WrittenGroup, with_least, written_gang
 from dra_lab.gitops.node_filter import only_nodes
-from dra_lab.gitops.object_pods import PodTemplate
+from dra_lab.gitops.object_pods import PodTemplate, pod_templates
 from dra_lab.manifests.pod_templates import value_at
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.decoding import from_json
 from dra_lab.model.fleet import Workload
 from dra_lab.model.gang import Gang, GangGroup
+from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.workloads import Pod, PodSpec
+from dra_lab.scheduler.kueue.assignment import pod_requests
 from dra_lab.topology.hierarchies import hierarchies
 
 _NAMES = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name", "pod-group-name")
 """Annotations of pods that name a PodGroup of Volcano or KAI."""
+
+_GANG_GROUPS = ("batch.volcano.sh/", "kueue.x-k8s.io/")
+"""API groups whose workloads start together."""
 
 
 class ReadGang(Struct, frozen=True):
     """A gang as its file asks for it.
 
     `subject` is the object, `queue` the LocalQueue of Kueue or "". `cluster` has the DeviceClasses of the file and the
-    nodes that the pods' own node selectors admit.
+    nodes that the pods' own node selectors admit. `requests` has by group what a pod requests of its node: CPUs, memory
+    and extended resources that no DeviceClass provides.
     """
 
     gang: Gang
@@ -38,6 +48,28 @@ class ReadGang(Struct, frozen=True):
     subject: str
     queue: str = ""
     findings: tuple[Finding, ...] = ()
+    requests: Mapping[str, Mapping[str, str | int | float]] = {}
+
+
+def asks_for_gang(source: str | Path) -> bool:
+    """Return whether a workload in a file or folder asks for a gang: by its kind, a PodGroup, a minimum or a level.
+
+    Raises SourceError for what cannot be read.
+    """
+    manifests = read_manifests([source])
+    groups = {item.name for item in manifests.documents if item.kind == "PodGroup"}
+    for document in manifests.documents:
+        pods = tuple(pod_templates(document))
+        if not pods:
+            continue
+        version = str(document.value.get("apiVersion") or "")
+        if version.startswith(_GANG_GROUPS) or any(_group_name(pod) in groups for pod in pods):
+            return True
+        written = written_gang(document, pods)
+        named = (written.constraint, *(group.constraint for group in written.groups))
+        if written.least or any(one.required or one.preferred or one.slices for one in named):
+            return True
+    return False
 
 
 def read_gangs(source: str | Path, cluster: Cluster, release: KubernetesRelease) -> tuple[ReadGang, ...]:
@@ -104,7 +136,20 @@ def _read(
     base = found[0][1].cluster
     on = base if admitted is None else only_nodes(base, sorted(admitted))
     subject = f"PodGroup/{group.name}" if group else pods[0].subject
-    return ReadGang(_gang(written, found, cluster), on, subject, written.queue, tuple(dict.fromkeys(told)))
+    requests = {one.name: _requests(one.pod, on) for one, _ in found}
+    gang = _gang(written, found, cluster)
+    return ReadGang(gang, on, subject, written.queue, tuple(dict.fromkeys(told)), requests)
+
+
+def _requests(pod: PodTemplate, cluster: Cluster) -> dict[str, str | int | float]:
+    """Return what a pod requests of its node, without extended resources that DeviceClasses provide."""
+    try:
+        spec = from_json(msgspec.json.encode(pod.spec), PodSpec)
+        amounts = pod_requests(Pod(ObjectMeta(), spec=spec))
+    except (msgspec.ValidationError, InputError, TypeError, RecursionError):
+        return {}
+    provided = {one.spec.extended_resource_name for one in cluster.classes}
+    return {name: f"{ceil(amount * 1000)}m" for name, amount in amounts.items() if name not in provided}
 
 
 def _joined(parts: Sequence[WrittenGang]) -> WrittenGang:

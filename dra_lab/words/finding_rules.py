@@ -165,6 +165,7 @@ RULES: Mapping[str, str] = {
     "fit-not-decided": "The search ended before the answer. Give a longer --time-limit.",
     "gang-exclusive": "A workload wants a domain for itself. dra-lab plans one for it, which others may use too.",
     "gang-minimum": "The minimum is not split over several groups, so all pods are planned. Write one for each group.",
+    "gang-not-replayed": "A gang uses a rule that dra-lab does not know in schedulers, so only the plan answers.",
     "gang-soft": "A soft topology of Volcano names no level, so the gang is planned without one.",
     "gang-without-devices": "Pods of a gang request no devices, so they are not planned. You need to do nothing.",
     "kustomize-names": "kustomize renames claims and not what refers to them. Check what kustomize prints.",

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from dra_lab.model.fleet import MOST_COUNTED, UNPLACED
-from dra_lab.model.gang import GANG_GOALS, GANGS, GangCount, GangPlan, GangRoom, PlacedGang
+from dra_lab.model.gang import GANG_GOALS, GANGS, HOSTS, Gang, GangCount, GangPlan, GangRoom, PlacedGang
+from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.plan import GoalValue, PlanStatus
 from dra_lab.words.document import Column, Lines, Part, Sentence, Table, Words, printable
 from dra_lab.words.facts import counted, sentence
+
+if TYPE_CHECKING:
+    from dra_lab.pinning.gang_choices import GangChoice
 
 MOST = 12
 """Domains and gangs that are shown one by one."""
@@ -24,12 +29,33 @@ def gang_sentence(plan: GangPlan) -> str:
     if plan.status is PlanStatus.STOPPED:
         return "Not answered: there was not enough time."
     if plan.status is PlanStatus.INFEASIBLE:
-        return "Not one gang fits, proven."
+        return printable(_misfit(plan))
     return printable(" ".join(_placed(plan)))
+
+
+def _misfit(plan: GangPlan) -> str:
+    """Return that not one gang fits, with the domain that has most pods if there is one kind of gang."""
+    if len(plan.gangs) > 1 or plan.workloads:
+        return "Not one gang fits, proven."
+    (gang,) = plan.gangs
+    best = max(plan.rooms, key=lambda room: room.most, default=None)
+    if not gang.required or best is None:
+        pods = f"; they have {best.most:,} of {best.size:,} pods" if best is not None else ""
+        return f"The nodes do not have all {gang.least:,} pods of the gang at once, proven{pods}."
+    level = "node" if gang.required in HOSTS else gang.required
+    return f"No {level} has {_pods(gang)}, proven. {'/'.join(best.domain)} has {best.most:,}."
+
+
+def _pods(gang: Gang) -> str:
+    return f"all {gang.size:,} pods of the gang" if gang.least == gang.size else f"the least {gang.least:,} pods"
 
 
 def _placed(plan: GangPlan) -> Iterator[str]:
     wanted = sum(gang.replicas for gang in plan.gangs)
+    if wanted == len(plan.placed) == 1 and not plan.workloads:
+        yield _one_placed(plan.placed[0])
+        yield _proof(plan, [])
+        return
     pods = sum(len(placed.replicas) for placed in plan.placed) + len(plan.replicas)
     nodes = {pod.node for placed in plan.placed for pod in placed.replicas} | {pod.node for pod in plan.replicas}
     counts = f"{len(plan.placed):,} of {counted(wanted, 'gang')} placed"
@@ -40,8 +66,17 @@ def _placed(plan: GangPlan) -> Iterator[str]:
     else:
         proven = all(goal.proven for goal in first if goal.goal != UNPLACED)
         yield f"{counts}; {'no more fit, proven' if proven else 'more may fit'}."
+    yield _proof(plan, first)
+
+
+def _one_placed(placed: PlacedGang) -> str:
+    where = f" in {'/'.join(placed.domain)}" if placed.domain else ""
+    return f"The gang fits{where}: {counted(len(placed.replicas), 'pod')} on {counted(len(placed.nodes), 'node')}."
+
+
+def _proof(plan: GangPlan, first: list[GoalValue]) -> str:
     open_goals = [_open(goal) for goal in plan.goals if not goal.proven and goal not in first[:1]]
-    yield f"Best so far, not proven: {', '.join(open_goals)}." if open_goals else "Every goal is proven optimal."
+    return f"Best so far, not proven: {', '.join(open_goals)}." if open_goals else "Every goal is proven optimal."
 
 
 def _open(goal: GoalValue) -> str:
@@ -53,9 +88,7 @@ def _open(goal: GoalValue) -> str:
 def gang_parts(plan: GangPlan) -> Iterator[Part]:
     """Yield the answer, where each gang is, and for gangs without a place what each domain has."""
     yield Sentence(gang_sentence(plan))
-    heads = (Column("gang", "gang"), Column("domain", "domain"), Column("pods", "pods"), Column("nodes", "nodes"))
-    more = [f"{len(plan.placed) - MOST:,} more gangs are placed."] if len(plan.placed) > MOST else []
-    yield Table(heads, [_row(placed) for placed in plan.placed[:MOST]], "Where the gangs are", more)
+    yield _placed_table(plan)
     names = [gang.name for gang in plan.gangs if plan.counts[gang.name] < gang.replicas]
     for name in names[:MOST]:
         yield rooms_lines([room for room in plan.rooms if room.gang == name])
@@ -99,6 +132,103 @@ def count_parts(found: GangCount) -> Iterator[Part]:
     rooms = sorted(found.rooms, key=lambda room: -room.gangs)[:MOST]
     each = [("/".join(room.domain), _number((room.gangs, room.gangs_bound)), str(room)) for room in rooms]
     yield Table(("domain", "gangs", "pods of one gang"), each)
+
+
+def short_gang_parts(
+    plan: GangPlan, counts: Sequence[tuple[GangCount, GangCount]], choices: Sequence[Sequence[GangChoice]]
+) -> Iterator[Part]:
+    """Yield the answer, what each domain has, how many gangs fit, and what schedulers do with each gang.
+
+    `counts` has for each gang how many fit now and after the plan.
+    """
+    yield Sentence(gang_sentence(plan))
+    several = len(plan.gangs) > 1 or plan.gangs[0].replicas > 1 or bool(plan.workloads)
+    if several and plan.placed:
+        yield _placed_table(plan)
+    for number, gang in enumerate(plan.gangs):
+        name = f" for {gang.name}" if len(plan.gangs) > 1 else ""
+        yield _domains_table(plan, gang, f"Domains{name}, before this plan" if name or several else "Domains")
+        if number < len(counts):
+            start = f"For {gang.name}: " if name else ""
+            yield Words(printable(start + more_words(*counts[number], gang)))
+        if number < len(choices):
+            yield choice_lines(choices[number], gang, f"What schedulers find{name}")
+
+
+def long_gang_parts(
+    plan: GangPlan, counts: Sequence[tuple[GangCount, GangCount]], choices: Sequence[Sequence[GangChoice]]
+) -> Iterator[Part]:
+    """Yield the short answer, then where each gang is, the goals, and the domains after the plan and in each replay."""
+    yield from short_gang_parts(plan, counts, choices)
+    yield from (part for part in gang_parts(plan) if isinstance(part, Table) and part.title)
+    for _, found in counts:
+        yield from (part for part in count_parts(found) if isinstance(part, Table))
+    for gang, mine in zip(plan.gangs, choices, strict=False):
+        for choice in mine:
+            rows = [(row.domain, row.least, row.most, row.wanted) for row in choice.replay.domains]
+            title = f"{choice.replay.scheduler}: pods of {gang.name}"
+            yield Table(("domain", "at least", "at most", "needed"), rows, printable(title))
+
+
+def _placed_table(plan: GangPlan) -> Table:
+    heads = (Column("gang", "gang"), Column("domain", "domain"), Column("pods", "pods"), Column("nodes", "nodes"))
+    more = [f"{len(plan.placed) - MOST:,} more gangs are placed."] if len(plan.placed) > MOST else []
+    return Table(heads, [_row(placed) for placed in plan.placed[:MOST]], "Where the gangs are", more)
+
+
+def _domains_table(plan: GangPlan, gang: Gang, title: str) -> Table:
+    """Return what each domain has for one gang, those with most pods first."""
+    rooms = sorted((room for room in plan.rooms if room.gang == gang.name), key=lambda room: (-room.most, room.domain))
+    rows = [
+        ("/".join(room.domain) or "all nodes", _pods_of(room), _number((room.gangs, room.gangs_bound)), _lacks(room))
+        for room in rooms[:MOST]
+    ]
+    more = [f"{len(rooms) - MOST:,} more domains are not shown; -o json has all."] if len(rooms) > MOST else []
+    level = "node" if gang.required in HOSTS else gang.required or "domain"
+    return Table((printable(level), "pods", "gangs", "lacks"), rows, title, more)
+
+
+def _pods_of(room: GangRoom) -> str:
+    known = "" if room.most >= room.bound else f", at most {room.bound:,}"
+    return f"{room.most:,} of {room.size:,}{known}"
+
+
+def _lacks(room: GangRoom) -> str:
+    return "; ".join(room.lacking)
+
+
+def more_words(now: GangCount, after: GangCount, gang: Gang) -> str:
+    """Return how many gangs fit after the plan, and how many in all with each level: what the level costs."""
+    levels = sorted(now.levels.items(), key=lambda row: row[0] != gang.required)
+    words = ", ".join(f"{_number(number)} with {name or 'no level'}" for name, number in levels)
+    more = (after.count, after.bound)
+    return f"After this plan, {_number(more)} more {'gang fits' if more == (1, 1) else 'gangs fit'}. In all: {words}."
+
+
+def choice_lines(choices: Sequence[GangChoice], gang: Gang, heading: str) -> Lines:
+    """Return what each scheduler does with a gang: the verdict, why, how many gangs start, and what is worse."""
+    return Lines(printable(heading), [printable(" ".join(_choice(choice, gang))) for choice in choices])
+
+
+def _choice(choice: GangChoice, gang: Gang) -> Iterator[str]:
+    replay = choice.replay
+    yield f"{replay.scheduler}: {replay.verdict.value}."
+    yield sentence(replay.sentence[:1].upper() + replay.sentence[1:])
+    if choice.started is not None and gang.replicas > 1:
+        least, most = choice.started
+        number = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        yield f"It starts {number} of {gang.replicas:,} gangs."
+    if choice.trapped:
+        named = ", ".join(choice.trapped[:3]) + (" and more" if len(choice.trapped) > 3 else "")
+        yield f"It may choose {named}, where the claims do not fit."
+    for goal, (least, most) in choice.worse.items():
+        yield f"{GOAL_WORDS[goal].of_fleet[:1].upper()}{GOAL_WORDS[goal].of_fleet[1:]}: {_more(least, most)}."
+
+
+def _more(least: int, most: int) -> str:
+    if least == most:
+        return f"{most:,} more than planned" if most > 0 else f"{-most:,} fewer than planned"
+    return f"{least:+,} to {most:+,} against the plan"
 
 
 def _number(number: tuple[int, int]) -> str:

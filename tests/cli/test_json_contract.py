@@ -25,6 +25,11 @@ COMMANDS = {
     "plan": (["plan", EKS, "--claim", PAIRS], "Plan", {"node", "devices"}),
     "misfit": (["plan", EKS, "--claim", f"{EKS}/five-pairs"], "Plan", {"node", "devices"}),
     "replicas": (["plan", HGX, "--claim", f"{HGX}/gpu-nic-cpu", "--replicas", "2"], "FleetPlan", {"replicas"}),
+    "gang": (
+        ["plan", HGX, "--claim", f"{HGX}/gpu-nic-cpu", "--gang", "2", "--level", "fabric:leaf switch"],
+        "GangPlan",
+        {"gangs", "placed"},
+    ),
     "draw": (["draw", EKS, "--claim", PAIRS, "--file", "a.svg"], "Picture", {"node", "devices", "file"}),
     "draw a node": (["draw", EKS, "--file", "a.svg"], "Picture", {"file"}),
     "export": (["export", EKS, "--claim", PAIRS, "--dir", "out", "--pin"], "Export", {"node", "devices", "files"}),

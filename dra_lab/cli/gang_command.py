@@ -1,0 +1,144 @@
+"""The plan of gangs on the command line: where they fit, how many more, and what each scheduler finds."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from dra_lab.cli.gang_options import AskedGangs, gangs_of
+from dra_lab.cli.options import cluster_of, layers_json, layers_said, release_of
+from dra_lab.cli.output import print_findings, print_json, print_parts
+from dra_lab.errors import Cancelled, InputError, UnsupportedFeature
+from dra_lab.findings import Finding, Severity
+from dra_lab.model.gang import GangCount, GangPlan
+from dra_lab.model.plan import PlanStatus
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner.waiting import stoppable
+
+if TYPE_CHECKING:
+    from dra_lab.pinning.gang_choices import GangChoice
+    from dra_lab.words.document import Part
+
+_AFTER_SECONDS = 30.0
+
+
+def run_gangs(options: argparse.Namespace) -> int:
+    """Place the gangs, print the answer, and return its exit status.
+
+    Raises InputError for options of one claim or of replicas.
+    """
+    from dra_lab.checks.cluster_checks import check_cluster
+    from dra_lab.exports.outcome import exit_status
+    from dra_lab.findings import sort_findings
+    from dra_lab.planner.gangs import plan_gangs
+    from dra_lab.planner.waiting import WaitingBar
+    from dra_lab.words.gang_json import gang_json, gang_outcome
+
+    refuse_options(options)
+    release = release_of(options)
+    asked = gangs_of(options)
+    with stoppable() as cancel, WaitingBar(shown=sys.stderr.isatty()) as waiting:
+        plan = plan_gangs(
+            asked.cluster,
+            [one.gang for one in asked.gangs],
+            asked.workloads,
+            release=release,
+            time_limit=options.time_limit,
+            progress=waiting.tell,
+            cancel=cancel,
+        )
+        counts = _counts(asked, plan, release, options.time_limit, waiting.tell, cancel)
+        choices, told = _choices(asked, plan, release, options.time_limit, cancel)
+    read = cluster_of(options)
+    told = (*asked.findings, *read.findings, *check_cluster(read), *plan.findings, *told, *quota_findings(asked))
+    findings = sort_findings(dict.fromkeys(told))
+    outcome = gang_outcome(plan)
+    if options.format == "json":
+        queues = {one.gang.name: one.queue for one in asked.gangs}
+        print_json(gang_json(replace(plan, findings=findings), counts, choices, queues) | layers_json(options))
+    else:
+        print_parts(layers_said(options, _shown(options.detail, plan, counts, choices)), outcome)
+    print_findings(options, findings)
+    return exit_status({"outcome": outcome, "asPlanned": True})
+
+
+def refuse_options(options: argparse.Namespace) -> None:
+    """Raise InputError for an option that has no meaning for gangs."""
+    if options.node:
+        raise InputError("--node is for one claim; a gang goes to any domain, or with --level host to one node")
+    if options.goals:
+        raise InputError("--goals is not for gangs, whose goals have a fixed order; leave it out")
+    if options.objective != "replicas":
+        raise InputError("--objective is for replicas; gangs have an order of goals of their own; leave it out")
+    if getattr(options, "measured", None):
+        raise InputError("--measured is for the plan of one claim; leave it out")
+
+
+def quota_findings(asked: AskedGangs) -> Iterator[Finding]:
+    """Yield what the quota of each gang's queue says. Here the quota of Kueue is to be asked."""
+    del asked
+    yield from ()
+
+
+def _counts(
+    asked: AskedGangs,
+    plan: GangPlan,
+    release: KubernetesRelease,
+    time_limit: float | None,
+    tell: Any,
+    cancel: threading.Event,
+) -> list[tuple[GangCount, GangCount]]:
+    """Return how many of each gang fit now and after the plan, each within the time limit, or 30 s without one."""
+    from dra_lab.planner.gangs import how_many_more_gangs
+
+    found: list[tuple[GangCount, GangCount]] = []
+    if plan.status in (PlanStatus.STOPPED, PlanStatus.NOT_CHECKED, PlanStatus.EMPTY):
+        return found
+    common: dict[str, Any] = {"release": release, "progress": tell, "cancel": cancel}
+    common["time_limit"] = _AFTER_SECONDS if time_limit is None else time_limit
+    for one in asked.gangs:
+        if cancel.is_set():
+            break
+        now = how_many_more_gangs(asked.cluster, one.gang, **common)
+        after = how_many_more_gangs(asked.cluster, one.gang, after=plan, **common) if plan.placed else now
+        found.append((now, after))
+    return found
+
+
+def _choices(
+    asked: AskedGangs, plan: GangPlan, release: KubernetesRelease, time_limit: float | None, cancel: threading.Event
+) -> tuple[list[Sequence[GangChoice]], tuple[Finding, ...]]:
+    """Return what schedulers do with each gang, and what is not known of that."""
+    from dra_lab.pinning.gang_choices import gang_choices
+    from dra_lab.pinning.pin_budget import budget_of
+
+    found: list[Sequence[GangChoice]] = []
+    if plan.status in (PlanStatus.STOPPED, PlanStatus.NOT_CHECKED, PlanStatus.EMPTY):
+        return found, ()
+    with suppress(Cancelled):
+        for one in asked.gangs:
+            budget = budget_of(_AFTER_SECONDS if time_limit is None else time_limit, cancel)
+            common: dict[str, Any] = {"requests": one.requests, "budget": budget}
+            try:
+                found.append(gang_choices(asked.cluster, one.gang, one.hierarchy, release, plan, **common))
+            except UnsupportedFeature as error:
+                finding = Finding("gang-not-replayed", Severity.WARNING, one.gang.name, error.message)
+                return found, (finding,)
+    return found, ()
+
+
+def _shown(
+    detail: str, plan: GangPlan, counts: Sequence[tuple[GangCount, GangCount]], choices: Sequence[Sequence[GangChoice]]
+) -> Iterator[Part]:
+    from dra_lab.words.document import Sentence
+    from dra_lab.words.gang_document import gang_sentence, long_gang_parts, short_gang_parts
+
+    if detail == "answer":
+        yield Sentence(gang_sentence(plan))
+    else:
+        yield from (long_gang_parts if detail == "all" else short_gang_parts)(plan, counts, choices)

@@ -1,0 +1,234 @@
+"""Gangs on the command line: `--claim FILE --gang 16 --level rack`, or a file that asks for gangs itself."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain, count
+
+from msgspec import Struct
+
+from dra_lab.cli.options import AskedClaim, cluster_of, plan_files, release_of
+from dra_lab.cli.workload_options import asks_for_gangs, workloads_of
+from dra_lab.errors import InputError
+from dra_lab.findings import Finding
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import Workload
+from dra_lab.model.gang import HOSTS, Gang, GangGroup, gang_of
+from dra_lab.model.hierarchy import Hierarchy
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import PodDrawing
+
+Requests = Mapping[str, Mapping[str, str | int | float]]
+"""By the name of a group, what one of its pods requests of its node: CPUs, memory, extended resources."""
+
+
+MOST_GANGS = 10_000
+
+
+class AskedGang(Struct, frozen=True):
+    """A gang of a command with the hierarchy of its levels (None: it names none), its queue and its file."""
+
+    gang: Gang
+    hierarchy: Hierarchy | None
+    queue: str
+    source: str
+    requests: Requests
+
+
+class AskedGangs(Struct, frozen=True):
+    """The gangs and ordinary workloads of a command, the cluster to plan them on, and what is to be told."""
+
+    gangs: tuple[AskedGang, ...]
+    workloads: tuple[Workload, ...]
+    cluster: Cluster
+    findings: tuple[Finding, ...] = ()
+
+
+class _Found(Struct, frozen=True):
+    """What one --claim asks for."""
+
+    gangs: tuple[AskedGang, ...] = ()
+    workloads: tuple[Workload, ...] = ()
+    cluster: Cluster | None = None
+    findings: tuple[Finding, ...] = ()
+
+
+def gangs_of(options: argparse.Namespace) -> AskedGangs:
+    """Return the gangs and workloads of a command, each level found in a hierarchy of the cluster.
+
+    Raises InputError for levels that the cluster lacks, and for pods that are admitted to different nodes.
+    """
+    cluster, release = cluster_of(options), release_of(options)
+    found = [_read(options, one, cluster, release) for one in options.asked]
+    plain = [one for one, of_file in zip(options.asked, found, strict=True) if of_file is None]
+    asked = workloads_of([one._replace(replicas=_pods(one)) for one in plain], cluster, release) if plain else None
+    on = asked.cluster if asked else cluster
+    ours = iter(asked.workloads if asked else ())
+    gangs: list[AskedGang] = []
+    workloads: list[Workload] = []
+    told = list(asked.findings) if asked else []
+    for one, of_file in zip(options.asked, found, strict=True):
+        if of_file is None:
+            pod = next(ours)
+            gangs += [_of_workload(one, pod)] if one.gang is not None else []
+            workloads += [] if one.gang is not None else [pod]
+            continue
+        gangs += [_overridden(each, one) for each in of_file.gangs]
+        workloads += of_file.workloads
+        told += of_file.findings
+        on = _joined(on, of_file.cluster or cluster, one.claim)
+    if sum(each.gang.replicas for each in gangs) > MOST_GANGS:
+        raise InputError(f"at most {MOST_GANGS:,} gangs are planned at a time; give --replicas N after --claim")
+    names = _own_names([*(each.gang.name for each in gangs), *(pod.name for pod in workloads)])
+    gangs = [with_hierarchy(replaced_gang(each, name=next(names)), on) for each in gangs]
+    workloads = [Workload(next(names), pod.claims, pod.replicas) for pod in workloads]
+    return AskedGangs(tuple(gangs), tuple(workloads), on, tuple(told))
+
+
+def _read(options: argparse.Namespace, one: AskedClaim, cluster: Cluster, release: KubernetesRelease) -> _Found | None:
+    """Return what a file says of gangs, None for a claim or pod that --gang or --replicas is for."""
+    if not asks_for_gangs(options, one.claim):
+        return None
+    if one.pod:
+        raise InputError(f"--pod {one.pod} is for a file without gangs; {one.claim} is planned with all its pods")
+    drawing = plan_files(options).get(one.claim)
+    if drawing is not None:
+        return _of_drawing(one.claim, drawing.workloads, cluster)
+    from dra_lab.gitops.gangs_of_file import read_gangs
+
+    read = read_gangs(one.claim, cluster, release)
+    on = read[0].cluster
+    for each in read[1:]:
+        on = _joined(on, each.cluster, one.claim)
+    gangs = tuple(AskedGang(each.gang, None, each.queue, one.claim, each.requests) for each in read)
+    return _Found(gangs, (), on, tuple(finding for each in read for finding in each.findings))
+
+
+def _of_drawing(source: str, pods: Sequence[PodDrawing], cluster: Cluster) -> _Found:
+    """Return the gangs and the other workloads of a plan file."""
+    from dra_lab.session.fleet_files import fleet_cluster
+
+    gangs = [AskedGang(gang_of(pod, pod.gang), None, pod.gang.queue, source, {}) for pod in pods if pod.gang]
+    others = [Workload(pod.pod, pod.claims, pod.replicas) for pod in pods if pod.gang is None and pod.claims]
+    return _Found(tuple(gangs), tuple(others), fleet_cluster(cluster, pods))
+
+
+def _pods(one: AskedClaim) -> int | None:
+    """Return how many pods of a claim are wanted, so that claims which pods cannot share are refused."""
+    return one.replicas if one.gang is None else one.gang
+
+
+def _of_workload(one: AskedClaim, pod: Workload) -> AskedGang:
+    copies = 1 if one.replicas is None else one.replicas
+    gang = Gang(pod.name, [GangGroup(pod)], one.level or "", one.prefer_level or "", replicas=copies)
+    return AskedGang(gang, None, one.queue or "", one.claim, {})
+
+
+def replaced_gang(asked: AskedGang, **fields: object) -> AskedGang:
+    """Return a gang of a command with other fields."""
+    gang = replace(asked.gang, **fields)  # type: ignore[arg-type]
+    return AskedGang(gang, asked.hierarchy, asked.queue, asked.source, asked.requests)
+
+
+def _overridden(asked: AskedGang, one: AskedClaim) -> AskedGang:
+    """Return the gang of a file with what the options say instead. Raises InputError for a size of several groups."""
+    gang = asked.gang
+    if one.gang is not None:
+        if len(gang.groups) > 1:
+            names = ", ".join(group.workload.name for group in gang.groups)
+            raise InputError(f"--gang {one.gang} is for one group of pods, and {one.claim} has {names}; leave it out")
+        (group,) = gang.groups
+        least = None if group.min is None else min(group.min, one.gang)
+        gang = replace(gang, groups=[replace(group, workload=_sized(group.workload, one.gang), min=least)])
+    if one.level is not None:
+        gang = replace(gang, required=one.level, hierarchy="")
+    if one.prefer_level is not None:
+        gang = replace(gang, preferred=one.prefer_level, hierarchy="")
+    if one.replicas is not None:
+        gang = replace(gang, replicas=one.replicas)
+    return AskedGang(gang, None, asked.queue if one.queue is None else one.queue, asked.source, asked.requests)
+
+
+def _sized(workload: Workload, pods: int) -> Workload:
+    return Workload(workload.name, workload.claims, pods)
+
+
+def _joined(one: Cluster, other: Cluster, source: str) -> Cluster:
+    """Return the cluster of two claims: the classes of both. Raises InputError if they admit different nodes."""
+    from dra_lab.index.documented_classes import with_given_classes
+
+    if one.node_names != other.node_names:
+        raise InputError(
+            f"the pods of {source} may run on other nodes than those before it; plan the claims one by one"
+        )
+    return with_given_classes(one, other.classes)
+
+
+def _own_names(names: Sequence[str]) -> Iterator[str]:
+    """Yield each name, with a number if it is there already."""
+    taken: set[str] = set()
+    for name in names:
+        own = next(one for one in chain((name,), (f"{name}-{n}" for n in count(2))) if one not in taken)
+        taken.add(own)
+        yield own
+
+
+def with_hierarchy(asked: AskedGang, cluster: Cluster) -> AskedGang:
+    """Return a gang of a command with the hierarchy that has its levels.
+
+    A level may name its hierarchy: `fabric:rack`. Of several hierarchies that group the nodes alike there, the first is
+    used. Raises InputError with the levels of the cluster if none has them, or if several do.
+    """
+    from dra_lab.topology.hierarchies import hierarchies
+
+    gang, trees = asked.gang, {tree.name: tree for tree in hierarchies(cluster)}
+    for part in ("required", "preferred"):
+        name, colon, level = getattr(gang, part).partition(":")
+        if colon and name in trees:
+            if gang.hierarchy not in ("", name):
+                raise InputError(f"{gang.name}: the levels are of {gang.hierarchy} and {name}; name levels of one")
+            gang = replace(gang, **{part: level, "hierarchy": name})
+    levels = [level for level in dict.fromkeys(_levels(gang)) if level not in HOSTS]
+    if gang.hierarchy and gang.hierarchy not in trees:
+        raise InputError(
+            f"{asked.source}: there is no hierarchy {gang.hierarchy!r}; the cluster has: {', '.join(trees) or 'none'}"
+        )
+    among = [trees[gang.hierarchy]] if gang.hierarchy else list(trees.values())
+    able = [tree for tree in among if all(_has(tree, level) for level in levels)] if levels or gang.hierarchy else []
+    if levels and not able:
+        raise InputError(_no_level(levels, among))
+    if len({_grouping(tree, levels) for tree in able}) > 1:
+        ways = " or ".join(f"{tree.name}:{levels[0]}" for tree in able)
+        raise InputError(f"several hierarchies have the level {levels[0]!r}, with other domains; write {ways}")
+    tree = able[0] if able else None
+    gang = replace(gang, hierarchy=tree.name if tree else "")
+    return AskedGang(gang, tree, asked.queue, asked.source, asked.requests)
+
+
+def _levels(gang: Gang) -> Iterator[str]:
+    yield from filter(None, (gang.required, gang.preferred))
+    for group in gang.groups:
+        yield from filter(None, (group.required, group.preferred, *(level for _, level in group.slices)))
+
+
+def _has(tree: Hierarchy, level: str) -> bool:
+    return any(level == one.key or level.casefold() == one.name.casefold() for one in tree.levels)
+
+
+def _grouping(tree: Hierarchy, levels: Sequence[str]) -> tuple[frozenset[frozenset[str]], ...]:
+    return tuple(frozenset(frozenset(domain.nodes) for domain in tree.at(level)) for level in levels)
+
+
+def _no_level(levels: Sequence[str], trees: Sequence[Hierarchy]) -> str:
+    from difflib import get_close_matches
+
+    names = list(dict.fromkeys(level.name for tree in trees for level in tree.levels))
+    missing = next((level for level in levels if not any(_has(tree, level) for tree in trees)), "")
+    if not missing:
+        return f"no hierarchy has both {' and '.join(map(repr, levels))}; dra-lab topology CLUSTER lists the levels"
+    near = get_close_matches(missing.casefold(), names, 1, 0.5)
+    hint = f"; did you mean {near[0]!r}?" if near else "."
+    every = ", ".join(names) or "none, so that only host is known"
+    return f"there is no level {missing!r} in the cluster{hint} Its levels are: {every}"

@@ -1,0 +1,168 @@
+"""Answers about gangs as plain values for machines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from dra_lab.model.fleet import MOST_COUNTED, UNPLACED, Replica
+from dra_lab.model.gang import GANGS, Gang, GangCount, GangPlan, GangRoom
+from dra_lab.model.plan import PlanStatus
+from dra_lab.words.answer_json import answer_json
+from dra_lab.words.plan_json import goal_value, placement_value, shortfall_value
+from dra_lab.words.plan_outcome import DOES_NOT_FIT, FITS, NOT_CHECKED, STOPPED
+
+if TYPE_CHECKING:
+    from dra_lab.pinning.gang_choices import GangChoice
+
+
+def gang_outcome(plan: GangPlan) -> str:
+    """Return whether every gang and every ordinary replica has a place: fits, does-not-fit (proven), or open."""
+    if plan.status is PlanStatus.NOT_CHECKED:
+        return NOT_CHECKED
+    first = [goal for goal in plan.goals if goal.goal.partition(" ")[0] in (GANGS, UNPLACED)]
+    missing = any(plan.counts[gang.name] < gang.replicas for gang in plan.gangs) or any(g.value for g in first)
+    if plan.status is PlanStatus.EMPTY or (plan.status is not PlanStatus.STOPPED and not missing):
+        return FITS
+    proven = plan.status is PlanStatus.INFEASIBLE or any(goal.bound for goal in first)
+    return DOES_NOT_FIT if proven else STOPPED
+
+
+def gang_json(
+    plan: GangPlan,
+    counts: Sequence[tuple[GangCount, GangCount]] = (),
+    choices: Sequence[Sequence[GangChoice]] = (),
+    queues: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Return a plan of gangs as plain values, names and order fixed; no times, so that equal plans give equal text.
+
+    `counts` has for each gang how many fit now and after the plan.
+    """
+    more = {
+        "status": plan.status.value,
+        "proven": plan.proven,
+        "cluster": plan.cluster,
+        "release": plan.release,
+        "gangs": [
+            {
+                **_gang(plan, gang, (queues or {}).get(gang.name, "")),
+                "domains": [_domain(room) for room in plan.rooms if room.gang == gang.name],
+                "levels": _levels(counts[number][0]) if number < len(counts) else [],
+                "more": _more(counts[number][1]) if number < len(counts) else None,
+                "schedulers": [_choice(one) for one in choices[number]] if number < len(choices) else [],
+            }
+            for number, gang in enumerate(plan.gangs)
+        ],
+        "placed": [
+            {
+                "gang": placed.gang,
+                "number": placed.number,
+                "domain": list(placed.domain),
+                "nodes": list(placed.nodes),
+                "pods": [_pod(pod) for pod in placed.replicas],
+                "shared": None if placed.shared is None else _pod(placed.shared),
+            }
+            for placed in plan.placed
+        ],
+        "workloads": [{"name": one.name, "replicas": one.replicas} for one in plan.workloads],
+        "replicas": [_pod(pod) for pod in plan.replicas],
+        "states": plan.states,
+        "notExamined": plan.not_examined,
+        "cordoned": plan.cordoned,
+        "shortfalls": [shortfall_value(shortfall) for shortfall in plan.shortfalls],
+    }
+    return answer_json("GangPlan", gang_outcome(plan), plan.findings, map(goal_value, plan.goals), **more)
+
+
+def _gang(plan: GangPlan, gang: Gang, queue: str) -> dict[str, Any]:
+    return {
+        "name": gang.name,
+        "replicas": gang.replicas,
+        "placed": plan.counts[gang.name],
+        "level": gang.required,
+        "preferLevel": gang.preferred,
+        "hierarchy": gang.hierarchy,
+        "queue": queue,
+        "priority": gang.priority,
+        "size": gang.size,
+        "least": gang.least,
+        "groups": [
+            {
+                "name": group.workload.name,
+                "pods": group.workload.replicas,
+                "least": group.least,
+                "level": group.required,
+                "preferLevel": group.preferred,
+                "slices": [{"size": size, "level": level} for size, level in group.slices],
+                "leader": group.leader,
+                "claims": [msgspec.to_builtins(claim, builtin_types=()) for claim in group.workload.claims],
+            }
+            for group in gang.groups
+        ],
+        "sharedClaims": [msgspec.to_builtins(claim, builtin_types=()) for claim in gang.shared_claims],
+    }
+
+
+def _domain(room: GangRoom) -> dict[str, Any]:
+    return {
+        "domain": list(room.domain),
+        "fits": room.fits,
+        "proven": room.proven,
+        "pods": room.most,
+        "podsBound": room.bound,
+        "size": room.size,
+        "gangs": room.gangs,
+        "gangsBound": room.gangs_bound,
+        "lacking": list(room.lacking),
+    }
+
+
+def _levels(found: GangCount) -> list[dict[str, Any]]:
+    return [{"level": level, **_number(number)} for level, number in found.levels.items()]
+
+
+def _more(found: GangCount) -> dict[str, Any]:
+    return {
+        **_number((found.count, found.bound)),
+        "domains": [
+            {"domain": list(room.domain), **_number((room.gangs, room.gangs_bound)), "pods": room.most}
+            for room in found.rooms
+        ],
+    }
+
+
+def _number(number: tuple[int, int]) -> dict[str, Any]:
+    count, bound = number
+    capped = count >= MOST_COUNTED
+    return {"count": count, "bound": None if capped else bound, "proven": count >= bound, "capped": capped}
+
+
+def _choice(choice: GangChoice) -> dict[str, Any]:
+    replay = choice.replay
+    return {
+        "scheduler": replay.scheduler,
+        "verdict": replay.verdict.value,
+        "sentence": replay.sentence,
+        "domains": [
+            {"domain": row.domain, "least": row.least, "most": row.most, "wanted": row.wanted} for row in replay.domains
+        ],
+        "started": None if choice.started is None else _range(choice.started),
+        "regret": {goal: _range(difference) for goal, difference in choice.worse.items()},
+        "claimsDoNotFitIn": list(choice.trapped),
+    }
+
+
+def _range(number: tuple[int, int]) -> dict[str, int]:
+    return {"least": number[0], "most": number[1]}
+
+
+def _pod(pod: Replica) -> dict[str, Any]:
+    return {
+        "workload": pod.workload,
+        "number": pod.number,
+        "node": pod.node,
+        "devices": [placement_value(placement) for placement in pod.placements],
+        "goals": {goal.goal: goal.value for goal in pod.goals},
+    }
