@@ -156,14 +156,18 @@ def _sized(workload: Workload, pods: int) -> Workload:
 
 
 def _joined(one: Cluster, other: Cluster, source: str) -> Cluster:
-    """Return the cluster of two claims: the classes of both. Raises InputError if they admit different nodes."""
+    """Return the cluster of two claims, with the classes and topologies of both.
+
+    Raises InputError if they admit different nodes.
+    """
     from dra_lab.index.documented_classes import with_given_classes
 
     if one.node_names != other.node_names:
         raise InputError(
             f"the pods of {source} may run on other nodes than those before it; plan the claims one by one"
         )
-    return with_given_classes(one, other.classes)
+    given = {(item.resource, item.name): item for item in (*one.topologies, *other.topologies)}
+    return replace(with_given_classes(one, other.classes), topologies=tuple(given.values()))
 
 
 def _own_names(names: Sequence[str]) -> Iterator[str]:
@@ -203,8 +207,20 @@ def with_hierarchy(asked: AskedGang, cluster: Cluster) -> AskedGang:
         ways = " or ".join(f"{tree.name}:{levels[0]}" for tree in able)
         raise InputError(f"several hierarchies have the level {levels[0]!r}, with other domains; write {ways}")
     tree = able[0] if able else None
-    gang = replace(gang, hierarchy=tree.name if tree else "")
+    if tree is not None:
+        gang = replace(
+            gang, hierarchy=tree.name, required=_name(tree, gang.required), preferred=_name(tree, gang.preferred)
+        )
     return AskedGang(gang, tree, asked.queue, asked.source, asked.requests)
+
+
+def _name(tree: Hierarchy, level: str) -> str:
+    """Return the name of a level instead of its label, unless an outer level has the same name."""
+    if level in ("", *HOSTS):
+        return level
+    index = tree.level_index(level)
+    name = tree.levels[index].name
+    return name if tree.level_index(name) == index else level
 
 
 def _levels(gang: Gang) -> Iterator[str]:

@@ -15,6 +15,7 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.claims_of_file import AskedPod, asked_pods
 from dra_lab.gitops.folder import Document, read_manifests
 from dra_lab.gitops.gang_fields import Constraint, WrittenGang, WrittenGroup, with_least, written_gang
+from dra_lab.gitops.given_classes import with_topologies
 from dra_lab.gitops.node_filter import only_nodes
 from dra_lab.gitops.object_pods import PodTemplate, pod_templates
 from dra_lab.manifests.pod_templates import value_at
@@ -75,10 +76,12 @@ def asks_for_gang(source: str | Path) -> bool:
 def read_gangs(source: str | Path, cluster: Cluster, release: KubernetesRelease) -> tuple[ReadGang, ...]:
     """Return the gangs of the workloads in a file or folder whose pods request devices.
 
-    Pods that name a PodGroup of the file are one gang. Pods without devices are not planned; a Finding names them.
-    Raises what `asked_pods` raises, and InputError if no workload requests devices.
+    Pods that name a PodGroup of the file are one gang. Topology objects of the file join those of the cluster. Pods
+    without devices are not planned; a Finding names them. Raises what `asked_pods` raises, and InputError if no
+    workload requests devices.
     """
     manifests = read_manifests([source])
+    cluster = with_topologies(cluster, manifests)
     groups = {item.name: item for item in manifests.documents if item.kind == "PodGroup"}
     every = asked_pods(manifests, cluster, release)
     asked = {_place(pod): found for pod, found in every}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -13,17 +14,26 @@ from dra_lab.model.claims import DeviceClass
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import has_lists
 from dra_lab.model.slices import ResourceSlice
+from dra_lab.model.topologies import TOPOLOGY_KINDS, TopologyObject
 
 if TYPE_CHECKING:
     from dra_lab.gitops.folder import Manifests
 
-K = TypeVar("K", DeviceClass, ResourceSlice)
+K = TypeVar("K", DeviceClass, ResourceSlice, TopologyObject)
 
 
 def with_classes(cluster: Cluster, manifests: Manifests) -> Cluster:
     """Return the cluster with the DeviceClasses among the manifests, which come before its own of the same name."""
     written = {one.metadata.name: one for one in _given(manifests, DeviceClass)}
     return with_given_classes(cluster, written.values())
+
+
+def with_topologies(cluster: Cluster, manifests: Manifests) -> Cluster:
+    """Return the cluster with the objects among the manifests that say which nodes are close, before its own."""
+    given = tuple(found for kind in TOPOLOGY_KINDS.values() for found in _given(manifests, kind))
+    names = {(one.resource, one.name) for one in given}
+    kept = tuple(one for one in cluster.topologies if (one.resource, one.name) not in names)
+    return replace(cluster, topologies=(*kept, *given)) if given else cluster
 
 
 def shows_lists(manifests: Manifests) -> bool:

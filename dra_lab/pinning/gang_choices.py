@@ -81,12 +81,13 @@ def gang_choices(
     nodes = _NodeFills(cluster, gang, release, budget) if whole and not gang.groups[0].slices else None
     if nodes is not None and nodes.simulation.shared:
         nodes = None
-    return (
+    found = (
         _kube_scheduler(cluster, gang, hierarchy, release, plan, nodes, budget),
         _kueue(cluster, gang, hierarchy, release, plan, nodes, requests or {}, budget),
-        GangChoice(_not_replayed("KAI 0.17", _kai(gang, hierarchy), gang, plan)),
-        GangChoice(_not_replayed("Volcano 1.15", _volcano(gang, hierarchy), gang, plan)),
+        GangChoice(GangReplay("KAI 0.17", GangVerdict.MAYBE, "; ".join(_kai(gang, hierarchy)))),
+        GangChoice(GangReplay("Volcano 1.15", GangVerdict.MAYBE, "; ".join(_volcano(gang, hierarchy)))),
     )
+    return tuple(map(_impossible, found, [gang] * len(found))) if _fits_nowhere(plan, gang) else found
 
 
 class _NodeFills:
@@ -284,15 +285,20 @@ def _added(one: Sums, other: Sequence[Range | None], pods: int) -> Sums:
 # ---------------------------------------------------------------- schedulers that are not replayed
 
 
-def _not_replayed(name: str, sentences: Iterator[str], gang: Gang, plan: GangPlan) -> GangReplay:
-    """Return "no" if it is proven that no gang has a place, else "maybe" with what is known."""
+def _fits_nowhere(plan: GangPlan, gang: Gang) -> bool:
+    """Say whether it is proven that no gang has a place."""
     rooms = [room for room in plan.rooms if room.gang == gang.name]
-    none = plan.status is PlanStatus.INFEASIBLE or (rooms and all(room.proven and not room.gangs for room in rooms))
-    if none:
-        level = "node" if gang.required in HOSTS else gang.required
-        where = f"no {level} has" if level else "the nodes do not have"
-        return GangReplay(name, GangVerdict.NO, f"{where} the devices for the gang, proven")
-    return GangReplay(name, GangVerdict.MAYBE, "; ".join(sentences))
+    none = bool(rooms) and all(room.proven and not room.gangs for room in rooms)
+    return none or plan.status is PlanStatus.INFEASIBLE
+
+
+def _impossible(choice: GangChoice, gang: Gang) -> GangChoice:
+    """Return "no" for a choice that is open although no scheduler can do what is impossible."""
+    if choice.replay.verdict is not GangVerdict.MAYBE:
+        return choice
+    level = "node" if gang.required in HOSTS else gang.required
+    where = f"no {level} has" if level else "the nodes do not have"
+    return GangChoice(GangReplay(choice.replay.scheduler, GangVerdict.NO, f"{where} the devices for the gang, proven"))
 
 
 def _kai(gang: Gang, hierarchy: Hierarchy | None) -> Iterator[str]:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 MOST = 12
 """Domains and gangs that are shown one by one."""
 
+_REASONS = 2
+"""Reasons against a domain that are shown if it has many."""
+
 
 def gang_sentence(plan: GangPlan) -> str:
     """Return the answer in one to three short sentences, with what is proven of it."""
@@ -194,7 +197,8 @@ def _pods_of(room: GangRoom) -> str:
 
 
 def _lacks(room: GangRoom) -> str:
-    return "; ".join(room.lacking)
+    more = [f"{len(room.lacking) - _REASONS} more reasons"] if len(room.lacking) > _REASONS + 1 else []
+    return "; ".join([*room.lacking[:_REASONS], *more] if more else room.lacking)
 
 
 def more_words(now: GangCount, after: GangCount, gang: Gang) -> str:
