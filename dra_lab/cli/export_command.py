@@ -23,7 +23,7 @@ from dra_lab.cli.options import (
 )
 from dra_lab.cli.output import add_output, add_write, print_findings, print_json, print_parts, print_yaml, refuse_write
 from dra_lab.cli.pod_option import pod_of
-from dra_lab.cli.workload_options import MOST_REPLICAS, add_workloads, is_fleet, workloads_of
+from dra_lab.cli.workload_options import MOST_REPLICAS, add_gangs, add_workloads, is_fleet, is_gang, workloads_of
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding
 from dra_lab.model.plan import Plan
@@ -51,6 +51,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_cluster(parser)
     add_planning(parser)
     add_workloads(parser)
+    add_gangs(parser)
+    text = "for a gang, the scheduler that the files are for"
+    parser.add_argument("--scheduler", choices=("kueue", "kai", "volcano", "kube-scheduler"), help=text)
     add_what_if(parser)
     add_write(parser)
     text = "write two Jobs instead that measure what the link is worth (nccl-tests or ib_write_bw)"
@@ -97,6 +100,26 @@ def _refuse_too_many(pods: int, source: object) -> None:
         raise InputError(f"{source} wants {asked} replicas; at most {MOST_REPLICAS:,} are planned. Give --replicas N.")
 
 
+def _refuse(options: argparse.Namespace, *, fleet: bool) -> None:
+    """Raise InputError for options at odds."""
+    if options.scheduler:
+        raise InputError(
+            f"--scheduler {options.scheduler} is for a gang; write --gang SIZE after --claim, or leave it out"
+        )
+    if options.patch and options.format == "yaml":
+        raise InputError("-o yaml prints manifests, and --patch writes a kustomize component; give --dir instead")
+    if options.patch and options.workload is None:
+        raise InputError("--patch needs --workload FILE, the workload that the patch is for")
+    if options.workload and options.example not in (None, "none"):
+        raise InputError("use --example or --workload FILE, not both, because the patched copy replaces the example")
+    if options.split and not (options.pin and fleet):
+        raise InputError("--split needs --pin, and --replicas after the claim whose replicas may be split")
+    if options.split and options.workload:
+        raise InputError("--split writes a workload for each group of replicas; leave --workload out, or --split")
+    if options.template and options.workload is None:
+        raise InputError("--template needs --workload FILE, the workload whose pod templates it names")
+
+
 def run(options: argparse.Namespace) -> int:
     """Plan, run first fit on the manifests, write them, print their paths. Raises InputError for options at odds."""
     from dra_lab.exports.bundle import Wanted
@@ -106,20 +129,14 @@ def run(options: argparse.Namespace) -> int:
     from dra_lab.words.plan_document import answer_sentence
 
     refuse_write(options)
-    if options.patch and options.format == "yaml":
-        raise InputError("-o yaml prints manifests, and --patch writes a kustomize component; give --dir instead")
-    if options.patch and options.workload is None:
-        raise InputError("--patch needs --workload FILE, the workload that the patch is for")
-    if options.workload and options.example not in (None, "none"):
-        raise InputError("use --example or --workload FILE, not both, because the patched copy replaces the example")
-    if options.split and not (options.pin and is_fleet(options)):
-        raise InputError("--split needs --pin, and --replicas after the claim whose replicas may be split")
-    if options.split and options.workload:
-        raise InputError("--split writes a workload for each group of replicas; leave --workload out, or --split")
-    if options.template and options.workload is None:
-        raise InputError("--template needs --workload FILE, the workload whose pod templates it names")
+    fleet = is_fleet(options)
+    if is_gang(options):
+        from dra_lab.cli.gang_export import run_gang_export
+
+        return run_gang_export(options)
+    _refuse(options, fleet=fleet)
     workload = read_workload(options.workload, options.template) if options.workload else None
-    pod = None if is_fleet(options) else pod_of(options)
+    pod = None if fleet else pod_of(options)
     if pod is not None:
         _refuse_too_many(pod.replicas, options.claim)
         options.asked = [options.asked[0]._replace(replicas=pod.replicas)]

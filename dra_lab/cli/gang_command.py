@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dra_lab.cli.gang_options import AskedGangs, gangs_of
+from dra_lab.cli.gang_options import AskedGang, AskedGangs, gangs_of
 from dra_lab.cli.options import cluster_of, layers_json, layers_said, release_of
 from dra_lab.cli.output import print_findings, print_json, print_parts
 from dra_lab.errors import Cancelled, InputError, UnsupportedFeature
@@ -118,6 +118,7 @@ def _choices(
     from dra_lab.pinning.pin_budget import budget_of
 
     found: list[Sequence[GangChoice]] = []
+    told: tuple[Finding, ...] = ()
     if plan.status in (PlanStatus.STOPPED, PlanStatus.NOT_CHECKED, PlanStatus.EMPTY):
         return found, ()
     with suppress(Cancelled):
@@ -129,7 +130,23 @@ def _choices(
             except UnsupportedFeature as error:
                 finding = Finding("gang-not-replayed", Severity.WARNING, one.gang.name, error.message)
                 return found, (finding,)
-    return found, ()
+        told = tuple(
+            _unknown_requests(one) for one, mine in zip(asked.gangs, found, strict=False) if _guesses(one, mine)
+        )
+    return found, told
+
+
+def _guesses(one: AskedGang, choices: Sequence[GangChoice]) -> bool:
+    """Say whether Kueue was replayed with pods of which it is not known what they request of a node."""
+    return not any(one.requests.values()) and any(choice.replay.steps for choice in choices)
+
+
+def _unknown_requests(one: AskedGang) -> Finding:
+    message = (
+        f"Kueue counts CPUs and memory, and {one.source} says none for its pods, so Kueue may put all pods on one node"
+    )
+    advice = "Write requests for the containers of the Job that you submit, and plan that Job."
+    return Finding("gang-requests-unknown", Severity.NOTE, one.gang.name, message, advice)
 
 
 def _shown(

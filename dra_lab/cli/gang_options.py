@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import chain, count
 
 from msgspec import Struct
+from msgspec.structs import replace as changed
 
 from dra_lab.cli.options import AskedClaim, cluster_of, plan_files, release_of
 from dra_lab.cli.workload_options import asks_for_gangs, workloads_of
@@ -25,16 +26,21 @@ Requests = Mapping[str, Mapping[str, str | int | float]]
 
 
 MOST_GANGS = 10_000
+_WORKER = "worker"
 
 
 class AskedGang(Struct, frozen=True):
-    """A gang of a command with the hierarchy of its levels (None: it names none), its queue and its file."""
+    """A gang of a command with the hierarchy of its levels (None: it names none), its queue and its file.
+
+    `of_pods` says that the file has the pods of the gang, with their containers.
+    """
 
     gang: Gang
     hierarchy: Hierarchy | None
     queue: str
     source: str
     requests: Requests
+    of_pods: bool = False
 
 
 class AskedGangs(Struct, frozen=True):
@@ -64,7 +70,7 @@ def gangs_of(options: argparse.Namespace) -> AskedGangs:
     found = [_read(options, one, cluster, release) for one in options.asked]
     plain = [one for one, of_file in zip(options.asked, found, strict=True) if of_file is None]
     asked = workloads_of([one._replace(replicas=_pods(one)) for one in plain], cluster, release) if plain else None
-    on = asked.cluster if asked else cluster
+    clusters = [asked.cluster] if asked else []
     ours = iter(asked.workloads if asked else ())
     gangs: list[AskedGang] = []
     workloads: list[Workload] = []
@@ -78,9 +84,12 @@ def gangs_of(options: argparse.Namespace) -> AskedGangs:
         gangs += [_overridden(each, one) for each in of_file.gangs]
         workloads += of_file.workloads
         told += of_file.findings
-        on = _joined(on, of_file.cluster or cluster, one.claim)
+        clusters.append(of_file.cluster or cluster)
     if sum(each.gang.replicas for each in gangs) > MOST_GANGS:
         raise InputError(f"at most {MOST_GANGS:,} gangs are planned at a time; give --replicas N after --claim")
+    on = clusters[0]
+    for each in clusters[1:]:
+        on = _joined(on, each)
     names = _own_names([*(each.gang.name for each in gangs), *(pod.name for pod in workloads)])
     gangs = [with_hierarchy(replaced_gang(each, name=next(names)), on) for each in gangs]
     workloads = [Workload(next(names), pod.claims, pod.replicas) for pod in workloads]
@@ -101,8 +110,8 @@ def _read(options: argparse.Namespace, one: AskedClaim, cluster: Cluster, releas
     read = read_gangs(one.claim, cluster, release)
     on = read[0].cluster
     for each in read[1:]:
-        on = _joined(on, each.cluster, one.claim)
-    gangs = tuple(AskedGang(each.gang, None, each.queue, one.claim, each.requests) for each in read)
+        on = _joined(on, each.cluster)
+    gangs = tuple(AskedGang(each.gang, None, each.queue, one.claim, each.requests, True) for each in read)
     return _Found(gangs, (), on, tuple(finding for each in read for finding in each.findings))
 
 
@@ -122,14 +131,14 @@ def _pods(one: AskedClaim) -> int | None:
 
 def _of_workload(one: AskedClaim, pod: Workload) -> AskedGang:
     copies = 1 if one.replicas is None else one.replicas
-    gang = Gang(pod.name, [GangGroup(pod)], one.level or "", one.prefer_level or "", replicas=copies)
+    worker = Workload(_WORKER, pod.claims, pod.replicas)
+    gang = Gang(pod.name, [GangGroup(worker)], one.level or "", one.prefer_level or "", replicas=copies)
     return AskedGang(gang, None, one.queue or "", one.claim, {})
 
 
 def replaced_gang(asked: AskedGang, **fields: object) -> AskedGang:
     """Return a gang of a command with other fields."""
-    gang = replace(asked.gang, **fields)  # type: ignore[arg-type]
-    return AskedGang(gang, asked.hierarchy, asked.queue, asked.source, asked.requests)
+    return changed(asked, gang=replace(asked.gang, **fields))  # type: ignore[arg-type]
 
 
 def _overridden(asked: AskedGang, one: AskedClaim) -> AskedGang:
@@ -148,14 +157,14 @@ def _overridden(asked: AskedGang, one: AskedClaim) -> AskedGang:
         gang = replace(gang, preferred=one.prefer_level, hierarchy="")
     if one.replicas is not None:
         gang = replace(gang, replicas=one.replicas)
-    return AskedGang(gang, None, asked.queue if one.queue is None else one.queue, asked.source, asked.requests)
+    return changed(asked, gang=gang, queue=asked.queue if one.queue is None else one.queue)
 
 
 def _sized(workload: Workload, pods: int) -> Workload:
     return Workload(workload.name, workload.claims, pods)
 
 
-def _joined(one: Cluster, other: Cluster, source: str) -> Cluster:
+def _joined(one: Cluster, other: Cluster) -> Cluster:
     """Return the cluster of two claims, with the classes and topologies of both.
 
     Raises InputError if they admit different nodes.
@@ -163,9 +172,7 @@ def _joined(one: Cluster, other: Cluster, source: str) -> Cluster:
     from dra_lab.index.documented_classes import with_given_classes
 
     if one.node_names != other.node_names:
-        raise InputError(
-            f"the pods of {source} may run on other nodes than those before it; plan the claims one by one"
-        )
+        raise InputError("the pods of these claims may run on different nodes; plan the claims one by one")
     given = {(item.resource, item.name): item for item in (*one.topologies, *other.topologies)}
     return replace(with_given_classes(one, other.classes), topologies=tuple(given.values()))
 
@@ -211,7 +218,7 @@ def with_hierarchy(asked: AskedGang, cluster: Cluster) -> AskedGang:
         gang = replace(
             gang, hierarchy=tree.name, required=_name(tree, gang.required), preferred=_name(tree, gang.preferred)
         )
-    return AskedGang(gang, tree, asked.queue, asked.source, asked.requests)
+    return changed(asked, gang=gang, hierarchy=tree)
 
 
 def _name(tree: Hierarchy, level: str) -> str:

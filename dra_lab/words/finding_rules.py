@@ -67,6 +67,7 @@ RULES: Mapping[str, str] = {
     "unknown-field": "A field is not known in this version of the API. Remove it, or read it in a newer version.",
     # gangs for other schedulers
     "compute-domain-*": "A ComputeDomain does not choose the nodes of its pods. Keep the required level, or pin it.",
+    "gang-example-pods": "The files of a gang have example pods. Put your containers into them.",
     "gang-level-lost": "A scheduler cannot express a required level of the gang. Pin a domain, or change the gang.",
     "gang-not-pinned": "Some copies of the gang have no planned domain, so the scheduler chooses theirs.",
     "kai-*": "KAI does not support something in the gang, or needs a queue. Change what the finding names.",
@@ -166,6 +167,7 @@ RULES: Mapping[str, str] = {
     "gang-exclusive": "A workload wants a domain for itself. dra-lab plans one for it, which others may use too.",
     "gang-minimum": "The minimum is not split over several groups, so all pods are planned. Write one for each group.",
     "gang-not-replayed": "A gang uses a rule that dra-lab does not know in schedulers, so only the plan answers.",
+    "gang-requests-unknown": "Kueue counts CPUs and memory, and the file says none for its pods. Plan the Job itself.",
     "gang-soft": "A soft topology of Volcano names no level, so the gang is planned without one.",
     "gang-without-devices": "Pods of a gang request no devices, so they are not planned. You need to do nothing.",
     "kustomize-names": "kustomize renames claims and not what refers to them. Check what kustomize prints.",

@@ -1,0 +1,139 @@
+"""`dra-lab export --gang`: the files of a gang for Kueue, KAI, Volcano or kube-scheduler."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from dra_lab.cli.gang_command import quota_findings, refuse_options
+from dra_lab.cli.gang_options import AskedGang, AskedGangs, gangs_of
+from dra_lab.cli.options import cluster_of, layers_json, layers_said, release_of
+from dra_lab.cli.output import print_findings, print_json, print_parts, print_yaml
+from dra_lab.errors import InputError
+from dra_lab.findings import Finding, Severity
+from dra_lab.model.gang import GangPlan
+from dra_lab.planner.waiting import stoppable
+
+if TYPE_CHECKING:
+    from dra_lab.exports.bundle import Bundle
+    from dra_lab.words.document import Part
+
+_SECONDS = 60.0
+_NOT_SIMULATED = "dra-lab does not simulate the files of gangs"
+
+
+def run_gang_export(options: argparse.Namespace) -> int:
+    """Plan the gang, write or print its files, and return the exit status of the answer.
+
+    Raises InputError for options that have no meaning for gangs.
+    """
+    from dra_lab.exports.gangs.gang_bundle import gang_bundle
+    from dra_lab.exports.gangs.gang_files import gang_files
+    from dra_lab.planner.gangs import plan_gangs
+    from dra_lab.planner.waiting import WaitingBar
+
+    _refuse(options)
+    asked, release = gangs_of(options), release_of(options)
+    one = _only(asked)
+    with stoppable() as cancel, WaitingBar(shown=sys.stderr.isatty()) as waiting:
+        plan = plan_gangs(
+            asked.cluster, [one.gang], release=release, time_limit=_SECONDS, progress=waiting.tell, cancel=cancel
+        )
+    pins = {placed.number: placed.domain for placed in plan.placed}
+    if options.pin and not one.gang.required:
+        raise InputError("--pin holds a gang to its planned domain, and this gang requires no level; give --level NAME")
+    files = gang_files(
+        one.gang,
+        options.scheduler,
+        one.hierarchy,
+        cluster=asked.cluster,
+        namespace=options.namespace,
+        queue=one.queue,
+        pin=pins if options.pin else None,
+        release=release,
+    )
+    more = (*_placeholders(one), *asked.findings, *quota_findings(asked))
+    pinned = [pins[number] for number in sorted(pins)] if options.pin else ()
+    made = gang_bundle(files, one.gang, plan, cluster_of(options), release, pinned=pinned, findings=more)
+    return _write(options, made, plan)
+
+
+def _refuse(options: argparse.Namespace) -> None:
+    """Raise InputError for what an export of a gang lacks or cannot use."""
+    from dra_lab.exports.gangs.gang_files import SCHEDULERS
+
+    refuse_options(options)
+    if not options.scheduler:
+        raise InputError(f"--scheduler is missing: a gang is written for one of {', '.join(SCHEDULERS)}")
+    given = {
+        "--workload": options.workload,
+        "--template": options.template,
+        "--container": options.container,
+        "--patch": options.patch,
+        "--split": options.split,
+        "--measure": options.measure,
+        "--example": options.example,
+        "--annotate": options.annotate,
+        **{f"--{name}": True for name in options.extra},
+        "--kind claim": options.kind != "template",
+        f"--api-version {options.api_version}": options.api_version != "v1",
+    }
+    for name, value in given.items():
+        if value:
+            raise InputError(f"{name} is not for the files of a gang, which have their own pods; leave it out")
+
+
+def _only(asked: AskedGangs) -> AskedGang:
+    """Return the gang of a command. Raises InputError if there are several, or workloads beside it."""
+    if len(asked.gangs) > 1 or asked.workloads:
+        names = ", ".join([*(one.gang.name for one in asked.gangs), *(pod.name for pod in asked.workloads)])
+        raise InputError(f"one gang is exported at a time, and these are several: {names}; give each its own --dir")
+    return asked.gangs[0]
+
+
+def _placeholders(one: AskedGang) -> Iterator[Finding]:
+    """Yield that the pods of a file are not among the files that are written."""
+    if one.of_pods:
+        message = f"the files have example pods; the containers of {one.source} are not in them"
+        advice = "Copy the levels and the node affinity into your workload, or your containers into the files."
+        yield Finding("gang-example-pods", Severity.WARNING, one.gang.name, message, advice)
+
+
+def _write(options: argparse.Namespace, made: Bundle, plan: GangPlan) -> int:
+    """Write or print the files and the answer, or say why nothing is written; return the exit status."""
+    from dra_lab.exports.bundle import write_bundle
+    from dra_lab.exports.gangs.gang_bundle import FRAGMENTS
+    from dra_lab.exports.outcome import exit_status
+    from dra_lab.words.answer_json import answer_json
+    from dra_lab.words.document import Lines, Sentence, Words
+    from dra_lab.words.gang_document import gang_sentence
+    from dra_lab.words.gang_json import gang_outcome
+
+    outcome, yaml = gang_outcome(plan), options.format == "yaml"
+    wrong = [finding for finding in made.findings if finding.severity is Severity.ERROR]
+    refused = (wrong or outcome != "fits") and not options.allow_worse
+    files = [] if yaml or refused else [*map(str, write_bundle(options.dir, made, overwrite=options.overwrite))]
+    sentence, status = gang_sentence(plan), exit_status({"outcome": outcome, "asPlanned": True})
+    if yaml and not refused:
+        print_yaml({name: text for name, text in made.texts.items() if name not in FRAGMENTS})
+    elif options.format == "json":
+        told = made.record
+        more = {"asPlanned": None, "reasons": [_NOT_SIMULATED], "files": files, **layers_json(options)}
+        own = {"scheduler": told["scheduler"], "notExpressed": told["notExpressed"], "placed": told["plan"]["placed"]}
+        print_json(answer_json("Export", outcome, made.findings, told["plan"]["goals"], **own, **more))
+    elif not yaml:
+        cannot = Lines(f"What {made.record['scheduler']} cannot express", made.record["notExpressed"])
+        apply = Words(f"Apply them: kubectl apply -k {shlex.quote(str(options.dir))}")
+        more_parts: list[Part] = [cannot, Lines("Files", files), apply] if files else []
+        parts = [Sentence(sentence), *more_parts]
+        print_parts(layers_said(options, parts[:1] if options.detail == "answer" else parts), outcome)
+    print_findings(options, made.findings)
+    if refused:
+        errors = "1 finding is an error" if len(wrong) == 1 else f"{len(wrong)} findings are errors"
+        why = f"{errors}." if wrong else sentence
+        print(f"error: nothing is written. {why} Use --allow-worse to write the files as they are", file=sys.stderr)
+        return 1 if wrong and outcome == "fits" else status
+    return status

@@ -1,0 +1,118 @@
+"""`dra-lab export --gang`: the folder for each scheduler, what it cannot express, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from dra_lab.cli import main
+from dra_lab.exports.gangs.gang_files import SCHEDULERS
+
+POD = "sample:h100-pod"
+GANG = [POD, "--claim", f"{POD}/eight-pairs", "--gang", "3", "--level", "leaf switch", "--queue", "team-a"]
+
+
+def exported(folder: Path, *options: str) -> int:
+    """Write the gang to a folder; return the exit status."""
+    return main(["export", *GANG, "--dir", str(folder), *options])
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+def test_every_file_is_in_the_record_and_the_readme(scheduler, tmp_path):
+    """plan.json has the digest of each file, README.md names them."""
+    assert exported(tmp_path, "--scheduler", scheduler) == 0
+    names = {path.name for path in tmp_path.iterdir()} - {"plan.json"}
+    record, readme = json.loads((tmp_path / "plan.json").read_text()), (tmp_path / "README.md").read_text()
+    assert (set(record["files"]), [name for name in names if f"`{name}`" not in readme]) == (names, [])
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+def test_the_same_gang_gives_the_same_bytes(scheduler, tmp_path):
+    """Nothing in the files depends on the time or the order of a run."""
+    for name in ("one", "two"):
+        exported(tmp_path / name, "--scheduler", scheduler, "--pin")
+    texts = [{path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("one", "two")]
+    assert texts[0] == texts[1]
+
+
+def test_a_pinned_gang_is_held_to_the_planned_domain(tmp_path):
+    """By the label of its level."""
+    exported(tmp_path, "--scheduler", "kueue", "--pin")
+    spec = yaml.safe_load((tmp_path / "job.yaml").read_text())["spec"]["template"]["spec"]
+    terms = spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    wanted = {"key": "topology.example.com/leaf", "operator": "In", "values": ["leaf-2"]}
+    assert [term["matchExpressions"] for term in terms] == [[wanted]]
+
+
+def test_a_configuration_is_not_applied(tmp_path, capsys):
+    """kueue-configuration.yaml is a part of Kueue's own file, so that neither kustomize nor -o yaml has it."""
+    exported(tmp_path, "--scheduler", "kueue")
+    capsys.readouterr()
+    main(["export", *GANG, "--scheduler", "kueue", "-o", "yaml"])
+    applied = yaml.safe_load((tmp_path / "kustomization.yaml").read_text())["resources"]
+    assert ("kueue-configuration.yaml" in applied, "Configuration" in capsys.readouterr().out) == (False, False)
+
+
+def test_what_the_scheduler_cannot_express_is_in_the_answer_and_the_readme(tmp_path, capsys):
+    """A PodGroup has no preferred level."""
+    options = [POD, "--claim", f"{POD}/eight-pairs", "--gang", "3", "--level", "spine", "--prefer-level", "leaf switch"]
+    main(["export", *options, "--scheduler", "kube-scheduler", "--dir", str(tmp_path)])
+    said = "A PodGroup has no preferred level, so leaf switch is left out."
+    assert (said in capsys.readouterr().out, said in (tmp_path / "README.md").read_text()) == (True, True)
+
+
+def test_the_json_has_the_files_and_the_places(tmp_path, capsys):
+    """As the exports of claims."""
+    exported(tmp_path, "--scheduler", "volcano", "-o", "json")
+    told = json.loads(capsys.readouterr().out)
+    assert (told["kind"], told["outcome"], told["scheduler"]) == ("Export", "fits", "volcano")
+    assert (told["placed"][0]["domain"], len(told["files"])) == (["spine-1", "leaf-2"], 6)
+
+
+def test_a_gang_without_a_place_is_written_only_if_a_person_accepts_it(tmp_path, capsys):
+    """No leaf switch has four idle servers."""
+    large = ["export", POD, "--claim", f"{POD}/eight-pairs", "--gang", "4", "--level", "leaf switch", "--queue", "q"]
+    options = [*large, "--scheduler", "kai", "--dir", str(tmp_path / "new")]
+    assert (main(options), (tmp_path / "new").exists()) == (1, False)
+    assert (main([*options, "--allow-worse"]), (tmp_path / "new").exists()) == (1, True)
+
+
+def test_files_that_the_scheduler_refuses_are_not_written(tmp_path, capsys):
+    """Without a queue Kueue does not manage the Job."""
+    status = main(["export", *GANG[:-2], "--scheduler", "kueue", "--dir", str(tmp_path / "new")])
+    assert (status, (tmp_path / "new").exists(), "1 finding is an error" in capsys.readouterr().err) == (1, False, True)
+
+
+def test_an_edited_file_is_kept(tmp_path, capsys):
+    """The same writer as for claims."""
+    exported(tmp_path, "--scheduler", "kai")
+    (tmp_path / "job.yaml").write_text("mine")
+    assert (exported(tmp_path, "--scheduler", "kai"), (tmp_path / "job.yaml").read_text()) == (2, "mine")
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ([*GANG], "--scheduler is missing"),
+        ([*GANG[:3], "--scheduler", "kai"], "--scheduler kai is for a gang"),
+        ([*GANG, "--scheduler", "kai", "--example", "job"], "--example is not for the files of a gang"),
+        ([*GANG, "--scheduler", "kai", "--report"], "--report is not for the files of a gang"),
+        ([*GANG[:5], "--scheduler", "kai", "--pin", "--queue", "q"], "--pin holds a gang to its planned domain"),
+        ([*GANG, "--scheduler", "kai", "--claim", f"{POD}/eight-pairs"], "one gang is exported at a time"),
+        ([*GANG, "--scheduler", "kai", "--node", "h100-01"], "--node is for one claim"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options, told, tmp_path, capsys):
+    """The message says what to do."""
+    status = main(["export", *options, "--dir", str(tmp_path / "new")])
+    assert (status, told in capsys.readouterr().err, (tmp_path / "new").exists()) == (2, True, False)
+
+
+def test_the_containers_of_a_file_are_not_in_the_export(tmp_path, capsys):
+    """A person must copy them."""
+    exported(tmp_path / "one", "--scheduler", "kai")
+    main(["export", POD, "--claim", str(tmp_path / "one"), "--queue", "q", "--scheduler", "kueue", "-o", "yaml"])
+    assert "the files have example pods" in capsys.readouterr().err
