@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from dra_lab.checks.cluster_checks import check_cluster
     from dra_lab.errors import DraLabError
     from dra_lab.exports.bundle import Wanted
+    from dra_lab.exports.gangs.gang_files import GangFiles, gang_files
     from dra_lab.exports.manifests import manifest_yaml
     from dra_lab.exports.workload_file import read_workload
     from dra_lab.findings import Finding
     from dra_lab.gitops.folder import read_manifests
+    from dra_lab.gitops.gangs_of_file import ReadGang, read_gangs
     from dra_lab.gitops.keep_names import keep_names
     from dra_lab.gitops.migration import migrate
     from dra_lab.model.allocation import (
@@ -48,6 +50,8 @@ if TYPE_CHECKING:
     from dra_lab.pictures.charts import cost_chart, fits_chart, regret_chart, scenarios_chart, utilisation_chart
     from dra_lab.pictures.graph_page import graph_frame, graph_page
     from dra_lab.pictures.hardware import hardware_svg
+    from dra_lab.pinning.gang_choices import GangChoice, gang_choices
+    from dra_lab.pinning.gang_replay import GangReplay, replay_kueue, replay_pod_group
     from dra_lab.pinning.pin_plan import pin_plan
     from dra_lab.pinning.plan_replay import replay_plan
     from dra_lab.pinning.search_budget import within_search_budget
@@ -97,8 +101,11 @@ _HOME = {
     "Finding": "dra_lab.findings",
     "FleetPlan": "dra_lab.model.fleet",
     "Gang": "dra_lab.model.gang",
+    "GangChoice": "dra_lab.pinning.gang_choices",
+    "GangFiles": "dra_lab.exports.gangs.gang_files",
     "GangGroup": "dra_lab.model.gang",
     "GangPlan": "dra_lab.model.gang",
+    "GangReplay": "dra_lab.pinning.gang_replay",
     "HardwareView": "dra_lab.widgets.hardware_view",
     "Hierarchy": "dra_lab.model.hierarchy",
     "How": "dra_lab.model.sketch",
@@ -109,6 +116,7 @@ _HOME = {
     "ObjectMeta": "dra_lab.model.nodes",
     "Plan": "dra_lab.model.plan",
     "PlanView": "dra_lab.widgets.plan_view",
+    "ReadGang": "dra_lab.gitops.gangs_of_file",
     "ResourceClaim": "dra_lab.model.claims",
     "ResourceClaimStatus": "dra_lab.model.allocation",
     "Scenario": "dra_lab.planner.scenarios",
@@ -125,6 +133,8 @@ _HOME = {
     "findings_frame": "dra_lab.words.frames",
     "fits_chart": "dra_lab.pictures.charts",
     "funnel_frame": "dra_lab.words.frames",
+    "gang_choices": "dra_lab.pinning.gang_choices",
+    "gang_files": "dra_lab.exports.gangs.gang_files",
     "goals_frame": "dra_lab.words.frames",
     "graph_frame": "dra_lab.pictures.graph_page",
     "graph_page": "dra_lab.pictures.graph_page",
@@ -148,6 +158,7 @@ _HOME = {
     "plan_gangs": "dra_lab.planner.gangs",
     "plan_scenarios": "dra_lab.planner.scenarios",
     "pod_drawing": "dra_lab.model.sketch",
+    "read_gangs": "dra_lab.gitops.gangs_of_file",
     "read_inventory": "dra_lab.sources.foreign",
     "read_manifests": "dra_lab.gitops.folder",
     "read_sketch": "dra_lab.session",
@@ -155,7 +166,9 @@ _HOME = {
     "regret_chart": "dra_lab.pictures.charts",
     "regret_frame": "dra_lab.words.frames",
     "relaxations_frame": "dra_lab.words.frames",
+    "replay_kueue": "dra_lab.pinning.gang_replay",
     "replay_plan": "dra_lab.pinning.plan_replay",
+    "replay_pod_group": "dra_lab.pinning.gang_replay",
     "replicas_frame": "dra_lab.words.fleet_frames",
     "samples": "dra_lab.sources",
     "scarcity_frame": "dra_lab.words.frames",
@@ -189,8 +202,11 @@ __all__ = [
     "Finding",
     "FleetPlan",
     "Gang",
+    "GangChoice",
+    "GangFiles",
     "GangGroup",
     "GangPlan",
+    "GangReplay",
     "HardwareView",
     "Hierarchy",
     "How",
@@ -200,6 +216,7 @@ __all__ = [
     "ObjectMeta",
     "Plan",
     "PlanView",
+    "ReadGang",
     "ResourceClaim",
     "ResourceClaimStatus",
     "Scenario",
@@ -216,6 +233,8 @@ __all__ = [
     "findings_frame",
     "fits_chart",
     "funnel_frame",
+    "gang_choices",
+    "gang_files",
     "goals_frame",
     "graph_frame",
     "graph_page",
@@ -239,6 +258,7 @@ __all__ = [
     "plan_gangs",
     "plan_scenarios",
     "pod_drawing",
+    "read_gangs",
     "read_inventory",
     "read_manifests",
     "read_sketch",
@@ -246,7 +266,9 @@ __all__ = [
     "regret_chart",
     "regret_frame",
     "relaxations_frame",
+    "replay_kueue",
     "replay_plan",
+    "replay_pod_group",
     "replicas_frame",
     "samples",
     "scarcity_frame",

@@ -39,9 +39,23 @@ _GANG_GROUPS = ("batch.volcano.sh/", "kueue.x-k8s.io/")
 class ReadGang(Struct, frozen=True):
     """A gang as its file asks for it.
 
-    `subject` is the object, `queue` the LocalQueue of Kueue or "". `cluster` has the DeviceClasses of the file and the
-    nodes that the pods' own node selectors admit. `requests` has by group what a pod requests of its node: CPUs, memory
-    and extended resources that no DeviceClass provides.
+    Args:
+        gang: The gang; its levels are label keys as in the file, or names of levels.
+        cluster: The cluster with the DeviceClasses and Topology objects of the file, and the nodes that the pods' own
+            node selectors admit.
+        subject: The object, for example `Job/train`.
+        queue: The LocalQueue of Kueue; "": none.
+        findings: What a person must know of the file.
+        requests: By group, what a pod requests of its node: CPUs, memory and extended resources that no DeviceClass
+            provides.
+
+    Example:
+        >>> from dra_lab import Gang, GangGroup, ReadGang, Workload, load_cluster, read_sketch
+        >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
+        >>> gang = Gang("train", [GangGroup(worker)])
+        >>> read = ReadGang(gang, load_cluster("sample:two-sockets"), "Job/train", "team-a")
+        >>> read.gang.size, read.queue
+        (2, 'team-a')
     """
 
     gang: Gang
@@ -76,9 +90,32 @@ def asks_for_gang(source: str | Path) -> bool:
 def read_gangs(source: str | Path, cluster: Cluster, release: KubernetesRelease) -> tuple[ReadGang, ...]:
     """Return the gangs of the workloads in a file or folder whose pods request devices.
 
-    Pods that name a PodGroup of the file are one gang. Topology objects of the file join those of the cluster. Pods
-    without devices are not planned; a Finding names them. Raises what `asked_pods` raises, and InputError if no
-    workload requests devices.
+    Reads Job, JobSet, LeaderWorkerSet, MPIJob, Volcano Job, Workload of Kueue, and the pods that name a PodGroup of
+    Kubernetes, Volcano or KAI. Pods without devices are not planned; a Finding names them.
+
+    Args:
+        source: The file or folder.
+        cluster: The cluster, whose Topology objects those of the file join.
+        release: The release of Kubernetes to plan for.
+
+    Returns:
+        The gangs in the order of the file.
+
+    Raises:
+        SourceError: The file cannot be read, or a claim is nowhere.
+        ManifestError: The API server would refuse an object of the file.
+        InputError: No workload requests devices, or only some pods of a gang share a ResourceClaim.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from dra_lab import Gang, GangGroup, KubernetesRelease, Workload, gang_files, load_cluster
+        >>> from dra_lab import read_gangs, read_sketch
+        >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
+        >>> files = gang_files(Gang("train", [GangGroup(worker)], required="host"), "kueue", queue="team-a")
+        >>> _ = [Path(name).write_text(text) for name, text in files.documents.items()]
+        >>> [read] = read_gangs(".", load_cluster("sample:two-sockets"), KubernetesRelease("1.36"))
+        >>> read.gang.size, read.gang.required, read.queue
+        (2, 'kubernetes.io/hostname', 'team-a')
     """
     manifests = read_manifests([source])
     cluster = with_topologies(cluster, manifests)

@@ -45,6 +45,16 @@ class GangChoice(Struct, frozen=True):
         worse: By goal, by how much the devices of the pods are worse than planned; goals without a difference are left
             out. Empty if it starts another number of gangs than the plan, or if it is not known.
         trapped: The domains that it chooses although the claims cannot be met there, as paths.
+
+    Example:
+        >>> from dra_lab import Gang, GangGroup, KubernetesRelease, Workload, gang_choices, load_cluster, plan_gangs
+        >>> from dra_lab import read_sketch
+        >>> cluster = load_cluster("sample:two-sockets")
+        >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
+        >>> gang = Gang("train", [GangGroup(worker)], required="host")
+        >>> choice = gang_choices(cluster, gang, None, KubernetesRelease("1.36"), plan_gangs(cluster, [gang]))[0]
+        >>> choice.started, choice.worse
+        ((1, 1), {})
     """
 
     replay: GangReplay
@@ -76,6 +86,17 @@ def gang_choices(
 
     Returns:
         One choice for each scheduler.
+
+    Example:
+        >>> from dra_lab import Gang, GangGroup, KubernetesRelease, Workload, gang_choices, load_cluster, plan_gangs
+        >>> from dra_lab import read_sketch
+        >>> cluster = load_cluster("sample:two-sockets")
+        >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
+        >>> gang = Gang("train", [GangGroup(worker)], required="host")
+        >>> plan = plan_gangs(cluster, [gang])
+        >>> found = gang_choices(cluster, gang, None, KubernetesRelease("1.36"), plan)
+        >>> [choice.replay.verdict.value for choice in found]
+        ['yes', 'yes', 'maybe', 'maybe']
     """
     whole = len(gang.groups) == 1 and gang.least == gang.size and not gang.shared_claims
     nodes = _NodeFills(cluster, gang, release, budget) if whole and not gang.groups[0].slices else None

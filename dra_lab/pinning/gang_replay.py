@@ -61,6 +61,15 @@ class GangReplay(Struct, frozen=True):
         sentence: Why, in a sentence.
         domains: What happens in each domain that it tries.
         steps: The steps of its choice of domains, as far as it has such.
+
+    Example:
+        >>> from dra_lab import Gang, GangGroup, KubernetesRelease, Workload, load_cluster, read_sketch
+        >>> from dra_lab import replay_pod_group
+        >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=3)
+        >>> gang = Gang("train", [GangGroup(worker)], required="host")
+        >>> found = replay_pod_group(load_cluster("sample:two-sockets"), gang, None, KubernetesRelease("1.36"))
+        >>> found.verdict.value, [row.most for row in found.domains]
+        ('no', [2, 1])
     """
 
     scheduler: str
@@ -93,6 +102,14 @@ def replay_pod_group(
 
     Returns:
         The verdict with what happens in each domain.
+
+    Example:
+        >>> from dra_lab import Gang, GangGroup, KubernetesRelease, Workload, load_cluster, read_sketch
+        >>> from dra_lab import replay_pod_group
+        >>> pair = Gang("pair", [GangGroup(Workload("worker", read_sketch("sample:two-sockets/lesson"), 2))])
+        >>> found = replay_pod_group(load_cluster("sample:two-sockets"), pair, None, KubernetesRelease("1.36"))
+        >>> found.verdict.value, found.sentence
+        ('yes', 'it finds a place in all nodes')
     """
     name = f"kube-scheduler {release.version} (PodGroup)"
     key = _key(gang.required, hierarchy)
@@ -136,6 +153,17 @@ def replay_kueue(
 
     Returns:
         The verdict, the domains that were chosen and the steps of the choice.
+
+    Example:
+        >>> from dra_lab import Gang, GangGroup, KubernetesRelease, Workload, hierarchies, load_cluster, read_sketch
+        >>> from dra_lab import replay_kueue
+        >>> cluster = load_cluster("sample:h100-pod")
+        >>> worker = Workload("worker", read_sketch("sample:h100-pod/eight-pairs"), replicas=3)
+        >>> gang, switches = Gang("train", [GangGroup(worker)], required="leaf switch"), hierarchies(cluster)[0]
+        >>> cpus = {"worker": {"cpu": "128"}}
+        >>> found = replay_kueue(cluster, gang, switches, KubernetesRelease("1.36"), requests=cpus)
+        >>> found.verdict.value, [(row.domain, row.most, row.wanted) for row in found.domains]
+        ('no', [('h100-01', 0, 1), ('h100-02', 0, 1), ('h100-03', 1, 1)])
     """
     name = "Kueue 0.19"
     keys = tuple(level.key for level in hierarchy.levels)

@@ -56,8 +56,18 @@ SCHEDULERS: Mapping[str, _Scheduler] = {
 class GangFiles:
     """The files of a gang for one scheduler.
 
-    `documents` are the texts by file name. `not_expressed` says in one sentence each what the scheduler cannot say of
-    the gang. `findings` are gates that are off, dropped fields, and what the scheduler refuses.
+    Args:
+        scheduler: Its name, one of `kueue`, `kai`, `volcano`, `kube-scheduler`.
+        documents: The texts by file name.
+        not_expressed: What the scheduler cannot express of the gang, a sentence each.
+        findings: Feature gates that are off, dropped fields, and what the scheduler refuses.
+
+    Example:
+        >>> from dra_lab import Gang, GangGroup, Workload, gang_files, read_sketch
+        >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=4)
+        >>> files = gang_files(Gang("train", [GangGroup(worker)], preferred="host"), "kube-scheduler")
+        >>> files.not_expressed
+        ('A PodGroup has no preferred level, so host is left out.',)
     """
 
     scheduler: str
@@ -99,9 +109,7 @@ def gang_files(
         InputError: The scheduler, a level, a domain or the release is unknown, or the gang makes no sense.
 
     Example:
-        >>> from dra_lab import Workload, read_sketch
-        >>> from dra_lab.exports.gangs.gang_files import gang_files
-        >>> from dra_lab.model.gang import Gang, GangGroup
+        >>> from dra_lab import Gang, GangGroup, Workload, gang_files, read_sketch
         >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=4)
         >>> files = gang_files(Gang("train", [GangGroup(worker)], required="host"), "kueue", queue="team-a")
         >>> list(files.documents)
