@@ -105,7 +105,7 @@ def _placeholders(one: AskedGang) -> Iterator[Finding]:
 def _write(options: argparse.Namespace, made: Bundle, plan: GangPlan) -> int:
     """Write or print the files and the answer, or say why nothing is written; return the exit status."""
     from dra_lab.exports.bundle import write_bundle
-    from dra_lab.exports.gangs.gang_bundle import FRAGMENTS
+    from dra_lab.exports.gangs.gang_bundle import FRAGMENTS, title_of
     from dra_lab.exports.outcome import exit_status
     from dra_lab.words.answer_json import answer_json
     from dra_lab.words.document import Lines, Sentence, Words
@@ -125,7 +125,7 @@ def _write(options: argparse.Namespace, made: Bundle, plan: GangPlan) -> int:
         own = {"scheduler": told["scheduler"], "notExpressed": told["notExpressed"], "placed": told["plan"]["placed"]}
         print_json(answer_json("Export", outcome, made.findings, told["plan"]["goals"], **own, **more))
     elif not yaml:
-        cannot = Lines(f"What {made.record['scheduler']} cannot express", made.record["notExpressed"])
+        cannot = Lines(f"What {title_of(options.scheduler)} cannot express", made.record["notExpressed"])
         apply = Words(f"Apply them: kubectl apply -k {shlex.quote(str(options.dir))}")
         more_parts: list[Part] = [cannot, Lines("Files", files), apply] if files else []
         parts = [Sentence(sentence), *more_parts]

@@ -56,6 +56,11 @@ def gang_bundle(
     return Bundle(texts, record, sort_findings(every))
 
 
+def title_of(scheduler: str) -> str:
+    """Return the name of a scheduler as people write it, with its version: `Kueue 0.19`."""
+    return SCHEDULERS[scheduler].title.removesuffix(" and").removesuffix(" of")
+
+
 def _readme(
     files: GangFiles,
     gang: Gang,
@@ -64,7 +69,7 @@ def _readme(
     pinned: Sequence[Sequence[str]],
     names: Sequence[str],
 ) -> str:
-    title = SCHEDULERS[files.scheduler].title.removesuffix(" and").removesuffix(" of")
+    title = title_of(files.scheduler)
     parts = [
         f"# {marked_up(gang.name)}",
         f"A gang of {gang.size:,} pods for {title} and Kubernetes {release}.",
