@@ -37,7 +37,8 @@ _PLAN_FILES = """\
 
   NAME.dralab.yaml   a plan file: the drawing that the planner in JupyterLab saves.
   FILE or FOLDER     a ResourceClaim, a ResourceClaimTemplate, or a Pod or workload with
-                     its templates. --pod NAME chooses one of several.
+                     its templates. --pod NAME chooses one of several. A Job, JobSet, PodGroup
+                     or Volcano Job that asks for a gang is planned as that gang.
   sample:NAME/EXAMPLE
                      an example drawing of a shipped sample; dra-lab samples lists them.
 

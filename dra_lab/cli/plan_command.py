@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     "dra-lab plan sample:eks-p4d --claim sample:eks-p4d/gpu-nic-pairs",
     "dra-lab plan cluster/ --claim claim.yaml --replicas 8 -v",
-    "dra-lab plan --topology topo.txt --nodes 8 --claim claim.yaml --idle -o json",
+    'dra-lab plan sample:h100-pod --claim sample:h100-pod/eight-pairs --gang 3 --level "leaf switch"',
 )
 
 

@@ -24,12 +24,6 @@ from dra_lab.pinning.pod_kinds import pod_kind
 from dra_lab.pinning.scheduler_simulation import History, SchedulerSimulation
 from dra_lab.scheduler.kueue.assignment import HOSTNAME
 
-MOST_COPIES = 32
-"""Gangs that are given to Kueue one after the other."""
-
-MOST_STEPS = 1_000_000
-"""Steps in which the devices of pods are added up over nodes."""
-
 _POD_GROUP_RELEASES = ("1.36", "1.37")
 
 Range = tuple[int, int]
@@ -98,6 +92,7 @@ def gang_choices(
         >>> [choice.replay.verdict.value for choice in found]
         ['yes', 'yes', 'maybe', 'maybe']
     """
+    budget = budget or PinBudget()
     whole = len(gang.groups) == 1 and gang.least == gang.size and not gang.shared_claims
     nodes = _NodeFills(cluster, gang, release, budget) if whole and not gang.groups[0].slices else None
     if nodes is not None and nodes.simulation.shared:
@@ -144,7 +139,7 @@ def _kube_scheduler(
     release: KubernetesRelease,
     plan: GangPlan,
     nodes: _NodeFills | None,
-    budget: PinBudget | None,
+    budget: PinBudget,
 ) -> GangChoice:
     if release.version not in _POD_GROUP_RELEASES:
         sentence = f"Kubernetes {release.version} has no PodGroup with a level; it starts the pods one by one"
@@ -166,7 +161,7 @@ def _kube_scheduler(
     pods = started * gang.size
     steps = sum(len(names) * pods for names in places.values()) * 8
     ranges: dict[str, Range] = {}
-    if started == plan.counts.get(gang.name) and started and steps < MOST_STEPS:
+    if started == plan.counts.get(gang.name) and started and steps < budget.pin_sizes.gang_steps:
         for goal in _goals(plan, gang):
             parts = [_sums([_values(nodes.of(node, pods), goal) for node in names], pods) for names in places.values()]
             ranges[goal] = _sums_of_gangs(parts, gang.size, pods)
@@ -181,7 +176,7 @@ def _kueue(
     plan: GangPlan,
     nodes: _NodeFills | None,
     requests: Mapping[str, Mapping[str, str | int | float]],
-    budget: PinBudget | None,
+    budget: PinBudget,
 ) -> GangChoice:
     if hierarchy is None and gang.required in HOSTS:
         hierarchy = Hierarchy("nodes", (), ())
@@ -193,7 +188,7 @@ def _kueue(
     names = {node.metadata.labels.get(HOSTNAME, node.name): node.name for node in cluster.nodes}
     trapped = [names.get(row.domain, row.domain) for row in first.domains if row.most < row.wanted]
     paths = dict.fromkeys(_domain(node, gang, hierarchy) for node in trapped)
-    if nodes is None or not first.domains or gang.replicas > MOST_COPIES:
+    if nodes is None or not first.domains or gang.replicas > budget.pin_sizes.copies:
         return GangChoice(first, trapped=tuple(paths))
     used, pods = Counter[str](), list(cluster.pods)
     taken: Counter[str] = Counter()
