@@ -5,78 +5,39 @@ node gets the next pod is decided by scores of other plugins that are not known 
 is "maybe".
 
 Source: kubernetes 1.36.2, pkg/scheduler/schedule_one_podgroup.go; kubernetes-sigs/kueue v0.19.2, see
-`scheduler.kueue`.
+`scheduler.kueue`. `model.gang_replay.RULE_SOURCES` names the function of each step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from enum import StrEnum
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
-from msgspec import Struct
+from msgspec.structs import replace
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.gang import HOST, Gang, GangGroup
+from dra_lab.model.gang_replay import (
+    MOST_LISTED,
+    MOST_TRIED,
+    DomainReplay,
+    GangReplay,
+    GangRule,
+    GangStep,
+    GangVerdict,
+    StepDomain,
+)
 from dra_lab.model.hierarchy import Hierarchy
-from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.pinning.gang_fills import GangFills
 from dra_lab.pinning.pin_budget import PinBudget
-from dra_lab.pinning.pod_kinds import pod_kind
-from dra_lab.pinning.scheduler_simulation import History, SchedulerSimulation
 from dra_lab.scheduler.kueue.assignment import HOSTNAME, KueueAssignment, KueueFlavor, KueuePodSet, kueue_assignments
-from dra_lab.scheduler.kueue.domain_choice import KueueStep
 from dra_lab.scheduler.kueue.places import KueueGates
 
+__all__ = ["DomainReplay", "GangReplay", "GangVerdict", "replay_kueue", "replay_pod_group"]
 
-class GangVerdict(StrEnum):
-    """Whether a scheduler finds a place: it does, it may (the order or a score decides), it does not."""
-
-    YES = "yes"
-    MAYBE = "maybe"
-    NO = "no"
-
-
-class DomainReplay(Struct, frozen=True):
-    """What happens in one domain.
-
-    Args:
-        domain: The value of the node label, or the path that Kueue writes.
-        least: The pods that get a place in any order.
-        most: The pods that get a place in the best order, as far as it is known.
-        wanted: The pods without which the gang does not start there.
-    """
-
-    domain: str
-    least: int
-    most: int
-    wanted: int
-
-
-class GangReplay(Struct, frozen=True):
-    """What a scheduler does with a gang.
-
-    Args:
-        scheduler: Its name and version.
-        verdict: Whether it finds a place for the gang.
-        sentence: Why, in a sentence.
-        domains: What happens in each domain that it tries.
-        steps: The steps of its choice of domains, as far as it has such.
-
-    Example:
-        >>> from dra_lab import Gang, GangGroup, KubernetesRelease, Workload, load_cluster, read_sketch
-        >>> from dra_lab import replay_pod_group
-        >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=3)
-        >>> gang = Gang("train", [GangGroup(worker)], required="host")
-        >>> found = replay_pod_group(load_cluster("sample:two-sockets"), gang, None, KubernetesRelease("1.36"))
-        >>> found.verdict.value, [row.most for row in found.domains]
-        ('no', [2, 1])
-    """
-
-    scheduler: str
-    verdict: GangVerdict
-    sentence: str
-    domains: tuple[DomainReplay, ...] = ()
-    steps: tuple[KueueStep, ...] = ()
+Requests = Mapping[str, Mapping[str, str | int | float]]
+"""What a pod of each group requests of its node, by the name of the workload."""
 
 
 def replay_pod_group(
@@ -101,7 +62,7 @@ def replay_pod_group(
         budget: When to stop; None: without an end.
 
     Returns:
-        The verdict with what happens in each domain.
+        The verdict with the steps and what happens in each domain.
 
     Example:
         >>> from dra_lab import Gang, GangGroup, KubernetesRelease, Workload, load_cluster, read_sketch
@@ -112,19 +73,30 @@ def replay_pod_group(
         ('yes', 'it finds a place in all nodes')
     """
     name = f"kube-scheduler {release.version} (PodGroup)"
-    key = _key(gang.required, hierarchy)
+    key = level_key(gang.required, hierarchy)
     if gang.required and not key:
-        return GangReplay(
-            name, GangVerdict.MAYBE, f"the level {gang.required!r} has no node label, which a PodGroup needs"
-        )
-    fills = _Fills(cluster, gang.groups, release, budget)
+        sentence = f"the level {gang.required!r} has no node label, which a PodGroup needs"
+        return GangReplay(name, GangVerdict.MAYBE, sentence, gang=gang.name)
+    fills = GangFills(cluster, gang.groups, release, budget)
+    placements = placements_of(cluster, key)
+    rows = tuple(fills.domain(value, names, gang.least) for value, names in placements.items())
+    levels = (gang.required or "cluster", HOST)
+    steps = tuple(_group_steps(cluster, gang, key, placements, rows, fills))
+    found = _verdict(name, rows, gang)
+    return replace(found, steps=steps, levels=levels, gang=gang.name)
+
+
+def placements_of(cluster: Cluster, key: str) -> dict[str, list[str]]:
+    """Return the placements of a PodGroup: for each value of a node label the nodes that take pods, sorted.
+
+    Without a key there is one placement, all nodes.
+    """
     placements: dict[str, list[str]] = {}
     for node in cluster.nodes:
         value = node.metadata.labels.get(key, "") if key else "all nodes"
-        if value and not node.spec.unschedulable:
-            placements.setdefault(value, []).append(node.name)
-    rows = tuple(fills.domain(value, names, gang.least) for value, names in sorted(placements.items()))
-    return _verdict(name, rows, gang)
+        if value:
+            placements.setdefault(value, []).extend([] if node.spec.unschedulable else [node.name])
+    return dict(sorted(placements.items()))
 
 
 def replay_kueue(
@@ -133,7 +105,7 @@ def replay_kueue(
     hierarchy: Hierarchy,
     release: KubernetesRelease,
     *,
-    requests: Mapping[str, Mapping[str, str | int | float]] | None = None,
+    requests: Requests | None = None,
     gates: KueueGates = KueueGates(),  # noqa: B008 (a frozen value)
     budget: PinBudget | None = None,
 ) -> GangReplay:
@@ -166,24 +138,27 @@ def replay_kueue(
         ('no', [('h100-01', 0, 1), ('h100-02', 0, 1), ('h100-03', 1, 1)])
     """
     name = "Kueue 0.19"
-    keys = tuple(level.key for level in hierarchy.levels)
-    if not all(keys):
-        return GangReplay(
-            name, GangVerdict.MAYBE, f"a level of {hierarchy.name!r} has no node label, which Kueue needs"
-        )
-    if not any(node.status.allocatable for node in cluster.nodes):
-        return GangReplay(
-            name, GangVerdict.MAYBE, "the nodes do not say what they can allocate, so Kueue's counts are unknown"
-        )
-    levels = keys if HOSTNAME in keys else (*keys, HOSTNAME)
-    flavor = KueueFlavor(levels, hierarchy.name)
-    sets = [_pod_set(gang, group, hierarchy, (requests or {}).get(group.workload.name, {})) for group in gang.groups]
-    assigned = kueue_assignments(flavor, cluster.nodes, cluster.pods, sets, gates)
+    unknown = kueue_unknown(cluster, hierarchy)
+    if unknown:
+        return GangReplay(name, GangVerdict.MAYBE, unknown, gang=gang.name)
+    flavor = flavor_of(hierarchy)
+    assigned = kueue_assignments(flavor, cluster.nodes, cluster.pods, pod_sets(gang, hierarchy, requests), gates)
     steps = tuple(step for one in assigned for step in one.steps)
+    names = {level.key: level.name for level in hierarchy.levels}
+    found = GangReplay(
+        name,
+        GangVerdict.NO,
+        "",
+        steps=steps,
+        levels=tuple(names.get(key, HOST) for key in flavor.levels),
+        gang=gang.name,
+    )
     refused = next((one for one in assigned if one.message), None)
     if refused is not None:
-        return GangReplay(name, GangVerdict.NO, f"Kueue does not admit it: {refused.message}", (), steps)
-    rows = _on_hosts(cluster, gang, assigned, _Fills(cluster, gang.groups, release, budget))
+        last = GangStep(GangRule.REFUSED, wanted=gang.size, group=refused.pod_set)
+        return replace(found, sentence=f"Kueue does not admit it: {refused.message}", steps=(*steps, last))
+    rows = _on_hosts(cluster, gang, assigned, GangFills(cluster, gang.groups, release, budget))
+    found = replace(found, domains=rows, steps=(*steps, *_last_steps(rows, len(flavor.levels) - 1)))
     waiting = [row for row in rows if row.most < row.wanted]
     if waiting:
         first = waiting[0]
@@ -191,54 +166,120 @@ def replay_kueue(
             f"Kueue admits it, but on {first.domain} the claims of {first.most} of {first.wanted} pods can be met; "
             "the others wait there"
         )
-        return GangReplay(name, GangVerdict.NO, sentence, rows, steps)
+        return replace(found, sentence=sentence)
     if any(row.least < row.wanted for row in rows):
-        return GangReplay(
-            name, GangVerdict.MAYBE, "the order of the pods decides whether the claims can be met", rows, steps
+        sentence = "the order of the pods decides whether the claims can be met"
+        return replace(found, verdict=GangVerdict.MAYBE, sentence=sentence)
+    return replace(found, verdict=GangVerdict.YES, sentence="Kueue chooses nodes on which all claims can be met")
+
+
+def kueue_unknown(cluster: Cluster, hierarchy: Hierarchy) -> str:
+    """Return why Kueue's choice is unknown, "" if it is known."""
+    if not all(level.key for level in hierarchy.levels):
+        return f"a level of {hierarchy.name!r} has no node label, which Kueue needs"
+    if not any(node.status.allocatable for node in cluster.nodes):
+        return "the nodes do not say what they can allocate, so Kueue's counts are unknown"
+    return ""
+
+
+def flavor_of(hierarchy: Hierarchy) -> KueueFlavor:
+    """Return a ResourceFlavor with all nodes under a Topology that ends with the host."""
+    keys = tuple(level.key for level in hierarchy.levels)
+    return KueueFlavor(keys if HOSTNAME in keys else (*keys, HOSTNAME), hierarchy.name)
+
+
+def pod_sets(gang: Gang, hierarchy: Hierarchy, requests: Requests | None) -> list[KueuePodSet]:
+    """Return the pod sets of a gang, one for each group."""
+    known = requests or {}
+    return [_pod_set(gang, group, hierarchy, known.get(group.workload.name, {})) for group in gang.groups]
+
+
+def _group_steps(
+    cluster: Cluster,
+    gang: Gang,
+    key: str,
+    placements: Mapping[str, Sequence[str]],
+    rows: Sequence[DomainReplay],
+    fills: GangFills,
+) -> Iterator[GangStep]:
+    """Yield the steps of the PodGroup loop: its placements, what each has room for, and which is chosen."""
+    left_out = Counter("cordoned" for node in cluster.nodes if node.spec.unschedulable)
+    left_out += Counter(f"no label {key}" for node in cluster.nodes if key and not node.metadata.labels.get(key))
+    made = tuple(StepDomain((value,), len(names)) for value, names in placements.items())
+    fitting = [row for row in rows if row.most >= gang.least]
+    yield GangStep(
+        GangRule.PLACEMENTS,
+        0,
+        wanted=gang.size,
+        domains=made[:MOST_LISTED],
+        more=max(0, len(made) - MOST_LISTED),
+        fitting=len(made),
+        reasons=tuple(sorted(left_out.items())),
+    )
+    # those with room come first, so that the choice is among the steps
+    shown = sorted(rows, key=lambda row: row.most < gang.least)[:MOST_TRIED]
+    for row in sorted(shown, key=lambda row: row.domain):
+        yield _tried(row, placements[row.domain], gang, fills)
+    if more := len(rows) - len(shown):
+        yield GangStep(
+            GangRule.MORE_TRIED,
+            0,
+            wanted=gang.least,
+            more=more,
+            fitting=len(fitting) - sum(row.most >= gang.least for row in shown),
         )
-    return GangReplay(name, GangVerdict.YES, "Kueue chooses nodes on which all claims can be met", rows, steps)
+    chosen = tuple(
+        StepDomain((row.domain,), row.most, taken=min(row.most, gang.size), least=row.least) for row in fitting
+    )
+    several = GangRule.SCORES if len(fitting) > 1 else GangRule.ONE_PLACEMENT
+    yield GangStep(
+        several if fitting else GangRule.NO_PLACEMENT,
+        0,
+        wanted=gang.least,
+        domains=chosen[:MOST_LISTED],
+        more=max(0, len(chosen) - MOST_LISTED),
+        fits=(max((row.least for row in rows), default=0), max((row.most for row in rows), default=0)),
+        fitting=len(fitting),
+    )
 
 
-class _Fills:
-    """How many pods of a gang first fit places on nodes, one after the other."""
+def _tried(row: DomainReplay, nodes: Sequence[str], gang: Gang, fills: GangFills) -> GangStep:
+    """Return the step that places the pods in one placement, node by node as many as first fit allows."""
+    found: list[StepDomain] = []
+    for node in nodes:
+        counts = [fills.on_node(node, number, group.workload.replicas) for number, group in enumerate(gang.groups)]
+        most, least = sum(count[1] for count in counts), sum(count[0] for count in counts)
+        found.append(StepDomain((row.domain, node), most, least=least if fills.alone else 0))
+    listed = sorted(found, key=lambda one: -one.pods)[:MOST_LISTED]
+    none = sum(not one.pods for one in found)
+    return GangStep(
+        GangRule.TRIED,
+        0,
+        wanted=gang.least,
+        domains=tuple(listed),
+        more=len(found) - len(listed),
+        of=(row.domain,),
+        fits=(row.least, row.most),
+        reasons=(("no devices left for a pod", none),) if none else (),
+    )
 
-    def __init__(
-        self,
-        cluster: Cluster,
-        groups: Sequence[GangGroup],
-        release: KubernetesRelease,
-        budget: PinBudget | None,
-    ) -> None:
-        self.groups = groups
-        pods = [pod_kind(cluster, release, group.workload.name, group.workload.claims) for group in groups]
-        self.simulation = SchedulerSimulation(cluster, pods, release, budget=budget)
-        self._known: dict[tuple[object, int, int], tuple[int, int]] = {}
 
-    def on_node(self, node: str, number: int, wanted: int) -> tuple[int, int]:
-        """Return how many pods of one group a node takes if no other pod comes: for certain, and at most."""
-        key = (self.simulation.kind_of.get(node), number, wanted)
-        if key[0] is None:
-            return 0, 0
-        if key not in self._known:
-            history: History = ()
-            taken = self.simulation.taken(node, history, number)
-            while taken.status is FirstFitStatus.ALLOCATED and len(history) < wanted:
-                history = (*history, (node if self.simulation.shared else "", number))
-                if len(history) < wanted:
-                    taken = self.simulation.taken(node, history, number)
-            self._known[key] = (len(history), wanted if taken.unknown else len(history))
-        return self._known[key]
-
-    def domain(self, name: str, nodes: Sequence[str], wanted: int) -> DomainReplay:
-        """Return what a domain takes of the gang: exact for pods that are alike on nodes that share no device."""
-        least = most = 0
-        for number, group in enumerate(self.groups):
-            size = group.workload.replicas
-            counts = [self.on_node(node, number, size) for node in nodes]
-            least += min(size, sum(count[0] for count in counts))
-            most += min(size, sum(count[1] for count in counts))
-        alone = len(self.groups) == 1 and not self.simulation.shared
-        return DomainReplay(name, least if alone else 0, most, wanted)
+def _last_steps(rows: Sequence[DomainReplay], level: int) -> Iterator[GangStep]:
+    """Yield Kueue's assignment, and what becomes of the claims on the nodes that it chose."""
+    pods = sum(row.wanted for row in rows)
+    hosts = tuple(StepDomain((row.domain,), row.wanted, taken=row.wanted) for row in rows[:MOST_LISTED])
+    more = len(rows) - len(hosts)
+    yield GangStep(GangRule.ADMITTED, level, wanted=pods, domains=hosts, more=more, chosen=len(rows))
+    order = sorted(rows, key=lambda row: row.most >= row.wanted)[:MOST_LISTED]
+    yield GangStep(
+        GangRule.CLAIMS,
+        level,
+        wanted=pods,
+        domains=tuple(StepDomain((row.domain,), row.most, taken=row.wanted, least=row.least) for row in order),
+        more=len(rows) - len(order),
+        fits=(sum(row.least for row in rows), sum(row.most for row in rows)),
+        fitting=sum(row.most >= row.wanted for row in rows),
+    )
 
 
 def _verdict(name: str, rows: tuple[DomainReplay, ...], gang: Gang) -> GangReplay:
@@ -261,7 +302,8 @@ def _named(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
-def _key(level: str, hierarchy: Hierarchy | None) -> str:
+def level_key(level: str, hierarchy: Hierarchy | None) -> str:
+    """Return the node label of a level; "" without a level, or if no label names it."""
     if level == HOST:
         return HOSTNAME
     return hierarchy.levels[hierarchy.level_index(level)].key if level and hierarchy is not None else ""
@@ -275,15 +317,15 @@ def _pod_set(
         name=group.workload.name,
         count=group.workload.replicas,
         requests=requests,
-        required=_key(group.required or gang.required, hierarchy),
-        preferred="" if group.required or gang.required else _key(group.preferred or gang.preferred, hierarchy),
-        slices=tuple((_key(level, hierarchy), size) for size, level in group.slices),
+        required=level_key(group.required or gang.required, hierarchy),
+        preferred="" if group.required or gang.required else level_key(group.preferred or gang.preferred, hierarchy),
+        slices=tuple((level_key(level, hierarchy), size) for size, level in group.slices),
         group=gang.name if leading else "",
     )
 
 
 def _on_hosts(
-    cluster: Cluster, gang: Gang, assigned: Sequence[KueueAssignment], fills: _Fills
+    cluster: Cluster, gang: Gang, assigned: Sequence[KueueAssignment], fills: GangFills
 ) -> tuple[DomainReplay, ...]:
     """Return for each host that Kueue chose how many of its pods get their claims."""
     names = {node.metadata.labels.get(HOSTNAME, node.name): node.name for node in cluster.nodes}

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan, Shortfall, Suggestion
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.words.document import Lines, Part, Picture, Words, as_html, as_text, escaped
+
+if TYPE_CHECKING:
+    from dra_lab.model.gang import GangCount, GangPlan
+    from dra_lab.model.gang_replay import GangRegret, GangReplay
 
 SHOWN = (
     "dra_lab.findings.Finding",
@@ -21,6 +25,8 @@ SHOWN = (
     "dra_lab.model.fleet.Stranded",
     "dra_lab.model.gang.GangCount",
     "dra_lab.model.gang.GangPlan",
+    "dra_lab.model.gang_replay.GangRegret",
+    "dra_lab.model.gang_replay.GangReplay",
     "dra_lab.model.plan.Plan",
     "dra_lab.model.plan.Shortfall",
     "dra_lab.model.plan.Suggestion",
@@ -113,18 +119,17 @@ def _other(value: object) -> Iterable[Part]:
     """Return the document of a reason, or of an answer about a fleet."""
     from dra_lab.model.fleet import FleetPlan, LargestJob, Room, Stranded
     from dra_lab.model.gang import GangCount, GangPlan
+    from dra_lab.model.gang_replay import GangRegret, GangReplay
     from dra_lab.model.reasons import Reasons, Relaxation
     from dra_lab.model.regret import Regret
     from dra_lab.model.trace import Trace
     from dra_lab.planner.scenarios import ScenarioAnswer
-    from dra_lab.words import fleet_document, gang_document
+    from dra_lab.words import fleet_document
     from dra_lab.words.reason_words import one_regret_parts, reasons_parts, relaxation_words
 
     match value:
-        case GangPlan():
-            return gang_document.gang_parts(value)
-        case GangCount():
-            return gang_document.count_parts(value)
+        case GangPlan() | GangCount() | GangReplay() | GangRegret():
+            return _gang(value)
         case FleetPlan():
             return fleet_document.fleet_parts(value)
         case Room():
@@ -146,6 +151,22 @@ def _other(value: object) -> Iterable[Part]:
 
             return trace_parts(value)
     raise TypeError(f"{type(value).__name__} is not a result of dra_lab")
+
+
+def _gang(value: GangPlan | GangCount | GangReplay | GangRegret) -> Iterable[Part]:
+    """Return the document of an answer about gangs."""
+    from dra_lab.model.gang import GangCount, GangPlan
+    from dra_lab.model.gang_replay import GangReplay
+    from dra_lab.words import gang_document, gang_replay_document
+
+    match value:
+        case GangPlan():
+            return gang_document.gang_parts(value)
+        case GangCount():
+            return gang_document.count_parts(value)
+        case GangReplay():
+            return gang_replay_document.replay_parts(value)
+    return gang_replay_document.regret_parts(value)
 
 
 def teach(shell: Any) -> None:

@@ -15,11 +15,13 @@ from fractions import Fraction
 from math import ceil
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from dra_lab.model.gang_replay import MOST_LISTED, GangRule, GangStep, StepDomain
 from dra_lab.model.nodes import Node, NodeSelector, node_matches
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.workloads import Container, Pod
-from dra_lab.scheduler.kueue.domain_choice import Chosen, KueueStep, choose
+from dra_lab.scheduler.kueue.domain_choice import Chosen, choose
 from dra_lab.scheduler.kueue.places import PODS, Amounts, Asked, KueueGates, Place, fill, fits, tree_of
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -64,13 +66,13 @@ class KueueAssignment(Struct, frozen=True):
         pod_set: The name of the pod set.
         pods: (path of the lowest domain, number of pods), in order of the paths.
         message: Why it is not admitted, in Kueue's words; "" if it is.
-        steps: What was compared and decided, level by level.
+        steps: What was counted, compared and decided, level by level.
     """
 
     pod_set: str
     pods: tuple[tuple[tuple[str, ...], int], ...] = ()
     message: str = ""
-    steps: tuple[KueueStep, ...] = ()
+    steps: tuple[GangStep, ...] = ()
 
 
 class KueueFlavor(Struct, frozen=True):
@@ -135,14 +137,13 @@ class _Room:
         self.by_host = flavor.levels[-1] == HOSTNAME
         self.nodes: dict[tuple[str, ...], Node] = {}
         self.free: dict[tuple[str, ...], Counter[str]] = {}
+        self.left_out = Counter[str]()
         place: dict[str, tuple[str, ...]] = {}
         for node in nodes:
-            labels = node.metadata.labels
-            if node.spec.unschedulable or node.name in flavor.not_ready or not all(k in labels for k in flavor.levels):
+            if reason := _left_out(node, flavor):
+                self.left_out[reason] += 1
                 continue
-            if any(labels.get(key) != value for key, value in flavor.node_labels.items()):
-                continue
-            path = tuple(labels[key] for key in flavor.levels)
+            path = tuple(node.metadata.labels[key] for key in flavor.levels)
             place[node.name] = path
             self.nodes.setdefault(path, node)
             self.free.setdefault(path, Counter()).update(_amounts(node.status.allocatable))
@@ -163,21 +164,44 @@ class _Room:
             self._count(place, workers, request, leads, excluded)
         for root in levels[0] if levels else ():
             fill(root, asked)
+        counted = self._counted(levels[-1] if levels else (), asked, excluded, request)
         if not levels or not levels[asked.level]:
-            return [KueueAssignment(workers.name, message=f"no topology domains at level: {self._key(workers)}")]
+            message = f"no topology domains at level: {self._key(workers)}"
+            return [KueueAssignment(workers.name, message=message, steps=(counted,))]
         chosen = choose(levels, asked, gates)
+        steps = tuple(replace(step, group=workers.name) for step in (counted, *chosen.steps))
         sets = [workers] if leader is None else [workers, leader]
         if chosen.fitted is not None:
             message = self._too_little(levels, asked, chosen, excluded)
-            return [KueueAssignment(one.name, message=message, steps=chosen.steps) for one in sets]
+            return [KueueAssignment(one.name, message=message, steps=steps if one is workers else ()) for one in sets]
         for path, count in chosen.pods:
             self.free[path].subtract({name: amount * count for name, amount in request.items()})
-        found = [KueueAssignment(workers.name, self._shown(chosen.pods), steps=chosen.steps)]
+        found = [KueueAssignment(workers.name, self._shown(chosen.pods), steps=steps)]
         if leader is not None and leads is not None:
             for path in chosen.leader:
                 self.free[path].subtract(leads)
             found.append(KueueAssignment(leader.name, self._shown(tuple((path, 1) for path in chosen.leader))))
         return found
+
+    def _counted(
+        self, places: Sequence[Place], asked: Asked, excluded: Mapping[str, int], request: Amounts
+    ) -> GangStep:
+        """Return the step that counts the pods of each lowest domain."""
+        order = sorted(places, key=lambda place: (-place.room[PODS], place.path))
+        rows = tuple(StepDomain(place.path, place.room[PODS]) for place in order[:MOST_LISTED])
+        reasons = sorted((Counter(excluded) + self.left_out).items(), key=lambda row: (-row[1], row[0]))
+        return GangStep(
+            GangRule.COUNT,
+            asked.lowest,
+            wanted=asked.count,
+            size=asked.slice_size,
+            domains=rows,
+            more=len(order) - len(rows),
+            fits=(order[0].room[PODS] if order else 0, sum(place.room[PODS] for place in order)),
+            fitting=sum(place.room[PODS] > 0 for place in order),
+            reasons=tuple(reasons),
+            resources=tuple(sorted(request)),
+        )
 
     def _shown(self, pods: tuple[tuple[tuple[str, ...], int], ...]) -> tuple[tuple[tuple[str, ...], int], ...]:
         """Return the assignment as Kueue writes it: only the host names if they are the lowest level."""
@@ -268,6 +292,20 @@ def _slices_below(place: Place, level: int, target: int, size: int) -> int:
     if level == target:
         return place.room[PODS] // size
     return sum(_slices_below(child, level + 1, target, size) for child in place.children)
+
+
+def _left_out(node: Node, flavor: KueueFlavor) -> str:
+    """Return why a node is in no domain of a flavor, "" if it is in one."""
+    labels = node.metadata.labels
+    if node.spec.unschedulable:
+        return "cordoned"
+    if node.name in flavor.not_ready:
+        return "not ready"
+    missing = next((key for key in flavor.levels if key not in labels), "")
+    if missing:
+        return f"no label {missing}"
+    other = next((key for key, value in flavor.node_labels.items() if labels.get(key) != value), "")
+    return f"not the label {other} of the flavor" if other else ""
 
 
 def _unfit(node: Node, pod_set: KueuePodSet, more: Iterable[Mapping[str, object]]) -> str:

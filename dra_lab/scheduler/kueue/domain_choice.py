@@ -6,26 +6,14 @@ Source: kubernetes-sigs/kueue v0.19.2, pkg/cache/scheduler/tas_flavor_snapshot.g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from dra_lab.model.gang_replay import MOST_LISTED, GangRule, GangStep, StepDomain
 from dra_lab.scheduler.kueue.balanced import balanced
 from dra_lab.scheduler.kueue.places import PODS, SLICES, Asked, KueueGates, Place, by_led, by_room, tightest
-
-
-class KueueStep(Struct, frozen=True):
-    """One step of the choice, for people.
-
-    Args:
-        level: The index of the level.
-        said: What was compared or decided.
-        domains: (path, pods that fit or are assigned, slices) of the domains that it is about.
-    """
-
-    level: int
-    said: str
-    domains: tuple[tuple[tuple[str, ...], int, int], ...] = ()
 
 
 class Chosen(Struct, frozen=True):
@@ -37,7 +25,7 @@ class Chosen(Struct, frozen=True):
     pods: tuple[tuple[tuple[str, ...], int], ...] = ()
     leader: tuple[tuple[str, ...], ...] = ()
     fitted: tuple[int, int] | None = None
-    steps: tuple[KueueStep, ...] = ()
+    steps: tuple[GangStep, ...] = ()
 
 
 class _TooLittle(Exception):
@@ -66,29 +54,36 @@ class _Choice:
         self.gates = gates
         self.least = asked.unconstrained and gates.mixed
         self.wanted = asked.count // asked.slice_size
-        self.steps: list[KueueStep] = []
+        self.steps: list[GangStep] = []
+        self.rule = GangRule.TIGHTEST
 
     def chosen(self) -> Chosen:
         asked = self.asked
         even = None
         if self.gates.balanced and not asked.required and not asked.unconstrained:
             even = balanced(self.levels, asked)
+            if even is None:
+                self._tell(GangRule.NOT_EVEN, asked.level, self.levels[asked.level])
         try:
             level, found = even or self._level(asked.level)
         except _TooLittle as none:
             return Chosen(fitted=none.fitted, steps=tuple(self.steps))
-        self._tell(level, "evenly filled" if even else "chosen", found)
+        self.rule = GangRule.EVEN if even else self.rule
+        rooms = self._rooms(by_led(self.levels[level], least=self.least))
         found = self._fewest(found, asked.count, asked.leaders, asked.slice_size, SLICES)
+        self._tell(self.rule, level, rooms, found)
         last = len(self.levels) - 1
         while not even and level < min(last, asked.slice_level):
             below = by_room((child for place in found for child in place.children), least=self.least)
+            rooms = self._rooms(below)
             found = self._fewest(below, asked.count, asked.leaders, asked.slice_size, SLICES)
             level += 1
-            self._tell(level, "the fewest domains", found)
+            self._tell(GangRule.FEWEST, level, rooms, found)
         while level < last:
+            rooms = self._rooms(child for place in found for child in by_room(place.children, least=self.least))
             found = self._inside(found, level)
             level += 1
-            self._tell(level, "the fewest domains in each", found)
+            self._tell(GangRule.FEWEST_INSIDE, level, rooms, found)
         leader = tuple(sorted(place.path for place in found if place.leaders)) if asked.leaders else ()
         pods = sorted((place.path, place.room[PODS]) for place in found if place.room[PODS])
         return Chosen(tuple(pods), leader, steps=tuple(self.steps))
@@ -114,23 +109,32 @@ class _Choice:
         places = by_led(self.levels[level], least=self.least)
         if not places:
             raise _TooLittle(0, wanted)
-        self._tell(level, "compared", places)
+        self._tell(GangRule.LEAST_FIRST if self.least else GangRule.MOST_FIRST, level, places)
         top = places[0]
         if not self.least and top.led[SLICES] >= wanted and top.leaders >= leaders:
             return level, [tightest(places, wanted, leaders, SLICES)]
         if self.least:
             for place in places:
                 if place.leaders >= leaders and (place.led if leaders else place.room)[SLICES] >= wanted:
+                    self.rule = GangRule.FIRST_THAT_FITS
                     return level, [place]
             if asked.required:
+                self._tell(GangRule.NONE_FITS, level, places)
                 raise _TooLittle(places[-1].room[PODS], wanted)
             if top.led[SLICES] >= wanted and top.leaders >= leaders:
                 return level, [top]
         if asked.required:
+            self._tell(GangRule.NONE_FITS, level, places)
             raise _TooLittle(top.room[SLICES], wanted)
         if level and not asked.unconstrained:
+            self._tell(GangRule.WIDER, level, places)
             return self._level(level - 1)
-        return level, self._several(places)
+        self.rule = GangRule.SEVERAL
+        try:
+            return level, self._several(places)
+        except _TooLittle:
+            self._tell(GangRule.TOO_LITTLE, level, places)
+            raise
 
     def _several(self, places: list[Place]) -> list[Place]:
         """Take domains one after the other until everything has a place."""
@@ -193,9 +197,44 @@ class _Choice:
             leaders -= place.leaders
         return []
 
-    def _tell(self, level: int, said: str, places: Sequence[Place]) -> None:
-        rows = tuple((place.path, place.room[PODS], place.room[SLICES]) for place in places)
-        self.steps.append(KueueStep(level, said, rows))
+    def _tell(self, rule: GangRule, level: int, places: Sequence[Place] | Rooms, found: Sequence[Place] = ()) -> None:
+        """Record a step; `places` are the domains with their room before those of `found` got pods."""
+        rooms = [row if isinstance(row, tuple) else self._room_of(row) for row in places]
+        taken = {place.path: place for place in found}
+        rows = [_filled(row, taken.get(row.path), self.asked.leaders) for row, _ in rooms]
+        # those that get pods are listed before any other
+        first = sorted(range(len(rows)), key=lambda at: not rows[at].taken)[:MOST_LISTED]
+        step = GangStep(
+            rule,
+            level,
+            wanted=self.asked.count,
+            size=self.asked.slice_size,
+            domains=tuple(rows[at] for at in sorted(first)),
+            more=len(rows) - len(first),
+            fits=(max((row.pods for row in rows), default=0), sum(row.pods for row in rows)),
+            fitting=sum(whole for _, whole in rooms),
+            chosen=sum(row.taken > 0 for row in rows),
+        )
+        self.steps.append(step)
+
+    def _room_of(self, place: Place) -> tuple[StepDomain, bool]:
+        """Return the room of a domain, and whether it has room for everything."""
+        leaders = self.asked.leaders
+        whole = (place.led if leaders else place.room)[SLICES] >= self.wanted and place.leaders >= leaders
+        return StepDomain(place.path, place.room[PODS], place.room[SLICES] if self.asked.slice_size > 1 else 0), whole
+
+    def _rooms(self, places: Iterable[Place]) -> Rooms:
+        return [self._room_of(place) for place in places]
+
+
+Rooms = Sequence[tuple[StepDomain, bool]]
+"""Domains with the room that they have before pods are assigned, and whether all pods fit there."""
+
+
+def _filled(row: StepDomain, place: Place | None, leaders: int) -> StepDomain:
+    if place is None:
+        return row
+    return replace(row, taken=place.room[PODS], leader=bool(leaders and place.leaders))
 
 
 def _led(place: Place) -> list[int]:

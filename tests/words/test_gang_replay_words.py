@@ -1,0 +1,127 @@
+"""What a scheduler does with a gang is told in plain sentences, one for each step."""
+
+from __future__ import annotations
+
+import pytest
+
+from dra_lab.model.gang_replay import (
+    GangReplay,
+    GangRule,
+    GangStep,
+    GangVerdict,
+    StepDomain,
+)
+from dra_lab.words.document import as_html, as_text
+from dra_lab.words.gang_replay_document import replay_json, replay_parts
+from dra_lab.words.gang_steps import step_sentence
+
+RACKS = (StepDomain(("b1", "r2"), 8, taken=8), StepDomain(("b1", "r1"), 3, taken=1))
+HOSTS = (StepDomain(("n1",), 2, taken=4, least=2), StepDomain(("n2",), 4, taken=4, least=4))
+
+STEPS = {
+    GangRule.COUNT: (
+        GangStep(
+            GangRule.COUNT, 2, 9, domains=RACKS, fits=(8, 11), reasons=(("cordoned", 2),), resources=("cpu", "pods")
+        ),
+        (
+            "Kueue counts its cpu and pods, not the devices of claims. 2 nodes have room for 11 pods, at most 8 on "
+            "one. It leaves out 2 nodes: 2 cordoned."
+        ),
+    ),
+    GangRule.MOST_FIRST: (
+        GangStep(GangRule.MOST_FIRST, 1, 8, domains=RACKS, fitting=1),
+        (
+            "Kueue sorts 2 racks by their room in pods, the largest first: r2 (8), r1 (3). 1 of them has room for all "
+            "8 pods."
+        ),
+    ),
+    GangRule.TIGHTEST: (
+        GangStep(GangRule.TIGHTEST, 1, 8, domains=RACKS[:1]),
+        "Kueue takes the rack r2, the one with the least room that suffices.",
+    ),
+    GangRule.NONE_FITS: (
+        GangStep(GangRule.NONE_FITS, 1, 9, domains=RACKS, fits=(8, 11)),
+        (
+            "No rack has room for all 9 pods; the largest has room for 8 pods. The level is required, so Kueue does "
+            "not look further."
+        ),
+    ),
+    GangRule.WIDER: (
+        GangStep(GangRule.WIDER, 1, 9, domains=RACKS),
+        "No rack has room for all 9 pods. The level is only preferred, so Kueue looks at the next wider level, block.",
+    ),
+    GangRule.SEVERAL: (
+        GangStep(GangRule.SEVERAL, 1, 9, domains=RACKS, chosen=2),
+        "Kueue divides all 9 pods among 2 racks: r2 (8), r1 (1).",
+    ),
+    GangRule.EVEN: (
+        GangStep(GangRule.EVEN, 1, 9, domains=RACKS, chosen=2),
+        "With TASBalancedPlacement Kueue fills 2 racks evenly: r2 (8), r1 (1).",
+    ),
+    GangRule.FEWEST: (
+        GangStep(GangRule.FEWEST, 1, 9, domains=RACKS, more=3, chosen=2),
+        "There Kueue uses as few racks as possible, 2 of 5: r2 (8), r1 (1).",
+    ),
+    GangRule.CLAIMS: (
+        GangStep(GangRule.CLAIMS, 2, 8, domains=HOSTS, fits=(6, 6), fitting=1),
+        (
+            "kube-scheduler now looks for the devices of the claims, which Kueue did not count. They are not there for "
+            "all: n1 (2 of 4). The other pods wait."
+        ),
+    ),
+    GangRule.TRIED: (
+        GangStep(GangRule.TRIED, 0, 8, domains=HOSTS, of=("r1",), fits=(6, 6)),
+        "Placement r1: 6 of 8 pods find a node. Pod 7 finds none. The nodes with devices: n1 (2), n2 (4).",
+    ),
+    GangRule.MORE_TRIED: (
+        GangStep(GangRule.MORE_TRIED, 0, 8, more=21, fitting=1),
+        "kube-scheduler tries 21 more placements; 1 of them has room for 8 pods.",
+    ),
+    GangRule.NO_PLACEMENT: (
+        GangStep(GangRule.NO_PLACEMENT, 0, 9, fits=(8, 8)),
+        "No placement has room for 9 pods; the largest has room for 8. The PodGroup waits and none of its pods starts.",
+    ),
+    GangRule.ONE_PLACEMENT: (
+        GangStep(GangRule.ONE_PLACEMENT, 0, 4, domains=HOSTS[1:], fitting=1),
+        "n2 alone has room for 4 pods, so the gang starts there.",
+    ),
+}
+
+
+def replay(*steps: GangStep) -> GangReplay:
+    """Return a replay with steps."""
+    return GangReplay("Kueue 0.19", GangVerdict.NO, "no rack has room", steps=steps, levels=("block", "rack", "host"))
+
+
+@pytest.mark.parametrize("rule", STEPS)
+def test_a_step_in_words(rule):
+    """What is counted, compared or decided, with the domains and their numbers."""
+    step, words = STEPS[rule]
+    assert step_sentence(replay(step), step) == words
+
+
+def test_the_document_has_a_row_for_each_step():
+    """The verdict first, then the steps in their order."""
+    steps = [step for step, _ in STEPS.values()]
+    text = as_text(replay_parts(replay(*steps)))
+    assert text.startswith("Kueue 0.19: no. No rack has room.\n\nSteps\n")
+    assert [words in text for _, words in STEPS.values()] == [True] * len(STEPS)
+
+
+def test_the_whole_document_names_the_source_of_each_step():
+    """The release, the file and the function, for a person who checks the rule."""
+    step = STEPS[GangRule.TIGHTEST][0]
+    assert "tas_flavor_snapshot.go:findBestFitDomainForSlices" in as_text(replay_parts(replay(step), "all"))
+
+
+def test_the_document_as_html_has_no_markup_of_the_cluster():
+    """The name of a rack is text."""
+    step = GangStep(GangRule.TIGHTEST, 1, 1, domains=(StepDomain(("<b>",), 1, taken=1),))
+    assert "<b>" not in as_html(replay_parts(replay(step)))
+
+
+def test_json_has_the_sentence_and_the_source():
+    """Beside the numbers of the step."""
+    step = STEPS[GangRule.TIGHTEST][0]
+    (row,) = replay_json(replay(step))["steps"]
+    assert (row["rule"], row["sentence"], row["source"]) == ("tightest", STEPS[GangRule.TIGHTEST][1], step.source)
