@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from dra_lab.model.cluster import Cluster
     from dra_lab.model.fleet import FleetPlan, Workload
     from dra_lab.model.gang import Gang, GangGroup, GangPlan
+    from dra_lab.model.gang_replay import GangRegret, GangReplay
     from dra_lab.model.hierarchy import Hierarchy
     from dra_lab.model.names import DeviceID
     from dra_lab.model.nodes import ObjectMeta
@@ -51,10 +52,11 @@ if TYPE_CHECKING:
     from dra_lab.pictures.graph_page import graph_frame, graph_page
     from dra_lab.pictures.hardware import hardware_svg
     from dra_lab.pinning.gang_choices import GangChoice, gang_choices
-    from dra_lab.pinning.gang_replay import GangReplay, replay_kueue, replay_pod_group
+    from dra_lab.pinning.gang_replay import replay_kueue, replay_pod_group
     from dra_lab.pinning.pin_plan import pin_plan
     from dra_lab.pinning.plan_replay import replay_plan
     from dra_lab.pinning.search_budget import within_search_budget
+    from dra_lab.pinning.trace_gang import gang_regret, trace_gang
     from dra_lab.planner import make_plan
     from dra_lab.planner.fleet import how_many_more, largest_job, multiple, plan_fleet, stranded
     from dra_lab.planner.gangs import how_many_more_gangs, plan_gangs
@@ -105,7 +107,8 @@ _HOME = {
     "GangFiles": "dra_lab.exports.gangs.gang_files",
     "GangGroup": "dra_lab.model.gang",
     "GangPlan": "dra_lab.model.gang",
-    "GangReplay": "dra_lab.pinning.gang_replay",
+    "GangRegret": "dra_lab.model.gang_replay",
+    "GangReplay": "dra_lab.model.gang_replay",
     "HardwareView": "dra_lab.widgets.hardware_view",
     "Hierarchy": "dra_lab.model.hierarchy",
     "How": "dra_lab.model.sketch",
@@ -135,6 +138,7 @@ _HOME = {
     "funnel_frame": "dra_lab.words.frames",
     "gang_choices": "dra_lab.pinning.gang_choices",
     "gang_files": "dra_lab.exports.gangs.gang_files",
+    "gang_regret": "dra_lab.pinning.trace_gang",
     "goals_frame": "dra_lab.words.frames",
     "graph_frame": "dra_lab.pictures.graph_page",
     "graph_page": "dra_lab.pictures.graph_page",
@@ -176,6 +180,7 @@ _HOME = {
     "scenarios_frame": "dra_lab.words.fleet_frames",
     "shortfalls_frame": "dra_lab.words.frames",
     "stranded": "dra_lab.planner.fleet",
+    "trace_gang": "dra_lab.pinning.trace_gang",
     "utilisation_chart": "dra_lab.pictures.charts",
     "when_idle": "dra_lab.model.what_if",
     "with_more_nodes": "dra_lab.model.what_if",
@@ -206,6 +211,7 @@ __all__ = [
     "GangFiles",
     "GangGroup",
     "GangPlan",
+    "GangRegret",
     "GangReplay",
     "HardwareView",
     "Hierarchy",
@@ -235,6 +241,7 @@ __all__ = [
     "funnel_frame",
     "gang_choices",
     "gang_files",
+    "gang_regret",
     "goals_frame",
     "graph_frame",
     "graph_page",
@@ -276,6 +283,7 @@ __all__ = [
     "scenarios_frame",
     "shortfalls_frame",
     "stranded",
+    "trace_gang",
     "utilisation_chart",
     "when_idle",
     "with_more_nodes",

@@ -159,7 +159,7 @@ class DomainReplay(Struct, frozen=True):
 
 
 class GangReplay(Struct, frozen=True):
-    """What a scheduler does with a gang.
+    """What a scheduler does with a gang, step by step.
 
     Args:
         scheduler: Its name and version.
@@ -171,13 +171,11 @@ class GangReplay(Struct, frozen=True):
         gang: The name of the gang.
 
     Example:
-        >>> from dra_lab import Gang, GangGroup, KubernetesRelease, Workload, load_cluster, read_sketch
-        >>> from dra_lab import replay_pod_group
-        >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=3)
+        >>> from dra_lab import Gang, GangGroup, Workload, load_cluster, read_sketch, trace_gang
+        >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
         >>> gang = Gang("train", [GangGroup(worker)], required="host")
-        >>> found = replay_pod_group(load_cluster("sample:two-sockets"), gang, None, KubernetesRelease("1.36"))
-        >>> found.verdict.value, [row.most for row in found.domains]
-        ('no', [2, 1])
+        >>> trace_gang(load_cluster("sample:two-sockets"), gang, "kube-scheduler").levels
+        ('host', 'host')
     """
 
     scheduler: str
@@ -230,7 +228,16 @@ class GangRegret(Struct, frozen=True):
         pods: The pods of gangs that start: for certain, and at most.
         best_pods: The pods that the best plan places.
         goals: The goals, as far as both place as many pods.
+        trapped: The domains that the scheduler chooses although claims cannot be met there, as paths.
         unknown: Why nothing is known; "" otherwise.
+
+    Example:
+        >>> from dra_lab import Gang, GangGroup, Workload, gang_regret, load_cluster, plan_gangs, read_sketch
+        >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
+        >>> cluster, gang = load_cluster("sample:two-sockets"), Gang("train", [GangGroup(worker)], required="host")
+        >>> regret = gang_regret(cluster, gang, plan_gangs(cluster, [gang]), "kube-scheduler")
+        >>> regret.least, regret.best
+        (1, 1)
     """
 
     gang: str
@@ -243,6 +250,7 @@ class GangRegret(Struct, frozen=True):
     pods: tuple[int, int] = (0, 0)
     best_pods: int = 0
     goals: tuple[GoalRange, ...] = ()
+    trapped: tuple[str, ...] = ()
     unknown: str = ""
 
     @property

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang import HOST, Gang, GangGroup
+from dra_lab.model.gang import HOST, HOSTS, Gang, GangGroup
 from dra_lab.model.gang_replay import (
     MOST_LISTED,
     MOST_TRIED,
@@ -35,6 +35,8 @@ from dra_lab.scheduler.kueue.assignment import HOSTNAME, KueueAssignment, KueueF
 from dra_lab.scheduler.kueue.places import KueueGates
 
 __all__ = ["DomainReplay", "GangReplay", "GangVerdict", "replay_kueue", "replay_pod_group"]
+
+KUEUE = "Kueue 0.19"
 
 Requests = Mapping[str, Mapping[str, str | int | float]]
 """What a pod of each group requests of its node, by the name of the workload."""
@@ -72,7 +74,7 @@ def replay_pod_group(
         >>> found.verdict.value, found.sentence
         ('yes', 'it finds a place in all nodes')
     """
-    name = f"kube-scheduler {release.version} (PodGroup)"
+    name = pod_group_name(release)
     key = level_key(gang.required, hierarchy)
     if gang.required and not key:
         sentence = f"the level {gang.required!r} has no node label, which a PodGroup needs"
@@ -84,6 +86,11 @@ def replay_pod_group(
     steps = tuple(_group_steps(cluster, gang, key, placements, rows, fills))
     found = _verdict(name, rows, gang)
     return replace(found, steps=steps, levels=levels, gang=gang.name)
+
+
+def pod_group_name(release: KubernetesRelease) -> str:
+    """Return the name and version of kube-scheduler's PodGroup loop."""
+    return f"kube-scheduler {release.version} (PodGroup)"
 
 
 def placements_of(cluster: Cluster, key: str) -> dict[str, list[str]]:
@@ -137,16 +144,15 @@ def replay_kueue(
         >>> found.verdict.value, [(row.domain, row.most, row.wanted) for row in found.domains]
         ('no', [('h100-01', 0, 1), ('h100-02', 0, 1), ('h100-03', 1, 1)])
     """
-    name = "Kueue 0.19"
     unknown = kueue_unknown(cluster, hierarchy)
     if unknown:
-        return GangReplay(name, GangVerdict.MAYBE, unknown, gang=gang.name)
+        return GangReplay(KUEUE, GangVerdict.MAYBE, unknown, gang=gang.name)
     flavor = flavor_of(hierarchy)
     assigned = kueue_assignments(flavor, cluster.nodes, cluster.pods, pod_sets(gang, hierarchy, requests), gates)
     steps = tuple(step for one in assigned for step in one.steps)
     names = {level.key: level.name for level in hierarchy.levels}
     found = GangReplay(
-        name,
+        KUEUE,
         GangVerdict.NO,
         "",
         steps=steps,
@@ -304,7 +310,7 @@ def _named(names: Sequence[str]) -> str:
 
 def level_key(level: str, hierarchy: Hierarchy | None) -> str:
     """Return the node label of a level; "" without a level, or if no label names it."""
-    if level == HOST:
+    if level in HOSTS:
         return HOSTNAME
     return hierarchy.levels[hierarchy.level_index(level)].key if level and hierarchy is not None else ""
 

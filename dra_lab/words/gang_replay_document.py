@@ -90,8 +90,10 @@ def regret_parts(regret: GangRegret) -> Iterator[Part]:
         ("gangs that start", _range(regret.least, regret.most), regret.best),
         ("pods of these gangs", _range(*regret.pods), regret.best_pods),
     ]
-    rows += [(GANG_GOALS.get(one.goal, one.goal), _range(one.least, one.most), one.best) for one in regret.goals]
-    yield Table((Column("", "goal"), Column(regret.scheduler, "scheduler"), Column("best plan", "best")), rows)
+    told = [one for one in regret.goals if one.most or one.best]
+    rows += [(GANG_GOALS.get(one.goal, one.goal), _range(one.least, one.most), one.best) for one in told]
+    heads = (Column("what counts", "goal"), Column(regret.scheduler, "scheduler"), Column("best plan", "best"))
+    yield Table(heads, rows)
     if not regret.goals and regret.best:
         yield Words("The goals are not compared, because the two do not place as many pods.")
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from dra_lab.model.gang import HOST
 from dra_lab.model.gang_replay import GangReplay, GangRule, GangStep, StepDomain
+from dra_lab.topology.hierarchy_findings import plural
 from dra_lab.words.facts import counted
 
 _NAMED = 4
@@ -24,6 +25,11 @@ def level_word(replay: GangReplay, step: GangStep) -> str:
     """Return the word for a domain of the level of a step: `rack`, `node`."""
     name = replay.levels[step.level] if 0 <= step.level < len(replay.levels) else ""
     return "node" if name in (HOST, "") else name
+
+
+def _several_of(number: int, word: str) -> str:
+    """Return `1 rack`, `2 racks`, `3 leaf switches`."""
+    return f"{number:,} {word if number == 1 else plural(word)}"
 
 
 def short_names(rows: Sequence[StepDomain]) -> list[str]:
@@ -63,11 +69,11 @@ def left_out_words(step: GangStep) -> str:
 
 def _count(_replay: GangReplay, step: GangStep) -> str:
     own = [name for name in step.resources if name != "pods"]
-    what = f"its {', '.join(own)} and pods" if own else "only pods, because no requests are given"
+    what = f"{', '.join(own)} and pods" if own else "only pods, because no requests are given"
     total = sum(row.pods > 0 for row in step.domains) if not step.more else step.fitting
     room = f"{counted(total, 'node')} {_have(total)} room for {counted(step.fits[1], 'pod')}"
     most = f", at most {step.fits[0]:,} on one" if total > 1 else ""
-    return f"Kueue counts {what}, not the devices of claims. {room}{most}.{left_out_words(step)}"
+    return f"Kueue counts {what}. It does not count the devices of claims. {room}{most}.{left_out_words(step)}"
 
 
 def _sorted(replay: GangReplay, step: GangStep) -> str:
@@ -82,7 +88,7 @@ def _sorted(replay: GangReplay, step: GangStep) -> str:
         else (f"None has room for {_all(step)}")
     )
     unit = "slices" if step.size > 1 else "pods"
-    return f"Kueue sorts {counted(number, word)} by their room in {unit}, the {first} first: {listed}. {room}."
+    return f"Kueue sorts {_several_of(number, word)} by their room in {unit}, the {first} first: {listed}. {room}."
 
 
 def _have(number: int) -> str:
@@ -117,24 +123,24 @@ def _wider(replay: GangReplay, step: GangStep) -> str:
 def _several(replay: GangReplay, step: GangStep) -> str:
     number, word = step.chosen, level_word(replay, step)
     named = _listed(step, lambda row: row.taken, taken=True)
-    return f"Kueue divides {_all(step)} among {counted(number, word)}: {named}."
+    return f"Kueue divides {_all(step)} among {_several_of(number, word)}: {named}."
 
 
 def _too_little(replay: GangReplay, step: GangStep) -> str:
-    word = counted(len(step.domains) + step.more, level_word(replay, step))
+    word = _several_of(len(step.domains) + step.more, level_word(replay, step))
     return f"The {word} together do not have room for {_all(step)} as Kueue counts them."
 
 
 def _even(replay: GangReplay, step: GangStep) -> str:
     named = _listed(step, lambda row: row.taken, taken=True)
     number = step.chosen
-    return f"With TASBalancedPlacement Kueue fills {counted(number, level_word(replay, step))} evenly: {named}."
+    return f"With TASBalancedPlacement Kueue fills {_several_of(number, level_word(replay, step))} evenly: {named}."
 
 
 def _not_even(replay: GangReplay, step: GangStep) -> str:
     return (
-        f"TASBalancedPlacement finds no {level_word(replay, step)}s that can be filled evenly, so Kueue uses its other "
-        "rules."
+        f"TASBalancedPlacement finds no {plural(level_word(replay, step))} that can be filled evenly, so Kueue uses "
+        "its other rules."
     )
 
 
@@ -146,11 +152,11 @@ def _fewest(replay: GangReplay, step: GangStep) -> str:
     number, every = step.chosen, len(step.domains) + step.more
     rest = f" of {every:,}" if every > number else ""
     word = level_word(replay, step)
-    return f"{inside} Kueue uses as few {word}s as possible, {number:,}{rest}: {named}.{with_leader}"
+    return f"{inside} Kueue uses as few {plural(word)} as possible, {number:,}{rest}: {named}.{with_leader}"
 
 
 def _admitted(_replay: GangReplay, step: GangStep) -> str:
-    nodes = counted(step.fitting, "node")
+    nodes = counted(step.chosen, "node")
     return (
         f"Kueue admits the gang and binds its {step.wanted:,} pods to {nodes}: {_listed(step, lambda row: row.taken)}."
     )

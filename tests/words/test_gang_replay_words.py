@@ -5,14 +5,16 @@ from __future__ import annotations
 import pytest
 
 from dra_lab.model.gang_replay import (
+    GangRegret,
     GangReplay,
     GangRule,
     GangStep,
     GangVerdict,
+    GoalRange,
     StepDomain,
 )
 from dra_lab.words.document import as_html, as_text
-from dra_lab.words.gang_replay_document import replay_json, replay_parts
+from dra_lab.words.gang_replay_document import regret_parts, regret_sentence, replay_json, replay_parts
 from dra_lab.words.gang_steps import step_sentence
 
 RACKS = (StepDomain(("b1", "r2"), 8, taken=8), StepDomain(("b1", "r1"), 3, taken=1))
@@ -24,8 +26,8 @@ STEPS = {
             GangRule.COUNT, 2, 9, domains=RACKS, fits=(8, 11), reasons=(("cordoned", 2),), resources=("cpu", "pods")
         ),
         (
-            "Kueue counts its cpu and pods, not the devices of claims. 2 nodes have room for 11 pods, at most 8 on "
-            "one. It leaves out 2 nodes: 2 cordoned."
+            "Kueue counts cpu and pods. It does not count the devices of claims. 2 nodes have room for 11 pods, at "
+            "most 8 on one. It leaves out 2 nodes: 2 cordoned."
         ),
     ),
     GangRule.MOST_FIRST: (
@@ -125,3 +127,42 @@ def test_json_has_the_sentence_and_the_source():
     step = STEPS[GangRule.TIGHTEST][0]
     (row,) = replay_json(replay(step))["steps"]
     assert (row["rule"], row["sentence"], row["source"]) == ("tightest", STEPS[GangRule.TIGHTEST][1], step.source)
+
+
+BEHIND = GangRegret("train", "Kueue 0.19", 3, 1, 2, 3, proven=True, pods=(4, 8), best_pods=12)
+LEVEL = GangRegret(
+    *("train", "kube-scheduler 1.36 (PodGroup)", 2, 2, 2, 2),
+    pods=(8, 8),
+    best_pods=8,
+    goals=(GoalRange("roots", 8, 16, 8), GoalRange("numa", 8, 8, 8)),
+)
+
+
+def test_gangs_that_do_not_start_are_the_regret():
+    """How many start beside the best plan, as a range."""
+    words = "Kueue 0.19 starts 1 to 2; the best plan starts 3 of 3 gangs, proven."
+    assert regret_sentence(BEHIND) == words
+
+
+def test_goals_that_may_be_worse_are_the_regret_of_gangs_that_start():
+    """Only those that may be worse are named."""
+    assert regret_sentence(LEVEL).endswith(
+        "Its choice is worse in: PCIe roots spanned by GPUs and NICs (sum over replicas) 8 to 16 instead of 8."
+    )
+
+
+def test_the_regret_has_a_row_for_each_goal():
+    """Beside the gangs and the pods."""
+    text = as_text(regret_parts(LEVEL))
+    assert [line.split("  ")[0] for line in text.splitlines()[3:]] == [
+        "gangs that start",
+        "pods of these gangs",
+        "PCIe roots spanned by GPUs and NICs (sum over replicas)",
+        "NUMA nodes spanned (sum over replicas)",
+    ]
+
+
+def test_an_unknown_regret_says_why():
+    """Where the replay is not known, there are no numbers."""
+    unknown = GangRegret("train", "Kueue 0.19", 1, 0, 1, 1, unknown="a level has no node label")
+    assert as_text(regret_parts(unknown)) == "What Kueue 0.19 costs is unknown: a level has no node label."

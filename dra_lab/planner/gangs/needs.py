@@ -124,6 +124,11 @@ def read_needs(
     return reader.needs
 
 
+def hierarchy_of(gang: Gang, hierarchies: Sequence[Hierarchy]) -> Hierarchy | None:
+    """Return the hierarchy of the levels of a gang, None if it names none. Raises InputError if it is unknown."""
+    return _Reader(hierarchies, ()).hierarchy(gang, f"gang {gang.name!r}")
+
+
 class _Reader:
     def __init__(self, hierarchies: Sequence[Hierarchy], nodes: Sequence[str]) -> None:
         self.hierarchies, self.nodes = hierarchies, nodes
@@ -157,7 +162,7 @@ class _Reader:
                 raise InputError(f"{where} has two groups {name!r}; give each workload its own name")
         if not gang.least:
             raise InputError(f"{where} starts without any pod; give one of its groups a min of 1 or more")
-        hierarchy = self._hierarchy(gang, where)
+        hierarchy = self.hierarchy(gang, where)
         required = self._tier(hierarchy, gang.required)
         groups = [self._group(group, gang, hierarchy, required) for group in gang.groups]
         if gang.shared_claims:
@@ -196,7 +201,7 @@ class _Reader:
         kind = self.kind(group.workload, most * gang.replicas)
         return GroupNeed(kind, group.least, most, required, preferred, tuple(slices))
 
-    def _hierarchy(self, gang: Gang, where: str) -> Hierarchy | None:
+    def hierarchy(self, gang: Gang, where: str) -> Hierarchy | None:
         """Return the hierarchy of the levels that a gang names, None if it names none."""
         levels = list(dict.fromkeys(level for level in _levels(gang) if level not in ("", *HOSTS)))
         known = {hierarchy.name: hierarchy for hierarchy in self.hierarchies}
