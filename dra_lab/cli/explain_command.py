@@ -6,9 +6,10 @@ import argparse
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from dra_lab.cli.claim_option import add_one_claim
 from dra_lab.cli.options import (
-    CLAIM_HELP,
     POD_HELP,
+    AskedClaim,
     add_cluster,
     add_planning,
     add_what_if,
@@ -22,7 +23,7 @@ from dra_lab.cli.options import (
 )
 from dra_lab.cli.output import add_output, print_findings, print_json, print_parts
 from dra_lab.cli.pod_option import plan_pod
-from dra_lab.cli.workload_options import what_to_try
+from dra_lab.cli.workload_options import add_gangs, is_gang, what_to_try
 from dra_lab.errors import InputError, UnsupportedFeature
 from dra_lab.findings import Finding
 from dra_lab.index.pools import pools_of
@@ -39,19 +40,23 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     "dra-lab explain sample:eks-p4d --claim sample:eks-p4d/gpu-nic-pairs --node ip-192-168-140-52.ec2.internal",
-    "dra-lab explain sample:dgx-h100 --claim sample:dgx-h100/gpu-nic-cpu --step",
     "dra-lab explain cluster/ --claim claim.yaml --device gpu-0 -o json",
+    'dra-lab explain sample:h100-pod --claim sample:h100-pod/eight-pairs --gang 3 --level "leaf switch" --step',
 )
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_cluster(parser)
-    parser.add_argument("--claim", metavar="FILE", help=f"required: {CLAIM_HELP}")
+    add_one_claim(parser)
     parser.add_argument("--pod", default="", metavar="NAME", help=POD_HELP)
     parser.add_argument("--device", default="", metavar="ID", help="why this device: driver/pool/device, or its name")
-    parser.add_argument("--step", action="store_true", help="show kube-scheduler's search on the node, step by step")
+    text = "show kube-scheduler's search on the node step by step; of a gang, the choice of each scheduler"
+    parser.add_argument("--step", action="store_true", help=text)
     add_planning(parser)
+    add_gangs(parser)
+    text = "with --gang: the scheduler whose choice is explained (default: both)"
+    parser.add_argument("--scheduler", choices=("kueue", "kube-scheduler"), help=text)
     add_what_if(parser)
     add_output(parser, all_of_it="print the whole answer: every request's devices, and every step of the search")
     parser.set_defaults(run=run)
@@ -59,8 +64,14 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Plan on the node, trace kube-scheduler's search there, and print what is asked for."""
-    if not options.claim:
-        raise InputError(f"--claim is missing; {what_to_try(options.cluster)}")
+    asked = _one_claim(options)
+    if is_gang(options):
+        from dra_lab.cli.explain_gang import explain_gangs
+
+        return explain_gangs(options)
+    for option, value in (("scheduler", options.scheduler), ("replicas", asked.replicas)):
+        if value is not None:
+            raise InputError(f"--{option} {value} is for a gang; write --gang SIZE after --claim")
     if options.node:
         cluster_of(options).node_named(options.node)
     plan, cluster, findings = _planned(options)
@@ -83,6 +94,17 @@ def run(options: argparse.Namespace) -> int:
         print_parts(layers_said(options, parts), pod_outcome(plan))
     print_findings(options, findings)
     return status_of(plan)
+
+
+def _one_claim(options: argparse.Namespace) -> AskedClaim:
+    """Return the only --claim of a command. Raises InputError without one, or for several."""
+    if "asked" not in options:
+        raise InputError(f"--claim is missing; {what_to_try(options.cluster)}")
+    if len(options.asked) > 1:
+        names = " and ".join(one.claim for one in options.asked)
+        raise InputError(f"one --claim is explained at a time; leave out one of {names}")
+    asked: AskedClaim = options.asked[0]
+    return asked
 
 
 def _planned(options: argparse.Namespace) -> tuple[Plan, Cluster, Iterable[Finding]]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dra_lab.cli.claim_option import MOST_REPLICAS
 from dra_lab.cli.exit_status import FITS
 from dra_lab.cli.options import (
     add_cluster,
@@ -23,7 +24,7 @@ from dra_lab.cli.options import (
 )
 from dra_lab.cli.output import add_output, add_write, print_findings, print_json, print_parts, print_yaml, refuse_write
 from dra_lab.cli.pod_option import pod_of
-from dra_lab.cli.workload_options import MOST_REPLICAS, add_gangs, add_workloads, is_fleet, is_gang, workloads_of
+from dra_lab.cli.workload_options import add_gangs, add_workloads, is_fleet, is_gang, workloads_of
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding
 from dra_lab.model.plan import Plan

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
+from dra_lab.cli.claim_option import AddClaim, OfClaim
 from dra_lab.cli.options import (
     CLAIM_HELP,
     POD_HELP,
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from dra_lab.words.document import Part
 
 _AFTER_SECONDS = 30.0
-MOST_REPLICAS = 1_000_000
 
 
 class Asked(Struct, frozen=True):
@@ -56,39 +56,12 @@ class Asked(Struct, frozen=True):
     written: frozenset[str]
 
 
-class _AddClaim(argparse.Action):
-    """Keep every claim with its number of replicas; `claim` stays the first, for plans of one claim."""
-
-    def __call__(
-        self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: str | None = None
-    ) -> None:
-        del parser, option_string
-        namespace.asked = [*(getattr(namespace, "asked", None) or []), AskedClaim(values)]
-        namespace.claim = namespace.asked[0].claim
-
-
-class _OfClaim(argparse.Action):
-    """Keep an option of the claim before it, once for each claim."""
-
-    def __call__(
-        self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: str | None = None
-    ) -> None:
-        asked = list(getattr(namespace, "asked", None) or [])
-        if not asked or getattr(asked[-1], self.dest) is not None:
-            parser.error(f"write {option_string} {self.metavar} after the --claim that it is for, once for each")
-        least = int(self.dest == "gang")
-        if isinstance(values, int) and not least <= values <= MOST_REPLICAS:
-            parser.error(f"{option_string} {values}: give a number from {least} to {MOST_REPLICAS}")
-        asked[-1] = asked[-1]._replace(**{self.dest: values})
-        namespace.asked = asked
-
-
 def add_workloads(parser: argparse.ArgumentParser) -> None:
     """Declare --claim, which may stand several times, --replicas behind each, and --objective."""
-    parser.add_argument("--claim", action=_AddClaim, metavar="FILE", help=f"required and repeatable: {CLAIM_HELP}")
+    parser.add_argument("--claim", action=AddClaim, metavar="FILE", help=f"required and repeatable: {CLAIM_HELP}")
     text = "number of pods for the preceding --claim (default with several claims: 1)"
-    parser.add_argument("--replicas", type=whole, action=_OfClaim, metavar="N", help=text)
-    parser.add_argument("--pod", action=_OfClaim, metavar="NAME", help=f"for the preceding --claim, {POD_HELP}")
+    parser.add_argument("--replicas", type=whole, action=OfClaim, metavar="N", help=text)
+    parser.add_argument("--pod", action=OfClaim, metavar="NAME", help=f"for the preceding --claim, {POD_HELP}")
     text = "with replicas: place as many as possible (default), or all of them on the fewest nodes"
     parser.add_argument("--objective", choices=("replicas", "nodes"), default="replicas", help=text)
 
@@ -97,13 +70,13 @@ def add_gangs(parser: argparse.ArgumentParser) -> None:
     """Declare the options after a --claim that make it a gang."""
     group = parser.add_argument_group("gangs (each option is for the preceding --claim)")
     text = "number of pods that start together or not at all; --replicas N is then the number of such gangs"
-    group.add_argument("--gang", type=whole, action=_OfClaim, metavar="SIZE", help=text)
+    group.add_argument("--gang", type=whole, action=OfClaim, metavar="SIZE", help=text)
     text = "one domain of this level has all pods of a gang, for example rack (dra-lab topology CLUSTER lists levels)"
-    group.add_argument("--level", action=_OfClaim, metavar="NAME", help=text)
+    group.add_argument("--level", action=OfClaim, metavar="NAME", help=text)
     text = "as few domains of this level as possible have pods of a gang"
-    group.add_argument("--prefer-level", action=_OfClaim, metavar="NAME", help=text)
+    group.add_argument("--prefer-level", action=OfClaim, metavar="NAME", help=text)
     group.add_argument(
-        "--queue", action=_OfClaim, metavar="NAME", help="LocalQueue of Kueue, or Queue of KAI or Volcano"
+        "--queue", action=OfClaim, metavar="NAME", help="LocalQueue of Kueue, or Queue of KAI or Volcano"
     )
 
 

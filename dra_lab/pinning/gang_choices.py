@@ -21,8 +21,6 @@ from dra_lab.pinning.gang_regret import kueue_regret, pod_group_regret
 from dra_lab.pinning.gang_replay import Requests, level_key, replay_kueue, replay_pod_group
 from dra_lab.pinning.pin_budget import PinBudget
 
-_POD_GROUP_RELEASES = ("1.36", "1.37")
-
 Range = tuple[int, int]
 """At least and at most."""
 
@@ -106,9 +104,6 @@ def _kube_scheduler(
     plan: GangPlan,
     budget: PinBudget | None,
 ) -> GangChoice:
-    if release.version not in _POD_GROUP_RELEASES:
-        sentence = f"Kubernetes {release.version} has no PodGroup with a level; it starts the pods one by one"
-        return GangChoice(GangReplay(f"kube-scheduler {release.version}", GangVerdict.MAYBE, sentence))
     replay = replay_pod_group(cluster, gang, hierarchy, release, budget=budget)
     return _choice(replay, pod_group_regret(cluster, gang, hierarchy, plan, release, budget=budget))
 

@@ -38,6 +38,8 @@ __all__ = ["DomainReplay", "GangReplay", "GangVerdict", "replay_kueue", "replay_
 
 KUEUE = "Kueue 0.19"
 
+_POD_GROUP_RELEASES = ("1.36", "1.37")
+
 Requests = Mapping[str, Mapping[str, str | int | float]]
 """What a pod of each group requests of its node, by the name of the workload."""
 
@@ -75,10 +77,10 @@ def replay_pod_group(
         ('yes', 'it finds a place in all nodes')
     """
     name = pod_group_name(release)
+    unknown = pod_group_unknown(gang, hierarchy, release)
+    if unknown:
+        return GangReplay(name, GangVerdict.MAYBE, unknown, gang=gang.name)
     key = level_key(gang.required, hierarchy)
-    if gang.required and not key:
-        sentence = f"the level {gang.required!r} has no node label, which a PodGroup needs"
-        return GangReplay(name, GangVerdict.MAYBE, sentence, gang=gang.name)
     fills = GangFills(cluster, gang.groups, release, budget)
     placements = placements_of(cluster, key)
     rows = tuple(fills.domain(value, names, gang.least) for value, names in placements.items())
@@ -90,7 +92,16 @@ def replay_pod_group(
 
 def pod_group_name(release: KubernetesRelease) -> str:
     """Return the name and version of kube-scheduler's PodGroup loop."""
-    return f"kube-scheduler {release.version} (PodGroup)"
+    return f"kube-scheduler {release.version}" + (" (PodGroup)" if release.version in _POD_GROUP_RELEASES else "")
+
+
+def pod_group_unknown(gang: Gang, hierarchy: Hierarchy | None, release: KubernetesRelease) -> str:
+    """Return why kube-scheduler's choice for a gang is unknown, "" if it is known."""
+    if release.version not in _POD_GROUP_RELEASES:
+        return f"Kubernetes {release.version} has no PodGroup with a level; it starts the pods one by one"
+    if gang.required and not level_key(gang.required, hierarchy):
+        return f"the level {gang.required!r} has no node label, which a PodGroup needs"
+    return ""
 
 
 def placements_of(cluster: Cluster, key: str) -> dict[str, list[str]]:

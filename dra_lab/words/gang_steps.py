@@ -100,6 +100,8 @@ def _tightest(replay: GangReplay, step: GangStep) -> str:
     if chosen is None:
         return f"Kueue takes no {level_word(replay, step)}."
     rule = "the one with the least room that suffices"
+    if sum(row.pods == chosen.pods for row in step.domains) > 1:
+        rule = "the first by name of those with the least room that suffices"
     if step.rule is GangRule.FIRST_THAT_FITS:
         rule = f"the first that has room for {_all(step)}"
     return f"Kueue takes the {level_word(replay, step)} {chosen.path[-1]}, {rule}."

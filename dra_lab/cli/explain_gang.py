@@ -1,0 +1,90 @@
+"""`dra-lab explain --gang`: what Kueue and kube-scheduler do with a gang, step by step, beside the best plan."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dra_lab.cli.gang_options import gangs_of
+from dra_lab.cli.options import cluster_of, layers_json, layers_said, release_of
+from dra_lab.cli.output import print_findings, print_json, print_parts
+from dra_lab.errors import InputError
+from dra_lab.model.gang import GangPlan
+from dra_lab.model.gang_replay import GangRegret, GangReplay
+from dra_lab.planner.waiting import stoppable
+
+if TYPE_CHECKING:
+    from dra_lab.words.document import Part
+
+_SECONDS = 60.0
+"""Seconds for the plan, and for the searches of each scheduler."""
+
+Told = Sequence[tuple[GangReplay, GangRegret]]
+
+
+def explain_gangs(options: argparse.Namespace) -> int:
+    """Plan the gangs, replay each scheduler, print what is asked for, and return the exit status."""
+    from dra_lab.checks.cluster_checks import check_cluster
+    from dra_lab.exports.outcome import exit_status
+    from dra_lab.findings import sort_findings
+    from dra_lab.pinning.trace_gang import SCHEDULERS, gang_regret, trace_gang
+    from dra_lab.planner.gangs import plan_gangs
+    from dra_lab.planner.waiting import WaitingBar
+    from dra_lab.words.gang_json import gang_outcome
+
+    for option in ("node", "device"):
+        if getattr(options, option):
+            raise InputError(f"--{option} is for one pod; leave it out to explain a gang, or leave out --gang")
+    release = release_of(options)
+    asked = gangs_of(options)
+    cluster = asked.cluster
+    found: list[tuple[GangReplay, GangRegret]] = []
+    with stoppable() as cancel, WaitingBar(shown=sys.stderr.isatty()) as waiting:
+        gangs = [one.gang for one in asked.gangs]
+        limits: dict[str, Any] = {"release": release, "time_limit": _SECONDS, "cancel": cancel}
+        plan = plan_gangs(cluster, gangs, asked.workloads, progress=waiting.tell, **limits)
+        for one in asked.gangs:
+            for scheduler in [options.scheduler] if options.scheduler else SCHEDULERS:
+                common = {**limits, "requests": one.requests}
+                replay = trace_gang(cluster, one.gang, scheduler, **common)
+                found.append((replay, gang_regret(cluster, one.gang, plan, scheduler, **common)))
+    outcome = gang_outcome(plan)
+    read = cluster_of(options)
+    findings = sort_findings(dict.fromkeys((*asked.findings, *read.findings, *check_cluster(read), *plan.findings)))
+    if options.format == "json":
+        print_json(_json(plan, found, outcome, findings) | layers_json(options))
+    else:
+        print_parts(layers_said(options, _parts(options, plan, found)), outcome)
+    print_findings(options, findings)
+    return exit_status({"outcome": outcome, "asPlanned": True})
+
+
+def _parts(options: argparse.Namespace, plan: GangPlan, found: Told) -> Iterator[Part]:
+    """Yield the answer of the planner, then what each scheduler does, with its steps if they are asked for."""
+    from dra_lab.words.document import Sentence, Words
+    from dra_lab.words.gang_document import gang_sentence
+    from dra_lab.words.gang_replay_document import regret_parts, regret_sentence, replay_parts, replay_sentence
+
+    yield Sentence(gang_sentence(plan))
+    for replay, regret in found:
+        if options.step:
+            yield from replay_parts(replay, options.detail)
+        else:
+            yield Words(replay_sentence(replay))
+        if options.detail == "all":
+            yield from regret_parts(regret)
+        else:
+            yield Words(regret_sentence(regret))
+    if not options.step and options.detail == "short":
+        yield Words("--step shows each step of their choice.")
+
+
+def _json(plan: GangPlan, found: Told, outcome: str, findings: Sequence[Any]) -> dict[str, Any]:
+    from dra_lab.words.answer_json import answer_json
+    from dra_lab.words.gang_replay_document import regret_json, replay_json
+    from dra_lab.words.plan_json import goal_value
+
+    rows = [{**replay_json(replay), "regret": regret_json(regret)} for replay, regret in found]
+    return answer_json("GangExplanation", outcome, findings, map(goal_value, plan.goals), schedulers=rows)
