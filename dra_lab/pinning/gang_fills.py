@@ -26,6 +26,7 @@ class GangFills:
     ) -> None:
         """Take the pods of the groups as they are exported without pins."""
         self.groups = groups
+        self.budget = budget or PinBudget()
         pods = [pod_kind(cluster, release, group.workload.name, group.workload.claims) for group in groups]
         self.simulation = SchedulerSimulation(cluster, pods, release, budget=budget)
         self.alone = len(groups) == 1 and not self.simulation.shared

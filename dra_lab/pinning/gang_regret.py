@@ -32,9 +32,6 @@ from dra_lab.pinning.pin_budget import PinBudget
 from dra_lab.scheduler.kueue.assignment import KueueAssignment, kueue_assignments
 from dra_lab.scheduler.kueue.places import KueueGates
 
-MOST_COPIES = 100
-"""Gangs that are given to Kueue one after the other; 40 on 5,000 nodes take 3 seconds."""
-
 _SHARED = "claims that a gang shares are not replayed"
 
 
@@ -74,8 +71,9 @@ def kueue_regret(
         The gangs and pods that start, and the values of the goals beside those of the plan.
     """
     unknown = _SHARED if gang.shared_claims else kueue_unknown(cluster, hierarchy)
-    if gang.replicas > MOST_COPIES:
-        unknown = f"of more than {MOST_COPIES:,} gangs none is given to Kueue one after the other"
+    copies_most = (budget or PinBudget()).pin_sizes.copies
+    if gang.replicas > copies_most:
+        unknown = f"of more than {copies_most:,} gangs none is given to Kueue one after the other"
     if unknown:
         return _compared(gang, KUEUE, plan, None, unknown)
     sets = pod_sets(gang, hierarchy, requests)
@@ -265,7 +263,8 @@ def _ranged_goals(gang: Gang, gangs: int, feasible: Sequence[Sequence[str]], fil
     values = [[[{**pod, NODES: int(not at)} for at, pod in enumerate(node)] for node in place] for place in rows]
     found = {}
     for goal in dict.fromkeys(name for place in values for node in place for pod in node for name in pod):
-        found[goal] = sum_range([[[pod[goal] for pod in node] for node in place] for place in values], gang.size, pods)
+        by_node = [[[pod[goal] for pod in node] for node in place] for place in values]
+        found[goal] = sum_range(by_node, gang.size, pods, fills.budget.pin_sizes.gang_steps)
     if gang.required:
         room = sorted((sum(map(len, place)) // gang.size for place in rows), reverse=True)
         found[DOMAINS] = 1 + sum(total < gangs for total in accumulate(room)), min(gangs, len(feasible))

@@ -10,22 +10,20 @@ Range = tuple[int, int]
 Sums = list[Range | None]
 """By a number of pods, the least and the most that a goal can come to; None if so many pods have no place."""
 
-MOST_STEPS = 1_000_000
-"""Steps in which the values of pods are added up; of more nodes the range is wider than it could be."""
 
-
-def sum_range(places: Sequence[Sequence[Sequence[int]]], size: int, pods: int) -> Range:
+def sum_range(places: Sequence[Sequence[Sequence[int]]], size: int, pods: int, steps: int) -> Range:
     """Return the least and most sum of a goal.
 
     Args:
         places: For each domain and each of its nodes, the value of the first pod there, of the second, and so on.
         size: The pods of a gang, which are in one domain.
         pods: How many pods there are, whole gangs.
+        steps: Steps that adding up may take.
 
     Returns:
         The range; of very many nodes a wider one, as if each pod could have any value of any node.
     """
-    if sum(len(nodes) for nodes in places) * pods * 8 > MOST_STEPS:
+    if sum(len(nodes) for nodes in places) * pods * 8 > steps:
         values = sorted(value for nodes in places for node in nodes for value in node)
         return sum(values[:pods]), sum(values[-pods:])
     found: Sums = [(0, 0), *([None] * pods)]
