@@ -14,21 +14,23 @@ from dra_lab.errors import ManifestError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.encodings import as_utf8
 from dra_lab.manifests.file_text import utf8_text
+from dra_lab.manifests.kueue_config import CONFIG_KEY, kueue_configuration
 from dra_lab.manifests.nulls import without_nulls
 from dra_lab.manifests.older_fields import older_fields
 from dra_lab.manifests.typed import convert, convert_dropping_unknown, pattern_of
 from dra_lab.manifests.versions import KIND_VERSIONS, downgrade, short_version, text_of, upgrade, written_path
 from dra_lab.manifests.yaml_text import is_flow_yaml, load_yaml
 from dra_lab.model.claims import DeviceClass, ResourceClaim, ResourceClaimTemplate
+from dra_lab.model.custom import CUSTOM_VERSIONS, is_custom
+from dra_lab.model.custom_kinds import CUSTOM_KINDS, CustomObject
 from dra_lab.model.decoding import decoder, from_builtins, from_json
 from dra_lab.model.device import RESOURCE_V1
 from dra_lab.model.nodes import Node
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
-from dra_lab.model.topologies import TOPOLOGY_KINDS, TopologyObject, is_topology
 from dra_lab.model.workloads import Pod
 
 Object = (
-    ResourceSlice | DeviceClass | ResourceClaim | ResourceClaimTemplate | DeviceTaintRule | Node | Pod | TopologyObject
+    ResourceSlice | DeviceClass | ResourceClaim | ResourceClaimTemplate | DeviceTaintRule | Node | Pod | CustomObject
 )
 
 KINDS: dict[str, tuple[str, type[Any]]] = {
@@ -39,9 +41,11 @@ KINDS: dict[str, tuple[str, type[Any]]] = {
     "DeviceTaintRule": (RESOURCE_V1, DeviceTaintRule),
     "Node": ("v1", Node),
     "Pod": ("v1", Pod),
-    "Topology": ("kueue.x-k8s.io/v1beta1", TOPOLOGY_KINDS["Topology"]),
-    "HyperNode": ("topology.volcano.sh/v1alpha1", TOPOLOGY_KINDS["HyperNode"]),
-    "ResourceFlavor": ("kueue.x-k8s.io/v1beta1", TOPOLOGY_KINDS["ResourceFlavor"]),
+    **{
+        kind: (f"{group}/{versions[0]}", CUSTOM_KINDS[kind])
+        for group, kinds in reversed(list(CUSTOM_VERSIONS.items()))
+        for kind, versions in kinds.items()
+    },
 }
 """The kinds that are read, with the version in which their objects are understood."""
 
@@ -83,6 +87,8 @@ class _Reader(Struct):
         self._object(value, kind, origin)
 
     def _object(self, value: dict[str, Any], kind: str, origin: Origin) -> None:
+        if kind == "ConfigMap" and (inside := kueue_configuration(value)) is not None:
+            value, kind = inside, str(inside["kind"])
         if kind not in KINDS or _is_anothers(kind, value.get("apiVersion")):
             self.ignored[kind] += 1
             return
@@ -198,19 +204,19 @@ def is_read(kind: str, api_version: object) -> bool:
     """Say whether objects of a kind are read in a version of the API."""
     if kind in KIND_VERSIONS:
         return bool(short_version(api_version, kind))
-    if kind in TOPOLOGY_KINDS:
-        return is_topology(kind, api_version)
+    if kind in CUSTOM_KINDS:
+        return is_custom(kind, api_version)
     return kind in KINDS and api_version == KINDS[kind][0]
 
 
 def hub_document(value: dict[str, Any], kind: str) -> dict[str, Any]:
     """Return a document of a version that is read as a document of the version in which it is understood."""
-    return value if kind in TOPOLOGY_KINDS or value.get("apiVersion") == KINDS[kind][0] else upgrade(value)
+    return value if kind in CUSTOM_KINDS or value.get("apiVersion") == KINDS[kind][0] else upgrade(value)
 
 
 def _is_anothers(kind: str, api_version: object) -> bool:
     """Say whether an object has the name of a kind that is read and is of another API: many call theirs Topology."""
-    return kind in TOPOLOGY_KINDS and not is_topology(kind, api_version)
+    return kind in CUSTOM_KINDS and not is_custom(kind, api_version)
 
 
 def encode(item: Object, version: str = "") -> dict[str, Any]:
@@ -264,6 +270,8 @@ def _decode_list(data: bytes, source: str) -> Documents | None:
         ignored: Counter[str] = Counter()
         for index, raw in enumerate(items.items):
             head = _HEAD.decode(raw)
+            if head.kind == "ConfigMap" and CONFIG_KEY.encode() in bytes(raw):
+                return None
             if head.kind not in KINDS or _is_anothers(head.kind, head.api_version):
                 ignored[head.kind] += 1
                 continue
@@ -277,7 +285,7 @@ def _decode_list(data: bytes, source: str) -> Documents | None:
 
 
 def _decode_raw(raw: msgspec.Raw, head: _Head) -> Any:
-    if head.kind in TOPOLOGY_KINDS or head.api_version == KINDS[head.kind][0]:
+    if head.kind in CUSTOM_KINDS or head.api_version == KINDS[head.kind][0]:
         return _DECODERS[head.kind].decode(raw)
     return from_builtins(upgrade(from_json(raw, dict)), KINDS[head.kind][1])
 

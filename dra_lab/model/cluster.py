@@ -17,6 +17,7 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.overlay import Overlay
 from dra_lab.model.printing import printed
+from dra_lab.model.queues import QueueObject
 from dra_lab.model.release import KubernetesRelease, release_of, release_of_kubelet
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
 from dra_lab.model.topologies import TopologyObject
@@ -35,7 +36,8 @@ class Cluster:
     kubeconfig who read it, "" for files and samples; `resource_versions` says from where a watch of each kind
     (`ResourceClaim`, or `ResourceClaim/namespace`) may go on, for a running cluster. `overlays` gives, by node, places
     of devices that a file tells and no slice publishes; kube-scheduler sees none. `topologies` are objects
-    that say which nodes are close; where it is followed, as they were last read. `given_classes` are the names of
+    that say which nodes are close and `queues` those of Kueue that limit what workloads may use; where it is
+    followed, both as they were last read. `given_classes` are the names of
     `classes` that a claim's own files bring and the real cluster does not have so. `memo` keeps what is derived from
     the other fields; it is no part of the value.
 
@@ -59,6 +61,7 @@ class Cluster:
     resource_versions: Mapping[str, str] = field(default_factory=dict)
     overlays: Mapping[str, Overlay] = field(default_factory=dict)
     topologies: tuple[TopologyObject, ...] = ()
+    queues: tuple[QueueObject, ...] = ()
     given_classes: frozenset[str] = frozenset()
     memo: Memo = field(default_factory=Memo, init=False, repr=False, compare=False)
 

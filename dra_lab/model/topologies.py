@@ -5,49 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from dra_lab.model.nodes import NodeSelectorRequirement, NodeValue, ObjectMeta
-
-PLURALS: Mapping[str, str] = MappingProxyType(
-    {"Topology": "topologies", "HyperNode": "hypernodes", "ResourceFlavor": "resourceflavors"}
-)
-"""The kinds that are read, with the names of their resources."""
-
-TOPOLOGY_VERSIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {
-        "kueue.x-k8s.io": {"Topology": ("v1beta2", "v1beta1", "v1alpha1"), "ResourceFlavor": ("v1beta2", "v1beta1")},
-        "kai.scheduler": {"Topology": ("v1", "v1alpha1")},
-        "topology.volcano.sh": {"HyperNode": ("v1alpha1",)},
-    }
-)
-"""By API group and kind the versions that are read, the newest first; all have the same fields here."""
-
-
-TOPOLOGY_RESOURCES = frozenset(
-    f"{PLURALS[kind]}.{group}" for group, kinds in TOPOLOGY_VERSIONS.items() for kind in kinds
-)
-"""The resources with their groups: `topologies.kueue.x-k8s.io`."""
-
-
-class _OfGroup(NodeValue, frozen=True, kw_only=True):
-    """The fields of all these objects; kinds of one name exist in several API groups."""
-
-    metadata: ObjectMeta
-    api_version: str = ""
-
-    @property
-    def name(self) -> str:
-        """Return `metadata.name`."""
-        return self.metadata.name
-
-    @property
-    def group(self) -> str:
-        """Return the API group, which says who reads it: `kueue.x-k8s.io`."""
-        return self.api_version.partition("/")[0]
-
-    @property
-    def resource(self) -> str:
-        """Return the resource with its group: `topologies.kueue.x-k8s.io`."""
-        return f"{PLURALS[type(self).__name__]}.{self.group}"
+from dra_lab.model.custom import CustomValue
+from dra_lab.model.nodes import NodeSelectorRequirement, NodeValue
 
 
 class TopologyLevel(NodeValue, frozen=True, kw_only=True):
@@ -63,7 +22,7 @@ class TopologySpec(NodeValue, frozen=True, kw_only=True):
     levels: tuple[TopologyLevel, ...] = ()
 
 
-class Topology(_OfGroup, frozen=True, kw_only=True):
+class Topology(CustomValue, frozen=True, kw_only=True):
     """A Topology (Kueue's "Topology Aware Scheduling"; KAI's has the same shape in its own group)."""
 
     spec: TopologySpec = TopologySpec()
@@ -116,20 +75,25 @@ class HyperNodeSpec(NodeValue, frozen=True, kw_only=True):
     members: tuple[Member, ...] = ()
 
 
-class HyperNode(_OfGroup, frozen=True, kw_only=True):
+class HyperNode(CustomValue, frozen=True, kw_only=True):
     """A HyperNode of Volcano: a domain with its members, which are nodes or other HyperNodes."""
 
     spec: HyperNodeSpec
 
 
 class ResourceFlavorSpec(NodeValue, frozen=True, kw_only=True):
-    """`spec`: a flavor with a topology uses the nodes that have its labels."""
+    """`spec`: a flavor with a topology uses the nodes that have its labels.
+
+    Only pods that tolerate `node_taints` may use it, and pods that use it get `tolerations`.
+    """
 
     node_labels: dict[str, str] = {}
+    node_taints: tuple[dict[str, object], ...] = ()
+    tolerations: tuple[dict[str, object], ...] = ()
     topology_name: str = ""
 
 
-class ResourceFlavor(_OfGroup, frozen=True, kw_only=True):
+class ResourceFlavor(CustomValue, frozen=True, kw_only=True):
     """A ResourceFlavor of Kueue, as far as it selects nodes."""
 
     spec: ResourceFlavorSpec = ResourceFlavorSpec()
@@ -139,9 +103,3 @@ TopologyObject = Topology | HyperNode | ResourceFlavor
 TOPOLOGY_KINDS: Mapping[str, type[TopologyObject]] = MappingProxyType(
     {"Topology": Topology, "HyperNode": HyperNode, "ResourceFlavor": ResourceFlavor}
 )
-
-
-def is_topology(kind: str, api_version: object) -> bool:
-    """Say whether an object of one of these kinds is read; other groups have kinds of these names too."""
-    group, _, version = api_version.partition("/") if isinstance(api_version, str) else ("", "", "")
-    return version in TOPOLOGY_VERSIONS.get(group, {}).get(kind, ())

@@ -25,6 +25,7 @@ from dra_lab.sources.anonymise_devices import Replacing, device_names
 from dra_lab.sources.anonymise_known import keeps_key, level_in
 from dra_lab.sources.anonymise_names import AnonymousNames
 from dra_lab.sources.anonymise_pods import replace_pod
+from dra_lab.sources.anonymise_queues import replace_queue
 from dra_lab.sources.snapshots_kept import portable
 from dra_lab.sources.snapshots_overlays import renamed_overlays
 
@@ -52,9 +53,9 @@ class Anonymised:
 def anonymise(cluster: Cluster) -> Anonymised:
     """Return a cluster whose names and identifiers are pseudonyms, alike for equal texts and in the same order.
 
-    It replaces names of nodes, hosts, pools, slices, namespaces, claims, pods, containers, taint rules and topologies,
-    and the names that pods give to their claims. It replaces UIDs, UUIDs, serials, MACs, GUIDs, IP addresses and
-    instance ids everywhere. It replaces values of attributes and labels, except models, modes, versions and places
+    It replaces names of nodes, hosts, pools, slices, namespaces, claims, pods, containers, taint rules, topologies and
+    queues, and the names that pods give to their claims. It replaces UIDs, UUIDs, serials, MACs, GUIDs, IP addresses
+    and instance ids everywhere. It replaces values of attributes and labels, except models, modes, versions and places
     inside a machine. It replaces keys of labels that few clusters have, and what a builder added to the kubelet's
     version. Kept: names of drivers, classes, attributes, capacities, counters, requests and binding conditions, PCI
     addresses, quantities. Selectors are rewritten alike. Only what `snapshots_kept` keeps is in the result.
@@ -115,6 +116,7 @@ def _replace_all(cluster: Cluster, replacing: Replacing) -> Cluster:
         taint_rules=tuple(_rule(item, replacing) for item in cluster.taint_rules),
         pods=tuple(replace_pod(item, replacing) for item in cluster.pods),
         topologies=tuple(_topology(item, replacing) for item in cluster.topologies),
+        queues=tuple(replace_queue(item, replacing) for item in cluster.queues),
         findings=cluster.findings,
     )
 
@@ -139,8 +141,8 @@ def _node(item: Node, replacing: Replacing) -> Node:
 
 
 def _node_taint(taint: Mapping[str, object], replacing: Replacing) -> dict[str, object]:
-    key, value = str(taint.get("key", "")), str(taint.get("value", ""))
-    new: dict[str, object] = {**taint, "key": replacing.label_key(key)}
+    key, value = str(taint.get("key") or ""), str(taint.get("value") or "")
+    new: dict[str, object] = {**taint, "key": replacing.label_key(key)} if key else {**taint}
     return {**new, "value": replacing.label_value(key, value)} if value else new
 
 
@@ -278,7 +280,11 @@ def _topology(item: TopologyObject, replacing: Replacing) -> TopologyObject:
     if isinstance(item, ResourceFlavor):
         labels = {replacing.label_key(k): replacing.label_value(k, v) for k, v in item.spec.node_labels.items()}
         flavor = structs.replace(
-            item.spec, node_labels=labels, topology_name=names.of("topology", item.spec.topology_name)
+            item.spec,
+            node_labels=labels,
+            node_taints=tuple(_node_taint(one, replacing) for one in item.spec.node_taints),
+            tolerations=tuple(_node_taint(one, replacing) for one in item.spec.tolerations),
+            topology_name=names.of("topology", item.spec.topology_name),
         )
         return structs.replace(item, metadata=ObjectMeta(name=names.of("flavor", item.name)), spec=flavor)
     levels = tuple(

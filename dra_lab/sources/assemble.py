@@ -12,7 +12,9 @@ from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.documents import KINDS, Documents
 from dra_lab.model.claims import DeviceClass, ResourceClaim
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.custom import CustomValue
 from dra_lab.model.nodes import Node
+from dra_lab.model.queues import QueueObject
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
 from dra_lab.model.topologies import TopologyObject
 from dra_lab.model.workloads import Pod
@@ -63,6 +65,7 @@ def assemble(documents: Documents, name: str, *, read_at: str = "", info: Snapsh
         tuple(pod for pod in _of(kept, Pod) if pod.uses_claims),
         overlays=overlays_of(info.overlays) if info is not None else {},
         topologies=_of(kept, TopologyObject),
+        queues=_of(kept, QueueObject),
     )
 
 
@@ -76,7 +79,7 @@ def _latest(documents: Documents, findings: list[Finding]) -> list[Any]:
         kind = type(item).__name__
         # one name may be there in two groups
         key = (
-            f"{kind} {item.group}" if isinstance(item, TopologyObject) else kind,
+            f"{kind} {item.group}" if isinstance(item, CustomValue) else kind,
             item.metadata.namespace,
             item.metadata.name,
         )

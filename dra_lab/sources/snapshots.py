@@ -16,7 +16,8 @@ from msgspec import Struct
 from dra_lab.errors import DraLabError, ExportError
 from dra_lab.manifests.documents import KINDS
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.topologies import TOPOLOGY_KINDS
+from dra_lab.model.custom import PLURALS
+from dra_lab.model.custom_kinds import CUSTOM_KINDS
 from dra_lab.sources.archives import archive_bytes, read_archive
 from dra_lab.sources.files import ARCHIVES, is_archive
 from dra_lab.sources.snapshots_format import FILE, SnapshotInfo, decode_info, encode_info, noted
@@ -30,9 +31,7 @@ FILES = {
     "Pod": "pods.json",
     "ResourceClaim": "resourceclaims.json",
     "ResourceSlice": "resourceslices.json",
-    "Topology": "topologies.json",
-    "HyperNode": "hypernodes.json",
-    "ResourceFlavor": "resourceflavors.json",
+    **{kind: f"{PLURALS[kind]}.json" for kind in CUSTOM_KINDS},
 }
 """The files of a snapshot beside its description, one a kind, each a `kind: List`."""
 
@@ -64,8 +63,8 @@ def make_snapshot(
         "ResourceClaim": kept.claims,
         "ResourceSlice": kept.slices,
     }
-    for kind, model in TOPOLOGY_KINDS.items():
-        if found := tuple(item for item in kept.topologies if isinstance(item, model)):
+    for kind, model in CUSTOM_KINDS.items():
+        if found := tuple(item for item in (*kept.topologies, *kept.queues) if isinstance(item, model)):
             parts[kind] = found
     counts = {kind: len(items) for kind, items in parts.items()}
     counts["Device"] = sum(len(item.spec.devices or ()) for item in kept.slices)
@@ -105,7 +104,7 @@ def write_snapshot(snapshot: Snapshot, out: Path | str) -> None:
 def _list(kind: str, items: tuple[Any, ...]) -> bytes:
     # one object a line: as small as JSON is, and a change of one object is a change of one line
     head = b'{"apiVersion":"%b","kind":"%b",' % (KINDS[kind][0].encode(), kind.encode())
-    if kind in TOPOLOGY_KINDS:  # of several groups: they say themselves of which
+    if kind in CUSTOM_KINDS:  # of several groups: they say themselves of which
         head = b'{"kind":"%b",' % kind.encode()
     return _LIST_HEAD + b",\n".join(head + msgspec.json.encode(item)[1:] for item in items) + _LIST_TAIL
 

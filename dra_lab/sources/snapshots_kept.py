@@ -8,20 +8,24 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from typing import TypeVar
 
 from msgspec import structs
 
 from dra_lab.model.allocation import AllocationResult, DeviceAllocationResult, ResourceClaimStatus
 from dra_lab.model.claims import DeviceClass, ResourceClaim
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.custom import CustomValue
 from dra_lab.model.nodes import Node, NodeSpec, ObjectMeta
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
-from dra_lab.model.topologies import TopologyObject
+from dra_lab.model.topologies import ResourceFlavor
 from dra_lab.model.workloads import Container, ContainerStatus, Pod, PodSpec, ResourceRequirements
 
 _STATUS_KEYS = ("driver", "pool", "device", "shareID", "conditions")
 _CONDITION_KEYS = ("type", "status", "observedGeneration", "lastTransitionTime")
 _TAINT_KEYS = ("key", "value", "effect")
+_TOLERATION_KEYS = (*_TAINT_KEYS, "operator")
+_Custom = TypeVar("_Custom", bound=CustomValue)
 
 
 def portable(cluster: Cluster) -> tuple[Cluster, dict[str, int]]:
@@ -38,7 +42,8 @@ def portable(cluster: Cluster) -> tuple[Cluster, dict[str, int]]:
         claims=tuple(_claim(item, left_out) for item in cluster.claims),
         taint_rules=tuple(_rule(item, left_out) for item in cluster.taint_rules),
         pods=tuple(_pod(item, left_out) for item in cluster.pods if item.uses_claims),
-        topologies=tuple(_topology(item, left_out) for item in cluster.topologies),
+        topologies=tuple(_custom(item, left_out) for item in cluster.topologies),
+        queues=tuple(_custom(item, left_out) for item in cluster.queues),
     )
     return kept, dict(sorted((name, count) for name, count in left_out.items() if count))
 
@@ -107,8 +112,13 @@ def _rule(item: DeviceTaintRule, left_out: Counter[str]) -> DeviceTaintRule:
     return DeviceTaintRule(metadata=_meta(item.metadata, left_out), spec=item.spec)
 
 
-def _topology(item: TopologyObject, left_out: Counter[str]) -> TopologyObject:
-    return structs.replace(item, metadata=_meta(item.metadata, left_out))
+def _custom(item: _Custom, left_out: Counter[str]) -> _Custom:
+    kept = structs.replace(item, metadata=_meta(item.metadata, left_out))
+    if isinstance(kept, ResourceFlavor):
+        taints = tuple({key: one[key] for key in _TAINT_KEYS if key in one} for one in kept.spec.node_taints)
+        tolerations = tuple({key: one[key] for key in _TOLERATION_KEYS if key in one} for one in kept.spec.tolerations)
+        kept = structs.replace(kept, spec=structs.replace(kept.spec, node_taints=taints, tolerations=tolerations))
+    return kept
 
 
 def _pod(item: Pod, left_out: Counter[str]) -> Pod:

@@ -22,7 +22,7 @@ from dra_lab.sources.live.missing import refused_credentials, right_missing
 from dra_lab.sources.live.read_limits import ReadLimits
 from dra_lab.sources.live.refusals import Refusal, Unreachable
 from dra_lab.sources.live.resource_kinds import Served, discover
-from dra_lab.sources.live.topology_objects import read_topologies
+from dra_lab.sources.live.topology_objects import read_custom
 from dra_lab.sources.live.watching import Watch
 
 GATHER = 0.5
@@ -253,17 +253,17 @@ class ClusterFollower:
             self._begin(watch.run, f"dra-lab-watch-{watch.label}")
         self._consistency = Consistency(client, self._watches, self._objects, self._other_store)
         self._begin(self._consistency.run, "dra-lab-watch-consistency")
-        self._begin(lambda: self._ask_for_topologies(client), "dra-lab-watch-topologies")
+        self._begin(lambda: self._ask_for_custom(client), "dra-lab-watch-custom")
         return client
 
-    def _ask_for_topologies(self, client: ReadingClient) -> None:
+    def _ask_for_custom(self, client: ReadingClient) -> None:
         """Read the topology objects of Kueue, KAI and Volcano repeatedly: they change with the machine room."""
         while not self._stop.wait(self._limits.topologies):
             try:
-                found, told = read_topologies(client, self._context)
+                found, told = read_custom(client, self._context)
             except DraLabError:
                 continue  # the watches say what is wrong
-            if self._objects.take_topologies(found, [one.subject for one in told]):
+            if self._objects.take_custom(found, [one.subject for one in told]):
                 self.changed()
 
     def _other_store(self, watch: Watch) -> None:

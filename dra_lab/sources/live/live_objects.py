@@ -9,8 +9,11 @@ from typing import Any
 
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.custom import CUSTOM_RESOURCES
+from dra_lab.model.custom_kinds import CustomObject
 from dra_lab.model.overlay import Overlay
-from dra_lab.model.topologies import TOPOLOGY_RESOURCES, TopologyObject
+from dra_lab.model.queues import ClusterQueue, Configuration, QueueObject
+from dra_lab.model.topologies import TopologyObject
 from dra_lab.sources.foreign.overlay_followed import FollowedOverlays
 from dra_lab.sources.live.pages import Key, ListedObjects, key_of, tidy, wanted
 from dra_lab.sources.live.resource_kinds import KINDS, Kind
@@ -40,7 +43,7 @@ class LiveObjects:
         self._said = cluster.findings
         self._claims_known = cluster.claims_known
         self._lock = threading.Lock()
-        self._topologies = cluster.topologies
+        self._topologies, self._queues = cluster.topologies, cluster.queues
         self._objects: dict[str, dict[Key, Any]] = {
             kind.name: {key_of(item): item for item in vars(cluster)[FIELDS[kind.name]]} for kind in KINDS
         }
@@ -62,21 +65,30 @@ class LiveObjects:
             self._claims_known = self._claims_known or kind.name == "ResourceClaim"
             self._dirty.add(kind.name)
 
-    def take_topologies(self, found: tuple[TopologyObject, ...], unread: Collection[str]) -> bool:
-        """Take topology objects that were read again; `unread` names resources that were not, of which all stays.
+    def take_custom(self, found: tuple[CustomObject, ...], unread: Collection[str]) -> bool:
+        """Take objects of Kueue, KAI and Volcano that were read again.
 
-        Returns whether anything is different.
+        `unread` names resources that were not, of which all stays. Returns whether anything is different.
         """
 
         def stays(finding: Finding) -> bool:
-            return finding.subject not in TOPOLOGY_RESOURCES or finding.subject in unread
+            return finding.subject not in CUSTOM_RESOURCES or finding.subject in unread
 
         with self._lock:
-            topologies = (*(one for one in self._topologies if one.resource in unread), *found)
+            held = (*self._topologies, *self._queues)
+            gone = {*unread}
+            if any(isinstance(one, ClusterQueue) and one.resource in unread for one in held):
+                gone |= {one.resource for one in held if isinstance(one, Configuration)}  # it was not asked for
+            custom = (*(one for one in held if one.resource in gone), *found)
+            topologies = tuple(one for one in custom if isinstance(one, TopologyObject))
+            queues = tuple(one for one in custom if isinstance(one, QueueObject))
             said = tuple(filter(stays, self._said))
-            if topologies == self._topologies and len(said) == len(self._said):
+            same = topologies == self._topologies and queues == self._queues
+            if same and len(said) == len(self._said):
                 return False
-            self._topologies, self._said = topologies, said
+            if topologies != self._topologies:
+                self._topologies = topologies
+            self._queues, self._said = queues, said
             return True
 
     def put(self, kind: str, item: Any) -> bool:
@@ -156,6 +168,7 @@ class LiveObjects:
             read_at = datetime.now().astimezone().isoformat(timespec="seconds")
             changes |= {"findings": tuple(dict.fromkeys(told)), "resource_versions": dict(versions), "read_at": read_at}
             changes |= {"claims_known": self._claims_known, "topologies": self._topologies}
+            changes["queues"] = self._queues
             self._latest = self._latest.with_objects(**changes)
             return self._latest
 

@@ -16,7 +16,9 @@ import msgspec
 from dra_lab.errors import Cancelled, InputError, SourceError
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.custom_kinds import CustomObject
 from dra_lab.model.decoding import from_json
+from dra_lab.model.queues import QueueObject
 from dra_lab.model.topologies import TopologyObject
 from dra_lab.sources.live.client import ReadingClient
 from dra_lab.sources.live.connecting import connected
@@ -36,7 +38,7 @@ from dra_lab.sources.live.progress import OnProgress, Tally, bar
 from dra_lab.sources.live.read_limits import ReadLimits
 from dra_lab.sources.live.refusals import Refusal
 from dra_lab.sources.live.resource_kinds import KINDS, Served, discover
-from dra_lab.sources.live.topology_objects import read_topologies
+from dra_lab.sources.live.topology_objects import read_custom
 
 THREADS = 4
 _NAMESPACE = re.compile("[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")  # a DNS label (RFC 1123), as the API server asks for
@@ -53,7 +55,7 @@ class Reading:
     listed: dict[tuple[str, str], ListedObjects] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     refused: dict[str, Refusal] = field(default_factory=dict)
-    topologies: tuple[TopologyObject, ...] = ()
+    custom: tuple[CustomObject, ...] = ()
     read_at: str = ""
 
     def objects(self, kind: str) -> dict[Key, Any]:
@@ -105,7 +107,8 @@ def cluster_of(reading: Reading, parts: dict[str, tuple[Any, ...]]) -> Cluster:
             f"{kind}/{space}" if space else kind: found.resource_version
             for (kind, space), found in reading.listed.items()
         },
-        topologies=reading.topologies,
+        topologies=tuple(item for item in reading.custom if isinstance(item, TopologyObject)),
+        queues=tuple(item for item in reading.custom if isinstance(item, QueueObject)),
     )
 
 
@@ -199,11 +202,11 @@ def _read_kinds(client: ReadingClient, reading: Reading, told: _Told) -> None:
     jobs = [(served, space) for served in reading.served for space in reading.spaces(served)]
     with _threads(client) as pool:
         futures = {pool.submit(_list, client, reading, job, told.tally): job for job in jobs}
-        levels = pool.submit(read_topologies, client, reading.context)
+        levels = pool.submit(read_custom, client, reading.context)
         _wait(client, (*futures, levels), told)
         for future, (served, space) in futures.items():
             _take(reading, served, space, future)
-        reading.topologies, unread = levels.result()
+        reading.custom, unread = levels.result()
         reading.findings += unread
 
 

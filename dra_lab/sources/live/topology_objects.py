@@ -1,4 +1,4 @@
-"""Topology objects of Kueue, KAI and Volcano in a running cluster: most have none, and the right is optional."""
+"""Objects of Kueue, KAI and Volcano in a running cluster: most have none, and the right is optional."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from msgspec.structs import replace
 
 from dra_lab.errors import SourceError
 from dra_lab.findings import Finding, Origin, Severity
-from dra_lab.model.decoding import from_json
-from dra_lab.model.topologies import PLURALS, TOPOLOGY_KINDS, TOPOLOGY_VERSIONS, TopologyObject
+from dra_lab.manifests.kueue_config import kueue_configuration
+from dra_lab.model.custom import CUSTOM_VERSIONS, FILES_ONLY, KUEUE_CONFIG, PLURALS
+from dra_lab.model.custom_kinds import CUSTOM_KINDS, CustomObject
+from dra_lab.model.decoding import from_builtins, from_json
+from dra_lab.model.queues import ClusterQueue, Configuration
+from dra_lab.model.topologies import TOPOLOGY_KINDS
 from dra_lab.sources.live.client import ReadingClient
 from dra_lab.sources.live.contexts import Context
 from dra_lab.sources.live.refusals import Refusal
@@ -16,7 +20,14 @@ from dra_lab.sources.live.refusals import Refusal
 ATTEMPTS = 3
 """Fewer than for other kinds, so that an optional kind causes no delay, for example if a webhook of Kueue is away."""
 
+CONFIG_MAP = "/api/v1/namespaces/kueue-system/configmaps/kueue-manager-config"
+"""Where an installation of Kueue keeps its Configuration."""
+
+_CONFIGURATION = f"{PLURALS['Configuration']}.{KUEUE_CONFIG}"
 _LOST = "dra-lab does not know whether the cluster's own labels are levels of the network"
+_LOST_QUOTA = "dra-lab does not know whether a quota of Kueue stops a gang"
+
+_LEVELS = tuple(PLURALS[kind] for kind in TOPOLOGY_KINDS)
 
 
 class _Version(msgspec.Struct):
@@ -31,14 +42,17 @@ class _List(msgspec.Struct):
     items: tuple[msgspec.Raw, ...] = ()
 
 
-def read_topologies(client: ReadingClient, context: Context) -> tuple[tuple[TopologyObject, ...], tuple[Finding, ...]]:
-    """Return the topology objects of all groups, as far as the server has them, and what could not be read of them.
+def read_custom(client: ReadingClient, context: Context) -> tuple[tuple[CustomObject, ...], tuple[Finding, ...]]:
+    """Return the objects of all groups, as far as the server has them, and what could not be read of them.
 
     Most servers lack these groups, which is no finding. Raises Refusal for credentials that are refused, Cancelled.
     """
-    found: list[TopologyObject] = []
+    found: list[CustomObject] = []
     told: list[Finding] = []
-    for group, kinds in TOPOLOGY_VERSIONS.items():
+    for group, every in CUSTOM_VERSIONS.items():
+        kinds = {kind: versions for kind, versions in every.items() if kind not in FILES_ONLY}
+        if not kinds:
+            continue
         try:
             served = _served(client, group)
         except SourceError as error:
@@ -52,7 +66,26 @@ def read_topologies(client: ReadingClient, context: Context) -> tuple[tuple[Topo
             except SourceError as error:
                 _raise_refused(error)
                 told.append(_not_read(context, f"{PLURALS[kind]}.{group}", error))
+    if any(isinstance(item, ClusterQueue) for item in found):
+        try:
+            found += _configuration(client)
+        except SourceError as error:
+            _raise_refused(error)
+            told.append(_not_read(context, _CONFIGURATION, error))
     return tuple(found), tuple(told)
+
+
+def _configuration(client: ReadingClient) -> list[Configuration]:
+    """Return Kueue's Configuration; none if it is kept elsewhere."""
+    try:
+        value = kueue_configuration(from_json(client.get(CONFIG_MAP, attempts=ATTEMPTS), dict))
+        return [from_builtins(value, Configuration)] if value is not None else []
+    except Refusal as error:
+        if error.status == 404:
+            return []
+        raise
+    except (msgspec.MsgspecError, RecursionError):
+        raise SourceError(f"{client.server} does not answer with a Configuration of Kueue") from None
 
 
 def _raise_refused(error: SourceError) -> None:
@@ -60,8 +93,8 @@ def _raise_refused(error: SourceError) -> None:
         raise error
 
 
-def _listed(client: ReadingClient, kind: str, group: str, version: str) -> list[TopologyObject]:
-    model = TOPOLOGY_KINDS[kind]
+def _listed(client: ReadingClient, kind: str, group: str, version: str) -> list[CustomObject]:
+    model = CUSTOM_KINDS[kind]
     try:
         listed = from_json(client.get(f"/apis/{group}/{version}/{PLURALS[kind]}", attempts=ATTEMPTS), _List)
         items = [from_json(item, model) for item in listed.items]
@@ -92,12 +125,14 @@ def _served(client: ReadingClient, group: str) -> set[str]:
 
 def _not_read(context: Context, resource: str, error: SourceError) -> Finding:
     origin = Origin(context.source)
+    lost = _LOST if resource.partition(".")[0] in _LEVELS else _LOST_QUOTA
     if isinstance(error, Refusal) and error.status == 403:
         who = f"the user {context.who!r}" if context.who else "the user"
-        asked = f"kubectl auth can-i list {resource}{context.option}"
-        advice = f"Ask for the right to list {resource}. To check it: {asked}"
-        return Finding(
-            "right-missing", Severity.NOTE, resource, f"{who} may not list {resource}: {_LOST}", advice, origin
-        )
-    message = f"{resource} could not be read: {_LOST}"
+        right = f"list {resource}"
+        if resource == _CONFIGURATION:
+            right = "get configmaps/kueue-manager-config --namespace kueue-system"
+        advice = f"Ask for the right. To check it: kubectl auth can-i {right}{context.option}"
+        message = f"{who} may not {right.partition(' --')[0]}: {lost}"
+        return Finding("right-missing", Severity.NOTE, resource, message, advice, origin)
+    message = f"{resource} could not be read: {lost}"
     return Finding("kind-not-read", Severity.NOTE, resource, message, error.message, origin)
