@@ -1,24 +1,21 @@
 """Findings about the files of a gang before they are applied: gates that are off, dropped fields, refusals.
 
-Each scheduler has one function. Source for Kueue: kubernetes-sigs/kueue v0.19.2 `pkg/dra/claims.go` and
-`pkg/controller/core/workload_controller.go`. Sources for others: Kubernetes 1.36.2 `pkg/api/pod/util.go`,
-`pkg/features/kube_features.go`; kai-scheduler/KAI-Scheduler v0.17.0 CHANGELOG; volcano-sh/volcano v1.15.1, its user
-guides of DRA and network topology.
+Each scheduler has one function. What Kueue refuses in claims is in `scheduler.kueue.refused_claims`. Sources for
+others: Kubernetes 1.36.2 `pkg/api/pod/util.go`, `pkg/features/kube_features.go`; kai-scheduler/KAI-Scheduler v0.17.0
+CHANGELOG; volcano-sh/volcano v1.15.1, its user guides of DRA and network topology.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from dra_lab.cel.matching import ERROR, Matching
 from dra_lab.exports.gangs.gang_parts import GangParts, GroupParts, wanted_levels
 from dra_lab.exports.gangs.kueue_objects import MOST_LAYERS, device_classes, leads
 from dra_lab.exports.gangs.level_keys import repeated_values, same_level
 from dra_lab.exports.gangs.pod_group_objects import MOST_SHARED
 from dra_lab.exports.gangs.volcano_objects import existing, tier_of
 from dra_lab.findings import Finding, Severity
-from dra_lab.index.documented_classes import with_documented_classes
-from dra_lab.model.sketch import asks
+from dra_lab.scheduler.kueue.refused_claims import refused_claims
 
 MOST_KEY = 63
 """Longest label key that Kueue's Workload can name, although a Topology may have one of 316 characters."""
@@ -69,7 +66,7 @@ def _kueue(parts: GangParts) -> Iterator[Finding]:
             "without the label kueue.x-k8s.io/queue-name Kueue does not manage the Job, and its pods start at once"
         )
         yield Finding("kueue-queue-missing", _ERROR, name, message, "Name a LocalQueue.")
-    yield from _not_admitted(parts)
+    yield from refused_claims(parts.cluster, parts.gang, parts.requests, parts.release)
     for level in wanted_levels(parts):
         if len(key := parts.label(level)) > MOST_KEY:
             message = f"the label {key} has {len(key)} characters; a Topology may name it, and a Workload may not"
@@ -82,42 +79,6 @@ def _kueue(parts: GangParts) -> Iterator[Finding]:
         if wanted_levels(parts) and not parts.pinned:
             message = "Kueue chooses domains by node resources and does not count devices, so the gang may wait there"
             yield Finding("kueue-devices-not-counted", _WARNING, name, message, "Pin a planned domain.")
-
-
-def _not_admitted(parts: GangParts) -> Iterator[Finding]:
-    """Yield what Kueue's code refuses in claims (`pkg/dra/claims.go`)."""
-    advice = "Change the claim, or choose another scheduler."
-    for claim in parts.gang.shared_claims:
-        message = "Kueue refuses pods that name a ResourceClaim, as pods with a shared claim do"
-        yield Finding("kueue-shared-claim", _ERROR, claim.name, message, advice)
-    for claim_name, request in parts.requests:
-        subject = f"{claim_name}, request {request.name}"
-        if request.first_available:
-            message = "Kueue refuses a list of alternatives (firstAvailable)"
-            yield Finding("kueue-alternatives", _ERROR, subject, message, advice)
-        for ask in asks(request):
-            if ask.all_devices:
-                yield Finding("kueue-all-devices", _ERROR, subject, "Kueue refuses allocationMode All", advice)
-            if ask.admin_access:
-                yield Finding("kueue-admin-access", _ERROR, subject, "Kueue 0.19 refuses adminAccess", advice)
-    yield from _failing_selectors(parts)
-
-
-def _failing_selectors(parts: GangParts) -> Iterator[Finding]:
-    cluster = with_documented_classes(parts.cluster)
-    matching = Matching(cluster, parts.release)
-    for claim_name, request in parts.requests:
-        for ask in asks(request):
-            for slice_ in cluster.slices:
-                driver = slice_.spec.driver
-                matches = (matching.match(ask, driver, device) for device in slice_.spec.devices or ())
-                failed = next((found for found in matches if found.stage == ERROR), None)
-                if failed is not None:
-                    message = f"its selector fails on a device of {driver}, and Kueue then refuses the gang"
-                    advice = f"Let the selector test first whether the attribute exists. The error: {failed.error}."
-                    subject = f"{claim_name}, request {request.name}"
-                    yield Finding("kueue-selector-fails", _ERROR, subject, message, advice)
-                    break
 
 
 def _kai(parts: GangParts) -> Iterator[Finding]:

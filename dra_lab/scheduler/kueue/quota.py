@@ -6,11 +6,12 @@ Source: kubernetes-sigs/kueue v0.19.2, pkg/cache/scheduler/resource_node.go (`av
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dra_lab.errors import InputError
 
@@ -125,7 +126,32 @@ class QuotaTree:
         """
         return self._potential(self.queues[queue], what)
 
-    def answer(self, queue: str, groups: Sequence[Sequence[str]], wanted: Mapping[str, int]) -> QuotaAnswer:
+    def with_usage(self, queue: str, usage: Mapping[FlavorResource, int]) -> QuotaTree:
+        """Return the tree after a ClusterQueue uses more.
+
+        Args:
+            queue: Its name.
+            usage: What it uses more, by flavor and resource.
+
+        Returns:
+            A new tree.
+        """
+        node = self.queues[queue]
+        both = {what: node.usage.get(what, 0) + usage.get(what, 0) for what in {**node.usage, **usage}}
+        queues = {**self.queues, queue: replace(node, usage=both)}
+        return QuotaTree(queues.values(), self.cohorts.values())
+
+    def idle(self) -> QuotaTree:
+        """Return the tree without any usage."""
+        return QuotaTree((replace(node, usage={}) for node in self.queues.values()), self.cohorts.values())
+
+    def answer(
+        self,
+        queue: str,
+        groups: Sequence[Sequence[str]],
+        wanted: Mapping[str, int],
+        usable: Collection[str] | None = None,
+    ) -> QuotaAnswer:
         """Return whether a request fits in the quota of a ClusterQueue.
 
         All resources of a group come from one flavor, the first that has enough of each.
@@ -134,6 +160,7 @@ class QuotaTree:
             queue: The name of the ClusterQueue.
             groups: The resources of each of its resource groups (`coveredResources`).
             wanted: What all pods of a pod set request together.
+            usable: The flavors that the pod set may use; None: all.
 
         Returns:
             The verdict, the flavors, and what is too little in the flavor that has the most.
@@ -154,6 +181,7 @@ class QuotaTree:
             tried = [
                 self._tried(queue, flavor, asked)
                 for flavor in dict.fromkeys(flavor for flavor, resource in node.quotas if resource in group)
+                if usable is None or flavor in usable
             ]
             best = min(tried, key=lambda one: list(QuotaVerdict).index(one[0]), default=(QuotaVerdict.NEVER, "", ()))
             verdict = max(verdict, best[0], key=list(QuotaVerdict).index)

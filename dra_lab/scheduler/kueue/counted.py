@@ -1,0 +1,208 @@
+"""What Kueue counts of a gang against quota: devices by the mapping of their classes, and what pods request.
+
+Source: kubernetes-sigs/kueue v0.19.2, `pkg/dra/claims.go`, `pkg/dra/mapper.go`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from fractions import Fraction
+from math import ceil
+
+from msgspec import Struct, field
+
+from dra_lab.cel.matching import Matching
+from dra_lab.errors import CelError
+from dra_lab.index.documented_classes import with_documented_classes
+from dra_lab.model.claims import DeviceRequest, expressions
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.gang import Gang, GangGroup
+from dra_lab.model.quantity import QuantityText, parse_quantity
+from dra_lab.model.queues import Configuration, CounterSource, DeviceClassMapping
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import Ask, asks
+
+READ_CONFIGURATION = "kubectl get configmap kueue-manager-config -n kueue-system -o yaml"
+PODS = "pods"
+DEVICES = "/devices"
+"""What `exports.gangs.kueue_objects` appends to a DeviceClass to name the resource that counts its devices."""
+
+
+class CountedSet(Struct, frozen=True):
+    """A pod set as Kueue counts it against quota.
+
+    Args:
+        groups: The groups of the gang in it; a leader and its workers are counted together.
+        wanted: What all its pods need, by resource, in whole units (thousandths of CPUs).
+    """
+
+    groups: tuple[GangGroup, ...]
+    wanted: Mapping[str, int]
+
+
+class Counted(Struct):
+    """What Kueue counts of a gang.
+
+    Args:
+        sets: Its pod sets.
+        unmapped: The DeviceClasses that the Configuration does not map.
+        unknown: Why something could not be counted.
+        notes: What was assumed or left out.
+        classes: The DeviceClasses that a resource counts, by resource.
+    """
+
+    sets: tuple[CountedSet, ...] = ()
+    unmapped: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    notes: list[str] = field(default_factory=list)
+    classes: dict[str, list[str]] = field(default_factory=dict)
+
+
+def whole_units(resource: str, amount: Fraction) -> int:
+    """Return an amount as Kueue counts it: thousandths of CPUs, whole units of all else, rounded up."""
+    return ceil(amount * 1000 if resource == "cpu" else amount)
+
+
+def gang_requests(gang: Gang) -> Iterator[tuple[str, DeviceRequest]]:
+    """Yield the requests of the pods of a gang, each with the name of its claim."""
+    for group in gang.groups:
+        for claim in group.workload.claims:
+            for request in claim.requests:
+                yield claim.name, request
+
+
+def leads(gang: Gang) -> bool:
+    """Say whether a gang is a leader with workers, which Kueue places as one."""
+    return len(gang.groups) == 2 and any(group.leader for group in gang.groups)
+
+
+def counted(
+    cluster: Cluster,
+    gang: Gang,
+    covered: Collection[str],
+    release: KubernetesRelease,
+    requests: Mapping[str, Mapping[str, QuantityText]],
+) -> Counted:
+    """Return what Kueue counts of a gang against the quota of a ClusterQueue.
+
+    Args:
+        cluster: The devices, and Kueue's Configuration if it is known.
+        gang: The gang; all replicas of its groups count.
+        covered: The resources that the ClusterQueue counts.
+        release: The release of Kubernetes.
+        requests: What a pod of each group requests of its node, by the name of the workload.
+
+    Returns:
+        The amounts of its pod sets, and what could not be counted.
+    """
+    found = Counted()
+    reader = _Reader(cluster, covered, release, found)
+    amounts = [reader.group(group, requests.get(group.workload.name, {})) for group in gang.groups]
+    if leads(gang):
+        whole: Counter[str] = Counter()
+        for one in amounts:
+            whole.update(one)
+        found.sets = (CountedSet(tuple(gang.groups), dict(whole)),)
+    else:
+        found.sets = tuple(CountedSet((g,), dict(one)) for g, one in zip(gang.groups, amounts, strict=True))
+    bare = [group.workload.name for group in gang.groups if not requests.get(group.workload.name)]
+    if bare:
+        limited = [name for name in covered if name in ("cpu", "memory", "ephemeral-storage")]
+        also = f", although the queue limits {' and '.join(limited)}" if limited else ""
+        found.notes.append(f"Only device classes were counted: CPU and memory of the pods are not known{also}.")
+    return found
+
+
+class _Reader:
+    def __init__(self, cluster: Cluster, covered: Collection[str], release: KubernetesRelease, found: Counted) -> None:
+        self.cluster = with_documented_classes(cluster)
+        self.covered, self.found = covered, found
+        self.matching = Matching(self.cluster, release)
+        self.configuration = next((one for one in cluster.queues if isinstance(one, Configuration)), None)
+        resources = self.configuration.resources if self.configuration else None
+        self.mappings = {
+            name: one
+            for one in (resources.device_class_mappings if resources else ())
+            for name in one.device_class_names
+        }
+        self.excluded = resources.exclude_resource_prefixes if resources else ()
+        self.changed = {one.input for one in resources.transformations} if resources else set()
+
+    def group(self, group: GangGroup, requests: Mapping[str, QuantityText]) -> Counter[str]:
+        """Return what all pods of a group need."""
+        pods = group.workload.replicas
+        amounts: Counter[str] = Counter()
+        for name, text in requests.items():
+            if name in self.changed:
+                self._unknown(f"Kueue's Configuration transforms the resource {name}, which is not counted here.")
+            elif not name.startswith(self.excluded):
+                amounts[name] += whole_units(name, parse_quantity(text)) * pods
+        if PODS in self.covered:
+            amounts[PODS] += pods
+        for claim in group.workload.claims:
+            for request in claim.requests:
+                for ask in asks(request)[:1]:
+                    resource, count = self._devices(ask)
+                    if resource:
+                        amounts[resource] += count * pods
+                        named = self.found.classes.setdefault(resource, [])
+                        named += [one for one in (ask.device_class_name,) if one not in named]
+        return amounts
+
+    def _devices(self, ask: Ask) -> tuple[str, int]:
+        """Return the resource that counts the devices of a request, and how much one pod needs."""
+        name = ask.device_class_name
+        mapping = self.mappings.get(name)
+        if mapping is None and self.configuration is not None:
+            if name not in self.found.unmapped:
+                self.found.unmapped = (*self.found.unmapped, name)
+            return "", 0
+        if mapping is None:
+            for resource in (name, f"{name}{DEVICES}"):
+                if resource in self.covered:
+                    self._note(f"Assumed, since Kueue's Configuration is not known: {resource} counts {name}.")
+                    return resource, ask.count
+            self._unknown(f"Kueue's Configuration is not known, so the resource that counts {name} is not either.")
+            return "", 0
+        return mapping.name, self._source(ask, mapping)
+
+    def _source(self, ask: Ask, mapping: DeviceClassMapping) -> int:
+        if not mapping.sources:
+            return ask.count
+        if any(one.counter is None for one in mapping.sources):
+            self._unknown(f"{mapping.name} counts a capacity of shared devices, which is an alpha feature of Kueue.")
+            return 0
+        found = [self._counter(ask, one.counter) for one in mapping.sources if one.counter is not None]
+        if not (known := [one for one in found if one is not None]):
+            self._unknown(f"No device of {ask.device_class_name} has the counter of {mapping.name} in this snapshot.")
+            return 0
+        return max(known) * ask.count
+
+    def _counter(self, ask: Ask, source: CounterSource) -> int | None:
+        """Return the most that one matching device consumes of a counter."""
+        selectors = expressions((source.device_selector,)) if source.device_selector else ()
+        amounts = []
+        for slice_ in self.cluster.slices:
+            if slice_.spec.driver != source.driver:
+                continue
+            for device in slice_.spec.devices or ():
+                if not device.consumes_counters or not self.matching.match(ask, source.driver, device):
+                    continue
+                try:
+                    chosen = all(self.matching.selector(one).matches(source.driver, device) for one in selectors)
+                except CelError:
+                    chosen = False
+                values = [use.counters[source.name] for use in device.consumes_counters if source.name in use.counters]
+                if chosen and values:
+                    total = sum((parse_quantity(one.value) for one in values), Fraction())
+                    amounts.append(whole_units("", total))
+        return max(amounts, default=None)
+
+    def _note(self, text: str) -> None:
+        if text not in self.found.notes:
+            self.found.notes.append(text)
+
+    def _unknown(self, text: str) -> None:
+        if text not in self.found.unknown:
+            self.found.unknown = (*self.found.unknown, text)

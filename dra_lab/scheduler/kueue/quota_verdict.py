@@ -1,0 +1,341 @@
+"""Whether the quota of a queue admits a gang: now, after other workloads end, or never.
+
+Source: kubernetes-sigs/kueue v0.19.2, pkg/scheduler/flavorassigner (`flavorassigner.go`, `tas_flavorassigner.go`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from msgspec import Struct
+
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.custom import KUEUE
+from dra_lab.model.gang import HOST, Gang, GangGroup
+from dra_lab.model.gang_verdicts import QUOTA, QuotaAmount, QuotaAnswers, Says, VerdictRow
+from dra_lab.model.hierarchy import Hierarchy
+from dra_lab.model.nodes import Node as Labelled
+from dra_lab.model.nodes import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectMeta, node_matches
+from dra_lab.model.quantity import QuantityText
+from dra_lab.model.queues import ClusterQueue, LabelSelector
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.topologies import ResourceFlavor, Topology
+from dra_lab.scheduler.kueue.assignment import HOSTNAME
+from dra_lab.scheduler.kueue.counted import READ_CONFIGURATION, Counted, CountedSet, counted, gang_requests
+from dra_lab.scheduler.kueue.queues import READ_QUEUES, FoundQueue, find_queue, read_quota
+from dra_lab.scheduler.kueue.quota import FlavorResource, QuotaTree, QuotaVerdict
+from dra_lab.scheduler.kueue.refused_claims import refused_claims
+
+MOST_ADMITTED = 1_000
+"""The number of gangs at which counting ends."""
+
+_NAMESPACE = "kubernetes.io/metadata.name"
+
+
+def quota_verdict(
+    cluster: Cluster,
+    gang: Gang,
+    queue: str = "",
+    *,
+    release: KubernetesRelease,
+    hierarchies: Sequence[Hierarchy] = (),
+    requests: Mapping[str, Mapping[str, QuantityText]] | None = None,
+) -> QuotaAnswers:
+    """Return what the quota of a queue says of a gang.
+
+    Args:
+        cluster: The cluster with its queues and, as far as it is known, Kueue's Configuration.
+        gang: The gang; all its pods count.
+        queue: The LocalQueue (`NAME` or `NAMESPACE/NAME`) or ClusterQueue; "": the only one.
+        release: The release of Kubernetes.
+        hierarchies: The levels above the nodes.
+        requests: What a pod of each group requests of its node, by the name of the workload.
+
+    Returns:
+        The answer with the amounts of each resource.
+
+    Raises:
+        InputError: There is no such queue, or several.
+    """
+    found = find_queue(cluster, queue)
+    if found.cluster_queue is None:
+        text = f"{found.unknown} Whether a quota stops the gang is not known."
+        return QuotaAnswers(VerdictRow(QUOTA, Says.UNKNOWN, text, (f"To read the queues: {READ_QUEUES}",)), found.name)
+    return _Asked(cluster, gang, found, found.cluster_queue, release, hierarchies, requests or {}).answer()
+
+
+class _Run(Struct, frozen=True):
+    """The pod sets of one gang, assigned one after the other."""
+
+    verdict: QuotaVerdict
+    rows: tuple[QuotaAmount, ...]
+    used: Mapping[FlavorResource, int]
+    flavors: Mapping[str, tuple[str, ...]]
+
+
+class _Asked:
+    def __init__(
+        self,
+        cluster: Cluster,
+        gang: Gang,
+        found: FoundQueue,
+        queue: ClusterQueue,
+        release: KubernetesRelease,
+        hierarchies: Sequence[Hierarchy],
+        requests: Mapping[str, Mapping[str, QuantityText]],
+    ) -> None:
+        self.cluster, self.gang, self.found, self.queue = cluster, gang, found, queue
+        self.release, self.hierarchies = release, hierarchies
+        self.groups = [group.covered_resources for group in queue.spec.resource_groups]
+        covered = frozenset(name for group in self.groups for name in group)
+        self.counted: Counted = counted(cluster, gang, covered, release, requests)
+        self.flavors = [one.name for group in queue.spec.resource_groups for one in group.flavors]
+        self.known = {one.name: one for one in cluster.topologies if isinstance(one, ResourceFlavor)}
+        topologies = (one for one in cluster.topologies if isinstance(one, Topology) and one.group == KUEUE)
+        self.levels = {one.name: one.labels for one in topologies}
+        self.notes = list(self.counted.notes)
+        self.read = read_quota(cluster, queue)
+
+    def answer(self) -> QuotaAnswers:
+        """Return the answer: what Kueue refuses, what is not known, then the amounts."""
+        if refusals := tuple(self._refusals()):
+            return self._row(Says.INADMISSIBLE, refusals[0], refusals[1:])
+        if unknown := (*self.counted.unknown, *filter(None, (self.read.unknown,))):
+            read = (f"To read it: {READ_CONFIGURATION}",) if self.counted.unknown else ()
+            text = f"{unknown[0]} Whether the quota is enough is not known."
+            return self._row(Says.UNKNOWN, text, (*unknown[1:], *read))
+        self.notes += [*self.read.notes, *self._later()]
+        if blocked := self._no_flavor():
+            return self._row(Says.NEVER, blocked)
+        now = self._run(self.read.tree)
+        idle = self._run(self.read.tree.idle())
+        gangs = self._gangs(now) if now.verdict is QuotaVerdict.FITS else 0
+        says, text = self._words(now, idle, gangs)
+        if says is not Says.NEVER and (held := self._held_back()):
+            says, text = Says.WAITS, f"{held} Kueue admits nothing from it until that changes."
+            gangs = 0
+        row = self._row(says, text)
+        shown = idle if says is Says.NEVER else now
+        chosen = now.flavors if now.verdict is QuotaVerdict.FITS else None
+        rows = self._summed(shown.rows)
+        return replace(row, amounts=rows, gangs=gangs, flavors=chosen)
+
+    def _row(self, says: Says, text: str, more: Sequence[str] = ()) -> QuotaAnswers:
+        row = VerdictRow(QUOTA, says, text, tuple(dict.fromkeys((*more, *self.notes))))
+        return QuotaAnswers(row, self.found.name, self.queue.name)
+
+    def _refusals(self) -> Iterator[str]:
+        """Yield why Kueue refuses the gang or the queue as they are written."""
+        for finding in refused_claims(self.cluster, self.gang, gang_requests(self.gang), self.release):
+            yield f"{finding.message} ({finding.subject})."
+        for name in self.counted.unmapped:
+            yield f"Kueue refuses the gang: its Configuration maps no resource to the DeviceClass {name}."
+        if self.read.refused:
+            yield self.read.refused
+        stopped = self.queue.spec.stop_policy != "None"
+        for one in self.queue.status.conditions:
+            if one.type == "Active" and one.status == "False" and not stopped:
+                yield f"The ClusterQueue {self.queue.name} is not active ({one.reason or 'no reason is given'})."
+        selector, local = self.queue.spec.namespace_selector, self.found.local_queue
+        if selector is None:
+            yield f"The ClusterQueue {self.queue.name} has no namespaceSelector, so no namespace may use it."
+        elif local is not None and _selects(selector, local.metadata.namespace) is False:
+            yield f"The ClusterQueue {self.queue.name} does not select the namespace {local.metadata.namespace}."
+
+    def _held_back(self) -> str:
+        """Return which queue is stopped; "" if none is."""
+        local = self.found.local_queue
+        if self.queue.spec.stop_policy != "None":
+            return f"The ClusterQueue {self.queue.name} is stopped (stopPolicy {self.queue.spec.stop_policy})."
+        if local is not None and local.spec.stop_policy != "None":
+            return f"The LocalQueue {self.found.name} is stopped (stopPolicy {local.spec.stop_policy})."
+        return ""
+
+    def _later(self) -> Iterator[str]:
+        """Yield what else decides and is not computed here."""
+        spec, local = self.queue.spec, self.found.local_queue
+        if checks := self.queue.checks:
+            yield f"After quota, AdmissionChecks decide: {', '.join(checks)}."
+        if spec.preemption.within_cluster_queue != "Never" or spec.preemption.reclaim_within_cohort != "Never":
+            yield "Kueue may evict other workloads for this gang; that is not computed."
+        selector = spec.namespace_selector
+        if local is not None and selector is not None and _selects(selector, local.metadata.namespace) is None:
+            yield f"Labels of the namespace {local.metadata.namespace} are not known; the queue selects by them."
+        for name in self.flavors:
+            flavor = self.known.get(name)
+            if flavor is None:
+                yield f"The ResourceFlavor {name} is not in this snapshot."
+            elif any(one.get("effect") in ("NoSchedule", "NoExecute") for one in flavor.spec.node_taints):
+                yield f"The pods must tolerate the taints of the ResourceFlavor {name}."
+        if self.gang.least < self.gang.size:
+            yield f"All {self.gang.size} pods were counted; the gang starts with {self.gang.least}."
+
+    def _usable(self, pods: CountedSet) -> frozenset[str]:
+        """Return the flavors that a pod set may use: with a level, only those whose Topology has it."""
+        keys = {key for group in pods.groups for key in _keys(self.gang, group, self.hierarchies)}
+        topology = {name: flavor.spec.topology_name for name, flavor in self.known.items()}
+        only = all(topology.get(name) for name in self.flavors)
+        usable = []
+        for name in self.flavors:
+            above = topology.get(name)
+            if above is None:  # not in the snapshot
+                usable.append(name)
+            elif keys:
+                levels = self.levels.get(above)
+                usable += [name] if above and (levels is None or keys <= {*levels, HOSTNAME}) else []
+            elif not above or only:
+                usable.append(name)
+        return frozenset(usable)
+
+    def _no_flavor(self) -> str:
+        """Return why no flavor of the queue may be used; "" if one may."""
+        for pods in self.counted.sets:
+            usable = self._usable(pods)
+            for group in self.queue.spec.resource_groups:
+                names = [one.name for one in group.flavors]
+                if any(map(pods.wanted.get, group.covered_resources)) and not usable.intersection(names):
+                    listed = ", ".join(names) or "none"
+                    if not any(_keys(self.gang, one, self.hierarchies) for one in pods.groups):
+                        return f"The flavors {listed} are only for gangs that name a level of their Topology."
+                    return f"No flavor of the queue has a Topology with the level of the gang; it has: {listed}."
+        return ""
+
+    def _run(self, tree: QuotaTree) -> _Run:
+        verdict, rows, used = QuotaVerdict.FITS, [], Counter[FlavorResource]()
+        flavors: dict[str, tuple[str, ...]] = {}
+        name = self.queue.name
+        for pods in self.counted.sets:
+            usable = self._usable(pods)
+            answer = tree.answer(name, self.groups, pods.wanted, usable)
+            verdict = max(verdict, answer.verdict, key=list(QuotaVerdict).index)
+            chosen = {**answer.flavors, **{row[0]: row[1] for row in answer.short}}
+            mine: Counter[FlavorResource] = Counter()
+            for resource, amount in pods.wanted.items():
+                flavor = self._flavor(resource, chosen)
+                if amount:
+                    mine[flavor, resource] += amount
+                    most = tree.potential(name, (flavor, resource)) if flavor else 0
+                    free = tree.available(name, (flavor, resource)) if flavor else 0
+                    rows.append(QuotaAmount(resource, flavor, amount, free, most))
+            used.update(mine)
+            tree = tree.with_usage(name, mine)
+            for group in pods.groups:
+                flavors[group.workload.name] = tuple(dict.fromkeys(answer.flavors.values()))
+        return _Run(verdict, tuple(rows), used, flavors)
+
+    def _flavor(self, resource: str, chosen: Mapping[str, str]) -> str:
+        """Return the flavor of a resource, which all resources of its group share; "" if the queue counts it not."""
+        group = next((group for group in self.groups if resource in group), ())
+        return next((chosen[one] for one in group if one in chosen), "")
+
+    def _gangs(self, first: _Run) -> int:
+        """Return how many of the gangs that are wanted are admitted one after the other."""
+        count, tree, run = 0, self.read.tree, first
+        while run.verdict is QuotaVerdict.FITS and count < min(self.gang.replicas, MOST_ADMITTED):
+            count += 1
+            tree = tree.with_usage(self.queue.name, run.used)
+            run = self._run(tree)
+        return count
+
+    def _words(self, now: _Run, idle: _Run, gangs: int) -> tuple[Says, str]:
+        name = self.queue.name
+        rows = self._summed(idle.rows if idle.verdict is not QuotaVerdict.FITS else now.rows)
+        if not rows:
+            return Says.YES, f"The gang needs nothing that the ClusterQueue {name} counts."
+        if idle.verdict is not QuotaVerdict.FITS:
+            row = max(rows, key=lambda one: one.wanted - one.most)
+            if not row.flavor:
+                text = f"The ClusterQueue {name} has no quota of {row.resource}"
+                return Says.NEVER, f"{text}; the gang needs {amount_words(row.resource, row.wanted)}."
+            text = f"{name} may use at most {_named(row, row.most)}, with all that its Cohorts lend"
+            text = text if self.queue.parent else f"{name} may use at most {_named(row, row.most)}"
+            return Says.NEVER, f"{text}; the gang needs {amount_words(row.resource, row.wanted)}."
+        row = max(rows, key=lambda one: one.wanted - one.available)
+        if now.verdict is not QuotaVerdict.FITS:
+            text = f"{name} may use {_named(row, row.available, 'more ')} now; the gang needs"
+            most = amount_words(row.resource, row.most)
+            return Says.WAITS, (
+                f"{text} {amount_words(row.resource, row.wanted)}. With nothing else in use it may use {most}."
+            )
+        text = f"{name} may use {_named(row, row.available, 'more ')}; the gang needs"
+        text = f"{text} {amount_words(row.resource, row.wanted)}."
+        if gangs < self.gang.replicas:
+            return Says.WAITS, f"The quota admits {gangs:,} of {self.gang.replicas:,} gangs now. {text}"
+        return Says.YES, text
+
+    def _summed(self, rows: Sequence[QuotaAmount]) -> tuple[QuotaAmount, ...]:
+        """Return a row for each resource and flavor: what the whole gang needs, and what there is before it."""
+        tree, queue = self.read.tree, self.queue.name
+        wanted: Counter[FlavorResource] = Counter()
+        for row in rows:
+            wanted[row.flavor, row.resource] += row.wanted
+        node, found = tree.queues[queue], []
+        for what, amount in wanted.items():
+            flavor, resource = what
+            nominal = node.quotas[what].nominal if what in node.quotas else 0
+            found.append(
+                QuotaAmount(
+                    resource,
+                    flavor,
+                    amount,
+                    tree.available(queue, what) if flavor else 0,
+                    tree.potential(queue, what) if flavor else 0,
+                    nominal,
+                    node.usage.get(what, 0),
+                    tuple(self.counted.classes.get(resource, ())),
+                )
+            )
+        return tuple(found)
+
+
+def amount_words(resource: str, amount: int) -> str:
+    """Return an amount of a resource for people: CPUs, bytes with a unit, or a number."""
+    if resource == "cpu":
+        return f"{amount / 1000:,g} CPUs"
+    if resource in ("memory", "ephemeral-storage"):
+        for power, unit in ((4, "TiB"), (3, "GiB"), (2, "MiB"), (1, "KiB")):
+            if amount >= 1024**power:
+                return f"{amount / 1024**power:,.4g} {unit}"
+    return f"{amount:,}"
+
+
+def _named(row: QuotaAmount, amount: int, more: str = "") -> str:
+    own = [one for one in row.classes if one != row.resource]
+    of = f"class {', '.join(own)}, " if own else ""
+    number, _, unit = amount_words(row.resource, amount).partition(" ")
+    name = unit if row.resource == "cpu" else f"{unit} {row.resource}".lstrip()
+    return f"{number} {more}{name} ({of}flavor {row.flavor})"
+
+
+def _keys(gang: Gang, group: GangGroup, hierarchies: Sequence[Hierarchy]) -> frozenset[str]:
+    """Return the labels of the levels that a group names for Kueue."""
+    levels = [group.required or gang.required or group.preferred or gang.preferred]
+    levels += [level for _, level in group.slices]
+    return frozenset(filter(None, (level_key(level, gang.hierarchy, hierarchies) for level in levels)))
+
+
+def level_key(level: str, name: str, hierarchies: Sequence[Hierarchy]) -> str:
+    """Return the node label of a level; "" if the level has none or is unknown."""
+    if level in (HOST, HOSTNAME):
+        return HOSTNAME
+    for hierarchy in hierarchies:
+        for one in hierarchy.levels:
+            if level and (not name or hierarchy.name == name) and level.casefold() in (one.name.casefold(), one.key):
+                return one.key
+    return ""
+
+
+def _selects(selector: LabelSelector, namespace: str) -> bool | None:
+    """Say whether a selector selects a namespace of which only the name is known; None if it reads other labels."""
+    rules = (
+        *(NodeSelectorRequirement(key=k, operator="In", values=(v,)) for k, v in selector.match_labels.items()),
+        *selector.match_expressions,
+    )
+    own = tuple(rule for rule in rules if rule.key == _NAMESPACE)
+    if own and namespace:
+        known = Labelled(metadata=ObjectMeta(name=namespace, labels={_NAMESPACE: namespace}))
+        if not node_matches(NodeSelector(node_selector_terms=(NodeSelectorTerm(match_expressions=own),)), known):
+            return False
+    return True if len(own) == len(rules) and (namespace or not rules) else None

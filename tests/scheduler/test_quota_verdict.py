@@ -1,0 +1,323 @@
+"""The quota of Kueue's queues and a gang: yes, waits, never, inadmissible, unknown; each with its reason."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from kueue_queues import KUEUE, cluster_queue, cohort, configuration, flavor, local_queue, workload
+
+from dra_lab import Gang, GangGroup, Workload
+from dra_lab.errors import InputError
+from dra_lab.findings import Finding, Severity
+from dra_lab.manifests.documents import decode_documents
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.decoding import from_builtins
+from dra_lab.model.gang_verdicts import Says
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.topologies import TopologyObject
+from dra_lab.scheduler.kueue.quota_verdict import quota_verdict
+from dra_lab.topology import hierarchies
+
+RELEASE = KubernetesRelease("1.36")
+MAPPED = configuration({"gpu": ["gpu.example.com"]})
+SLICE = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "ResourceSlice",
+    "metadata": {"name": "s"},
+    "spec": {
+        "driver": "gpu.example.com",
+        "nodeName": "node-1",
+        "pool": {"name": "node-1", "generation": 1, "resourceSliceCount": 1},
+        "devices": [{"name": "gpu-0"}],
+    },
+}
+CLASS = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "DeviceClass",
+    "metadata": {"name": "gpu.example.com"},
+    "spec": {"selectors": [{"cel": {"expression": 'device.driver == "gpu.example.com"'}}]},
+}
+
+
+def read(*documents, findings=()):
+    """A cluster with these objects."""
+    objects = [item for item, _ in decode_documents(json.dumps({"kind": "List", "items": list(documents)})).objects]
+    topologies = tuple(one for one in objects if isinstance(one, TopologyObject))
+    queues = tuple(one for one in objects if type(one).__name__ in QUEUES)
+    rest = [one for one in objects if one not in (*topologies, *queues)]
+    named = {
+        kind: tuple(one for one in rest if type(one).__name__ == kind)
+        for kind in ("ResourceSlice", "DeviceClass", "Node")
+    }
+    return Cluster(
+        slices=named["ResourceSlice"],
+        classes=named["DeviceClass"],
+        nodes=named["Node"],
+        topologies=topologies,
+        queues=queues,
+        findings=tuple(findings),
+    )
+
+
+KINDS = {"ResourceSlice": "slices", "DeviceClass": "classes", "Node": "nodes"}
+QUEUES = ("ClusterQueue", "LocalQueue", "Cohort", "Workload", "Configuration")
+
+
+def request(name="gpu", count=1, cls="gpu.example.com", **more):
+    """A request of a claim."""
+    return {"name": name, "exactly": {"deviceClassName": cls, "allocationMode": "ExactCount", "count": count, **more}}
+
+
+def gang(pods, *requests, **fields):
+    """A gang of one group; each pod has one claim with these requests, one GPU by default."""
+    claim = from_builtins({"name": "claim", "requests": list(requests) or [request()]}, ClaimSketch)
+    return Gang("train", [GangGroup(Workload("worker", claim, replicas=pods))], **fields)
+
+
+def asked(wanted, *documents, queue="", **more):
+    """What the quota says of a gang."""
+    return quota_verdict(read(SLICE, CLASS, *documents), wanted, queue, release=RELEASE, **more)
+
+
+def verdict(wanted, *documents, **more):
+    """The answer in a word."""
+    return asked(wanted, *documents, **more).row.says
+
+
+LENT = (
+    cluster_queue("team-a", {"gpu": (8, 4, None)}, cohort="all", usage={"gpu": 4}),
+    cluster_queue("team-b", {"gpu": (8, None, 2)}, cohort="all", usage={"gpu": 0}),
+    cohort("all", {"gpu": 1}),
+    MAPPED,
+)
+
+
+@pytest.mark.parametrize(
+    ("pods", "says"), [(4, Says.YES), (7, Says.YES), (8, Says.WAITS), (11, Says.WAITS), (12, Says.NEVER)]
+)
+def test_own_and_lent_quota_decide(pods, says):
+    """Own 8, of which 4 are in use; the Cohort lends its own 1 and 2 of the other queue, at most 4."""
+    assert verdict(gang(pods), *LENT, queue="team-a") is says
+
+
+def test_the_amounts_are_there_for_each_resource_and_flavor():
+    """Needed, available, borrowed, most, own and in use."""
+    [row] = asked(gang(5), *LENT, queue="team-a").amounts
+    assert (row.resource, row.flavor, row.classes) == ("gpu", "h100", ("gpu.example.com",))
+    assert (row.wanted, row.available, row.borrowable, row.most, row.nominal, row.used) == (5, 7, 3, 11, 8, 4)
+
+
+def test_admitted_workloads_count_where_no_status_does():
+    """Finished workloads hold nothing."""
+    queue = cluster_queue("a", {"gpu": 8})
+    held = (workload("w", "a", {"gpu": "6"}), workload("done", "a", {"gpu": "2"}, finished=True))
+    assert verdict(gang(2), queue, *held, MAPPED) is Says.YES
+    assert verdict(gang(3), queue, *held, MAPPED) is Says.WAITS
+
+
+def test_without_status_and_workloads_a_note_says_that_usage_is_not_known():
+    """A hand-written ClusterQueue counts as unused."""
+    assert any(
+        "count as unused: a" in note for note in asked(gang(1), cluster_queue("a", {"gpu": 8}), MAPPED).row.notes
+    )
+
+
+def test_pod_sets_share_the_quota():
+    """Each alone would fit; together they never do."""
+    claim = from_builtins({"name": "claim", "requests": [request()]}, ClaimSketch)
+    groups = [GangGroup(Workload(name, claim, replicas=5)) for name in ("one", "two")]
+    queue = cluster_queue("a", {"gpu": 8}, usage={})
+    assert verdict(Gang("train", groups), queue, MAPPED) is Says.NEVER
+
+
+def test_each_gang_of_several_waits_for_the_one_before_it():
+    """They are workloads of their own, so a part is admitted."""
+    found = asked(gang(4, replicas=3), cluster_queue("a", {"gpu": 9}, usage={}), MAPPED)
+    assert (found.row.says, found.gangs) == (Says.WAITS, 2)
+
+
+REFUSED = {
+    "a class without mapping": (gang(1, request(cls="nic.example.com")), (), "maps no resource to the DeviceClass"),
+    "all devices": (gang(1, request(allocationMode="All", count=0)), (), "allocationMode All"),
+    "admin access": (gang(1, request(adminAccess=True)), (), "adminAccess"),
+    "alternatives": (
+        gang(1, {"name": "gpu", "firstAvailable": [{"name": "a", "deviceClassName": "gpu.example.com"}]}),
+        (),
+        "firstAvailable",
+    ),
+    "a shared claim": (
+        gang(1, shared_claims=(from_builtins({"name": "c", "requests": []}, ClaimSketch),)),
+        (),
+        "name a ResourceClaim",
+    ),
+    "a failing selector": (
+        gang(1, request(selectors=[{"cel": {"expression": 'device.attributes["a.b"].c == 1'}}])),
+        (),
+        "its selector fails",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_kueue_refuses_is_inadmissible(name):
+    """Whatever the quota."""
+    wanted, documents, words = REFUSED[name]
+    wanted = gang(1) if wanted is None else wanted
+    found = asked(wanted, cluster_queue("a", {"gpu": 8}, usage={}), MAPPED, *documents)
+    assert (found.row.says, words in found.row.sentence) == (Says.INADMISSIBLE, True)
+
+
+CLOSED = {
+    "no namespace": ({"namespaceSelector": None}, Says.INADMISSIBLE, "no namespace may use it"),
+    "another namespace": (
+        {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "team-b"}}},
+        Says.INADMISSIBLE,
+        "does not select the namespace team-a",
+    ),
+    "a stopped queue": ({"stopPolicy": "Hold"}, Says.WAITS, "stopPolicy Hold"),
+}
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_a_queue_that_takes_nothing_says_why(name):
+    """Its selector, or that it is stopped."""
+    spec, says, words = CLOSED[name]
+    found = asked(gang(1), cluster_queue("a", {"gpu": 8}, usage={}, **spec), local_queue("l", "a"), MAPPED, queue="l")
+    assert (found.row.says, words in found.row.sentence) == (says, True)
+
+
+def test_an_inactive_queue_is_inadmissible():
+    """Its own status says so."""
+    queue = cluster_queue("a", {"gpu": 8}, usage={})
+    queue["status"]["conditions"] = [{"type": "Active", "status": "False", "reason": "FlavorNotFound"}]
+    found = asked(gang(1), queue, MAPPED)
+    assert (found.row.says, "FlavorNotFound" in found.row.sentence) == (Says.INADMISSIBLE, True)
+
+
+def test_cohorts_in_a_cycle_admit_nothing():
+    """Only the tree of the queue counts."""
+    queue = cluster_queue("a", {"gpu": 8}, cohort="x", usage={})
+    cycle = (cohort("x", parent="y"), cohort("y", parent="x"))
+    assert verdict(gang(1), queue, *cycle, MAPPED, queue="a") is Says.INADMISSIBLE
+    assert verdict(gang(1), cluster_queue("b", {"gpu": 8}, usage={}), *cycle, MAPPED, queue="b") is Says.YES
+
+
+def test_labels_of_a_namespace_that_are_not_known_are_a_note():
+    """Only the name of a namespace is known."""
+    queue = cluster_queue("a", {"gpu": 8}, usage={}, namespaceSelector={"matchLabels": {"team": "a"}})
+    found = asked(gang(1), queue, local_queue("l", "a"), MAPPED)
+    assert (found.row.says, any("Labels of the namespace team-a" in note for note in found.row.notes)) == (
+        Says.YES,
+        True,
+    )
+
+
+@pytest.mark.parametrize("resource", ["gpu.example.com", "gpu.example.com/devices"])
+def test_without_the_configuration_a_resource_of_the_name_of_the_class_is_assumed(resource):
+    """A note says so."""
+    found = asked(gang(1), cluster_queue("a", {resource: 8}, usage={}))
+    assert (found.row.says, any(note.startswith("Assumed") for note in found.row.notes)) == (Says.YES, True)
+
+
+def test_without_the_configuration_another_resource_is_not_known():
+    """How to read it is in the notes."""
+    found = asked(gang(1), cluster_queue("a", {"gpu": 8}, usage={}))
+    assert (found.row.says, "Configuration is not known" in found.row.sentence) == (Says.UNKNOWN, True)
+    assert any("kubectl get configmap" in note for note in found.row.notes)
+
+
+def test_a_resource_without_quota_never_fits():
+    """The class is mapped, and the queue does not count the resource."""
+    found = asked(gang(1), cluster_queue("a", {"nic": 8}, usage={}), MAPPED)
+    assert (found.row.says, "has no quota of gpu" in found.row.sentence) == (Says.NEVER, True)
+
+
+def test_without_queues_the_quota_is_not_known():
+    """It is not called unlimited, and the command that reads queues is given."""
+    found = asked(gang(1))
+    assert (found.row.says, "no ClusterQueue" in found.row.sentence) == (Says.UNKNOWN, True)
+    assert any("kubectl get clusterqueues" in note for note in found.row.notes)
+
+
+@pytest.mark.parametrize("plural", ["clusterqueues", "cohorts"])
+def test_what_may_not_be_read_is_not_known(plural):
+    """A missing right is no missing quota."""
+    told = Finding("right-missing", Severity.NOTE, f"{plural}.{KUEUE}", f"you may not list {plural}")
+    documents = () if plural == "clusterqueues" else (cluster_queue("a", {"gpu": 8}, cohort="all", usage={}), MAPPED)
+    cluster = read(SLICE, CLASS, *documents, findings=[told])
+    found = quota_verdict(cluster, gang(1), release=RELEASE)
+    assert (found.row.says, f"you may not list {plural}" in found.row.sentence) == (Says.UNKNOWN, True)
+
+
+def test_a_local_queue_names_its_cluster_queue():
+    """By name, or with its namespace."""
+    documents = (
+        cluster_queue("a", {"gpu": 8}, usage={}),
+        local_queue("l", "a"),
+        local_queue("l", "a", "team-b"),
+        MAPPED,
+    )
+    assert asked(gang(1), *documents, queue="team-b/l").queue == "team-b/l"
+    with pytest.raises(InputError, match="in several namespaces; name one of them: team-a/l, team-b/l"):
+        asked(gang(1), *documents, queue="l")
+
+
+def test_an_unknown_queue_is_an_error_with_the_names():
+    """A similar name is suggested."""
+    with pytest.raises(InputError, match=r"there is no LocalQueue and no ClusterQueue 'trian'.*train"):
+        asked(gang(1), cluster_queue("train", {"gpu": 8}, usage={}), MAPPED, queue="trian")
+
+
+def test_several_queues_need_a_name():
+    """Nothing is guessed."""
+    documents = [cluster_queue(name, {"gpu": 8}, usage={}) for name in ("a", "b")]
+    with pytest.raises(InputError, match="name a ClusterQueue: a, b"):
+        asked(gang(1), *documents)
+
+
+def test_cpu_and_memory_count_where_they_are_known():
+    """CPUs in thousandths, memory in bytes, pods one by one."""
+    queue = cluster_queue("a", {"gpu": 8, "cpu": "9500m", "memory": "64Gi", "pods": 4}, usage={})
+    needs = {"worker": {"cpu": "2500m", "memory": "16Gi"}}
+    assert verdict(gang(3), queue, MAPPED, requests=needs) is Says.YES
+    found = asked(gang(4), queue, MAPPED, requests=needs)
+    assert found.row.sentence.startswith("a may use at most 9.5 CPUs (flavor h100)")
+
+
+def test_without_cpu_and_memory_a_note_says_what_was_counted():
+    """A drawing names devices only."""
+    queue = cluster_queue("a", {"gpu": 8, "cpu": 1}, usage={})
+    [note] = [one for one in asked(gang(1), queue, MAPPED).row.notes if "device classes" in one]
+    assert "although the queue limits cpu" in note
+
+
+def racks(topology=""):
+    """A node in a rack, a Topology and a flavor."""
+    labels = {"example.com/rack": "r1", "kubernetes.io/hostname": "node-1"}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1", "labels": labels}}
+    levels = [{"nodeLabel": "example.com/rack"}]
+    made = {"apiVersion": f"{KUEUE}/v1beta2", "kind": "Topology", "metadata": {"name": "t"}, "spec": {"levels": levels}}
+    return node, made, flavor(topology=topology)
+
+
+@pytest.mark.parametrize(("topology", "says"), [("t", Says.YES), ("", Says.NEVER)])
+def test_a_level_needs_a_flavor_with_that_level(topology, says):
+    """Kueue skips the other flavors."""
+    documents = (cluster_queue("a", {"gpu": 8}, usage={}), MAPPED, *racks(topology))
+    known = hierarchies(read(SLICE, *documents))
+    assert verdict(gang(1, required="rack"), *documents, hierarchies=known) is says
+
+
+def test_a_counter_is_counted_instead_of_devices():
+    """The most that a matching device consumes, for each device."""
+    uses = [{"counterSet": "set", "counters": {"memory": {"value": "40"}}}]
+    shared = {**SLICE, "spec": {**SLICE["spec"], "devices": [{"name": "part", "consumesCounters": uses}]}}
+    selector = {"cel": {"expression": "true"}}
+    source = {"counter": {"name": "memory", "driver": "gpu.example.com", "deviceSelector": selector}}
+    mapped = configuration({"gpu": ["gpu.example.com"]})
+    mapped["resources"]["deviceClassMappings"][0]["sources"] = [source]
+    cluster = read(shared, CLASS, cluster_queue("a", {"gpu": 100}, usage={}), mapped)
+    [row] = quota_verdict(cluster, gang(2), release=RELEASE).amounts
+    assert row.wanted == 80
