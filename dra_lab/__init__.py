@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from dra_lab.pinning.trace_gang import gang_regret, trace_gang
     from dra_lab.planner import make_plan
     from dra_lab.planner.fleet import how_many_more, largest_job, multiple, plan_fleet, stranded
-    from dra_lab.planner.gangs import how_many_more_gangs, plan_gangs
+    from dra_lab.planner.gangs import gang_verdicts, how_many_more_gangs, plan_gangs
     from dra_lab.planner.scenarios import Scenario, plan_scenarios
     from dra_lab.session import Session, read_sketch
     from dra_lab.session.outputs import export, manifest
@@ -85,6 +85,7 @@ if TYPE_CHECKING:
         scarcity_frame,
         shortfalls_frame,
     )
+    from dra_lab.words.gang_verdicts_document import verdicts_frame
 
 _HOME = {
     "AllocationResult": "dra_lab.model.allocation",
@@ -139,6 +140,7 @@ _HOME = {
     "gang_choices": "dra_lab.pinning.gang_choices",
     "gang_files": "dra_lab.exports.gangs.gang_files",
     "gang_regret": "dra_lab.pinning.trace_gang",
+    "gang_verdicts": "dra_lab.planner.gangs",
     "goals_frame": "dra_lab.words.frames",
     "graph_frame": "dra_lab.pictures.graph_page",
     "graph_page": "dra_lab.pictures.graph_page",
@@ -182,6 +184,7 @@ _HOME = {
     "stranded": "dra_lab.planner.fleet",
     "trace_gang": "dra_lab.pinning.trace_gang",
     "utilisation_chart": "dra_lab.pictures.charts",
+    "verdicts_frame": "dra_lab.words.gang_verdicts_document",
     "when_idle": "dra_lab.model.what_if",
     "with_more_nodes": "dra_lab.model.what_if",
     "with_overlay": "dra_lab.sources.foreign",
@@ -242,6 +245,7 @@ __all__ = [
     "gang_choices",
     "gang_files",
     "gang_regret",
+    "gang_verdicts",
     "goals_frame",
     "graph_frame",
     "graph_page",
@@ -285,6 +289,7 @@ __all__ = [
     "stranded",
     "trace_gang",
     "utilisation_chart",
+    "verdicts_frame",
     "when_idle",
     "with_more_nodes",
     "with_overlay",

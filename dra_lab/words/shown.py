@@ -15,6 +15,7 @@ from dra_lab.words.document import Lines, Part, Picture, Words, as_html, as_text
 if TYPE_CHECKING:
     from dra_lab.model.gang import GangCount, GangPlan
     from dra_lab.model.gang_replay import GangRegret, GangReplay
+    from dra_lab.model.gang_verdicts import GangVerdicts
 
 SHOWN = (
     "dra_lab.findings.Finding",
@@ -27,6 +28,7 @@ SHOWN = (
     "dra_lab.model.gang.GangPlan",
     "dra_lab.model.gang_replay.GangRegret",
     "dra_lab.model.gang_replay.GangReplay",
+    "dra_lab.model.gang_verdicts.GangVerdicts",
     "dra_lab.model.plan.Plan",
     "dra_lab.model.plan.Shortfall",
     "dra_lab.model.plan.Suggestion",
@@ -120,6 +122,7 @@ def _other(value: object) -> Iterable[Part]:
     from dra_lab.model.fleet import FleetPlan, LargestJob, Room, Stranded
     from dra_lab.model.gang import GangCount, GangPlan
     from dra_lab.model.gang_replay import GangRegret, GangReplay
+    from dra_lab.model.gang_verdicts import GangVerdicts
     from dra_lab.model.reasons import Reasons, Relaxation
     from dra_lab.model.regret import Regret
     from dra_lab.model.trace import Trace
@@ -128,7 +131,7 @@ def _other(value: object) -> Iterable[Part]:
     from dra_lab.words.reason_words import one_regret_parts, reasons_parts, relaxation_words
 
     match value:
-        case GangPlan() | GangCount() | GangReplay() | GangRegret():
+        case GangPlan() | GangCount() | GangReplay() | GangRegret() | GangVerdicts():
             return _gang(value)
         case FleetPlan():
             return fleet_document.fleet_parts(value)
@@ -153,11 +156,11 @@ def _other(value: object) -> Iterable[Part]:
     raise TypeError(f"{type(value).__name__} is not a result of dra_lab")
 
 
-def _gang(value: GangPlan | GangCount | GangReplay | GangRegret) -> Iterable[Part]:
+def _gang(value: GangPlan | GangCount | GangReplay | GangRegret | GangVerdicts) -> Iterable[Part]:
     """Return the document of an answer about gangs."""
     from dra_lab.model.gang import GangCount, GangPlan
-    from dra_lab.model.gang_replay import GangReplay
-    from dra_lab.words import gang_document, gang_replay_document
+    from dra_lab.model.gang_replay import GangRegret, GangReplay
+    from dra_lab.words import gang_document, gang_replay_document, gang_verdicts_document
 
     match value:
         case GangPlan():
@@ -166,7 +169,9 @@ def _gang(value: GangPlan | GangCount | GangReplay | GangRegret) -> Iterable[Par
             return gang_document.count_parts(value)
         case GangReplay():
             return gang_replay_document.replay_parts(value)
-    return gang_replay_document.regret_parts(value)
+        case GangRegret():
+            return gang_replay_document.regret_parts(value)
+    return gang_verdicts_document.verdict_parts(value)
 
 
 def teach(shell: Any) -> None:

@@ -1,6 +1,7 @@
 """Gangs over a cluster: pods that start together in one rack, block or NVLink domain."""
 
+from dra_lab.planner.gangs.gang_verdicts import gang_verdicts
 from dra_lab.planner.gangs.more_gangs import how_many_more_gangs
 from dra_lab.planner.gangs.plan_gangs import plan_gangs
 
-__all__ = ["how_many_more_gangs", "plan_gangs"]
+__all__ = ["gang_verdicts", "how_many_more_gangs", "plan_gangs"]

@@ -1,0 +1,165 @@
+"""gang_verdicts: what stops a gang in Kueue, its quota, what Kueue counts, or the devices."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.gang import GANGS, HOST, Gang, GangPlan, GangRoom
+from dra_lab.model.gang_verdicts import DEVICES, DomainVerdict, GangVerdicts, Says, VerdictRow
+from dra_lab.model.hierarchy import Hierarchy
+from dra_lab.model.plan import PlanStatus
+from dra_lab.model.quantity import QuantityText
+from dra_lab.model.queues import ClusterQueue
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner.budget import Progress
+from dra_lab.planner.gangs.plan_gangs import plan_gangs
+from dra_lab.planner.waiting import awaited
+from dra_lab.scheduler.kueue.quota_verdict import quota_verdict
+from dra_lab.scheduler.kueue.topology_counts import TopologyCounts, topology_counts
+from dra_lab.topology.hierarchies import hierarchies as levels_of
+
+Path = tuple[str, ...]
+
+
+@awaited
+def gang_verdicts(
+    cluster: Cluster,
+    gang: Gang,
+    *,
+    queue: str = "",
+    requests: Mapping[str, Mapping[str, QuantityText]] | None = None,
+    plan: GangPlan | None = None,
+    hierarchies: Sequence[Hierarchy] | None = None,
+    release: KubernetesRelease | str | None = None,
+    time_limit: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    cancel: threading.Event | None = None,
+) -> GangVerdicts:
+    """Return what stops a gang in Kueue: quota, what Kueue counts in each domain, and devices.
+
+    Kueue admits a gang if the quota of its queue is enough and a domain has enough CPUs, memory, extended resources
+    and pods. It counts no devices, so a gang may be admitted and wait for devices, or have devices and wait for quota.
+
+    Args:
+        cluster: The cluster, with the queues of Kueue as far as they were read (`cluster.queues`).
+        gang: The gang.
+        queue: The LocalQueue, `NAME` or `NAMESPACE/NAME`, or the ClusterQueue. Default: the only one.
+        requests: What a pod of each group requests of its node, by the name of the workload, such as
+            `{"worker": {"cpu": "8", "memory": "64Gi"}}`. Default: not known, so that only devices and pods are counted.
+        plan: A plan with this gang, which then is not made again.
+        hierarchies: The levels above the nodes; default: those of the cluster.
+        release: The release to plan for; default: that of the cluster.
+        time_limit: Seconds after which the best plan so far decides about the devices. Default None: no limit.
+        progress: Is called in this thread with each step. Default: a bar in a cell of a notebook, nothing elsewhere.
+        cancel: Ends the search when it is set. Default: an interrupt of the cell does that in a notebook.
+
+    Returns:
+        The three answers with their reasons and the numbers of each domain.
+
+    Raises:
+        InputError: A gang, a level, a queue or the release is unknown or makes no sense.
+        SketchError: A drawing is inconsistent.
+        CelCompileError: A selector does not compile.
+        UnsupportedFeature: A claim uses a rule of DRA that is not known here.
+        SolverError: The solver is missing or failed.
+
+    Example:
+        >>> from dra_lab import Gang, GangGroup, Workload, gang_verdicts, load_cluster, read_sketch
+        >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
+        >>> found = gang_verdicts(load_cluster("sample:two-sockets"), Gang("train", [GangGroup(worker)]))
+        >>> found.devices.says.value, found.quota.row.sentence.partition(".")[0]
+        ('yes', 'The snapshot has no ClusterQueue of Kueue')
+    """
+    target = cluster.target_release(release)
+    known = tuple(levels_of(cluster) if hierarchies is None else hierarchies)
+    asked = requests or {}
+    quota = quota_verdict(cluster, gang, queue, release=target, hierarchies=known, requests=asked)
+    flavors = dict.fromkeys(one for names in (quota.flavors or {}).values() for one in names)
+    named = tuple(flavors) or _flavors(cluster, quota.cluster_queue)
+    counts = topology_counts(cluster, gang, known, named, asked)
+    if plan is None:
+        plan = plan_gangs(
+            cluster,
+            [gang],
+            hierarchies=known,
+            release=target,
+            time_limit=time_limit,
+            progress=progress,
+            cancel=cancel,
+        )
+    rooms = [room for room in plan.rooms if room.gang == gang.name]
+    chosen = counts.chosen[-1:] if gang.required == HOST else counts.chosen
+    return GangVerdicts(
+        gang.name,
+        quota,
+        counts.row,
+        _devices(gang, plan, rooms),
+        tuple(_domains(gang, rooms, counts)),
+        chosen,
+        _advice(gang, rooms, chosen),
+        cluster.name,
+    )
+
+
+def _flavors(cluster: Cluster, queue: str) -> tuple[str, ...]:
+    """Return the flavors of a ClusterQueue in their order."""
+    found = next((one for one in cluster.queues if isinstance(one, ClusterQueue) and one.name == queue), None)
+    groups = found.spec.resource_groups if found is not None else ()
+    return tuple(dict.fromkeys(flavor.name for group in groups for flavor in group.flavors))
+
+
+def _devices(gang: Gang, plan: GangPlan, rooms: Sequence[GangRoom]) -> VerdictRow:
+    if plan.status is PlanStatus.NOT_CHECKED:
+        return VerdictRow(DEVICES, Says.UNKNOWN, f"Not checked: {plan.shortfalls[0].message}.")
+    placed = [one for one in plan.placed if one.gang == gang.name]
+    where = "/".join(placed[0].domain) if len(placed) == 1 else ""
+    if len(placed) == gang.replicas:
+        pods = sum(len(one.replicas) for one in placed)
+        nodes = len({replica.node for one in placed for replica in one.replicas})
+        inside = f" in {where}" if where else ""
+        text = f"{pods:,} pods have devices{inside}, on {nodes:,} {'node' if nodes == 1 else 'nodes'}."
+        return VerdictRow(DEVICES, Says.YES, text)
+    counts = f"{len(placed):,} of {gang.replicas:,} gangs"
+    if len(plan.gangs) > 1 or plan.workloads:
+        return VerdictRow(DEVICES, Says.NO, f"The plan has devices for {counts} beside its other gangs and pods.")
+    first = [goal for goal in plan.goals if goal.goal.partition(" ")[0] == GANGS]
+    if plan.status is not PlanStatus.INFEASIBLE and not (first and all(goal.proven for goal in first)):
+        return VerdictRow(DEVICES, Says.UNKNOWN, f"{counts} have devices; more may fit, not proven.")
+    if placed:
+        return VerdictRow(DEVICES, Says.NO, f"Devices are free for {counts}, proven.")
+    best = max(rooms, key=lambda room: room.most, default=None)
+    level = f"one {gang.required}" if gang.required else "the cluster"
+    text = f"Not enough devices are free in {level} for {gang.least:,} pods, proven"
+    if best is not None and best.domain and best.most < gang.least:
+        text = f"{text}; the best, {'/'.join(best.domain)}, has {best.most:,}"
+    return VerdictRow(DEVICES, Says.NO, f"{text}.")
+
+
+def _domains(gang: Gang, rooms: Sequence[GangRoom], counts: TopologyCounts) -> list[DomainVerdict]:
+    """Return the numbers of each domain; Kueue's are by the values of labels, those of a host by its name."""
+    mine = {path[-1:] if gang.required == HOST else path: pods for path, pods in counts.pods.items()}
+    found = [
+        DomainVerdict(
+            room.domain, room.size, _most(mine.pop(room.domain, None), room.size), room.most, room.bound, room.lacking
+        )
+        for room in rooms
+        if room.domain
+    ]
+    return [*found, *(DomainVerdict(path, gang.size, _most(pods, gang.size)) for path, pods in sorted(mine.items()))]
+
+
+def _most(pods: int | None, size: int) -> int | None:
+    return None if pods is None else min(pods, size)
+
+
+def _advice(gang: Gang, rooms: Sequence[GangRoom], chosen: Path) -> str:
+    """Return what to do if Kueue would choose a domain without enough devices."""
+    room = next((one for one in rooms if one.domain == chosen and chosen), None)
+    better = next((one for one in rooms if one.fits), None)
+    if room is None or room.bound >= gang.least:
+        return ""
+    most = f"{room.bound:,}" if room.most >= room.bound else f"at most {room.bound:,}"
+    text = f"By its counts Kueue would choose {'/'.join(chosen)}, which has devices for {most} of {gang.least:,} pods."
+    return f"{text} Pin the gang to {'/'.join(better.domain)}." if better is not None else text

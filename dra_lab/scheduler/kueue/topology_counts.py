@@ -1,0 +1,145 @@
+"""What Kueue counts of a gang in each domain of a Topology: CPUs, memory, extended resources and pods, no devices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.custom import KUEUE
+from dra_lab.model.gang import Gang, GangGroup
+from dra_lab.model.gang_verdicts import COUNTS, Says, VerdictRow
+from dra_lab.model.hierarchy import Hierarchy
+from dra_lab.model.quantity import QuantityText
+from dra_lab.model.topologies import ResourceFlavor, Topology
+from dra_lab.scheduler.kueue.assignment import HOSTNAME, KueueAssignment, KueueFlavor, KueuePodSet, kueue_assignments
+from dra_lab.scheduler.kueue.counted import leads
+from dra_lab.scheduler.kueue.quota_verdict import level_key
+
+Path = tuple[str, ...]
+_NOT_READY = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+
+
+class TopologyCounts(Struct, frozen=True):
+    """What Kueue counts.
+
+    Args:
+        row: The answer.
+        pods: How many pods fit in each domain of the level that the gang requires, by the values of the Topology's
+            labels down to that level; {} if several groups share the domains.
+        chosen: The domain of that level that Kueue would choose; () if there is no such level.
+    """
+
+    row: VerdictRow
+    pods: Mapping[Path, int] = {}
+    chosen: Path = ()
+
+
+def topology_counts(
+    cluster: Cluster,
+    gang: Gang,
+    hierarchies: Sequence[Hierarchy],
+    flavors: Sequence[str],
+    requests: Mapping[str, Mapping[str, QuantityText]],
+) -> TopologyCounts:
+    """Return what Kueue counts of a gang over the nodes of a ResourceFlavor.
+
+    Args:
+        cluster: The nodes, their pods, and the objects of Kueue.
+        gang: The gang.
+        hierarchies: The levels above the nodes.
+        flavors: The names of the ResourceFlavors of the queue, the one that Kueue would take first; () if not known.
+        requests: What a pod of each group requests of its node, by the name of the workload.
+
+    Returns:
+        The answer, with the pods that fit in each domain.
+    """
+    flavor, why = _flavor(cluster, flavors)
+    if flavor is None:
+        return TopologyCounts(why)
+    if not any(node.status.allocatable for node in cluster.nodes):
+        text = "The nodes do not say what they can allocate, so what Kueue counts is not known."
+        return TopologyCounts(VerdictRow(COUNTS, Says.UNKNOWN, text))
+    sets = [_pod_set(gang, group, hierarchies, requests.get(group.workload.name, {})) for group in gang.groups]
+    assigned = kueue_assignments(flavor, cluster.nodes, cluster.pods, sets)
+    refused = next((one for one in assigned if one.message), None)
+    if refused is not None:
+        return TopologyCounts(VerdictRow(COUNTS, Says.NO, f"Kueue does not admit the gang: {refused.message}."))
+    if not all(requests.get(group.workload.name) for group in gang.groups):
+        text = "CPU and memory of the pods are not known, so what Kueue counts is not known either."
+        return TopologyCounts(VerdictRow(COUNTS, Says.UNKNOWN, text))
+    note = "Pods without claims are not in the snapshot; what they request was not counted."
+    key = level_key(gang.required or gang.groups[0].required, gang.hierarchy, hierarchies)
+    pods = _pods(assigned[0], flavor.levels, key) if len(gang.groups) == 1 else {}
+    chosen = _chosen(cluster, flavor.levels, key, assigned)
+    where = f" in {'/'.join(chosen)}" if chosen else ""
+    text = f"Kueue counts enough{where} (Topology {flavor.topology})."
+    return TopologyCounts(VerdictRow(COUNTS, Says.YES, text, (note,)), pods, chosen)
+
+
+def _chosen(cluster: Cluster, levels: Sequence[str], key: str, assigned: Sequence[KueueAssignment]) -> Path:
+    """Return the domain in which all chosen nodes are; () if they are in several."""
+    if key not in levels:
+        return ()
+    depth = levels.index(key) + 1
+    labels = {node.metadata.labels.get(HOSTNAME): node.metadata.labels for node in cluster.nodes}
+    paths = set()
+    for one in assigned:
+        for path, _ in one.pods:
+            whole = (
+                tuple(labels.get(path[-1], {}).get(level, "") for level in levels) if len(path) < len(levels) else path
+            )
+            paths.add(whole[:depth])
+    return paths.pop() if len(paths) == 1 else ()
+
+
+def _flavor(cluster: Cluster, flavors: Sequence[str]) -> tuple[KueueFlavor | None, VerdictRow]:
+    """Return the nodes and levels in which Kueue counts, or why it does not or is not known to."""
+
+    def row(says: Says, text: str) -> tuple[None, VerdictRow]:
+        return None, VerdictRow(COUNTS, says, text)
+
+    known = {one.name: one for one in cluster.topologies if isinstance(one, ResourceFlavor)}
+    topologies = {one.name: one for one in cluster.topologies if isinstance(one, Topology) and one.group == KUEUE}
+    if not flavors and len(topologies) != 1:
+        which = "no Topology" if not topologies else "several Topologies"
+        return row(Says.UNKNOWN, f"The snapshot has {which} of Kueue, and no queue says which one counts.")
+    names = [name for name in flavors if name in known] if flavors else [""]
+    if not names:
+        return row(Says.UNKNOWN, f"The ResourceFlavor {flavors[0]} is not in this snapshot.")
+    own = known.get(names[0])
+    if own is not None and not own.spec.topology_name:
+        return row(Says.NOT_COUNTED, f"The ResourceFlavor {own.name} has no Topology, so Kueue counts no domains.")
+    topology = topologies.get(own.spec.topology_name) if own is not None else next(iter(topologies.values()))
+    if topology is None:
+        return row(Says.UNKNOWN, f"The Topology of the ResourceFlavor {names[0]} is not in this snapshot.")
+    closed = (node.name for node in cluster.nodes if any(t.get("key") in _NOT_READY for t in node.spec.taints))
+    labels = own.spec.node_labels if own is not None else {}
+    tolerations = own.spec.tolerations if own is not None else ()
+    found = KueueFlavor(topology.labels, topology.name, labels, tolerations, frozenset(closed))
+    return found, VerdictRow(COUNTS, Says.UNKNOWN, "")
+
+
+def _pod_set(
+    gang: Gang, group: GangGroup, hierarchies: Sequence[Hierarchy], requests: Mapping[str, QuantityText]
+) -> KueuePodSet:
+    required = group.required or gang.required
+    preferred = "" if required else group.preferred or gang.preferred
+    return KueuePodSet(
+        name=group.workload.name,
+        count=group.workload.replicas,
+        requests=requests,
+        required=level_key(required, gang.hierarchy, hierarchies),
+        preferred=level_key(preferred, gang.hierarchy, hierarchies),
+        slices=tuple((level_key(level, gang.hierarchy, hierarchies), size) for size, level in group.slices),
+        group=gang.name if leads(gang) else "",
+    )
+
+
+def _pods(assigned: KueueAssignment, levels: Sequence[str], key: str) -> dict[Path, int]:
+    """Return how many pods fit in each domain of a level, from the first comparison there."""
+    for step in assigned.steps:
+        if step.said == "compared" and levels[step.level] == key:
+            return {path: pods for path, pods, _ in step.domains}
+    return {}
