@@ -69,6 +69,7 @@ def files(sample: Sample) -> dict[str, str]:
         "nodes.yaml": text(sample.nodes),
         "resourceclaims.yaml": text(sample.claims),
         "resourceslices.yaml": text(sample.slices),
+        **({"queues.yaml": text(sample.queues)} if sample.queues else {}),
         **({"topologies.yaml": text(sample.topologies)} if sample.topologies else {}),
     }
 

@@ -22,6 +22,7 @@ FILES = {
     "kueue.x-k8s.io/v1beta2/Topology": "kueue/kueue.x-k8s.io_topologies.yaml",
     "kueue.x-k8s.io/v1beta2/ResourceFlavor": "kueue/kueue.x-k8s.io_resourceflavors.yaml",
     "kueue.x-k8s.io/v1beta2/ClusterQueue": "kueue/kueue.x-k8s.io_clusterqueues.yaml",
+    "kueue.x-k8s.io/v1beta2/Cohort": "kueue/kueue.x-k8s.io_cohorts.yaml",
     "kueue.x-k8s.io/v1beta2/LocalQueue": "kueue/kueue.x-k8s.io_localqueues.yaml",
     "kai.scheduler/v1alpha1/Topology": "kai/kai.scheduler_topologies.yaml",
     "scheduling.run.ai/v2alpha2/PodGroup": "kai/scheduling.run.ai_podgroups.yaml",

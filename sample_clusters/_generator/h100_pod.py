@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from _generator import devices as dev
 from _generator.dgx_h100 import PAIRS, gpu_and_nics, root
+from _generator.h100_pod_queues import queues
 from _generator.objects import Object, Sample, claim, cluster_object, node, resource_slice, topology
 
 LABELS = ("topology.example.com/spine", "topology.example.com/leaf")
@@ -70,4 +71,5 @@ def sample() -> Sample:
             topology("kueue.x-k8s.io/v1beta2", "h100-pod", *LABELS),
             cluster_object("kueue.x-k8s.io/v1beta2", "ResourceFlavor", "h100", flavor),
         ],
+        queues=queues(),
     )

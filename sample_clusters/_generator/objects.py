@@ -32,6 +32,7 @@ class Sample:
     classes: list[Object]
     claims: list[Object]
     topologies: list[Object] = field(default_factory=list)
+    queues: list[Object] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
