@@ -67,12 +67,14 @@ class KueueAssignment(Struct, frozen=True):
         pods: (path of the lowest domain, number of pods), in order of the paths.
         message: Why it is not admitted, in Kueue's words; "" if it is.
         steps: What was counted, compared and decided, level by level.
+        room: How many pods each domain of the asked level has room for, before any is assigned.
     """
 
     pod_set: str
     pods: tuple[tuple[tuple[str, ...], int], ...] = ()
     message: str = ""
     steps: tuple[GangStep, ...] = ()
+    room: Mapping[tuple[str, ...], int] = {}
 
 
 class KueueFlavor(Struct, frozen=True):
@@ -168,6 +170,7 @@ class _Room:
         if not levels or not levels[asked.level]:
             message = f"no topology domains at level: {self._key(workers)}"
             return [KueueAssignment(workers.name, message=message, steps=(counted,))]
+        room = {place.path: place.room[PODS] for place in levels[asked.level]}
         chosen = choose(levels, asked, gates)
         steps = tuple(replace(step, group=workers.name) for step in (counted, *chosen.steps))
         sets = [workers] if leader is None else [workers, leader]
@@ -176,7 +179,7 @@ class _Room:
             return [KueueAssignment(one.name, message=message, steps=steps if one is workers else ()) for one in sets]
         for path, count in chosen.pods:
             self.free[path].subtract({name: amount * count for name, amount in request.items()})
-        found = [KueueAssignment(workers.name, self._shown(chosen.pods), steps=steps)]
+        found = [KueueAssignment(workers.name, self._shown(chosen.pods), steps=steps, room=room)]
         if leader is not None and leads is not None:
             for path in chosen.leader:
                 self.free[path].subtract(leads)

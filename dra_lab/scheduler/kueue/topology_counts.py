@@ -71,7 +71,7 @@ def topology_counts(
         return TopologyCounts(VerdictRow(COUNTS, Says.UNKNOWN, text))
     note = "Pods without claims are not in the snapshot; what they request was not counted."
     key = level_key(gang.required or gang.groups[0].required, gang.hierarchy, hierarchies)
-    pods = _pods(assigned[0], flavor.levels, key) if len(gang.groups) == 1 else {}
+    pods = assigned[0].room if len(gang.groups) == 1 and key in flavor.levels else {}
     chosen = _chosen(cluster, flavor.levels, key, assigned)
     where = f" in {'/'.join(chosen)}" if chosen else ""
     text = f"Kueue counts enough{where} (Topology {flavor.topology})."
@@ -135,11 +135,3 @@ def _pod_set(
         slices=tuple((level_key(level, gang.hierarchy, hierarchies), size) for size, level in group.slices),
         group=gang.name if leads(gang) else "",
     )
-
-
-def _pods(assigned: KueueAssignment, levels: Sequence[str], key: str) -> dict[Path, int]:
-    """Return how many pods fit in each domain of a level, from the first comparison there."""
-    for step in assigned.steps:
-        if step.said == "compared" and levels[step.level] == key:
-            return {path: pods for path, pods, _ in step.domains}
-    return {}
