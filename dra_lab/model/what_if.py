@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -45,7 +45,8 @@ def with_more_nodes(cluster: Cluster, *, like: str, count: int) -> Cluster:
     names = _new_names(cluster, like, count)
     original = cluster.node_by_name[like]
     pools = {(s.spec.driver, s.spec.pool.name) for s in cluster.slices}
-    slices = [made for name in names for made in _slices(cluster, like, name, pools)]
+    own = cluster.slices_by_node.get(like, ())
+    slices = [made for name in names for made in copied_slices(own, like, name, pools)]
     return cluster.with_objects(
         nodes=(*cluster.nodes, *(_node(original, name) for name in names)),
         slices=(*cluster.slices, *slices),
@@ -134,10 +135,12 @@ def _node(original: Node, name: str) -> Node:
     return replace(original, metadata=metadata)
 
 
-def _slices(cluster: Cluster, like: str, name: str, pools: set[tuple[str, str]]) -> Iterator[ResourceSlice]:
+def copied_slices(
+    slices: Iterable[ResourceSlice], like: str, name: str, pools: set[tuple[str, str]]
+) -> Iterator[ResourceSlice]:
     """Yield the slices of a new node; a pool is renamed, so that its devices are others than the original's."""
     renamed: dict[tuple[str, str], str] = {}
-    for slice_ in cluster.slices_by_node.get(like, ()):
+    for slice_ in slices:
         spec = slice_.spec
         key = (spec.driver, spec.pool.name)
         if key not in renamed:
