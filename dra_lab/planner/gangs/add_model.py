@@ -1,0 +1,371 @@
+"""The integer model of nodes to add: how many of each type in each place, so that every gang has a domain."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from itertools import combinations_with_replacement, pairwise
+from typing import Any
+
+from dra_lab.planner.budget import Budget
+from dra_lab.planner.fleet.counting import Counts
+from dra_lab.planner.gangs.add_problem import AddProblem
+from dra_lab.planner.gangs.needs import GangNeed, GroupNeed, Path
+from dra_lab.planner.gangs.problem import Profile
+from dra_lab.planner.node.modelling import pulp
+from dra_lab.planner.node.solver import minimise, relaxed_bound
+from dra_lab.planner.node.solver_outcome import Outcome, Rows
+from dra_lab.planner.node.variables import Expression
+
+Factors = dict[Any, int]
+"""Variables with their factors."""
+
+_STEPS = 200
+"""Gangs of one kind in one domain up to which the nodes they need are counted one by one."""
+
+
+Lost = Counter[tuple[str, int, int]]
+"""How many nodes of a cell, or of a slot, fail: ("cell", region, profile) or ("slot", number, 0)."""
+
+
+class AddModel:
+    """The model over what was found of nodes; with `least`, over what may exist: its value bounds the cost."""
+
+    def __init__(self, problem: AddProblem, solver: str, *, least: bool) -> None:
+        """Make the model."""
+        self.problem, self.solver, self.least = problem, solver, least
+        self.lp: Any = pulp.LpProblem("nodes", pulp.LpMinimize)
+        self._numbers = 0
+        self._held = [self._patterns(profile) for profile in problem.base.profiles]
+        self.nodes = [self._integer(slot.most) for slot in problem.slots]
+        self._limit_nodes()
+        self.gangs = self._place(range(len(problem.keys)), Counter(), ordinary=True)
+        for number, need in enumerate(problem.base.needs.gangs):
+            self._row({v: 1 for (one, _), v in self.gangs.items() if one == number}, need.copies, equal=True)
+        if problem.spare:
+            self._add_spare()
+
+    # ------------------------------------------------------------------ variables and rows
+
+    def _integer(self, most: int) -> Any:
+        self._numbers += 1
+        return self.lp.add_variable(f"v_{self._numbers}", 0, most, pulp.LpInteger)
+
+    def _row(self, factors: Mapping[Any, int], limit: int, *, equal: bool = False) -> None:
+        left = pulp.LpAffineExpression({v: f for v, f in factors.items() if f})
+        if not left and (limit < 0 or (equal and limit)):
+            # A row that nothing keeps, in the form that the solver reads.
+            left, limit = pulp.LpAffineExpression({self._integer(0): 1}), -1
+        if left:
+            self._numbers += 1
+            self.lp.addConstraint(left == limit if equal else left <= limit, f"r_{self._numbers}")
+
+    def _patterns(self, profile: Profile) -> list[Counts] | None:
+        """Return the largest numbers of pods of a node: all that fits is at most one of them. None: not listed."""
+        every = profile.least if self.least else profile.found
+        if every is None:
+            return None
+        kept: list[Counts] = []
+        for counts in sorted(every, key=lambda counts: (-sum(counts), counts)):
+            if any(counts) and not any(all(n <= m for n, m in zip(counts, more, strict=True)) for more in kept):
+                kept.append(counts)
+        return kept
+
+    def _limit_nodes(self) -> None:
+        problem = self.problem
+        for slots, limit in problem.limits:
+            self._row({self.nodes[slot]: 1 for slot in slots}, limit)
+        for groups, most in problem.alike:
+            self._use_in_order([[self.nodes[slot] for slot in group] for group in groups], most)
+        for chain in problem.chains:
+            for first, second in pairwise(chain):
+                self._row({self.nodes[second]: 1, self.nodes[first]: -1}, 0)
+        if problem.most_cost is not None:
+            costs = {variable: slot.cost for variable, slot in zip(self.nodes, problem.slots, strict=True)}
+            self._row(costs, problem.most_cost)
+
+    def _use_in_order(self, groups: Sequence[Sequence[Any]], most: int | None) -> None:
+        if most is None:
+            # New domains of one kind are interchangeable.
+            for first, second in pairwise(groups):
+                self._row({**dict.fromkeys(second, 1), **dict.fromkeys(first, -1)}, 0)
+            return
+        used: Factors = {}
+        for group in groups:
+            one = self._integer(1)
+            used[one] = 1
+            for variable in group:
+                self._row({variable: 1, one: -int(variable.upBound)}, 0)
+        self._row(used, most)
+
+    # ------------------------------------------------------------------ gangs
+
+    def _place(self, regions: Iterable[int], lost: Lost, *, ordinary: bool = False) -> dict[tuple[int, Path], Any]:
+        """Add the pods of all gangs in regions, without the nodes that are lost; return the gangs by domain."""
+        mine = set(regions)
+        takes: dict[tuple[int, int], Factors] = {}
+        room = self._room(mine)
+        found: dict[tuple[int, Path], Any] = {}
+        needs = self.problem.base.needs
+        for number, need in enumerate(needs.gangs):
+            for path, inside in self._parted(mine, need.required).items():
+                caps = [sum(room[r][kind] for r in inside) // pods for kind, pods in _pods(need).items()]
+                most = min([need.copies, *caps])
+                if most:
+                    found[number, path] = self._integer(most)
+                    for group in need.groups:
+                        self._add_group(group, inside, found[number, path], most, takes, room)
+        for kind, wanted in needs.ordinary if ordinary else ():
+            each = {r: self._integer(min(wanted, room[r][kind])) for r in sorted(mine) if room[r][kind]}
+            for region, variable in each.items():
+                _add(takes.setdefault((region, kind), {}), {variable: 1})
+            self._row(dict.fromkeys(each.values(), 1), wanted, equal=True)
+        self._hold(mine, lost, takes)
+        if ordinary:
+            self._need_nodes(found)
+        return found
+
+    def _parted(self, regions: Iterable[int], tier: int) -> dict[Path, list[int]]:
+        found: dict[Path, list[int]] = {}
+        for region in sorted(regions):
+            path = self.problem.keys[region][tier]
+            if path is not None:
+                found.setdefault(path, []).append(region)
+        return found
+
+    def _room(self, regions: Iterable[int]) -> dict[int, list[int]]:
+        """Return for each region the most pods of each kind that may be there alone, on added nodes too."""
+        room = {region: [0] * self.problem.base.kinds for region in regions}
+        counts: Counter[tuple[int, int]] = Counter({key: len(n) for key, n in self.problem.base.cells.items()})
+        for slot in self.problem.slots:
+            counts[slot.region, slot.profile] += slot.most
+        for (region, profile), count in counts.items():
+            if region in room:
+                bound = self.problem.base.profiles[profile].bound
+                room[region] = [have + count * most for have, most in zip(room[region], bound, strict=True)]
+        return room
+
+    def _add_group(
+        self,
+        group: GroupNeed,
+        inside: Sequence[int],
+        gang: Any,
+        most: int,
+        takes: dict[tuple[int, int], Factors],
+        room: Mapping[int, Sequence[int]],
+    ) -> None:
+        """Add the pods of a group of the gangs that one variable counts."""
+        tiers = [tier for tier in (group.required, *(tier for _, tier in group.slices)) if tier >= 0]
+        able = [region for region in inside if all(self.problem.keys[region][tier] is not None for tier in tiers)]
+        pods: dict[int, Factors] = {}
+        if group.required < 0:
+            pods = self._add_pods(group, able, gang, most, room)
+        else:
+            split: Factors = {gang: -1}
+            for regions in self._parted(able, group.required).values():
+                inner = self._integer(most)
+                split[inner] = 1
+                pods |= self._add_pods(group, regions, inner, most, room)
+            self._row(split, 0, equal=True)
+        for size, tier in group.slices:
+            for regions in self._parted(able, tier).values():
+                every: Factors = {self._integer(most * group.least // size): -size}
+                for region in regions:
+                    _add(every, pods.get(region, {}))
+                self._row(every, 0, equal=True)
+        for region, factors in pods.items():
+            _add(takes.setdefault((region, group.kind), {}), factors)
+
+    def _add_pods(
+        self, group: GroupNeed, regions: Sequence[int], gang: Any, most: int, room: Mapping[int, Sequence[int]]
+    ) -> dict[int, Factors]:
+        if len(regions) == 1:
+            return {regions[0]: {gang: group.least}}
+        pods = {r: self._integer(min(most * group.least, room[r][group.kind])) for r in regions}
+        self._row({**dict.fromkeys(pods.values(), 1), gang: -group.least}, 0, equal=True)
+        return {region: {variable: 1} for region, variable in pods.items()}
+
+    # ------------------------------------------------------------------ nodes
+
+    def _hold(self, regions: set[int], lost: Lost, takes: dict[tuple[int, int], Factors]) -> None:
+        """Demand that the nodes of each region hold its pods."""
+        fixed: Counter[tuple[int, int]] = Counter()
+        for (region, profile), nodes in self.problem.base.cells.items():
+            if region in regions:
+                count = len(nodes) - lost["cell", region, profile]
+                self._hold_on(region, profile, count, None, takes, fixed)
+        for number, slot in enumerate(self.problem.slots):
+            if slot.region in regions and slot.most:
+                nodes = self._left(number, lost["slot", number, 0])
+                self._hold_on(slot.region, slot.profile, slot.most, nodes, takes, fixed)
+        for key, factors in takes.items():
+            self._row(factors, fixed[key])
+
+    def _left(self, slot: int, failed: int) -> Any:
+        """Return the nodes of a slot that are left after some fail: none of them, if it has fewer than that."""
+        nodes = self.nodes[slot]
+        if not failed:
+            return nodes
+        most = self.problem.slots[slot].most
+        left, fails = self._integer(most), self._integer(1)
+        self._row({left: 1, nodes: -1, fails: failed}, 0)
+        self._row({nodes: 1, fails: -most}, failed - 1)
+        self._row({left: 1, fails: -most}, 0)
+        return left
+
+    def _hold_on(
+        self,
+        region: int,
+        profile: int,
+        count: int,
+        nodes: Any,
+        takes: dict[tuple[int, int], Factors],
+        fixed: Counter[tuple[int, int]],
+    ) -> None:
+        """Let nodes of one profile hold pods: `count` of them, or as many as the variable `nodes` says."""
+        patterns = self._held[profile]
+        if patterns is None:
+            self._hold_uncounted(region, profile, count, nodes, takes)
+            return
+        patterns = [one for one in patterns if any(n and (region, kind) in takes for kind, n in enumerate(one))]
+        if len(patterns) == 1:
+            for kind, pods in enumerate(patterns[0]):
+                if pods and (region, kind) in takes:
+                    if nodes is None:
+                        fixed[region, kind] += count * pods
+                    else:
+                        _add(takes[region, kind], {nodes: -pods})
+            return
+        every: Factors = {} if nodes is None else {nodes: -1}
+        for pattern in patterns:
+            variable = self._integer(count)
+            every[variable] = 1
+            for kind, pods in enumerate(pattern):
+                if pods and (region, kind) in takes:
+                    _add(takes[region, kind], {variable: -pods})
+        self._row(every, count if nodes is None else 0)
+
+    def _hold_uncounted(
+        self, region: int, profile: int, count: int, nodes: Any, takes: dict[tuple[int, int], Factors]
+    ) -> None:
+        """Let nodes hold as many pods as counting allows."""
+        known = self.problem.base.profiles[profile]
+        single = {k: self._integer(m * count) for k, m in enumerate(known.bound) if m and (region, k) in takes}
+        for kind, variable in single.items():
+            _add(takes[region, kind], {variable: -1})
+        for weights, limit in known.rows:
+            factors: Factors = {variable: weights[kind] for kind, variable in single.items()}
+            if nodes is not None:
+                factors[nodes] = -limit
+            self._row(factors, limit * count if nodes is None else 0)
+        if nodes is not None:
+            for kind, variable in single.items():
+                self._row({variable: 1, nodes: -known.bound[kind]}, 0)
+
+    def _need_nodes(self, gangs: Mapping[tuple[int, Path], Any]) -> None:
+        """Add what the relaxation does not see: a further gang in a domain needs whole nodes."""
+        problem = self.problem
+        have: dict[int, list[int]] = {region: [0] * problem.base.kinds for region in range(len(problem.keys))}
+        for (region, profile), nodes in problem.base.cells.items():
+            bound = problem.base.profiles[profile].bound
+            have[region] = [n + len(nodes) * most for n, most in zip(have[region], bound, strict=True)]
+        inside: dict[int, list[int]] = {}
+        for number, slot in enumerate(problem.slots):
+            inside.setdefault(slot.region, []).append(number)
+        for (number, path), variable in gangs.items():
+            need = problem.base.needs.gangs[number]
+            regions = self._parted(range(len(problem.keys)), need.required)[path]
+            slots = [slot for region in regions for slot in inside.get(region, ())]
+            for kind, pods in _pods(need).items():
+                each = max((problem.base.profiles[problem.slots[s].profile].bound[kind] for s in slots), default=0)
+                free = sum(have[region][kind] for region in regions)
+                if each and (most := int(variable.upBound) - free // pods) > 0:
+                    slope = _slope(pods, free, each, most)
+                    factors = {self.nodes[slot]: -slope.denominator for slot in slots}
+                    self._row({**factors, variable: slope.numerator}, slope.numerator * (free // pods))
+
+    # ------------------------------------------------------------------ spare nodes
+
+    def _add_spare(self) -> None:
+        """Demand that the gangs of each domain fit there again after any of its nodes fail."""
+        problem = self.problem
+        inside: dict[Path, list[int]] = {}
+        for region, path in problem.domains.items():
+            inside.setdefault(path, []).append(region)
+        for regions in inside.values():
+            mine = set(regions)
+            first = {key: v for key, v in self.gangs.items() if self._is_inside(key, mine)}
+            if not first:
+                continue
+            for lost in self._failures(mine):
+                again = self._place(mine, lost)
+                for number in {number for number, _ in first}:
+                    factors: Factors = {v: 1 for (one, _), v in first.items() if one == number}
+                    factors |= {v: -1 for (one, _), v in again.items() if one == number}
+                    self._row(factors, 0, equal=True)
+
+    def _is_inside(self, key: tuple[int, Path], regions: set[int]) -> bool:
+        number, path = key
+        tier = self.problem.base.needs.gangs[number].required
+        return any(self.problem.keys[region][tier] == path for region in regions)
+
+    def _failures(self, regions: set[int]) -> Iterable[Lost]:
+        """Return every combination of as many nodes as may fail, nodes that are alike once."""
+        cells = {key: len(nodes) for key, nodes in self.problem.base.cells.items() if key[0] in regions}
+        every: dict[tuple[str, int, int], int] = {("cell", *key): count for key, count in cells.items()}
+        slots = [(number, slot) for number, slot in enumerate(self.problem.slots) if slot.region in regions]
+        every |= {("slot", number, 0): slot.most for number, slot in slots if slot.most}
+        for chosen in combinations_with_replacement(sorted(every), min(self.problem.spare, sum(every.values()))):
+            lost: Lost = Counter(chosen)
+            if all(count <= every[key] for key, count in lost.items()):
+                yield lost
+
+    # ------------------------------------------------------------------ answers
+
+    @property
+    def cost(self) -> Expression:
+        """Return the cost of all nodes that are added."""
+        factors = {variable: slot.cost for variable, slot in zip(self.nodes, self.problem.slots, strict=True)}
+        return pulp.LpAffineExpression(factors) if factors else 0
+
+    def relaxed(self, budget: Budget) -> int:
+        """Return what no answer undercuts, by the linear relaxation."""
+        if isinstance(self.cost, int) or budget.reached:
+            return 0
+        self.lp.setObjective(self.cost)
+        return max(0, relaxed_bound(Rows.of(self.lp), budget) or 0)
+
+    def minimise(self, budget: Budget) -> Outcome:
+        """Minimise the cost."""
+        return minimise(self.lp, self.cost, self.solver, budget)
+
+    def read(self) -> list[int]:
+        """Return the number of nodes of each slot."""
+        return [int(variable.varValue or 0) for variable in self.nodes]
+
+    def read_gangs(self) -> dict[tuple[int, Path], int]:
+        """Return how many gangs of each need each domain of its level has."""
+        return {key: count for key, variable in self.gangs.items() if (count := int(variable.varValue or 0))}
+
+
+def _add(row: Factors, factors: Mapping[Any, int]) -> None:
+    for variable, factor in factors.items():
+        row[variable] = row.get(variable, 0) + factor
+
+
+def _pods(need: GangNeed) -> dict[int, int]:
+    """Return the pods of each kind that a gang needs."""
+    found: dict[int, int] = {}
+    for group in need.groups:
+        if group.least:
+            found[group.kind] = found.get(group.kind, 0) + group.least
+    return found
+
+
+def _slope(pods: int, free: int, each: int, most: int) -> Fraction:
+    """Return how many nodes each gang needs that is more than `free` pods allow, at least and on average."""
+    left = free % pods
+    steps = min(most, _STEPS)
+    found = min(Fraction(-(-(n * pods - left) // each), n) for n in range(1, steps + 1))
+    return found if most == steps else min(found, Fraction(steps * pods - left, steps * each))

@@ -1,0 +1,332 @@
+"""Gangs on a cluster and on nodes that may be added, as the planner needs them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from dra_lab.errors import InputError
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import Workload
+from dra_lab.model.gang import Gang
+from dra_lab.model.hierarchy import Hierarchy
+from dra_lab.model.node_type import NodeType
+from dra_lab.planner.gangs.needs import HOST_DEPTH, GangNeed, GroupNeed, Needs, Path, Tier, read_needs, replaced
+from dra_lab.planner.gangs.new_spots import Spot, Spots, hosts_matter, spots_of
+from dra_lab.planner.gangs.problem import GangProblem
+from dra_lab.topology.new_nodes import NewNode, hierarchies_with
+
+MOST_SLOTS = 3_000
+"""Single nodes that the model has at most where a gang names the host as a level."""
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Nodes that may be added, all in one region with one profile: `most` of them, `cost` each.
+
+    `spots` are the numbers of the places that it stands for. `domain` is that of the level with spare nodes.
+    """
+
+    spots: tuple[int, ...]
+    type: int
+    region: int
+    profile: int
+    most: int
+    cost: int
+    domain: Path | None = None
+
+
+@dataclass
+class AddProblem:
+    """Gangs on a cluster and on nodes that may be added.
+
+    `keys` has for each region its domain of every tier. `limits` are slots with the most nodes that they have
+    together, `alike` slots by new domain of one kind with the most domains used, `chains` slots of which one is used
+    before the next. `spare` is the number of nodes of each domain that may fail, and `domains` has for each region its
+    domain of that level.
+    """
+
+    base: GangProblem
+    keys: list[tuple[Path | None, ...]]
+    slots: list[Slot]
+    limits: list[tuple[tuple[int, ...], int]] = field(default_factory=list)
+    alike: list[tuple[tuple[tuple[int, ...], ...], int | None]] = field(default_factory=list)
+    chains: list[tuple[int, ...]] = field(default_factory=list)
+    spare: int = 0
+    domains: Mapping[int, Path] = field(default_factory=dict)
+    most_cost: int | None = None
+    complete: bool = True
+    """Whether the slots have all nodes that a cheapest answer may use."""
+
+
+def wanted_gangs(gangs: Sequence[Gang], *, full: bool) -> tuple[Gang, ...]:
+    """Return gangs that want the pods that must fit: their minimum, or all replicas if `full`."""
+    found = []
+    for gang in gangs:
+        groups = [
+            replace(group, workload=replaced(group.workload, group.least), min=None) if not full else group
+            for group in gang.groups
+            if full or group.least
+        ]
+        found.append(replace(gang, groups=[replace(group, min=None) for group in groups]))
+    return tuple(found)
+
+
+@dataclass
+class Asked:
+    """What is asked, with the ways to read it for other sets of nodes."""
+
+    cluster: Cluster
+    gangs: tuple[Gang, ...]
+    workloads: tuple[Workload, ...]
+    types: tuple[NodeType, ...]
+    trees: tuple[Hierarchy, ...]
+    spare: tuple[str, int] | None
+    costs: tuple[int, ...] = ()
+    unit: int = 1
+    """By what the whole costs of the planner are divided."""
+    _spare_tree: Hierarchy | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        """Make whole numbers of the costs; raise InputError for spare nodes that make no sense."""
+        exact = [one.exact_cost for one in self.types]
+        self.unit = math.lcm(*(cost.denominator for cost in exact))
+        self.costs = tuple(int(cost * self.unit) for cost in exact)
+        if self.spare is not None:
+            self._spare_tree = self._tree_of(*self.spare)
+
+    def _tree_of(self, level: str, count: int) -> Hierarchy:
+        if count < 0:
+            raise InputError(f"{count} spare nodes per {level}; give 0 or more")
+        if self.workloads:
+            raise InputError(
+                "spare nodes are planned for gangs; leave out `workloads`, or plan them without spare nodes"
+            )
+        able = [tree for tree in self.trees if any(level.casefold() == one.name.casefold() for one in tree.levels)]
+        mine = [tree for tree in able if tree.name in {gang.hierarchy for gang in self.gangs}] or able
+        if not mine:
+            raise InputError(f"spare nodes per {level!r}: no hierarchy has this level")
+        needs, depth = self.needs({}), mine[0].level_index(level) + 1
+        for need in needs.gangs:
+            tier = needs.tiers[need.required]
+            if tier.depth != HOST_DEPTH and (tier.hierarchy != mine[0].name or tier.depth < depth):
+                name = self.gangs[need.gangs[0]].name
+                raise InputError(
+                    f"gang {name!r} may use several domains of {level!r}; with spare nodes, require {level!r}"
+                )
+        return mine[0]
+
+    def needs(self, names: Mapping[str, Mapping[str, Path]]) -> Needs:
+        """Return what is asked for the nodes of the cluster and new ones, of which the paths are given.
+
+        What is preferred and the priorities do not matter, because everything must fit.
+        """
+        trees = hierarchies_with(self.trees, names) if names else self.trees
+        needs = read_needs(self.gangs, self.workloads, trees, [*self.cluster.node_names, *names])
+        alike: dict[GangNeed, list[int]] = {}
+        for need in needs.gangs:
+            groups = tuple(replace(group, preferred=-1) for group in need.groups)
+            plain = replace(need, priority=0, preferred=-1, groups=groups, gangs=())
+            alike.setdefault(plain, []).extend(need.gangs)
+        gangs = [replace(need, gangs=tuple(mine)) for need, mine in alike.items()]
+        used = {tier for need in gangs for tier in (need.required, *(t for g in need.groups for t in _tiers(g)))}
+        tiers = [tier if at in used else Tier("", 0, {}) for at, tier in enumerate(needs.tiers)]
+        return replace(needs, tiers=tiers, gangs=gangs)
+
+    def spare_domain(self, path: Mapping[str, Path]) -> Path | None:
+        """Return the domain of the level with spare nodes that has a path of its hierarchy."""
+        if self._spare_tree is None or self.spare is None:
+            return None
+        depth = self._spare_tree.level_index(self.spare[0]) + 1
+        found = path[self._spare_tree.name][:depth]
+        return found if len(found) == depth else None
+
+    def spare_nodes(self, trees: Sequence[Hierarchy]) -> dict[Path, set[str]]:
+        """Return the nodes of each domain of the level with spare nodes."""
+        if self._spare_tree is None or self.spare is None:
+            return {}
+        mine = next(tree for tree in trees if tree.name == self._spare_tree.name)
+        return {domain.path: set(domain.nodes) for domain in mine.at(self.spare[0])}
+
+    def paths_of(self, node: str) -> dict[str, Path]:
+        """Return the path of a node of the cluster in every hierarchy."""
+        return {tree.name: tree.path_of(node) for tree in self.trees}
+
+
+def _tiers(group: GroupNeed) -> list[int]:
+    return [tier for tier in (group.required, *(tier for _, tier in group.slices)) if tier >= 0]
+
+
+@dataclass
+class Enlarged:
+    """The problem of nodes to add, with what its slots stand for."""
+
+    problem: AddProblem
+    spots: Spots
+    needs: Needs
+
+    def chosen(self, counts: Sequence[int]) -> list[tuple[Spot, int]]:
+        """Return how many nodes each spot has, if each slot has some."""
+        found: Counter[int] = Counter()
+        free = dict(enumerate(self.spots.limits))
+        for slot, nodes in zip(self.problem.slots, counts, strict=True):
+            count = nodes
+            for spot in slot.spots:
+                group = self.spots.found[spot].group
+                # Slots that stand for several spots have groups of their own.
+                limit = free[group] if len(slot.spots) > 1 else None
+                mine = count if limit is None else min(count, limit)
+                if limit is not None:
+                    free[group] = limit - mine
+                found[spot] += mine
+                count = count - mine
+        return [(self.spots.found[spot], count) for spot, count in sorted(found.items()) if count]
+
+    def assigned(self, gangs: Mapping[tuple[int, Path], int]) -> dict[Path, dict[int, int]]:
+        """Return how many of each gang each domain of the level with spare nodes has, by the gang's position."""
+        found: dict[Path, dict[int, int]] = {}
+        copies = {at: list(need.gangs) for at, need in enumerate(self.needs.gangs)}
+        for (number, path), count in sorted(gangs.items()):
+            tier = self.needs.gangs[number].required
+            regions = [region for region, key in enumerate(self.problem.keys) if key[tier] == path]
+            domain = next((self.problem.domains[region] for region in regions if region in self.problem.domains), None)
+            for _ in range(count if domain is not None else 0):
+                mine = found.setdefault(domain or (), {})
+                gang = copies[number].pop(0)
+                mine[gang] = mine.get(gang, 0) + 1
+        return found
+
+
+def enlarged(asked: Asked, base: GangProblem, profiles: Sequence[int], most_cost: int | None) -> Enlarged:
+    """Return the problem with every node that a cheapest answer may use.
+
+    `base` has the nodes of the cluster, `profiles` the profile of each node type, `most_cost` the cost of an answer
+    that is known.
+    """
+    needs = base.needs
+    pods = sum(need.copies * sum(group.least for group in need.groups) for need in needs.gangs)
+    pods += sum(wanted for _, wanted in needs.ordinary)
+    spare = asked.spare[1] if asked.spare is not None else 0
+    # A gang is in one domain of its level, and each new domain has a pod.
+    domains = pods if needs.ordinary or any(not need.required for need in needs.gangs) else _domains(needs, pods)
+    cheapest = min(asked.costs, default=1)
+    if most_cost is not None:
+        domains = min(domains, most_cost // cheapest)
+    allowed = min(domains, MOST_SLOTS // max(1, len(asked.types)))
+    spots = spots_of(asked.cluster, asked.types, asked.trees, needs, allowed)
+    complete = allowed == domains or not spots.fewer
+    names = {f"+{at}": spot.place.paths for at, spot in enumerate(spots.found)}
+    told = asked.needs(names)
+    merged: dict[tuple[object, ...], list[int]] = {}
+    lone = Counter(spot.group for spot in spots.found)
+    for at, spot in enumerate(spots.found):
+        where = tuple(None if tier.depth == HOST_DEPTH else tier.paths.get(f"+{at}") for tier in told.tiers)
+        own = spot.group if lone[spot.group] > 1 or spot.place.new else -1
+        merged.setdefault((spot.type, where, asked.spare_domain(spot.place.paths), own), []).append(at)
+    slots: list[Slot] = []
+    for (kind, _, domain, _), mine in merged.items():
+        assert isinstance(kind, int), "the first part is the number of the type"
+        limits = [spots.limits[spots.found[at].group] for at in mine]
+        known = [limit for limit in limits if limit is not None]
+        # More nodes than these are never of use: each has a pod, after any failure too.
+        most = pods + spare
+        if most_cost is not None:
+            most = min(most, most_cost // asked.costs[kind])
+        if len(known) == len(limits):
+            most = min(most, sum(known))
+        path = domain if isinstance(domain, tuple) else None
+        slots.append(Slot(tuple(mine), kind, 0, profiles[kind], most, asked.costs[kind], path))
+    chains: list[tuple[int, ...]] = []
+    keys = list(base.keys)
+    split = hosts_matter(told)
+    if split:
+        slots, chains, short = _single_nodes(slots)
+        complete = complete and not short
+    own_names = {f"+{at}": spots.found[slot.spots[0]].place.paths for at, slot in enumerate(slots)}
+    told = asked.needs(own_names)
+    known_keys = {key: at for at, key in enumerate(keys)}
+    for at, slot in enumerate(slots):
+        key = tuple(tier.paths.get(f"+{at}") for tier in told.tiers)
+        if key not in known_keys:
+            known_keys[key] = len(keys)
+            keys.append(key)
+        slots[at] = replace(slot, region=known_keys[key])
+    problem = AddProblem(base, keys, slots, chains=chains, spare=spare, most_cost=most_cost, complete=complete)
+    _add_limits(problem, spots)
+    if spare:
+        problem.domains = _spare_domains(asked, problem)
+    return Enlarged(problem, spots, told)
+
+
+def _domains(needs: Needs, pods: int) -> int:
+    """Return how many domains of any level gangs use at most."""
+    inner = {tier.depth for tier in needs.tiers if tier.paths}
+    same = all(needs.tiers[need.required].depth >= max(inner - {HOST_DEPTH}, default=0) for need in needs.gangs)
+    return sum(need.copies for need in needs.gangs) if same else pods
+
+
+def _single_nodes(slots: Sequence[Slot]) -> tuple[list[Slot], list[tuple[int, ...]], bool]:
+    """Return a slot for every single node, which of them are used in order, and whether some were left out."""
+    limit = max(1, MOST_SLOTS // max(1, len(slots)))
+    found: list[Slot] = []
+    chains = []
+    for slot in slots:
+        first = len(found)
+        found += [replace(slot, most=1)] * min(slot.most, limit)
+        chains.append(tuple(range(first, len(found))))
+    return found, chains, any(slot.most > limit for slot in slots)
+
+
+def _add_limits(problem: AddProblem, spots: Spots) -> None:
+    inside: dict[int, list[int]] = {}
+    for at, slot in enumerate(problem.slots):
+        mine = {spots.found[spot].group for spot in slot.spots}
+        if len(mine) == 1:
+            inside.setdefault(mine.pop(), []).append(at)
+    for group, slots in inside.items():
+        limit = spots.limits[group]
+        if limit is not None and sum(problem.slots[slot].most for slot in slots) > limit:
+            problem.limits.append((tuple(slots), limit))
+    merged: dict[tuple[int, ...], list[int]] = {}
+    for at, slot in enumerate(problem.slots):
+        if len({spots.found[spot].group for spot in slot.spots}) > 1:
+            merged.setdefault(slot.spots, []).append(at)
+    for mine_too, slots in merged.items():
+        limits = [spots.limits[spots.found[spot].group] for spot in mine_too]
+        if None not in limits:
+            problem.limits.append((tuple(slots), sum(limit or 0 for limit in limits)))
+    for groups, most in spots.alike:
+        rows = tuple(tuple(inside.get(group, ())) for group in groups)
+        problem.alike.append((tuple(row for row in rows if row), most))
+
+
+def _spare_domains(asked: Asked, problem: AddProblem) -> dict[int, Path]:
+    found: dict[int, Path] = {}
+    for (region, _), nodes in problem.base.cells.items():
+        path = asked.spare_domain(asked.paths_of(nodes[0]))
+        if path is not None:
+            found[region] = path
+    for slot in problem.slots:
+        if slot.domain is not None:
+            found[slot.region] = slot.domain
+    return found
+
+
+def new_nodes(asked: Asked, chosen: Sequence[tuple[Spot, int]]) -> list[NewNode]:
+    """Return the nodes to add with their names."""
+    taken = set(asked.cluster.node_names)
+    numbers: Counter[int] = Counter()
+    found = []
+    for spot, count in chosen:
+        one = asked.types[spot.type]
+        for _ in range(count):
+            while True:
+                numbers[spot.type] += 1
+                name = f"{one.name}-new-{numbers[spot.type]}"
+                if name not in taken:
+                    break
+            taken.add(name)
+            found.append(NewNode(name, one, spot.place))
+    return found

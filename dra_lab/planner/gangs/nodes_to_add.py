@@ -1,0 +1,296 @@
+"""nodes_to_add: which nodes have to be added, of which type and in which domains, at least cost, with a proof."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from dra_lab.errors import InputError, SolverError
+from dra_lab.findings import Finding, Severity
+from dra_lab.index.not_read import not_read
+from dra_lab.model.allocated import AllocatedDevices
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import Workload
+from dra_lab.model.gang import GANGS, Gang, GangPlan
+from dra_lab.model.hierarchy import Hierarchy
+from dra_lab.model.node_type import AddedCount, AddedNodes, NodeType
+from dra_lab.model.plan import PlanStatus
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner.budget import Budget, Progress
+from dra_lab.planner.fleet.fleet_work import Clock
+from dra_lab.planner.gangs.add_greedy import FirstAnswer, missing
+from dra_lab.planner.gangs.add_problem import Asked, Enlarged, enlarged, new_nodes, wanted_gangs
+from dra_lab.planner.gangs.add_reasons import reasons_of
+from dra_lab.planner.gangs.greedy import greedy
+from dra_lab.planner.gangs.needs import Needs, Path
+from dra_lab.planner.gangs.new_spots import Spot, spots_of
+from dra_lab.planner.gangs.plan_gangs import cordoned, plan_gangs, tables_for
+from dra_lab.planner.gangs.problem import GangProblem, over_nodes
+from dra_lab.planner.gangs.spare_plan import spare_plan
+from dra_lab.planner.waiting import awaited
+from dra_lab.topology.hierarchies import hierarchies as levels_of
+from dra_lab.topology.new_nodes import NewNode, hierarchies_with, with_new_nodes
+
+_TO_PLAN = 10.0
+"""Seconds for the plan on the cluster with the new nodes, if there is no time limit."""
+
+
+@awaited
+def nodes_to_add(
+    cluster: Cluster,
+    gangs: Sequence[Gang],
+    workloads: Sequence[Workload] = (),
+    *,
+    types: Sequence[NodeType],
+    full: bool = False,
+    spare_per: tuple[str, int] | None = None,
+    hierarchies: Sequence[Hierarchy] | None = None,
+    release: KubernetesRelease | str | None = None,
+    time_limit: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    cancel: threading.Event | None = None,
+    solver: str = "HiGHS",
+    held: AllocatedDevices | None = None,
+) -> AddedNodes:
+    """Return which nodes have to be added so that all gangs and workloads fit, at least cost.
+
+    Every gang must fit with its minimum, each in one domain of its required level, and every workload with all
+    replicas. Nodes that are cordoned take no pods.
+
+    Args:
+        cluster: The cluster to start from; it does not change.
+        gangs: The gangs to place.
+        workloads: Ordinary pods beside them.
+        types: The nodes that may be added, with their costs and places.
+        full: Whether every gang must fit with all its replicas instead of its minimum.
+        spare_per: A level and a number N, for example ("rack", 1). If any N nodes of a domain of this level fail, the
+            gangs of that domain must fit again on its other nodes. Default None: no spare nodes.
+        hierarchies: The levels above the nodes; default: those of the cluster.
+        release: The release to plan for; default: that of the cluster.
+        time_limit: Seconds after which the best answer so far is returned. Default None: no limit.
+        progress: Is called in this thread with each step. Default: a bar in a cell of a notebook, nothing elsewhere.
+        cancel: Ends the search when it is set. Default: an interrupt of the cell does that in a notebook.
+        solver: Name of the PuLP solver.
+        held: The devices in use, instead of those of the cluster's claims.
+
+    Returns:
+        The nodes by type and domain, their cost and its bound, the cluster with them, and the plan there.
+
+    Raises:
+        InputError: A node type, a gang, a level or the release is unknown or makes no sense.
+        NodeError: A node type copies a node that the cluster does not have.
+        SketchError: A drawing is inconsistent.
+        CelCompileError: A selector does not compile.
+        UnsupportedFeature: A claim uses a rule of DRA that is not known here.
+        SolverError: The solver is missing or failed.
+
+    Example:
+        >>> from dra_lab import Gang, GangGroup, NodeType, Workload, load_cluster, nodes_to_add, read_sketch
+        >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
+        >>> gangs = [Gang("train", [GangGroup(worker)], required="host", replicas=3)]
+        >>> added = nodes_to_add(load_cluster("sample:two-sockets"), gangs, types=[NodeType.like("lab-1")])
+        >>> [(one.type, one.count) for one in added.added], added.proven
+        ([('lab-1', 2)], True)
+    """
+    began = time.monotonic()
+    release = cluster.target_release(release)
+    budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
+    trees = tuple(levels_of(cluster) if hierarchies is None else hierarchies)
+    asked = Asked(cluster, wanted_gangs(gangs, full=full), tuple(workloads), _checked(cluster, types), trees, spare_per)
+    answer = AddedNodes(
+        PlanStatus.STOPPED,
+        asked.types,
+        asked.gangs,
+        asked.workloads,
+        cluster.name,
+        str(release),
+        spare=spare_per,
+        cluster=cluster,
+        hierarchies=trees,
+        findings=cluster.findings,
+    )
+    claims = [claim for gang in gangs for claim in gang.shared_claims]
+    claims += [claim for gang in gangs for group in gang.groups for claim in group.workload.claims]
+    unread = not_read(cluster, (*claims, *(claim for workload in workloads for claim in workload.claims)))
+    if unread is not None:
+        return replace(answer, status=PlanStatus.NOT_CHECKED, shortfalls=(unread,))
+    search = _Search(asked, release, solver, budget, held, answer)
+    answer = search.run()
+    return replace(answer, seconds=time.monotonic() - began, parts=dict(search.clock.parts))
+
+
+def _checked(cluster: Cluster, types: Sequence[NodeType]) -> tuple[NodeType, ...]:
+    """Return the node types; raise InputError or NodeError for those that are there twice or copy no node."""
+    names = [one.name for one in types]
+    for one in types:
+        if names.count(one.name) > 1:
+            raise InputError(f"node type {one.name!r} is there twice; give each its own name")
+        if one.node:
+            cluster.node_named(one.node)
+    return tuple(types)
+
+
+@dataclass
+class _Search:
+    asked: Asked
+    release: KubernetesRelease
+    solver: str
+    budget: Budget
+    held: AllocatedDevices | None
+    answer: AddedNodes
+
+    def __post_init__(self) -> None:
+        self.clock = Clock()
+
+    def run(self) -> AddedNodes:
+        """Return the answer, without its seconds."""
+        asked = self.asked
+        needs = asked.needs({})
+        if not any(kind.replicas for kind in needs.kinds):
+            return replace(self.answer, status=PlanStatus.OPTIMAL, bound=0.0)
+        base, profiles = self._tables(needs)
+        first = greedy(base, self.budget.part(self.budget.shares.step))
+        self.clock.lap("greedy")
+        if not missing(base, first) and asked.spare is None:
+            return self._written([], 0, 0)
+        known = None
+        if asked.spare is None:
+            known = FirstAnswer(asked, base, profiles, first).find(self.budget)
+        self.clock.lap("greedy")
+        most_cost = None if known is None else sum(asked.costs[spot.type] * count for spot, count in known)
+        return self._by_model(enlarged(asked, base, profiles, most_cost), known, most_cost)
+
+    def _tables(self, needs: Needs) -> tuple[GangProblem, list[int]]:
+        """Return the problem without new nodes, and for each node type the profile of its nodes."""
+        asked = self.asked
+        spots = spots_of(asked.cluster, asked.types, asked.trees, needs, 1)
+        # The devices of a new node depend on its place only where they publish where they are.
+        places = {spot.type: spot.place for spot in reversed(spots.found)}
+        models = [NewNode(f"+{at}", asked.types[at], place) for at, place in sorted(places.items())]
+        larger = with_new_nodes(asked.cluster, models)
+        fleet, pairs = tables_for(larger, needs, self.release, self.budget, self.held, self.solver, self.clock)
+        every = over_nodes(fleet, needs, pairs, cordoned(asked.cluster))
+        names = {one.name for one in models}
+        cells = {key: [node for node in nodes if node not in names] for key, nodes in every.cells.items()}
+        profiles = [every.on[f"+{at}"][1] if f"+{at}" in every.on else -1 for at in range(len(asked.types))]
+        self.models = models
+        if asked.spare is not None:
+            cells = {
+                key: [node for node in nodes if asked.spare_domain(asked.paths_of(node))]
+                for key, nodes in cells.items()
+            }
+        base = replace(every, cells={key: nodes for key, nodes in cells.items() if nodes})
+        return base, profiles
+
+    # ------------------------------------------------------------------ the best answer
+
+    def _by_model(self, problem: Enlarged, known: list[tuple[Spot, int]] | None, most_cost: int | None) -> AddedNodes:
+        # The solver takes half a second to import; only who asks waits for it.
+        from dra_lab.planner.gangs.add_model import AddModel
+
+        base = problem.problem.base
+        same = base.closed
+        bounds = AddModel(problem.problem, self.solver, least=True)
+        sure = base.whole and problem.problem.complete
+        bound = bounds.relaxed(self.budget.part(self.budget.shares.step)) if sure else 0
+        found, cost, assigned = known, most_cost, dict[Path, dict[int, int]]()
+        impossible = False
+        if cost is None or bound < cost:
+            model = bounds if same else AddModel(problem.problem, self.solver, least=False)
+            outcome = model.minimise(self.budget.part(1 - self.budget.shares.compare_at_least))
+            if outcome.value is not None and (cost is None or outcome.value <= cost):
+                found, cost = problem.chosen(model.read()), outcome.value
+                assigned = problem.assigned(model.read_gangs())
+            if same and sure:
+                bound = max(bound, outcome.bound or 0)
+                impossible = outcome.infeasible
+            elif sure and not self.budget.reached and (cost is None or bound < cost):
+                outcome = bounds.minimise(self.budget.part(self.budget.shares.step))
+                bound, impossible = max(bound, outcome.bound or 0), outcome.infeasible
+        self.clock.lap("model")
+        self.budget.tell("nodes", f"cost: best {cost}, bound {bound}", cost, bound)
+        if found is None or cost is None:
+            if impossible:
+                shortfalls = reasons_of(self.asked, problem.problem, self.models, self.release)
+                return replace(self.answer, status=PlanStatus.INFEASIBLE, shortfalls=shortfalls)
+            return replace(self.answer, bound=bound / self.asked.unit)
+        return self._written(found, cost, bound if bound <= cost else None, assigned)
+
+    # ------------------------------------------------------------------ the answer as people read it
+
+    def _written(
+        self,
+        chosen: Sequence[tuple[Spot, int]],
+        cost: int,
+        bound: int | None,
+        assigned: Mapping[Path, Mapping[int, int]] | None = None,
+    ) -> AddedNodes:
+        asked, budget = self.asked, self.budget
+        new = new_nodes(asked, chosen)
+        cluster = with_new_nodes(asked.cluster, new) if new else asked.cluster
+        trees = hierarchies_with(asked.trees, {one.name: one.place.paths for one in new}) if new else asked.trees
+        left = _TO_PLAN if budget.left is None else budget.left
+        if asked.spare is None:
+            plan = plan_gangs(
+                cluster,
+                asked.gangs,
+                asked.workloads,
+                hierarchies=trees,
+                release=self.release,
+                time_limit=left,
+                cancel=budget.cancel,
+                progress=budget.report,
+                solver=self.solver,
+                held=self.held,
+            )
+        else:
+            nodes = asked.spare_nodes(trees)
+            given = cluster, asked.gangs, assigned or {}, nodes, trees, self.release
+            plan = spare_plan(*given, left, self.solver, self.held)
+        self.clock.lap("plan")
+        proven = bound is not None and bound >= cost
+        findings = (*self.answer.findings, *_not_placed(plan), *_hyper_nodes(cluster, new))
+        return replace(
+            self.answer,
+            status=PlanStatus.OPTIMAL if proven else PlanStatus.FEASIBLE,
+            added=tuple(_counts(asked, chosen, new)),
+            cost=cost / asked.unit,
+            bound=None if bound is None else bound / asked.unit,
+            cluster=cluster,
+            hierarchies=trees,
+            plan=plan,
+            findings=findings,
+        )
+
+
+def _counts(asked: Asked, chosen: Sequence[tuple[Spot, int]], new: Sequence[NewNode]) -> Iterator[AddedCount]:
+    names = iter(one.name for one in new)
+    found: dict[tuple[int, tuple[str, ...], bool], list[str]] = {}
+    for spot, count in chosen:
+        key = spot.type, spot.place.domain, spot.place.new
+        found.setdefault(key, []).extend(next(names) for _ in range(count))
+    for (kind, domain, is_new), nodes in found.items():
+        cost = asked.costs[kind] * len(nodes) / asked.unit
+        yield AddedCount(asked.types[kind].name, domain, len(nodes), cost, is_new, tuple(nodes))
+
+
+def _not_placed(plan: GangPlan) -> Iterator[Finding]:
+    short = {gang.name: gang.replicas - plan.counts[gang.name] for gang in plan.gangs}
+    goals = [goal for goal in plan.goals if goal.goal.partition(" ")[0] == GANGS]
+    if any(short.values()) and goals and all(goal.proven for goal in goals):
+        raise SolverError(
+            f"the new nodes do not hold gang {max(short, key=lambda name: short[name])!r}; please report it"
+        )
+    pods = sum(workload.replicas for workload in plan.workloads) - len(plan.replicas)
+    if any(short.values()) or pods > 0:
+        message = "the plan on the cluster with the new nodes does not place everything yet; there was not enough time"
+        yield Finding("not-placed-yet", Severity.WARNING, "", message, "Plan again with `plan_gangs` and more time.")
+
+
+def _hyper_nodes(cluster: Cluster, new: Sequence[NewNode]) -> Iterator[Finding]:
+    named = [item.name for item in cluster.topologies if item.resource.startswith("hypernodes.")]
+    if named and new:
+        message = "HyperNodes name their nodes; those of the new nodes must be changed or added"
+        yield Finding("hyper-nodes-of-new-nodes", Severity.NOTE, f"HyperNode/{named[0]}", message, "")
