@@ -1,0 +1,146 @@
+"""Nodes to add that can be counted by hand, what new nodes are, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from dra_lab.checks.gang_audit import check_gangs
+from dra_lab.errors import InputError, NodeError
+from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
+from dra_lab.model.fleet import Workload
+from dra_lab.model.gang import Gang, GangGroup
+from dra_lab.model.node_type import NewDomains, NodeType
+from dra_lab.model.plan import PlanStatus
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.planner.gangs import nodes_to_add, plan_gangs
+from dra_lab.sources import load_cluster
+
+LEAF = "leaf switch"
+
+
+def workers(pods: int, gpus: int = 8, **fields) -> GangGroup:
+    """Return pods with some GPUs each; a node of the sample has 8."""
+    request = DeviceRequest(name="gpu", exactly=ExactDeviceRequest(device_class_name="gpu.nvidia.com", count=gpus))
+    return GangGroup(Workload("worker", (ClaimSketch(name="claim", requests=(request,)),), pods), **fields)
+
+
+def gang(pods: int, gpus: int = 8, level: str = LEAF, replicas: int = 1) -> Gang:
+    """Return gangs of such pods."""
+    return Gang("train", [workers(pods, gpus)], level, replicas=replicas)
+
+
+@pytest.fixture(scope="module")
+def pod():
+    """Return 16 nodes behind 4 leaf switches, of which some devices are in use."""
+    return load_cluster("sample:h100-pod")
+
+
+def new(nodes: int, most: int | None = None) -> NodeType:
+    """Return nodes that go behind new leaf switches only."""
+    return NodeType.like("h100-09", places=0, new_domains=NewDomains(nodes=nodes, most=most))
+
+
+@pytest.mark.parametrize(("pods", "gpus", "replicas"), [(6, 8, 4), (9, 4, 3), (20, 3, 2), (7, 8, 1)])
+def test_identical_nodes_are_counted_by_division(pods, gpus, replicas, pod):
+    """Behind new switches, each gang that is too large for the others needs its pods divided by those of a node."""
+    each = -(-pods // (8 // gpus))
+    found = nodes_to_add(pod, [gang(pods, gpus, replicas=replicas)], types=[new(each)])
+    assert (found.count, found.bound, found.proven) == (replicas * each, replicas * each, True)
+
+
+def test_a_spare_node_is_one_more_in_each_rack(pod):
+    """With identical nodes and one spare, each new rack has one node more than its gang needs."""
+    found = nodes_to_add(pod, [gang(6, replicas=2)], types=[new(18)], spare_per=(LEAF, 1))
+    assert ([one.count for one in found.added], found.proven) == ([13], True)
+
+
+def test_a_spare_node_counts_for_every_rack(pod):
+    """Racks with places for one gang and a spare node have one each."""
+    found = nodes_to_add(pod, [gang(6, replicas=2)], types=[new(8)], spare_per=(LEAF, 1))
+    assert ([one.count for one in found.added], found.proven) == ([7, 7], True)
+
+
+def test_the_cheapest_mix_is_found(pod):
+    """A node of half the devices for less than half the cost is taken twice."""
+    gpus, own = [{"gpu.nvidia.com": 4}], {"gpu.nvidia.com": {"type": "gpu"}}
+    half = NodeType.from_roots("half", gpus, attributes=own, cost=1.4, places=0, new_domains=NewDomains(nodes=12))
+    whole = NodeType.like("h100-09", cost=3, places=0, new_domains=NewDomains(nodes=12))
+    found = nodes_to_add(pod, [gang(12, 4)], types=[whole, half])
+    assert ([(one.type, one.count) for one in found.added], found.cost) == ([("half", 12)], pytest.approx(16.8))
+
+
+def test_nothing_is_added_if_everything_fits(pod):
+    """The answer is 0, proven, with the plan on the cluster as it is."""
+    found = nodes_to_add(pod, [gang(1, 1)], types=[new(4)])
+    assert (found.count, found.proven, found.plan.counts) == (0, True, {"train": 1})
+
+
+def test_new_nodes_make_the_rest_fit(pod):
+    """A plan on the cluster with the new nodes places every gang and keeps every rule."""
+    release = KubernetesRelease("1.36")
+    found = nodes_to_add(pod, [gang(5, replicas=3)], types=[NodeType.like("h100-09", places=4)], release=release)
+    plan = plan_gangs(found.cluster, [gang(5, replicas=3)], release=release)
+    assert (plan.counts, check_gangs(found.cluster, plan, found.hierarchies, release)) == ({"train": 3}, ())
+
+
+def test_a_minimum_is_enough_unless_all_pods_are_wanted(pod):
+    """With `full`, the pods beyond the minimum need nodes too."""
+    elastic = Gang("train", [workers(6, min=5)], LEAF)
+    found = [nodes_to_add(pod, [elastic], types=[new(6)], full=full).count for full in (False, True)]
+    assert found == [5, 6]
+
+
+def test_a_gang_that_is_too_large_for_a_rack_is_named(pod):
+    """If no number of nodes helps, the answer says which gang lacks places."""
+    found = nodes_to_add(pod, [gang(6)], types=[new(5)])
+    assert (found.status, found.shortfalls[0].needed, found.shortfalls[0].available) == (PlanStatus.INFEASIBLE, 6, 5)
+
+
+def test_a_claim_that_fits_no_node_type_is_named(pod):
+    """The answer says which type lacks which devices."""
+    small = NodeType.from_roots("small", [{"gpu.nvidia.com": 4}], attributes={"gpu.nvidia.com": {"type": "gpu"}})
+    found = nodes_to_add(pod, [gang(6)], types=[small])
+    assert "small: " in found.shortfalls[0].message
+
+
+def test_new_nodes_have_pools_and_domains_of_their_own(pod):
+    """Pool names and the label of the new switch differ from those of the copied node; the zone is kept."""
+    found = nodes_to_add(pod, [gang(6)], types=[new(6)])
+    node = found.cluster.node_by_name["h100-09-new-1"].metadata.labels
+    pools = {item.spec.pool.name for item in found.cluster.slices_by_node["h100-09-new-1"]}
+    seen = (node["topology.example.com/leaf"], node["topology.kubernetes.io/zone"], pools)
+    assert seen == ("leaf-switch-new-1", "hall-1", {"h100-09-new-1"})
+
+
+def test_devices_of_several_nodes_are_refused(pod):
+    """A slice for all nodes does not grow with them, so that its devices would be counted twice."""
+    first = pod.slices[0]
+    spec = replace(first.spec, node_name=None, all_nodes=True, pool=replace(first.spec.pool, name="shared"))
+    shared = replace(first, spec=spec, metadata=replace(first.metadata, name="shared"))
+    cluster = pod.with_objects(slices=(*pod.slices, shared))
+    with pytest.raises(InputError, match="several nodes share"):
+        nodes_to_add(cluster, [gang(6)], types=[new(6)])
+
+
+def test_a_node_to_copy_must_be_there(pod):
+    """Another name is refused before anything is planned."""
+    with pytest.raises(NodeError, match="n41"):
+        nodes_to_add(pod, [gang(6)], types=[NodeType.like("n41")])
+
+
+def test_spare_nodes_need_gangs_in_one_domain(pod):
+    """A gang that may use several racks is not covered, and is refused."""
+    with pytest.raises(InputError, match="several domains"):
+        nodes_to_add(pod, [gang(6, level="")], types=[new(6)], spare_per=(LEAF, 1))
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"cost": 0}, {"cost": 1e-7}, {"places": -1}, {"places": {"leaf-1": -2}}, {"node": ""}],
+)
+def test_a_node_type_that_makes_no_sense_is_refused(fields):
+    """Costs are above 0, places are not negative, and the hardware is given once."""
+    with pytest.raises(InputError):
+        NodeType(**{"name": "n", "node": "n41", **fields})

@@ -1,0 +1,97 @@
+"""Nodes to add for small gangs on small trees against trying every node and every way."""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+from brute_force import TooLarge
+from brute_force_nodes import BruteForceNodes
+from random_node_types import random_node_case
+
+from dra_lab.checks.gang_audit import check_gangs
+from dra_lab.model.plan import PlanStatus
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner.gangs import nodes_to_add
+
+CASES = int(os.environ.get("DRA_LAB_RANDOM_NODES", "60"))
+"""How many random cases are compared; more of them with the environment variable."""
+
+STEP = 20
+RELEASE = KubernetesRelease("1.36")
+
+
+@pytest.mark.parametrize("block", range(-(-CASES // STEP)))
+def test_nodes_to_add_are_brute_force(block):
+    """The cost is the least that trying everything finds, proven; and the plan with these nodes keeps every rule."""
+    compared = drawn = 0
+    while compared < STEP:
+        drawn += 1
+        compared += is_brute_force(f"nodes {block} {drawn}")
+    assert drawn <= 6 * STEP, "too many cases were too large to try everything"
+
+
+def is_brute_force(seed: str) -> bool:
+    """Compare one case; say whether everything could be tried."""
+    rng = random.Random(seed)
+    cluster, hierarchy, gangs, workloads, types = random_node_case(rng, RELEASE)
+    places = {node: hierarchy.path_of(node) for node in cluster.node_names}
+    try:
+        expected = BruteForceNodes(cluster, places, gangs, workloads, types, RELEASE).least()
+    except TooLarge:
+        return False
+    if expected is None and rng.random() < 0.8:
+        return False
+    found = nodes_to_add(cluster, gangs, workloads, types=types, hierarchies=[hierarchy], release=RELEASE)
+    assert found.proven, f"seed {seed}"
+    if expected is None:
+        assert found.status is PlanStatus.INFEASIBLE, f"seed {seed}: {found.added}, nothing helps"
+        return True
+    assert (found.cost, found.bound) == (expected, expected), f"seed {seed}: {found.status} {found.added}"
+    assert found.plan is not None
+    assert len(found.plan.placed) == sum(gang.replicas for gang in gangs), f"seed {seed}"
+    assert check_gangs(found.cluster, found.plan, found.hierarchies, RELEASE) == (), f"seed {seed}"
+    return True
+
+
+SPARE = int(os.environ.get("DRA_LAB_RANDOM_NODES", "40"))
+
+
+@pytest.mark.parametrize("block", range(-(-SPARE // STEP)))
+def test_spare_nodes_are_brute_force(block):
+    """With spare nodes per rack, the cost is the least with which every rack has its gangs after every failure."""
+    compared = drawn = 0
+    while compared < STEP:
+        drawn += 1
+        compared += has_spare_nodes(f"spare {block} {drawn}")
+    assert drawn <= 20 * STEP, "too many cases were too large to try everything"
+
+
+def has_spare_nodes(seed: str) -> bool:
+    """Compare one case with spare nodes; say whether everything could be tried."""
+    rng = random.Random(seed)
+    cluster, hierarchy, gangs, _, types = random_node_case(rng, RELEASE)
+    gangs = [gang for gang in gangs if gang.required in ("rack", "host")]
+    places = {node: hierarchy.path_of(node) for node in cluster.node_names}
+    failing = rng.choice([1, 1, 2])
+    if not gangs:
+        return False
+    try:
+        brute = BruteForceNodes(cluster, places, gangs, (), types, RELEASE)
+        expected = brute.least_with_spare(failing) if len(brute.new) <= 7 else None
+    except TooLarge:
+        return False
+    if len(brute.new) > 7 or (expected is None and rng.random() < 0.9):
+        return False
+    spare = ("rack", failing)
+    found = nodes_to_add(cluster, gangs, types=types, hierarchies=[hierarchy], release=RELEASE, spare_per=spare)
+    assert found.proven, f"seed {seed}"
+    if expected is None:
+        assert found.status is PlanStatus.INFEASIBLE, f"seed {seed}: {found.added}, nothing helps"
+        return True
+    assert (found.cost, found.bound) == (expected, expected), f"seed {seed}: {found.status} {found.added}"
+    assert found.plan is not None
+    assert len(found.plan.placed) == sum(gang.replicas for gang in gangs), f"seed {seed}"
+    assert check_gangs(found.cluster, found.plan, found.hierarchies, RELEASE) == (), f"seed {seed}"
+    return True
