@@ -66,6 +66,9 @@ class Sizes(Struct, frozen=True):
         first_tries: Such sets of groups that are tried for a pod where each loses a preference.
         first_spare: Times over that devices are looked at for such a pod where no place tells them apart.
         classes: Site classes decided exactly where the relaxation is not whole; of more, the others stay rounded.
+        domain_pods: Numbers of pods of all kinds that are listed for a domain; with more, a model has pods by region.
+        domain_sets: Sets of gangs times domains that are listed; with more, likewise.
+        domain_columns: Such sets in the first model; with more, those that are worth least are added if they may help.
         more_nodes: Nodes above the relaxation's bound that are tried for a first plan on few nodes.
     """
 
@@ -106,6 +109,9 @@ class Sizes(Struct, frozen=True):
     first_tries: int = 12
     first_spare: int = 8
     classes: int = 40
+    domain_pods: int = 200_000
+    domain_sets: int = 3_000_000
+    domain_columns: int = 2_000
     more_nodes: int = 8
 
 

@@ -30,6 +30,14 @@ def greedy(problem: GangProblem, budget: Budget) -> Solution:
     return found.solution
 
 
+def with_ordinary(problem: GangProblem, solution: Solution, budget: Budget) -> Solution:
+    """Return a solution without ordinary pods with as many of them as fit, where they are worth most."""
+    found = _Greedy(problem, budget)
+    found.solution, found.by_worth = solution, True
+    found.place_ordinary()
+    return found.solution
+
+
 class _Greedy:
     def __init__(self, problem: GangProblem, budget: Budget) -> None:
         self.problem, self.budget = problem, budget
@@ -62,7 +70,7 @@ class _Greedy:
                 if needs.gangs[one.need].priority == priority:
                     self._add_more(number)
             if priority == 0:
-                self._place_ordinary()
+                self.place_ordinary()
 
     def place_again(self) -> None:
         """Place each gang again where its pods are worth most, until no such change makes the whole better."""
@@ -346,7 +354,7 @@ class _Greedy:
                     row[region] = row.get(region, 0) + count
         self._note_pods(number)
 
-    def _place_ordinary(self) -> None:
+    def place_ordinary(self) -> None:
         for row, (kind, wanted) in zip(self.solution.ordinary, self.problem.needs.ordinary, strict=True):
             for found in self._on_nodes(kind, wanted, range(len(self.problem.keys))):
                 for region, count in found.items():

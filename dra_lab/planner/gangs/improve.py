@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dra_lab.errors import SolverError
-from dra_lab.model.gang import GANGS
+from dra_lab.model.fleet import UNPLACED
+from dra_lab.model.gang import BEYOND, GANGS
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.master import GoalBound
 from dra_lab.planner.gangs.gang_model import GangModel
-from dra_lab.planner.gangs.greedy import greedy
+from dra_lab.planner.gangs.gang_sets import gang_sets
+from dra_lab.planner.gangs.greedy import greedy, with_ordinary
 from dra_lab.planner.gangs.problem import GangProblem, Solution
+from dra_lab.planner.gangs.whole_gangs import WholeGangs
 from dra_lab.planner.gangs.worth import priority_of, values_of
 from dra_lab.planner.node.solver_outcome import agreed
 
@@ -54,6 +57,9 @@ class _Search:
         self._model: GangModel | None = None
         self._bounds: GangModel | None = None
         self._kept: list[tuple[str, int, bool]] = []
+        self._whole: WholeGangs | None = None
+        self._tried: bool | None = None
+        self._by_whole = 0
         self.sure = problem.whole
 
     def run(self, order: Sequence[str]) -> list[GoalBound]:
@@ -76,6 +82,8 @@ class _Search:
 
     def _keep(self, goal: str, value: int, *, floors: bool) -> None:
         self._kept.append((goal, value, floors))
+        if self._whole is not None:
+            self._whole.keep(goal, value, self._by_whole)
         if self._model is not None:
             self._model.keep(goal, value)
         if self._bounds is not None and self._bounds is not self._model:
@@ -97,8 +105,13 @@ class _Search:
 
     def _decide(self, at: int, goal: str, *, floors: bool) -> int | None:
         """Improve a goal; return what no solution undercuts that keeps the goals before."""
-        have = self.values[at]
+        self._by_whole = 0
         counted = counted_bound(self.problem, goal)
+        if self.values[at] <= counted or self.budget.reached:
+            return counted
+        if not floors:
+            counted = max(counted, self._whole_gangs(at, goal))
+        have = self.values[at]
         if have <= counted or self.budget.reached:
             return counted
         if floors and self._bounds is self._model:
@@ -124,6 +137,29 @@ class _Search:
             outcome = bounds.minimise(mine, self.budget.part(self.budget.shares.step))
             bound = max(bound, outcome.bound or 0)
         return bound
+
+    def _whole_gangs(self, at: int, goal: str) -> int:
+        """Improve a goal by the model of whole gangs, if there is one; return what no solution undercuts."""
+        name, _ = priority_of(goal, self.problem.needs)
+        beyond = [n for n, one in enumerate(self.problem.order) if one.startswith(BEYOND)]
+        fixed = all(group.least == group.most for need in self.problem.needs.gangs for group in need.groups)
+        full = fixed or (at > max(beyond, default=-1) and not any(self.values[n] for n in beyond))
+        if name == UNPLACED or not (full or name == GANGS):
+            return 0
+        if self._tried is not full:
+            self._tried, sets = full, gang_sets(self.problem, self.budget.sizes, full=full)
+            self._whole = WholeGangs(sets, self.solver) if sets is not None else None
+            if self._whole is not None:
+                for kept, value, _ in self._kept:
+                    self._whole.keep(kept, value, 0)
+        if self._whole is None or not self._whole.is_sure:
+            return 0
+        sets, budget = self._whole.sets, self.budget.part(self.budget.shares.step)
+        self._by_whole, chosen = self._whole.decide(goal, self.values[at], sets.sets_of(self.solution), budget)
+        solution = None if chosen is None else sets.solution(chosen)
+        if solution is not None:
+            self._improve(with_ordinary(self.problem, solution, self.budget), at)
+        return self._by_whole
 
     def _improve(self, solution: Solution, at: int) -> None:
         values = values_of(self.problem, solution)
