@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from msgspec.structs import replace as changed
+
 from dra_lab.model.gang import GANGS, Gang, GangRoom
 from dra_lab.model.sketch import asks
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.gangs.needs import GangNeed, GroupNeed, Needs, goal_order
 from dra_lab.planner.gangs.problem import GangProblem
+from dra_lab.planner.gangs.room_tables import tables_for
 
 _NAMED = 3
 """Nodes that a reason names."""
@@ -20,30 +23,40 @@ _WORDS = {"gpu": "GPUs", "nic": "NICs", "cpu": "CPUs"}
 def rooms_of(problem: GangProblem, gangs: Sequence[Gang], solver: str, budget: Budget) -> tuple[GangRoom, ...]:
     """Return for each gang what each domain of its required level has, as long as there is time."""
     found: list[GangRoom] = []
-    seen: set[int] = set()
-    for need in problem.needs.gangs:
-        for at in dict.fromkeys(need.gangs):
-            if at not in seen and not budget.reached:
-                seen.add(at)
-                found += rooms_of_need(problem, need, gangs[at], solver, budget)
-    return tuple(sorted(found, key=lambda room: [gang.name for gang in gangs].index(room.gang)))
+    known: dict[GangNeed, list[GangRoom]] = {}
+    place = {at: need for need in problem.needs.gangs for at in need.gangs}
+    for at, gang in enumerate(gangs):
+        if at not in place or budget.reached:
+            continue
+        alike = _without_preferences(place[at])
+        if alike not in known:
+            known[alike] = list(_rooms_of_need(problem, alike, gang, solver, budget))
+        for room in known[alike]:
+            count, bound = (min(gang.replicas, number) for number in (room.gangs, room.gangs_bound))
+            found.append(changed(room, gang=gang.name, gangs=count, gangs_bound=bound))
+    return tuple(found)
 
 
-def rooms_of_need(problem: GangProblem, need: GangNeed, gang: Gang, solver: str, budget: Budget) -> Iterator[GangRoom]:
-    """Yield what each domain has for one gang."""
+def _without_preferences(need: GangNeed) -> GangNeed:
+    groups = tuple(replace(group, preferred=-1) for group in need.groups)
+    return replace(need, groups=groups, preferred=-1, priority=0, gangs=())
+
+
+def _rooms_of_need(problem: GangProblem, need: GangNeed, gang: Gang, solver: str, budget: Budget) -> Iterator[GangRoom]:
+    """Yield what each domain has for a gang."""
     cordoned = problem.cordoned
+    tables = tables_for(problem, need, budget)
     for path, nodes in problem.nodes_inside[need.required].items():
         regions = problem.inside[need.required].get(path, [])
-        most, bound, *gangs = _room(problem, need, regions, solver, budget)
-        count, count_bound = (min(gang.replicas, number) for number in gangs)
-        room = GangRoom(gang.name, path, most, bound, gang.least, gang.size, count, count_bound)
+        numbers = None if tables is None or budget.reached else tables.room(regions)
+        most, bound, count, count_bound = numbers or _room(problem, need, regions, solver, budget)
+        lacking: list[str] = []
         if most < gang.size and not budget.reached:
             lacking = [*_lacking(problem, need, [node for node in nodes if node not in cordoned])]
             closed = sum(node in cordoned for node in nodes)
             lacking += [f"{closed} {'node' if closed == 1 else 'nodes'} cordoned"] if closed else []
             lacking += [] if lacking else ["too few devices in all"]
-            room = GangRoom(gang.name, path, most, bound, gang.least, gang.size, count, count_bound, tuple(lacking))
-        yield room
+        yield GangRoom(gang.name, path, most, bound, gang.least, gang.size, count, count_bound, tuple(lacking))
 
 
 def _room(

@@ -63,14 +63,11 @@ class GangSets:
 
     def _classes(self) -> dict[tuple[Cells, tuple[bool, ...]], list[int]]:
         """Return regions by the profiles of their nodes and the gangs that may be there."""
-        cells: dict[int, list[tuple[int, int]]] = {}
-        for (region, profile), nodes in sorted(self.problem.cells.items()):
-            cells.setdefault(region, []).append((profile, len(nodes)))
         found: dict[tuple[Cells, tuple[bool, ...]], list[int]] = {}
-        for region, mine in cells.items():
+        for region in dict.fromkeys(region for region, _ in sorted(self.problem.cells)):
             able = tuple(self.problem.domain(need.required, region) is not None for need in self.needs)
             if any(able):
-                found.setdefault((tuple(mine), able), []).append(region)
+                found.setdefault((self.problem.profiles_of([region]), able), []).append(region)
         return found
 
     def _list_sets(self, sizes: Sizes) -> bool:

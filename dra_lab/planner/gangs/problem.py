@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -119,6 +120,19 @@ class GangProblem:
                 if path is not None:
                     found[tier].setdefault(path, []).append(region)
         return found
+
+    @cached_property
+    def _profiles_inside(self) -> Mapping[int, Counter[int]]:
+        """Return for each region how many of its nodes have each profile."""
+        found: dict[int, Counter[int]] = {}
+        for (region, profile), nodes in self.cells.items():
+            found.setdefault(region, Counter())[profile] += len(nodes)
+        return found
+
+    def profiles_of(self, regions: Iterable[int]) -> tuple[tuple[int, int], ...]:
+        """Return which profiles the nodes of regions have, each with the number of nodes."""
+        found = sum((self._profiles_inside.get(region, Counter()) for region in regions), Counter[int]())
+        return tuple(sorted(found.items()))
 
     @cached_property
     def nodes_inside(self) -> list[dict[Path, list[str]]]:
