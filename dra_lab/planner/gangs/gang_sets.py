@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 
-from dra_lab.model.gang import DOMAINS, GANGS, LEVELS
+from dra_lab.model.gang import BEYOND, DOMAINS, GANGS, LEVELS
 from dra_lab.planner.budget import Sizes
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.gangs.needs import WHOLE, GangNeed, splits
+from dra_lab.planner.gangs.needs import WHOLE, splits
 from dra_lab.planner.gangs.problem import GangProblem, Instance, Solution
 from dra_lab.planner.gangs.region_values import NEVER, Cells, RegionValues
 from dra_lab.planner.gangs.worth import priority_of
@@ -20,11 +21,8 @@ Chosen = dict[tuple[int, int], int]
 """How many domains of a class have which set, by their numbers."""
 
 
-def gang_sets(problem: GangProblem, sizes: Sizes, *, full: bool) -> GangSets | None:
-    """Return the sets, None if a gang has levels inside that of its own, or if there are too many sets.
-
-    With `full`, gangs have all pods that they want, else their minimum.
-    """
+def gang_sets(problem: GangProblem, sizes: Sizes) -> GangSets | None:
+    """Return the sets, None if a gang has levels inside that of its own, or if there are too many sets."""
     needs = problem.needs
     for need in needs.gangs:
         if any(len(regions) > 1 for regions in problem.inside[need.required].values()):
@@ -33,30 +31,32 @@ def gang_sets(problem: GangProblem, sizes: Sizes, *, full: bool) -> GangSets | N
             return None
         if any(splits(needs.tiers, need, one) for one in need.preferences):
             return None
-    if not problem.whole or any(profile.least is None for profile in problem.profiles):
+    if not needs.gangs or not problem.whole or any(profile.least is None for profile in problem.profiles):
         return None
-    sets = GangSets(problem, sizes, full=full)
+    sets = GangSets(problem, sizes)
     return sets if sets.are_listed else None
 
 
 class GangSets:
     """Classes of domains with identical nodes, sets of gangs, and what each set costs in each class.
 
-    The costs are what no way undercuts, and `open` says which sets may be where. Sets of several kinds of pods have the
-    sum of what each kind costs alone, until `learn` finds what they cost.
+    A set has the most pods that fit beyond the minimum, those of a high priority first, and then the least values: this
+    is what no way undercuts. `open` says which sets may be where. Sets of several kinds of pods have the sum of what
+    each kind has alone, until `learn` finds out more. `compared` are the goals that are compared for each set.
     """
 
-    def __init__(self, problem: GangProblem, sizes: Sizes, *, full: bool) -> None:
+    def __init__(self, problem: GangProblem, sizes: Sizes) -> None:
         """List the sets and their costs."""
-        self.problem, self.full = problem, full
+        self.problem = problem
         self.needs = problem.needs.gangs
-        self.pods = np.array([_pods(problem, need, full=full) for need in self.needs], np.int64)
+        self._least, self._most = (np.array(rows, np.int64) for rows in _pods(problem))
         self.classes = self._classes()
         self.numbers = np.array([len(regions) for regions in self.classes.values()], np.int64)
         self.values = self._values(least=True)
+        self.compared = {*self.values.goals, *(goal for goal in problem.order if goal.startswith(BEYOND))}
         self._found: RegionValues | None = None
         self._costs: dict[str, Array] = {}
-        self.are_listed = self.values.are_small and self._list_sets(sizes)
+        self.are_listed = bool(self.classes) and self.values.are_small and self._list_sets(sizes)
 
     def _values(self, *, least: bool) -> RegionValues:
         return RegionValues(self.problem, {cells: None for cells, _ in self.classes}, least=least)
@@ -72,7 +72,7 @@ class GangSets:
 
     def _list_sets(self, sizes: Sizes) -> bool:
         """List all sets of gangs that a domain may have; say whether they are few enough."""
-        wanted = np.array([need.copies for need in self.needs], np.int64) @ self.pods
+        wanted = np.array([need.copies for need in self.needs], np.int64) @ self._most
         regions = [regions[0] for regions in self.classes.values()]
         self.limits = np.minimum(np.array(self.problem.room, np.int64)[regions], wanted)
         if (np.prod(self.limits + 1.0, axis=1) > sizes.domain_pods).any():
@@ -89,7 +89,10 @@ class GangSets:
                 if before[at] == self.needs[at].copies:
                     continue
                 more = (*before[:at], before[at] + 1, *before[at + 1 :])
-                fits = holds & able[:, at] & (self._summed(tables, np.array([more])) < NEVER)[:, 0]
+                pods = np.array(more) @ self._least
+                fits = holds & able[:, at]
+                for table, count in zip(tables, pods.tolist(), strict=True):
+                    fits &= table[:, count] < NEVER if count < table.shape[1] else False
                 if not fits.any():
                     continue
                 rows.append(more)
@@ -98,10 +101,11 @@ class GangSets:
                     return False
         self.sets = np.array(rows, np.int64).reshape(len(rows), len(self.needs))
         self.number = {row: at for at, row in enumerate(rows)}
-        self.packed = self._summed(tables, self.sets)
+        self._at_least, self._at_most = self.sets @ self._least, self.sets @ self._most
+        self._sum_up(tables)
         self.packed[~((able[:, None, :] | (self.sets == 0)[None]).all(axis=2))] = NEVER
         self.open = self.packed < NEVER
-        self._together = ((self.sets @ self.pods) > 0).sum(axis=1) > 1
+        self._together = (self._at_most > 0).sum(axis=1) > 1
         self._exact = np.zeros(len(self.classes), bool)
         self._domains = np.array([self._domains_of(row) for row in rows], np.int64)
         return True
@@ -111,17 +115,22 @@ class GangSets:
         limits = tuple(limit if kind == other else 0 for other in range(self.problem.kinds))
         return np.array([self.values.table(cells, limits).ravel() for cells, _ in self.classes])
 
-    def _summed(self, tables: Sequence[Array], sets: Array) -> Array:
-        """Return what sets cost in each class: the sum over the kinds, on as many nodes as one of them needs."""
-        total = np.zeros((len(self.classes), len(sets)), np.int64)
+    def _sum_up(self, tables: Sequence[Array]) -> None:
+        """Note the pods of sets and what they cost: the sum over the kinds, on as many nodes as one of them needs."""
+        self.pods = np.zeros((len(self.classes), *self._at_least.shape), np.int64)
+        total = np.zeros(self.pods.shape[:2], np.int64)
         nodes, never = np.zeros_like(total), np.zeros(total.shape, bool)
-        for table, pods in zip(tables, (sets @ self.pods).T, strict=True):
-            mine = table[:, np.minimum(pods, table.shape[1] - 1)]
-            never |= (mine >= NEVER) | (pods >= table.shape[1])
+        for kind, table in enumerate(tables):
+            # The most pods that fit, up to some number; without any, none fit.
+            fitting = np.maximum.accumulate(np.where(table < NEVER, np.arange(table.shape[1]), 0), axis=1)
+            pods = fitting[:, np.minimum(self._at_most[:, kind], table.shape[1] - 1)]
+            never |= pods < self._at_least[:, kind]
+            mine = np.take_along_axis(table, pods, axis=1)
             used = mine % self.values.bases[-1]
-            total += np.where(never, 0, mine - used)
+            total += mine - used
             nodes = np.maximum(nodes, used)
-        return np.where(never, NEVER, total + nodes)
+            self.pods[:, :, kind] = pods
+        self.packed = np.where(never, NEVER, total + nodes)
 
     def are_exact(self, number: int, at: int) -> bool:
         """Say whether it is known what a set costs in a class."""
@@ -129,15 +138,39 @@ class GangSets:
 
     def learn(self, number: int) -> None:
         """Find out what the sets cost in a class."""
-        limits, pods = self.limits[number], self.sets @ self.pods
+        limits = self.limits[number]
         table = self.values.table(list(self.classes)[number][0], tuple(limits.tolist()))
-        fits = (pods <= limits).all(axis=1) & self.open[number]
-        mine = np.where(fits, table[tuple(np.minimum(pods, limits).T)], NEVER)
-        self.packed[number] = np.where(self.open[number], mine, self.packed[number])
-        self.open[number] &= mine < NEVER
+        for at in np.flatnonzero(self.open[number] & self._together).tolist():
+            pods = self._best_pods(table, limits, at)
+            self.open[number, at] = pods is not None
+            if pods is not None:
+                self.packed[number, at] = table[pods]
+                self.pods[number, at] = pods
         self._exact[number] = True
-        for goal in self.values.goals:
-            self._costs.pop(goal, None)
+        self._costs = {goal: cost for goal, cost in self._costs.items() if goal not in self.compared}
+
+    def _best_pods(self, table: Array, limits: Array, at: int) -> Counts | None:
+        """Return the pods of a set: most beyond the minimum, by priority, then the least values; None if none fit."""
+        least, most = self._at_least[at], np.minimum(self._at_most[at], limits)
+        if (least > limits).any():
+            return None
+        if (least == most).all():
+            return tuple(least.tolist()) if table[tuple(least)] < NEVER else None
+        part = table[tuple(slice(low, high + 1) for low, high in zip(least, most, strict=True))]
+        pods = np.argwhere(part < NEVER) + least
+        for goal in self.problem.order if len(pods) else ():
+            if goal.startswith(BEYOND):
+                more = self._beyond(goal, pods - least, self.sets[at])
+                pods = pods[more == more.max()]
+        return min((tuple(row) for row in pods.tolist()), key=lambda row: int(table[row]), default=None)
+
+    def _beyond(self, goal: str, more: Array, sets: Array) -> Array:
+        """Return how many pods beyond the minimum are those of a priority, if the higher ones have them first."""
+        _, priority = priority_of(goal, self.problem.needs)
+        ranges = self._most - self._least
+        first = sets @ np.where([[need.priority > priority] for need in self.needs], ranges, 0)
+        mine = sets @ np.where([[need.priority == priority] for need in self.needs], ranges, 0)
+        return np.clip(more - first, 0, mine).sum(axis=-1)
 
     def _domains_of(self, row: Counts) -> int:
         tiers = {self.problem.needs.counted(self.needs[at].required, ()) for at, count in enumerate(row) if count}
@@ -151,6 +184,8 @@ class GangSets:
                 mine = self.values.value(self.packed, goal)
             elif name == GANGS:
                 mine = self.sets @ np.array([-(need.priority == priority) for need in self.needs], np.int64)
+            elif name == BEYOND:
+                mine = -self._beyond(goal, self.pods - self._at_least, self.sets)
             elif name == LEVELS:
                 mine = self.sets @ np.array([len(need.preferences) for need in self.needs], np.int64)
             else:
@@ -183,32 +218,37 @@ class GangSets:
         free = {number: iter(regions) for number, (_, regions) in enumerate(classes)}
         for (number, at), times in sorted(chosen.items()):
             cells = classes[number][0][0]
-            pods = self._found.pods_on(cells, tuple(int(n) for n in self.sets[at] @ self.pods)) if at else []
+            counts = self.pods[number, at].tolist()
+            pods = self._found.pods_on(cells, tuple(counts)) if at else []
             if pods is None:
                 return None
-            for _ in range(times if at else 0):
-                self._put(solution, next(free[number]), self.sets[at], cells, pods)
+            for region in islice(free[number], times if at else 0):
+                solution.instances += self._instances(region, at, counts)
+                names = [node for profile, _ in cells for node in self.problem.cells[region, profile]]
+                solution.nodes.update({name: mine for name, mine in zip(names, pods, strict=True) if any(mine)})
         return solution
 
-    def _put(self, solution: Solution, region: int, row: Array, cells: Cells, pods: Sequence[Counts]) -> None:
-        for at, copies in enumerate(row.tolist()):
+    def _instances(self, region: int, at: int, counts: Sequence[int]) -> Iterator[Instance]:
+        """Yield the gangs of a set with their pods; the first ones have most beyond their minimum."""
+        more = [have - least for have, least in zip(counts, self._at_least[at].tolist(), strict=True)]
+        for number, copies in enumerate(self.sets[at].tolist()):
+            need = self.needs[number]
             for _ in range(copies):
-                need = self.needs[at]
                 path = self.problem.domain(need.required, region)
                 assert path is not None, "a gang is where its level is"
-                groups = [{region: size} if size else {} for size in _sizes(need, full=self.full)]
-                solution.instances.append(Instance(at, path, groups))
-        names = [node for profile, _ in cells for node in self.problem.cells[region, profile]]
-        solution.nodes.update({name: counts for name, counts in zip(names, pods, strict=True) if any(counts)})
+                groups: list[dict[int, int]] = []
+                for group in need.groups:
+                    beyond = min(more[group.kind], group.most - group.least)
+                    more[group.kind] -= beyond
+                    groups.append({region: group.least + beyond} if group.least + beyond else {})
+                yield Instance(number, path, groups)
 
 
-def _sizes(need: GangNeed, *, full: bool) -> list[int]:
-    return [group.most if full else group.least for group in need.groups]
-
-
-def _pods(problem: GangProblem, need: GangNeed, *, full: bool) -> list[int]:
-    """Return the pods of each kind that a gang has."""
-    found = [0] * problem.kinds
-    for group, size in zip(need.groups, _sizes(need, full=full), strict=True):
-        found[group.kind] += size
-    return found
+def _pods(problem: GangProblem) -> tuple[list[list[int]], list[list[int]]]:
+    """Return the least and the most pods of each kind that gangs have."""
+    least, most = ([[0] * problem.kinds for _ in problem.needs.gangs] for _ in range(2))
+    for at, need in enumerate(problem.needs.gangs):
+        for group in need.groups:
+            least[at][group.kind] += group.least
+            most[at][group.kind] += group.most
+    return least, most

@@ -156,7 +156,7 @@ class _Greedy:
         key = region, kind
         if key not in self._worths:
             mark, found = len(self._changed), []
-            for _, _, node in self._in_order([region], kind, 1_000_000):
+            for *_, node in self._in_order([region], kind, 1_000_000):
                 found.append(self.worth(node, kind))
                 self._set(node, plus(self.solution.nodes.get(node, self.zero), kind, 1))
             self._undo(mark)
@@ -169,19 +169,20 @@ class _Greedy:
         cheapest = sorted(every[0] if len(every) == 1 else chain.from_iterable(every))[:pods]
         return tuple(map(sum, zip(*cheapest, strict=True)))
 
-    def _in_order(self, regions: Iterable[int], kind: int, pods: int) -> Iterator[tuple[Values, int, str]]:
-        """Yield the node of each pod of a kind; the caller places it there before the next."""
+    def _in_order(self, regions: Iterable[int], kind: int, pods: int) -> Iterator[tuple[Values, bool, int, str]]:
+        """Yield the node of each pod of a kind, last in a row; the caller places it there before the next."""
+        used = self.solution.nodes
         able = [node for region in regions for node in self.nodes[region] if self.more(node, kind)]
-        queue = [(self.worth(node, kind), -self.more(node, kind), node) for node in able]
+        queue = [(self.worth(node, kind), node not in used, -self.more(node, kind), node) for node in able]
         heapify(queue)
         for _ in range(pods):
             if not queue:
                 return
             first = heappop(queue)
             yield first
-            node = first[2]
+            node = first[-1]
             if more := self.more(node, kind):
-                heappush(queue, (self.worth(node, kind), -more, node))
+                heappush(queue, (self.worth(node, kind), node not in used, -more, node))
 
     def _set(self, node: str, counts: Counts) -> None:
         self._changed.append((node, self.solution.nodes.get(node, self.zero)))
@@ -250,7 +251,7 @@ class _Greedy:
 
     def _on_nodes(self, kind: int, pods: int, regions: Iterable[int]) -> Iterator[dict[int, int]]:
         if self.by_worth:
-            for _, _, node in self._in_order(regions, kind, pods):
+            for *_, node in self._in_order(regions, kind, pods):
                 self._set(node, plus(self.solution.nodes.get(node, self.zero), kind, 1))
                 yield {self.problem.on[node][0]: 1}
             return

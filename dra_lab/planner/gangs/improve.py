@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dra_lab.errors import SolverError
 from dra_lab.model.fleet import UNPLACED
-from dra_lab.model.gang import BEYOND, GANGS
+from dra_lab.model.gang import GANGS
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.master import GoalBound
 from dra_lab.planner.gangs.gang_model import GangModel
@@ -58,7 +58,7 @@ class _Search:
         self._bounds: GangModel | None = None
         self._kept: list[tuple[str, int, bool]] = []
         self._whole: WholeGangs | None = None
-        self._tried: bool | None = None
+        self._tried = False
         self._by_whole = 0
         self.sure = problem.whole
 
@@ -140,14 +140,10 @@ class _Search:
 
     def _whole_gangs(self, at: int, goal: str) -> int:
         """Improve a goal by the model of whole gangs, if there is one; return what no solution undercuts."""
-        name, _ = priority_of(goal, self.problem.needs)
-        beyond = [n for n, one in enumerate(self.problem.order) if one.startswith(BEYOND)]
-        fixed = all(group.least == group.most for need in self.problem.needs.gangs for group in need.groups)
-        full = fixed or (at > max(beyond, default=-1) and not any(self.values[n] for n in beyond))
-        if name == UNPLACED or not (full or name == GANGS):
+        if goal == UNPLACED:
             return 0
-        if self._tried is not full:
-            self._tried, sets = full, gang_sets(self.problem, self.budget.sizes, full=full)
+        if not self._tried:
+            self._tried, sets = True, gang_sets(self.problem, self.budget.sizes)
             self._whole = WholeGangs(sets, self.solver) if sets is not None else None
             if self._whole is not None:
                 for kept, value, _ in self._kept:

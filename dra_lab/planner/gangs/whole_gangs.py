@@ -56,13 +56,13 @@ class WholeGangs:
         if name == GANGS:
             return sum(need.copies for need in needs.gangs if need.priority == priority)
         if name == BEYOND:
-            return 0 if self.sets.full else wanted_beyond(needs, priority)
+            return wanted_beyond(needs, priority)
         return self._beside.get(goal, 0)
 
     def keep(self, goal: str, value: int, bound: int) -> None:
         """Demand from now on that a goal is not above a value; `bound` is what this model knows of it."""
         # What a set costs is compared goal after goal. It bounds a plan that is as good in the goals before.
-        if goal in self.sets.values.goals and bound < value:
+        if goal in self.sets.compared and bound < value:
             self.is_sure = False
         # A set may have been closed for a value that no plan reaches.
         self.is_sure = self.is_sure and self._closed.get(goal, value) >= value
