@@ -17,11 +17,13 @@ from dra_lab.model.plan import PlanStatus
 from dra_lab.model.regret import with_measured
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Figure, PodDrawing
+from dra_lab.session.gang_answer import GangAnswer
 from dra_lab.words.facts import counted
 from dra_lab.words.kept_figures import bandwidth_figures
 from dra_lab.words.plan_json import regret_json
 
 if TYPE_CHECKING:
+    from dra_lab.model.gang import Gang
     from dra_lab.pictures.charts.amounts import Amounts
 
 FIRST_SECONDS = 0.7
@@ -36,7 +38,8 @@ COMPARE_SECONDS = 2.0
 AMOUNTS = ("in_use", "planned", "free", "stranded", "blocked")
 """The amounts of a fleet's bars, in their order."""
 
-_WITHOUT = (PlanStatus.STOPPED, PlanStatus.NOT_CHECKED, PlanStatus.EMPTY)
+WITHOUT = (PlanStatus.STOPPED, PlanStatus.NOT_CHECKED, PlanStatus.EMPTY)
+"""Statuses of a plan after which nothing else is asked."""
 
 
 class FleetQuestion(Struct, frozen=True):
@@ -53,12 +56,24 @@ class FleetQuestion(Struct, frozen=True):
 
     @property
     def workloads(self) -> tuple[Workload, ...]:
-        """Return the workloads as the planner takes them; one without a request takes no part."""
-        return tuple(
-            Workload(pod.pod, pod.claims, pod.replicas)
-            for pod in self.pods
-            if any(claim.requests for claim in pod.claims)
-        )
+        """Return the workloads that are no gangs as the planner takes them; one without a request takes no part."""
+        return tuple(Workload(pod.pod, pod.claims, pod.replicas) for pod in self._asking if pod.gang is None)
+
+    @property
+    def gangs(self) -> tuple[Gang, ...]:
+        """Return the workloads that are gangs."""
+        from dra_lab.model.gang import gang_of
+
+        return tuple(gang_of(pod, pod.gang) for pod in self._asking if pod.gang is not None)
+
+    @property
+    def every(self) -> tuple[Workload, ...]:
+        """Return all workloads with all their pods, gangs among them."""
+        return tuple(Workload(pod.pod, pod.claims, pods_of(pod)) for pod in self._asking)
+
+    @property
+    def _asking(self) -> tuple[PodDrawing, ...]:
+        return tuple(pod for pod in self.pods if any(claim.requests for claim in pod.claims))
 
     @property
     def pins(self) -> Mapping[str, Mapping[str, int]]:
@@ -76,7 +91,7 @@ class FleetQuestion(Struct, frozen=True):
 class FleetAnswer(Struct, frozen=True):
     """What is known so far: `rooms` and `stranded` come after the plan, and `complete` says that all is there.
 
-    `amounts` are those of every node and kind of device, with the plan's pods.
+    `amounts` are those of every node and kind of device, with the plan's pods. `gangs` is None without gangs.
     """
 
     question: FleetQuestion
@@ -85,12 +100,21 @@ class FleetAnswer(Struct, frozen=True):
     stranded: Stranded | None = None
     amounts: tuple[Amounts, ...] = ()
     complete: bool = False
+    gangs: GangAnswer | None = None
+
+    @property
+    def sentence(self) -> str:
+        """Return the answer in one to three short sentences."""
+        from dra_lab.words.fleet_document import fleet_sentence
+        from dra_lab.words.gang_document import gang_sentence
+
+        return fleet_sentence(self.plan) if self.gangs is None else gang_sentence(self.gangs.plan)
 
     @property
     def figures(self) -> Mapping[str, Figure]:
         """Return the numbers of the answer by name, as a kept plan has them (`model.sketch.Kept`)."""
-        wanted = sum(workload.replicas for workload in self.question.workloads)
-        least = self.plan.goal(UNPLACED)
+        wanted = sum(workload.replicas for workload in self.question.every)
+        least = None if self.gangs is not None else self.plan.goal(UNPLACED)
         bound = wanted - least.bound if least is not None and least.bound is not None else None
         found = {"placed": Figure(value=len(self.plan.replicas), bound=bound), "wanted": Figure(value=wanted)}
         found["nodes"] = Figure(value=len(self.plan.nodes))
@@ -98,6 +122,8 @@ class FleetAnswer(Struct, frozen=True):
         if first_fit is not None and first_fit.status is not PlanStatus.STOPPED:
             found |= bandwidth_figures([*map(regret_json, self.plan.regrets)])
         found |= {f"more/{room.workload}": Figure(value=room.count, bound=room.bound) for room in self.rooms}
+        for gang, count in self.gangs.more.items() if self.gangs is not None else ():
+            found[f"more/{gang}"] = Figure(value=count.count, bound=count.bound)
         for kind in self.stranded.kinds if self.stranded is not None else ():
             sure = kind.stranded if kind.proven else None
             found[f"stranded/{kind.kind}"] = Figure(value=kind.stranded, bound=sure)
@@ -134,14 +160,14 @@ def fleet_answers(
 
     began = time.monotonic()
     plan = planned(FIRST_SECONDS)
-    answer = _with_amounts(FleetAnswer(question, plan))
+    answer = with_amounts(FleetAnswer(question, plan))
     yield answer
     if not plan.proven and plan.status not in (PlanStatus.EMPTY, PlanStatus.NOT_CHECKED) and not stop.is_set():
         left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - began))
         plan = better(plan, planned(left))
-        answer = _with_amounts(FleetAnswer(question, plan))
+        answer = with_amounts(FleetAnswer(question, plan))
         yield answer
-    if plan.status not in _WITHOUT and not stop.is_set():
+    if plan.status not in WITHOUT and not stop.is_set():
         common: dict[str, Any] = {"release": question.release, "time_limit": AFTER_SECONDS, "cancel": stop}
         common |= {"after": plan, "progress": progress}
         rooms = tuple(how_many_more(question.cluster, workload, **common) for workload in question.workloads)
@@ -150,7 +176,7 @@ def fleet_answers(
         yield answer
         claims = [claim for workload in question.workloads for claim in workload.claims]
         lost = stranded(question.cluster, claims, **common)
-        answer = _with_amounts(replace(answer, stranded=lost))
+        answer = with_amounts(replace(answer, stranded=lost))
         if not stop.is_set():
             yield answer
             plan = with_first_fit(
@@ -182,13 +208,24 @@ def fleet_yaml(question: FleetQuestion) -> str:
     from dra_lab.exports.manifests import manifest_yaml
 
     parts = [
-        f"# {counted(pod.replicas, 'pod')} of {pod.pod}\n"
-        f"{manifest_yaml(claim, question.cluster, question.release).text}"
+        f"# {pods_words(pod)} of {pod.pod}\n{manifest_yaml(claim, question.cluster, question.release).text}"
         for pod in question.pods
         for claim in pod.claims
         if claim.requests
     ]
     return "---\n".join(parts)
+
+
+def pods_of(pod: PodDrawing) -> int:
+    """Return how many pods of a workload are wanted, those of all its gangs together."""
+    return pod.replicas * (pod.gang.size if pod.gang is not None else 1)
+
+
+def pods_words(pod: PodDrawing) -> str:
+    """Return how many pods or gangs of a workload are wanted: `3 pods`, `2 gangs of 16 pods`."""
+    if pod.gang is None:
+        return counted(pod.replicas, "pod")
+    return f"{counted(pod.replicas, 'gang')} of {counted(pod.gang.size, 'pod')}"
 
 
 def better(before: FleetPlan, now: FleetPlan) -> FleetPlan:
@@ -202,7 +239,8 @@ def better(before: FleetPlan, now: FleetPlan) -> FleetPlan:
     return before if [values[0][name] for name in order] < [values[1][name] for name in order] else now
 
 
-def _with_amounts(answer: FleetAnswer) -> FleetAnswer:
+def with_amounts(answer: FleetAnswer) -> FleetAnswer:
+    """Return an answer with the amounts of every node after its plan."""
     from dra_lab.pictures.charts.amounts import node_amounts
 
     amounts = node_amounts(answer.question.cluster, answer.plan, answer.stranded)

@@ -9,6 +9,7 @@ from dra_lab.errors import InputError
 from dra_lab.index.documented_classes import with_given_classes
 from dra_lab.model.claims import DeviceClass
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.layers import Layer, read_layer
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import PodDrawing, claims_of
 
@@ -102,3 +103,18 @@ def _nodes(pod: AskedPod) -> dict[str, Any] | None:
     of_nodes = affinity.get("nodeAffinity") if isinstance(affinity, Mapping) else None
     required = of_nodes.get(_REQUIRED) if isinstance(of_nodes, Mapping) else None
     return found | ({"affinity": {"nodeAffinity": {_REQUIRED: required}}} if required else {})
+
+
+def fitting_pins(pins: Mapping[str, int], most: int, first: str = "") -> dict[str, int]:
+    """Return pins for at most `most` pods, those of one node first."""
+    found: dict[str, int] = {}
+    for node in sorted(pins, key=lambda name: name != first):
+        if count := min(pins[node], most - sum(found.values())):
+            found[node] = count
+    return found
+
+
+def layer_of(text: str) -> Layer:
+    """Return the layer of a text such as `drain node-1`, or with dashes as on the command line. Raises InputError."""
+    change, _, value = text.strip().removeprefix("--").partition(" ")
+    return read_layer(change, value.strip())

@@ -95,6 +95,12 @@ def fleet_of(fleet: SessionFleet) -> DrawnFleet:
     if fleet.answer is None or not fleet.is_current:
         raise InputError("these workloads are not planned yet; continue planning in Fleet, then export")
     plan = fleet.answer.plan
+    if fleet.answer.gangs is not None:
+        gangs = " and ".join(gang.name for gang in fleet.answer.question.gangs)
+        raise InputError(
+            f"this sheet writes no gangs, and {gangs} {'is one' if len(fleet.answer.question.gangs) == 1 else 'are'}; "
+            "write them for Kueue, KAI, Volcano or kube-scheduler with dra-lab export --scheduler"
+        )
     if not plan.workloads:
         raise InputError("there is no workload yet; add one in Fleet, then export")
     # what an export simulates is kube-scheduler with its manifests, so the comparison of the screen is no part of it

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 from msgspec.structs import replace
@@ -12,15 +13,15 @@ from dra_lab.errors import Cancelled, DraLabError, InputError, did_you_mean
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fingerprint import cluster_fingerprint
 from dra_lab.model.fleet import FleetPlan
-from dra_lab.model.layers import Layer, read_layer
+from dra_lab.model.layers import Layer
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, Drawing, Kept, PodDrawing, claims_of, pod_drawing
+from dra_lab.model.sketch import ClaimSketch, Drawing, GangDrawing, Kept, PodDrawing, claims_of, pod_drawing
 from dra_lab.model.sketch_rules import MOST_PODS, check_pods
 from dra_lab.planner.waiting import WaitingBar
 from dra_lab.session.content import MOST_KEPT, Content
 from dra_lab.session.events import Events
-from dra_lab.session.fleet_answer import FleetAnswer, FleetQuestion, amount_figures, fleet_answers, fleet_yaml
-from dra_lab.session.fleet_files import fleet_cluster, read_workload
+from dra_lab.session.fleet_answer import FleetAnswer, FleetQuestion, amount_figures, fleet_answers, fleet_yaml, pods_of
+from dra_lab.session.fleet_files import fitting_pins, fleet_cluster, layer_of, read_workload
 from dra_lab.session.history import History
 from dra_lab.session.stranding import Stranding
 from dra_lab.session.worker import Worker
@@ -158,7 +159,18 @@ class SessionFleet:
         if not 0 <= replicas <= MOST_PODS:
             raise InputError(f"{replicas:,} pods: enter 0 to {MOST_PODS:,}")
         pod = self.workload(name)
-        self._replace(replace(pod, replicas=replicas, pins=_fitting(pod.pins, replicas)))
+        self._replace(replace(pod, replicas=replicas, pins=fitting_pins(pod.pins, replicas)))
+
+    def set_gang(self, name: str, gang: GangDrawing | None) -> None:
+        """Make a workload one gang, change its gang, or with None make it ordinary pods again.
+
+        A new gang has no pins: the planner chooses its nodes. Raises InputError or SketchError.
+        """
+        pod = self.workload(name)
+        if gang is None:
+            self._replace(replace(pod, gang=None, replicas=min(MOST_PODS, pods_of(pod))))
+        else:
+            self._replace(replace(pod, gang=gang, pins={}, replicas=1 if pod.gang is None else pod.replicas))
 
     def pin(self, name: str, node: str, pods: int = 1) -> None:
         """Run some pods of a workload on a node, 0 for none that must. Raises InputError."""
@@ -180,7 +192,7 @@ class SessionFleet:
         if here[from_node] <= pins.get(from_node, 0):
             pins[from_node] = max(0, pins.get(from_node, 0) - 1)
         pins = {node: count for node, count in pins.items() if count}
-        self._replace(replace(pod, pins=_fitting(pins, pod.replicas, first=to_node)))
+        self._replace(replace(pod, pins=fitting_pins(pins, pod.replicas, first=to_node)))
 
     def open(self, name: str) -> None:
         """Make the claims of a workload the drawing: what is drawn then changes them. Raises InputError."""
@@ -213,8 +225,6 @@ class SessionFleet:
 
     def keep(self, name: str = "") -> str:
         """Keep the present answer for comparing and return its name. Raises InputError if there is none."""
-        from dra_lab.words.fleet_document import fleet_sentence
-
         answer, session = self.answer, self._session
         if answer is None or not self.is_current:
             raise InputError("the fleet is still being planned; keep it when the answer is there")
@@ -227,12 +237,13 @@ class SessionFleet:
             release=str(answer.question.release.version),
             workloads=answer.question.pods,
             layers=self.layers,
-            sentence=fleet_sentence(answer.plan),
+            sentence=answer.sentence,
             figures={**answer.figures, **amount_figures(answer.amounts)},
             yaml=fleet_yaml(answer.question),
             snapshot=cluster_fingerprint(session.snapshot),
         )
-        self.kept_plans[own] = answer.plan
+        if answer.gangs is None:  # pods alone are simulated, and those of a gang start together
+            self.kept_plans[own] = answer.plan
         rest = [kept for kept in self.kept if kept.name != own]
         self._change(replace(session.history.present, kept=(*rest, made)[-MOST_KEPT:]))
         return own
@@ -328,9 +339,8 @@ class SessionFleet:
     def _solve(self, number: int, question: FleetQuestion, stop: threading.Event, *, plain: bool) -> None:
         refusal: DraLabError | None = None
         try:
-            for answer in fleet_answers(
-                question, stop, lambda progress: self._on_progress(number, progress), self._session.time_limit
-            ):
+            answers = _with_gangs if any(pod.gang is not None for pod in question.pods) else fleet_answers
+            for answer in answers(question, stop, partial(self._on_progress, number), self._session.time_limit):
                 if number != self.number:
                     return
                 self.answer, self.refusal = answer, None
@@ -362,14 +372,14 @@ class SessionFleet:
         self._session.change(content)
 
 
+def _with_gangs(*asked: Any) -> Iterator[FleetAnswer]:
+    from dra_lab.session.fleet_gangs import gang_answers  # what plans and simulates gangs is imported for them only
+
+    return gang_answers(*asked)
+
+
 def _is_drawing(pod: PodDrawing, content: Content) -> bool:
     return pod.pod == content.editing and pod.claims == claims_of(content.sketch)
-
-
-def layer_of(text: str) -> Layer:
-    """Return the layer of a text such as `drain node-1`, or with dashes as on the command line. Raises InputError."""
-    change, _, value = text.strip().removeprefix("--").partition(" ")
-    return read_layer(change, value.strip())
 
 
 def free_name(name: str, taken: Sequence[str]) -> str:
@@ -386,12 +396,3 @@ def _numbered(base: str, mark: str = " ") -> Iterable[str]:
     while True:
         yield f"{base}{mark}{number}"
         number += 1
-
-
-def _fitting(pins: Mapping[str, int], most: int, first: str = "") -> dict[str, int]:
-    """Return pins for at most `pods` pods, those of one node first."""
-    found: dict[str, int] = {}
-    for node in sorted(pins, key=lambda name: name != first):
-        if count := min(pins[node], most - sum(found.values())):
-            found[node] = count
-    return found

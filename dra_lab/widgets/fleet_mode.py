@@ -10,13 +10,15 @@ import traitlets
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.layers import Layer
-from dra_lab.model.plan import PlanStatus
 from dra_lab.model.sketch import PodDrawing
 from dra_lab.pictures.letters import letter
-from dra_lab.session import MODES, Session
+from dra_lab.session import Session
 from dra_lab.session.fleet_answer import FleetAnswer
 from dra_lab.topology.hierarchy_findings import plural
 from dra_lab.widgets import messages
+from dra_lab.widgets.domain_rows import gang_row
+from dra_lab.widgets.fleet_answer_rows import answer_row
+from dra_lab.widgets.fleet_domains import FleetDomains
 from dra_lab.widgets.fleet_filters import filter_rows, matching
 from dra_lab.widgets.fleet_mode_values import (
     BarRow,
@@ -31,19 +33,13 @@ from dra_lab.widgets.fleet_mode_values import (
 )
 from dra_lab.widgets.fleet_rows import FEW_NODES, Bars, free_lines, scenario_columns, scenario_row, workload_words
 from dra_lab.widgets.fleet_values import HeatMap
-from dra_lab.widgets.plan_values import BarsRow, State, TileRow, Tone
-from dra_lab.widgets.session_view import FollowingWidget
+from dra_lab.widgets.plan_values import BarsRow
 from dra_lab.widgets.why_not_rows import bar_rows
 from dra_lab.words.fleet_verdict import (
-    asked_words,
-    cost_words,
     more_figure,
-    more_words,
-    proof_words,
-    stranded_words,
-    verdict_words,
 )
-from dra_lab.words.glossary import FLEET_TERMS, GLOSSARY
+from dra_lab.words.gang_verdict import number_words
+from dra_lab.words.glossary import FLEET_TERMS
 
 MOST_NAMES = 300
 """Nodes up to which fields offer their names."""
@@ -51,7 +47,7 @@ MOST_NAMES = 300
 _NOTHING = "No devices here. Load a cluster."
 
 
-class FleetMode(FollowingWidget):
+class FleetMode(FleetDomains):
     """The part of a view that shows the fleet; it has no values before the mode is shown for the first time.
 
     Both sides write `fleet_kind`, `fleet_by`, `fleet_filters` (`driver:dra.net`), `fleet_chosen` (the id of a bar) and
@@ -73,6 +69,7 @@ class FleetMode(FollowingWidget):
     fleet_picture = traitlets.Bool(False).tag(sync=True)
 
     def _follow_fleet(self, session: Session) -> None:
+        self._follow_domains(session)
         self._bars: Bars | None = None
         self._bars_of: FleetAnswer | None = None
         self._when(session, self._show_fleet, "fleet", "mode", "history")
@@ -91,7 +88,7 @@ class FleetMode(FollowingWidget):
             return
         fleet = session.fleet
         self._tell(
-            fleet_answer=_answer_row(session),
+            fleet_answer=answer_row(session),
             fleet_workloads=_workload_rows(session),
             fleet_layers=[
                 LayerRow(
@@ -106,7 +103,7 @@ class FleetMode(FollowingWidget):
 
     def _show_fleet_progress(self) -> None:
         if (session := self._session) is not None and session.mode == "fleet":
-            self._tell(fleet_answer=_answer_row(session))
+            self._tell(fleet_answer=answer_row(session))
 
     def _show_bars(self) -> None:
         if (session := self._session) is None or session.mode != "fleet":
@@ -269,6 +266,7 @@ class FleetMode(FollowingWidget):
         self._with_session(lambda s: s.redo())
 
     fleet_actions: ClassVar[Mapping[type[messages.Message], Callable[[Any, Any], None]]] = {
+        **FleetDomains.gang_actions,
         messages.AddWorkload: _add_workload,
         messages.RemoveWorkload: _remove_workload,
         messages.SetReplicas: _set_replicas,
@@ -297,76 +295,14 @@ def _letters(pods: tuple[PodDrawing, ...]) -> Mapping[str, str]:
     return {pod.pod: letter(number) for number, pod in enumerate(pods)}
 
 
-def _answer_row(session: Session) -> FleetAnswerRow:
-    fleet, answer = session.fleet, session.fleet.answer
-    history = {"can_undo": session.history.can_undo, "can_redo": session.history.can_redo}
-    common: dict[str, Any] = {"asked": asked_words(fleet.workloads), "can_compare": "compare" in MODES, **history}
-    if fleet.refusal is not None:
-        return FleetAnswerRow(state="error", verdict="No answer.", proof=str(fleet.refusal), **common)
-    if not fleet.workloads:
-        return FleetAnswerRow(verdict="Nothing to plan yet. Draw a claim in Plan, or add one from a file.", **common)
-    if answer is None:
-        return FleetAnswerRow(state="solving", verdict="Planning …", stale=True, working="Planning", **common)
-    is_current = fleet.is_current
-    plan = answer.plan
-    pins = sum(sum(pod.pins.values()) for pod in answer.question.pods)
-    working = ""
-    if fleet.stale:
-        working = "Planning" if not is_current else _working_words(answer, fleet.progress)
-    placed = answer.figures["placed"]
-    return FleetAnswerRow(
-        state=_state(answer),
-        verdict=verdict_words(plan, len(answer.question.cluster.node_names)),
-        proof=" ".join(filter(None, (proof_words(plan, pins), cost_words(plan)))),
-        tiles=_tiles(answer),
-        stale=not is_current,
-        working=working,
-        gap=(placed.value, placed.bound) if placed.bound is not None and placed.bound > placed.value else (0, 0),
-        can_improve=is_current and not fleet.stale and not answer.complete,
-        **common,
-    )
-
-
-def _working_words(answer: FleetAnswer, progress: Any) -> str:
-    if answer.rooms:
-        return "Finding what is stranded" if answer.stranded is None else "Comparing with kube-scheduler"
-    if answer.plan.proven:
-        return "Counting how many more fit"
-    text = getattr(progress, "text", "")
-    return f"Improving: {text}" if text else "Improving"
-
-
-def _state(answer: FleetAnswer) -> State:
-    plan = answer.plan
-    if plan.status is PlanStatus.EMPTY:
-        return "empty"
-    if not plan.replicas:
-        return "misfit" if plan.proven else "stopped"
-    return "fits" if answer.figures["placed"].value == answer.figures["wanted"].value else "misfit"
-
-
-def _tiles(answer: FleetAnswer) -> tuple[TileRow, ...]:
-    placed, wanted = answer.figures["placed"].value, answer.figures["wanted"].value
-    tone: Tone = "ok" if placed == wanted else "warn"
-    tiles = [_tile(f"{placed:,} of {wanted:,}", "pods placed", "Pods placed", "placed", tone)]
-    for room in answer.rooms[:2]:
-        head, comma, proof = more_words(room).partition(" more")
-        name = f" {room.workload}" if len(answer.rooms) > 1 else ""
-        tiles.append(_tile(f"{head}{name}", f"more fit{proof}" if comma else "", "More pods that fit", "more"))
-    for value, caption in stranded_words(answer.stranded)[:2] if answer.stranded is not None else ():
-        tones: Tone = "plain" if value.startswith("0 ") else "warn"
-        tiles.append(_tile(value, caption, "Stranded devices", "stranded", tones))
-    return tuple(tiles)
-
-
-def _tile(value: str, caption: str, title: str, figure: str, tone: Tone = "plain") -> TileRow:
-    return TileRow(value=value, caption=caption, tone=tone, title=title, lines=(GLOSSARY[figure],))
-
-
 def _workload_rows(session: Session) -> tuple[WorkloadRow, ...]:
     fleet, answer = session.fleet, session.fleet.answer
     placed = answer.plan.placed if answer is not None else {}
     more = {room.workload: more_figure(room) for room in answer.rooms} if answer is not None else {}
+    gangs = answer.gangs if answer is not None else None
+    if gangs is not None:
+        placed = {**placed, **gangs.plan.counts}
+        more |= {name: number_words(count.count, count.bound) for name, count in gangs.more.items()}
     letters = _letters(fleet.workloads)
     return tuple(
         WorkloadRow(
@@ -378,6 +314,7 @@ def _workload_rows(session: Session) -> tuple[WorkloadRow, ...]:
             pins=tuple(sorted(pod.pins.items())),
             editing=pod.pod == fleet.editing,
             letter=letters[pod.pod],
+            gang=None if pod.gang is None else gang_row(session.cluster, pod, pod.gang, answer),
         )
         for pod in fleet.workloads
     )

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Literal
 
 from dra_lab.widgets.canvas_values import Row
+from dra_lab.widgets.domain_values import GangRow
 from dra_lab.widgets.plan_values import BarsRow, State, TileRow
 
 
 class FleetAnswerRow(Row, frozen=True):
-    """The answer to the fleet: what is asked, the verdict, its proof, and the tiles.
+    """The answer to the fleet: what is asked, the verdict, its proof, what a scheduler does with a gang, the tiles.
 
     `stale` while the answer is for another question; `working` says what goes on, "" if nothing; `gap` is how far the
     plan is from its bound, as placed and most that may fit. `can_improve` if it was stopped before the proof.
@@ -19,6 +20,7 @@ class FleetAnswerRow(Row, frozen=True):
     asked: str = ""
     verdict: str = ""
     proof: str = ""
+    scheduler: str = ""
     tiles: tuple[TileRow, ...] = ()
     stale: bool = False
     working: str = ""
@@ -32,7 +34,7 @@ class FleetAnswerRow(Row, frozen=True):
 class WorkloadRow(Row, frozen=True):
     """One workload: `detail` says what a pod requests, `more` how many more fit, `pins` the nodes that pods must be on.
 
-    `editing` says that the canvas shows its claims.
+    `editing` says that the canvas shows its claims. With a `gang`, `wanted`, `placed` and `more` count gangs.
     """
 
     name: str
@@ -43,6 +45,7 @@ class WorkloadRow(Row, frozen=True):
     pins: tuple[tuple[str, int], ...] = ()
     editing: bool = False
     letter: str = ""
+    gang: GangRow | None = None
 
 
 class LayerRow(Row, frozen=True):

@@ -242,6 +242,24 @@ class SetReplicas(Message, frozen=True):
     replicas: int
 
 
+class MakeGang(Message, frozen=True):
+    """Make a workload one gang of all its pods in one domain of the innermost level."""
+
+    name: str
+
+
+class SetGang(Message, frozen=True):
+    """Change the gang of a workload: what `GangDrawing` has; `min` 0 stands for all pods, `size` 0 for no gang."""
+
+    name: str
+    size: int
+    min: int = 0
+    level: str = ""
+    hierarchy: str = ""
+    prefer: str = ""
+    queue: str = ""
+
+
 class OpenWorkload(Message, frozen=True):
     """Show the claim of a workload on the canvas."""
 

@@ -10,6 +10,7 @@ from dra_lab.model.regret import YOURS
 from dra_lab.model.sketch import ClaimSketch, PodDrawing, asks
 from dra_lab.words.document import printable
 from dra_lab.words.facts import KINDS, counted, sentence
+from dra_lab.words.gang_verdict import gang_words
 from dra_lab.words.reason_words import ratio_words
 
 _ONE = {"gpu": "GPU", "nic": "NIC", "cpu": "CPU", "memory": "memory device", "other": "other device"}
@@ -27,11 +28,17 @@ def claim_words(claims: Sequence[ClaimSketch]) -> str:
 
 def asked_words(pods: Sequence[PodDrawing]) -> str:
     """Return what is asked, such as `You ask for 5 × large (4 gpu + 4 nic) and 8 × small (2 gpu + 2 nic)`."""
-    parts = [f"{pod.replicas:,} × {pod.pod} ({claim_words(pod.claims)})" for pod in pods]
+    parts = [f"{_asked(pod)} ({claim_words(pod.claims)})" for pod in pods]
     if not parts:
         return "Nothing is asked for yet."
     head, last = parts[:-1], parts[-1]
     return printable(f"You ask for {', '.join(head)}{' and ' if head else ''}{last}.")
+
+
+def _asked(pod: PodDrawing) -> str:
+    if pod.gang is None:
+        return f"{pod.replicas:,} × {pod.pod}"
+    return f"{pod.pod}, {gang_words(pod.gang, pod.replicas)}"
 
 
 def verdict_words(plan: FleetPlan, nodes: int) -> str:

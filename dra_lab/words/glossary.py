@@ -23,6 +23,7 @@ GLOSSARY: Mapping[str, str] = {
     "wanted": "How many pods of this workload the plan is asked for.",
     "placed": "How many of the wanted pods have a node and devices in this plan, of all workloads together.",
     "more": "How many more pods of this workload fit once this plan is allocated, each workload by itself.",
+    "more gangs": "How many more such gangs fit once this plan is allocated, each with all pods that it needs.",
     "stranded": "How many devices are free, but of no use: no more pod of these workloads can use them and keep all "
     "its links.",
     "tried": "How many devices kube-scheduler has tested up to this step. A device counts each time that it is tested.",

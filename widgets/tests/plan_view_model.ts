@@ -15,6 +15,11 @@ export function fakeTimers(): void {
 export const YAML = "apiVersion: v1\nrequests:\n- name: gpu\n- name: nic\n";
 export const PLAN: PlanViewModel = {
   fleet_answer: {},
+  fleet_domain: "",
+  fleet_domain_card: {},
+  fleet_domains: {},
+  fleet_gang: "",
+  fleet_side: "domains",
   fleet_workloads: [],
   fleet_layers: [],
   fleet_scenarios: {},

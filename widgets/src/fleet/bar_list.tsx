@@ -1,22 +1,13 @@
 // The list of bars: only those in sight exist, and pods can be dragged from one to another.
-import {
-  type DragEvent,
-  type KeyboardEvent,
-  type MouseEvent,
-  useCallback,
-  useLayoutEffect,
-  useMemo,
-  useRef,
-  useState,
-} from "react";
+import { type DragEvent, type MouseEvent, useMemo, useRef, useState } from "react";
 import type { BarTable } from "../generated/models";
 import { useChannel, useTrait } from "../plan/model";
 import { useMenu } from "./menu";
+import { useRowsInSight } from "./rows_in_sight";
 
 export type BarRow = NonNullable<BarTable["rows"]>[number];
 export const DRAGGED = "application/x-dra-pod";
 const ROW = 34;
-const SPARE = 6;
 export const PARTS = [
   ["used", "in use"],
   ["planned", "planned"],
@@ -44,50 +35,21 @@ interface ListProps {
 /** The bars; only those in sight exist. Arrows move, Enter chooses, the menu key opens the menu of a node. */
 export function BarList({ rows, isGrouped, label }: ListProps) {
   const pane = useRef<HTMLDivElement>(null);
-  const [range, setRange] = useState({ from: 0, to: 40 });
   const chosen = useTrait("fleet_chosen");
   // The domain is left out where the names differ without it.
   const isShort = useMemo(
     () => !isGrouped && new Set(rows.map((row) => host(row[1]))).size === rows.length,
     [isGrouped, rows],
   );
-  const look = useCallback(() => {
-    const node = pane.current;
-    if (!node) return;
-    const from = Math.max(0, Math.floor(node.scrollTop / ROW) - SPARE);
-    const to = Math.ceil((node.scrollTop + (node.clientHeight || 600)) / ROW) + SPARE;
-    setRange((now) => (now.from === from && now.to === to ? now : { from, to }));
-  }, []);
-  useLayoutEffect(() => {
-    look();
-    if (!pane.current || typeof ResizeObserver === "undefined") return;
-    const sizes = new ResizeObserver(look);
-    sizes.observe(pane.current);
-    return () => sizes.disconnect();
-  }, [look]);
   const channel = useChannel();
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.target !== pane.current) return;
-    const here = rows.findIndex((row) => row[0] === chosen);
-    const steps: Readonly<Record<string, number>> = {
-      ArrowDown: 1,
-      ArrowUp: -1,
-      Home: -Infinity,
-      End: Infinity,
-      PageDown: 10,
-      PageUp: -10,
-    };
-    const step = steps[event.key];
-    if (step === undefined) return;
-    event.preventDefault();
-    const next = Math.max(0, Math.min(rows.length - 1, here + step));
-    const row = rows[next];
-    if (!row) return;
-    channel.set({ fleet_chosen: row[0] });
-    const [top, room] = [next * ROW, pane.current.clientHeight];
-    if (top < pane.current.scrollTop) pane.current.scrollTop = top;
-    else if (top + ROW > pane.current.scrollTop + room) pane.current.scrollTop = top + ROW - room;
-  };
+  const ids = useMemo(() => rows.map((row) => row[0]), [rows]);
+  const { from, to, ...keys } = useRowsInSight({
+    pane,
+    height: ROW,
+    ids,
+    chosen,
+    onChoose: (id) => channel.set({ fleet_chosen: id }),
+  });
   return (
     <div
       ref={pane}
@@ -96,15 +58,14 @@ export function BarList({ rows, isGrouped, label }: ListProps) {
       aria-label={label}
       style={{ minHeight: `${Math.min(rows.length, 6) * ROW}px` }}
       tabIndex={0}
-      onScroll={look}
-      onKeyDown={onKeyDown}
+      {...keys}
     >
       <div className="dra-fleet-rows" style={{ height: `${rows.length * ROW}px` }}>
-        {rows.slice(range.from, range.to).map((row, at) => (
+        {rows.slice(from, to).map((row, at) => (
           <Bar
             key={row[0]}
             row={row}
-            top={(range.from + at) * ROW}
+            top={(from + at) * ROW}
             isGrouped={isGrouped}
             isShort={isShort}
             isChosen={row[0] === chosen}
@@ -148,10 +109,12 @@ function Bar({ row, top, isGrouped, isShort, isChosen }: BarProps) {
         label: "Add a node like this",
         act: () => channel.send({ type: "add-layer", change: "add", subject: id, count: 1 }),
       },
-      ...workloads.map((one) => ({
-        label: `Pin one more pod of ${one.name} here`,
-        act: () => channel.send({ type: "move-pod", name: one.name, fromNode: "", toNode: id }),
-      })),
+      ...workloads
+        .filter((one) => !one.gang)
+        .map((one) => ({
+          label: `Pin one more pod of ${one.name} here`,
+          act: () => channel.send({ type: "move-pod", name: one.name, fromNode: "", toNode: id }),
+        })),
     ]);
   };
   const onDrop = (event: DragEvent) => {

@@ -4,6 +4,7 @@ import type { PlanViewModel } from "../generated/models";
 import { useChannel, useTrait } from "../plan/model";
 import { Icon } from "../view/icon";
 import { BarList, type BarRow, number, PARTS } from "./bar_list";
+import { Choice } from "./choice";
 
 const ORDERS: Readonly<Record<string, string>> = { name: "by name", worst: "worst first", free: "most free first" };
 const FILTERS = [
@@ -189,30 +190,6 @@ function Heads({ isGrouped, place, label }: { isGrouped: boolean; place: string;
         {isGrouped ? <span className="dra-fleet-number">stranded</span> : <span>pods</span>}
       </div>
     </div>
-  );
-}
-
-function Choice({
-  name,
-  values,
-  now,
-  onChoose,
-}: {
-  name: string;
-  values: readonly (readonly [string, string])[];
-  now: string;
-  onChoose(value: string): void;
-}) {
-  return (
-    <fieldset className="dra-toggle">
-      <legend className="dra-sr">{name}</legend>
-      {values.map(([value, text]) => (
-        <label key={value}>
-          <input type="radio" checked={value === now} onChange={() => onChoose(value)} />
-          <span>{text}</span>
-        </label>
-      ))}
-    </fieldset>
   );
 }
 

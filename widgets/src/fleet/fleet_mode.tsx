@@ -5,6 +5,8 @@ import { useChannel, useTrait } from "../plan/model";
 import { PaneProblem } from "../view/pane_problem";
 import { Bars } from "./bars";
 import { Card } from "./card";
+import { Choice } from "./choice";
+import { Domains } from "./domains";
 import { MenuProvider } from "./menu";
 import { Scenarios } from "./scenarios";
 import { Verdict } from "./verdict";
@@ -25,12 +27,43 @@ export function FleetMode() {
           <Scenarios />
           <Heat />
         </div>
-        <div className="dra-fleet-right">
-          <Bars />
-          <Card />
-        </div>
+        <Right />
       </MenuProvider>
     </section>
+  );
+}
+
+const SIDES = [
+  ["domains", "Where gangs fit"],
+  ["devices", "Devices in use"],
+] as const;
+
+/** The devices of the nodes; with gangs also the domains, one of the two at a time. */
+function Right() {
+  const channel = useChannel();
+  const [side, { gangs = [] }] = [useTrait("fleet_side"), useTrait("fleet_domains")];
+  const isOfGangs = gangs.length > 0 && side === "domains";
+  return (
+    <div className="dra-fleet-right">
+      {gangs.length > 0 && (
+        <div className="dra-fleet-sides">
+          <Choice
+            name="Right side"
+            values={SIDES}
+            now={side}
+            onChoose={(value) => channel.set({ fleet_side: value })}
+          />
+        </div>
+      )}
+      {isOfGangs ? (
+        <Domains />
+      ) : (
+        <>
+          <Bars />
+          <Card />
+        </>
+      )}
+    </div>
   );
 }
 

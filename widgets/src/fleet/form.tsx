@@ -126,3 +126,34 @@ export function Stepper({ label, value, least = 0, onChange }: StepperProps) {
     </span>
   );
 }
+
+interface TypedProps extends FieldProps {
+  name: string;
+  onDone(value: string): void;
+}
+
+/** A text that counts on Enter, or when the field is left. */
+export function TypedField({ label, name, value, placeholder, onDone }: Omit<TypedProps, "onChange">) {
+  const [typed, setTyped] = useState<string | null>(null);
+  const take = () => {
+    setTyped(null);
+    if (typed !== null && typed.trim() !== value) onDone(typed.trim());
+  };
+  return (
+    <label className="dra-fleet-typed">
+      <span>{label}</span>
+      <input
+        className="dra-field"
+        aria-label={name}
+        value={typed ?? value}
+        placeholder={placeholder}
+        onChange={(event) => setTyped(event.currentTarget.value)}
+        onBlur={take}
+        onKeyDown={(event) => {
+          if (event.key === "Enter") take();
+          else if (event.key === "Escape") setTyped(null);
+        }}
+      />
+    </label>
+  );
+}

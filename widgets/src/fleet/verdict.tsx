@@ -17,7 +17,7 @@ const LATER = 300;
 
 export function Verdict() {
   const answer = useTrait("fleet_answer");
-  const { state = "empty", asked = "", verdict = "", proof = "", tiles = [], stale = false } = answer;
+  const { state = "empty", asked = "", verdict = "", proof = "", scheduler = "", tiles = [], stale = false } = answer;
   const [icon, words] = SIGNS[state] ?? ["note", ""];
   return (
     <div className={`dra-fleet-verdict${stale ? " is-stale" : ""}`} data-state={state}>
@@ -33,6 +33,7 @@ export function Verdict() {
           <span>{proof}</span>
           <Working />
         </div>
+        {scheduler && <p className="dra-fleet-scheduler">{scheduler}</p>}
       </div>
       <ul className="dra-fleet-tiles" aria-label="Numbers">
         {tiles.map((tile) => (

@@ -5,12 +5,14 @@ import type { WorkloadRow } from "../generated/models";
 import { useChannel, useTrait } from "../plan/model";
 import { Icon } from "../view/icon";
 import { FormButton, Stepper, TextField } from "./form";
+import { Gang, useShownGang } from "./gang";
 import { Head } from "./head";
 import { useMenu } from "./menu";
 
 export function Workloads() {
   const channel = useChannel();
   const rows = useTrait("fleet_workloads");
+  const shown = useShownGang();
   const { canUndo = false, canRedo = false } = useTrait("fleet_answer");
   const [source, setSource] = useState("");
   return (
@@ -42,7 +44,7 @@ export function Workloads() {
         <table className="dra-fleet-table">
           <thead>
             <tr>
-              <th scope="col">pod</th>
+              <th scope="col">{rows.some((row) => row.gang) ? "pod or gang" : "pod"}</th>
               {["wanted", "placed", "more fit"].map((word) => (
                 <th key={word} scope="col">
                   <Head word={word} />
@@ -55,7 +57,7 @@ export function Workloads() {
           </thead>
           <tbody>
             {rows.map((row) => (
-              <Workload key={row.name} row={row} />
+              <Workload key={row.name} row={row} isShown={row.name === shown} />
             ))}
           </tbody>
         </table>
@@ -83,10 +85,10 @@ export function Workloads() {
   );
 }
 
-function Workload({ row }: { row: WorkloadRow }) {
+function Workload({ row, isShown }: { row: WorkloadRow; isShown: boolean }) {
   const channel = useChannel();
   const menu = useMenu();
-  const { name, wanted, placed = 0, pins = [] } = row;
+  const { name, wanted, placed = 0, pins = [], gang } = row;
   const items = [
     {
       label: "Open in Plan",
@@ -96,48 +98,70 @@ function Workload({ row }: { row: WorkloadRow }) {
       label: `Unpin ${pods.toLocaleString("en")} from ${node}`,
       act: () => channel.send({ type: "pin-pods", name, node, pods: 0 }),
     })),
+    gang
+      ? { label: "Not a gang any more", act: () => channel.send({ type: "set-gang", name, size: 0 }) }
+      : {
+          label: "Make it a gang: all its pods in one rack or other place",
+          act: () => channel.send({ type: "make-gang", name }),
+        },
     { label: "Remove", act: () => channel.send({ type: "remove-workload", name }) },
   ];
   return (
-    <tr>
-      <th scope="row">
-        <span className="dra-fleet-name">
-          <span className="dra-fleet-letter" aria-hidden="true">
-            {row.letter}
-          </span>
-          {name}
-          {row.editing && (
-            <span className="dra-dim" title="Plan shows this workload; what you draw there changes it">
-              {" "}
-              in Plan
+    <>
+      <tr className={isShown ? "is-open" : ""}>
+        <th scope="row">
+          <span className="dra-fleet-name">
+            <span className="dra-fleet-letter" aria-hidden="true">
+              {row.letter}
             </span>
-          )}
-        </span>
-        <span className="dra-dim">
-          {row.detail}
-          {pins.length > 0 && ` · ${pins.map(([node, pods]) => `${pods} pinned to ${node}`).join(", ")}`}
-        </span>
-      </th>
-      <td>
-        <Stepper
-          label={`pods of ${name}`}
-          value={wanted}
-          onChange={(replicas) => channel.send({ type: "set-replicas", name, replicas })}
-        />
-      </td>
-      <td className={placed < wanted ? "is-short" : ""}>{placed.toLocaleString("en")}</td>
-      <td title={row.more && !/[–≥]/.test(row.more) ? "proven" : undefined}>{row.more || "…"}</td>
-      <td>
-        <button
-          type="button"
-          className="dra-quiet"
-          aria-label={`Actions for ${name}`}
-          aria-haspopup="menu"
-          onClick={(event) => menu(event, name, items)}
-        >
-          <Icon name="dots" />
-        </button>
-      </td>
-    </tr>
+            {name}
+            {row.editing && (
+              <span className="dra-dim" title="Plan shows this workload; what you draw there changes it">
+                {" "}
+                in Plan
+              </span>
+            )}
+          </span>
+          {gang && <span className="dra-fleet-gang-words">{gang.words}</span>}
+          <span className="dra-dim">
+            {row.detail}
+            {pins.length > 0 && ` · ${pins.map(([node, pods]) => `${pods} pinned to ${node}`).join(", ")}`}
+          </span>
+        </th>
+        <td>
+          <Stepper
+            label={`${gang ? "gangs" : "pods"} of ${name}`}
+            value={wanted}
+            onChange={(replicas) => channel.send({ type: "set-replicas", name, replicas })}
+          />
+        </td>
+        <td className={placed < wanted ? "is-short" : ""}>{placed.toLocaleString("en")}</td>
+        <td title={row.more && !/[–≥]/.test(row.more) ? "proven" : undefined}>{row.more || "…"}</td>
+        <td>
+          <button
+            type="button"
+            className="dra-quiet"
+            aria-label={`Actions for ${name}`}
+            aria-haspopup="menu"
+            onClick={(event) => menu(event, name, items)}
+          >
+            <Icon name="dots" />
+          </button>
+        </td>
+      </tr>
+      {gang && (
+        <tr className="dra-fleet-of-gang">
+          <td colSpan={5}>
+            {isShown ? (
+              <Gang workload={row} />
+            ) : (
+              <button type="button" className="dra-button" onClick={() => channel.set({ fleet_gang: name })}>
+                Show the gang {name}
+              </button>
+            )}
+          </td>
+        </tr>
+      )}
+    </>
   );
 }

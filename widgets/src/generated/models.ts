@@ -247,6 +247,37 @@ export interface DeviceToleration {
   tolerationSeconds?: number | null;
 }
 
+export interface DomainCard {
+  id?: string;
+  title?: string;
+  lines?: readonly string[];
+  bars?: readonly BarsRow[];
+  fixes?: readonly WouldFitRow[];
+  boxes?: readonly [string, number, number, number, number, boolean][];
+}
+
+export interface DomainRow {
+  id: string;
+  name: string;
+  depth?: number;
+  state?: "chosen" | "fits" | "outer" | "refused" | "unknown";
+  nodes?: number;
+  holds?: string;
+  words?: string;
+  sums?: [number, number, number, number, number];
+  boxes?: readonly [string, number, number, number, number, boolean][];
+}
+
+export interface DomainTable {
+  gang?: string;
+  gangs?: readonly string[];
+  level?: string;
+  title?: string;
+  rows?: readonly DomainRow[];
+  heat?: HeatMap;
+  note?: string;
+}
+
 export interface DrawableRow {
   label: string;
   detail?: string;
@@ -352,6 +383,7 @@ export interface FleetAnswerRow {
   asked?: string;
   verdict?: string;
   proof?: string;
+  scheduler?: string;
   tiles?: readonly TileRow[];
   stale?: boolean;
   working?: string;
@@ -383,6 +415,21 @@ export interface FunnelRow {
   legend?: readonly [string, string][];
   rows?: readonly (readonly string[])[];
   more?: number;
+}
+
+export interface GangRow {
+  size?: number;
+  min?: number;
+  level?: string;
+  hierarchy?: string;
+  prefer?: string;
+  queue?: string;
+  words?: string;
+  levels?: readonly LevelRow[];
+  prefers?: readonly LevelRow[];
+  price?: readonly PriceRow[];
+  schedulers?: readonly SchedulerRow[];
+  note?: string;
 }
 
 export interface GoalRow {
@@ -419,6 +466,13 @@ export interface LayerRow {
   words: string;
   problem?: string;
   note?: string;
+}
+
+export interface LevelRow {
+  level?: string;
+  hierarchy?: string;
+  label?: string;
+  source?: string;
 }
 
 export interface Link {
@@ -559,6 +613,12 @@ export interface Prediction {
   asked?: number;
 }
 
+export interface PriceRow {
+  level: string;
+  gangs: string;
+  now?: boolean;
+}
+
 export interface ProblemRow {
   kind: string;
   name: string;
@@ -610,6 +670,13 @@ export interface ScenarioRow {
 export interface ScenarioTable {
   columns?: readonly string[];
   rows?: readonly ScenarioRow[];
+}
+
+export interface SchedulerRow {
+  name: string;
+  verdict: "maybe" | "no" | "yes";
+  text: string;
+  note?: string;
 }
 
 export interface SelectorRow {
@@ -718,6 +785,12 @@ export interface WorkloadRow {
   pins?: readonly [string, number][];
   editing?: boolean;
   letter?: string;
+  gang?: GangRow | null;
+}
+
+export interface WouldFitRow {
+  title: string;
+  brings: string;
 }
 
 export interface ClaimCanvasModel {
@@ -812,18 +885,36 @@ export type ExportSheetMessage =
   | { type: "write-export"; overwrite?: boolean; allowWorse?: boolean }
   | { type: "write-measure" };
 
+export interface FleetDomainsModel {
+  fleet_domain: string;
+  fleet_domain_card: DomainCard;
+  fleet_domains: DomainTable;
+  fleet_gang: string;
+  fleet_side: string;
+  mode: string;
+  problem: string;
+}
+
+export type FleetDomainsMessage =
+  | { type: "dismiss-problem" };
+
 export interface FleetModeModel {
   fleet_answer: FleetAnswerRow;
   fleet_bars: BarTable;
   fleet_by: string;
   fleet_card: CardRow;
   fleet_chosen: string;
+  fleet_domain: string;
+  fleet_domain_card: DomainCard;
+  fleet_domains: DomainTable;
   fleet_filters: readonly string[];
+  fleet_gang: string;
   fleet_heat: HeatMap;
   fleet_kind: string;
   fleet_layers: readonly LayerRow[];
   fleet_picture: boolean;
   fleet_scenarios: ScenarioTable;
+  fleet_side: string;
   fleet_terms: Readonly<Record<string, string>>;
   fleet_workloads: readonly WorkloadRow[];
   mode: string;
@@ -920,12 +1011,17 @@ export interface PlanViewModel {
   fleet_by: string;
   fleet_card: CardRow;
   fleet_chosen: string;
+  fleet_domain: string;
+  fleet_domain_card: DomainCard;
+  fleet_domains: DomainTable;
   fleet_filters: readonly string[];
+  fleet_gang: string;
   fleet_heat: HeatMap;
   fleet_kind: string;
   fleet_layers: readonly LayerRow[];
   fleet_picture: boolean;
   fleet_scenarios: ScenarioTable;
+  fleet_side: string;
   fleet_terms: Readonly<Record<string, string>>;
   fleet_workloads: readonly WorkloadRow[];
   goals: readonly GoalRow[];
@@ -964,6 +1060,7 @@ export type PlanViewMessage =
   | { type: "keep-for-compare"; name?: string }
   | { type: "keep-scenario"; name?: string }
   | { type: "look-at"; node: string; device?: string }
+  | { type: "make-gang"; name: string }
   | { type: "move-pod"; name: string; fromNode: string; toNode: string }
   | { type: "open-workload"; name: string }
   | { type: "order-goals"; goals: readonly string[] }
@@ -975,6 +1072,7 @@ export type PlanViewMessage =
   | { type: "rename-kept"; name: string; to: string }
   | { type: "restore-kept"; name: string }
   | { type: "restore-scenario"; name: string }
+  | { type: "set-gang"; name: string; size: number; min?: number; level?: string; hierarchy?: string; prefer?: string; queue?: string }
   | { type: "set-replicas"; name: string; replicas: number }
   | { type: "show-difference" }
   | { type: "show-export" }

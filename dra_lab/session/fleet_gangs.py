@@ -1,0 +1,188 @@
+"""The answer to a fleet with gangs: the plan, what every node and domain holds, the price of the level, schedulers."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+
+from msgspec.structs import replace
+
+from dra_lab.errors import DraLabError
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import FleetPlan, Room, Workload
+from dra_lab.model.gang import HOST, Gang, GangPlan
+from dra_lab.model.hierarchy import Hierarchy
+from dra_lab.model.plan import PlanStatus
+from dra_lab.model.what_if import when_idle
+from dra_lab.pinning.gang_replay import GangReplay
+from dra_lab.session.fleet_answer import (
+    AFTER_SECONDS,
+    FIRST_SECONDS,
+    WITHOUT,
+    FleetAnswer,
+    FleetQuestion,
+    with_amounts,
+)
+from dra_lab.session.gang_answer import GangAnswer, NodeRooms
+
+REPLAY_SECONDS = 3.0
+"""Seconds for what one scheduler does with one gang."""
+
+
+def gang_answers(
+    question: FleetQuestion,
+    stop: threading.Event,
+    progress: Callable[[Any], None],
+    time_limit: float | None,
+) -> Iterator[FleetAnswer]:
+    """Yield the answer as it grows: a first plan, a better one, nodes, more gangs, what is stranded, schedulers.
+
+    Raises as `plan_gangs` does.
+    """
+    from dra_lab.planner.fleet import how_many_more, stranded
+    from dra_lab.planner.gangs.plan_gangs import plan_gangs
+
+    def planned(seconds: float | None) -> GangPlan:
+        return plan_gangs(
+            question.cluster,
+            question.gangs,
+            question.workloads,
+            release=question.release,
+            time_limit=seconds,
+            progress=progress,
+            cancel=stop,
+        )
+
+    began = time.monotonic()
+    plan = planned(FIRST_SECONDS)
+    answer = _answer(question, plan)
+    yield answer
+    if not plan.proven and plan.status not in (PlanStatus.EMPTY, PlanStatus.NOT_CHECKED) and not stop.is_set():
+        left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - began))
+        plan = _better(plan, planned(left))
+        answer = _answer(question, plan)
+        yield answer
+    for known in _after(question, answer.plan, GangAnswer(plan), stop, progress):
+        if stop.is_set():
+            break
+        answer = replace(answer, gangs=known)
+        yield answer
+    if plan.status not in WITHOUT and not stop.is_set():
+        common: dict[str, Any] = {"release": question.release, "time_limit": AFTER_SECONDS, "cancel": stop}
+        common |= {"after": answer.plan, "progress": progress}
+        rooms = tuple(how_many_more(question.cluster, workload, **common) for workload in question.workloads)
+        claims = [claim for workload in question.every for claim in workload.claims]
+        answer = with_amounts(replace(answer, rooms=rooms, stranded=stranded(question.cluster, claims, **common)))
+    yield replace(answer, complete=not stop.is_set())
+
+
+def _after(
+    question: FleetQuestion,
+    fleet: FleetPlan,
+    known: GangAnswer,
+    stop: threading.Event,
+    progress: Callable[[Any], None],
+) -> Iterator[GangAnswer]:
+    """Yield what is known of the gangs after their plan: nodes, then how many more fit, then the schedulers."""
+    from dra_lab.planner.gangs.more_gangs import how_many_more_gangs
+
+    plan = known.plan
+    if plan.status in (PlanStatus.EMPTY, PlanStatus.NOT_CHECKED) or stop.is_set():
+        return
+    common: dict[str, Any] = {"release": question.release, "time_limit": AFTER_SECONDS, "cancel": stop}
+    common["progress"] = progress
+    rooms = {gang.name: _node_rooms(question, gang, fleet, common) for gang in plan.gangs}
+    yield (known := replace(known, nodes=rooms))
+    for gang in plan.gangs:
+        more = how_many_more_gangs(question.cluster, gang, after=plan, **common)
+        yield (known := replace(known, more={**known.more, gang.name: more}))
+        total = how_many_more_gangs(question.cluster, gang, **common) if plan.placed or plan.replicas else more
+        yield (known := replace(known, total={**known.total, gang.name: total}))
+    for gang in plan.gangs:
+        found = tuple(_replays(question, gang, stop))
+        yield (known := replace(known, replays={**known.replays, gang.name: found}))
+
+
+def _node_rooms(question: FleetQuestion, gang: Gang, fleet: FleetPlan, common: Mapping[str, Any]) -> NodeRooms:
+    from dra_lab.planner.fleet import how_many_more
+
+    member = gang.groups[0].workload
+    now = how_many_more(question.cluster, member, **common)
+    idle = how_many_more(when_idle(question.cluster), member, **common)
+    left = how_many_more(question.cluster, member, after=fleet, **common) if fleet.replicas else now
+    every = (idle, now, left)
+    exact = all(room.proven and not room.together for room in every)
+    return NodeRooms(_by_node(idle), _by_node(now), _by_node(left), exact)
+
+
+def _by_node(room: Room) -> dict[str, int]:
+    """Return how many pods each node holds, without nodes that share devices."""
+    shared = {node for nodes in room.together for node in nodes}
+    return {node: kind.each for kind in room.classes for node in kind.nodes if node not in shared}
+
+
+def _replays(question: FleetQuestion, gang: Gang, stop: threading.Event) -> Iterator[GangReplay]:
+    """Yield what kube-scheduler's PodGroup loop and Kueue do with a gang; nothing for what they cannot be asked."""
+    from dra_lab.pinning.gang_replay import replay_kueue, replay_pod_group
+    from dra_lab.pinning.pin_budget import budget_of
+
+    hierarchy = hierarchy_of(question.cluster, gang)
+    if stop.is_set() or not (gang.required or gang.preferred):
+        return
+    if hierarchy is not None:
+        with suppress(DraLabError):
+            budget = budget_of(REPLAY_SECONDS, stop)
+            yield replay_kueue(question.cluster, gang, hierarchy, question.release, budget=budget)
+    with suppress(DraLabError):
+        budget = budget_of(REPLAY_SECONDS, stop)
+        yield replay_pod_group(question.cluster, gang, hierarchy, question.release, budget=budget)
+
+
+def hierarchy_of(cluster: Cluster, gang: Gang) -> Hierarchy | None:
+    """Return the hierarchy whose levels a gang names, the first one for a gang that names only hosts."""
+    from dra_lab.topology.hierarchies import hierarchies
+
+    known = hierarchies(cluster)
+    if gang.hierarchy:
+        return next((one for one in known if one.name == gang.hierarchy), None)
+    wanted = {level for level in (gang.required, gang.preferred) if level}
+    able = (tree for tree in known if wanted <= {HOST, *(name for one in tree.levels for name in (one.name, one.key))})
+    return next(able, known[0] if known else None)
+
+
+def _better(before: GangPlan, now: GangPlan) -> GangPlan:
+    """Return the better of two plans of one question: the later one, unless its goals are worse."""
+    if not now.goals:
+        return before if before.goals else now
+    old, new = ([goal.value for goal in plan.goals] for plan in (before, now))
+    return before if before.goals and old < new else now
+
+
+def _answer(question: FleetQuestion, plan: GangPlan) -> FleetAnswer:
+    return with_amounts(FleetAnswer(question, fleet_plan(plan, question.every), gangs=GangAnswer(plan)))
+
+
+def fleet_plan(plan: GangPlan, every: tuple[Workload, ...]) -> FleetPlan:
+    """Return the pods of a plan with gangs as those of a fleet, in which each gang is one workload."""
+    sizes = {gang.name: gang.size for gang in plan.gangs}
+    members = [
+        replace(replica, workload=placed.gang, number=placed.number * sizes[placed.gang] + number)
+        for placed in plan.placed
+        for number, replica in enumerate(placed.replicas)
+    ]
+    return FleetPlan(
+        plan.status,
+        every,
+        plan.cluster,
+        plan.release,
+        (*plan.replicas, *members),
+        plan.goals,
+        shortfalls=plan.shortfalls,
+        findings=plan.findings,
+        seconds=plan.seconds,
+        states=plan.states,
+        not_examined=plan.not_examined,
+    )

@@ -1,0 +1,128 @@
+"""The answer of the Fleet mode as the browser shows it: the verdict with its proof, and the tiles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dra_lab.model.plan import PlanStatus
+from dra_lab.session import MODES, Session
+from dra_lab.session.fleet_answer import FleetAnswer
+from dra_lab.session.gang_answer import GangAnswer
+from dra_lab.widgets.domain_rows import scheduler_row
+from dra_lab.widgets.fleet_mode_values import FleetAnswerRow
+from dra_lab.widgets.plan_values import State, TileRow, Tone
+from dra_lab.words.fleet_verdict import (
+    asked_words,
+    cost_words,
+    more_words,
+    proof_words,
+    stranded_words,
+    verdict_words,
+)
+from dra_lab.words.gang_verdict import gang_proof, gang_verdict, number_words
+from dra_lab.words.glossary import GLOSSARY
+
+
+def answer_row(session: Session) -> FleetAnswerRow:
+    """Return what is asked of the fleet of a session, and the answer so far."""
+    fleet, answer = session.fleet, session.fleet.answer
+    history = {"can_undo": session.history.can_undo, "can_redo": session.history.can_redo}
+    common: dict[str, Any] = {"asked": asked_words(fleet.workloads), "can_compare": "compare" in MODES, **history}
+    if fleet.refusal is not None:
+        return FleetAnswerRow(state="error", verdict="No answer.", proof=str(fleet.refusal), **common)
+    if not fleet.workloads:
+        return FleetAnswerRow(verdict="Nothing to plan yet. Draw a claim in Plan, or add one from a file.", **common)
+    if answer is None:
+        return FleetAnswerRow(state="solving", verdict="Planning …", stale=True, working="Planning", **common)
+    is_current = fleet.is_current
+    pins = sum(sum(pod.pins.values()) for pod in answer.question.pods)
+    working = ""
+    if fleet.stale:
+        working = "Planning" if not is_current else _working_words(answer, fleet.progress)
+    placed = answer.figures["placed"]
+    return FleetAnswerRow(
+        state=_state(answer),
+        verdict=_verdict(answer),
+        proof=_proof(answer, pins),
+        scheduler=_scheduler(answer.gangs) if answer.gangs is not None and is_current else "",
+        tiles=_tiles(answer),
+        stale=not is_current,
+        working=working,
+        gap=(placed.value, placed.bound) if placed.bound is not None and placed.bound > placed.value else (0, 0),
+        can_improve=is_current and not fleet.stale and not answer.complete,
+        **common,
+    )
+
+
+def _verdict(answer: FleetAnswer) -> str:
+    if answer.gangs is not None:
+        return gang_verdict(answer.gangs.plan, answer.gangs.more)
+    return verdict_words(answer.plan, len(answer.question.cluster.node_names))
+
+
+def _proof(answer: FleetAnswer, pins: int) -> str:
+    if answer.gangs is not None:
+        return gang_proof(answer.gangs.plan)
+    return " ".join(filter(None, (proof_words(answer.plan, pins), cost_words(answer.plan))))
+
+
+def _scheduler(gangs: GangAnswer) -> str:
+    """Return what the first scheduler that is simulated does with the first gang."""
+    found = next((replays for replays in gangs.replays.values() if replays), ())
+    return scheduler_row(found[0]).text if found else ""
+
+
+def _working_words(answer: FleetAnswer, progress: Any) -> str:
+    if answer.gangs is not None and answer.gangs.nodes:
+        wanted = len(answer.gangs.plan.gangs)
+        if len(answer.gangs.total) < wanted:
+            return "Counting how many more gangs fit"
+        return "Simulating schedulers" if len(answer.gangs.replays) < wanted else "Finding what is stranded"
+    if answer.rooms:
+        return "Finding what is stranded" if answer.stranded is None else "Comparing with kube-scheduler"
+    if answer.plan.proven:
+        return "Counting how many more fit"
+    text = getattr(progress, "text", "")
+    return f"Improving: {text}" if text else "Improving"
+
+
+def _state(answer: FleetAnswer) -> State:
+    plan = answer.plan
+    if plan.status is PlanStatus.EMPTY:
+        return "empty"
+    if not plan.replicas:
+        return "misfit" if plan.proven else "stopped"
+    return "fits" if answer.figures["placed"].value == answer.figures["wanted"].value else "misfit"
+
+
+def _tiles(answer: FleetAnswer) -> tuple[TileRow, ...]:
+    placed, wanted = answer.figures["placed"].value, answer.figures["wanted"].value
+    tone: Tone = "ok" if placed == wanted else "warn"
+    tiles = [_tile(f"{placed:,} of {wanted:,}", "pods placed", "Pods placed", "placed", tone)]
+    for room in answer.rooms[:2]:
+        head, comma, proof = more_words(room).partition(" more")
+        name = f" {room.workload}" if len(answer.rooms) > 1 else ""
+        tiles.append(_tile(f"{head}{name}", f"more fit{proof}" if comma else "", "More pods that fit", "more"))
+    tiles += _gang_tiles(answer.gangs) if answer.gangs is not None else []
+    for value, caption in stranded_words(answer.stranded)[:2] if answer.stranded is not None else ():
+        tones: Tone = "plain" if value.startswith("0 ") else "warn"
+        tiles.append(_tile(value, caption, "Stranded devices", "stranded", tones))
+    return tuple(tiles)
+
+
+def _tile(value: str, caption: str, title: str, figure: str, tone: Tone = "plain") -> TileRow:
+    return TileRow(value=value, caption=caption, tone=tone, title=title, lines=(GLOSSARY[figure],))
+
+
+def _gang_tiles(gangs: GangAnswer) -> list[TileRow]:
+    several = len(gangs.plan.gangs) > 1
+    found = [(name, count) for name, count in gangs.more.items()][:2]
+    return [
+        _tile(
+            f"{number_words(count.count, count.bound)} more{f' {name}' if several else ''}",
+            f"gangs fit{', proven' if count.proven else ''}",
+            "More gangs",
+            "more gangs",
+        )
+        for name, count in found
+    ]

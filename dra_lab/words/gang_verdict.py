@@ -1,0 +1,149 @@
+"""Gangs in the words of the screen: what is asked, the verdict with its proof, and what a scheduler does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dra_lab.model.fleet import MOST_COUNTED, Replica
+from dra_lab.model.gang import BEYOND, GANGS, HOST, Gang, GangCount, GangPlan, GangRoom, PlacedGang
+from dra_lab.model.plan import PlanStatus
+from dra_lab.model.sketch import GangDrawing
+from dra_lab.words.document import printable
+from dra_lab.words.facts import counted, sentence
+
+_NAMED = 3
+"""Domains that a verdict names."""
+
+KUEUE_NOTE = (
+    "Kueue counts CPU and memory and no devices. A drawing has no CPU and memory, so only pods are counted here."
+)
+"""What a replay of Kueue for a drawing leaves out."""
+
+
+def gang_words(gang: GangDrawing, number: int) -> str:
+    """Return what a gang is: `2 gangs of 16 pods, each in one rack`."""
+    least = f" (at least {gang.min:,})" if gang.min is not None and gang.min < gang.size else ""
+    where = f"in one {level_word(gang.level)}" if gang.level else ""
+    prefer = f"in as few {level_word(gang.prefer_level)}s as possible" if gang.prefer_level else ""
+    each = ", " + ("all " if number == 1 else "each ") if where or prefer else ""
+    places = ", ".join(filter(None, (where, prefer)))
+    return f"{counted(number, 'gang')} of {counted(gang.size, 'pod')}{least}{each}{places}"
+
+
+def level_word(level: str) -> str:
+    """Return what people call a level: the node for a host, else its name or the last part of its key."""
+    return "node" if level == HOST else level.rpartition("/")[2]
+
+
+def domain_name(domain: Sequence[str]) -> str:
+    """Return the value of a domain of its own; the whole cluster has the name `the cluster`."""
+    return domain[-1] if domain else "the cluster"
+
+
+def gang_verdict(plan: GangPlan, more: Mapping[str, GangCount]) -> str:
+    """Return whether gangs and other pods fit and where, then how many more gangs fit."""
+    wanted = sum(gang.replicas for gang in plan.gangs)
+    if plan.status is PlanStatus.EMPTY:
+        return "No gang is wanted."
+    if plan.status is PlanStatus.NOT_CHECKED:
+        return "Not checked."
+    if plan.status is PlanStatus.STOPPED:
+        return "No place is found yet."
+    (first, *others) = [gang for gang in plan.gangs if gang.replicas] or plan.gangs
+    if not plan.placed and wanted:
+        told = _misfit(plan, first) if not others else f"Not one of {wanted:,} gangs fits."
+    elif len(plan.placed) == wanted == 1:
+        told = _one(first, plan.placed[0])
+    elif len(plan.placed) == wanted:
+        told = f"All {wanted:,} gangs fit{_where(first, plan.placed) if not others else ''}."
+    else:
+        told = f"{len(plan.placed):,} of {wanted:,} gangs fit{_where(first, plan.placed) if not others else ''}."
+    told += _ordinary(plan, plan.replicas)
+    if not others and first.name in more and len(plan.placed) == wanted:
+        told += f" {more_gangs(more[first.name])} such {'gang fits' if more[first.name].count == 1 else 'gangs fit'}"
+        told += ", proven." if more[first.name].proven else "."
+    return printable(told)
+
+
+def _one(gang: Gang, placed: PlacedGang) -> str:
+    pods = len(placed.replicas)
+    head = f"All {counted(pods, 'pod')} fit" if pods == gang.size else f"{pods:,} of {gang.size:,} pods fit"
+    return f"{head}{_where(gang, [placed])}."
+
+
+def _where(gang: Gang, placed: Sequence[PlacedGang]) -> str:
+    """Return the domains of placed gangs: ` in rack r4`, ` in 2 racks: r1 and r4`."""
+    if not gang.required:
+        return f" on {counted(len({node for one in placed for node in one.nodes}), 'node')}"
+    word = level_word(gang.required)
+    names = list(dict.fromkeys(domain_name(one.domain) for one in placed))
+    if len(names) == 1:
+        return f" in {word} {names[0]}"
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return f" in {counted(len(names), word)}: {', '.join(names[:_NAMED])}{more}"
+
+
+def _misfit(plan: GangPlan, gang: Gang) -> str:
+    rooms = [room for room in plan.rooms if room.gang == gang.name]
+    best = max(rooms, key=lambda room: room.most, default=None)
+    pods = f"{gang.least:,} pods" if gang.least > 1 else "a pod"
+    if best is None or not gang.required:
+        held = f": it holds {best.most:,}" if best is not None else ""
+        return f"The cluster does not hold {pods} of {gang.name} at once{held}."
+    if not best.most:
+        return f"No {level_word(gang.required)} holds a pod of {gang.name}."
+    where = f"{domain_name(best.domain)} holds the most: {room_words(best)}"
+    return f"No {level_word(gang.required)} holds {pods}. {where}."
+
+
+def _ordinary(plan: GangPlan, replicas: Sequence[Replica]) -> str:
+    wanted = sum(workload.replicas for workload in plan.workloads)
+    if not wanted:
+        return ""
+    return f" {len(replicas):,} of {counted(wanted, 'other pod')} {'is' if len(replicas) == 1 else 'are'} placed."
+
+
+def gang_proof(plan: GangPlan) -> str:
+    """Return what is proven of the verdict."""
+    if plan.status is PlanStatus.EMPTY:
+        return ""
+    if plan.status is PlanStatus.NOT_CHECKED:
+        return printable(sentence(plan.shortfalls[0].message)) if plan.shortfalls else ""
+    if plan.status is PlanStatus.INFEASIBLE:
+        return "Proven."
+    if plan.status is PlanStatus.OPTIMAL:
+        return "Proven optimal."
+    first = [goal for goal in plan.goals if goal.goal.partition(" ")[0] in (GANGS, BEYOND)]
+    if first and all(goal.proven for goal in first):
+        return "No plan places more gangs, proven. That they cannot be aligned better is not proven, as the time ended."
+    return "That no more gangs fit is not proven."
+
+
+def more_gangs(found: GangCount) -> str:
+    """Return how many more gangs fit: `3 more`, `3 to 5 more`."""
+    return f"{number_words(found.count, found.bound)} more"
+
+
+def number_words(count: int, bound: int) -> str:
+    """Return a count with its bound: `3`, `3 to 5` if more may fit, `at least 10,000` where counting ended."""
+    if count >= MOST_COUNTED:
+        return f"at least {count:,}"
+    return f"{count:,}" if count >= bound else f"{count:,} to {bound:,}"
+
+
+def room_words(room: GangRoom) -> str:
+    """Return how many pods of one gang a domain holds: `14 of 16`."""
+    known = "" if room.most >= room.bound else f", at most {room.bound:,}"
+    return f"{room.most:,} of {room.size:,}{known}"
+
+
+def scheduler_words(scheduler: str, verdict: str, text: str) -> str:
+    """Return what a scheduler does with a gang: `Kueue 0.19 does not start it: ...`."""
+    does = {"yes": "finds a place", "maybe": "may find a place", "no": "does not start it"}[verdict]
+    return printable(sentence(f"{scheduler} {does}: {text}"))
+
+
+def kueue_words(scheduler: str, host: str, most: int, wanted: int) -> str:
+    """Return that Kueue may choose a node where claims do not fit: `Kueue 0.19 may choose n5, where ...`."""
+    held = "no claims" if not most else f"the claims of {most:,} of {counted(wanted, 'pod')}"
+    return printable(f"{scheduler} may choose {host}, where {held} can be met; the pods would wait there.")

@@ -1,0 +1,228 @@
+"""Gangs in the Fleet mode, in the kernel: messages that make and change them, and what the browser is told."""
+
+import pytest
+from ipywidgets import Widget
+
+from dra_lab.model.sketch import GangDrawing
+from dra_lab.session import Session, read_sketch
+from dra_lab.widgets.plan_view import PlanView
+
+POD = "eight-pairs"
+
+
+@pytest.fixture
+def fleet():
+    """Give a session with 16 nodes below four leaf switches in Fleet mode, and the view that shows it."""
+    session = Session("sample:h100-pod")
+    view = PlanView(session)
+    session.show_mode("fleet")
+    session.fleet.plan()
+    yield session, view
+    session.close()
+    Widget.close_all()
+
+
+def send(view, **message) -> None:
+    """Send a message as the browser does, and wait for the answer."""
+    view._on_message(view, message, [])
+    view._session.fleet.wait(60)
+
+
+def gang(view, size: int, **fields: object) -> dict:
+    """Make a gang of some pods below one leaf switch, or as `fields` say, and return its row."""
+    level = {"level": "leaf switch", "hierarchy": "h100-pod", **fields}
+    send(view, type="set-gang", name=POD, size=size, **level)
+    return view.fleet_workloads[0]["gang"]
+
+
+def domains(view) -> dict[str, dict]:
+    """Return the rows of domains by their name."""
+    return {row["name"]: row for row in view.fleet_domains["rows"]}
+
+
+def test_a_workload_becomes_a_gang_of_all_its_pods_below_one_leaf_switch(fleet):
+    """Five pods are one gang of five, in one domain of the innermost level."""
+    session, view = fleet
+    send(view, type="set-replicas", name=POD, replicas=5)
+    send(view, type="make-gang", name=POD)
+    made = session.fleet.workload(POD)
+    assert (made.replicas, made.gang.size, made.gang.level, made.gang.hierarchy) == (1, 5, "leaf switch", "h100-pod")
+
+
+def test_a_gang_that_is_given_up_is_as_many_pods_again(fleet):
+    """Two gangs of three are six pods."""
+    session, view = fleet
+    gang(view, 3)
+    send(view, type="set-replicas", name=POD, replicas=2)
+    send(view, type="set-gang", name=POD, size=0)
+    assert (session.fleet.workload(POD).gang, session.fleet.workload(POD).replicas) == (None, 6)
+
+
+def test_each_change_of_a_gang_is_one_undo_step(fleet):
+    """After a change of its size, one undo brings the size before back, and a second one ordinary pods."""
+    session, view = fleet
+    gang(view, 2)
+    gang(view, 3)
+    session.undo()
+    assert session.fleet.workload(POD).gang.size == 2
+    session.undo()
+    assert session.fleet.workload(POD).gang is None
+
+
+def test_a_minimum_that_is_the_whole_gang_is_none(fleet):
+    """A gang that needs all its pods has no minimum of its own."""
+    session, view = fleet
+    gang(view, 3, min=3)
+    assert session.fleet.workload(POD).gang.min is None
+
+
+def test_the_verdict_names_the_domain_and_what_more_fits(fleet):
+    """Three pods fit below leaf-2, and one more such gang below leaf-4."""
+    _, view = fleet
+    gang(view, 3)
+    assert view.fleet_answer["verdict"] == "All 3 pods fit in leaf switch leaf-2. 1 more such gang fits, proven."
+    assert view.fleet_answer["proof"] == "Proven optimal."
+
+
+def test_the_verdict_of_a_gang_that_does_not_fit_names_the_nearest_domain(fleet):
+    """No leaf switch holds four pods; the largest holds three."""
+    _, view = fleet
+    gang(view, 4)
+    assert view.fleet_answer["state"] == "misfit"
+    assert view.fleet_answer["verdict"] == "No leaf switch holds 4 pods. leaf-2 holds the most: 3 of 4."
+
+
+def test_gangs_are_counted_as_gangs_in_their_row(fleet):
+    """One gang of three pods is wanted and placed, and one more fits."""
+    _, view = fleet
+    gang(view, 3)
+    row = view.fleet_workloads[0]
+    assert (row["wanted"], row["placed"], row["more"]) == (1, 1, "1")
+
+
+def test_the_price_of_a_level_counts_the_gangs_that_fit_in_all(fleet):
+    """Without a level three gangs of three fit, below one leaf switch two."""
+    _, view = fleet
+    row = gang(view, 3)
+    price = {one["level"]: one["gangs"] for one in row["price"]}
+    assert price == {"node": "0", "leaf switch": "2", "spine": "2", "none": "3"}
+
+
+def test_a_domain_says_what_it_holds_and_what_it_lacks(fleet):
+    """leaf-2 is chosen, leaf-4 fits, and leaf-1 holds two of three pods, as devices are in use."""
+    _, view = fleet
+    gang(view, 3)
+    rows = domains(view)
+    assert {name: row["state"] for name, row in rows.items() if row["state"] != "outer"} == {
+        "leaf-1": "refused",
+        "leaf-2": "chosen",
+        "leaf-3": "refused",
+        "leaf-4": "fits",
+    }
+    assert rows["leaf-1"]["holds"] == "2 of 3"
+    assert "GPUs in use on h100-01, h100-02" in rows["leaf-1"]["words"]
+
+
+def test_the_pods_of_a_domain_add_up_to_what_it_holds_idle(fleet):
+    """Each node holds one pod if it is idle: placed, free, kept away, in use and cordoned are four in all."""
+    _, view = fleet
+    gang(view, 3)
+    sums = {row["name"]: sum(row["sums"]) for row in view.fleet_domains["rows"] if row["state"] != "outer"}
+    assert set(sums.values()) == {4}
+
+
+def test_a_domain_that_refuses_says_what_would_make_it_hold_the_gang(fleet):
+    """One of the two nodes in use below leaf-1 is enough."""
+    _, view = fleet
+    gang(view, 3)
+    view.fleet_domain = domains(view)["leaf-1"]["id"]
+    card = view.fleet_domain_card
+    assert card["title"] == "Why not leaf-1?"
+    assert [bar["count"] for bar in card["bars"][0]["bars"]] == [4, 2]
+    assert card["fixes"] == [
+        {"title": "Free the devices in use on h100-01 or h100-02", "brings": "3 of 3 pods fit then"}
+    ]
+
+
+def test_a_domain_that_is_too_small_says_so(fleet):
+    """Four nodes hold four pods at most, also if nothing is in use."""
+    _, view = fleet
+    gang(view, 5)
+    view.fleet_domain = domains(view)["leaf-1"]["id"]
+    card = view.fleet_domain_card
+    assert "fixes" not in card
+    assert "leaf-1 would hold 4 of 5 pods" in card["lines"][-1]
+
+
+def test_kueue_may_choose_a_node_where_claims_do_not_fit(fleet):
+    """Kueue counts no devices; as the CPUs of the pods are not known, it is said as a possibility."""
+    _, view = fleet
+    row = gang(view, 3)["schedulers"][0]
+    assert row["verdict"] == "maybe"
+    assert row["text"].startswith("Kueue 0.19 may choose h100-01, where no claims can be met")
+
+
+def test_ordinary_pods_are_planned_beside_a_gang(fleet):
+    """A second workload of one pod is placed as well, and both are counted."""
+    session, view = fleet
+    gang(view, 3)
+    session.fleet.add(session.sketch, 1, "single")
+    session.fleet.plan()
+    assert view.fleet_answer["tiles"][0]["value"] == "4 of 4"
+    assert "1 of 1 other pod is placed." in view.fleet_answer["verdict"]
+
+
+def test_a_gang_is_planned_on_what_if_layers(fleet):
+    """A node that is drained holds no pod of the gang: below leaf-2 two are left."""
+    session, view = fleet
+    gang(view, 3)
+    session.fleet.what_if("drain h100-06")
+    session.fleet.plan()
+    assert domains(view)["leaf-2"]["holds"] == "2 of 3"
+
+
+def test_a_kept_plan_with_a_gang_has_its_figures(fleet):
+    """The figures of a kept gang are its pods and how many more gangs fit."""
+    session, view = fleet
+    gang(view, 3)
+    session.fleet.keep("before")
+    figures = session.fleet.kept[0].figures
+    assert (figures["placed"].value, figures["more/eight-pairs"].value) == (3, 1)
+    assert session.fleet.kept[0].sentence.startswith("1 of 1 gang placed, 3 pods on 3 nodes.")
+
+
+def test_an_unknown_level_is_refused_with_the_levels(fleet):
+    """The answer names the levels that the cluster has, and the plan before it is not shown as the answer."""
+    _, view = fleet
+    gang(view, 3, level="rack", hierarchy="")
+    assert view.fleet_answer["state"] == "error"
+    assert "leaf switch" in view.fleet_answer["proof"]
+
+
+def test_without_a_level_the_nodes_are_one_domain(fleet):
+    """A gang without a level has one row with all nodes."""
+    _, view = fleet
+    gang(view, 3, level="", hierarchy="")
+    assert [row["name"] for row in view.fleet_domains["rows"]] == ["all nodes"]
+
+
+def test_the_export_sheet_says_who_writes_gangs(fleet):
+    """The sheet writes no pods of a gang as single pods, and names the command that writes gangs."""
+    session, view = fleet
+    gang(view, 3)
+    session.exporting.open()
+    session.exporting.wait(30)
+    assert "dra-lab export --scheduler" in session.exporting.problem
+
+
+def test_the_plan_file_keeps_the_gang(tmp_path):
+    """A session that opens the file has the gang with its level."""
+    file = tmp_path / "plan.yaml"
+    session = Session("sample:h100-pod", sketch=read_sketch("sample:h100-pod/eight-pairs"), file=file)
+    drawn = GangDrawing(size=3, min=2, level="leaf switch", hierarchy="h100-pod", queue="team-a")
+    session.fleet.set_gang(POD, drawn)
+    session.close()
+    other = Session("sample:h100-pod", file=file)
+    kept = other.fleet.workload(POD).gang
+    other.close()
+    assert kept == drawn

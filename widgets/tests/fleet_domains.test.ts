@@ -1,0 +1,100 @@
+// @vitest-environment jsdom
+import { afterEach, expect, it, vi } from "vitest";
+import { kept } from "../src/fleet/domains";
+import type { DomainRow } from "../src/generated/models";
+import * as widget from "../src/plan/plan_view";
+import { mount } from "./fake_model";
+import { PLAN } from "./plan_view_model";
+
+const ROWS: readonly DomainRow[] = [
+  { id: "b1", name: "b1", state: "outer", nodes: 4, words: "1 gang" },
+  {
+    id: "b1\nr1",
+    name: "r1",
+    depth: 1,
+    state: "chosen",
+    nodes: 2,
+    holds: "holds 4",
+    boxes: [["n1", 2, 0, 0, 0, false]],
+  },
+  { id: "b1\nr2", name: "r2", depth: 1, state: "refused", nodes: 2, holds: "3 of 4", words: "NICs in use on n3" },
+  { id: "b2", name: "b2", state: "outer", nodes: 2 },
+  { id: "b2\nr3", name: "r3", depth: 1, state: "fits", nodes: 2, holds: "holds 4", sums: [0, 4, 0, 0, 0] },
+];
+const ids = (rows: readonly DomainRow[]) => rows.map((row) => row.id);
+const GANG = {
+  size: 4,
+  level: "rack",
+  hierarchy: "fabric",
+  levels: [
+    { level: "rack", hierarchy: "fabric", label: "rack" },
+    { level: "block", hierarchy: "fabric", label: "block" },
+    { label: "none" },
+  ],
+  prefers: [{ label: "none" }],
+};
+
+afterEach(() => document.body.replaceChildren());
+
+function fleet(rows: readonly DomainRow[] = ROWS) {
+  const shown = mount(widget, {
+    ...PLAN,
+    mode: "fleet",
+    fleet_answer: { state: "fits", verdict: "All 4 pods fit in rack r1." },
+    fleet_workloads: [{ name: "train", detail: "4 gpu", wanted: 1, placed: 1, more: "1", gang: GANG }],
+    fleet_domains: { gang: "train", gangs: ["train"], level: "rack", title: "Pods of train", rows: [...rows] },
+  });
+  return { ...shown, send: vi.spyOn(shown.model, "send") };
+}
+
+it("keeps the domains that refuse the gang, with those around them", () => {
+  expect(ids(kept(ROWS, "", true))).toEqual(["b1", "b1\nr2"]);
+  expect(ids(kept(ROWS, "r3", false))).toEqual(["b2", "b2\nr3"]);
+  expect(kept(ROWS, "", false)).toHaveLength(5);
+});
+
+it("shows a node as a box with a part for each pod", () => {
+  const { el } = fleet();
+  const box = el.querySelector('.dra-domain[data-id="b1\\a r1"] .dra-box-node');
+  expect(box?.getAttribute("title")).toBe("n1: 2 placed");
+  expect(box?.querySelectorAll('[data-pods="placed"]')).toHaveLength(2);
+});
+
+it("says the state of a domain in words", () => {
+  const { el } = fleet();
+  const row = el.querySelector('.dra-domain[data-id="b1\\a r2"]');
+  expect(row?.getAttribute("aria-label")).toBe("r2, does not fit, 3 of 4, NICs in use on n3, 2 nodes");
+});
+
+it("draws only the domains in sight", () => {
+  const many = Array.from({ length: 300 }, (_, at): DomainRow => ({ id: `r${at}`, name: `r${at}`, state: "fits" }));
+  const { el } = fleet(many);
+  expect(el.querySelectorAll(".dra-domain").length).toBeLessThan(60);
+});
+
+it("chooses a domain by a click and by the arrow keys", () => {
+  const { el, model } = fleet();
+  el.querySelector<HTMLElement>('.dra-domain[data-id="b1\\a r1"]')?.click();
+  expect(model.get("fleet_domain")).toBe("b1\nr1");
+  const list = el.querySelector<HTMLElement>(".dra-domain-list");
+  list?.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowDown", bubbles: true }));
+  expect(model.get("fleet_domain")).toBe("b1\nr2");
+});
+
+it("asks for another level of the gang on a click", () => {
+  const { el, send } = fleet();
+  [...el.querySelectorAll<HTMLElement>(".dra-fleet-levels label")]
+    .find((label) => label.textContent === "block")
+    ?.querySelector("input")
+    ?.click();
+  expect(send).toHaveBeenCalledWith({
+    type: "set-gang",
+    name: "train",
+    size: 4,
+    min: 0,
+    level: "block",
+    hierarchy: "fabric",
+    prefer: "",
+    queue: "",
+  });
+});
