@@ -89,7 +89,8 @@ def gang_row(cluster: Cluster, pod: PodDrawing, gang: GangDrawing, answer: Fleet
     def named(level: str) -> str:
         return keys.get(level, level)
 
-    order = [HOST, *dict.fromkeys(row.level for row in levels if row.hierarchy), ""]
+    inner_first = (level.name for tree in hierarchies(cluster) for level in reversed(tree.levels))
+    order = [HOST, *dict.fromkeys(inner_first), ""]
     price = [] if total is None else sorted(total.levels.items(), key=lambda one: order.index(named(one[0])))
     return GangRow(
         size=gang.size,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from dra_lab.model.fleet import MOST_COUNTED, Replica
@@ -10,6 +11,9 @@ from dra_lab.model.plan import PlanStatus
 from dra_lab.model.sketch import GangDrawing
 from dra_lab.words.document import printable
 from dra_lab.words.facts import counted, sentence
+
+_UUID = re.compile(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
+"""The cluster UUID in the name of an NVLink partition; its first part tells the partitions of a cluster apart."""
 
 _NAMED = 3
 """Domains that a verdict names."""
@@ -36,8 +40,8 @@ def level_word(level: str) -> str:
 
 
 def domain_name(domain: Sequence[str]) -> str:
-    """Return the value of a domain of its own; the whole cluster has the name `the cluster`."""
-    return domain[-1] if domain else "the cluster"
+    """Return the value of a domain of its own, a UUID in it cut; the whole cluster has the name `the cluster`."""
+    return _UUID.sub(r"\1…", domain[-1]) if domain else "the cluster"
 
 
 def gang_verdict(plan: GangPlan, more: Mapping[str, GangCount]) -> str:

@@ -199,6 +199,21 @@ def test_an_unknown_level_is_refused_with_the_levels(fleet):
     assert "leaf switch" in view.fleet_answer["proof"]
 
 
+def test_levels_of_several_hierarchies_have_a_price():
+    """A level with one domain, which is no choice of its own, is in the price; UUIDs of NVLink partitions are cut."""
+    session = Session("sample:gb200-nvl72", sketch=read_sketch("sample:gb200-nvl72/whole-tray"))
+    view = PlanView(session)
+    session.show_mode("fleet")
+    drawn = GangDrawing(size=14, level="NVLink partition", hierarchy="nvl72")
+    session.fleet.set_gang("whole-tray", drawn)
+    session.fleet.plan()
+    levels = [row["level"] for row in view.fleet_workloads[0]["gang"]["price"]]
+    session.close()
+    Widget.close_all()
+    assert levels == ["node", "NVLink partition", "zone", "none"]
+    assert "b8e49d5e….0 holds the most: 13 of 14" in view.fleet_answer["verdict"]
+
+
 def test_without_a_level_the_nodes_are_one_domain(fleet):
     """A gang without a level has one row with all nodes."""
     _, view = fleet

@@ -12,7 +12,7 @@ export function DomainCard() {
   return (
     <div className="dra-domain-cards">
       <section className="dra-fleet-card" aria-label={title}>
-        <div className="dra-fleet-head">
+        <div className="dra-fleet-head dra-domain-head">
           <h3>{title}</h3>
           <button
             type="button"

@@ -185,7 +185,7 @@ function Domain({
       tabIndex={-1}
       onClick={onChoose}
     >
-      <span className="dra-domain-name" style={{ paddingLeft: `${depth * 14}px` }} title={name}>
+      <span className="dra-domain-name" style={{ paddingLeft: `${depth * 14}px` }} title={row.id.split("\n").at(-1)}>
         {name}
       </span>
       <span className="dra-domain-nodes">
