@@ -16,6 +16,7 @@ from dra_lab.model.sketch_rules import check_sketch
 from dra_lab.session import Session
 from dra_lab.session.history import History
 from dra_lab.widgets import messages
+from dra_lab.widgets.canvas_gang import CanvasGang
 from dra_lab.widgets.canvas_rows import palette_rows, problem_rows, status_rows
 from dra_lab.widgets.canvas_values import CanvasHistory, CanvasStatus, ConfigAnswer, PaletteRow, ProblemRow
 from dra_lab.widgets.highlight import LitWidget
@@ -39,7 +40,7 @@ def read_sketch(value: object) -> ClaimSketch:
     return sketch
 
 
-class ClaimCanvas(LitWidget):
+class ClaimCanvas(CanvasGang):
     """The drawing of a claim as boxes (requests) tied to knots (links), with its palette and inspector.
 
     `sketch` is replaced as a whole by either side (`draw` takes a `ClaimSketch`). A value that is no consistent sketch
@@ -139,6 +140,7 @@ class ClaimCanvas(LitWidget):
 
     actions: ClassVar[Actions] = {
         **LitWidget.actions,
+        **CanvasGang.gang_actions,
         messages.Undo: lambda self, _message: self.undo(),
         messages.Redo: lambda self, _message: self.redo(),
         messages.Configure: lambda self, message: self._configure(message),
@@ -205,6 +207,7 @@ class ClaimCanvas(LitWidget):
         self._when(session, self._show_palette, "cluster")
         self._when(session, self._show_status, "status", "sketch")
         self._when(session, self._show_problems, "plan", "sketch")
+        self._follow_gang(session)
         self._follow_light(session)
 
     def _show_palette(self) -> None:

@@ -24,6 +24,7 @@ from dra_lab.widgets.domain_values import (
     WouldFitRow,
 )
 from dra_lab.widgets.fleet_values import HeatCell, HeatMap
+from dra_lab.widgets.messages import SetGang
 from dra_lab.widgets.plan_values import BarRow, BarsRow
 from dra_lab.words.facts import counted
 from dra_lab.words.gang_verdict import (
@@ -62,7 +63,7 @@ def level_rows(cluster: Cluster) -> tuple[LevelRow, ...]:
         for level in reversed(tree.levels)
         if len(tree.at(level.name)) > 1 or names[level.name] == 1
     ]
-    node = LevelRow(level=HOST, label="one node", source="All pods on one node")
+    node = LevelRow(level=HOST, label="node", source="All pods on one node")
     return (*found, node, LevelRow(label="none", source="Pods may be on any nodes"))
 
 
@@ -76,6 +77,20 @@ def first_gang(cluster: Cluster, pods: int) -> GangDrawing:
 def _several(cluster: Cluster, row: LevelRow) -> bool:
     tree = next(tree for tree in hierarchies(cluster) if tree.name == row.hierarchy)
     return len(tree.at(row.level)) > 1
+
+
+def gang_of_message(message: SetGang) -> GangDrawing | None:
+    """Return the gang that a person asks for, None for no gang; a minimum of all pods is none of its own."""
+    if not message.size:
+        return None
+    return GangDrawing(
+        size=message.size,
+        min=None if message.min >= message.size or not message.min else message.min,
+        level=message.level,
+        prefer_level=message.prefer,
+        hierarchy=message.hierarchy,
+        queue=message.queue.strip(),
+    )
 
 
 def gang_row(cluster: Cluster, pod: PodDrawing, gang: GangDrawing, answer: FleetAnswer | None) -> GangRow:

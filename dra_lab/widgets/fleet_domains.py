@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import traitlets
 
 from dra_lab.model.gang import Gang
-from dra_lab.model.sketch import GangDrawing
 from dra_lab.session import Session
 from dra_lab.session.fleet_answer import FleetAnswer, pods_of
 from dra_lab.session.gang_domains import GangDomains, gang_domains
@@ -20,6 +19,7 @@ from dra_lab.widgets.domain_rows import (
     domain_id,
     domain_rows,
     first_gang,
+    gang_of_message,
 )
 from dra_lab.widgets.domain_values import DomainCard, DomainTable
 from dra_lab.widgets.fleet_values import HeatMap
@@ -89,18 +89,8 @@ class FleetDomains(FollowingWidget):
             self.fleet_gang, self.fleet_side = message.name, "domains"
 
     def _set_gang(self, message: messages.SetGang) -> None:
-        if (session := self._session) is None:
-            return
-        least = None if message.min >= message.size or not message.min else message.min
-        drawn = GangDrawing(
-            size=message.size,
-            min=least,
-            level=message.level,
-            prefer_level=message.prefer,
-            hierarchy=message.hierarchy,
-            queue=message.queue.strip(),
-        )
-        session.fleet.set_gang(message.name, drawn if message.size else None)
+        if self._session is not None:
+            self._session.fleet.set_gang(message.name, gang_of_message(message))
 
     gang_actions: ClassVar[Mapping[type[messages.Message], Callable[[Any, Any], None]]] = {
         messages.MakeGang: _make_gang,

@@ -243,16 +243,19 @@ class SetReplicas(Message, frozen=True):
 
 
 class MakeGang(Message, frozen=True):
-    """Make a workload one gang of all its pods in one domain of the innermost level."""
+    """Make a workload, or the drawn pod, one gang of all its pods in one domain of the innermost level."""
 
-    name: str
+    name: str = ""
 
 
 class SetGang(Message, frozen=True):
-    """Change the gang of a workload: what `GangDrawing` has; `min` 0 stands for all pods, `size` 0 for no gang."""
+    """Change the gang of a workload, or of the drawn pod: what `GangDrawing` has.
 
-    name: str
+    `min` 0 stands for all pods, `size` 0 for no gang.
+    """
+
     size: int
+    name: str = ""
     min: int = 0
     level: str = ""
     hierarchy: str = ""

@@ -28,6 +28,7 @@ from dra_lab.widgets.answer_rows import (
     suggestion_rows,
 )
 from dra_lab.widgets.bar_values import FindingRow
+from dra_lab.widgets.canvas_gang import drawn_gang_words
 from dra_lab.widgets.claim_values import ClaimAnswer, FixRow
 from dra_lab.widgets.cluster_rows import finding_rows
 from dra_lab.widgets.compare_mode import CompareMode
@@ -100,7 +101,7 @@ class PlanView(FleetMode, ExportSheet, CompareMode, LookedAt, LitWidget):
         self._unwritten = False
         self._edited: tuple[int, ClaimSketch] | None = None
         self._written_for: tuple[ClaimSketch, KubernetesRelease, bool, Cluster] | None = None
-        self._when(session, self._show_answer, "plan", "copies")
+        self._when(session, self._show_answer, "plan", "copies", "history")
         # A quick answer takes a dozen steps that are too short to read; each would be drawn before the answer.
         self._when(session, self._soon(self._show_answer), "solving", "progress")
         self._when(session, self._show_plan, "cluster", "plan", "findings")
@@ -136,6 +137,8 @@ class PlanView(FleetMode, ExportSheet, CompareMode, LookedAt, LitWidget):
             room=session.copies,
             counting=session.counting,
         )
+        if (gang := drawn_gang_words(session)) and row.asked:
+            row = msgspec.structs.replace(row, asked=f"{row.asked} {gang}")
         self._tell(answer=msgspec.structs.replace(row, after=SEARCHING) if session.searching else row)
 
     def _show_plan(self) -> None:

@@ -143,6 +143,8 @@ def room_words(room: GangRoom) -> str:
 
 def scheduler_words(scheduler: str, verdict: str, text: str) -> str:
     """Return what a scheduler does with a gang: `Kueue 0.19 does not start it: ...`."""
+    if text.startswith("it finds a place"):
+        return printable(sentence(f"{scheduler} {text.removeprefix('it ')}"))
     does = {"yes": "finds a place", "maybe": "may find a place", "no": "does not start it"}[verdict]
     return printable(sentence(f"{scheduler} {does}: {text}"))
 

@@ -46,6 +46,9 @@ class FakeModel {
   }
 }
 
+// jsdom has none of its own
+vi.stubGlobal("CSS", { escape: (text: string) => text });
+
 const SKETCH: ClaimSketch = { requests: [{ name: "gpu", exactly: { deviceClassName: "c" } }] };
 
 function mount(values: Partial<ClaimCanvasModel> = {}) {
@@ -56,6 +59,7 @@ function mount(values: Partial<ClaimCanvasModel> = {}) {
     positions: {},
     history: {},
     problems: [],
+    gang: {},
     configured: {},
     highlight: "",
     mode: "plan",
@@ -124,5 +128,25 @@ test("a canvas to look at offers nothing that changes it", async () => {
   await shown(el, ".dra-box");
   expect((await shown(el, ".dra-chip")).matches(":disabled")).toBe(true);
   expect(el.querySelector(".dra-stepper button, [aria-label^='Undo'], [aria-label^='Clear'], .dra-delete")).toBeNull();
+  end();
+});
+
+test("the frame of a gang says what is kept together, and Delete removes it", async () => {
+  const gang = { size: 4, level: "rack", hierarchy: "fabric", words: "1 gang of 4 pods, all in one rack", levels: [] };
+  const { model, el, end } = mount({ sketch: SKETCH, gang });
+  const frame = await shown(el, '.react-flow__node[data-id="g:"]');
+  expect(frame.getAttribute("aria-label")).toBe(`Gang: ${gang.words}. Enter edits it, Delete removes it.`);
+  (await shown(el, '.react-flow__node[data-id="g:"] .dra-frame-head')).click();
+  expect((await shown(el, ".dra-inspector h3")).textContent).toBe("Pods that start together");
+  (await shown(el, ".dra-delete")).click();
+  expect(model.sent).toContainEqual(expect.objectContaining({ type: "set-gang", size: 0 }));
+  end();
+});
+
+test("G asks for a frame around what is drawn", async () => {
+  const { model, el, end } = mount({ sketch: SKETCH });
+  await shown(el, ".dra-box");
+  el.querySelector(".dra-board")?.dispatchEvent(new KeyboardEvent("keydown", { key: "g", bubbles: true }));
+  expect(model.sent).toEqual([{ type: "make-gang" }]);
   end();
 });

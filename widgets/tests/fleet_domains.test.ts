@@ -55,7 +55,7 @@ it("keeps the domains that refuse the gang, with those around them", () => {
 
 it("shows a node as a box with a part for each pod", () => {
   const { el } = fleet();
-  const box = el.querySelector('.dra-domain[data-id="b1\\a r1"] .dra-box-node');
+  const box = el.querySelector('.dra-domain[data-id="b1\\a r1"] .dra-pods-node');
   expect(box?.getAttribute("title")).toBe("n1: 2 placed");
   expect(box?.querySelectorAll('[data-pods="placed"]')).toHaveLength(2);
 });

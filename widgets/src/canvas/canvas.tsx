@@ -9,7 +9,7 @@ import { Board } from "./board";
 import { onCanvasKey } from "./canvas_keys";
 import { addClaim, claimsOf, moveRequests, renamedPlaces, shortName } from "./claims";
 import { EditorProvider, useCanvas, useEditor } from "./editor";
-import { claimId, claimOfNode, isFrame, isRequestId, linkId, nameOf, placesOf, requestId, sizesOf } from "./flow";
+import { claimId, claimOfNode, GANG, isFrame, isRequestId, linkId, nameOf, placesOf, requestId, sizesOf } from "./flow";
 import { apart } from "./frames";
 import { Inspector } from "./inspector";
 import type { Place, Places } from "./layout";
@@ -89,6 +89,11 @@ function Desk() {
     );
     if (editor.edit(() => added.sketch, places)) flow.focus(claimId(added.claim));
   };
+  const keepTogether = () => {
+    if (editor.readOnly || !requestsOf(editor.sketch).length) return;
+    if (!editor.gang.words) editor.makeGang();
+    flow.focus(GANG);
+  };
   const moveTo = (requests: readonly string[], claim: string, at?: Places) => {
     const moved = moveRequests(editor.sketch, requests, claim);
     if (editor.readOnly || !moved.names.length) return;
@@ -159,6 +164,7 @@ function Desk() {
       setLinking,
       join: joinByKey,
       addClaim: anotherClaim,
+      gang: keepTogether,
       moveOn,
       choosePalette: () => (editor.readOnly ? undefined : find(".dra-chips button[tabindex='0']")),
       toggleKeys: () => setKeysShown((shown) => !shown),
@@ -206,6 +212,7 @@ function Desk() {
             onTidy={() => editor.place({})}
             onClear={clear}
             onClaim={anotherClaim}
+            onGang={keepTogether}
             onKeys={() => setKeysShown(!keysShown)}
             keysShown={keysShown}
           />

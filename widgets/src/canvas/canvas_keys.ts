@@ -2,7 +2,7 @@
 import type { KeyboardEvent } from "react";
 import { shortName } from "./claims";
 import type { Editor } from "./editor";
-import { claimOfNode, isClaimId, isFrame, isRequestId, nameOf, placeKey, placesOf, sizesOf } from "./flow";
+import { claimOfNode, GANG, isClaimId, isFrame, isRequestId, nameOf, placeKey, placesOf, sizesOf } from "./flow";
 import { apart } from "./frames";
 import { type Action, actionOf, type Direction, neighbour, strideTo } from "./keyboard";
 import { candidatesFrom, candidateWords, type Linking } from "./linking";
@@ -18,6 +18,8 @@ export interface KeyTargets {
   join(from: string, to: string): void;
   choosePalette(): void;
   addClaim(): void;
+  /** Keep several such pods together, or go to the frame that says so. */
+  gang(): void;
   /** Move what is selected to the next claim. */
   moveOn(): void;
   toggleKeys(): void;
@@ -85,6 +87,9 @@ function act(action: Action, targets: KeyTargets): boolean {
     case "claim":
       targets.addClaim();
       break;
+    case "gang":
+      targets.gang();
+      break;
     case "to-claim":
       targets.moveOn();
       break;
@@ -124,7 +129,7 @@ const focusAt = (flow: Flow, index: number) => {
 
 function beginLink({ editor, flow, setLinking }: KeyTargets): void {
   const from = flow.active;
-  if (!from || editor.readOnly || isClaimId(from)) return;
+  if (!from || editor.readOnly || isClaimId(from) || from === GANG) return;
   const candidates = candidatesFrom(editor.sketch, from);
   if (!candidates.length) {
     editor.say(`${shortName(nameOf(from))} ties every request already`);
@@ -143,11 +148,12 @@ function changeCount({ editor, flow }: KeyTargets, by: 1 | -1, alone: boolean): 
 
 function go({ flow }: KeyTargets, to: Direction): void {
   // A frame with boxes is where they are; an empty one can be reached.
-  const isSpot = (node: (typeof flow.nodes)[number]) => !isFrame(node) || node.data.detail !== "";
+  const isSpot = (node: (typeof flow.nodes)[number]) => !isFrame(node) || node.data.detail !== "" || node.id === GANG;
   const spots = flow.nodes.filter(isSpot).map(({ id, position, measured }) => ({
     id,
     x: position.x + (measured?.width ?? 0) / 2,
-    y: position.y + (measured?.height ?? 0) / 2,
+    // the frame of a gang is where its words are, above all boxes
+    y: position.y + (id === GANG ? 0 : (measured?.height ?? 0) / 2),
   }));
   const linked = new Set(
     flow.edges.flatMap((e) => (e.source === flow.active ? [e.target] : e.target === flow.active ? [e.source] : [])),
@@ -159,7 +165,8 @@ function go({ flow }: KeyTargets, to: Direction): void {
 function move({ editor, flow }: KeyTargets, to: Direction): void {
   if (editor.readOnly) return;
   const [dx, dy] = strideTo(to);
-  const chosen = flow.selected.length ? flow.selected.map((node) => node.id) : [flow.active];
+  const known = flow.selected.length ? flow.selected.map((node) => node.id) : [flow.active];
+  const chosen = known.filter((id) => id !== GANG);
   const claims = chosen.filter(isClaimId).map(nameOf);
   const inside = flow.nodes.filter((node) => claims.includes(claimOfNode(node.id))).map((node) => node.id);
   const ids = new Set([...chosen, ...inside]);

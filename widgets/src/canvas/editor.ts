@@ -6,6 +6,7 @@ import type {
   ClaimCanvasMessage,
   ClaimCanvasModel,
   ClaimSketch,
+  GangRow,
   PaletteRow,
   ProblemRow,
 } from "../generated/models";
@@ -23,6 +24,8 @@ export interface Editor {
   positions: Places;
   history: CanvasHistory;
   problems: readonly ProblemRow[];
+  /** The gang of the drawn pod; empty without one. */
+  gang: GangRow;
   problem: string;
   highlight: string;
   readOnly: boolean;
@@ -33,6 +36,9 @@ export interface Editor {
   edit(change: (sketch: ClaimSketch) => ClaimSketch, places?: Places): boolean;
   /** Keep where boxes stand. */
   place(places: Places): void;
+  /** Keep several such pods together, or change how; a size of 0 ends it. */
+  changeGang(gang: GangRow): void;
+  makeGang(): void;
   undo(): void;
   redo(): void;
   say(words: string): void;
@@ -55,7 +61,7 @@ export function useEditor(): Editor {
   const channel = useChannel();
   const [sketch, status, palette] = [useTrait("sketch"), useTrait("status"), useTrait("palette")];
   const [positions, history, problem] = [useTrait("positions"), useTrait("history"), useTrait("problem")];
-  const problems = useTrait("problems");
+  const [problems, gang] = [useTrait("problems"), useTrait("gang")];
   const isLost = useIsLost();
   const readOnly = useTrait("read_only") || isLost;
   const [spoken, say] = useSpeech();
@@ -80,6 +86,15 @@ export function useEditor(): Editor {
     },
     [channel],
   );
+  const makeGang = useCallback(() => {
+    if (!isFixed(channel)) channel.send({ type: "make-gang" });
+  }, [channel]);
+  const changeGang = useCallback(
+    ({ size = 1, min = 0, level = "", hierarchy = "", prefer = "", queue = "" }: GangRow) => {
+      if (!isFixed(channel)) channel.send({ type: "set-gang", size, min, level, hierarchy, prefer, queue });
+    },
+    [channel],
+  );
   const travel = useCallback(
     (type: "undo" | "redo") => {
       if (isFixed(channel)) return;
@@ -96,11 +111,25 @@ export function useEditor(): Editor {
   );
   const forget = useCallback(() => channel.set({ problem: "" }), [channel]);
   useSpokenChanges(sketch, problem, origin, say);
+  useSpokenGang(gang.words ?? "", say);
 
   const undo = useCallback(() => travel("undo"), [travel]);
   const redo = useCallback(() => travel("redo"), [travel]);
-  const shown = { sketch, status, palette, positions, history, problems, problem, highlight, readOnly, isLost, spoken };
-  const editor: Editor = { ...shown, edit, place, say, light, forget, undo, redo };
+  const shown = {
+    sketch,
+    status,
+    palette,
+    positions,
+    history,
+    problems,
+    gang,
+    problem,
+    highlight,
+    readOnly,
+    isLost,
+    spoken,
+  };
+  const editor: Editor = { ...shown, edit, place, makeGang, changeGang, say, light, forget, undo, redo };
   // biome-ignore lint/correctness/useExhaustiveDependencies: the same names in the same order, so their values decide
   return useMemo(() => editor, Object.values(editor));
 }
@@ -137,6 +166,15 @@ function useSpokenChanges(
   useEffect(() => {
     if (problem) say(problem);
   }, [problem, say]);
+}
+
+function useSpokenGang(words: string, say: (words: string) => void): void {
+  const before = useRef(words);
+  useEffect(() => {
+    if (before.current === words) return;
+    before.current = words;
+    say(words ? `Gang: ${words}` : "No gang any more: one pod");
+  }, [words, say]);
 }
 
 const Context = createContext<Editor | null>(null);

@@ -3,7 +3,7 @@ import type { Edge, Node } from "@xyflow/react";
 import type { ClaimSketch, DeviceRequest, Link } from "../generated/models";
 import { claimOf, claimsOf, partOf } from "./claims";
 import type { Editor } from "./editor";
-import { claimKey, type Frame, frameOf, placed, podFrame } from "./frames";
+import { around, claimKey, type Frame, frameOf, placed, podFrame } from "./frames";
 import { BOX, KNOT, linkKey, type Place, type Places, type Sizes } from "./layout";
 import { linksOf, mustOf, partsOf, requestOf, requestsOf, selectorsOf } from "./sketch";
 import { type Badge, badgeOf, describeLink, describeRequest, linkTitle } from "./wording";
@@ -38,6 +38,8 @@ export interface FrameData extends Record<string, unknown> {
   claim: string;
   name: string;
   detail: string;
+  /** What is kept together, for the frame of a gang. */
+  gang?: string;
 }
 export type FrameNode = Node<FrameData, "frame">;
 export type CanvasNode = BoxNode | KnotNode | FrameNode;
@@ -48,6 +50,7 @@ export const linkId = (name: string): string => `l:${name}`;
 export const endId = (link: string, reference: string): string => `e:${link}:${reference}`;
 export const claimId = (name: string): string => `c:${name}`;
 export const POD = "p:";
+export const GANG = "g:";
 export const nameOf = (id: string): string => id.slice(2);
 export const isRequestId = (id: string): boolean => id.startsWith("r:");
 export const isLinkId = (id: string): boolean => id.startsWith("l:");
@@ -62,7 +65,10 @@ export interface Shown {
   candidate: string;
 }
 
-type Known = Pick<Editor, "sketch" | "status" | "palette" | "positions" | "problems" | "highlight" | "readOnly">;
+type Known = Pick<
+  Editor,
+  "sketch" | "status" | "palette" | "positions" | "problems" | "gang" | "highlight" | "readOnly"
+>;
 
 const causeOf = (editor: Known, kind: "request" | "link", name: string): string =>
   editor.problems.find((problem) => problem.kind === kind && problem.name === name)?.text ?? "";
@@ -123,7 +129,9 @@ export function toNodes(editor: Known, shown: Shown, old: readonly CanvasNode[])
       data: { claim, name: claim, detail },
     };
   });
-  return [...boxes, ...knots, ...frames, ...podOf(editor, frames)];
+  const pod = podOf(editor, frames);
+  const inside = pod[0] ? rectOf(pod[0]) : around(editor.sketch, places, sizes);
+  return [...boxes, ...knots, ...frames, ...pod, ...gangOf(editor, inside, common)];
 }
 
 /** A frame lies behind boxes and lines, also if it is selected, and lets the mouse through to them. */
@@ -149,6 +157,27 @@ function podOf(editor: Known, frames: readonly FrameNode[]): FrameNode[] {
       focusable: false,
       connectable: false,
       data: { claim: "", name, detail: "" },
+    },
+  ];
+}
+
+/** The frame of the gang, around everything that is drawn. */
+function gangOf(
+  { gang }: Known,
+  inside: Frame | null,
+  common: (id: string, place: Place) => Omit<FrameNode, "type" | "data">,
+): FrameNode[] {
+  if (!gang.words || !inside) return [];
+  const [pad, head] = [14, 30];
+  return [
+    {
+      ...common(GANG, [inside.x - pad, inside.y - head]),
+      ...behind({ width: inside.width + 2 * pad, height: inside.height + head + pad }),
+      zIndex: -4000,
+      draggable: false,
+      connectable: false,
+      ariaLabel: `Gang: ${gang.words}. Enter edits it, Delete removes it.`,
+      data: { claim: "", name: "", detail: "", gang: gang.words },
     },
   ];
 }
@@ -233,7 +262,7 @@ export const sizesOf = (nodes: readonly CanvasNode[]): Sizes =>
 export function placesOf(editor: Pick<Editor, "sketch">, nodes: readonly CanvasNode[]): Places {
   return Object.fromEntries(
     nodes
-      .filter(({ id }) => id !== POD)
+      .filter(({ id }) => id !== POD && id !== GANG)
       .map(({ id, position }) => [
         placeKey(editor.sketch, id),
         [Math.round(position.x), Math.round(position.y)] as const,

@@ -72,6 +72,19 @@ export function podFrame(frames: readonly Frame[]): Frame {
   };
 }
 
+/** The rectangle around all boxes and links of a drawing of one claim; null for an empty drawing. */
+export function around(sketch: ClaimSketch, places: Places, sizes: Sizes): Frame | null {
+  const own = keysOf(sketch, sketch).flatMap((key) => {
+    const place = places[key];
+    return place ? [{ x: place[0], y: place[1], ...(sizes[key] ?? BOX) }] : [];
+  });
+  if (!own.length) return null;
+  const [x, y] = [Math.min(...own.map((one) => one.x)), Math.min(...own.map((one) => one.y))];
+  const right = Math.max(...own.map((one) => one.x + one.width));
+  const bottom = Math.max(...own.map((one) => one.y + one.height));
+  return { x, y, width: right - x, height: bottom - y };
+}
+
 /** The claim whose frame has a point; "" for none. */
 export const claimAt = (frames: ReadonlyMap<string, Frame>, { x, y }: { x: number; y: number }): string =>
   [...frames].find(([, f]) => x >= f.x && y >= f.y && x <= f.x + f.width && y <= f.y + f.height)?.[0] ?? "";

@@ -5,8 +5,9 @@ import { Icon, Strength } from "../view/icon";
 import { claimsOf, partOf, renameClaim, renamedPlaces, shortName } from "./claims";
 import { useCanvas } from "./editor";
 import { Field, Group, TextField, Wrong } from "./fields";
-import { type CanvasNode, claimId, isClaimId, isLinkId, isRequestId, linkId, nameOf, requestId } from "./flow";
+import { type CanvasNode, claimId, GANG, isClaimId, isLinkId, isRequestId, linkId, nameOf, requestId } from "./flow";
 import { claimKey } from "./frames";
+import { GangForm } from "./gang_form";
 import { LinkForm } from "./link_form";
 import { RequestForm, wrongName } from "./request_form";
 import { linkNamed, linksOf, mustOf, rename, requestNamed, requestsOf } from "./sketch";
@@ -78,6 +79,7 @@ function Title({ one, count, ends }: { one: CanvasNode | undefined; count: numbe
   }
   const name = nameOf(one.id);
   if (isClaimId(one.id)) return <h3>{`Claim ${name}`}</h3>;
+  if (one.id === GANG) return <h3>Pods that start together</h3>;
   const kind = isRequestId(one.id) ? "request" : "link";
   const link = kind === "link" ? linkNamed(sketch, name) : undefined;
   const cause = problems.find((problem) => problem.kind === kind && problem.name === name)?.text;
@@ -109,6 +111,7 @@ function One({ id, onSelect, onLink, onMove }: OneProps) {
   const name = nameOf(id);
   const request = isRequestId(id) ? requestNamed(sketch, name) : undefined;
   const link = isLinkId(id) ? linkNamed(sketch, name) : undefined;
+  if (id === GANG) return <GangForm />;
   if (isClaimId(id)) return <ClaimForm key={id} claim={name} onSelect={onSelect} />;
   const renamed = (to: string) => {
     const { [name]: place, ...others } = positions;

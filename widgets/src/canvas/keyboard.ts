@@ -9,6 +9,7 @@ export type Action =
         | "add"
         | "claim"
         | "to-claim"
+        | "gang"
         | "link"
         | "delete"
         | "keys"
@@ -35,6 +36,7 @@ export const KEYS: readonly (readonly [string, string])[] = [
   ["N", "add: arrows choose, Enter adds"],
   ["L", "link: arrows choose the partner, Enter opens place and kind"],
   ["Shift + N", "add a claim to the pod"],
+  ["G", "keep several such pods in one rack; Enter edits, Delete removes"],
   ["M", "move the request to the next claim"],
   ["+ and −", "one more, one less, with what is linked one to one"],
   ["Alt and + or −", "this request alone"],
@@ -66,6 +68,8 @@ export function actionOf(event: Pressed): Action | null {
       return { do: event.shiftKey ? "claim" : "add" };
     case "m":
       return { do: "to-claim" };
+    case "g":
+      return { do: "gang" };
     case "l":
       return { do: "link" };
     case "Delete":

@@ -94,12 +94,18 @@ function Stepper({ name }: { name: string }) {
 
 /** The frame of a claim, or of the pod. */
 export function ClaimFrame({ data, selected }: NodeProps<FrameNode>) {
-  const { claim, name, detail } = data;
-  const marks = [claim ? "is-claim" : "is-pod", selected && "is-selected"];
+  const { claim, name, detail, gang } = data;
+  const marks = [gang ? "is-gang" : claim ? "is-claim" : "is-pod", selected && "is-selected"];
   return (
     <div className={["dra-frame", ...marks.filter(Boolean)].join(" ")}>
       <div className="dra-frame-head" title={claim ? "Drag to move the claim" : undefined}>
-        {claim ? "Claim" : "Pod"} <b>{name}</b>
+        {gang ? (
+          <b>{gang}</b>
+        ) : (
+          <>
+            {claim ? "Claim" : "Pod"} <b>{name}</b>
+          </>
+        )}
       </div>
       {detail && <p className="dra-hint">{detail}</p>}
     </div>

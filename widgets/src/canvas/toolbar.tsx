@@ -33,11 +33,12 @@ interface Props {
   onTidy(): void;
   onClear(): void;
   onClaim(): void;
+  onGang(): void;
   onKeys(): void;
   keysShown: boolean;
 }
 
-export function Toolbar({ onFit, onTidy, onClear, onClaim, onKeys, keysShown }: Props) {
+export function Toolbar({ onFit, onTidy, onClear, onClaim, onGang, onKeys, keysShown }: Props) {
   const { history, undo, redo, sketch, readOnly } = useCanvas();
   const empty = !sketch.requests?.length && !sketch.links?.length && !sketch.claims?.length;
   return (
@@ -61,6 +62,11 @@ export function Toolbar({ onFit, onTidy, onClear, onClaim, onKeys, keysShown }: 
       {!readOnly && (
         <Tool label="Add a claim to the pod (Shift+N)" onClick={onClaim}>
           <Icon name="frames" />
+        </Tool>
+      )}
+      {!readOnly && (
+        <Tool label="Keep several such pods in one rack… (G)" onClick={onGang} disabled={empty}>
+          <Icon name="rack" />
         </Tool>
       )}
       {!readOnly && (

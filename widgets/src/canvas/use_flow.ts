@@ -6,6 +6,7 @@ import type { Editor } from "./editor";
 import {
   type CanvasNode,
   type EndEdge,
+  GANG,
   isClaimId,
   isLinkId,
   isRequestId,
@@ -44,13 +45,13 @@ export function useFlow(editor: Editor, candidate: string, root: RefObject<HTMLE
     () => (nodes.some((node) => node.id === wanted) ? wanted : (nodes[0]?.id ?? "")),
     [nodes, wanted],
   );
-  const { sketch, status, palette, positions, problems, highlight, readOnly } = editor;
+  const { sketch, status, palette, positions, problems, gang, highlight, readOnly } = editor;
   const renamed = useRef("");
   const [measured, setMeasured] = useState(0);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: frames are worked out again when boxes have another size
   useLayoutEffect(() => {
-    const known = { sketch, status, palette, positions, problems, highlight, readOnly };
+    const known = { sketch, status, palette, positions, problems, gang, highlight, readOnly };
     setNodes((old) => {
       const next = toNodes(known, { active, candidate }, old);
       const due = renamed.current;
@@ -59,9 +60,9 @@ export function useFlow(editor: Editor, candidate: string, root: RefObject<HTMLE
       return next.map((node) => ({ ...node, selected: node.id === due }));
     });
     setEdges((old) => toEdges(known, old));
-  }, [sketch, status, palette, positions, problems, highlight, readOnly, active, candidate, measured]);
+  }, [sketch, status, palette, positions, problems, gang, highlight, readOnly, active, candidate, measured]);
 
-  const hasFrames = claimsOf(sketch).length > 0;
+  const hasFrames = claimsOf(sketch).length > 0 || gang.words !== undefined;
   const onNodesChange = useCallback(
     (changes: NodeChange<CanvasNode>[]) => {
       setNodes((now) => applyNodeChanges(changes.filter(isNotRemoval), now));
@@ -89,6 +90,10 @@ export function useFlow(editor: Editor, candidate: string, root: RefObject<HTMLE
 
   const deleteSelected = useCallback(() => {
     const removal = removalOf(selected, selectedEnds);
+    if (selected.some((node) => node.id === GANG)) {
+      editor.changeGang({ size: 0 });
+      root.current?.querySelector<HTMLElement>(".dra-board")?.focus();
+    }
     const survivor = survivorOf(editor, nodes, selected, removal);
     const had = root.current?.querySelector(".react-flow")?.contains(document.activeElement);
     const { sketch: next, places } = without(editor, removal);

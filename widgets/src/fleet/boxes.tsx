@@ -24,12 +24,12 @@ const said = (counts: readonly number[]) =>
 
 export function Boxes({ rows, isNamed = false }: { rows: readonly BoxRow[]; isNamed?: boolean }) {
   return (
-    <span className={`dra-boxes${isNamed ? " is-named" : ""}`}>
+    <span className={`dra-pods-boxes${isNamed ? " is-named" : ""}`}>
       {rows.map((row) => {
         const counts = partsOf(row);
         const title = `${row[0]}: ${said(counts) || "holds no pod"}${row[5] ? " (cordoned)" : ""}`;
         return (
-          <span key={row[0]} className="dra-box-node" title={title}>
+          <span key={row[0]} className="dra-pods-node" title={title}>
             <Box counts={counts} isClosed={row[5]} />
             {isNamed && <small>{row[0]}</small>}
           </span>
@@ -43,7 +43,7 @@ function Box({ counts, isClosed }: { counts: readonly number[]; isClosed: boolea
   const total = counts.reduce((sum, count) => sum + count, 0);
   const isMany = total > MOST_PARTS;
   return (
-    <span className="dra-box">
+    <span className="dra-pods-box">
       {total === 0 && <i className="dra-pod-part" data-pods={isClosed ? "closed" : "none"} />}
       {PARTS.flatMap((part, at) => {
         const count = counts[at] ?? 0;
@@ -60,7 +60,7 @@ function Box({ counts, isClosed }: { counts: readonly number[]; isClosed: boolea
 /** The sums over the nodes of a domain. */
 export function Shares({ sums = [0, 0, 0, 0, 0] }: { sums?: readonly number[] | undefined }) {
   return (
-    <span className="dra-box" title={said(sums) || "holds no pod"}>
+    <span className="dra-pods-box" title={said(sums) || "holds no pod"}>
       {PARTS.map((part, at) =>
         sums[at] ? <i key={part} className="dra-pod-part" data-pods={part} style={{ flexGrow: sums[at] }} /> : null,
       )}

@@ -793,8 +793,19 @@ export interface WouldFitRow {
   brings: string;
 }
 
+export interface CanvasGangModel {
+  gang: GangRow;
+  highlight: string;
+  mode: string;
+  problem: string;
+}
+
+export type CanvasGangMessage =
+  | { type: "dismiss-problem" };
+
 export interface ClaimCanvasModel {
   configured: ConfigAnswer;
+  gang: GangRow;
   height: number;
   highlight: string;
   history: CanvasHistory;
@@ -811,7 +822,9 @@ export interface ClaimCanvasModel {
 export type ClaimCanvasMessage =
   | { type: "configure"; index: number; requests: readonly string[]; driver: string; text: string }
   | { type: "dismiss-problem" }
+  | { type: "make-gang"; name?: string }
   | { type: "redo" }
+  | { type: "set-gang"; size: number; name?: string; min?: number; level?: string; hierarchy?: string; prefer?: string; queue?: string }
   | { type: "undo" };
 
 export interface ClusterBarModel {
@@ -1060,7 +1073,7 @@ export type PlanViewMessage =
   | { type: "keep-for-compare"; name?: string }
   | { type: "keep-scenario"; name?: string }
   | { type: "look-at"; node: string; device?: string }
-  | { type: "make-gang"; name: string }
+  | { type: "make-gang"; name?: string }
   | { type: "move-pod"; name: string; fromNode: string; toNode: string }
   | { type: "open-workload"; name: string }
   | { type: "order-goals"; goals: readonly string[] }
@@ -1072,7 +1085,7 @@ export type PlanViewMessage =
   | { type: "rename-kept"; name: string; to: string }
   | { type: "restore-kept"; name: string }
   | { type: "restore-scenario"; name: string }
-  | { type: "set-gang"; name: string; size: number; min?: number; level?: string; hierarchy?: string; prefer?: string; queue?: string }
+  | { type: "set-gang"; size: number; name?: string; min?: number; level?: string; hierarchy?: string; prefer?: string; queue?: string }
   | { type: "set-replicas"; name: string; replicas: number }
   | { type: "show-difference" }
   | { type: "show-export" }
