@@ -43,7 +43,7 @@ def maximum(model: pulp.LpProblem, goal: pulp.LpAffineExpression, seconds: float
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # PuLP 3 announces that 4 will not bring CBC along.
         try:
-            model.solve(pulp.PULP_CBC_CMD(msg=0, threads=1, timeLimit=seconds, options=PLAIN))
+            model.solve(pulp.PULP_CBC_CMD(msg=0, timeLimit=seconds, options=PLAIN))
         except pulp.PulpSolverError:
             return None
     if model.sol_status not in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible):

@@ -247,7 +247,8 @@ def _cbc_with(lp: Any, budget: Budget, options: list[str], *, presolved: bool) -
     with warnings.catch_warnings():
         # PuLP 3 announces that 4 will not bring CBC along; the version is pinned.
         warnings.simplefilter("ignore")
-        lp.solve(pulp.PULP_CBC_CMD(msg=0, threads=1, timeLimit=budget.left, options=options))
+        # No `threads`: CBC has one without it. With "-threads 1" three runs of a hundred wait until their time is over.
+        lp.solve(pulp.PULP_CBC_CMD(msg=0, timeLimit=budget.left, options=options))
     infeasible = lp.status == pulp.LpStatusInfeasible
     optimal = lp.sol_status == pulp.LpSolutionOptimal
     if infeasible or not (optimal or lp.sol_status == pulp.LpSolutionIntegerFeasible):
