@@ -66,7 +66,7 @@ def written_gang(document: Document, pods: Sequence[PodTemplate], group: Documen
     annotations, `scheduling.k8s.io` v1alpha2 and v1beta1.
     """
     told: list[Finding] = []
-    copies = _whole(value_at(document.value, "spec.replicas"), 1) if document.kind == "LeaderWorkerSet" else 1
+    copies = whole(value_at(document.value, "spec.replicas"), 1) if document.kind == "LeaderWorkerSet" else 1
     groups = [_group(document, pod, copies, told) for pod in pods]
     names = {one.constraint.shared for one in groups}
     own = {replace(one.constraint, slices=()) for one in groups}
@@ -105,10 +105,10 @@ def _group(document: Document, pod: PodTemplate, copies: int, told: list[Finding
     leader = count == 1 and any(word in pod.path for word in _LEADERS)
     least = count
     if document.kind == "Job" and "tasks" in pod.path:  # Volcano
-        least = _whole(fields.get("minAvailable"), count)
+        least = 0 if fields.get("minAvailable") == 0 else whole(fields.get("minAvailable"), count)
         constraint = _of_partitions(fields.get("partitionPolicy"), constraint, told, document)
     if document.kind == "Workload":
-        least = _whole(fields.get("minCount"), count)
+        least = whole(fields.get("minCount"), count)
         constraint = _of_request(fields.get("topologyRequest"), constraint)
     if document.kind == "JobSet":
         constraint = _of_jobs(document, pod, constraint, told)
@@ -139,7 +139,7 @@ def _of_annotations(texts: Mapping[str, Any]) -> Constraint:
 
 def _layers(text: str) -> Slices:
     try:
-        found = [(_whole(layer["size"], 0), layer["topology"]) for layer in json.loads(text)]
+        found = [(whole(layer["size"], 0), layer["topology"]) for layer in json.loads(text)]
     except (ValueError, TypeError, KeyError, RecursionError):
         return ()
     return tuple((size, key) for size, key in found if size and isinstance(key, str))
@@ -174,7 +174,7 @@ def _of_jobs(document: Document, pod: PodTemplate, found: Constraint, told: list
     if not isinstance(key, str) or not key or found.slices:
         return found
     told.append(_exclusive(document, key))
-    size = pod.replicas // _whole(value_at(document.value, f"{job}.replicas"), 1)
+    size = pod.replicas // whole(value_at(document.value, f"{job}.replicas"), 1)
     return replace(found, slices=((max(1, size), key),))
 
 
@@ -189,7 +189,7 @@ def _of_partitions(policy: Any, found: Constraint, told: list[Finding], document
     if not isinstance(network, Mapping):
         return found
     level = _of_network(network, Constraint(), told, document).required
-    size = _whole(policy.get("partitionSize"), 0)
+    size = whole(policy.get("partitionSize"), 0)
     return replace(found, slices=((size, level),)) if level and size else found
 
 
@@ -210,7 +210,7 @@ def _of_request(request: Any, found: Constraint) -> Constraint:
     """Return what a pod set of Kueue's Workload requests."""
     if not isinstance(request, Mapping):
         return found
-    key, size = request.get("podSetSliceRequiredTopology"), _whole(request.get("podSetSliceSize"), 0)
+    key, size = request.get("podSetSliceRequiredTopology"), whole(request.get("podSetSliceSize"), 0)
     return Constraint(
         str(request.get("required") or found.required),
         str(request.get("preferred") or found.preferred),
@@ -221,25 +221,31 @@ def _of_request(request: Any, found: Constraint) -> Constraint:
 
 def _least_of_job(document: Document) -> int:
     least = value_at(document.value, "spec.minAvailable") if document.kind == "Job" else None
-    return _whole(least, 0)
+    return whole(least, 0)
 
 
 def _of_pod_group(group: Document, found: Constraint, told: list[Finding]) -> tuple[int, Constraint]:
     """Return the minimum and the level of a PodGroup of Kubernetes, Volcano or KAI."""
     spec = group.value.get("spec")
     spec = spec if isinstance(spec, Mapping) else {}
-    least = _whole(value_at(spec, "schedulingPolicy.gang.minCount"), 0) or _whole(spec.get("minMember"), 0)
+    least = whole(value_at(spec, "schedulingPolicy.gang.minCount"), 0) or whole(spec.get("minMember"), 0)
     topology = value_at(spec, "schedulingConstraints.topology")
     if isinstance(topology, list) and topology and isinstance(topology[0], Mapping):
         return least, replace(found, required=str(topology[0].get("key") or ""))
     if isinstance(spec.get("networkTopology"), Mapping):
         return least, _of_network(spec["networkTopology"], found, told, group)
-    kai = spec.get("topologyConstraint")
-    if isinstance(kai, Mapping):
-        names = (str(kai.get(key) or "") for key in ("requiredTopologyLevel", "preferredTopologyLevel", "topology"))
-        required, preferred, hierarchy = names
-        return least, Constraint(required, preferred, hierarchy=hierarchy)
+    if isinstance(spec.get("topologyConstraint"), Mapping):
+        return least, topology_constraint(spec["topologyConstraint"])
     return least, found
+
+
+def topology_constraint(kai: Any) -> Constraint:
+    """Return the levels of a `topologyConstraint` of KAI."""
+    if not isinstance(kai, Mapping):
+        return Constraint()
+    names = (str(kai.get(key) or "") for key in ("requiredTopologyLevel", "preferredTopologyLevel", "topology"))
+    required, preferred, hierarchy = names
+    return Constraint(required, preferred, hierarchy=hierarchy)
 
 
 def _texts(document: Document, path: str) -> dict[str, str]:
@@ -247,6 +253,7 @@ def _texts(document: Document, path: str) -> dict[str, str]:
     return {k: v for k, v in found.items() if isinstance(v, str)} if isinstance(found, Mapping) else {}
 
 
-def _whole(value: Any, missing: int) -> int:
+def whole(value: Any, missing: int) -> int:
+    """Return a count above 0; `missing` for anything else."""
     good = isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**31
     return value if good else missing

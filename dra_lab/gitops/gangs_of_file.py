@@ -16,6 +16,8 @@ from dra_lab.gitops.claims_of_file import AskedPod, asked_pods
 from dra_lab.gitops.folder import Document, read_manifests
 from dra_lab.gitops.gang_fields import Constraint, WrittenGang, WrittenGroup, with_least, written_gang
 from dra_lab.gitops.given_classes import with_topologies
+from dra_lab.gitops.kai_subgroups import LABEL as SUBGROUP
+from dra_lab.gitops.kai_subgroups import subgroup_groups
 from dra_lab.gitops.node_filter import only_nodes
 from dra_lab.gitops.object_pods import PodTemplate, pod_templates
 from dra_lab.manifests.pod_templates import value_at
@@ -154,7 +156,7 @@ def _read(
     asked: Mapping[tuple[object, str], AskedPod | None],
     group: Document | None,
 ) -> ReadGang:
-    written = _joined([written_gang(pod.document, [pod], group) for pod in pods]) if group else None
+    written = _joined([written_gang(pod.document, [pod], group) for pod in pods], group) if group else None
     written = with_least(written or written_gang(pods[0].document, pods))
     found: list[tuple[WrittenGroup, AskedPod]] = []
     told = list(written.findings)
@@ -192,23 +194,25 @@ def _requests(pod: PodTemplate, cluster: Cluster) -> dict[str, str | int | float
     return {name: f"{ceil(amount * 1000)}m" for name, amount in amounts.items() if name not in provided}
 
 
-def _joined(parts: Sequence[WrittenGang]) -> WrittenGang:
+def _joined(parts: Sequence[WrittenGang], document: Document) -> WrittenGang:
     """Return the pods of a PodGroup as one gang; single pods with the same claims are one group."""
     merged: dict[object, WrittenGroup] = {}
     for part in parts:
         for group in part.groups:
             claims = tuple((claim.name, claim.template) for claim in group.pod.claims)
-            alike = (claims, group.constraint) if group.pod.path == "spec" and _own(group) else _place(group.pod)
-            known = merged.get(alike)
+            alike = (claims, group.constraint, group.pod.labels.get(SUBGROUP))
+            key = alike if group.pod.path == "spec" and _own(group) else _place(group.pod)
+            known = merged.get(key)
             pods = group.pods + (known.pods if known else 0)
-            merged[alike] = replace(known or group, pods=pods, least=pods)
-    names = [group.name for group in merged.values()]
+            merged[key] = replace(known or group, pods=pods, least=pods)
+    told = [finding for part in parts for finding in part.findings]
+    found = subgroup_groups(document, list(merged.values()), told)
+    names = [group.name for group in found]
     groups = tuple(
         replace(group, name=group.name if names.count(group.name) == 1 else f"{group.name}-{number}")
-        for number, group in enumerate(merged.values())
+        for number, group in enumerate(found)
     )
-    findings = tuple(dict.fromkeys(finding for part in parts for finding in part.findings))
-    return replace(parts[0], groups=groups, findings=findings)
+    return replace(parts[0], groups=groups, findings=tuple(dict.fromkeys(told)))
 
 
 def _own(group: WrittenGroup) -> bool:

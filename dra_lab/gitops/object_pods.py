@@ -60,8 +60,16 @@ class PodTemplate:
     @property
     def annotations(self) -> Mapping[str, Any]:
         """Return the annotations of the pods, empty where there are none."""
+        return self._metadata("annotations")
+
+    @property
+    def labels(self) -> Mapping[str, Any]:
+        """Return the labels of the pods, empty where there are none."""
+        return self._metadata("labels")
+
+    def _metadata(self, field: str) -> Mapping[str, Any]:
         template = self.path.removesuffix("spec").removesuffix(".")
-        found = value_at(self.document.value, f"{template}.metadata.annotations")
+        found = value_at(self.document.value, f"{template}.metadata.{field}")
         return found if isinstance(found, Mapping) else {}
 
 

@@ -169,6 +169,7 @@ RULES: Mapping[str, str] = {
     "gang-not-replayed": "A gang uses a rule that dra-lab does not know in schedulers, so only the plan answers.",
     "gang-requests-unknown": "Kueue counts CPUs and memory, and the file says none for its pods. Plan the Job itself.",
     "gang-soft": "A soft topology of Volcano names no level, so the gang is planned without one.",
+    "gang-subgroup-level": "A level of nested subgroups is planned for each part alone. Name it in the PodGroup.",
     "gang-without-devices": "Pods of a gang request no devices, so they are not planned. You need to do nothing.",
     "kustomize-names": "kustomize renames claims and not what refers to them. Check what kustomize prints.",
     "migrate-*": "The migrated workload differs from the former one in a way that the finding names.",

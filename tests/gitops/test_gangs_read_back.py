@@ -1,0 +1,103 @@
+"""The files that dra-lab writes for a gang are read as the same gang, as far as the scheduler can express it."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from gangs_to_export import BLOCK, RACK, gang, group, random_gang, tree
+from small_nodes import a_slice, cluster, gpu
+
+from dra_lab.exports.gangs.gang_files import SCHEDULERS, gang_files
+from dra_lab.findings import Severity
+from dra_lab.gitops.gangs_of_file import ReadGang, read_gangs
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.gang import Gang
+from dra_lab.model.nodes import Node, ObjectMeta
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.topology.presets import HOSTNAME
+
+NAMES = {BLOCK: "block", RACK: "rack", HOSTNAME: "host"}
+R136 = KubernetesRelease("1.36")
+
+
+@pytest.fixture(scope="module")
+def on() -> Cluster:
+    """Two blocks of two racks of two nodes with four GPUs."""
+    nodes = [
+        Node(ObjectMeta(name=name, labels={BLOCK: rack.path[0], RACK: rack.path[1], HOSTNAME: name}))
+        for rack in tree().at("rack")
+        for name in rack.nodes
+    ]
+    devices = [gpu(at, f"r{at}") for at in range(4)]
+    return cluster(*(a_slice("gpu.nvidia.com", *devices, node=node.name) for node in nodes), nodes=tuple(nodes))
+
+
+def level(name: str) -> str:
+    return NAMES.get(name, name)
+
+
+def shape(one: Gang) -> tuple[object, ...]:
+    """Return size, minimum and levels of each group, in one form for all that mean the same.
+
+    A level is nothing for a single pod, and a single group has that of its gang.
+    """
+    alone = len(one.groups) == 1
+    groups = []
+    for each in one.groups:
+        pods = each.workload.replicas
+        slices = [(size, level(name)) for size, name in each.slices if size > 1]
+        required = level(each.required or (one.required if alone else ""))
+        if slices and slices[0][0] == pods:
+            required, slices = slices[0][1], slices[1:]
+        required = "" if pods == 1 or (not alone and required == level(one.required)) else required
+        preferred = level(each.preferred or (one.preferred if alone else "")) if pods > 1 else ""
+        groups.append((pods, each.least, required, preferred, tuple(slices)))
+    return "" if alone else level(one.required), "" if alone else level(one.preferred), sorted(groups)
+
+
+def read_back(one: Gang, scheduler: str, on: Cluster, folder: Path) -> tuple[ReadGang, ...] | None:
+    """Return what is read of the files of a gang, None if the scheduler cannot express all of it."""
+    files = gang_files(one, scheduler, tree(), cluster=on, queue="q")
+    wrong = any(finding.severity is Severity.ERROR for finding in files.findings)
+    if files.not_expressed or wrong or one.shared_claims:
+        return None
+    for name, text in files.documents.items():
+        (folder / name).write_text(text)
+    return read_gangs(folder, on, R136)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_gang_of_kai_is_read_as_it_was_written(seed, on, tmp_path):
+    """Groups, slices, minima and levels of nested subgroups, for every copy."""
+    one = random_gang(random.Random(seed))
+    found = read_back(one, "kai", on, tmp_path)
+    assert found is None or [shape(read.gang) for read in found] == [shape(one)] * one.replicas
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+@pytest.mark.parametrize("required", ["block", "rack", "host"])
+def test_one_group_is_read_as_it_was_written(scheduler, required, on, tmp_path):
+    """Every scheduler has a minimum or a level for a single group."""
+    one = gang(group(pods=8), required=required, replicas=2)
+    found = read_back(one, scheduler, on, tmp_path)
+    assert [shape(read.gang) for read in found] == [shape(one)] * 2
+
+
+def test_a_subgroup_that_starts_without_pods_has_the_minimum_none(on, tmp_path):
+    """A minMember of 0 is a number, not a missing one."""
+    one = gang(group("a", 2), group("b", 4, least=0), required="rack")
+    found = read_back(one, "kai", on, tmp_path)
+    assert [each.least for each in found[0].gang.groups] == [2, 0]
+
+
+def test_nested_subgroups_that_differ_keep_their_own_levels(on, tmp_path):
+    """Their common level is planned for each part alone, which a person must know."""
+    one = gang(group(pods=8, slices=((4, "rack"),), required="block"), required="")
+    files = gang_files(one, "kai", tree(), cluster=on, queue="q").documents
+    for name, text in files.items():
+        (tmp_path / name).write_text(text.replace("parallelism: 4", "parallelism: 2", 1))
+    [read] = read_gangs(tmp_path, on, R136)
+    sizes = [(each.workload.replicas, each.required) for each in read.gang.groups]
+    assert (sizes, [finding.rule for finding in read.findings]) == ([(2, RACK), (4, RACK)], ["gang-subgroup-level"])
