@@ -26,6 +26,7 @@ from dra_lab.model.decoding import from_json
 from dra_lab.model.fleet import Workload
 from dra_lab.model.gang import Gang, GangGroup
 from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.numbers import unsigned_number
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workloads import Pod, PodSpec
 from dra_lab.scheduler.kueue.assignment import pod_requests
@@ -33,6 +34,12 @@ from dra_lab.topology.hierarchies import hierarchies
 
 _NAMES = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name", "pod-group-name")
 """Annotations of pods that name a PodGroup of Volcano or KAI."""
+
+_KUEUE_GROUP = "kueue.x-k8s.io/pod-group-name"
+"""Label of plain pods that Kueue admits together."""
+
+_TOTAL = "kueue.x-k8s.io/pod-group-total-count"
+"""Annotation of such pods with their number."""
 
 _GANG_GROUPS = ("batch.volcano.sh/", "kueue.x-k8s.io/")
 """API groups whose workloads start together."""
@@ -80,7 +87,7 @@ def asks_for_gang(source: str | Path) -> bool:
         if not pods:
             continue
         version = str(document.value.get("apiVersion") or "")
-        if version.startswith(_GANG_GROUPS) or any(_group_name(pod) in groups for pod in pods):
+        if version.startswith(_GANG_GROUPS) or any(_group_name(pod) in groups or _kueue_group(pod) for pod in pods):
             return True
         written = written_gang(document, pods)
         named = (written.constraint, *(group.constraint for group in written.groups))
@@ -126,14 +133,14 @@ def read_gangs(source: str | Path, cluster: Cluster, release: KubernetesRelease)
     asked = {_place(pod): found for pod, found in every}
     members: dict[tuple[str, object], list[PodTemplate]] = {}
     for pod, _ in every:
-        name = _group_name(pod)
-        key = ("PodGroup", name) if name in groups else (pod.subject, pod.document.at(""))
+        name, plain = _group_name(pod), _kueue_group(pod)
+        key = ("PodGroup", name) if name in groups else ("", plain) if plain else (pod.subject, pod.document.at(""))
         members.setdefault(key, []).append(pod)
     found: list[ReadGang] = []
     for (kind, which), pods in members.items():
         group = groups[str(which)] if kind == "PodGroup" else None
         if any(asked[_place(pod)] is not None for pod in pods):
-            found.append(_read(cluster, pods, asked, group))
+            found.append(_read(cluster, pods, asked, group, "" if kind else str(which)))
     if not found:
         raise InputError(f"no workload in {str(source)!r} requests devices")
     return tuple(found)
@@ -150,13 +157,39 @@ def _group_name(pod: PodTemplate) -> str:
     return str(named or next((annotations[name] for name in _NAMES if annotations.get(name)), ""))
 
 
+def _kueue_group(pod: PodTemplate) -> str:
+    """Return the name of the pods that Kueue admits together with a plain pod, "" for none."""
+    return str(pod.labels.get(_KUEUE_GROUP) or "") if pod.document.kind == "Pod" else ""
+
+
+def _plain_pods(pods: Sequence[PodTemplate], name: str) -> WrittenGang:
+    """Return plain pods that Kueue admits together as one gang, as many as their annotation says."""
+    parts = [written_gang(pod.document, [pod]) for pod in pods]
+    own = [replace(one, constraint=part.constraint) for part in parts for one in part.groups]
+    constraint = parts[0].constraint
+    if all(one.constraint == constraint for one in own):
+        parts = [
+            replace(part, groups=tuple(replace(one, constraint=Constraint()) for one in part.groups)) for part in parts
+        ]
+    gang = replace(_joined(parts, None), name=name)
+    total = max(unsigned_number(str(pod.annotations.get(_TOTAL))) or 0 for pod in pods)
+    if len(gang.groups) == 1 and total > gang.groups[0].pods:
+        message = f"the file has {gang.groups[0].pods} of its {total} pods; dra-lab plans {total} that are alike"
+        finding = Finding("gang-pods-missing", Severity.NOTE, name, message)
+        groups = (replace(gang.groups[0], pods=total, least=total),)
+        gang = replace(gang, groups=groups, findings=(*gang.findings, finding))
+    return gang
+
+
 def _read(
     cluster: Cluster,
     pods: Sequence[PodTemplate],
     asked: Mapping[tuple[object, str], AskedPod | None],
     group: Document | None,
+    plain: str = "",
 ) -> ReadGang:
     written = _joined([written_gang(pod.document, [pod], group) for pod in pods], group) if group else None
+    written = _plain_pods(pods, plain) if plain else written
     written = with_least(written or written_gang(pods[0].document, pods))
     found: list[tuple[WrittenGroup, AskedPod]] = []
     told = list(written.findings)
@@ -177,7 +210,7 @@ def _read(
     [admitted] = nodes
     base = found[0][1].cluster
     on = base if admitted is None else only_nodes(base, sorted(admitted))
-    subject = f"PodGroup/{group.name}" if group else pods[0].subject
+    subject = f"PodGroup/{group.name}" if group else plain or pods[0].subject
     requests = {one.name: _requests(one.pod, on) for one, _ in found}
     gang = _gang(written, found, cluster)
     return ReadGang(gang, on, subject, written.queue, tuple(dict.fromkeys(told)), requests)
@@ -194,8 +227,11 @@ def _requests(pod: PodTemplate, cluster: Cluster) -> dict[str, str | int | float
     return {name: f"{ceil(amount * 1000)}m" for name, amount in amounts.items() if name not in provided}
 
 
-def _joined(parts: Sequence[WrittenGang], document: Document) -> WrittenGang:
-    """Return the pods of a PodGroup as one gang; single pods with the same claims are one group."""
+def _joined(parts: Sequence[WrittenGang], document: Document | None) -> WrittenGang:
+    """Return the pods of a PodGroup, or plain pods of Kueue, as one gang.
+
+    Single pods with the same claims are one group.
+    """
     merged: dict[object, WrittenGroup] = {}
     for part in parts:
         for group in part.groups:
@@ -206,7 +242,8 @@ def _joined(parts: Sequence[WrittenGang], document: Document) -> WrittenGang:
             pods = group.pods + (known.pods if known else 0)
             merged[key] = replace(known or group, pods=pods, least=pods)
     told = [finding for part in parts for finding in part.findings]
-    found = subgroup_groups(document, list(merged.values()), told)
+    found = list(merged.values())
+    found = found if document is None else subgroup_groups(document, found, told)
     names = [group.name for group in found]
     groups = tuple(
         replace(group, name=group.name if names.count(group.name) == 1 else f"{group.name}-{number}")

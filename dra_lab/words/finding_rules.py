@@ -167,6 +167,7 @@ RULES: Mapping[str, str] = {
     "gang-exclusive": "A workload wants a domain for itself. dra-lab plans one for it, which others may use too.",
     "gang-minimum": "The minimum is not split over several groups, so all pods are planned. Write one for each group.",
     "gang-not-replayed": "A gang uses a rule that dra-lab does not know in schedulers, so only the plan answers.",
+    "gang-pods-missing": "The file has fewer pods than the gang. dra-lab plans all of them as copies of these.",
     "gang-requests-unknown": "Kueue counts CPUs and memory, and the file says none for its pods. Plan the Job itself.",
     "gang-soft": "A soft topology of Volcano names no level, so the gang is planned without one.",
     "gang-subgroup-level": "A level of nested subgroups is planned for each part alone. Name it in the PodGroup.",

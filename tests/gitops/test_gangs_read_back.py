@@ -101,3 +101,35 @@ def test_nested_subgroups_that_differ_keep_their_own_levels(on, tmp_path):
     [read] = read_gangs(tmp_path, on, R136)
     sizes = [(each.workload.replicas, each.required) for each in read.gang.groups]
     assert (sizes, [finding.rule for finding in read.findings]) == ([(2, RACK), (4, RACK)], ["gang-subgroup-level"])
+
+
+POD = """
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: NAME
+  labels: {kueue.x-k8s.io/queue-name: team-a, kueue.x-k8s.io/pod-group-name: train}
+  annotations:
+    kueue.x-k8s.io/pod-group-total-count: "TOTAL"
+    kueue.x-k8s.io/podset-required-topology: example.com/rack
+spec:
+  containers: [{name: c, image: x, resources: {claims: [{name: gpus}]}}]
+  resourceClaims: [{name: gpus, resourceClaimTemplateName: two}]
+"""
+TEMPLATE = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: two}
+spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com, count: 2}}]}}}
+"""
+
+
+@pytest.mark.parametrize(("total", "rules"), [(2, []), (4, ["gang-pods-missing"])])
+def test_plain_pods_of_kueue_are_one_gang(total, rules, on, tmp_path):
+    """Their annotation says how many pods there are."""
+    pods = "".join(POD.replace("NAME", name).replace("TOTAL", str(total)) for name in ("a", "b"))
+    (tmp_path / "pods.yaml").write_text(TEMPLATE + pods)
+    [read] = read_gangs(tmp_path, on, R136)
+    found = (read.gang.name, read.gang.size, read.gang.required, read.queue)
+    assert (found, [finding.rule for finding in read.findings]) == (("train", total, RACK, "team-a"), rules)
