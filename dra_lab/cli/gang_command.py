@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -21,10 +21,12 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.waiting import stoppable
 
 if TYPE_CHECKING:
+    from dra_lab.model.gang_verdicts import GangVerdicts
     from dra_lab.pinning.gang_choices import GangChoice
     from dra_lab.words.document import Part
 
 _AFTER_SECONDS = 30.0
+_UNANSWERED = (PlanStatus.STOPPED, PlanStatus.NOT_CHECKED, PlanStatus.EMPTY)
 
 
 def run_gangs(options: argparse.Namespace) -> int:
@@ -54,15 +56,17 @@ def run_gangs(options: argparse.Namespace) -> int:
         )
         counts = _counts(asked, plan, release, options.time_limit, waiting.tell, cancel)
         choices, told = _choices(asked, plan, release, options.time_limit, cancel)
+        verdicts, unknown = queue_verdicts(asked, plan, release)
     read = cluster_of(options)
-    told = (*asked.findings, *read.findings, *check_cluster(read), *plan.findings, *told, *quota_findings(asked))
+    told = (*asked.findings, *read.findings, *check_cluster(read), *plan.findings, *told, *unknown)
     findings = sort_findings(dict.fromkeys(told))
     outcome = gang_outcome(plan)
     if options.format == "json":
         queues = {one.gang.name: one.queue for one in asked.gangs}
-        print_json(gang_json(replace(plan, findings=findings), counts, choices, queues) | layers_json(options))
+        answer = gang_json(replace(plan, findings=findings), counts, choices, queues, verdicts)
+        print_json(answer | layers_json(options))
     else:
-        print_parts(layers_said(options, _shown(options.detail, plan, counts, choices)), outcome)
+        print_parts(layers_said(options, _shown(options.detail, plan, counts, choices, verdicts)), outcome)
     print_findings(options, findings)
     return exit_status({"outcome": outcome, "asPlanned": True})
 
@@ -79,10 +83,24 @@ def refuse_options(options: argparse.Namespace) -> None:
         raise InputError("--measured is for the plan of one claim; leave it out")
 
 
-def quota_findings(asked: AskedGangs) -> Iterator[Finding]:
-    """Yield what the quota of each gang's queue says. Here the quota of Kueue is to be asked."""
-    del asked
-    yield from ()
+def queue_verdicts(
+    asked: AskedGangs, plan: GangPlan, release: KubernetesRelease
+) -> tuple[dict[str, GangVerdicts], tuple[Finding, ...]]:
+    """Return what quota, Kueue's counts and devices say of each gang with a queue, and queues that are not there."""
+    from dra_lab.planner.gangs import gang_verdicts
+
+    found: dict[str, GangVerdicts] = {}
+    told: list[Finding] = []
+    for one in asked.gangs:
+        if not one.queue or plan.status in _UNANSWERED:
+            continue
+        common: dict[str, Any] = {"plan": plan, "release": release, "requests": one.requests or None}
+        try:
+            found[one.gang.name] = gang_verdicts(asked.cluster, one.gang, queue=one.queue, **common)
+        except InputError as error:
+            advice = "Only the devices are answered."
+            told.append(Finding("gang-queue-unknown", Severity.WARNING, one.gang.name, error.message, advice))
+    return found, tuple(told)
 
 
 def _counts(
@@ -97,7 +115,7 @@ def _counts(
     from dra_lab.planner.gangs import how_many_more_gangs
 
     found: list[tuple[GangCount, GangCount]] = []
-    if plan.status in (PlanStatus.STOPPED, PlanStatus.NOT_CHECKED, PlanStatus.EMPTY):
+    if plan.status in _UNANSWERED:
         return found
     common: dict[str, Any] = {"release": release, "progress": tell, "cancel": cancel}
     common["time_limit"] = _AFTER_SECONDS if time_limit is None else time_limit
@@ -119,7 +137,7 @@ def _choices(
 
     found: list[Sequence[GangChoice]] = []
     told: tuple[Finding, ...] = ()
-    if plan.status in (PlanStatus.STOPPED, PlanStatus.NOT_CHECKED, PlanStatus.EMPTY):
+    if plan.status in _UNANSWERED:
         return found, ()
     with suppress(Cancelled):
         for one in asked.gangs:
@@ -150,12 +168,22 @@ def _unknown_requests(one: AskedGang) -> Finding:
 
 
 def _shown(
-    detail: str, plan: GangPlan, counts: Sequence[tuple[GangCount, GangCount]], choices: Sequence[Sequence[GangChoice]]
+    detail: str,
+    plan: GangPlan,
+    counts: Sequence[tuple[GangCount, GangCount]],
+    choices: Sequence[Sequence[GangChoice]],
+    verdicts: Mapping[str, GangVerdicts],
 ) -> Iterator[Part]:
     from dra_lab.words.document import Sentence
     from dra_lab.words.gang_document import gang_sentence, long_gang_parts, short_gang_parts
+    from dra_lab.words.gang_verdicts_document import verdict_parts, verdict_sentence
 
     if detail == "answer":
         yield Sentence(gang_sentence(plan))
-    else:
-        yield from (long_gang_parts if detail == "all" else short_gang_parts)(plan, counts, choices)
+        yield from (Sentence(verdict_sentence(found)) for found in verdicts.values())
+        return
+    yield from (long_gang_parts if detail == "all" else short_gang_parts)(plan, counts, choices)
+    for found in verdicts.values():
+        yield Sentence(verdict_sentence(found))
+        if detail == "all":
+            yield from (part for part in verdict_parts(found) if not isinstance(part, Sentence))

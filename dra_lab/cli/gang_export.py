@@ -8,13 +8,15 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from dra_lab.cli.gang_command import quota_findings, refuse_options
+from dra_lab.cli.gang_command import queue_verdicts, refuse_options
 from dra_lab.cli.gang_options import AskedGang, AskedGangs, gangs_of
 from dra_lab.cli.options import cluster_of, layers_json, layers_said, release_of
 from dra_lab.cli.output import print_findings, print_json, print_parts, print_yaml
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.gang import GangPlan
+from dra_lab.model.gang_verdicts import QUOTA
+from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.waiting import stoppable
 
 if TYPE_CHECKING:
@@ -51,11 +53,12 @@ def run_gang_export(options: argparse.Namespace) -> int:
         one.hierarchy,
         cluster=asked.cluster,
         namespace=options.namespace,
-        queue=one.queue,
+        queue=one.queue.rpartition("/")[2],  # Kueue's label has the name of the LocalQueue without its namespace
         pin=pins if options.pin else None,
         release=release,
     )
-    more = (*_placeholders(one), *asked.findings, *quota_findings(asked))
+    quota = _quota(asked, plan, release) if options.scheduler == "kueue" else ()
+    more = (*_placeholders(one), *asked.findings, *quota)
     pinned = [pins[number] for number in sorted(pins)] if options.pin else ()
     made = gang_bundle(files, one.gang, plan, cluster_of(options), release, pinned=pinned, findings=more)
     return _write(options, made, plan)
@@ -92,6 +95,17 @@ def _only(asked: AskedGangs) -> AskedGang:
         names = ", ".join([*(one.gang.name for one in asked.gangs), *(pod.name for pod in asked.workloads)])
         raise InputError(f"one gang is exported at a time, and these are several: {names}; give each its own --dir")
     return asked.gangs[0]
+
+
+def _quota(asked: AskedGangs, plan: GangPlan, release: KubernetesRelease) -> Iterator[Finding]:
+    """Yield what stops the gang in its queue besides the devices."""
+    from dra_lab.words.gang_verdicts_document import verdict_sentence
+
+    verdicts, unknown = queue_verdicts(asked, plan, release)
+    yield from unknown
+    for found in verdicts.values():
+        if QUOTA in found.stopped_by:
+            yield Finding("kueue-quota", Severity.WARNING, f"queue {found.quota.queue}", verdict_sentence(found), "")
 
 
 def _placeholders(one: AskedGang) -> Iterator[Finding]:

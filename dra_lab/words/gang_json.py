@@ -11,10 +11,12 @@ from dra_lab.model.fleet import MOST_COUNTED, UNPLACED, Replica
 from dra_lab.model.gang import GANGS, Gang, GangCount, GangPlan, GangRoom
 from dra_lab.model.plan import PlanStatus
 from dra_lab.words.answer_json import answer_json
+from dra_lab.words.gang_verdicts_document import verdicts_json
 from dra_lab.words.plan_json import goal_value, placement_value, shortfall_value
 from dra_lab.words.plan_outcome import DOES_NOT_FIT, FITS, NOT_CHECKED, STOPPED
 
 if TYPE_CHECKING:
+    from dra_lab.model.gang_verdicts import GangVerdicts
     from dra_lab.pinning.gang_choices import GangChoice
 
 
@@ -35,10 +37,11 @@ def gang_json(
     counts: Sequence[tuple[GangCount, GangCount]] = (),
     choices: Sequence[Sequence[GangChoice]] = (),
     queues: Mapping[str, str] | None = None,
+    verdicts: Mapping[str, GangVerdicts] | None = None,
 ) -> dict[str, Any]:
     """Return a plan of gangs as plain values, names and order fixed; no times, so that equal plans give equal text.
 
-    `counts` has for each gang how many fit now and after the plan.
+    `counts` has for each gang how many fit now and after the plan, `queues` its queue, and `verdicts` what that says.
     """
     more = {
         "status": plan.status.value,
@@ -51,6 +54,7 @@ def gang_json(
                 "domains": [_domain(room) for room in plan.rooms if room.gang == gang.name],
                 "levels": _levels(counts[number][0]) if number < len(counts) else [],
                 "more": _more(counts[number][1]) if number < len(counts) else None,
+                "verdicts": _verdicts((verdicts or {}).get(gang.name)),
                 "schedulers": [_choice(one) for one in choices[number]] if number < len(choices) else [],
             }
             for number, gang in enumerate(plan.gangs)
@@ -117,6 +121,14 @@ def _domain(room: GangRoom) -> dict[str, Any]:
         "gangsBound": room.gangs_bound,
         "lacking": list(room.lacking),
     }
+
+
+def _verdicts(found: GangVerdicts | None) -> dict[str, Any] | None:
+    """Return what quota, Kueue's counts and devices say, without the fields of an answer of its own."""
+    if found is None:
+        return None
+    own = ("apiVersion", "kind", "goals", "findings", "gang", "cluster")
+    return {name: value for name, value in verdicts_json(found).items() if name not in own}
 
 
 def _levels(found: GangCount) -> list[dict[str, Any]]:

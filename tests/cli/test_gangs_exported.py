@@ -12,7 +12,7 @@ from dra_lab.cli import main
 from dra_lab.exports.gangs.gang_files import SCHEDULERS
 
 POD = "sample:h100-pod"
-GANG = [POD, "--claim", f"{POD}/eight-pairs", "--gang", "3", "--level", "leaf switch", "--queue", "team-a"]
+GANG = [POD, "--claim", f"{POD}/eight-pairs", "--gang", "3", "--level", "leaf switch", "--queue", "training/train"]
 
 
 def exported(folder: Path, *options: str) -> int:
@@ -84,6 +84,13 @@ def test_files_that_the_scheduler_refuses_are_not_written(tmp_path, capsys):
     """Without a queue Kueue does not manage the Job."""
     status = main(["export", *GANG[:-2], "--scheduler", "kueue", "--dir", str(tmp_path / "new")])
     assert (status, (tmp_path / "new").exists(), "1 finding is an error" in capsys.readouterr().err) == (1, False, True)
+
+
+def test_a_queue_without_quota_is_a_warning(tmp_path, capsys):
+    """The files are right, and the gang waits; the label of Kueue is the name without the namespace."""
+    assert exported(tmp_path, "--scheduler", "kueue") == 0
+    labels = yaml.safe_load((tmp_path / "job.yaml").read_text())["metadata"]["labels"]
+    assert ("waits for quota" in capsys.readouterr().err, labels["kueue.x-k8s.io/queue-name"]) == (True, "train")
 
 
 def test_an_edited_file_is_kept(tmp_path, capsys):

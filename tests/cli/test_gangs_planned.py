@@ -148,6 +148,25 @@ def test_options_of_a_claim_come_after_it_once(words, capsys):
     assert (ended.value.code, "--gang" in capsys.readouterr().err) == (2, True)
 
 
+def test_the_quota_of_the_queue_is_an_answer_of_its_own(capsys):
+    """The team uses 31 of its 32 GPUs and may borrow eight, so that 24 wait, although they have devices."""
+    out = planned(capsys, PAIRS, "--gang", "3", *LEAF, "--queue", "train", "-q")[1]
+    assert ("The gang fits" in out, "eight-pairs waits for quota. training may use 9 more" in out) == (True, True)
+
+
+def test_the_verdicts_of_a_queue_are_in_the_json(capsys):
+    """Quota, Kueue's counts and devices, each with its reason."""
+    [gang] = answer(capsys, PAIRS, "--gang", "3", *LEAF, "--queue", "training/train")["gangs"]
+    found = {row["question"]: row["answer"] for row in gang["verdicts"]["questions"]}
+    assert found == {"quota": "waits", "topology counts": "unknown", "devices": "yes"}
+
+
+def test_an_unknown_queue_leaves_the_answer_about_devices(capsys):
+    """The warning names the queues of the cluster."""
+    status, _, err = planned(capsys, PAIRS, "--gang", "3", *LEAF, "--queue", "trian")
+    assert (status, "there is no LocalQueue and no ClusterQueue 'trian'" in err) == (0, True)
+
+
 def test_quiet_is_the_sentence(capsys):
     """-q leaves out every table."""
     assert planned(capsys, PAIRS, "--gang", "3", *LEAF, "-q")[1].count("\n") == 1
