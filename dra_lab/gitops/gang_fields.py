@@ -112,6 +112,8 @@ def _group(document: Document, pod: PodTemplate, copies: int, told: list[Finding
         constraint = _of_request(fields.get("topologyRequest"), constraint)
     if document.kind == "JobSet":
         constraint = _of_jobs(document, pod, constraint, told)
+    if document.kind == "LeaderWorkerSet" and not leader:
+        constraint = _of_leader_set(document, count, constraint, told)
     name = str(fields.get("name") or "") or ("leader" if leader else _last_word(pod.path))
     return WrittenGroup(pod, name, count, min(least, count), constraint, leader)
 
@@ -122,11 +124,14 @@ def _last_word(path: str) -> str:
 
 
 def _of_annotations(texts: Mapping[str, Any]) -> Constraint:
-    """Return what annotations of a pod template say: those of Kueue and Volcano."""
+    """Return what annotations of a pod template say: those of Kueue, Volcano and segments of KAI."""
     slices: Slices = ()
     size = unsigned_number(str(texts.get(f"{_KUEUE}slice-size")))
     if (key := texts.get(f"{_KUEUE}slice-required-topology")) and size:
         slices = ((size, str(key)),)
+    segment = unsigned_number(str(texts.get("kai.scheduler/segment-size"))) or 0
+    if (key := texts.get("kai.scheduler/segment-topology-required-placement")) and segment > 1:
+        slices = ((segment, str(key)),)
     if layers := texts.get(f"{_KUEUE}slice-required-topology-constraints"):
         slices = _layers(str(layers))
     return Constraint(
@@ -176,6 +181,20 @@ def _of_jobs(document: Document, pod: PodTemplate, found: Constraint, told: list
     told.append(_exclusive(document, key))
     size = pod.replicas // whole(value_at(document.value, f"{job}.replicas"), 1)
     return replace(found, slices=((max(1, size), key),))
+
+
+def _of_leader_set(document: Document, count: int, found: Constraint, told: list[Finding]) -> Constraint:
+    """Return the slices of the workers of a LeaderWorkerSet whose subgroups have a domain each."""
+    key = _texts(document, "metadata.annotations").get(f"{_LWS}subgroup-exclusive-topology", "")
+    size = whole(value_at(document.value, "spec.leaderWorkerTemplate.subGroupPolicy.subGroupSize"), 0)
+    if not key or not size or found.slices:
+        return found
+    if count % size:
+        message = f"its leader is in a subgroup of {size} with workers, which dra-lab plans without the level {key}"
+        told.append(Finding("gang-subgroup-level", Severity.WARNING, document.name, message))
+        return found
+    told.append(_exclusive(document, key))
+    return replace(found, slices=((size, key),))
 
 
 def _exclusive(document: Document, key: str) -> Finding:

@@ -120,6 +120,30 @@ def test_groups_of_a_leaderworkerset_are_gangs(read):
     assert [group.leader for group in found.gang.groups] == [True, False]
 
 
+@pytest.mark.parametrize(
+    ("size", "kind", "slices", "rules"),
+    [(5, "LeaderExcluded", ((2, RACK),), ["gang-exclusive"]), (4, "LeaderWorker", (), ["gang-subgroup-level"])],
+)
+def test_subgroups_of_workers_are_slices(read, size, kind, slices, rules):
+    """Each has a domain; a subgroup with the leader in it is not one kind of pods."""
+    policy = f"subGroupPolicy: {{subGroupPolicyType: {kind}, subGroupSize: 2}}"
+    inner = f"size: {size}, {policy}, leaderTemplate: {template()}, workerTemplate: {template()}"
+    annotation = f"leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology: {RACK}"
+    text = head("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", annotation)
+    [found] = read(f"{text}spec: {{leaderWorkerTemplate: {{{inner}}}}}")
+    assert [group.slices for group in found.gang.groups] == [(), slices]
+    assert [finding.rule for finding in found.findings] == rules
+
+
+def test_segments_of_kai_are_slices(read):
+    """Annotations of the pod template name size and level."""
+    segments = f"{{kai.scheduler/segment-size: '2', kai.scheduler/segment-topology-required-placement: {RACK}}}"
+    worker = f"{{metadata: {{annotations: {segments}}}, spec: {POD}}}"
+    specs = f"Worker: {{replicas: 4, template: {worker}}}"
+    [found] = read(f"{head('kubeflow.org/v1', 'PyTorchJob')}spec: {{pytorchReplicaSpecs: {{{specs}}}}}")
+    assert shape(found.gang) == [("worker", 4, 4, "", "", ((2, RACK),))]
+
+
 def test_a_launcher_without_devices_is_not_planned(read):
     """A note names it."""
     specs = f"Launcher: {{replicas: 1, template: {template(BARE)}}}, Worker: {{replicas: 6, template: {template()}}}"
