@@ -6,6 +6,7 @@ Kueue and kube-scheduler's PodGroup loop are replayed (`pinning.gang_replay`), K
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from msgspec import Struct
@@ -124,7 +125,11 @@ def _kueue(
         return GangChoice(GangReplay("Kueue 0.19", GangVerdict.MAYBE, sentence))
     common: dict[str, Any] = {"requests": requests, "budget": budget}
     replay = replay_kueue(cluster, gang, hierarchy, release, **common)
-    return _choice(replay, kueue_regret(cluster, gang, hierarchy, plan, release, **common))
+    found = _choice(replay, kueue_regret(cluster, gang, hierarchy, plan, release, **common))
+    if found.started is None and replay.verdict is GangVerdict.NO:
+        first = kueue_regret(cluster, replace(gang, replicas=1), hierarchy, plan, release, **common)
+        return GangChoice(replay, trapped=first.trapped)
+    return found
 
 
 def _choice(replay: GangReplay, regret: GangRegret) -> GangChoice:

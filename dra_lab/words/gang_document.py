@@ -56,7 +56,7 @@ def _pods(gang: Gang) -> str:
 def _placed(plan: GangPlan) -> Iterator[str]:
     wanted = sum(gang.replicas for gang in plan.gangs)
     if wanted == len(plan.placed) == 1 and not plan.workloads:
-        yield _one_placed(plan.placed[0])
+        yield _one_placed(plan.placed[0], plan.gangs[0].size)
         yield _proof(plan, [])
         return
     pods = sum(len(placed.replicas) for placed in plan.placed) + len(plan.replicas)
@@ -72,9 +72,11 @@ def _placed(plan: GangPlan) -> Iterator[str]:
     yield _proof(plan, first)
 
 
-def _one_placed(placed: PlacedGang) -> str:
+def _one_placed(placed: PlacedGang, size: int) -> str:
     where = f" in {'/'.join(placed.domain)}" if placed.domain else ""
-    return f"The gang fits{where}: {counted(len(placed.replicas), 'pod')} on {counted(len(placed.nodes), 'node')}."
+    pods = len(placed.replicas)
+    number = counted(pods, "pod") if pods == size else f"{pods:,} of {counted(size, 'pod')}"
+    return f"The gang fits{where}: {number} on {counted(len(placed.nodes), 'node')}."
 
 
 def _proof(plan: GangPlan, first: list[GoalValue]) -> str:
@@ -155,7 +157,8 @@ def short_gang_parts(
             start = f"For {gang.name}: " if name else ""
             yield Words(printable(start + more_words(*counts[number], gang)))
         if number < len(choices):
-            yield choice_lines(choices[number], gang, f"What schedulers find{name}")
+            which = f" for {gang.name} alone" if len(plan.gangs) > 1 or plan.workloads else ""
+            yield choice_lines(choices[number], gang, f"What schedulers find{which}")
 
 
 def long_gang_parts(

@@ -118,6 +118,25 @@ def test_a_plan_file_with_a_gang_is_planned_as_one(capsys, tmp_path):
     assert (gang["name"], gang["size"], gang["level"], gang["queue"]) == ("train", 3, "leaf switch", "team-a")
 
 
+def test_a_gang_that_starts_with_a_part_of_its_pods_says_so(capsys, tmp_path):
+    """Three of four pods are enough, and no leaf switch has more."""
+    sketch = read_sketch(PAIRS)
+    pod = PodDrawing("train", (sketch,), gang=GangDrawing(size=4, min=3, level="leaf switch"))
+    file = tmp_path / "train.dralab.yaml"
+    file.write_text(encode_drawing(Drawing(sketch, workloads=(pod,))))
+    status, out, _ = planned(capsys, str(file), "-q")
+    assert (status, out) == (
+        0,
+        "The gang fits in spine-1/leaf-2: 3 of 4 pods on 3 nodes. Every goal is proven optimal.\n",
+    )
+
+
+def test_domains_without_claims_are_named_for_many_gangs(capsys):
+    """Only the first of hundred gangs is given to Kueue."""
+    out = planned(capsys, PAIRS, "--gang", "2", *LEAF, "--replicas", "100")[1]
+    assert "It may choose spine-1/leaf-1, where the claims do not fit." in out
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [
