@@ -7,7 +7,7 @@ import json
 import pytest
 from kueue_queues import cluster_queue, configuration, flavor
 
-from dra_lab import Gang, GangGroup, Workload, gang_verdicts, load_cluster, plan_gangs, read_sketch
+from dra_lab import Gang, GangGroup, Workload, gang_verdicts, load_cluster, plan_gangs, read_sketch, with_more_nodes
 from dra_lab.manifests.documents import decode_documents
 from dra_lab.model.gang_verdicts import Says
 
@@ -133,3 +133,11 @@ def test_without_queues_a_topology_alone_is_counted(pod):
     """The quota stays unknown."""
     found = gang_verdicts(pod.with_objects(queues=()), gang(2), requests=SMALL)
     assert says(found) == ("unknown", "yes", "yes")
+
+
+@pytest.mark.parametrize("level", ["host", "hostname"])
+def test_every_host_is_counted(pod, level):
+    """A step of the replay lists 24 of these 40 hosts."""
+    many = with_more_nodes(with_quota(pod, 640), like="h100-03", count=24)
+    found = gang_verdicts(many, gang(1, level), requests=SMALL)
+    assert [one.counted for one in found.domains] == [1] * 40

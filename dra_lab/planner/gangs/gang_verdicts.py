@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang import GANGS, HOST, Gang, GangPlan, GangRoom
+from dra_lab.model.gang import GANGS, HOSTS, Gang, GangPlan, GangRoom
 from dra_lab.model.gang_verdicts import DEVICES, DomainVerdict, GangVerdicts, Says, VerdictRow
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.plan import PlanStatus
@@ -90,7 +90,7 @@ def gang_verdicts(
             cancel=cancel,
         )
     rooms = [room for room in plan.rooms if room.gang == gang.name]
-    chosen = counts.chosen[-1:] if gang.required == HOST else counts.chosen
+    chosen = counts.chosen[-1:] if gang.required in HOSTS else counts.chosen
     return GangVerdicts(
         gang.name,
         quota,
@@ -139,7 +139,7 @@ def _devices(gang: Gang, plan: GangPlan, rooms: Sequence[GangRoom]) -> VerdictRo
 
 def _domains(gang: Gang, rooms: Sequence[GangRoom], counts: TopologyCounts) -> list[DomainVerdict]:
     """Return the numbers of each domain; Kueue's are by the values of labels, those of a host by its name."""
-    mine = {path[-1:] if gang.required == HOST else path: pods for path, pods in counts.pods.items()}
+    mine = {path[-1:] if gang.required in HOSTS else path: pods for path, pods in counts.pods.items()}
     found = [
         DomainVerdict(
             room.domain, room.size, _most(mine.pop(room.domain, None), room.size), room.most, room.bound, room.lacking

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.custom import KUEUE
-from dra_lab.model.gang import HOST, Gang, GangGroup
+from dra_lab.model.gang import HOSTS, Gang, GangGroup
 from dra_lab.model.gang_verdicts import QUOTA, QuotaAmount, QuotaAnswers, Says, VerdictRow
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.nodes import Node as Labelled
@@ -318,7 +318,7 @@ def _keys(gang: Gang, group: GangGroup, hierarchies: Sequence[Hierarchy]) -> fro
 
 def level_key(level: str, name: str, hierarchies: Sequence[Hierarchy]) -> str:
     """Return the node label of a level; "" if the level has none or is unknown."""
-    if level in (HOST, HOSTNAME):
+    if level in HOSTS:
         return HOSTNAME
     for hierarchy in hierarchies:
         for one in hierarchy.levels:

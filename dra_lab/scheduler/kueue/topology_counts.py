@@ -83,13 +83,14 @@ def _chosen(cluster: Cluster, levels: Sequence[str], key: str, assigned: Sequenc
     if key not in levels:
         return ()
     depth = levels.index(key) + 1
-    labels = {node.metadata.labels.get(HOSTNAME): node.metadata.labels for node in cluster.nodes}
+    hosts = {
+        node.metadata.labels.get(HOSTNAME): tuple(node.metadata.labels.get(level, "") for level in levels)
+        for node in cluster.nodes
+    }
     paths = set()
     for one in assigned:
         for path, _ in one.pods:
-            whole = (
-                tuple(labels.get(path[-1], {}).get(level, "") for level in levels) if len(path) < len(levels) else path
-            )
+            whole = path if len(path) == len(levels) else hosts.get(path[-1], ())
             paths.add(whole[:depth])
     return paths.pop() if len(paths) == 1 else ()
 
