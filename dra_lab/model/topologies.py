@@ -21,6 +21,14 @@ class TopologySpec(NodeValue, frozen=True, kw_only=True):
 
     levels: tuple[TopologyLevel, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Refuse a label that is empty or there twice, as the API server does."""
+        labels = [level.node_label for level in self.levels]
+        if not all(labels):
+            raise ValueError("a level has an empty nodeLabel")
+        if len(set(labels)) < len(labels):
+            raise ValueError("two levels have the same nodeLabel")
+
 
 class Topology(CustomValue, frozen=True, kw_only=True):
     """A Topology (Kueue's "Topology Aware Scheduling"; KAI's has the same shape in its own group)."""

@@ -72,6 +72,15 @@ def test_a_topology_without_labels_is_told_and_the_rest_is_read():
     assert (len(found.nodes), [str(finding.rule) for finding in found.findings]) == (8, ["document-broken"])
 
 
+@pytest.mark.parametrize("labels", [("example.com/rack", ""), ("example.com/rack", "example.com/rack")])
+def test_levels_need_labels_of_their_own(labels):
+    """The API server refuses an empty label, and one that is there twice."""
+    broken = topology()
+    broken["spec"]["levels"] = [{"nodeLabel": label} for label in labels]
+    found = read(broken)
+    assert ([finding.rule for finding in found.findings], found.topologies) == (["document-broken"], ())
+
+
 def test_a_capture_keeps_the_levels(tmp_path):
     """Objects of one name in two groups too."""
     before = read(topology(), topology("kai.scheduler/v1alpha1"))
