@@ -161,9 +161,10 @@ class ClusterQueueSpec(NodeValue, frozen=True, kw_only=True):
 
 
 class ClusterQueueStatus(NodeValue, frozen=True, kw_only=True):
-    """`status`: what workloads hold of the quota; None: the object was never in a cluster."""
+    """`status`: what workloads hold of the quota (None: the object was never in a cluster), and how many wait."""
 
     flavors_reservation: tuple[FlavorAmounts, ...] | None = None
+    pending_workloads: int = 0
     conditions: tuple[Condition, ...] = ()
 
 

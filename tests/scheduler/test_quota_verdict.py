@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import random
+from pathlib import Path
 
 import pytest
+import yaml
 from kueue_queues import KUEUE, cluster_queue, cohort, configuration, flavor, local_queue, workload
+from mutated_documents import WEIRD
 
 from dra_lab import Gang, GangGroup, Workload
 from dra_lab.errors import InputError
@@ -17,9 +22,11 @@ from dra_lab.model.gang_verdicts import Says
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.topologies import TopologyObject
+from dra_lab.scheduler.kueue.quota_findings import quota_findings
 from dra_lab.scheduler.kueue.quota_verdict import quota_verdict
 from dra_lab.topology import hierarchies
 
+SAMPLE = yaml.safe_load((Path(__file__).parents[2] / "sample_clusters/h100-pod/queues.yaml").read_text())["items"]
 RELEASE = KubernetesRelease("1.36")
 MAPPED = configuration({"gpu": ["gpu.example.com"]})
 SLICE = {
@@ -43,7 +50,10 @@ CLASS = {
 
 def read(*documents, findings=()):
     """A cluster with these objects."""
-    objects = [item for item, _ in decode_documents(json.dumps({"kind": "List", "items": list(documents)})).objects]
+    objects = [
+        item
+        for item, _ in decode_documents(json.dumps({"kind": "List", "items": list(documents)}, default=str)).objects
+    ]
     topologies = tuple(one for one in objects if isinstance(one, TopologyObject))
     queues = tuple(one for one in objects if type(one).__name__ in QUEUES)
     rest = [one for one in objects if one not in (*topologies, *queues)]
@@ -321,3 +331,54 @@ def test_a_counter_is_counted_instead_of_devices():
     cluster = read(shared, CLASS, cluster_queue("a", {"gpu": 100}, usage={}), mapped)
     [row] = quota_verdict(cluster, gang(2), release=RELEASE).amounts
     assert row.wanted == 80
+
+
+def test_workloads_that_wait_already_are_a_note():
+    """They may be admitted first."""
+    queue = cluster_queue("a", {"gpu": 8}, usage={})
+    queue["status"]["pendingWorkloads"] = 3
+    assert any(note.startswith("3 workloads wait") for note in asked(gang(1), queue, MAPPED).row.notes)
+
+
+FINDINGS = {
+    "enough": (4, "team-a", []),
+    "in use": (8, "team-a", [("gang-quota", "warning")]),
+    "too much": (12, "team-a", [("gang-quota", "error")]),
+    "no queue": (99, "", []),
+    "another queue": (1, "team-x", [("gang-queue-unknown", "warning")]),
+}
+
+
+@pytest.mark.parametrize("name", FINDINGS)
+def test_a_quota_that_stops_a_gang_is_a_finding(name):
+    """A gang without a queue is not managed by Kueue."""
+    pods, queue, expected = FINDINGS[name]
+    found = quota_findings(read(SLICE, CLASS, *LENT), gang(pods), queue, release=RELEASE)
+    assert [(one.rule, one.severity) for one in found] == expected
+
+
+def test_a_queue_of_another_scheduler_is_no_finding():
+    """Without queues of Kueue it may be one of KAI or Volcano."""
+    assert list(quota_findings(read(SLICE, CLASS), gang(1), "kai", release=RELEASE)) == []
+
+
+def test_broken_queues_raise_nothing_else():
+    """Values of the sample's queues replaced one at a time: each is read or refused, and answered."""
+    draw = random.Random(11)
+    for _ in range(300):
+        documents = copy.deepcopy(SAMPLE)
+        replaced(draw.choice(documents), draw)
+        try:
+            quota_verdict(read(SLICE, CLASS, *documents), gang(2), "train", release=RELEASE)
+        except InputError:
+            continue
+
+
+def replaced(value, draw):
+    """Replace one value somewhere below a document by a weird one."""
+    while True:
+        key = draw.choice(list(value) if isinstance(value, dict) else range(len(value)))
+        if not isinstance(value[key], dict | list) or not value[key] or draw.random() < 0.15:
+            value[key] = copy.deepcopy(draw.choice(WEIRD))
+            return
+        value = value[key]

@@ -156,6 +156,8 @@ class _Asked:
     def _later(self) -> Iterator[str]:
         """Yield what else decides and is not computed here."""
         spec, local = self.queue.spec, self.found.local_queue
+        if waiting := self.queue.status.pending_workloads:
+            yield f"{waiting:,} workloads wait in the ClusterQueue already; Kueue may admit them first."
         if checks := self.queue.checks:
             yield f"After quota, AdmissionChecks decide: {', '.join(checks)}."
         if spec.preemption.within_cluster_queue != "Never" or spec.preemption.reclaim_within_cohort != "Never":
