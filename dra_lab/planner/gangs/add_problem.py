@@ -202,8 +202,8 @@ class Enlarged:
 def enlarged(asked: Asked, base: GangProblem, profiles: Sequence[int], most_cost: int | None) -> Enlarged:
     """Return the problem with every node that a cheapest answer may use.
 
-    `base` has the nodes of the cluster, `profiles` the profile of each node type, `most_cost` the cost of an answer
-    that is known.
+    `base` has the nodes of the cluster, `profiles` the profile of each node type, -1 if it was not examined in time,
+    and `most_cost` the cost of an answer that is known.
     """
     needs = base.needs
     pods = sum(need.copies * sum(group.least for group in need.groups) for need in needs.gangs)
@@ -216,7 +216,7 @@ def enlarged(asked: Asked, base: GangProblem, profiles: Sequence[int], most_cost
         domains = min(domains, most_cost // cheapest)
     allowed = min(domains, MOST_SLOTS // max(1, len(asked.types)))
     spots = spots_of(asked.cluster, asked.types, asked.trees, needs, allowed)
-    complete = allowed == domains or not spots.fewer
+    complete = (allowed == domains or not spots.fewer) and min(profiles, default=0) >= 0
     names = {f"+{at}": spot.place.paths for at, spot in enumerate(spots.found)}
     told = asked.needs(names)
     merged: dict[tuple[object, ...], list[int]] = {}
@@ -236,6 +236,8 @@ def enlarged(asked: Asked, base: GangProblem, profiles: Sequence[int], most_cost
             most = min(most, most_cost // asked.costs[kind])
         if len(known) == len(limits):
             most = min(most, sum(known))
+        if profiles[kind] < 0:
+            continue
         path = domain if isinstance(domain, tuple) else None
         slots.append(Slot(tuple(mine), kind, 0, profiles[kind], most, asked.costs[kind], path))
     chains: list[tuple[int, ...]] = []
