@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from dra_lab.model.gang_replay import GangRegret, GangReplay
     from dra_lab.model.hierarchy import Hierarchy
     from dra_lab.model.names import DeviceID
+    from dra_lab.model.node_type import AddedNodes, NewDomains, NodeType
     from dra_lab.model.nodes import ObjectMeta
     from dra_lab.model.plan import Plan
     from dra_lab.model.release import KubernetesRelease
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
     from dra_lab.pinning.trace_gang import gang_regret, trace_gang
     from dra_lab.planner import make_plan
     from dra_lab.planner.fleet import how_many_more, largest_job, multiple, plan_fleet, stranded
-    from dra_lab.planner.gangs import gang_verdicts, how_many_more_gangs, plan_gangs
+    from dra_lab.planner.gangs import gang_verdicts, how_many_more_gangs, nodes_to_add, plan_gangs
     from dra_lab.planner.scenarios import Scenario, plan_scenarios
     from dra_lab.session import Session, read_sketch
     from dra_lab.session.outputs import export, manifest
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from dra_lab.widgets.hardware_view import HardwareView
     from dra_lab.widgets.lab import Lab
     from dra_lab.widgets.plan_view import PlanView
+    from dra_lab.words.added_document import added_frame
     from dra_lab.words.fleet_frames import replicas_frame, scenarios_frame
     from dra_lab.words.frames import (
         conflicts_frame,
@@ -88,6 +90,7 @@ if TYPE_CHECKING:
     from dra_lab.words.gang_verdicts_document import verdicts_frame
 
 _HOME = {
+    "AddedNodes": "dra_lab.model.node_type",
     "AllocationResult": "dra_lab.model.allocation",
     "CELDeviceSelector": "dra_lab.model.claims",
     "ClaimCanvas": "dra_lab.widgets.claim_canvas",
@@ -117,6 +120,8 @@ _HOME = {
     "KubernetesRelease": "dra_lab.model.release",
     "Lab": "dra_lab.widgets.lab",
     "Link": "dra_lab.model.sketch",
+    "NewDomains": "dra_lab.model.node_type",
+    "NodeType": "dra_lab.model.node_type",
     "ObjectMeta": "dra_lab.model.nodes",
     "Plan": "dra_lab.model.plan",
     "PlanView": "dra_lab.widgets.plan_view",
@@ -127,6 +132,7 @@ _HOME = {
     "Session": "dra_lab.session",
     "Wanted": "dra_lab.exports.bundle",
     "Workload": "dra_lab.model.fleet",
+    "added_frame": "dra_lab.words.added_document",
     "asks": "dra_lab.model.sketch",
     "check_cluster": "dra_lab.checks.cluster_checks",
     "claims_of": "dra_lab.model.sketch",
@@ -159,6 +165,7 @@ _HOME = {
     "migrate": "dra_lab.gitops.migration",
     "multiple": "dra_lab.planner.fleet",
     "nodes_frame": "dra_lab.words.frames",
+    "nodes_to_add": "dra_lab.planner.gangs",
     "pin_plan": "dra_lab.pinning.pin_plan",
     "plan_fleet": "dra_lab.planner.fleet",
     "plan_gangs": "dra_lab.planner.gangs",
@@ -194,6 +201,7 @@ _HOME = {
 
 __all__ = [
     "KUBECTL",
+    "AddedNodes",
     "AllocationResult",
     "CELDeviceSelector",
     "ClaimCanvas",
@@ -222,6 +230,8 @@ __all__ = [
     "KubernetesRelease",
     "Lab",
     "Link",
+    "NewDomains",
+    "NodeType",
     "ObjectMeta",
     "Plan",
     "PlanView",
@@ -232,6 +242,7 @@ __all__ = [
     "Session",
     "Wanted",
     "Workload",
+    "added_frame",
     "asks",
     "check_cluster",
     "claims_of",
@@ -264,6 +275,7 @@ __all__ = [
     "migrate",
     "multiple",
     "nodes_frame",
+    "nodes_to_add",
     "pin_plan",
     "plan_fleet",
     "plan_gangs",

@@ -11,6 +11,7 @@ import dra_lab
 
 NAMES = [
     "KUBECTL",
+    "AddedNodes",
     "AllocationResult",
     "CELDeviceSelector",
     "ClaimCanvas",
@@ -39,6 +40,8 @@ NAMES = [
     "KubernetesRelease",
     "Lab",
     "Link",
+    "NewDomains",
+    "NodeType",
     "ObjectMeta",
     "Plan",
     "PlanView",
@@ -49,6 +52,7 @@ NAMES = [
     "Session",
     "Wanted",
     "Workload",
+    "added_frame",
     "asks",
     "check_cluster",
     "claims_of",
@@ -81,6 +85,7 @@ NAMES = [
     "migrate",
     "multiple",
     "nodes_frame",
+    "nodes_to_add",
     "pin_plan",
     "plan_fleet",
     "plan_gangs",

@@ -68,6 +68,8 @@ RULES: Mapping[str, str] = {
     # gangs for other schedulers
     "compute-domain-*": "A ComputeDomain does not choose the nodes of its pods. Keep the required level, or pin it.",
     "gang-example-pods": "The files of a gang have example pods. Put your containers into them.",
+    "hyper-nodes-of-new-nodes": "HyperNodes of Volcano name their nodes. Add the new nodes to them.",
+    "not-placed-yet": "The new nodes are enough; their plan was not finished in time. Plan again with more time.",
     "gang-level-lost": "A scheduler cannot express a required level of the gang. Pin a domain, or change the gang.",
     "gang-not-pinned": "Some copies of the gang have no planned domain, so the scheduler chooses theirs.",
     "kai-*": "KAI does not support something in the gang, or needs a queue. Change what the finding names.",
@@ -168,8 +170,7 @@ RULES: Mapping[str, str] = {
     "gang-minimum": "The minimum is not split over several groups, so all pods are planned. Write one for each group.",
     "gang-not-replayed": "A gang uses a rule that dra-lab does not know in schedulers, so only the plan answers.",
     "gang-pods-missing": "The file has fewer pods than the gang. dra-lab plans all of them as copies of these.",
-    "gang-queue-unknown": "The cluster has no such queue of Kueue, so quota is not answered. Correct --queue.",
-    "gang-queue-unknown": "The gang names a queue that Kueue does not have. Correct its label queue-name.",
+    "gang-queue-unknown": "The gang names a queue that Kueue does not have. Correct --queue or the label queue-name.",
     "gang-quota": "The quota of the gang's queue stops it, or is not known. Free quota, or use another queue.",
     "gang-requests-unknown": "Kueue counts CPUs and memory, and the file says none for its pods. Plan the Job itself.",
     "gang-soft": "A soft topology of Volcano names no level, so the gang is planned without one.",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from dra_lab.model.gang import GangCount, GangPlan
     from dra_lab.model.gang_replay import GangRegret, GangReplay
     from dra_lab.model.gang_verdicts import GangVerdicts
+    from dra_lab.model.node_type import AddedNodes
 
 SHOWN = (
     "dra_lab.findings.Finding",
@@ -29,6 +30,7 @@ SHOWN = (
     "dra_lab.model.gang_replay.GangRegret",
     "dra_lab.model.gang_replay.GangReplay",
     "dra_lab.model.gang_verdicts.GangVerdicts",
+    "dra_lab.model.node_type.AddedNodes",
     "dra_lab.model.plan.Plan",
     "dra_lab.model.plan.Shortfall",
     "dra_lab.model.plan.Suggestion",
@@ -123,6 +125,7 @@ def _other(value: object) -> Iterable[Part]:
     from dra_lab.model.gang import GangCount, GangPlan
     from dra_lab.model.gang_replay import GangRegret, GangReplay
     from dra_lab.model.gang_verdicts import GangVerdicts
+    from dra_lab.model.node_type import AddedNodes
     from dra_lab.model.reasons import Reasons, Relaxation
     from dra_lab.model.regret import Regret
     from dra_lab.model.trace import Trace
@@ -131,7 +134,7 @@ def _other(value: object) -> Iterable[Part]:
     from dra_lab.words.reason_words import one_regret_parts, reasons_parts, relaxation_words
 
     match value:
-        case GangPlan() | GangCount() | GangReplay() | GangRegret() | GangVerdicts():
+        case GangPlan() | GangCount() | GangReplay() | GangRegret() | GangVerdicts() | AddedNodes():
             return _gang(value)
         case FleetPlan():
             return fleet_document.fleet_parts(value)
@@ -156,11 +159,12 @@ def _other(value: object) -> Iterable[Part]:
     raise TypeError(f"{type(value).__name__} is not a result of dra_lab")
 
 
-def _gang(value: GangPlan | GangCount | GangReplay | GangRegret | GangVerdicts) -> Iterable[Part]:
+def _gang(value: GangPlan | GangCount | GangReplay | GangRegret | GangVerdicts | AddedNodes) -> Iterable[Part]:
     """Return the document of an answer about gangs."""
     from dra_lab.model.gang import GangCount, GangPlan
     from dra_lab.model.gang_replay import GangRegret, GangReplay
-    from dra_lab.words import gang_document, gang_replay_document, gang_verdicts_document
+    from dra_lab.model.node_type import AddedNodes
+    from dra_lab.words import added_document, gang_document, gang_replay_document, gang_verdicts_document
 
     match value:
         case GangPlan():
@@ -171,6 +175,8 @@ def _gang(value: GangPlan | GangCount | GangReplay | GangRegret | GangVerdicts) 
             return gang_replay_document.replay_parts(value)
         case GangRegret():
             return gang_replay_document.regret_parts(value)
+        case AddedNodes():
+            return added_document.added_parts(value)
     return gang_verdicts_document.verdict_parts(value)
 
 

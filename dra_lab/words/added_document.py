@@ -1,0 +1,144 @@
+"""Nodes to add in words: how many and why, by type and domain, as text, HTML, JSON and DataFrame."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from dra_lab.model.node_type import AddedNodes
+from dra_lab.model.plan import PlanStatus
+from dra_lab.words.document import Column, Lines, Part, Sentence, Table, Words, as_frame, number_words, printable
+from dra_lab.words.facts import counted, sentence
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST = 20
+"""Rows that a terminal shows."""
+
+
+def added_sentence(found: AddedNodes) -> str:
+    """Return the answer in one or two short sentences, with what is proven of it."""
+    wanted = _wanted(found)
+    match found.status:
+        case PlanStatus.NOT_CHECKED:
+            return printable(f"Not checked: {sentence(found.shortfalls[0].message)}")
+        case PlanStatus.INFEASIBLE:
+            return f"No number of these nodes helps, proven: not all of {wanted} can fit."
+        case PlanStatus.STOPPED:
+            least = f" They cost at least {number_words(found.bound)}." if found.bound else ""
+            return f"Not answered: there was not enough time to place all of {wanted}.{least}"
+    if not found.count:
+        return f"No nodes have to be added: all of {wanted} fit{'' if found.proven else ', as far as is known'}."
+    types = Counter[str]()
+    for one in found.added:
+        types[one.type] += one.count
+    each = ", ".join(f"{count:,} × {name}" for name, count in types.items())
+    domains = len({one.domain for one in found.added if one.new})
+    where = f", {counted(domains, 'new domain')}" if domains else ""
+    text = f"Add {counted(found.count, 'node')} ({each}{where}) at a cost of {number_words(found.cost)}"
+    return printable(f"{text} so that all of {wanted} fit. {_proof(found)}")
+
+
+def _proof(found: AddedNodes) -> str:
+    if found.proven:
+        return "Nothing cheaper exists, proven."
+    if found.bound is None:
+        return "Something cheaper may exist."
+    return f"Best so far: the cost is {number_words(found.bound)} at least."
+
+
+def _wanted(found: AddedNodes) -> str:
+    gangs = sum(gang.replicas for gang in found.wanted)
+    pods = sum(workload.replicas for workload in found.workloads)
+    parts = [counted(gangs, "gang")] if gangs else []
+    parts += [counted(pods, "ordinary pod")] if pods else []
+    return " and ".join(parts) or "0 gangs"
+
+
+def added_parts(found: AddedNodes) -> Iterator[Part]:
+    """Yield the answer, the nodes by type and domain, and why no number of nodes helps."""
+    yield Sentence(added_sentence(found))
+    if found.added:
+        table = added_table(found)
+        more = [f"{len(table.rows) - MOST:,} more rows."] if len(table.rows) > MOST else []
+        yield Table(table.columns, table.rows[:MOST], "Nodes to add", more)
+    if found.shortfalls and found.status is PlanStatus.INFEASIBLE:
+        yield Lines(
+            "Why", [printable(" ".join(filter(None, (sentence(one.message), one.advice)))) for one in found.shortfalls]
+        )
+    if found.spare is not None and found.status is not PlanStatus.INFEASIBLE:
+        level, number = found.spare
+        fail = f"any node of a {level} fails" if number == 1 else f"any {number} nodes of a {level} fail"
+        yield Words(printable(f"If {fail}, the gangs of that {level} fit on its other nodes."))
+    for finding in found.findings:
+        if finding.rule in ("not-placed-yet", "hyper-nodes-of-new-nodes"):
+            yield Words(printable(sentence(finding.message)))
+
+
+def added_table(found: AddedNodes) -> Table:
+    """Return a row for each node type and domain."""
+    heads = (
+        Column("node type", "type"),
+        Column("domain", "domain"),
+        Column("new", "new"),
+        Column("nodes", "nodes"),
+        Column("cost", "cost"),
+    )
+    rows = [
+        (one.type, "/".join(one.domain) or "cluster", "new" if one.new else "", one.count, one.cost)
+        for one in found.added
+    ]
+    return Table(heads, rows, "Nodes to add")
+
+
+def added_frame(found: AddedNodes) -> pd.DataFrame:
+    """Return one row for each node type and domain.
+
+    Args:
+        found: The answer of `nodes_to_add`.
+
+    Returns:
+        The columns `type`, `domain` (its path, with "/"), `new` ("new" for a domain that does not exist yet), `nodes`
+        and `cost`.
+
+    Raises:
+        MissingPackage: pandas is not installed; the extra `charts` brings it.
+
+    Example:
+        >>> from dra_lab import Gang, GangGroup, NodeType, Workload, load_cluster, read_sketch
+        >>> from dra_lab import added_frame, nodes_to_add
+        >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
+        >>> gangs = [Gang("train", [GangGroup(worker)], required="host", replicas=3)]
+        >>> added = nodes_to_add(load_cluster("sample:two-sockets"), gangs, types=[NodeType.like("lab-1")])
+        >>> added_frame(added)[["type", "domain", "nodes"]].values.tolist()
+        [['lab-1', 'lab', 2]]
+    """
+    return as_frame(added_table(found))
+
+
+def added_json(found: AddedNodes) -> dict[str, Any]:
+    """Return the answer as JSON values."""
+    return {
+        "status": found.status.value,
+        "proven": found.proven,
+        "text": added_sentence(found),
+        "cost": found.cost,
+        "bound": found.bound,
+        "count": found.count,
+        "spare": None if found.spare is None else {"level": found.spare[0], "nodes": found.spare[1]},
+        "added": [
+            {
+                "type": one.type,
+                "domain": list(one.domain),
+                "new": one.new,
+                "count": one.count,
+                "cost": one.cost,
+                "nodes": list(one.nodes),
+            }
+            for one in found.added
+        ],
+        "shortfalls": [{"rule": one.rule, "message": one.message, "advice": one.advice} for one in found.shortfalls],
+        "seconds": found.seconds,
+    }

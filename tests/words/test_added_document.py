@@ -1,0 +1,75 @@
+"""Nodes to add in words: the answer first, then each row, and why no number helps."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from dra_lab.model.gang import Gang
+from dra_lab.model.node_type import AddedCount, AddedNodes, NodeType
+from dra_lab.model.plan import PlanStatus, Shortfall
+from dra_lab.words.added_document import added_frame, added_json, added_sentence
+from dra_lab.words.shown import in_html, in_words
+
+ANSWER = AddedNodes(
+    PlanStatus.OPTIMAL,
+    (NodeType.like("n41", cost=3.0),),
+    (Gang("train", (), replicas=4),),
+    added=(AddedCount("n41", ("b1", "r1"), 2, 6.0), AddedCount("n41", ("b1", "r2"), 18, 54.0, new=True)),
+    cost=60.0,
+    bound=60.0,
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, "Add 20 nodes (20 × n41, 1 new domain) at a cost of 60 so that all of 4 gangs fit."),
+        ({"status": PlanStatus.FEASIBLE, "bound": 57.0}, "Best so far: the cost is 57 at least."),
+        ({"status": PlanStatus.FEASIBLE, "bound": None}, "Something cheaper may exist."),
+        ({"added": (), "cost": 0.0}, "No nodes have to be added: all of 4 gangs fit."),
+        ({"added": (), "status": PlanStatus.INFEASIBLE}, "No number of these nodes helps, proven"),
+        ({"added": (), "status": PlanStatus.STOPPED}, "Not answered"),
+    ],
+)
+def test_the_sentence_says_what_is_proven(changes, words):
+    """The first sentence is the answer, with its proof or bound."""
+    assert words in added_sentence(dataclasses.replace(ANSWER, **changes))
+
+
+def test_a_person_reads_each_row():
+    """The text has every type and domain with its number and cost."""
+    assert [line.split() for line in in_words(ANSWER).splitlines()[-2:]] == [
+        ["n41", "b1/r1", "2", "6"],
+        ["n41", "b1/r2", "new", "18", "54"],
+    ]
+
+
+def test_a_misfit_says_why():
+    """The reasons follow the answer."""
+    short = Shortfall("places", "train", "gang 'train' needs 6 pods in one rack", advice="Allow more places.")
+    none = dataclasses.replace(ANSWER, status=PlanStatus.INFEASIBLE, added=(), shortfalls=(short,))
+    assert "gang 'train' needs 6 pods in one rack. Allow more places." in in_words(none)
+
+
+def test_a_spare_node_is_told():
+    """The text says what the spare nodes are good for."""
+    assert "If any node of a rack fails" in in_words(dataclasses.replace(ANSWER, spare=("rack", 1)))
+
+
+def test_html_escapes_names():
+    """Names from a cluster are text."""
+    row = AddedCount("<b>", ("r",), 1, 1.0)
+    assert "<b>" not in in_html(dataclasses.replace(ANSWER, added=(row,)))
+
+
+def test_a_frame_has_every_row():
+    """One row for each type and domain."""
+    assert added_frame(ANSWER)["nodes"].tolist() == [2, 18]
+
+
+def test_json_has_the_numbers():
+    """The values are those of the answer."""
+    found = added_json(ANSWER)
+    assert (found["count"], found["proven"], [one["new"] for one in found["added"]]) == (20, True, [False, True])
