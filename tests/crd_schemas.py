@@ -29,6 +29,7 @@ FILES = {
     "batch.volcano.sh/v1alpha1/Job": "volcano/batch.volcano.sh_jobs.yaml",
     "topology.volcano.sh/v1alpha1/HyperNode": "volcano/topology.volcano.sh_hypernodes.yaml",
     "jobset.x-k8s.io/v1alpha2/JobSet": "jobset/jobset.x-k8s.io_jobsets.yaml",
+    "autoscaling.x-k8s.io/v1/ProvisioningRequest": "autoscaler/autoscaling.x-k8s.io_provisioningrequests.yaml",
     "resource.nvidia.com/v1beta1/ComputeDomain": "nvidia/resource.nvidia.com_computedomains.yaml",
 }
 """Where `../shared/crds` has the schema of each version and kind."""

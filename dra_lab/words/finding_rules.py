@@ -74,6 +74,7 @@ RULES: Mapping[str, str] = {
     "gang-not-pinned": "Some copies of the gang have no planned domain, so the scheduler chooses theirs.",
     "kai-*": "KAI does not support something in the gang, or needs a queue. Change what the finding names.",
     "kueue-*": "Kueue refuses the gang, or does not count its devices. Change what the finding names.",
+    "provisioning-request-*": "A ProvisioningRequest may ignore claims, and pods must name it. Read the finding first.",
     "pod-group-*": "A PodGroup needs feature gates that are off, or cannot say something. Read the finding first.",
     "scheduler-annotation": "Schedulers ignore an annotation with this name. Use the name that the finding gives.",
     "scheduler-field-*": "A field of another scheduler is called otherwise. Use the name that the finding gives.",

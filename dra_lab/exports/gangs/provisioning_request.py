@@ -1,0 +1,156 @@
+"""ProvisioningRequests for gangs that need new nodes: all-or-nothing requests to Cluster Autoscaler.
+
+Source: the schema of `autoscaling.x-k8s.io/v1` in kubernetes/autoscaler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from dra_lab.errors import InputError, did_you_mean
+from dra_lab.exports.gangs.gang_files import GangFiles
+from dra_lab.exports.gangs.gang_parts import GangParts, Object, gang_parts, priority_class
+from dra_lab.findings import Finding, Severity, sort_findings
+from dra_lab.manifests.yaml_text import dump_all
+from dra_lab.model.gang import Gang, GangGroup
+from dra_lab.model.node_type import AddedNodes
+from dra_lab.model.plan import PlanStatus
+from dra_lab.model.release import KubernetesRelease, release_of
+
+VERSION = "autoscaling.x-k8s.io/v1"
+CLASSES = ("best-effort-atomic-scale-up", "check-capacity")
+"""The classes that Cluster Autoscaler itself knows; those of cloud providers have a name with a dot."""
+
+CONSUME = "autoscaling.x-k8s.io/consume-provisioning-request"
+CLASS_OF = "autoscaling.x-k8s.io/provisioning-class-name"
+MOST_POD_SETS = 32
+_KIND = f"ProvisioningRequest {VERSION}"
+
+
+def provisioning_request(
+    added: AddedNodes,
+    *,
+    mode: str = CLASSES[0],
+    valid_seconds: int | None = None,
+    namespace: str = "",
+    release: KubernetesRelease | str | None = None,
+) -> GangFiles:
+    """Return a ProvisioningRequest for each gang and workload.
+
+    The same answer gives the same bytes every time.
+
+    Args:
+        added: The answer of `nodes_to_add`.
+        mode: "best-effort-atomic-scale-up" (add all nodes or none), "check-capacity" (only say whether there is room),
+            or the full name of a class of a cloud provider.
+        valid_seconds: Seconds after which the request fails; default None: Cluster Autoscaler's own default.
+        namespace: The namespace of the objects; default "": the person who applies the files chooses it.
+        release: The release of Kubernetes; default: that of the answer.
+
+    Returns:
+        The files, what a ProvisioningRequest cannot say, and the findings.
+
+    Raises:
+        InputError: The class is unknown, nothing has to be added, or a gang has more groups than a request may have.
+
+    Example:
+        >>> from dra_lab import Gang, GangGroup, NodeType, Workload, load_cluster, nodes_to_add, read_sketch
+        >>> from dra_lab.exports.gangs.provisioning_request import provisioning_request
+        >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
+        >>> gangs = [Gang("train", [GangGroup(worker)], required="host", replicas=3)]
+        >>> added = nodes_to_add(load_cluster("sample:two-sockets"), gangs, types=[NodeType.like("lab-1")])
+        >>> list(provisioning_request(added).documents)[-1]
+        'provisioningrequest-train.yaml'
+    """
+    chosen = _class_name(mode)
+    if not added.added:
+        raise InputError("nothing has to be added, so there is nothing to request")
+    target = release_of(release, added.release)
+    documents: dict[str, str] = {}
+    findings: list[Finding] = []
+    for gang in _gangs(added):
+        parts = gang_parts(
+            _without_levels(gang),
+            None,
+            cluster=added.cluster,
+            release=target,
+            namespace=namespace,
+            queue="",
+            pins=[()] * gang.replicas,
+            shared_templates=False,
+        )
+        head = f"# Gang {parts.name}: {_KIND} for Cluster Autoscaler and Kubernetes {target}, drawn with dra-lab.\n"
+        made = {f"provisioningrequest-{parts.name}.yaml": [*_objects(parts, chosen, valid_seconds)]}
+        if parts.priority_class:
+            made = {f"priorityclass-{parts.priority_class}.yaml": [priority_class(parts)], **made}
+        documents |= {**parts.texts, **{file: head + dump_all(items) for file, items in made.items()}}
+        findings += [one for one in parts.findings if one not in findings]
+    return GangFiles(
+        "cluster-autoscaler", documents, _not_expressed(added), sort_findings([*findings, *_findings(added)])
+    )
+
+
+def _class_name(mode: str) -> str:
+    if mode in CLASSES:
+        return f"{mode}.autoscaling.x-k8s.io"
+    if "." not in mode:
+        similar = did_you_mean(mode, CLASSES)
+        raise InputError(f"class {mode!r} is not known{similar}; use {', '.join(CLASSES)}, or a full name with a dot")
+    return mode
+
+
+def _gangs(added: AddedNodes) -> Iterator[Gang]:
+    """Yield all gangs, and the workloads as gangs.
+
+    Those that fit without new nodes have a request too: which they are depends on the plan, and is the autoscaler's to
+    find out.
+    """
+    yield from added.wanted
+    for workload in added.workloads:
+        yield Gang(workload.name, [GangGroup(workload)])
+
+
+def _without_levels(gang: Gang) -> Gang:
+    groups = [replace(group, required="", preferred="", slices=()) for group in gang.groups]
+    return replace(gang, groups=groups, required="", preferred="", hierarchy="")
+
+
+def _objects(parts: GangParts, chosen: str, seconds: int | None) -> Iterator[Object]:
+    if len(parts.groups) > MOST_POD_SETS:
+        raise InputError(
+            f"gang {parts.gang.name!r} has {len(parts.groups)} groups; a request has {MOST_POD_SETS} at most"
+        )
+    for copy, name in enumerate(parts.copies):
+        sets = []
+        for group in parts.groups:
+            template = f"{name}-{group.name}"
+            body = {"apiVersion": "v1", "kind": "PodTemplate", "metadata": parts.metadata(template)}
+            yield {**body, "template": parts.pod_template(copy, group)}
+            sets.append({"count": group.pods, "podTemplateRef": {"name": template}})
+        spec: Object = {"provisioningClassName": chosen, "podSets": sets}
+        if seconds is not None:
+            spec["parameters"] = {"ValidUntilSeconds": str(seconds)}
+        yield {"apiVersion": VERSION, "kind": "ProvisioningRequest", "metadata": parts.metadata(name), "spec": spec}
+
+
+def _not_expressed(added: AddedNodes) -> tuple[str, ...]:
+    found = ["A ProvisioningRequest names no node type and no number of nodes; Cluster Autoscaler chooses both."]
+    if any(gang.required for gang in added.wanted):
+        found.append("A ProvisioningRequest cannot say that the pods of a gang need one rack or another domain.")
+    if any(one.new for one in added.added):
+        found.append("A ProvisioningRequest cannot ask for a new rack or another new domain.")
+    if added.spare is not None:
+        found.append("A ProvisioningRequest cannot ask for spare nodes.")
+    return tuple(found)
+
+
+def _findings(added: AddedNodes) -> Iterator[Finding]:
+    message = "no source proves that Cluster Autoscaler counts the claims of a PodTemplate in a ProvisioningRequest"
+    advice = "Try it with check-capacity first, and compare the nodes that it adds with this answer."
+    yield Finding("provisioning-request-claims", Severity.WARNING, _KIND, message, advice)
+    message = f"pods use the request only with the annotations {CONSUME} and {CLASS_OF}"
+    yield Finding("provisioning-request-pods", Severity.NOTE, _KIND, message, "Add both to the pods of the gang.")
+    if added.status is not PlanStatus.OPTIMAL:
+        message = "fewer nodes may be enough, because the answer is not proven"
+        yield Finding("provisioning-request-not-proven", Severity.NOTE, _KIND, message, "Plan again with more time.")
