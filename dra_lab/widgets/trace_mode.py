@@ -11,7 +11,7 @@ import traitlets
 from dra_lab.session import Session
 from dra_lab.session.in_order import InOrder
 from dra_lab.session.tracing import Tracing
-from dra_lab.widgets.highlight import LitWidget
+from dra_lab.widgets.gang_trace_mode import GangTraceMode
 from dra_lab.widgets.messages import Message
 from dra_lab.widgets.session_view import Actions, latest_plan
 from dra_lab.widgets.trace_values import Prediction, TraceHead, TraceNow, TraceRow
@@ -44,7 +44,7 @@ class StopTrace(Message, frozen=True):
     """Stop the search of the Trace mode; what is recorded of it is shown."""
 
 
-class TraceMode(LitWidget):
+class TraceMode(GangTraceMode):
     """The traits and actions of the Trace pane.
 
     `trace` is the search, `trace_now` its present step, and `trace_svg` the picture with the devices that it holds.
@@ -80,11 +80,13 @@ class TraceMode(LitWidget):
         self.observe(lambda _change: self._try("trace", self._ask_trace), ("trace_links", "node", "mode"))
         self.observe(lambda _change: self._go(), "trace_predict")
         self.observe(lambda _change: self._go() if self.trace_step != self._at else None, "trace_step")
+        self._follow_gang(session)
+        self.observe(lambda _change: self._try("trace", self._ask_trace), "gang_trace_shown")
         self._when(session, self._ask_trace, "cluster", "plan", "mode")
 
     def _ask_trace(self) -> None:
         session = self._session
-        if session is None or session.mode != MODE:
+        if session is None or session.mode != MODE or self._shows_gang:
             return
         wanted = (latest_plan(session), str(getattr(self, "node", "")), self.trace_links)
         if self._traced and all(one is other or one == other for one, other in zip(wanted, self._traced, strict=True)):
@@ -177,7 +179,7 @@ class TraceMode(LitWidget):
         self._walk_on(lambda walk: walk.predict(message.device))
 
     def _stop_trace(self, _message: StopTrace) -> None:
-        self._tracing.cancel()
+        (self._gang_tracing if self._shows_gang else self._tracing).cancel()
 
     trace_actions: ClassVar[Actions] = {
         OpenTraceRow: _open_row,

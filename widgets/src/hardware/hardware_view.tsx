@@ -2,7 +2,7 @@
 import "../hardware_view.css";
 import { type KeyboardEvent, useId, useRef, useState } from "react";
 import type { HardwareViewModel } from "../generated/models";
-import { TracePane } from "../trace/trace_pane";
+import { TraceMode } from "../trace/trace_mode";
 import { Icon } from "../view/icon";
 import type { Context } from "../view/late";
 import { useLight } from "../view/light";
@@ -25,7 +25,7 @@ const SHOWN: readonly (readonly [HardwareViewModel["show"], string, string])[] =
 ];
 
 function HardwareView() {
-  return useTrait("mode") === "trace" ? <TracePane /> : <NodePicture />;
+  return useTrait("mode") === "trace" ? <TraceMode /> : <NodePicture />;
 }
 
 function NodePicture() {

@@ -1,5 +1,5 @@
 // Trace mode: kube-scheduler's search on a node, step by step, on the picture of its hardware.
-import { type KeyboardEvent, useEffect, useId, useState } from "react";
+import { useId, useState } from "react";
 import { FleetStrip } from "../hardware/fleet";
 import { useChannel, useTrait } from "../hardware/model";
 import { Figure } from "../view/figure";
@@ -7,44 +7,27 @@ import { PaneProblem } from "../view/pane_problem";
 import { PredictCard } from "./predict_card";
 import { StepControls } from "./step_controls";
 import { StepList } from "./step_list";
+import { Subject } from "./subject";
 import { TracePicture } from "./trace_picture";
-
-/** Milliseconds for which a step is shown while the search plays. */
-const PACE = 800;
+import { useSteps } from "./use_steps";
 
 export function TracePane() {
   const channel = useChannel();
   const [trace, now, step] = [useTrait("trace"), useTrait("trace_now"), useTrait("trace_step")];
   const [isPredicting, problem] = [useTrait("trace_predict"), useTrait("problem")];
-  const [wantsPlay, setPlay] = useState(false);
   const [own, setOwn] = useState("");
   const total = trace.total ?? 0;
-  const isPlaying = wantsPlay && step < total && !isPredicting;
-  const go = (to: number) => channel.set({ trace_step: Math.max(0, Math.min(total, to)) });
-  const play = () => {
-    if (isPredicting || !total) return;
-    if (!isPlaying && step >= total) go(0);
-    setPlay(!isPlaying);
-  };
-  useEffect(() => {
-    if (!isPlaying) return;
-    const timer = setTimeout(() => channel.set({ trace_step: step + 1 }), PACE);
-    return () => clearTimeout(timer);
-  }, [isPlaying, step, channel]);
   const predict = () => channel.set({ trace_predict: !isPredicting });
-  const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-    const target = event.target as HTMLElement;
-    if (event.key === " " && target.closest("button, input, summary")) return;
-    if (target.closest('input[type="radio"]')) return;
-    const act = keys({ step, total, isPredicting, go, play, predict })[event.key];
-    if (!act) return;
-    event.preventDefault();
-    act();
-  };
+  const steps = useSteps({
+    step,
+    total,
+    isLocked: isPredicting,
+    more: { p: predict, P: predict },
+    set: (to) => channel.set({ trace_step: to }),
+  });
   if (trace.error) return <Nothing words={trace.error} />;
   return (
-    <section className="dra-mode-pane dra-trace" aria-label="Trace" onKeyDown={onKeyDown}>
+    <section className="dra-mode-pane dra-trace" aria-label="Trace" onKeyDown={steps.onKeyDown}>
       <header className="dra-trace-head">
         <div className="dra-trace-verdict">
           <p className="dra-hint">{trace.title}</p>
@@ -64,7 +47,8 @@ export function TracePane() {
             </button>
           </p>
         )}
-        <StepControls isPlaying={isPlaying} onGo={go} onPlay={play} onPredict={predict} />
+        <Subject />
+        <StepControls isPlaying={steps.isPlaying} onGo={steps.go} onPlay={steps.play} onPredict={predict} />
       </header>
       <PaneProblem
         text={problem || own}
@@ -96,22 +80,6 @@ export function TracePane() {
       </div>
     </section>
   );
-}
-
-interface Steps {
-  step: number;
-  total: number;
-  isPredicting: boolean;
-  go(to: number): void;
-  play(): void;
-  predict(): void;
-}
-
-/** What the keys do; while a person predicts, no key shows a later step. */
-function keys({ step, total, isPredicting, go, play, predict }: Steps): Record<string, () => void> {
-  const back = { ArrowLeft: () => go(step - 1), Home: () => go(0), p: predict, P: predict };
-  if (isPredicting) return back;
-  return { ...back, ArrowRight: () => go(step + 1), End: () => go(total), " ": play };
 }
 
 function Tiles() {
@@ -175,6 +143,7 @@ function Nothing({ words }: { words: string }) {
     <section className="dra-mode-pane dra-trace" aria-label="Trace">
       <div className="dra-empty-state">
         <p>{words}</p>
+        <Subject />
       </div>
     </section>
   );
