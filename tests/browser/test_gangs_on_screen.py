@@ -1,0 +1,108 @@
+"""Gangs with a real mouse and keyboard: made, refused by a leaf switch, changed, undone, and there after a reload."""
+
+from __future__ import annotations
+
+import pytest
+from lab_server import until
+from planner_page import Planner
+
+pytestmark = pytest.mark.browser
+
+CELL = """
+from dra_lab import Lab, read_sketch
+lab = Lab("sample:h100-pod", file="gangs-on-screen.yaml")
+if not lab.sketch.requests:
+    lab.sketch = read_sketch("sample:h100-pod/eight-pairs")
+lab
+"""
+POD = "eight-pairs"
+PLANNED = "lab.fleet.answer is not None and lab.fleet.answer.complete and not lab.fleet.stale"
+
+
+class Gangs(Planner):
+    """The planner in Fleet mode, on 16 nodes below four leaf switches."""
+
+    def __init__(self, open_notebook) -> None:
+        super().__init__(open_notebook, CELL)
+        self.show()
+        self.root.locator(".dra-modes label", has_text="Fleet").click()
+        self.pane.wait_for()
+
+    def show(self) -> None:
+        """Take the planner that the cell has shown last."""
+        self.root = self.page.locator(".dra-lab").first
+        self.pane = self.root.locator(".dra-fleet-mode")
+
+    def field(self, label: str, text: str) -> None:
+        """Type into a field of the gang and press Enter."""
+        field = self.pane.locator(f'input[aria-label="{label}"]')
+        field.fill(text)
+        field.press("Enter")
+
+    def level(self, name: str) -> None:
+        """Choose the level of which one domain has all pods."""
+        self.pane.locator(".dra-fleet-levels label", has_text=name).click()
+
+    def verdict(self, begins: str) -> None:
+        """Wait until the verdict begins so, and the answer is complete."""
+        words = self.pane.locator("h2")
+        until(lambda: (words.text_content() or "").startswith(begins), f"the verdict begins {begins!r}")
+        until(lambda: self.lab.eval(PLANNED), "the fleet is planned")
+
+    def domain(self, name: str):
+        """Return the row of a domain."""
+        return self.pane.locator(".dra-domain").filter(has=self.page.get_by_text(name, exact=True))
+
+
+def test_a_gang_is_made_refused_explained_and_kept(open_notebook):
+    """A gang of four is refused; the reason is read, the level changed and undone, and a reload has it all."""
+    gangs = Gangs(open_notebook)
+    gangs.pane.get_by_role("button", name=f"Actions for {POD}").click()
+    gangs.page.get_by_role("menuitem", name="Make it a gang").click()
+    gangs.verdict("All 2 pods fit in leaf switch leaf-1.")
+    gangs.field(f"pods of one gang of {POD}", "4")
+    gangs.verdict("No leaf switch holds 4 pods.")
+    assert gangs.domain("leaf-1").get_attribute("data-state") == "refused"
+    gangs.domain("leaf-1").click()
+    card = gangs.pane.get_by_role("region", name="Why not leaf-1?")
+    card.wait_for()
+    assert card.locator(".dra-bars .dra-number").all_text_contents() == ["4", "2"]
+    assert "h100-01" in gangs.pane.get_by_role("region", name="What would make it fit").inner_text()
+    gangs.level("spine")
+    gangs.verdict("All 4 pods fit in spine")
+    gangs.pane.get_by_role("button", name="Undo").click()
+    gangs.verdict("No leaf switch holds 4 pods.")
+    gangs.lab.run_all()
+    gangs.show()
+    gangs.verdict("No leaf switch holds 4 pods.")
+    assert gangs.pane.locator(".dra-fleet-levels input:checked + span").text_content() == "leaf switch"
+
+
+def test_the_tiles_of_fleet_hold_their_numbers(open_notebook):
+    """A tile such as 39 other devices is as wide as its text."""
+    planner = Planner(open_notebook, "from dra_lab import Lab\nlab = Lab('sample:gb200-nvl72', file=None)\nlab")
+    planner.root.locator(".dra-modes label", has_text="Fleet").click()
+    tile = planner.root.locator(".dra-fleet-tiles .dra-tile-figure", has_text="other devices")
+    tile.wait_for()
+    assert tile.evaluate("tile => tile.scrollWidth <= tile.clientWidth")
+
+
+def test_a_frame_is_drawn_edited_and_deleted_by_keyboard(open_notebook):
+    """G draws the frame, Enter opens its form, Delete removes it, and one undo brings it back."""
+    planner = Planner(open_notebook, "from dra_lab import Lab\nlab = Lab('sample:h100-pod', file=None)\nlab")
+    planner.root.locator('.react-flow__node[data-id="r:gpu"]').focus()
+    planner.page.keyboard.press("g")
+    frame = planner.root.locator('.react-flow__node[data-id="g:"]')
+    frame.wait_for()
+    until(lambda: frame.evaluate("node => node === document.activeElement"), "the frame has the focus")
+    planner.page.keyboard.press("Enter")
+    pods = planner.root.locator(".dra-inspector").get_by_label("Pods")
+    pods.fill("8")
+    pods.press("Enter")
+    until(lambda: "8 pods" in (frame.get_attribute("aria-label") or ""), "the frame has eight pods")
+    frame.focus()
+    planner.page.keyboard.press("Delete")
+    frame.wait_for(state="detached")
+    planner.page.keyboard.press("Control+z")
+    frame.wait_for()
+    assert planner.lab.eval("lab.session.drawing.workloads[0].gang.size") == 8
