@@ -14,10 +14,11 @@ from dra_lab.errors import DraLabError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Room, Workload
 from dra_lab.model.gang import HOST, Gang, GangPlan
+from dra_lab.model.gang_verdicts import GangVerdicts
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.what_if import when_idle
-from dra_lab.pinning.gang_replay import GangReplay
+from dra_lab.pinning.gang_choices import GangChoice
 from dra_lab.session.fleet_answer import (
     AFTER_SECONDS,
     FIRST_SECONDS,
@@ -28,8 +29,8 @@ from dra_lab.session.fleet_answer import (
 )
 from dra_lab.session.gang_answer import GangAnswer, NodeRooms
 
-REPLAY_SECONDS = 3.0
-"""Seconds for what one scheduler does with one gang."""
+CHOICE_SECONDS = 6.0
+"""Seconds for what all schedulers do with one gang."""
 
 
 def gang_answers(
@@ -102,8 +103,12 @@ def _after(
         total = how_many_more_gangs(question.cluster, gang, **common) if plan.placed or plan.replicas else more
         yield (known := replace(known, total={**known.total, gang.name: total}))
     for gang in plan.gangs:
-        found = tuple(_replays(question, gang, stop))
-        yield (known := replace(known, replays={**known.replays, gang.name: found}))
+        known = replace(
+            known,
+            choices={**known.choices, gang.name: _choices(question, gang, plan, stop)},
+            verdicts={**known.verdicts, gang.name: _verdicts(question, gang, plan, stop)},
+        )
+        yield known
 
 
 def _node_rooms(question: FleetQuestion, gang: Gang, fleet: FleetPlan, common: Mapping[str, Any]) -> NodeRooms:
@@ -124,21 +129,30 @@ def _by_node(room: Room) -> dict[str, int]:
     return {node: kind.each for kind in room.classes for node in kind.nodes if node not in shared}
 
 
-def _replays(question: FleetQuestion, gang: Gang, stop: threading.Event) -> Iterator[GangReplay]:
-    """Yield what kube-scheduler's PodGroup loop and Kueue do with a gang; nothing for what they cannot be asked."""
-    from dra_lab.pinning.gang_replay import replay_kueue, replay_pod_group
+def _choices(question: FleetQuestion, gang: Gang, plan: GangPlan, stop: threading.Event) -> tuple[GangChoice, ...]:
+    """Return what schedulers do with a gang; nothing for what they cannot be asked."""
+    from dra_lab.pinning.gang_choices import gang_choices
     from dra_lab.pinning.pin_budget import budget_of
 
-    hierarchy = hierarchy_of(question.cluster, gang)
-    if stop.is_set() or not (gang.required or gang.preferred):
-        return
-    if hierarchy is not None:
-        with suppress(DraLabError):
-            budget = budget_of(REPLAY_SECONDS, stop)
-            yield replay_kueue(question.cluster, gang, hierarchy, question.release, budget=budget)
+    if stop.is_set():
+        return ()
+    hierarchy, budget = hierarchy_of(question.cluster, gang), budget_of(CHOICE_SECONDS, stop)
     with suppress(DraLabError):
-        budget = budget_of(REPLAY_SECONDS, stop)
-        yield replay_pod_group(question.cluster, gang, hierarchy, question.release, budget=budget)
+        return gang_choices(question.cluster, gang, hierarchy, question.release, plan, budget=budget)
+    return ()
+
+
+def _verdicts(question: FleetQuestion, gang: Gang, plan: GangPlan, stop: threading.Event) -> GangVerdicts | str:
+    """Return what the quota of Kueue's queue says of a gang; a text if that is not known, "" without queues."""
+    from dra_lab.planner.gangs.gang_verdicts import gang_verdicts
+
+    queue = next((pod.gang.queue for pod in question.pods if pod.pod == gang.name and pod.gang is not None), "")
+    if stop.is_set() or not (queue or question.cluster.queues):
+        return ""
+    try:
+        return gang_verdicts(question.cluster, gang, queue=queue, plan=plan, release=question.release, cancel=stop)
+    except DraLabError as error:
+        return error.message
 
 
 def hierarchy_of(cluster: Cluster, gang: Gang) -> Hierarchy | None:

@@ -9,7 +9,8 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from dra_lab.model.gang import GangCount, GangPlan
-    from dra_lab.pinning.gang_replay import GangReplay
+    from dra_lab.model.gang_verdicts import GangVerdicts
+    from dra_lab.pinning.gang_choices import GangChoice
 
 
 class NodeRooms(Struct, frozen=True):
@@ -28,10 +29,12 @@ class GangAnswer(Struct, frozen=True):
     """What is known of gangs so far, by the name of the gang where it is about one.
 
     `more` counts the gangs that fit after the plan, `total` those that fit on the cluster without it, with every level.
+    `choices` are what schedulers do, and `verdicts` what Kueue's quota says, in place of it why that is not known.
     """
 
     plan: GangPlan
     nodes: Mapping[str, NodeRooms] = {}
     more: Mapping[str, GangCount] = {}
     total: Mapping[str, GangCount] = {}
-    replays: Mapping[str, tuple[GangReplay, ...]] = {}
+    choices: Mapping[str, tuple[GangChoice, ...]] = {}
+    verdicts: Mapping[str, GangVerdicts | str] = {}

@@ -7,8 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.gang import HOST, Gang
+from dra_lab.model.gang_replay import GangVerdict
+from dra_lab.model.gang_verdicts import QUOTA, STOPS, GangVerdicts
+from dra_lab.model.queues import LocalQueue
 from dra_lab.model.sketch import GangDrawing, PodDrawing
-from dra_lab.pinning.gang_replay import GangReplay
+from dra_lab.pinning.gang_choices import GangChoice
 from dra_lab.session.fleet_answer import FleetAnswer
 from dra_lab.session.gang_domains import MOST_NAMED, Change, DomainPods, GangDomains, changes
 from dra_lab.topology.hierarchies import hierarchies
@@ -21,21 +24,23 @@ from dra_lab.widgets.domain_values import (
     LevelRow,
     PriceRow,
     SchedulerRow,
+    StopRow,
     WouldFitRow,
 )
 from dra_lab.widgets.fleet_values import HeatCell, HeatMap
 from dra_lab.widgets.messages import SetGang
 from dra_lab.widgets.plan_values import BarRow, BarsRow
-from dra_lab.words.facts import counted
+from dra_lab.words.facts import counted, sentence
 from dra_lab.words.gang_verdict import (
     KUEUE_NOTE,
+    QUESTIONS,
     domain_name,
     gang_words,
-    kueue_words,
     level_word,
     number_words,
     room_words,
     scheduler_words,
+    trapped_words,
 )
 
 MOST_BOXES = 700
@@ -121,25 +126,41 @@ def gang_row(cluster: Cluster, pod: PodDrawing, gang: GangDrawing, answer: Fleet
             PriceRow(level=level_word(named(name)) or "none", gangs=number_words(*value), now=name == gang.level)
             for name, value in price
         ),
-        schedulers=tuple(scheduler_row(one) for one in (found.replays.get(pod.pod, ()) if found is not None else ())),
+        schedulers=tuple(scheduler_row(one) for one in (found.choices.get(pod.pod, ()) if found is not None else ())),
+        stops=stop_rows(found.verdicts.get(pod.pod, "")) if found is not None else (),
+        queues=tuple(f"{one.metadata.namespace}/{one.name}" for one in cluster.queues if isinstance(one, LocalQueue)),
         note="" if any(row.hierarchy for row in levels) else _NO_LEVELS,
     )
 
 
-def scheduler_row(replay: GangReplay) -> SchedulerRow:
+def is_kueue(choice: GangChoice) -> bool:
+    """Say whether a choice is that of Kueue."""
+    return choice.replay.scheduler.startswith("Kueue")
+
+
+def scheduler_row(choice: GangChoice) -> SchedulerRow:
     """Return what a scheduler does with a gang.
 
     A drawing requests no CPU and memory, which Kueue counts: what it chooses without them is only what it may choose.
     """
-    name, verdict = replay.scheduler, replay.verdict
-    if not name.startswith("Kueue") or not replay.domains:
-        return SchedulerRow(
-            name=name, verdict=verdict.value, text=scheduler_words(name, verdict.value, replay.sentence)
-        )
-    waiting = next((row for row in replay.domains if row.most < row.wanted), None)
-    text = kueue_words(name, waiting.domain, waiting.most, waiting.wanted) if waiting is not None else ""
-    text = text or scheduler_words(name, "maybe", replay.sentence)
-    return SchedulerRow(name=name, verdict="maybe", text=text, note=KUEUE_NOTE)
+    replay, trapped = choice.replay, choice.trapped
+    is_open = is_kueue(choice) and bool(replay.domains)
+    verdict = GangVerdict.MAYBE if is_open else replay.verdict
+    text = scheduler_words(replay.scheduler, verdict.value, replay.sentence)
+    if is_open and (trapped or replay.verdict is GangVerdict.NO):
+        waiting = trapped or tuple(row.domain for row in replay.domains if row.most < row.wanted)
+        text = trapped_words(replay.scheduler, waiting)
+    return SchedulerRow(name=replay.scheduler, verdict=verdict.value, text=text, note=KUEUE_NOTE if is_open else "")
+
+
+def stop_rows(verdicts: GangVerdicts | str) -> tuple[StopRow, ...]:
+    """Return what the quota, Kueue's counts and the devices say of a gang; nothing without queues."""
+    if isinstance(verdicts, str):
+        return (StopRow(question=QUESTIONS[QUOTA], says="not known", text=sentence(verdicts)),) if verdicts else ()
+    return tuple(
+        StopRow(question=QUESTIONS[row.question], says=row.says.value, stops=row.says in STOPS, text=row.sentence)
+        for row in verdicts.rows
+    )
 
 
 def domain_id(path: Sequence[str]) -> str:

@@ -35,10 +35,20 @@ class SchedulerRow(Row, frozen=True):
     note: str = ""
 
 
+class StopRow(Row, frozen=True):
+    """The answer to one question about Kueue (quota, its counts, devices), and whether it stops the gang."""
+
+    question: str
+    says: str
+    stops: bool = False
+    text: str = ""
+
+
 class GangRow(Row, frozen=True):
     """The gang of a workload: its size, the least that start (0: all), its levels and the queue of Kueue.
 
-    `levels` are what `level` can be, `prefers` what `prefer` can be; `note` says why there are no levels.
+    `levels` are what `level` can be, `prefers` what `prefer` can be, `queues` those of Kueue. `note` says why there are
+    no levels.
     """
 
     size: int = 1
@@ -52,6 +62,8 @@ class GangRow(Row, frozen=True):
     prefers: tuple[LevelRow, ...] = ()
     price: tuple[PriceRow, ...] = ()
     schedulers: tuple[SchedulerRow, ...] = ()
+    stops: tuple[StopRow, ...] = ()
+    queues: tuple[str, ...] = ()
     note: str = ""
 
 

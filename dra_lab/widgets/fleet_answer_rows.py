@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from dra_lab.model.gang_verdicts import STOPS, GangVerdicts
 from dra_lab.model.plan import PlanStatus
 from dra_lab.session import MODES, Session
 from dra_lab.session.fleet_answer import FleetAnswer
 from dra_lab.session.gang_answer import GangAnswer
-from dra_lab.widgets.domain_rows import scheduler_row
+from dra_lab.widgets.domain_rows import is_kueue, scheduler_row
 from dra_lab.widgets.fleet_mode_values import FleetAnswerRow
 from dra_lab.widgets.plan_values import State, TileRow, Tone
 from dra_lab.words.fleet_verdict import (
@@ -19,7 +20,7 @@ from dra_lab.words.fleet_verdict import (
     stranded_words,
     verdict_words,
 )
-from dra_lab.words.gang_verdict import gang_proof, gang_verdict, number_words
+from dra_lab.words.gang_verdict import gang_proof, gang_verdict, number_words, quota_words
 from dra_lab.words.glossary import GLOSSARY
 
 
@@ -67,9 +68,13 @@ def _proof(answer: FleetAnswer, pins: int) -> str:
 
 
 def _scheduler(gangs: GangAnswer) -> str:
-    """Return what the first scheduler that is simulated does with the first gang."""
-    found = next((replays for replays in gangs.replays.values() if replays), ())
-    return scheduler_row(found[0]).text if found else ""
+    """Return what stops the first gang in its queue, else what Kueue does with it."""
+    name = gangs.plan.gangs[0].name if gangs.plan.gangs else ""
+    verdicts = gangs.verdicts.get(name)
+    if isinstance(verdicts, GangVerdicts) and verdicts.quota.row.says in STOPS:
+        return quota_words(verdicts.quota.row.sentence)
+    kueue = next((one for one in gangs.choices.get(name, ()) if is_kueue(one)), None)
+    return scheduler_row(kueue).text if kueue is not None else ""
 
 
 def _working_words(answer: FleetAnswer, progress: Any) -> str:
@@ -77,7 +82,7 @@ def _working_words(answer: FleetAnswer, progress: Any) -> str:
         wanted = len(answer.gangs.plan.gangs)
         if len(answer.gangs.total) < wanted:
             return "Counting how many more gangs fit"
-        return "Simulating schedulers" if len(answer.gangs.replays) < wanted else "Finding what is stranded"
+        return "Simulating schedulers" if len(answer.gangs.choices) < wanted else "Finding what is stranded"
     if answer.rooms:
         return "Finding what is stranded" if answer.stranded is None else "Comparing with kube-scheduler"
     if answer.plan.proven:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from dra_lab.model.fleet import MOST_COUNTED, Replica
 from dra_lab.model.gang import BEYOND, GANGS, HOST, Gang, GangCount, GangPlan, GangRoom, PlacedGang
+from dra_lab.model.gang_verdicts import COUNTS, DEVICES, QUOTA
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.sketch import GangDrawing
 from dra_lab.words.document import printable
@@ -17,6 +18,9 @@ _UUID = re.compile(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f
 
 _NAMED = 3
 """Domains that a verdict names."""
+
+QUESTIONS: Mapping[str, str] = {QUOTA: "quota", COUNTS: "Kueue counts", DEVICES: "devices"}
+"""What is asked of a gang in Kueue, in the words of the screen."""
 
 KUEUE_NOTE = (
     "Kueue counts CPU and memory and no devices. A drawing has no CPU and memory, so only pods are counted here."
@@ -149,7 +153,13 @@ def scheduler_words(scheduler: str, verdict: str, text: str) -> str:
     return printable(sentence(f"{scheduler} {does}: {text}"))
 
 
-def kueue_words(scheduler: str, host: str, most: int, wanted: int) -> str:
-    """Return that Kueue may choose a node where claims do not fit: `Kueue 0.19 may choose n5, where ...`."""
-    held = "no claims" if not most else f"the claims of {most:,} of {counted(wanted, 'pod')}"
-    return printable(f"{scheduler} may choose {host}, where {held} can be met; the pods would wait there.")
+def trapped_words(scheduler: str, domains: Sequence[str]) -> str:
+    """Return that a scheduler may choose domains where claims do not fit: `Kueue 0.19 may choose r5, where ...`."""
+    named = ", ".join(_UUID.sub(r"\1…", name.rpartition("/")[2]) for name in domains[:_NAMED])
+    more = f" or {len(domains) - _NAMED:,} more" if len(domains) > _NAMED else ""
+    return printable(f"{scheduler} may choose {named}{more}, where the claims do not fit. The pods would wait there.")
+
+
+def quota_words(text: str) -> str:
+    """Return what the quota of Kueue says of a gang that it stops."""
+    return printable(f"Quota stops it: {text}")

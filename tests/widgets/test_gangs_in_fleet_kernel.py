@@ -157,9 +157,25 @@ def test_a_domain_that_is_too_small_says_so(fleet):
 def test_kueue_may_choose_a_node_where_claims_do_not_fit(fleet):
     """Kueue counts no devices; as the CPUs of the pods are not known, it is said as a possibility."""
     _, view = fleet
-    row = gang(view, 3)["schedulers"][0]
+    row = next(row for row in gang(view, 3)["schedulers"] if row["name"].startswith("Kueue"))
     assert row["verdict"] == "maybe"
-    assert row["text"].startswith("Kueue 0.19 may choose h100-01, where no claims can be met")
+    assert row["text"].startswith("Kueue 0.19 may choose leaf-1, where the claims do not fit.")
+
+
+def test_the_quota_of_the_queue_stops_a_gang(fleet):
+    """The queue of the gang may use 40 GPUs at most, and six pods need 48: the verdict and the row say it."""
+    _, view = fleet
+    row = gang(view, 6, level="spine", queue="training/train")
+    assert (row["stops"][0]["question"], row["stops"][0]["stops"]) == ("quota", True)
+    assert view.fleet_answer["scheduler"].startswith("Quota stops it: training may use at most 40")
+
+
+def test_without_a_queue_the_row_names_those_of_the_cluster(fleet):
+    """The cluster has several queues: nothing is known of the quota until one is chosen."""
+    _, view = fleet
+    row = gang(view, 3)
+    assert row["stops"][0]["says"] == "not known"
+    assert row["queues"] == ["inference/serve", "research/study", "training/train"]
 
 
 def test_ordinary_pods_are_planned_beside_a_gang(fleet):
@@ -188,7 +204,7 @@ def test_a_kept_plan_with_a_gang_has_its_figures(fleet):
     session.fleet.keep("before")
     figures = session.fleet.kept[0].figures
     assert (figures["placed"].value, figures["more/eight-pairs"].value) == (3, 1)
-    assert session.fleet.kept[0].sentence.startswith("1 of 1 gang placed, 3 pods on 3 nodes.")
+    assert session.fleet.kept[0].sentence.startswith("The gang fits in spine-1/leaf-2")
 
 
 def test_an_unknown_level_is_refused_with_the_levels(fleet):

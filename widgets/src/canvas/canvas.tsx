@@ -43,7 +43,7 @@ function Desk() {
   const arranged = Object.keys(placesOf(editor, flow.nodes)).some((name) => !editor.positions[name]);
   const [first, ...more] = flow.selected;
   const shown = first && !more.length && first.id === quiet ? [] : flow.selected;
-  const boxes = useMemo(() => flow.nodes.filter((node) => !isFrame(node)), [flow.nodes]);
+  const boxes = useMemo(() => flow.nodes.filter((node) => !isFrame(node) || node.id === GANG), [flow.nodes]);
   const fit = useView(boxes, arranged, root, byMouse, shown.length === 1 ? (first?.id ?? "") : "");
   // What can be tied may be gone: a link that is being made ends when the drawing changes.
   // biome-ignore lint/correctness/useExhaustiveDependencies: it runs when the drawing changes

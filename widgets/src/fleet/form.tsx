@@ -129,12 +129,15 @@ export function Stepper({ label, value, least = 0, onChange }: StepperProps) {
 
 interface TypedProps extends FieldProps {
   name: string;
+  /** What is offered. */
+  list?: readonly string[];
   onDone(value: string): void;
 }
 
 /** A text that counts on Enter, or when the field is left. */
-export function TypedField({ label, name, value, placeholder, onDone }: Omit<TypedProps, "onChange">) {
+export function TypedField({ label, name, value, placeholder, list = [], onDone }: Omit<TypedProps, "onChange">) {
   const [typed, setTyped] = useState<string | null>(null);
+  const id = useId();
   const take = () => {
     setTyped(null);
     if (typed !== null && typed.trim() !== value) onDone(typed.trim());
@@ -146,6 +149,7 @@ export function TypedField({ label, name, value, placeholder, onDone }: Omit<Typ
         className="dra-field"
         aria-label={name}
         value={typed ?? value}
+        list={id}
         placeholder={placeholder}
         onChange={(event) => setTyped(event.currentTarget.value)}
         onBlur={take}
@@ -154,6 +158,11 @@ export function TypedField({ label, name, value, placeholder, onDone }: Omit<Typ
           else if (event.key === "Escape") setTyped(null);
         }}
       />
+      <datalist id={id}>
+        {list.map((one) => (
+          <option key={one} value={one} />
+        ))}
+      </datalist>
     </label>
   );
 }

@@ -19,7 +19,7 @@ export function Gang({ workload }: { workload: WorkloadRow }) {
   const { name } = workload;
   const gang = workload.gang ?? {};
   const { size = 1, min = 0, level = "", hierarchy = "", prefer = "", queue = "" } = gang;
-  const { levels = [], prefers = [], price = [], schedulers = [], note = "" } = gang;
+  const { levels = [], prefers = [], price = [], schedulers = [], stops = [], queues = [], note = "" } = gang;
   const send = (by: Partial<GangRow>) => channel.send({ type: "set-gang", name, ...changed(gang, by) });
   const now = levels.find((row) => row.level === level && (!level || !row.hierarchy || row.hierarchy === hierarchy));
   return (
@@ -83,6 +83,7 @@ export function Gang({ workload }: { workload: WorkloadRow }) {
             name={`queue of ${name}`}
             value={queue}
             placeholder="LocalQueue of Kueue"
+            list={queues}
             onDone={(value) => send({ queue: value })}
           />
         </div>
@@ -106,6 +107,20 @@ export function Gang({ workload }: { workload: WorkloadRow }) {
           </tbody>
         </table>
       )}
+      {stops.length > 0 && (
+        <table className="dra-fleet-table dra-fleet-price">
+          <caption>What stops it in Kueue</caption>
+          <tbody>
+            {stops.map((row) => (
+              <tr key={row.question} title={row.text}>
+                <th scope="row">{row.question}</th>
+                <td className={row.stops ? "is-short" : ""}>{row.says}</td>
+                <td className="dra-fleet-reason">{row.text}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
       {schedulers.length > 0 && (
         <ul className="dra-fleet-schedulers" aria-label="What schedulers do">
           {keyed(schedulers, (row) => row.name).map(([key, row]) => (
@@ -116,9 +131,7 @@ export function Gang({ workload }: { workload: WorkloadRow }) {
               </span>
             </li>
           ))}
-          <li className="dra-dim">
-            Volcano and KAI are not simulated. Write the gang for any of them with dra-lab export.
-          </li>
+          <li className="dra-dim">dra-lab export writes the gang for each of them.</li>
         </ul>
       )}
     </fieldset>

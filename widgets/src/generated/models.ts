@@ -439,6 +439,8 @@ export interface GangRow {
   prefers?: readonly LevelRow[];
   price?: readonly PriceRow[];
   schedulers?: readonly SchedulerRow[];
+  stops?: readonly StopRow[];
+  queues?: readonly string[];
   note?: string;
 }
 
@@ -729,6 +731,13 @@ export interface SourceRow {
   group?: string;
   detail?: string;
   example?: boolean;
+}
+
+export interface StopRow {
+  question: string;
+  says: string;
+  stops?: boolean;
+  text?: string;
 }
 
 export interface SuggestionRow {
