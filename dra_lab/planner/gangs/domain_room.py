@@ -103,9 +103,11 @@ def _most(
     needs = Needs(problem.needs.kinds, problem.needs.tiers, [alone], [])
     cells = {key: nodes for key, nodes in problem.cells.items() if key[0] in inside}
     part = replace(problem, needs=needs, cells=cells, order=goal_order(needs))
-    bound = most
+    found, bound = 0, most
     for least in (False,) if problem.closed else (False, True):
-        model = GangModel(part, solver, least=least)
+        model = GangModel(part, solver, budget, least=least)
+        if budget.reached:
+            break
         expression = model.expression(GANGS) if whole else model.all_pods(sum(1 for _ in groups) - need.shares)
         outcome = None if isinstance(expression, int) else model.minimise(expression, budget)
         shift = most if whole else 0

@@ -65,8 +65,8 @@ def _domains(problem: GangProblem, tier: int, regions: Iterable[int]) -> dict[Pa
 class GangModel:
     """The model over what was found of nodes (`exact` False: over the least that may exist), minimised goal by goal."""
 
-    def __init__(self, problem: GangProblem, solver: str, *, least: bool) -> None:
-        """Make the model."""
+    def __init__(self, problem: GangProblem, solver: str, budget: Budget, *, least: bool) -> None:
+        """Make the model, or a part of it if the budget is reached; then no solver is asked either."""
         self.problem, self.solver, self.least = problem, solver, least
         self.lp: Any = pulp.LpProblem("gangs", pulp.LpMinimize)
         self._numbers = 0
@@ -81,13 +81,16 @@ class GangModel:
         self.constants: dict[str, int] = dict.fromkeys(problem.order, 0)
         self._taken: dict[tuple[int, int], Factors] = {}
         for number, need in enumerate(problem.needs.gangs):
-            self._add_gang(number, need)
+            if not budget.reached:
+                self._add_gang(number, need)
         for number, (kind, wanted) in enumerate(problem.needs.ordinary):
             self._add_ordinary(number, kind, wanted)
         for (region, profile), nodes in problem.cells.items():
-            self._add_cell(region, profile, len(nodes))
+            if not budget.reached:
+                self._add_cell(region, profile, len(nodes))
         for factors in self._taken.values():
-            self._row(factors, 0, equal=True)
+            if not budget.reached:
+                self._row(factors, 0, equal=True)
         self._count_gangs()
         self._count_domains()
 

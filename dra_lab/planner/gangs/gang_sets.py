@@ -9,7 +9,7 @@ from itertools import islice
 import numpy as np
 
 from dra_lab.model.gang import BEYOND, DOMAINS, GANGS, LEVELS
-from dra_lab.planner.budget import Sizes
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.gangs.needs import WHOLE, splits
 from dra_lab.planner.gangs.problem import GangProblem, Instance, Solution
@@ -21,8 +21,8 @@ Chosen = dict[tuple[int, int], int]
 """How many domains of a class have which set, by their numbers."""
 
 
-def gang_sets(problem: GangProblem, sizes: Sizes) -> GangSets | None:
-    """Return the sets, None if a gang has levels inside that of its own, or if there are too many sets."""
+def gang_sets(problem: GangProblem, budget: Budget) -> GangSets | None:
+    """Return the sets, None if a gang has levels inside that of its own, or if there are too many sets, or no time."""
     needs = problem.needs
     for need in needs.gangs:
         if any(len(regions) > 1 for regions in problem.inside[need.required].values()):
@@ -33,7 +33,7 @@ def gang_sets(problem: GangProblem, sizes: Sizes) -> GangSets | None:
             return None
     if not needs.gangs or not problem.whole or any(profile.least is None for profile in problem.profiles):
         return None
-    sets = GangSets(problem, sizes)
+    sets = GangSets(problem, budget)
     return sets if sets.are_listed else None
 
 
@@ -45,7 +45,7 @@ class GangSets:
     each kind has alone, until `learn` finds out more. `compared` are the goals that are compared for each set.
     """
 
-    def __init__(self, problem: GangProblem, sizes: Sizes) -> None:
+    def __init__(self, problem: GangProblem, budget: Budget) -> None:
         """List the sets and their costs."""
         self.problem = problem
         self.needs = problem.needs.gangs
@@ -56,7 +56,7 @@ class GangSets:
         self.compared = {*self.values.goals, *(goal for goal in problem.order if goal.startswith(BEYOND))}
         self._found: RegionValues | None = None
         self._costs: dict[str, Array] = {}
-        self.are_listed = bool(self.classes) and self.values.are_small and self._list_sets(sizes)
+        self.are_listed = bool(self.classes) and self.values.are_small and self._list_sets(budget)
 
     def _values(self, *, least: bool) -> RegionValues:
         return RegionValues(self.problem, {cells: None for cells, _ in self.classes}, least=least)
@@ -70,15 +70,15 @@ class GangSets:
                 found.setdefault((self.problem.profiles_of([region]), able), []).append(region)
         return found
 
-    def _list_sets(self, sizes: Sizes) -> bool:
+    def _list_sets(self, budget: Budget) -> bool:
         """List all sets of gangs that a domain may have; say whether they are few enough."""
         wanted = np.array([need.copies for need in self.needs], np.int64) @ self._most
         regions = [regions[0] for regions in self.classes.values()]
         self.limits = np.minimum(np.array(self.problem.room, np.int64)[regions], wanted)
-        if (np.prod(self.limits + 1.0, axis=1) > sizes.domain_pods).any():
+        if (np.prod(self.limits + 1.0, axis=1) > budget.sizes.domain_pods).any():
             return False
         limits = self.limits.max(axis=0)
-        tables = [self._alone(kind, int(limit)) for kind, limit in enumerate(limits)]
+        tables = [self._alone(kind, int(limit), budget) for kind, limit in enumerate(limits)]
         able = np.array([mine for _, mine in self.classes], bool).reshape(len(self.classes), len(self.needs))
         zero = (0,) * len(self.needs)
         rows, held = [zero], [np.ones(len(self.classes), bool)]
@@ -97,8 +97,10 @@ class GangSets:
                     continue
                 rows.append(more)
                 queue.append((more, at, fits))
-                if len(rows) * len(self.classes) > sizes.domain_sets:
+                if len(rows) * len(self.classes) > budget.sizes.domain_sets or budget.reached:
                     return False
+        if budget.reached:
+            return False
         self.sets = np.array(rows, np.int64).reshape(len(rows), len(self.needs))
         self.number = {row: at for at, row in enumerate(rows)}
         self._at_least, self._at_most = self.sets @ self._least, self.sets @ self._most
@@ -110,10 +112,14 @@ class GangSets:
         self._domains = np.array([self._domains_of(row) for row in rows], np.int64)
         return True
 
-    def _alone(self, kind: int, limit: int) -> Array:
-        """Return for each class the packed values of all numbers of pods of one kind."""
+    def _alone(self, kind: int, limit: int, budget: Budget) -> Array:
+        """Return for each class the packed values of all numbers of pods of one kind; without time, of none."""
         limits = tuple(limit if kind == other else 0 for other in range(self.problem.kinds))
-        return np.array([self.values.table(cells, limits).ravel() for cells, _ in self.classes])
+        found = np.full((len(self.classes), limit + 1), NEVER, np.int64)
+        for number, (cells, _) in enumerate(self.classes):
+            if not budget.reached:
+                found[number] = self.values.table(cells, limits).ravel()
+        return found
 
     def _sum_up(self, tables: Sequence[Array]) -> None:
         """Note the pods of sets and what they cost: the sum over the kinds, on as many nodes as one of them needs."""

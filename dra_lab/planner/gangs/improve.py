@@ -89,16 +89,19 @@ class _Search:
         if self._bounds is not None and self._bounds is not self._model:
             self._bounds.keep(goal, value, floors=floors)
 
-    def _models(self) -> tuple[GangModel, GangModel]:
-        """Return the model that plans and the one that bounds; both are one if all is known and proven so far."""
+    def _models(self) -> tuple[GangModel, GangModel] | None:
+        """Return the model that plans and the one that bounds; both are one if all is known and proven so far.
+
+        None if there was no time to make them.
+        """
         if self._model is None:
             self._model = self._made(least=False)
         if self._bounds is None:
             self._bounds = self._model if self.problem.closed else self._made(least=True)
-        return self._model, self._bounds
+        return None if self.budget.reached else (self._model, self._bounds)
 
     def _made(self, *, least: bool) -> GangModel:
-        model = GangModel(self.problem, self.solver, least=least)
+        model = GangModel(self.problem, self.solver, self.budget, least=least)
         for goal, value, floors in self._kept:
             model.keep(goal, value, floors=least and floors)
         return model
@@ -117,7 +120,10 @@ class _Search:
         if floors and self._bounds is self._model:
             # The floors are rows of their own, which the plan need not keep.
             self._bounds = self._made(least=True)
-        model, bounds = self._models()
+        models = self._models()
+        if models is None:
+            return counted
+        model, bounds = models
         looking = self.budget.part(self.budget.shares.step)
         bound = max(counted, bounds.relaxed(bounds.expression(goal, floors=floors), looking))
         if bound >= have or self.budget.reached:
@@ -143,7 +149,7 @@ class _Search:
         if goal == UNPLACED:
             return 0
         if not self._tried:
-            self._tried, sets = True, gang_sets(self.problem, self.budget.sizes)
+            self._tried, sets = True, gang_sets(self.problem, self.budget)
             self._whole = WholeGangs(sets, self.solver) if sets is not None else None
             if self._whole is not None:
                 for kept, value, _ in self._kept:
