@@ -1,9 +1,9 @@
-"""Sets of gangs that a domain may have, if every domain is one region, and what each costs in each domain."""
+"""Sets of gangs, or of slices of gangs, that a region may have, and what each costs in each region."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 
 import numpy as np
@@ -11,28 +11,33 @@ import numpy as np
 from dra_lab.model.gang import BEYOND, DOMAINS, GANGS, LEVELS
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.gangs.needs import WHOLE, splits
+from dra_lab.planner.gangs.needs import WHOLE, GangNeed, Path, splits
 from dra_lab.planner.gangs.problem import GangProblem, Instance, Solution
 from dra_lab.planner.gangs.region_values import NEVER, Cells, RegionValues
+from dra_lab.planner.gangs.set_items import Extra, SetItems, is_single
 from dra_lab.planner.gangs.worth import priority_of
 from dra_lab.planner.states.columns import Array
 
 Chosen = dict[tuple[int, int], int]
-"""How many domains of a class have which set, by their numbers."""
+"""How many regions of a class have which set, by their numbers; and extra columns, as class -1."""
 
 
 def gang_sets(problem: GangProblem, budget: Budget) -> GangSets | None:
-    """Return the sets, None if a gang has levels inside that of its own, or if there are too many sets, or no time."""
+    """Return the sets, None if levels or numbers of pods are such that sets cannot tell, or if there are too many."""
     needs = problem.needs
+    if not needs.gangs or not problem.whole or any(profile.least is None for profile in problem.profiles):
+        return None
     for need in needs.gangs:
-        if any(len(regions) > 1 for regions in problem.inside[need.required].values()):
-            return None
-        if any(group.required >= 0 or group.slices for group in need.groups):
+        if any(group.required >= 0 for group in need.groups):
             return None
         if any(splits(needs.tiers, need, one) for one in need.preferences):
             return None
-    if not needs.gangs or not problem.whole or any(profile.least is None for profile in problem.profiles):
-        return None
+        single = is_single(problem, need.required)
+        for group in need.groups:
+            if group.slices and (single or len(group.slices) > 1 or not is_single(problem, group.slices[0][1])):
+                return None
+            if not single and group.least < group.most:
+                return None
     sets = GangSets(problem, budget)
     return sets if sets.are_listed else None
 
@@ -49,7 +54,15 @@ class GangSets:
         """List the sets and their costs."""
         self.problem = problem
         self.needs = problem.needs.gangs
-        self._least, self._most = (np.array(rows, np.int64) for rows in _pods(problem))
+        self.layout = SetItems(problem)
+        self.items, self.parts, self.rows, self.extras = (
+            self.layout.items,
+            self.layout.parts,
+            self.layout.rows,
+            self.layout.extras,
+        )
+        self._least = np.array([item.least for item in self.items], np.int64)
+        self._most = np.array([item.most for item in self.items], np.int64)
         self.classes = self._classes()
         self.numbers = np.array([len(regions) for regions in self.classes.values()], np.int64)
         self.values = self._values(least=True)
@@ -61,32 +74,34 @@ class GangSets:
     def _values(self, *, least: bool) -> RegionValues:
         return RegionValues(self.problem, {cells: None for cells, _ in self.classes}, least=least)
 
-    def _classes(self) -> dict[tuple[Cells, tuple[bool, ...]], list[int]]:
-        """Return regions by the profiles of their nodes and the gangs that may be there."""
-        found: dict[tuple[Cells, tuple[bool, ...]], list[int]] = {}
+    def _classes(self) -> dict[tuple[Cells, tuple[int, ...]], list[int]]:
+        """Return regions by the profiles of their nodes and the rows of the items that may be there."""
+        found: dict[tuple[Cells, tuple[int, ...]], list[int]] = {}
         for region in dict.fromkeys(region for region, _ in sorted(self.problem.cells)):
-            able = tuple(self.problem.domain(need.required, region) is not None for need in self.needs)
-            if any(able):
-                found.setdefault((self.problem.profiles_of([region]), able), []).append(region)
+            rows = tuple(self.layout.row(at, region) for at in range(len(self.items)))
+            if max(rows, default=-1) >= 0:
+                found.setdefault((self.problem.profiles_of([region]), rows), []).append(region)
         return found
 
     def _list_sets(self, budget: Budget) -> bool:
         """List all sets of gangs that a domain may have; say whether they are few enough."""
-        wanted = np.array([need.copies for need in self.needs], np.int64) @ self._most
+        copies = self.layout.copies()
+        wanted = np.array(copies, np.int64) @ self._most
         regions = [regions[0] for regions in self.classes.values()]
         self.limits = np.minimum(np.array(self.problem.room, np.int64)[regions], wanted)
         if (np.prod(self.limits + 1.0, axis=1) > budget.sizes.domain_pods).any():
             return False
         limits = self.limits.max(axis=0)
         tables = [self._alone(kind, int(limit), budget) for kind, limit in enumerate(limits)]
-        able = np.array([mine for _, mine in self.classes], bool).reshape(len(self.classes), len(self.needs))
-        zero = (0,) * len(self.needs)
+        self.rows_of = np.array([rows for _, rows in self.classes], np.int64)
+        able = self.rows_of >= 0
+        zero = (0,) * len(self.items)
         rows, held = [zero], [np.ones(len(self.classes), bool)]
         queue = [(zero, 0, held[0])]
         while queue:
             before, first, holds = queue.pop()
-            for at in range(first, len(self.needs)):
-                if before[at] == self.needs[at].copies:
+            for at in range(first, len(self.items)):
+                if before[at] == copies[at]:
                     continue
                 more = (*before[:at], before[at] + 1, *before[at + 1 :])
                 pods = np.array(more) @ self._least
@@ -101,7 +116,7 @@ class GangSets:
                     return False
         if budget.reached:
             return False
-        self.sets = np.array(rows, np.int64).reshape(len(rows), len(self.needs))
+        self.sets = np.array(rows, np.int64).reshape(len(rows), len(self.items))
         self.number = {row: at for at, row in enumerate(rows)}
         self._at_least, self._at_most = self.sets @ self._least, self.sets @ self._most
         self._sum_up(tables)
@@ -174,13 +189,14 @@ class GangSets:
         """Return how many pods beyond the minimum are those of a priority, if the higher ones have them first."""
         _, priority = priority_of(goal, self.problem.needs)
         ranges = self._most - self._least
-        first = sets @ np.where([[need.priority > priority] for need in self.needs], ranges, 0)
-        mine = sets @ np.where([[need.priority == priority] for need in self.needs], ranges, 0)
+        # Slices have no pods beyond the minimum; which priority they are given does not matter.
+        mine = np.array([[self.needs[item.need].priority] for item in self.items])
+        first, mine = (sets @ np.where(chosen, ranges, 0) for chosen in (mine > priority, mine == priority))
         return np.clip(more - first, 0, mine).sum(axis=-1)
 
     def _domains_of(self, row: Counts) -> int:
-        tiers = {self.problem.needs.counted(self.needs[at].required, ()) for at, count in enumerate(row) if count}
-        return len(tiers - {(WHOLE, ())})
+        used = (item for item, count in zip(self.items, row, strict=True) if count and item.need >= 0)
+        return len({self.problem.needs.counted(item.tiers[0], ()) for item in used} - {(WHOLE, ())})
 
     def cost(self, goal: str) -> Array:
         """Return what every set costs in a goal, in each class."""
@@ -189,57 +205,95 @@ class GangSets:
             if goal in self.values.goals:
                 mine = self.values.value(self.packed, goal)
             elif name == GANGS:
-                mine = self.sets @ np.array([-(need.priority == priority) for need in self.needs], np.int64)
+                mine = self.sets @ self._by_item(lambda need: -(need.priority == priority))
             elif name == BEYOND:
                 mine = -self._beyond(goal, self.pods - self._at_least, self.sets)
             elif name == LEVELS:
-                mine = self.sets @ np.array([len(need.preferences) for need in self.needs], np.int64)
+                mine = self.sets @ self._by_item(lambda need: len(need.preferences))
             else:
                 mine = self._domains if name == DOMAINS else np.zeros(len(self.sets), np.int64)
             self._costs[goal] = np.broadcast_to(mine, self.packed.shape)
         return self._costs[goal]
 
+    def _by_item(self, value: Callable[[GangNeed], int]) -> Array:
+        return np.array([value(self.needs[item.need]) if item.need >= 0 else 0 for item in self.items], np.int64)
+
     # ------------------------------------------------------------------ solutions
 
-    def sets_of(self, solution: Solution) -> Chosen:
-        """Return the sets that domains have in a solution, without those that are not listed."""
+    def chosen(self, solution: Solution) -> Chosen:
+        """Return the sets and extra columns of a solution, without the sets that are not listed."""
         inside: dict[int, Counter[int]] = {}
+        wide: Counter[tuple[int, tuple[int, Path]]] = Counter()
+        item_of = {item.need: at for at, item in enumerate(self.items)}
         for one in solution.instances:
-            region = self.problem.inside[self.needs[one.need].required][one.domain][0]
-            inside.setdefault(region, Counter())[one.need] += 1
+            tier = self.needs[one.need].required
+            if one.need not in self.parts:
+                inside.setdefault(self.problem.inside[tier][one.domain][0], Counter())[item_of[one.need]] += 1
+                continue
+            wide[one.need, (tier, one.domain)] += 1
+            wide[-1, self.problem.needs.counted(tier, one.domain)] = 1
+            for group, (item, _) in zip(one.groups, self.parts[one.need], strict=True):
+                for region, pods in group.items():
+                    inside.setdefault(region, Counter())[item] += pods // max(self.items[item].least)
         class_of = {region: at for at, regions in enumerate(self.classes.values()) for region in regions}
         found: Counter[tuple[int, int]] = Counter()
         for region, mine in inside.items():
-            row = tuple(mine[at] for at in range(len(self.needs)))
+            row = tuple(mine[at] for at in range(len(self.items)))
             if row in self.number:
                 found[class_of[region], self.number[row]] += 1
-        return dict(found)
+        found.update({(-1, at): wide[extra.need, extra.domain] for at, extra in enumerate(self.extras)})
+        return {key: count for key, count in found.items() if count}
 
     def solution(self, chosen: Chosen) -> Solution | None:
         """Return a solution with the sets chosen, on nodes for which a way was found; None if there is none."""
         if self._found is None:
             self._found = self.values if self.problem.closed else self._values(least=False)
         solution = Solution(ordinary=[{} for _ in self.problem.needs.ordinary])
+        slices: dict[tuple[int, Path], list[int]] = {}
         classes = list(self.classes.items())
         free = {number: iter(regions) for number, (_, regions) in enumerate(classes)}
         for (number, at), times in sorted(chosen.items()):
+            if number < 0 or not at:
+                continue
             cells = classes[number][0][0]
             counts = self.pods[number, at].tolist()
-            pods = self._found.pods_on(cells, tuple(counts)) if at else []
+            pods = self._found.pods_on(cells, tuple(counts))
             if pods is None:
                 return None
-            for region in islice(free[number], times if at else 0):
+            for region in islice(free[number], times):
                 solution.instances += self._instances(region, at, counts)
+                for item, path, count in self._slices(region, at):
+                    slices.setdefault((item, path), []).extend([region] * count)
                 names = [node for profile, _ in cells for node in self.problem.cells[region, profile]]
                 solution.nodes.update({name: mine for name, mine in zip(names, pods, strict=True) if any(mine)})
+        for at, extra in enumerate(self.extras):
+            for _ in range(chosen.get((-1, at), 0) if extra.need >= 0 else 0):
+                solution.instances.append(self._wide(extra, slices))
         return solution
+
+    def _slices(self, region: int, at: int) -> Iterator[tuple[int, Path, int]]:
+        """Yield the slices of a set, each with the domain of its gang and their number."""
+        for number, (item, count) in enumerate(zip(self.items, self.sets[at].tolist(), strict=True)):
+            path = self.problem.domain(item.tiers[0], region)
+            if count and item.need < 0 and path is not None:
+                yield number, path, count
+
+    def _wide(self, extra: Extra, slices: Mapping[tuple[int, Path], list[int]]) -> Instance:
+        """Return a gang with slices of its domain, which are taken away."""
+        groups: list[dict[int, int]] = []
+        for item, count in self.parts[extra.need]:
+            row = Counter[int]()
+            for _ in range(count):
+                row[slices[item, extra.domain[1]].pop()] += max(self.items[item].least)
+            groups.append(dict(row))
+        return Instance(extra.need, extra.domain[1], groups)
 
     def _instances(self, region: int, at: int, counts: Sequence[int]) -> Iterator[Instance]:
         """Yield the gangs of a set with their pods; the first ones have most beyond their minimum."""
         more = [have - least for have, least in zip(counts, self._at_least[at].tolist(), strict=True)]
-        for number, copies in enumerate(self.sets[at].tolist()):
-            need = self.needs[number]
-            for _ in range(copies):
+        for item, copies in zip(self.items, self.sets[at].tolist(), strict=True):
+            for _ in range(copies if item.need >= 0 else 0):
+                need = self.needs[item.need]
                 path = self.problem.domain(need.required, region)
                 assert path is not None, "a gang is where its level is"
                 groups: list[dict[int, int]] = []
@@ -247,14 +301,4 @@ class GangSets:
                     beyond = min(more[group.kind], group.most - group.least)
                     more[group.kind] -= beyond
                     groups.append({region: group.least + beyond} if group.least + beyond else {})
-                yield Instance(number, path, groups)
-
-
-def _pods(problem: GangProblem) -> tuple[list[list[int]], list[list[int]]]:
-    """Return the least and the most pods of each kind that gangs have."""
-    least, most = ([[0] * problem.kinds for _ in problem.needs.gangs] for _ in range(2))
-    for at, need in enumerate(problem.needs.gangs):
-        for group in need.groups:
-            least[at][group.kind] += group.least
-            most[at][group.kind] += group.most
-    return least, most
+                yield Instance(item.need, path, groups)

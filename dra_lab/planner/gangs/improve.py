@@ -157,7 +157,7 @@ class _Search:
         if self._whole is None or not self._whole.is_sure:
             return 0
         sets, budget = self._whole.sets, self.budget.part(self.budget.shares.step)
-        self._by_whole, chosen = self._whole.decide(goal, self.values[at], sets.sets_of(self.solution), budget)
+        self._by_whole, chosen = self._whole.decide(goal, self.values[at], sets.chosen(self.solution), budget)
         solution = None if chosen is None else sets.solution(chosen)
         if solution is not None:
             self._improve(with_ordinary(self.problem, solution, self.budget), at)

@@ -6,7 +6,8 @@ A set has its gangs whole. So the relaxation cannot put parts of a gang on the b
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Sequence
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import count
 from typing import Any
 
@@ -102,12 +103,18 @@ class WholeGangs:
         return bound, best
 
     def _value(self, goal: str, chosen: Chosen) -> int:
-        cost = self.sets.cost(goal)
-        return self.constant(goal) + sum(int(cost[key]) * times for key, times in chosen.items())
+        return self.constant(goal) + sum(self._cost(goal, key) * times for key, times in chosen.items())
+
+    def _cost(self, goal: str, key: tuple[int, int]) -> int:
+        """Return what a set, or an extra column, costs in a goal."""
+        return self.sets.extras[key[1]].costs.get(goal, 0) if key[0] < 0 else int(self.sets.cost(goal)[key])
+
+    def _extra_costs(self, goal: str) -> Array:
+        return np.array([extra.costs.get(goal, 0) for extra in self.sets.extras], float)
 
     def _learn(self, keys: Iterable[tuple[int, int]], budget: Budget) -> bool:
         """Find out what the sets cost that are only bounded in the classes of some; say whether there were any."""
-        wrong = {number for number, at in keys if not self.sets.are_exact(number, at)}
+        wrong = {number for number, at in keys if number >= 0 and not self.sets.are_exact(number, at)}
         for number in wrong:
             if not budget.reached:
                 self.sets.learn(number)
@@ -120,11 +127,12 @@ class WholeGangs:
         """Return the bound of the relaxation, and close the sets that no plan with the value `have` has."""
         if self._engine is None:
             self._begin()
-        engine, cost = self._engine, self.sets.cost(goal)
-        costs = np.array([0 if key is None else cost[key] for key in self._columns], float)
+        engine, cost, extra = self._engine, self.sets.cost(goal), self._extra_costs(goal)
+        mine = self._columns[len(extra) :]
+        costs = np.append(extra, [0 if key is None else cost[key] for key in mine])
         engine.changeColsCost(len(costs), np.arange(len(costs), dtype=np.int32), costs)
         best, left = self._priced(goal, np.zeros(engine.getNumRow()))
-        more: list[tuple[int, int]] = list(start)
+        more = [key for key in start if key[0] >= 0]
         while not budget.reached:
             self._append(goal, more)
             try:
@@ -134,7 +142,7 @@ class WholeGangs:
             solution = engine.getSolution()
             if not solution.dual_valid or budget.reached:
                 break
-            found, reduced = self._priced(goal, np.minimum(np.array(solution.row_dual), 0))
+            found, reduced = self._priced(goal, np.array(solution.row_dual))
             if found >= best:
                 best, left = found, reduced
             more = self._entering(reduced)
@@ -152,19 +160,27 @@ class WholeGangs:
         return max(0, integer_bound(self._least) or 0)
 
     def _begin(self) -> None:
-        """Make the solver with the rows: domains of each class, gangs of each kind, goals kept; and single gangs."""
+        """Make the solver with the rows: regions of each class, those of the sets, goals kept; and single items."""
         engine: Any = highspy.Highs()  # type: ignore[no-untyped-call]
         options = {"output_flag": False, "threads": 1, "presolve": "off", "simplex_strategy": _PRIMAL}
         for option, value in options.items():
             engine.setOptionValue(option, value)
-        copies = [need.copies for need in self.sets.needs]
-        kept = [value - self.constant(goal) for goal, value in self._kept]
-        for upper in (*self.sets.numbers, *copies, *kept):
-            engine.addRow(-math.inf, float(upper), 0, np.zeros(0, np.int32), np.zeros(0))
+        kept = [(value - self.constant(goal), False) for goal, value in self._kept]
+        classes = [(int(number), False) for number in self.sets.numbers]
+        for upper, equal in (*classes, *self.sets.rows, *kept):
+            lower = float(upper) if equal else -math.inf
+            engine.addRow(lower, float(upper), 0, np.zeros(0, np.int32), np.zeros(0))
         single = np.flatnonzero(self.sets.sets.sum(axis=1) == 1).tolist()
         before = [key for key in self._columns if key is not None]
         before = before or [(number, at) for number in range(len(self.sets.numbers)) for at in single]
-        self._engine, self._columns, self._known = engine, [], set()
+        self._engine, self._columns, self._known = engine, [None for _ in self.sets.extras], set()
+        first = len(self.sets.numbers)
+        for extra in self.sets.extras:
+            kept_costs = [extra.costs.get(goal, 0) for goal, _ in self._kept]
+            rows = {first + row: factor for row, factor in extra.entries.items()}
+            rows |= {first + len(self.sets.rows) + at: cost for at, cost in enumerate(kept_costs) if cost}
+            index, factors = np.array([*rows], np.int32), np.array([*rows.values()], float)
+            engine.addCol(0.0, 0.0, float(extra.most), len(rows), index, factors)
         self._append(None, before)
 
     def _append(self, goal: str | None, keys: Sequence[tuple[int, int]]) -> None:
@@ -178,13 +194,22 @@ class WholeGangs:
         domains = np.zeros((len(self.sets.numbers), len(columns)))
         domains[classes, np.arange(len(columns))] = 1
         kept = [self.sets.cost(name)[classes, sets][None] for name, _ in self._kept]
-        factors = np.concatenate([domains, self.sets.sets[sets].T, *kept]).T
+        factors = np.concatenate([domains, self._in_rows(classes, sets), *kept]).T
         at, row = np.nonzero(factors)
         starts = np.searchsorted(at, np.arange(len(columns))).astype(np.int32)
         cost = np.zeros(len(columns)) if goal is None else self.sets.cost(goal)[classes, sets].astype(float)
         most = self.sets.numbers[classes].astype(float)
         none = np.zeros(len(columns))
         self._engine.addCols(len(columns), cost, none, most, len(at), starts, row.astype(np.int32), factors[at, row])
+
+    def _in_rows(self, classes: Array, sets: Array) -> Array:
+        """Return the factors of columns in the rows of the sets."""
+        found = np.zeros((len(self.sets.rows), len(sets)))
+        for at, item in enumerate(self.sets.items):
+            rows, counts = self.sets.rows_of[classes, at], self.sets.sets[sets, at]
+            able = np.flatnonzero((rows >= 0) & (counts > 0))
+            found[rows[able], able] += counts[able] * (1 if item.need >= 0 else -1)
+        return found
 
     def _forget(self, classes: Container[int]) -> None:
         """Take the sets of classes out of the relaxation; they come back with what they cost."""
@@ -198,18 +223,27 @@ class WholeGangs:
     def _priced(self, goal: str, prices: Array) -> tuple[float, Array]:
         """Return what no choice undercuts for prices of gangs and goals kept, and what is left of each set's costs.
 
-        It holds for any prices up to 0: each domain has the set of which least is left.
+        It holds for any prices up to 0, of any sign for rows that are kept exactly: each region has the set of which
+        least is left.
         """
         sets, first = self.sets, len(self.sets.numbers)
-        gangs, kept = prices[first : first + len(sets.needs)], prices[first + len(sets.needs) :]
-        left = sets.cost(goal) - (sets.sets @ gangs)[None]
-        total = float(gangs @ np.array([need.copies for need in sets.needs], float))
+        exact = np.array([equal for _, equal in sets.rows], bool)
+        rows, kept = prices[first : first + len(sets.rows)], np.minimum(prices[first + len(sets.rows) :], 0)
+        rows = np.where(exact, rows, np.minimum(rows, 0))
+        signs = np.array([1 if item.need >= 0 else -1 for item in sets.items])
+        each = np.where(sets.rows_of >= 0, rows[sets.rows_of], 0) * signs
+        left = sets.cost(goal) - each @ sets.sets.T
+        total = float(rows @ np.array([upper for upper, _ in sets.rows], float))
+        extra = self._extra_costs(goal)
+        extra -= [sum(rows[row] * factor for row, factor in one.entries.items()) for one in sets.extras]
         for (name, value), price in zip(self._kept, kept, strict=True):
             if price:
                 left = left - price * sets.cost(name)
+                extra -= price * self._extra_costs(name)
                 total += float(price) * (value - self.constant(name))
         left = np.where(sets.open, left, math.inf)
         left[:, 0] = 0
+        total += float(np.minimum(extra, 0) @ np.array([one.most for one in sets.extras], float))
         return total + float(left.min(axis=1) @ sets.numbers), left
 
     def _entering(self, left: Array) -> list[tuple[int, int]]:
@@ -227,7 +261,7 @@ class WholeGangs:
             order = np.argsort(worth, axis=None, kind="stable")[: budget.sizes.domain_columns << (2 * step)]
             keys = [divmod(int(at), worth.shape[1]) for at in order if worth.flat[at] < math.inf]
             every = len(keys) == int((worth < math.inf).sum())
-            mine = dict.fromkeys([*keys, *(key for key in start if self.sets.open[key])])
+            mine = dict.fromkeys([*keys, *(key for key in start if key[0] >= 0 and self.sets.open[key])])
             outcome, chosen = self._minimised(goal, mine, start, budget)
             bound = outcome.bound or 0 if every else 0
             if outcome.value is not None and outcome.value < have:
@@ -243,23 +277,38 @@ class WholeGangs:
         lp: Any = pulp.LpProblem("whole", pulp.LpMinimize)
         variables: dict[tuple[int, int], Any] = {}
         rows: dict[tuple[str, int], dict[Any, int]] = {}
-        for number, key in enumerate(keys):
-            variable = lp.add_variable(f"s_{number}", 0, int(self.sets.numbers[key[0]]), pulp.LpInteger)
+        extras = [(-1, at) for at in range(len(self.sets.extras))]
+        for number, key in enumerate((*keys, *extras)):
+            most = self.sets.extras[key[1]].most if key[0] < 0 else int(self.sets.numbers[key[0]])
+            variable = lp.add_variable(f"s_{number}", 0, most, pulp.LpInteger)
             variable.varValue = start.get(key, 0)
             variables[key] = variable
-            rows.setdefault(("class", key[0]), {})[variable] = 1
-            for need in np.flatnonzero(self.sets.sets[key[1]]).tolist():
-                rows.setdefault(("gang", need), {})[variable] = int(self.sets.sets[key[1], need])
+            for row, factor in self._entries(key):
+                rows.setdefault(row, {})[variable] = factor
             for at, (name, _) in enumerate(self._kept):
-                if cost := int(self.sets.cost(name)[key]):
+                if cost := self._cost(name, key):
                     rows.setdefault(("kept", at), {})[variable] = cost
         limits = {("class", at): int(number) for at, number in enumerate(self.sets.numbers)}
-        limits |= {("gang", at): need.copies for at, need in enumerate(self.sets.needs)}
+        limits |= {("row", at): upper for at, (upper, _) in enumerate(self.sets.rows)}
         limits |= {("kept", at): value - self.constant(name) for at, (name, value) in enumerate(self._kept)}
         for row, factors in rows.items():
-            lp.addConstraint(pulp.LpAffineExpression(factors) <= limits[row], "_".join(map(str, row)))
-        costs = self.sets.cost(goal)
-        mine = {variable: int(costs[key]) for key, variable in variables.items() if costs[key]}
+            left, equal = pulp.LpAffineExpression(factors), row[0] == "row" and self.sets.rows[row[1]][1]
+            lp.addConstraint(left == limits[row] if equal else left <= limits[row], "_".join(map(str, row)))
+        mine = {variable: cost for key, variable in variables.items() if (cost := self._cost(goal, key))}
         expression = pulp.LpAffineExpression(mine, constant=self.constant(goal)) if mine else self.constant(goal)
         outcome = minimise(lp, expression, self.solver, budget, options=_OPTIONS)
         return outcome, {key: int(v.varValue) for key, v in variables.items() if v.varValue}
+
+    def _entries(self, key: tuple[int, int]) -> Iterator[tuple[tuple[str, int], int]]:
+        """Yield the rows of a set or an extra column, with its factors."""
+        if key[0] < 0:
+            for row, factor in self.sets.extras[key[1]].entries.items():
+                yield ("row", row), factor
+            return
+        yield ("class", key[0]), 1
+        found: Counter[int] = Counter()
+        for at in np.flatnonzero(self.sets.sets[key[1]]).tolist():
+            count = int(self.sets.sets[key[1], at])
+            found[int(self.sets.rows_of[key[0], at])] += count if self.sets.items[at].need >= 0 else -count
+        for row, factor in found.items():
+            yield ("row", row), factor

@@ -1,0 +1,135 @@
+"""What sets of gangs count: whole gangs, or slices of gangs in wider domains; and the rows that they are in."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from dra_lab.model.gang import DOMAINS, GANGS, LEVELS
+from dra_lab.planner.fleet.counting import Counts
+from dra_lab.planner.gangs.needs import WHOLE, Path
+from dra_lab.planner.gangs.problem import GangProblem
+from dra_lab.planner.gangs.worth import priority_of
+
+
+@dataclass(frozen=True)
+class Item:
+    """What a set counts: gangs alike with all pods in one region, or slices of gangs in a wider domain.
+
+    `need` is the number of the gangs, -1 for slices. `tiers` are those of which a region must have a domain; the first
+    is the required one. `least` and `most` are the pods of one.
+    """
+
+    need: int
+    tiers: tuple[int, ...]
+    least: Counts
+    most: Counts
+
+
+@dataclass(frozen=True)
+class Extra:
+    """How many gangs of a need have a domain with several regions, or, without a need, whether such a domain is used.
+
+    `entries` are its factors in the rows, and `costs` its goals.
+    """
+
+    need: int
+    domain: tuple[int, Path]
+    most: int
+    entries: Mapping[int, int]
+    costs: Mapping[str, int]
+
+
+def is_single(problem: GangProblem, tier: int) -> bool:
+    """Say whether every domain of a tier is one region."""
+    return all(len(regions) == 1 for regions in problem.inside[tier].values())
+
+
+class SetItems:
+    """Items, the rows of the model of sets, (limit, whether it is kept exactly), and its extra columns.
+
+    `parts` has for gangs in wider domains the slices of each group, (item, number).
+    """
+
+    def __init__(self, problem: GangProblem) -> None:
+        """List all of them."""
+        self.problem, self.needs = problem, problem.needs.gangs
+        self.items: list[Item] = []
+        self.parts: dict[int, list[tuple[int, int]]] = {}
+        self.rows: list[tuple[int, bool]] = []
+        self.extras: list[Extra] = []
+        self._row_of: dict[tuple[int, Path | None], int] = {}
+        self._list_items()
+        self._lay_out()
+
+    def _list_items(self) -> None:
+        """List whole gangs, and the slices of the others."""
+        for at, need in enumerate(self.needs):
+            if is_single(self.problem, need.required):
+                least = self._counts((group.kind, group.least) for group in need.groups)
+                most = self._counts((group.kind, group.most) for group in need.groups)
+                self.items.append(Item(at, (need.required,), least, most))
+                continue
+            self.parts[at] = []
+            for group in need.groups:
+                size, *tiers = group.slices[0] if group.slices else (1,)
+                pods = self._counts([(group.kind, size)])
+                item = Item(-1, (need.required, *tiers), pods, pods)
+                if item not in self.items:
+                    self.items.append(item)
+                self.parts[at].append((self.items.index(item), group.most // size))
+
+    def _counts(self, pods: Iterable[tuple[int, int]]) -> Counts:
+        found = [0] * self.problem.kinds
+        for kind, size in pods:
+            found[kind] += size
+        return tuple(found)
+
+    def _lay_out(self) -> None:
+        """List the rows and the extra columns."""
+        for at, item in enumerate(self.items):
+            if item.need >= 0:
+                self._row_of[at, None] = len(self.rows)
+                self.rows.append((self.needs[item.need].copies, False))
+                continue
+            for path in self.problem.inside[item.tiers[0]]:
+                self._row_of[at, path] = len(self.rows)
+                self.rows.append((0, True))
+        used: dict[tuple[int, Path], list[int]] = {}
+        for number in self.parts:
+            need, gangs = self.needs[number], len(self.rows)
+            self.rows.append((need.copies, False))
+            for path in self.problem.inside[need.required]:
+                entries = Counter({gangs: 1})
+                for part, count in self.parts[number]:
+                    entries[self._row_of[part, path]] += count
+                if need.required != WHOLE:
+                    domain = self.problem.needs.counted(need.required, path)
+                    entries[len(self.rows)] = 1
+                    used.setdefault(domain, []).append(len(self.rows))
+                    self.rows.append((0, False))
+                costs = {self._gangs_goal(need.priority): -1, LEVELS: len(need.preferences)}
+                self.extras.append(Extra(number, (need.required, path), need.copies, entries, costs))
+        most = {row: extra.most for extra in self.extras for row in extra.entries}
+        for domain, rows in used.items():
+            self.extras.append(Extra(-1, domain, 1, {row: -most[row] for row in rows}, {DOMAINS: 1}))
+
+    def _gangs_goal(self, priority: int) -> str:
+        names = (goal for goal in self.problem.order if priority_of(goal, self.problem.needs) == (GANGS, priority))
+        return next(names)
+
+    def row(self, at: int, region: int) -> int:
+        """Return the row of an item in a region, -1 if it may not be there."""
+        item = self.items[at]
+        if any(self.problem.domain(tier, region) is None for tier in item.tiers):
+            return -1
+        return self._row_of[at, None if item.need >= 0 else self.problem.domain(item.tiers[0], region)]
+
+    def copies(self) -> list[int]:
+        """Return how many of each item are wanted in all."""
+        found = [self.needs[item.need].copies if item.need >= 0 else 0 for item in self.items]
+        for number, parts in self.parts.items():
+            for item, count in parts:
+                found[item] += count * self.needs[number].copies
+        return found
