@@ -1,4 +1,4 @@
-"""What each scheduler does with gangs beside the best plan: how many it starts, and how much worse their devices are.
+"""gang_choices: each scheduler beside the best plan of gangs: how many it starts, and how much worse their devices are.
 
 Kueue and kube-scheduler's PodGroup loop are replayed (`pinning.gang_replay`), KAI and Volcano are not.
 """
@@ -27,7 +27,7 @@ Range = tuple[int, int]
 
 
 class GangChoice(Struct, frozen=True):
-    """What one scheduler does with the gangs that are wanted.
+    """The choice of one scheduler for the gangs that are wanted.
 
     Args:
         replay: Its verdict about the first gang.

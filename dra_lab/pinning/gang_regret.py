@@ -36,7 +36,7 @@ _SHARED = "claims that a gang shares are not replayed"
 
 
 class _Started(Struct, frozen=True):
-    """What starts of the gangs that are wanted; `goals` has no goal whose value is not known."""
+    """The gangs and pods that start; `goals` has no goal whose value is not known."""
 
     gangs: Range
     pods: Range

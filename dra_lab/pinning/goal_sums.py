@@ -8,7 +8,7 @@ Range = tuple[int, int]
 """At least and at most."""
 
 Sums = list[Range | None]
-"""By a number of pods, the least and the most that a goal can come to; None if so many pods have no place."""
+"""The least and the most of a goal for each number of pods; None if this many pods have no place."""
 
 
 def sum_range(places: Sequence[Sequence[Sequence[int]]], size: int, pods: int, steps: int) -> Range:

@@ -41,7 +41,7 @@ def trace_gang(
     """Return what a scheduler does with a gang, step by step.
 
     Kueue chooses domains by what it counts: CPUs, memory, extended resources and pods. kube-scheduler tries one
-    placement for each domain. What scores or chance decide is "maybe".
+    placement for each domain. Scores and chance make it "maybe".
 
     Args:
         cluster: The nodes and what is in use.
@@ -93,7 +93,7 @@ def gang_regret(
 ) -> GangRegret:
     """Return how far a scheduler's choice stays behind the best plan for a gang and its replicas.
 
-    The gangs arrive one after the other. What scores or chance decide is a range.
+    The gangs arrive one after the other. Scores and chance make it a range.
 
     Args:
         cluster: The nodes and what is in use.

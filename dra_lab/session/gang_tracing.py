@@ -30,12 +30,12 @@ class GangQuestion(Struct, frozen=True):
     release: KubernetesRelease
     scheduler: str
 
-    def is_same(self, other: GangQuestion | None, *, whoever: bool = False) -> bool:
-        """Say whether another question is this one; `whoever` leaves out the scheduler."""
+    def is_same(self, other: GangQuestion | None, *, any_scheduler: bool = False) -> bool:
+        """Say whether another question is this one; `any_scheduler` leaves out the scheduler."""
         if other is None or other.cluster is not self.cluster:
             return False
         same = (self.pod, self.drawn, self.release) == (other.pod, other.drawn, other.release)
-        return same and (whoever or self.scheduler == other.scheduler)
+        return same and (any_scheduler or self.scheduler == other.scheduler)
 
 
 class GangTracing:
@@ -101,7 +101,7 @@ class GangTracing:
         """Return the best plan for the gang alone, which both schedulers are compared with."""
         from dra_lab.planner.gangs import plan_gangs
 
-        if self._planned is not None and question.is_same(self._planned[0], whoever=True):
+        if self._planned is not None and question.is_same(self._planned[0], any_scheduler=True):
             return self._planned[1]
         gang = gang_of(question.pod, question.drawn)
         plan = plan_gangs(cluster, [gang], release=question.release, time_limit=SECONDS, cancel=stop)

@@ -71,7 +71,7 @@ def new_place(
     """Return a place in a domain that does not exist yet, beside the domain of the node `like`.
 
     The domain, the innermost domains of other hierarchies that are all inside the domain of `like`, and its NVLink
-    domain get names of their own. What contains more than that domain is kept: blocks, zones.
+    domain get names of their own. Labels of wider domains are kept: blocks, zones.
     """
     depth = tree.level_index(level)
     beside = next(domain for domain in tree.at(level) if domain.path == tree.path_of(like)[: depth + 1])

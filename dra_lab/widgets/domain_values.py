@@ -27,7 +27,7 @@ class PriceRow(Row, frozen=True):
 
 
 class SchedulerRow(Row, frozen=True):
-    """What a scheduler does with the gang: yes, maybe or no, and why; `note` says what is not known."""
+    """The verdict of a scheduler for the gang: yes, maybe or no, and why; `note` says what is not known."""
 
     name: str
     verdict: Literal["yes", "maybe", "no"]

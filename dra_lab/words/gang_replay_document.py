@@ -57,7 +57,7 @@ def replay_json(replay: GangReplay) -> dict[str, Any]:
 def regret_sentence(regret: GangRegret) -> str:
     """Return how far a scheduler's choice stays behind the best plan, in one or two sentences."""
     if regret.unknown:
-        return printable(f"What {regret.scheduler} costs is unknown: {sentence(regret.unknown)}")
+        return printable(f"The cost of {regret.scheduler} is unknown: {sentence(regret.unknown)}")
     best = f"{regret.best:,} of {counted(regret.wanted, 'gang')}"
     proven = ", proven" if regret.proven else ""
     if regret.gangs == (0, 0):

@@ -55,7 +55,7 @@ def answer(capsys: pytest.CaptureFixture[str], *options: str):
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
 def test_the_files_of_an_export_are_planned_as_the_gang(scheduler, tmp_path, capsys):
-    """What dra-lab writes for a scheduler, it reads as it was."""
+    """dra-lab reads what it writes for a scheduler as it was."""
     cluster = load_cluster(POD)
     tree = hierarchies(cluster)[0]
     worker = Workload("worker", read_sketch(f"{POD}/eight-pairs"), replicas=3)

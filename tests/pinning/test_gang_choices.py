@@ -1,4 +1,4 @@
-"""What schedulers do beside a plan of gangs: how many start, and how much worse their devices are."""
+"""Schedulers beside a plan of gangs: how many start, and how much worse their devices are."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ def test_a_step_has_the_room_before_and_what_each_domain_gets():
 
 
 def test_steps_list_a_bounded_number_of_domains():
-    """Of many nodes those that get pods are listed first, and the others are counted."""
+    """The nodes that get pods are listed first, and the others are counted."""
     found = assigned([[[1] * 100]], pods(40, required=RACK))
     assert {(len(step.domains), step.more) for step in found.steps if step.level == 2} == {(MOST_LISTED, 76)}
 

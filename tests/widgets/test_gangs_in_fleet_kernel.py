@@ -155,7 +155,7 @@ def test_a_domain_that_is_too_small_says_so(fleet):
 
 
 def test_kueue_may_choose_a_node_where_claims_do_not_fit(fleet):
-    """Kueue counts no devices; as the CPUs of the pods are not known, it is said as a possibility."""
+    """Kueue counts no devices; it only may choose a domain while the CPUs of the pods are not known."""
     _, view = fleet
     row = next(row for row in gang(view, 3)["schedulers"] if row["name"].startswith("Kueue"))
     assert row["verdict"] == "maybe"

@@ -1,4 +1,4 @@
-"""What a scheduler does with a gang is told in plain sentences, one for each step."""
+"""Each step of a scheduler's choice for a gang is one plain sentence."""
 
 from __future__ import annotations
 
@@ -163,6 +163,6 @@ def test_the_regret_has_a_row_for_each_goal():
 
 
 def test_an_unknown_regret_says_why():
-    """Where the replay is not known, there are no numbers."""
+    """There are no numbers if the replay is not known."""
     unknown = GangRegret("train", "Kueue 0.19", 1, 0, 1, 1, unknown="a level has no node label")
-    assert as_text(regret_parts(unknown)) == "What Kueue 0.19 costs is unknown: a level has no node label."
+    assert as_text(regret_parts(unknown)) == "The cost of Kueue 0.19 is unknown: a level has no node label."

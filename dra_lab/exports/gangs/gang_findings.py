@@ -1,6 +1,6 @@
 """Findings about the files of a gang before they are applied: gates that are off, dropped fields, refusals.
 
-Each scheduler has one function. What Kueue refuses in claims is in `scheduler.kueue.refused_claims`. Sources for
+Each scheduler has one function. The claims that Kueue refuses are in `scheduler.kueue.refused_claims`. Sources for
 others: Kubernetes 1.36.2 `pkg/api/pod/util.go`, `pkg/features/kube_features.go`; kai-scheduler/KAI-Scheduler v0.17.0
 CHANGELOG; volcano-sh/volcano v1.15.1, its user guides of DRA and network topology.
 """

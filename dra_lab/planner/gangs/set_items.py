@@ -1,4 +1,4 @@
-"""What sets of gangs count: whole gangs, or slices of gangs in wider domains; and the rows that they are in."""
+"""The items of sets of gangs: whole gangs, or slices of gangs in wider domains; and the rows that they are in."""
 
 from __future__ import annotations
 

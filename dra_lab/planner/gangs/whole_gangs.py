@@ -62,7 +62,7 @@ class WholeGangs:
 
     def keep(self, goal: str, value: int, bound: int) -> None:
         """Demand from now on that a goal is not above a value; `bound` is what this model knows of it."""
-        # What a set costs is compared goal after goal. It bounds a plan that is as good in the goals before.
+        # The costs of sets are compared goal after goal. It bounds a plan that is as good in the goals before.
         if goal in self.sets.compared and bound < value:
             self.is_sure = False
         # A set may have been closed for a value that no plan reaches.
