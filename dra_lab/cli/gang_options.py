@@ -189,7 +189,7 @@ def _own_names(names: Sequence[str]) -> Iterator[str]:
 def with_hierarchy(asked: AskedGang, cluster: Cluster) -> AskedGang:
     """Return a gang of a command with the hierarchy that has its levels.
 
-    A level may name its hierarchy: `fabric:rack`. Of several hierarchies that group the nodes alike there, the first is
+    A level may name its hierarchy: `fabric:rack`. If several hierarchies group the nodes alike there, the first is
     used. Raises InputError with the levels of the cluster if none has them, or if several do.
     """
     from dra_lab.topology.hierarchies import hierarchies
