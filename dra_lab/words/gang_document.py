@@ -33,7 +33,7 @@ def gang_sentence(plan: GangPlan) -> str:
         return "Not answered: there was not enough time."
     if plan.status is PlanStatus.INFEASIBLE:
         return printable(_misfit(plan))
-    return printable(" ".join(_placed(plan)))
+    return printable(" ".join(filter(None, _placed(plan))))
 
 
 def _misfit(plan: GangPlan) -> str:
@@ -81,7 +81,9 @@ def _one_placed(placed: PlacedGang, size: int) -> str:
 
 def _proof(plan: GangPlan, first: list[GoalValue]) -> str:
     open_goals = [_open(goal) for goal in plan.goals if not goal.proven and goal not in first[:1]]
-    return f"Best so far, not proven: {', '.join(open_goals)}." if open_goals else "Every goal is proven optimal."
+    if open_goals:
+        return f"Best so far, not proven: {', '.join(open_goals)}."
+    return "Every goal is proven optimal." if all(goal.proven for goal in plan.goals) else ""
 
 
 def _open(goal: GoalValue) -> str:

@@ -1,0 +1,109 @@
+"""The answer about gangs in a sentence, its outcome, and what schedulers do in lines."""
+
+from __future__ import annotations
+
+import pytest
+
+from dra_lab.model.fleet import Replica, Workload
+from dra_lab.model.gang import GANGS, Gang, GangCount, GangGroup, GangPlan, GangRoom, PlacedGang
+from dra_lab.model.gang_replay import GangReplay, GangVerdict
+from dra_lab.model.plan import GoalValue, PlanStatus
+from dra_lab.pinning.gang_choices import GangChoice
+from dra_lab.words.document import as_text
+from dra_lab.words.gang_document import choice_lines, gang_sentence, more_words, short_gang_parts
+from dra_lab.words.gang_json import gang_outcome
+
+
+def gang(level: str = "rack", pods: int = 4, least: int | None = None, **more) -> Gang:
+    """Return a gang of workers."""
+    return Gang("train", [GangGroup(Workload("worker", (), pods), least)], level, **more)
+
+
+def plan(status: PlanStatus, *gangs: Gang, placed: int = 0, bound: int | None = None, rooms=()) -> GangPlan:
+    """Return a plan that has a place for some of the gangs, whose goal has a bound."""
+    wanted = gangs or (gang(),)
+    pods = tuple(Replica("worker", number, f"n{number}", ()) for number in range(4))
+    where = tuple(PlacedGang(wanted[0].name, number, ("r1",), pods) for number in range(placed))
+    missing = sum(one.replicas for one in wanted) - placed
+    goals = (GoalValue(GANGS, missing, missing if bound is None else bound, bound is None),)
+    return GangPlan(status, wanted, placed=where, goals=goals, rooms=tuple(rooms))
+
+
+ROOMS = (GangRoom("train", ("b", "r1"), 3, 3, 4, 4, 0, 0, ("2 nodes cordoned",)),)
+OPEN = plan(PlanStatus.FEASIBLE, gang(replicas=3), placed=1, bound=0)
+SENTENCES = {
+    "no gangs": (plan(PlanStatus.EMPTY), "No gangs are requested."),
+    "no time": (plan(PlanStatus.STOPPED), "Not answered: there was not enough time."),
+    "no rack": (
+        plan(PlanStatus.INFEASIBLE, rooms=ROOMS),
+        "No rack has all 4 pods of the gang, proven. b/r1 has 3.",
+    ),
+    "no rack for the minimum": (
+        plan(PlanStatus.INFEASIBLE, gang(pods=8, least=4), rooms=ROOMS),
+        "No rack has the least 4 pods, proven. b/r1 has 3.",
+    ),
+    "no node": (
+        plan(PlanStatus.INFEASIBLE, gang("host"), rooms=ROOMS),
+        "No node has all 4 pods of the gang, proven. b/r1 has 3.",
+    ),
+    "several": (plan(PlanStatus.INFEASIBLE, gang(), gang()), "Not one gang fits, proven."),
+    "one": (
+        plan(PlanStatus.OPTIMAL, placed=1),
+        "The gang fits in r1: 4 pods on 4 nodes. Every goal is proven optimal.",
+    ),
+    "more may fit": (OPEN, "1 of 3 gangs placed, 4 pods on 4 nodes; more may fit."),
+}
+
+
+@pytest.mark.parametrize("name", SENTENCES)
+def test_the_answer_is_a_sentence(name):
+    """It says what fits, where, and what is proven."""
+    found, sentence = SENTENCES[name]
+    assert gang_sentence(found) == sentence
+
+
+OUTCOMES = {
+    "no gangs": (plan(PlanStatus.EMPTY), "fits"),
+    "placed": (plan(PlanStatus.FEASIBLE, placed=1), "fits"),
+    "proven": (plan(PlanStatus.INFEASIBLE), "does-not-fit"),
+    "a part, proven": (plan(PlanStatus.OPTIMAL, gang(replicas=3), placed=1), "does-not-fit"),
+    "a part, open": (OPEN, "stopped"),
+    "no time": (plan(PlanStatus.STOPPED, bound=0), "stopped"),
+    "not checked": (plan(PlanStatus.NOT_CHECKED), "not-checked"),
+}
+
+
+@pytest.mark.parametrize("name", OUTCOMES)
+def test_the_outcome_is_fits_only_if_all_gangs_are_placed(name):
+    """A misfit must be proven."""
+    found, outcome = OUTCOMES[name]
+    assert gang_outcome(found) == outcome
+
+
+def test_the_price_of_the_level_has_the_required_one_first():
+    """Numbers that are not proven are a range."""
+    now = GangCount("train", 1, 1, levels={"": (3, 5), "block": (2, 2), "rack": (1, 1)})
+    after = GangCount("train", 1, 1)
+    assert more_words(now, after, gang()) == (
+        "After this plan, 1 more gang fits. In all: 1 with rack, 3 to 5 with no level, 2 with block."
+    )
+
+
+def test_a_choice_says_what_starts_what_is_trapped_and_what_is_worse():
+    """One line for each scheduler."""
+    replay = GangReplay("Kueue 0.19", GangVerdict.NO, "it waits there")
+    choice = GangChoice(replay, (1, 2), {"numa": (0, 3), "roots": (2, 2)}, ("b/r1",))
+    [line] = choice_lines([choice], gang(replicas=3), "").lines
+    assert line == (
+        "Kueue 0.19: no. It waits there. It starts 1 to 2 of 3 gangs. It may choose b/r1, where the claims do not fit. "
+        "NUMA nodes spanned (sum over replicas): +0 to +3 against the plan. "
+        "PCIe roots spanned by GPUs and NICs (sum over replicas): 2 more than planned."
+    )
+
+
+def test_gangs_of_several_names_have_headings_of_their_own():
+    """What schedulers find is for each gang as if it were alone."""
+    both = plan(PlanStatus.INFEASIBLE, gang(), Gang("serve", gang().groups, "rack"), rooms=ROOMS)
+    choices = [[GangChoice(GangReplay("KAI 0.17", GangVerdict.MAYBE, "it may"))]] * 2
+    text = as_text(short_gang_parts(both, [], choices))
+    assert [name in text for name in ("find for train alone", "find for serve alone")] == [True, True]
