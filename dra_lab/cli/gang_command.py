@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -19,13 +19,20 @@ from dra_lab.model.gang import GangCount, GangPlan
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.waiting import stoppable
+from dra_lab.words.gang_json import gang_outcome
+from dra_lab.words.plan_outcome import DOES_NOT_FIT
 
 if TYPE_CHECKING:
     from dra_lab.model.gang_verdicts import GangVerdicts
+    from dra_lab.model.node_type import AddedNodes
     from dra_lab.pinning.gang_choices import GangChoice
     from dra_lab.words.document import Part
 
 _AFTER_SECONDS = 30.0
+_TO_ADD = 10.0
+"""Seconds for the nodes to add, which are a remark beside the answer."""
+
+_MOST_TYPES = 4
 _UNANSWERED = (PlanStatus.STOPPED, PlanStatus.NOT_CHECKED, PlanStatus.EMPTY)
 
 
@@ -39,7 +46,7 @@ def run_gangs(options: argparse.Namespace) -> int:
     from dra_lab.findings import sort_findings
     from dra_lab.planner.gangs import plan_gangs
     from dra_lab.planner.waiting import WaitingBar
-    from dra_lab.words.gang_json import gang_json, gang_outcome
+    from dra_lab.words.gang_json import gang_json
 
     refuse_options(options)
     release = release_of(options)
@@ -57,16 +64,17 @@ def run_gangs(options: argparse.Namespace) -> int:
         counts = _counts(asked, plan, release, options.time_limit, waiting.tell, cancel)
         choices, told = _choices(asked, plan, release, options.time_limit, cancel)
         verdicts, unknown = queue_verdicts(asked, plan, release)
+        added = nodes_that_help(asked, plan, release, options.time_limit, cancel)
     read = cluster_of(options)
     told = (*asked.findings, *read.findings, *check_cluster(read), *plan.findings, *told, *unknown)
     findings = sort_findings(dict.fromkeys(told))
     outcome = gang_outcome(plan)
     if options.format == "json":
         queues = {one.gang.name: one.queue for one in asked.gangs}
-        answer = gang_json(replace(plan, findings=findings), counts, choices, queues, verdicts)
+        answer = gang_json(replace(plan, findings=findings), counts, choices, queues, verdicts, added)
         print_json(answer | layers_json(options))
     else:
-        print_parts(layers_said(options, _shown(options.detail, plan, counts, choices, verdicts)), outcome)
+        print_parts(layers_said(options, _shown(options.detail, plan, counts, choices, verdicts, added)), outcome)
     print_findings(options, findings)
     return exit_status({"outcome": outcome, "asPlanned": True})
 
@@ -101,6 +109,30 @@ def queue_verdicts(
             advice = "Only the devices are answered."
             told.append(Finding("gang-queue-unknown", Severity.WARNING, one.gang.name, error.message, advice))
     return found, tuple(told)
+
+
+def nodes_that_help(
+    asked: AskedGangs, plan: GangPlan, release: KubernetesRelease, time_limit: float | None, cancel: threading.Event
+) -> AddedNodes | None:
+    """Return the fewest nodes like those of the cluster with which everything fits, None if that is not known."""
+    from dra_lab.model.node_type import NodeType
+    from dra_lab.planner.gangs.nodes_to_add import nodes_to_add
+
+    if gang_outcome(plan) != DOES_NOT_FIT or cancel.is_set():
+        return None
+    kinds: dict[Hashable, str] = {}
+    for node, slices in asked.cluster.slices_by_node.items():
+        kinds.setdefault(tuple(sorted((one.spec.driver, len(one.spec.devices or ())) for one in slices)), node)
+    types = [NodeType.like(node) for node in [*kinds.values()][:_MOST_TYPES]]
+    limit = _TO_ADD if time_limit is None else min(time_limit, _TO_ADD)
+    gangs = [one.gang for one in asked.gangs]
+    try:
+        found = nodes_to_add(
+            asked.cluster, gangs, asked.workloads, types=types, release=release, time_limit=limit, cancel=cancel
+        )
+    except (InputError, UnsupportedFeature):
+        return None
+    return found if found.count else None
 
 
 def _counts(
@@ -173,17 +205,23 @@ def _shown(
     counts: Sequence[tuple[GangCount, GangCount]],
     choices: Sequence[Sequence[GangChoice]],
     verdicts: Mapping[str, GangVerdicts],
+    added: AddedNodes | None,
 ) -> Iterator[Part]:
-    from dra_lab.words.document import Sentence
-    from dra_lab.words.gang_document import gang_sentence, long_gang_parts, short_gang_parts
+    from dra_lab.words.document import Sentence, Words
+    from dra_lab.words.gang_document import added_words, gang_sentence, long_gang_parts, short_gang_parts
     from dra_lab.words.gang_verdicts_document import verdict_parts, verdict_sentence
 
     if detail == "answer":
         yield Sentence(gang_sentence(plan))
         yield from (Sentence(verdict_sentence(found)) for found in verdicts.values())
         return
-    yield from (long_gang_parts if detail == "all" else short_gang_parts)(plan, counts, choices)
-    for found in verdicts.values():
-        yield Sentence(verdict_sentence(found))
-        if detail == "all":
+    first, *rest = (long_gang_parts if detail == "all" else short_gang_parts)(plan, counts, choices)
+    yield first
+    if added is not None:
+        yield Words(added_words(added))
+    # "Kueue: yes" below says nothing of the quota
+    yield from (Words(verdict_sentence(found)) for found in verdicts.values())
+    yield from rest
+    if detail == "all":
+        for found in verdicts.values():
             yield from (part for part in verdict_parts(found) if not isinstance(part, Sentence))

@@ -6,17 +6,15 @@ import argparse
 import shlex
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dra_lab.cli.gang_command import queue_verdicts, refuse_options
+from dra_lab.cli.gang_command import refuse_options
 from dra_lab.cli.gang_options import AskedGang, AskedGangs, gangs_of
 from dra_lab.cli.options import cluster_of, layers_json, layers_said, release_of
 from dra_lab.cli.output import print_findings, print_json, print_parts, print_yaml
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.gang import GangPlan
-from dra_lab.model.gang_verdicts import QUOTA
-from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.waiting import stoppable
 
 if TYPE_CHECKING:
@@ -36,6 +34,7 @@ def run_gang_export(options: argparse.Namespace) -> int:
     from dra_lab.exports.gangs.gang_files import gang_files
     from dra_lab.planner.gangs import plan_gangs
     from dra_lab.planner.waiting import WaitingBar
+    from dra_lab.scheduler.kueue.quota_findings import quota_findings
 
     _refuse(options)
     asked, release = gangs_of(options), release_of(options)
@@ -57,10 +56,13 @@ def run_gang_export(options: argparse.Namespace) -> int:
         pin=pins if options.pin else None,
         release=release,
     )
-    quota = _quota(asked, plan, release) if options.scheduler == "kueue" else ()
-    more = (*_placeholders(one), *asked.findings, *quota)
+    told = (*_placeholders(one), *asked.findings)
+    if options.scheduler == "kueue":
+        trees = [one.hierarchy] if one.hierarchy else []
+        common: dict[str, Any] = {"release": release, "hierarchies": trees, "requests": one.requests}
+        told += tuple(quota_findings(asked.cluster, one.gang, one.queue, **common))
     pinned = [pins[number] for number in sorted(pins)] if options.pin else ()
-    made = gang_bundle(files, one.gang, plan, cluster_of(options), release, pinned=pinned, findings=more)
+    made = gang_bundle(files, one.gang, plan, cluster_of(options), release, pinned=pinned, findings=told)
     return _write(options, made, plan)
 
 
@@ -95,17 +97,6 @@ def _only(asked: AskedGangs) -> AskedGang:
         names = ", ".join([*(one.gang.name for one in asked.gangs), *(pod.name for pod in asked.workloads)])
         raise InputError(f"one gang is exported at a time, and these are several: {names}; give each its own --dir")
     return asked.gangs[0]
-
-
-def _quota(asked: AskedGangs, plan: GangPlan, release: KubernetesRelease) -> Iterator[Finding]:
-    """Yield what stops the gang in its queue besides the devices."""
-    from dra_lab.words.gang_verdicts_document import verdict_sentence
-
-    verdicts, unknown = queue_verdicts(asked, plan, release)
-    yield from unknown
-    for found in verdicts.values():
-        if QUOTA in found.stopped_by:
-            yield Finding("kueue-quota", Severity.WARNING, f"queue {found.quota.queue}", verdict_sentence(found), "")
 
 
 def _placeholders(one: AskedGang) -> Iterator[Finding]:

@@ -14,6 +14,7 @@ from dra_lab.words.document import Column, Lines, Part, Sentence, Table, Words, 
 from dra_lab.words.facts import counted, sentence
 
 if TYPE_CHECKING:
+    from dra_lab.model.node_type import AddedNodes
     from dra_lab.pinning.gang_choices import GangChoice
 
 MOST = 12
@@ -204,6 +205,24 @@ def _pods_of(room: GangRoom) -> str:
 def _lacks(room: GangRoom) -> str:
     more = [f"{len(room.lacking) - _REASONS} more reasons"] if len(room.lacking) > _REASONS + 1 else []
     return "; ".join([*room.lacking[:_REASONS], *more] if more else room.lacking)
+
+
+def added_words(found: AddedNodes) -> str:
+    """Return with which new nodes everything fits, and whether fewer suffice."""
+    rows = [
+        f"{one.count:,} more {'node' if one.count == 1 else 'nodes'} like {one.type} {_in(one.domain)}"
+        for one in found.added[:_REASONS]
+    ]
+    left = sum(one.count for one in found.added[_REASONS:])
+    rows += [f"{left:,} more elsewhere"] if left else []
+    proof = "fewer do not suffice, proven" if found.proven else "fewer may suffice"
+    gangs = sum(gang.replicas for gang in found.wanted)
+    what = "It fits" if gangs == 1 and not found.workloads else "All of it fits"
+    return printable(f"{what} with {', '.join(rows)}, if there are places for them; {proof}.")
+
+
+def _in(domain: Sequence[str]) -> str:
+    return f"in {'/'.join(domain)}" if domain else "anywhere"
 
 
 def more_words(now: GangCount, after: GangCount, gang: Gang) -> str:

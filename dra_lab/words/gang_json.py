@@ -17,6 +17,7 @@ from dra_lab.words.plan_outcome import DOES_NOT_FIT, FITS, NOT_CHECKED, STOPPED
 
 if TYPE_CHECKING:
     from dra_lab.model.gang_verdicts import GangVerdicts
+    from dra_lab.model.node_type import AddedNodes
     from dra_lab.pinning.gang_choices import GangChoice
 
 
@@ -38,10 +39,12 @@ def gang_json(
     choices: Sequence[Sequence[GangChoice]] = (),
     queues: Mapping[str, str] | None = None,
     verdicts: Mapping[str, GangVerdicts] | None = None,
+    added: AddedNodes | None = None,
 ) -> dict[str, Any]:
     """Return a plan of gangs as plain values, names and order fixed; no times, so that equal plans give equal text.
 
     `counts` has for each gang how many fit now and after the plan, `queues` its queue, and `verdicts` what that says.
+    `added` are the nodes with which everything fits.
     """
     more = {
         "status": plan.status.value,
@@ -72,6 +75,7 @@ def gang_json(
         ],
         "workloads": [{"name": one.name, "replicas": one.replicas} for one in plan.workloads],
         "replicas": [_pod(pod) for pod in plan.replicas],
+        "nodesToAdd": None if added is None else _added(added),
         "states": plan.states,
         "notExamined": plan.not_examined,
         "cordoned": plan.cordoned,
@@ -168,6 +172,11 @@ def _choice(choice: GangChoice) -> dict[str, Any]:
 
 def _range(number: tuple[int, int]) -> dict[str, int]:
     return {"least": number[0], "most": number[1]}
+
+
+def _added(found: AddedNodes) -> dict[str, Any]:
+    rows = [{"like": one.type, "domain": list(one.domain), "count": one.count} for one in found.added]
+    return {"count": found.count, "proven": found.proven, "added": rows}
 
 
 def _pod(pod: Replica) -> dict[str, Any]:

@@ -46,6 +46,20 @@ def test_a_gang_that_fits_nowhere_names_the_domain_that_comes_closest(capsys):
     )
 
 
+def test_a_misfit_says_which_nodes_would_help(capsys):
+    """One server more below leaf-2, and no fewer."""
+    out = planned(capsys, PAIRS, "--gang", "4", *LEAF)[1]
+    told = "It fits with 1 more node like h100-01 in spine-1/leaf-2, if there are places for them; fewer do not suffice"
+    assert told in out
+
+
+def test_the_nodes_that_would_help_are_in_the_json(capsys):
+    """None if everything fits."""
+    found = [answer(capsys, PAIRS, "--gang", size, *LEAF)["nodesToAdd"] for size in ("3", "4")]
+    row = {"like": "h100-01", "domain": ["spine-1", "leaf-2"], "count": 1}
+    assert found == [None, {"count": 1, "proven": True, "added": [row]}]
+
+
 def test_each_domain_says_what_it_lacks(capsys):
     """On h100-05 all GPUs are free, and four NICs are in use."""
     rows = {row["domain"][-1]: row for row in answer(capsys, PAIRS, "--gang", "4", *LEAF)["gangs"][0]["domains"]}
