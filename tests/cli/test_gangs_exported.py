@@ -90,7 +90,8 @@ def test_a_queue_without_quota_is_a_warning(tmp_path, capsys):
     """The files are right, and the gang waits; the label of Kueue is the name without the namespace."""
     assert exported(tmp_path, "--scheduler", "kueue") == 0
     labels = yaml.safe_load((tmp_path / "job.yaml").read_text())["metadata"]["labels"]
-    assert ("free quota of the queue" in capsys.readouterr().err, labels["kueue.x-k8s.io/queue-name"]) == (True, "train")
+    told = capsys.readouterr().err
+    assert ("free quota of the queue" in told, labels["kueue.x-k8s.io/queue-name"]) == (True, "train")
 
 
 def test_an_edited_file_is_kept(tmp_path, capsys):
