@@ -1,8 +1,47 @@
-"""Objects of Kueue as `kubectl get -o json` gives them."""
+"""Objects of Kueue as `kubectl get -o json` gives them, and gangs whose pods request GPUs."""
 
 from __future__ import annotations
 
+import json
+
+from dra_lab import Gang, GangGroup, Workload
+from dra_lab.manifests.documents import decode_documents
+from dra_lab.model.claims import DeviceClass
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.decoding import from_builtins
+from dra_lab.model.nodes import Node
+from dra_lab.model.queues import QueueObject
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.slices import ResourceSlice
+from dra_lab.model.topologies import TopologyObject
+
 KUEUE = "kueue.x-k8s.io"
+RELEASE = KubernetesRelease("1.36")
+SLICE = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "ResourceSlice",
+    "metadata": {"name": "s"},
+    "spec": {
+        "driver": "gpu.example.com",
+        "nodeName": "node-1",
+        "pool": {"name": "node-1", "generation": 1, "resourceSliceCount": 1},
+        "devices": [{"name": "gpu-0"}],
+    },
+}
+CLASS = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "DeviceClass",
+    "metadata": {"name": "gpu.example.com"},
+    "spec": {"selectors": [{"cel": {"expression": 'device.driver == "gpu.example.com"'}}]},
+}
+FIELDS = {
+    "slices": ResourceSlice,
+    "classes": DeviceClass,
+    "nodes": Node,
+    "topologies": TopologyObject,
+    "queues": QueueObject,
+}
 
 
 def groups(quotas, flavor="h100"):
@@ -82,3 +121,25 @@ def flavor(name="h100", *, topology="", labels=None, **spec):
     """A ResourceFlavor."""
     spec = {"nodeLabels": labels or {}, **({"topologyName": topology} if topology else {}), **spec}
     return {"apiVersion": f"{KUEUE}/v1beta2", "kind": "ResourceFlavor", "metadata": {"name": name}, "spec": spec}
+
+
+MAPPED = configuration({"gpu": ["gpu.example.com"]})
+
+
+def read(*documents, findings=()):
+    """A cluster with these objects."""
+    text = json.dumps({"kind": "List", "items": list(documents)}, default=str)
+    objects = [item for item, _ in decode_documents(text).objects]
+    fields = {field: tuple(one for one in objects if isinstance(one, kind)) for field, kind in FIELDS.items()}
+    return Cluster(**fields, findings=tuple(findings))
+
+
+def request(name="gpu", count=1, cls="gpu.example.com", **more):
+    """A request of a claim."""
+    return {"name": name, "exactly": {"deviceClassName": cls, "allocationMode": "ExactCount", "count": count, **more}}
+
+
+def gang(pods, *requests, **fields):
+    """A gang of one group; each pod has one claim with these requests, one GPU by default."""
+    claim = from_builtins({"name": "claim", "requests": list(requests) or [request()]}, ClaimSketch)
+    return Gang("train", [GangGroup(Workload("worker", claim, replicas=pods))], **fields)

@@ -3,87 +3,39 @@
 from __future__ import annotations
 
 import copy
-import json
 import random
 from pathlib import Path
 
 import pytest
 import yaml
-from kueue_queues import KUEUE, cluster_queue, cohort, configuration, flavor, local_queue, workload
+from kueue_queues import (
+    CLASS,
+    KUEUE,
+    MAPPED,
+    RELEASE,
+    SLICE,
+    cluster_queue,
+    cohort,
+    flavor,
+    gang,
+    local_queue,
+    read,
+    request,
+    workload,
+)
 from mutated_documents import WEIRD
 
 from dra_lab import Gang, GangGroup, Workload
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
-from dra_lab.manifests.documents import decode_documents
-from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import from_builtins
 from dra_lab.model.gang_verdicts import Says
-from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.model.topologies import TopologyObject
 from dra_lab.scheduler.kueue.quota_findings import quota_findings
 from dra_lab.scheduler.kueue.quota_verdict import quota_verdict
 from dra_lab.topology import hierarchies
 
 SAMPLE = yaml.safe_load((Path(__file__).parents[2] / "sample_clusters/h100-pod/queues.yaml").read_text())["items"]
-RELEASE = KubernetesRelease("1.36")
-MAPPED = configuration({"gpu": ["gpu.example.com"]})
-SLICE = {
-    "apiVersion": "resource.k8s.io/v1",
-    "kind": "ResourceSlice",
-    "metadata": {"name": "s"},
-    "spec": {
-        "driver": "gpu.example.com",
-        "nodeName": "node-1",
-        "pool": {"name": "node-1", "generation": 1, "resourceSliceCount": 1},
-        "devices": [{"name": "gpu-0"}],
-    },
-}
-CLASS = {
-    "apiVersion": "resource.k8s.io/v1",
-    "kind": "DeviceClass",
-    "metadata": {"name": "gpu.example.com"},
-    "spec": {"selectors": [{"cel": {"expression": 'device.driver == "gpu.example.com"'}}]},
-}
-
-
-def read(*documents, findings=()):
-    """A cluster with these objects."""
-    objects = [
-        item
-        for item, _ in decode_documents(json.dumps({"kind": "List", "items": list(documents)}, default=str)).objects
-    ]
-    topologies = tuple(one for one in objects if isinstance(one, TopologyObject))
-    queues = tuple(one for one in objects if type(one).__name__ in QUEUES)
-    rest = [one for one in objects if one not in (*topologies, *queues)]
-    named = {
-        kind: tuple(one for one in rest if type(one).__name__ == kind)
-        for kind in ("ResourceSlice", "DeviceClass", "Node")
-    }
-    return Cluster(
-        slices=named["ResourceSlice"],
-        classes=named["DeviceClass"],
-        nodes=named["Node"],
-        topologies=topologies,
-        queues=queues,
-        findings=tuple(findings),
-    )
-
-
-KINDS = {"ResourceSlice": "slices", "DeviceClass": "classes", "Node": "nodes"}
-QUEUES = ("ClusterQueue", "LocalQueue", "Cohort", "Workload", "Configuration")
-
-
-def request(name="gpu", count=1, cls="gpu.example.com", **more):
-    """A request of a claim."""
-    return {"name": name, "exactly": {"deviceClassName": cls, "allocationMode": "ExactCount", "count": count, **more}}
-
-
-def gang(pods, *requests, **fields):
-    """A gang of one group; each pod has one claim with these requests, one GPU by default."""
-    claim = from_builtins({"name": "claim", "requests": list(requests) or [request()]}, ClaimSketch)
-    return Gang("train", [GangGroup(Workload("worker", claim, replicas=pods))], **fields)
 
 
 def asked(wanted, *documents, queue="", **more):
@@ -318,19 +270,6 @@ def test_a_level_needs_a_flavor_with_that_level(topology, says):
     documents = (cluster_queue("a", {"gpu": 8}, usage={}), MAPPED, *racks(topology))
     known = hierarchies(read(SLICE, *documents))
     assert verdict(gang(1, required="rack"), *documents, hierarchies=known) is says
-
-
-def test_a_counter_is_counted_instead_of_devices():
-    """The most that a matching device consumes, for each device."""
-    uses = [{"counterSet": "set", "counters": {"memory": {"value": "40"}}}]
-    shared = {**SLICE, "spec": {**SLICE["spec"], "devices": [{"name": "part", "consumesCounters": uses}]}}
-    selector = {"cel": {"expression": "true"}}
-    source = {"counter": {"name": "memory", "driver": "gpu.example.com", "deviceSelector": selector}}
-    mapped = configuration({"gpu": ["gpu.example.com"]})
-    mapped["resources"]["deviceClassMappings"][0]["sources"] = [source]
-    cluster = read(shared, CLASS, cluster_queue("a", {"gpu": 100}, usage={}), mapped)
-    [row] = quota_verdict(cluster, gang(2), release=RELEASE).amounts
-    assert row.wanted == 80
 
 
 def test_workloads_that_wait_already_are_a_note():

@@ -1,6 +1,6 @@
 """What Kueue counts of a gang against quota: devices by the mapping of their classes, and what pods request.
 
-Source: kubernetes-sigs/kueue v0.19.2, `pkg/dra/claims.go`, `pkg/dra/mapper.go`.
+Source: kubernetes-sigs/kueue v0.19.2, `pkg/dra`: `claims.go`, `mapper.go`, `counters.go`, `extended_resources.go`.
 """
 
 from __future__ import annotations
@@ -15,15 +15,19 @@ from msgspec import Struct, field
 from dra_lab.cel.matching import Matching
 from dra_lab.errors import CelError
 from dra_lab.index.documented_classes import with_documented_classes
+from dra_lab.manifests.device_asks import IMPLICIT
 from dra_lab.model.claims import DeviceRequest, expressions
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.gang import Gang, GangGroup
 from dra_lab.model.quantity import QuantityText, parse_quantity
-from dra_lab.model.queues import Configuration, CounterSource, DeviceClassMapping
+from dra_lab.model.queues import Configuration, CounterSource, DeviceClassMapping, DeviceClassSource
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, asks
 
 READ_CONFIGURATION = "kubectl get configmap kueue-manager-config -n kueue-system -o yaml"
+EXTENDED_CLAIM = "extended-resources"
+"""The name of the claim for extended resources that DeviceClasses serve (`gitops.extended`)."""
+
 PODS = "pods"
 DEVICES = "/devices"
 """What `exports.gangs.kueue_objects` appends to a DeviceClass to name the resource that counts its devices."""
@@ -121,11 +125,10 @@ class _Reader:
         self.matching = Matching(self.cluster, release)
         self.configuration = next((one for one in cluster.queues if isinstance(one, Configuration)), None)
         resources = self.configuration.resources if self.configuration else None
-        self.mappings = {
-            name: one
-            for one in (resources.device_class_mappings if resources else ())
-            for name in one.device_class_names
-        }
+        self.mappings: dict[str, list[DeviceClassMapping]] = {}
+        for mapping in resources.device_class_mappings if resources else ():
+            for name in mapping.device_class_names:
+                self.mappings.setdefault(name, []).append(mapping)
         self.excluded = resources.exclude_resource_prefixes if resources else ()
         self.changed = {one.input for one in resources.transformations} if resources else set()
 
@@ -143,61 +146,74 @@ class _Reader:
         for claim in group.workload.claims:
             for request in claim.requests:
                 for ask in asks(request)[:1]:
-                    resource, count = self._devices(ask)
-                    if resource:
+                    of = self._extended(ask) if claim.name == EXTENDED_CLAIM else self._devices(ask)
+                    for resource, count in of:
                         amounts[resource] += count * pods
                         named = self.found.classes.setdefault(resource, [])
                         named += [one for one in (ask.device_class_name,) if one not in named]
         return amounts
 
-    def _devices(self, ask: Ask) -> tuple[str, int]:
-        """Return the resource that counts the devices of a request, and how much one pod needs."""
+    def _extended(self, ask: Ask) -> Iterator[tuple[str, int]]:
+        """Yield what counts an extended resource that a class serves: its mapping, else the resource itself."""
         name = ask.device_class_name
-        mapping = self.mappings.get(name)
-        if mapping is None and self.configuration is not None:
+        found = self.cluster.class_by_name.get(name)
+        own = found.spec.extended_resource_name if found is not None else None
+        if own and self.mappings.get(name):
+            yield from self._devices(ask)
+        else:
+            yield own or f"{IMPLICIT}{name}", ask.count
+
+    def _devices(self, ask: Ask) -> Iterator[tuple[str, int]]:
+        """Yield the resources that count the devices of a request, and how much one pod needs."""
+        name = ask.device_class_name
+        mappings = self.mappings.get(name, [])
+        if not mappings and self.configuration is not None:
             if name not in self.found.unmapped:
                 self.found.unmapped = (*self.found.unmapped, name)
-            return "", 0
-        if mapping is None:
-            for resource in (name, f"{name}{DEVICES}"):
-                if resource in self.covered:
-                    self._note(f"Assumed, since Kueue's Configuration is not known: {resource} counts {name}.")
-                    return resource, ask.count
-            self._unknown(f"Kueue's Configuration is not known, so the resource that counts {name} is not either.")
-            return "", 0
-        return mapping.name, self._source(ask, mapping)
+        elif not mappings:
+            resource = next((one for one in (name, f"{name}{DEVICES}") if one in self.covered), "")
+            if resource:
+                self._note(f"Assumed, since Kueue's Configuration is not known: {resource} counts {name}.")
+                yield resource, ask.count
+            else:
+                self._unknown(f"Kueue's Configuration is not known, so the resource that counts {name} is not either.")
+        else:
+            sources = [(one.name, source) for one in mappings for source in one.sources]
+            if not sources:
+                yield mappings[-1].name, ask.count
+            for resource, source in sources:
+                yield resource, self._source(ask, resource, source)
 
-    def _source(self, ask: Ask, mapping: DeviceClassMapping) -> int:
-        if not mapping.sources:
-            return ask.count
-        if any(one.counter is None for one in mapping.sources):
-            self._unknown(f"{mapping.name} counts a capacity of shared devices, which is an alpha feature of Kueue.")
+    def _source(self, ask: Ask, resource: str, source: DeviceClassSource) -> int:
+        """Return the most that a matching device consumes of a counter, for each device that is requested."""
+        if source.counter is None:
+            self._unknown(f"{resource} counts a capacity of shared devices, which is an alpha feature of Kueue.")
             return 0
-        found = [self._counter(ask, one.counter) for one in mapping.sources if one.counter is not None]
-        if not (known := [one for one in found if one is not None]):
-            self._unknown(f"No device of {ask.device_class_name} has the counter of {mapping.name} in this snapshot.")
+        matched, amounts = self._counter(ask, source.counter)
+        if matched < ask.count or not amounts:
+            self._unknown(f"Too few devices of {ask.device_class_name} have the counter of {resource}; Kueue retries.")
             return 0
-        return max(known) * ask.count
+        return max(0, *amounts) * ask.count
 
-    def _counter(self, ask: Ask, source: CounterSource) -> int | None:
-        """Return the most that one matching device consumes of a counter."""
+    def _counter(self, ask: Ask, source: CounterSource) -> tuple[int, list[int]]:
+        """Return how many devices match, and what they consume of a counter."""
         selectors = expressions((source.device_selector,)) if source.device_selector else ()
-        amounts = []
+        matched, amounts = 0, list[int]()
         for slice_ in self.cluster.slices:
             if slice_.spec.driver != source.driver:
                 continue
             for device in slice_.spec.devices or ():
-                if not device.consumes_counters or not self.matching.match(ask, source.driver, device):
+                if not self.matching.match(ask, source.driver, device):
                     continue
                 try:
                     chosen = all(self.matching.selector(one).matches(source.driver, device) for one in selectors)
                 except CelError:
                     chosen = False
-                values = [use.counters[source.name] for use in device.consumes_counters if source.name in use.counters]
-                if chosen and values:
-                    total = sum((parse_quantity(one.value) for one in values), Fraction())
-                    amounts.append(whole_units("", total))
-        return max(amounts, default=None)
+                if chosen:
+                    matched += 1
+                    uses = (use.counters.get(source.name) for use in device.consumes_counters)
+                    amounts += (whole_units("", parse_quantity(use.value)) for use in uses if use is not None)
+        return matched, amounts
 
     def _note(self, text: str) -> None:
         if text not in self.found.notes:

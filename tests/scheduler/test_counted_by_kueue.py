@@ -1,0 +1,71 @@
+"""What Kueue counts of a gang: devices, counters of partitions, extended resources that a class serves."""
+
+from __future__ import annotations
+
+import pytest
+from kueue_queues import CLASS, MAPPED, RELEASE, SLICE, cluster_queue, configuration, gang, read, request
+from msgspec import structs
+
+from dra_lab import Gang, GangGroup, Workload
+from dra_lab.model.gang_verdicts import Says
+from dra_lab.scheduler.kueue.quota_verdict import quota_verdict
+
+SELECTOR = {"cel": {"expression": "true"}}
+SOURCE = {"counter": {"name": "memory", "driver": "gpu.example.com", "deviceSelector": SELECTOR}}
+
+
+def shared(*amounts, source=SOURCE):
+    """Parts of a GPU that consume these amounts of memory, and a queue that counts memory."""
+    parts = [
+        {"name": f"part-{at}", "consumesCounters": [{"counterSet": "set", "counters": {"memory": {"value": amount}}}]}
+        for at, amount in enumerate(amounts)
+    ]
+    mapped = configuration({"gpu": ["gpu.example.com"]})
+    mapped["resources"]["deviceClassMappings"][0]["sources"] = [source]
+    slices = {**SLICE, "spec": {**SLICE["spec"], "devices": parts}}
+    return read(slices, CLASS, cluster_queue("a", {"gpu": "1Ti"}, usage={}), mapped)
+
+
+def test_a_counter_is_counted_instead_of_devices():
+    """The most that a matching device consumes, for each device."""
+    [row] = quota_verdict(shared("40", "10"), gang(2, request(count=2)), release=RELEASE).amounts
+    assert row.wanted == 160
+
+
+def test_too_few_devices_with_a_counter_are_not_known():
+    """Kueue tries again until there are more."""
+    found = quota_verdict(shared("40"), gang(2, request(count=2)), release=RELEASE)
+    assert (found.row.says, "Too few devices" in found.row.sentence) == (Says.UNKNOWN, True)
+
+
+def test_a_capacity_is_not_known():
+    """Kueue counts it behind an alpha gate only."""
+    source = {"capacity": SOURCE["counter"]}
+    assert quota_verdict(shared("40", source=source), gang(1), release=RELEASE).row.says is Says.UNKNOWN
+
+
+def extended(pods, cls="gpu.example.com"):
+    """A gang whose pods request an extended resource that a class serves, two devices each."""
+    wanted = gang(pods, request("container-0-request-0", count=2, cls=cls))
+    claim = structs.replace(wanted.groups[0].workload.claims[0], name="extended-resources")
+    return Gang("train", [GangGroup(Workload("worker", claim, replicas=pods))])
+
+
+@pytest.mark.parametrize(
+    ("mapped", "resource"),
+    [({"gpu": ["gpu.example.com"]}, "gpu"), ({"nic": ["nic.example.com"]}, "example.com/gpu")],
+)
+def test_an_extended_resource_is_counted_by_its_mapping_or_by_itself(mapped, resource):
+    """Kueue refuses no class for it that the Configuration lacks."""
+    served = {**CLASS, "spec": {**CLASS["spec"], "extendedResourceName": "example.com/gpu"}}
+    cluster = read(SLICE, served, cluster_queue("a", {resource: 8}, usage={}), configuration(mapped))
+    found = quota_verdict(cluster, extended(4), release=RELEASE)
+    assert (found.row.says, [(one.resource, one.wanted) for one in found.amounts]) == (Says.YES, [(resource, 8)])
+
+
+def test_the_name_that_every_class_has_is_counted_as_it_is():
+    """Kueue finds classes by spec.extendedResourceName only."""
+    resource = "deviceclass.resource.kubernetes.io/gpu.example.com"
+    cluster = read(SLICE, CLASS, cluster_queue("a", {resource: 2}, usage={}), MAPPED)
+    found = quota_verdict(cluster, extended(1), release=RELEASE)
+    assert [(one.resource, one.wanted) for one in found.amounts] == [(resource, 2)]
