@@ -47,7 +47,7 @@ class FirstAnswer:
 
     def find(self, budget: Budget) -> list[tuple[Spot, int]] | None:
         """Return nodes with which greedy places everything, None if it does not find any."""
-        if not all(profile >= 0 for profile in self.profiles):
+        if any(self.profiles[spot.type] < 0 for spot in self.spots.found):
             return None
         for need, count in self.lacking.items():
             for _ in range(count):

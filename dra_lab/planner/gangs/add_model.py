@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from fractions import Fraction
 from itertools import combinations_with_replacement, pairwise
 from typing import Any
 
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
+from dra_lab.planner.gangs.add_bound import parted, pods_of, slope_of
 from dra_lab.planner.gangs.add_problem import AddProblem
-from dra_lab.planner.gangs.needs import GangNeed, GroupNeed, Path
+from dra_lab.planner.gangs.needs import GroupNeed, Path
 from dra_lab.planner.gangs.problem import Profile
 from dra_lab.planner.node.modelling import pulp
 from dra_lab.planner.node.solver import minimise, relaxed_bound
@@ -20,10 +20,6 @@ from dra_lab.planner.node.variables import Expression
 
 Factors = dict[Any, int]
 """Variables with their factors."""
-
-_STEPS = 200
-"""Gangs of one kind in one domain up to which the nodes they need are counted one by one."""
-
 
 Lost = Counter[tuple[str, int, int]]
 """How many nodes of a cell, or of a slot, fail: ("cell", region, profile) or ("slot", number, 0)."""
@@ -109,8 +105,8 @@ class AddModel:
         found: dict[tuple[int, Path], Any] = {}
         needs = self.problem.base.needs
         for number, need in enumerate(needs.gangs):
-            for path, inside in self._parted(mine, need.required).items():
-                caps = [sum(room[r][kind] for r in inside) // pods for kind, pods in _pods(need).items()]
+            for path, inside in parted(self.problem, mine, need.required).items():
+                caps = [sum(room[r][kind] for r in inside) // pods for kind, pods in pods_of(need).items()]
                 most = min([need.copies, *caps])
                 if most:
                     found[number, path] = self._integer(most)
@@ -124,14 +120,6 @@ class AddModel:
         self._hold(mine, lost, takes)
         if ordinary:
             self._need_nodes(found)
-        return found
-
-    def _parted(self, regions: Iterable[int], tier: int) -> dict[Path, list[int]]:
-        found: dict[Path, list[int]] = {}
-        for region in sorted(regions):
-            path = self.problem.keys[region][tier]
-            if path is not None:
-                found.setdefault(path, []).append(region)
         return found
 
     def _room(self, regions: Iterable[int]) -> dict[int, list[int]]:
@@ -163,13 +151,13 @@ class AddModel:
             pods = self._add_pods(group, able, gang, most, room)
         else:
             split: Factors = {gang: -1}
-            for regions in self._parted(able, group.required).values():
+            for regions in parted(self.problem, able, group.required).values():
                 inner = self._integer(most)
                 split[inner] = 1
                 pods |= self._add_pods(group, regions, inner, most, room)
             self._row(split, 0, equal=True)
         for size, tier in group.slices:
-            for regions in self._parted(able, tier).values():
+            for regions in parted(self.problem, able, tier).values():
                 every: Factors = {self._integer(most * group.least // size): -size}
                 for region in regions:
                     _add(every, pods.get(region, {}))
@@ -275,13 +263,13 @@ class AddModel:
             inside.setdefault(slot.region, []).append(number)
         for (number, path), variable in gangs.items():
             need = problem.base.needs.gangs[number]
-            regions = self._parted(range(len(problem.keys)), need.required)[path]
+            regions = parted(problem, range(len(problem.keys)), need.required)[path]
             slots = [slot for region in regions for slot in inside.get(region, ())]
-            for kind, pods in _pods(need).items():
+            for kind, pods in pods_of(need).items():
                 each = max((problem.base.profiles[problem.slots[s].profile].bound[kind] for s in slots), default=0)
                 free = sum(have[region][kind] for region in regions)
                 if each and (most := int(variable.upBound) - free // pods) > 0:
-                    slope = _slope(pods, free, each, most)
+                    slope = slope_of(pods, free, each, most)
                     factors = {self.nodes[slot]: -slope.denominator for slot in slots}
                     self._row({**factors, variable: slope.numerator}, slope.numerator * (free // pods))
 
@@ -352,20 +340,3 @@ class AddModel:
 def _add(row: Factors, factors: Mapping[Any, int]) -> None:
     for variable, factor in factors.items():
         row[variable] = row.get(variable, 0) + factor
-
-
-def _pods(need: GangNeed) -> dict[int, int]:
-    """Return the pods of each kind that a gang needs."""
-    found: dict[int, int] = {}
-    for group in need.groups:
-        if group.least:
-            found[group.kind] = found.get(group.kind, 0) + group.least
-    return found
-
-
-def _slope(pods: int, free: int, each: int, most: int) -> Fraction:
-    """Return how many nodes each gang needs that is more than `free` pods allow, at least and on average."""
-    left = free % pods
-    steps = min(most, _STEPS)
-    found = min(Fraction(-(-(n * pods - left) // each), n) for n in range(1, steps + 1))
-    return found if most == steps else min(found, Fraction(steps * pods - left, steps * each))

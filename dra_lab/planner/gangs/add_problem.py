@@ -216,7 +216,7 @@ def enlarged(asked: Asked, base: GangProblem, profiles: Sequence[int], most_cost
         domains = min(domains, most_cost // cheapest)
     allowed = min(domains, MOST_SLOTS // max(1, len(asked.types)))
     spots = spots_of(asked.cluster, asked.types, asked.trees, needs, allowed)
-    complete = (allowed == domains or not spots.fewer) and min(profiles, default=0) >= 0
+    complete = (allowed == domains or not spots.fewer) and all(profiles[spot.type] >= 0 for spot in spots.found)
     names = {f"+{at}": spot.place.paths for at, spot in enumerate(spots.found)}
     told = asked.needs(names)
     merged: dict[tuple[object, ...], list[int]] = {}

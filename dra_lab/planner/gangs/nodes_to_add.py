@@ -20,6 +20,7 @@ from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.fleet_work import Clock
+from dra_lab.planner.gangs.add_bound import counted_cost
 from dra_lab.planner.gangs.add_greedy import FirstAnswer, missing
 from dra_lab.planner.gangs.add_problem import Asked, Enlarged, enlarged, new_nodes, wanted_gangs
 from dra_lab.planner.gangs.add_reasons import reasons_of
@@ -192,11 +193,14 @@ class _Search:
 
         base = problem.problem.base
         same = base.closed
-        bounds = AddModel(problem.problem, self.solver, least=True)
         sure = base.whole and problem.problem.complete
-        bound = bounds.relaxed(self.budget.part(self.budget.shares.step)) if sure else 0
+        bound = counted_cost(problem.problem) if sure else 0
         found, cost, assigned = known, most_cost, dict[Path, dict[int, int]]()
         impossible = False
+        if cost is None or bound < cost:
+            bounds = AddModel(problem.problem, self.solver, least=True)
+            if sure:
+                bound = max(bound, bounds.relaxed(self.budget.part(self.budget.shares.step)))
         if cost is None or bound < cost:
             model = bounds if same else AddModel(problem.problem, self.solver, least=False)
             outcome = model.minimise(self.budget.part(1 - self.budget.shares.compare_at_least))
