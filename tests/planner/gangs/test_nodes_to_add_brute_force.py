@@ -15,7 +15,7 @@ from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.gangs import nodes_to_add
 
-CASES = int(os.environ.get("DRA_LAB_RANDOM_NODES", "60"))
+CASES = int(os.environ.get("DRA_LAB_RANDOM_NODES", "40"))
 """How many random cases are compared; more of them with the environment variable."""
 
 STEP = 20
@@ -55,7 +55,7 @@ def is_brute_force(seed: str) -> bool:
     return True
 
 
-SPARE = int(os.environ.get("DRA_LAB_RANDOM_NODES", "40"))
+SPARE = int(os.environ.get("DRA_LAB_RANDOM_NODES", "20"))
 
 
 @pytest.mark.parametrize("block", range(-(-SPARE // STEP)))
