@@ -93,6 +93,7 @@ class StepDomain(Struct, frozen=True):
         taken: The pods that it gets in this step.
         leader: Whether it gets the leader.
         least: The pods that it has for certain, if the order of the pods decides; `pods` otherwise.
+        score: The percentage of CPUs and memory that is requested there with the pods; -1 if it is not known.
     """
 
     path: tuple[str, ...]
@@ -101,6 +102,7 @@ class StepDomain(Struct, frozen=True):
     taken: int = 0
     leader: bool = False
     least: int = -1
+    score: int = -1
 
 
 class GangStep(Struct, frozen=True):

@@ -19,7 +19,8 @@ from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.pinning.gang_regret import kueue_regret, pod_group_regret
-from dra_lab.pinning.gang_replay import Requests, level_key, replay_kueue, replay_pod_group
+from dra_lab.pinning.gang_replay import level_key, replay_kueue, replay_pod_group
+from dra_lab.pinning.node_amounts import Requests
 from dra_lab.pinning.pin_budget import PinBudget
 
 Range = tuple[int, int]
@@ -89,7 +90,7 @@ def gang_choices(
         ['yes', 'yes', 'maybe', 'maybe']
     """
     found = (
-        _kube_scheduler(cluster, gang, hierarchy, release, plan, budget),
+        _kube_scheduler(cluster, gang, hierarchy, release, plan, requests, budget),
         _kueue(cluster, gang, hierarchy, release, plan, requests, budget),
         GangChoice(GangReplay("KAI 0.17", GangVerdict.MAYBE, "; ".join(_kai(gang, hierarchy)))),
         GangChoice(GangReplay("Volcano 1.15", GangVerdict.MAYBE, "; ".join(_volcano(gang, hierarchy)))),
@@ -103,10 +104,12 @@ def _kube_scheduler(
     hierarchy: Hierarchy | None,
     release: KubernetesRelease,
     plan: GangPlan,
+    requests: Requests | None,
     budget: PinBudget | None,
 ) -> GangChoice:
-    replay = replay_pod_group(cluster, gang, hierarchy, release, budget=budget)
-    return _choice(replay, pod_group_regret(cluster, gang, hierarchy, plan, release, budget=budget))
+    common: dict[str, Any] = {"requests": requests, "budget": budget}
+    replay = replay_pod_group(cluster, gang, hierarchy, release, **common)
+    return _choice(replay, pod_group_regret(cluster, gang, hierarchy, plan, release, **common))
 
 
 def _kueue(

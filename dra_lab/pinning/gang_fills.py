@@ -9,6 +9,7 @@ from dra_lab.model.gang import GangGroup
 from dra_lab.model.gang_replay import DomainReplay
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.pinning.node_amounts import NodeAmounts, Requests
 from dra_lab.pinning.pin_budget import PinBudget
 from dra_lab.pinning.pod_kinds import pod_kind
 from dra_lab.pinning.scheduler_simulation import History, SchedulerSimulation
@@ -23,17 +24,25 @@ class GangFills:
         groups: Sequence[GangGroup],
         release: KubernetesRelease,
         budget: PinBudget | None,
+        requests: Requests | None = None,
     ) -> None:
-        """Take the pods of the groups as they are exported without pins."""
+        """Take the pods of the groups as they are exported without pins; with `requests` nodes count these as well."""
         self.groups = groups
         self.budget = budget or PinBudget()
         pods = [pod_kind(cluster, release, group.workload.name, group.workload.claims) for group in groups]
         self.simulation = SchedulerSimulation(cluster, pods, release, budget=budget)
         self.alone = len(groups) == 1 and not self.simulation.shared
+        names = [group.workload.name for group in groups]
+        self.amounts = NodeAmounts(cluster, names, requests) if requests else None
         self._known: dict[tuple[object, int, int], tuple[int, int]] = {}
 
     def on_node(self, node: str, number: int, wanted: int) -> tuple[int, int]:
         """Return how many pods of one group a node takes if no other pod comes: for certain, and at most."""
+        room = None if self.amounts is None else self.amounts.room(node, number)
+        least, most = self._with_devices(node, number, wanted)
+        return (least, most) if room is None else (min(least, room), min(most, room))
+
+    def _with_devices(self, node: str, number: int, wanted: int) -> tuple[int, int]:
         key = (self.simulation.kind_of.get(node), number, wanted)
         if key[0] is None:
             return 0, 0

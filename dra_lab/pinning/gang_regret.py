@@ -18,7 +18,6 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.pinning.gang_fills import GangFills
 from dra_lab.pinning.gang_replay import (
     KUEUE,
-    Requests,
     flavor_of,
     kueue_unknown,
     level_key,
@@ -28,6 +27,7 @@ from dra_lab.pinning.gang_replay import (
     pod_sets,
 )
 from dra_lab.pinning.goal_sums import Range, sum_range
+from dra_lab.pinning.node_amounts import Requests
 from dra_lab.pinning.pin_budget import PinBudget
 from dra_lab.scheduler.kueue.assignment import KueueAssignment, kueue_assignments
 from dra_lab.scheduler.kueue.places import KueueGates
@@ -94,6 +94,7 @@ def pod_group_regret(
     plan: GangPlan,
     release: KubernetesRelease,
     *,
+    requests: Requests | None = None,
     budget: PinBudget | None = None,
 ) -> GangRegret:
     """Return how far kube-scheduler's PodGroups stay behind the best plan, if they arrive one after the other.
@@ -104,6 +105,8 @@ def pod_group_regret(
         hierarchy: The hierarchy of its required level; None if it has none.
         plan: The best plan for this gang alone.
         release: The release of Kubernetes.
+        requests: What a pod of each group requests of its node, by the name of the workload. Without, nodes count
+            devices only.
         budget: When to stop; None: without an end.
 
     Returns:
@@ -115,7 +118,7 @@ def pod_group_regret(
     if unknown:
         return _compared(gang, name, plan, None, unknown)
     key = level_key(gang.required, hierarchy)
-    fills = GangFills(cluster, gang.groups, release, budget)
+    fills = GangFills(cluster, gang.groups, release, budget, requests)
     return _compared(gang, name, plan, _grouped(cluster, gang, key, fills))
 
 

@@ -30,6 +30,7 @@ from dra_lab.model.gang_replay import (
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.pinning.gang_fills import GangFills
+from dra_lab.pinning.node_amounts import Requests
 from dra_lab.pinning.pin_budget import PinBudget
 from dra_lab.scheduler.kueue.assignment import HOSTNAME, KueueAssignment, KueueFlavor, KueuePodSet, kueue_assignments
 from dra_lab.scheduler.kueue.places import KueueGates
@@ -40,9 +41,6 @@ KUEUE = "Kueue 0.19"
 
 _POD_GROUP_RELEASES = ("1.36", "1.37")
 
-Requests = Mapping[str, Mapping[str, str | int | float]]
-"""What a pod of each group requests of its node, by the name of the workload."""
-
 
 def replay_pod_group(
     cluster: Cluster,
@@ -50,6 +48,7 @@ def replay_pod_group(
     hierarchy: Hierarchy | None,
     release: KubernetesRelease,
     *,
+    requests: Requests | None = None,
     budget: PinBudget | None = None,
 ) -> GangReplay:
     """Return whether kube-scheduler's PodGroup loop finds a place for a gang.
@@ -63,6 +62,8 @@ def replay_pod_group(
         gang: The gang.
         hierarchy: The hierarchy of its required level; None if it has none.
         release: The release of Kubernetes.
+        requests: What a pod of each group requests of its node, by the name of the workload. Without, nodes count
+            devices only.
         budget: When to stop; None: without an end.
 
     Returns:
@@ -81,7 +82,7 @@ def replay_pod_group(
     if unknown:
         return GangReplay(name, GangVerdict.MAYBE, unknown, gang=gang.name)
     key = level_key(gang.required, hierarchy)
-    fills = GangFills(cluster, gang.groups, release, budget)
+    fills = GangFills(cluster, gang.groups, release, budget, requests)
     placements = placements_of(cluster, key)
     rows = tuple(fills.domain(value, names, gang.least) for value, names in placements.items())
     levels = (gang.required or "cluster", HOST)
@@ -245,8 +246,10 @@ def _group_steps(
             more=more,
             fitting=len(fitting) - sum(row.most >= gang.least for row in shown),
         )
+    scores = _scores(cluster, gang, key, fitting, fills)
     chosen = tuple(
-        StepDomain((row.domain,), row.most, taken=min(row.most, gang.size), least=row.least) for row in fitting
+        _with_room(row, gang, scores.get(row.domain, -1))
+        for row in sorted(fitting, key=lambda row: -scores.get(row.domain, -1))
     )
     several = GangRule.SCORES if len(fitting) > 1 else GangRule.ONE_PLACEMENT
     yield GangStep(
@@ -258,6 +261,29 @@ def _group_steps(
         fits=(max((row.least for row in rows), default=0), max((row.most for row in rows), default=0)),
         fitting=len(fitting),
     )
+
+
+def _with_room(row: DomainReplay, gang: Gang, score: int) -> StepDomain:
+    return StepDomain((row.domain,), row.most, taken=min(row.most, gang.size), least=row.least, score=score)
+
+
+def _scores(
+    cluster: Cluster, gang: Gang, key: str, fitting: Sequence[DomainReplay], fills: GangFills
+) -> dict[str, int]:
+    """Return the score of each placement that has room for all pods, {} if not all of them are known.
+
+    Each then has as many pods of the group, so that PodGroupPodsCount scores them alike.
+    """
+    if fills.amounts is None or not fills.alone or any(row.least < gang.size for row in fitting):
+        return {}
+    nodes: dict[str, list[str]] = {row.domain: [] for row in fitting}
+    for node in cluster.nodes:
+        value = node.metadata.labels.get(key, "")
+        if value in nodes:
+            nodes[value].append(node.name)
+    scores = {value: fills.amounts.score(names, gang.size) for value, names in nodes.items()}
+    known = {value: score for value, score in scores.items() if score is not None}
+    return known if len(known) == len(scores) else {}
 
 
 def _tried(row: DomainReplay, nodes: Sequence[str], gang: Gang, fills: GangFills) -> GangStep:

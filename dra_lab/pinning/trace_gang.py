@@ -12,7 +12,8 @@ from dra_lab.model.gang_replay import GangRegret, GangReplay
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.pinning.gang_regret import kueue_regret, pod_group_regret
-from dra_lab.pinning.gang_replay import Requests, replay_kueue, replay_pod_group
+from dra_lab.pinning.gang_replay import replay_kueue, replay_pod_group
+from dra_lab.pinning.node_amounts import Requests
 from dra_lab.pinning.pin_budget import PinBudget, budget_of
 from dra_lab.planner.gangs.needs import hierarchy_of
 from dra_lab.scheduler.kueue.places import KueueGates
@@ -73,7 +74,7 @@ def trace_gang(
     hierarchy, target = _asked(cluster, gang, scheduler, hierarchies, release)
     budget = _budget(time_limit, cancel)
     if scheduler == KUBE_SCHEDULER:
-        return replay_pod_group(cluster, gang, hierarchy, target, budget=budget)
+        return replay_pod_group(cluster, gang, hierarchy, target, requests=requests, budget=budget)
     gates = KueueGates(balanced=balanced)
     return replay_kueue(cluster, gang, hierarchy or _HOSTS, target, requests=requests, gates=gates, budget=budget)
 
@@ -128,7 +129,7 @@ def gang_regret(
     hierarchy, target = _asked(cluster, gang, scheduler, hierarchies, release)
     budget = _budget(time_limit, cancel)
     if scheduler == KUBE_SCHEDULER:
-        return pod_group_regret(cluster, gang, hierarchy, plan, target, budget=budget)
+        return pod_group_regret(cluster, gang, hierarchy, plan, target, requests=requests, budget=budget)
     gates = KueueGates(balanced=balanced)
     return kueue_regret(cluster, gang, hierarchy or _HOSTS, plan, target, requests=requests, gates=gates, budget=budget)
 

@@ -12,7 +12,7 @@ from dra_lab.widgets.plan_values import TileRow, Tone
 from dra_lab.words.document import printable
 from dra_lab.words.facts import counted
 from dra_lab.words.gang_replay_document import regret_sentence, replay_sentence
-from dra_lab.words.gang_steps import level_word, step_sentence
+from dra_lab.words.gang_steps import level_word, preferred, step_sentence
 
 _TONES: dict[GangVerdict, Tone] = {GangVerdict.YES: "ok", GangVerdict.MAYBE: "warn", GangVerdict.NO: "error"}
 
@@ -139,7 +139,7 @@ def _state(step: GangStep, row: StepDomain) -> tuple[DomainState, str]:
     if step.rule in (GangRule.SCORES, GangRule.ONE_PLACEMENT) and row.taken:
         if row.least < step.wanted:
             return "maybe", "the order decides"
-        return ("maybe", "may be chosen") if step.rule is GangRule.SCORES else ("chosen", "chosen")
+        return _scored(step, row) if step.rule is GangRule.SCORES else ("chosen", "chosen")
     if row.taken:
         leader = " and the leader" if row.leader else ""
         return "chosen", f"gets {counted(row.taken, 'pod')}{leader}"
@@ -148,6 +148,17 @@ def _state(step: GangStep, row: StepDomain) -> tuple[DomainState, str]:
     whole = row.slices * step.size >= step.wanted if step.size > 1 and row.slices else row.pods >= step.wanted
     slices = f", {counted(row.slices, 'slice')}" if step.size > 1 and row.slices else ""
     return ("fits" if whole else "few"), f"room for {row.pods:,}{slices}"
+
+
+def _scored(step: GangStep, row: StepDomain) -> tuple[DomainState, str]:
+    """Return the state of a placement among those with room."""
+    best = preferred(step)
+    if not best:
+        return "maybe", "may be chosen"
+    score = f"score {row.score}"
+    if row not in best:
+        return "fits", score
+    return ("chosen", f"{score}, the highest") if len(best) == 1 else ("maybe", f"{score}, one of the highest")
 
 
 def _tried_rows(steps: Sequence[GangStep]) -> Iterator[GangDomainRow]:

@@ -233,14 +233,26 @@ def _one_placement(_replay: GangReplay, step: GangStep) -> str:
 
 
 def _scores(_replay: GangReplay, step: GangStep) -> str:
-    names = short_names(step.domains)
-    named = ", ".join(names[:_NAMED])
-    more = step.fitting - min(len(names), _NAMED)
+    rows = step.domains
+    names = short_names(rows)
+    best = preferred(step)
+    shown = [f"{name} ({row.score} %)" if best else name for name, row in zip(names, rows, strict=True)][:_NAMED]
+    more = step.fitting - len(shown)
     rest = f" and {more:,} more" if more else ""
+    begin = f"{step.fitting:,} placements have room: {', '.join(shown)}{rest}."
+    if best:
+        end = f"{names[0]} has the highest." if len(best) == 1 else "Chance decides among the highest."
+        return f"{begin} The score is the share of CPUs and memory that is then requested. {end}"
     return (
-        f"{step.fitting:,} placements have room: {named}{rest}. Scores decide: the pods that fit, and the share of "
-        "CPUs and memory that is then requested. Chance decides between equal scores, so it may be any of them."
+        f"{begin} Scores decide: the pods that fit, and the share of CPUs and memory that is then requested. Chance "
+        "decides between equal scores, so it may be any of them."
     )
+
+
+def preferred(step: GangStep) -> tuple[StepDomain, ...]:
+    """Return the placements with the highest score, () if the scores are not known."""
+    best = max((row.score for row in step.domains), default=-1)
+    return tuple(row for row in step.domains if row.score == best >= 0)
 
 
 _SENTENCES: Mapping[GangRule, Callable[[GangReplay, GangStep], str]] = {

@@ -6,12 +6,17 @@ A CPU there is a GPU here, so that a node of 2 CPUs has 2 GPUs.
 
 from __future__ import annotations
 
+from dataclasses import replace as changed
+
 import pytest
+from msgspec.structs import replace
 from small_claims import request
 from test_gang_replay import GPU, ONE, R136, gang, racks
 
 from dra_lab.model.gang_replay import MOST_TRIED, GangVerdict
+from dra_lab.model.nodes import NodeStatus, ObjectMeta
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.workloads import Container, Pod, PodSpec, ResourceRequirements
 from dra_lab.pinning.gang_replay import replay_kueue, replay_pod_group
 
 LARGE = ClaimSketch(name="large", requests=(request("gpu", GPU, 2),))
@@ -54,6 +59,44 @@ def _on(sizes):
 
 def _tree(sizes):
     return racks(sizes)[1]
+
+
+SCORED = {
+    "choosing placement with the highest score": (
+        {"rack-1": 2, "rack-2": 3, "rack-3": 1},
+        *({}, [("rack-1", 75), ("rack-2", 50)]),
+    ),
+    "highest allocation percentage with pre-existing pods": (
+        {"rack-1": 2, "rack-2": 3, "rack-3": 3, "rack-4": 1},
+        *({"rack-2-n0": 2, "rack-3-n2": 1}, [("rack-2", 83), ("rack-1", 75), ("rack-3", 66)]),
+    ),
+    "choosing smaller rack": ({"rack-1": 3, "rack-2": 2, "rack-3": 1}, {}, [("rack-2", 75), ("rack-1", 50)]),
+}
+
+
+@pytest.mark.parametrize("name", SCORED)
+def test_upstream_examples_have_the_same_scores(name: str):
+    """Nodes of 2 CPUs, pods of 1 CPU, and existing pods: the rack with the highest share is chosen."""
+    nodes, existing, documented = SCORED[name]
+    on, tree = racks({rack: [8] * number for rack, number in nodes.items()})
+    two_cpus = tuple(replace(node, status=NodeStatus(allocatable={"cpu": 2, "pods": 110})) for node in on.nodes)
+    holders = tuple(_holder(node, cpus) for node, cpus in existing.items())
+    on = changed(on, nodes=two_cpus, pods=holders)
+    steps = replay_pod_group(on, gang(3), tree, R136, requests={"worker": {"cpu": "1"}}).steps
+    assert [(row.path[0], row.score) for row in steps[-1].domains] == documented
+
+
+def test_nodes_with_too_few_cpus_take_fewer_pods():
+    """Each node of 64 CPUs has room for one pod of 33, whatever devices it has."""
+    on, tree = racks({"r1": [8, 8]})
+    found = replay_pod_group(on, gang(3), tree, R136, requests={"worker": {"cpu": "33"}})
+    assert (found.verdict, found.domains[0].most) == (GangVerdict.NO, 2)
+
+
+def _holder(node: str, cpus: int) -> Pod:
+    """Return a pod that runs on a node."""
+    container = Container(resources=ResourceRequirements(requests={"cpu": cpus}))
+    return Pod(ObjectMeta(name=f"existing-{node}"), PodSpec(node_name=node, containers=(container,)))
 
 
 def rules(found) -> list[str]:

@@ -19,6 +19,7 @@ from dra_lab.words.gang_steps import step_sentence
 
 RACKS = (StepDomain(("b1", "r2"), 8, taken=8), StepDomain(("b1", "r1"), 3, taken=1))
 HOSTS = (StepDomain(("n1",), 2, taken=4, least=2), StepDomain(("n2",), 4, taken=4, least=4))
+SCORED = (StepDomain(("r2",), 5, score=83), StepDomain(("r1",), 4, score=75))
 
 STEPS = {
     GangRule.COUNT: (
@@ -82,6 +83,19 @@ STEPS = {
     GangRule.NO_PLACEMENT: (
         GangStep(GangRule.NO_PLACEMENT, 0, 9, fits=(8, 8)),
         "No placement has room for 9 pods; the largest has room for 8. The PodGroup waits and none of its pods starts.",
+    ),
+    GangRule.SCORES: (
+        GangStep(
+            GangRule.SCORES,
+            0,
+            3,
+            domains=(StepDomain(("r2",), 5, score=83), StepDomain(("r1",), 4, score=75)),
+            fitting=2,
+        ),
+        (
+            "2 placements have room: r2 (83 %), r1 (75 %). The score is the share of CPUs and memory that is then "
+            "requested. r2 has the highest."
+        ),
     ),
     GangRule.ONE_PLACEMENT: (
         GangStep(GangRule.ONE_PLACEMENT, 0, 4, domains=HOSTS[1:], fitting=1),

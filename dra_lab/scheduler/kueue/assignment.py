@@ -148,18 +148,18 @@ class _Room:
             path = tuple(node.metadata.labels[key] for key in flavor.levels)
             place[node.name] = path
             self.nodes.setdefault(path, node)
-            self.free.setdefault(path, Counter()).update(_amounts(node.status.allocatable))
+            self.free.setdefault(path, Counter()).update(whole_amounts(node.status.allocatable))
         for pod in pods:
             if pod.spec.node_name in place and pod.status.phase not in _ENDED:
-                self.free[place[pod.spec.node_name]].subtract(_amounts(pod_requests(pod)) | {"pods": 1})
+                self.free[place[pod.spec.node_name]].subtract(whole_amounts(pod_requests(pod)) | {"pods": 1})
 
     def assigned(self, workers: KueuePodSet, leader: KueuePodSet | None, gates: KueueGates) -> list[KueueAssignment]:
         """Place one group of pod sets, and take the room that it needs."""
         asked, wrong = self._asked(workers, leader)
         if asked is None:
             return [KueueAssignment(workers.name, message=wrong)]
-        request = _amounts(workers.requests) | {"pods": 1}
-        leads = None if leader is None else _amounts(leader.requests) | {"pods": 1}
+        request = whole_amounts(workers.requests) | {"pods": 1}
+        leads = None if leader is None else whole_amounts(leader.requests) | {"pods": 1}
         levels = tree_of(self.free)
         excluded = Counter[str]()
         for place in levels[-1] if levels else ():
@@ -367,7 +367,7 @@ def _added(one: Mapping[str, Fraction], other: Mapping[str, Fraction]) -> dict[s
     return {name: one.get(name, Fraction()) + other.get(name, Fraction()) for name in {**one, **other}}
 
 
-def _amounts(amounts: Mapping[str, str | int | float] | Mapping[str, Fraction]) -> dict[str, int]:
+def whole_amounts(amounts: Mapping[str, str | int | float] | Mapping[str, Fraction]) -> dict[str, int]:
     """Return whole numbers as Kueue counts: thousandths of CPUs, units of everything else, rounded up."""
     values = {name: one if isinstance(one, Fraction) else parse_quantity(one) for name, one in amounts.items()}
     return {name: ceil(value * 1000 if name == "cpu" else value) for name, value in values.items()}

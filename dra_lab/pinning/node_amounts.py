@@ -1,0 +1,57 @@
+"""What nodes have left of CPUs, memory, extended resources and pods, as kube-scheduler's NodeResourcesFit counts it.
+
+Source: kubernetes 1.36.2, pkg/scheduler/framework/plugins/noderesources/fit.go (`fitsRequest`) and most_allocated.go.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from dra_lab.model.cluster import Cluster
+from dra_lab.scheduler.kueue.assignment import pod_requests, whole_amounts
+from dra_lab.scheduler.kueue.places import fits
+
+Requests = Mapping[str, Mapping[str, str | int | float]]
+"""What a pod of each group requests of its node, by the name of the workload."""
+
+_SCORED = ("cpu", "memory")
+_ENDED = ("Succeeded", "Failed")
+
+
+class NodeAmounts:
+    """The amounts of nodes beside the requests of some kinds of pods; a node that says nothing is not counted."""
+
+    def __init__(self, cluster: Cluster, groups: Sequence[str], requests: Requests) -> None:
+        """Take the requests of the groups by their names."""
+        self.asked = [whole_amounts(requests.get(name, {})) | {"pods": 1} for name in groups]
+        known = [node for node in cluster.nodes if node.status.allocatable]
+        self.allocatable = {node.name: whole_amounts(node.status.allocatable) for node in known}
+        self.used: dict[str, Counter[str]] = {node.name: Counter() for node in known}
+        for pod in cluster.pods:
+            if pod.spec.node_name in self.used and pod.status.phase not in _ENDED:
+                self.used[pod.spec.node_name].update(whole_amounts(pod_requests(pod)) | {"pods": 1})
+
+    def room(self, node: str, group: int) -> int | None:
+        """Return how many pods of a group a node has room for if no other pod comes; None if it says nothing."""
+        have = self.allocatable.get(node)
+        if have is None:
+            return None
+        free = {name: amount - self.used[node][name] for name, amount in have.items()}
+        return fits(self.asked[group], free)[0]
+
+    def score(self, nodes: Iterable[str], pods: int) -> int | None:
+        """Return the percentage of CPUs and memory of some nodes that is requested with more pods of the first group.
+
+        It is that of the strategy MostAllocated, which placements are scored with; None if a node says nothing.
+        """
+        names = list(nodes)
+        if not all(name in self.allocatable for name in names):
+            return None
+        shares = []
+        for resource in _SCORED:
+            have = sum(self.allocatable[name].get(resource, 0) for name in names)
+            used = sum(self.used[name][resource] for name in names) + pods * self.asked[0].get(resource, 0)
+            if have:
+                shares.append(min(100, used * 100 // have))
+        return sum(shares) // len(shares) if shares else None
