@@ -5,11 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from dra_lab.errors import InputError, did_you_mean
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.gang import Gang, GangPlan
 from dra_lab.model.gang_replay import GangRegret, GangReplay
 from dra_lab.model.hierarchy import Hierarchy
+from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.pinning.gang_regret import kueue_regret, pod_group_regret
 from dra_lab.pinning.gang_replay import replay_kueue, replay_pod_group
@@ -129,9 +132,13 @@ def gang_regret(
     hierarchy, target = _asked(cluster, gang, scheduler, hierarchies, release)
     budget = _budget(time_limit, cancel)
     if scheduler == KUBE_SCHEDULER:
-        return pod_group_regret(cluster, gang, hierarchy, plan, target, requests=requests, budget=budget)
-    gates = KueueGates(balanced=balanced)
-    return kueue_regret(cluster, gang, hierarchy or _HOSTS, plan, target, requests=requests, gates=gates, budget=budget)
+        found = pod_group_regret(cluster, gang, hierarchy, plan, target, requests=requests, budget=budget)
+    else:
+        topology, gates = hierarchy or _HOSTS, KueueGates(balanced=balanced)
+        found = kueue_regret(cluster, gang, topology, plan, target, requests=requests, gates=gates, budget=budget)
+    if plan.status in (PlanStatus.STOPPED, PlanStatus.NOT_CHECKED):
+        return replace(found, unknown="there is no plan to compare with, because it was not answered in time")
+    return found
 
 
 def _asked(

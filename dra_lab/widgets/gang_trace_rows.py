@@ -42,7 +42,7 @@ def _tiles(replay: GangReplay, regret: GangRegret | None) -> Iterator[TileRow]:
         title="Finds a place",
         lines=(replay_sentence(replay), "Maybe: the order of pods, scores or chance decide."),
     )
-    if regret is None or regret.unknown:
+    if regret is None or regret.unknown or not regret.best:
         return
     number = f"{regret.least:,}" if regret.least == regret.most else f"{regret.least:,} to {regret.most:,}"
     yield TileRow(
@@ -174,6 +174,6 @@ def _tried_rows(steps: Sequence[GangStep]) -> Iterator[GangDomainRow]:
         yield GangDomainRow(key=key, name=name, pods=most, wanted=wanted, state=state if most else "none", words=words)
         if step is steps[-1]:
             for row in step.domains:
-                node: DomainState = "chosen" if row.pods else "none"
+                node: DomainState = "fits" if row.pods else "none"
                 words = f"takes {row.pods:,}" if row.pods else "no devices for a pod"
                 yield _row(row, 1, node, words, step.wanted)

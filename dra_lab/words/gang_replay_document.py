@@ -60,6 +60,9 @@ def regret_sentence(regret: GangRegret) -> str:
         return printable(f"The cost of {regret.scheduler} is unknown: {sentence(regret.unknown)}")
     best = f"{regret.best:,} of {counted(regret.wanted, 'gang')}"
     proven = ", proven" if regret.proven else ""
+    if not regret.best and not regret.most:
+        none = "the gang" if regret.wanted == 1 else f"any of {regret.wanted:,} gangs"
+        return printable(f"Neither the best plan nor {regret.scheduler} starts {none}{proven}.")
     if regret.gangs == (0, 0):
         begin = f"{regret.scheduler} starts as many gangs as the best plan, {best}."
         costs = [words for goal in regret.goals if (words := _goal_words(goal))]

@@ -13,6 +13,7 @@ from dra_lab.errors import InputError
 from dra_lab.model.fleet import NODES, Workload
 from dra_lab.model.gang import DOMAINS, Gang, GangGroup
 from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.plan import PlanStatus
 from dra_lab.model.workloads import Pod, PodSpec
 from dra_lab.pinning.gang_replay import replay_kueue
 from dra_lab.pinning.trace_gang import gang_regret, trace_gang
@@ -124,6 +125,13 @@ def test_a_plan_of_other_gangs_is_refused():
     _, _, gang, on, tree, plan = drawn(0)
     with pytest.raises(InputError, match="plan_gangs"):
         gang_regret(on, replace(gang, name="other"), plan, hierarchies=[tree], release=R136)
+
+
+def test_a_plan_that_was_not_answered_leaves_the_regret_open():
+    """Without a best plan nothing is said of the scheduler."""
+    _, _, gang, on, tree, plan = drawn(0)
+    stopped = replace(plan, status=PlanStatus.STOPPED, placed=())
+    assert gang_regret(on, gang, stopped, hierarchies=[tree], release=R136).unknown
 
 
 def test_a_gang_without_a_level_has_the_hosts_as_topology():

@@ -180,3 +180,9 @@ def test_an_unknown_regret_says_why():
     """There are no numbers if the replay is not known."""
     unknown = GangRegret("train", "Kueue 0.19", 1, 0, 1, 1, unknown="a level has no node label")
     assert as_text(regret_parts(unknown)) == "The cost of Kueue 0.19 is unknown: a level has no node label."
+
+
+def test_a_gang_that_no_plan_starts_is_no_regret():
+    """What is impossible is not blamed on the scheduler."""
+    none = GangRegret("train", "Kueue 0.19", 2, 0, 0, 0, proven=True)
+    assert regret_sentence(none) == "Neither the best plan nor Kueue 0.19 starts any of 2 gangs, proven."
