@@ -73,6 +73,8 @@ def _scheduler(gangs: GangAnswer) -> str:
     verdicts = gangs.verdicts.get(name)
     if isinstance(verdicts, GangVerdicts) and verdicts.quota.row.says in STOPS:
         return quota_words(verdicts.quota.row.sentence)
+    if gangs.plan.status is PlanStatus.INFEASIBLE:
+        return ""  # no scheduler can do what is impossible
     kueue = next((one for one in gangs.choices.get(name, ()) if is_kueue(one)), None)
     return scheduler_row(kueue).text if kueue is not None else ""
 

@@ -207,6 +207,20 @@ def test_a_kept_plan_with_a_gang_has_its_figures(fleet):
     assert session.fleet.kept[0].sentence.startswith("The gang fits in spine-1/leaf-2")
 
 
+def test_a_kept_gang_is_compared_and_restored(fleet):
+    """A kept gang is a column of Compare, and restoring it brings its size back."""
+    session, view = fleet
+    gang(view, 3)
+    session.fleet.keep("three")
+    gang(view, 2)
+    session.fleet.keep("two")
+    session.show_mode("compare")
+    placed = next(row for row in view.compare["lines"] if row["label"] == "Pods placed")
+    session.fleet.restore("three")
+    assert [cell["text"] for cell in placed["cells"]] == ["3 of 3", "2 of 2"]
+    assert session.fleet.workload(POD).gang.size == 3
+
+
 def test_an_unknown_level_is_refused_with_the_levels(fleet):
     """The answer names the levels that the cluster has, and the plan before it is not shown as the answer."""
     _, view = fleet

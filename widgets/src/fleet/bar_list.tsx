@@ -182,6 +182,8 @@ function Inside({ share, texts }: { share: number; texts: readonly string[] }) {
 /** The pods of a node: each can be dragged to another node, or moved by its menu. */
 function Pods({ node, words, isFull }: { node: string; words: string; isFull: boolean }) {
   const pods = podsOf(words);
+  const gangs = useTrait("fleet_workloads").filter((one) => one.gang);
+  const isGang = (name: string) => gangs.some((one) => one.name === name);
   if (!pods.length) return <span className="dra-dim dra-fleet-pods">{isFull ? "full" : "none"}</span>;
   return (
     <span className="dra-fleet-pods">
@@ -189,8 +191,8 @@ function Pods({ node, words, isFull }: { node: string; words: string; isFull: bo
         <span
           key={name}
           className="dra-fleet-pod"
-          draggable
-          title={`${number(count)} × ${name}. Drag to another node to pin one pod there.`}
+          draggable={!isGang(name)}
+          title={`${number(count)} × ${name}${isGang(name) ? "" : ". Drag to another node to pin one pod there."}`}
           onDragStart={(event) => {
             event.dataTransfer.setData(DRAGGED, `${name}\n${node}`);
             event.dataTransfer.effectAllowed = "move";

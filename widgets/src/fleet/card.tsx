@@ -81,6 +81,8 @@ function PodLine({ pod, node }: { pod: PodsRow; node: string }) {
   const channel = useChannel();
   const [to, setTo] = useState("");
   const { workload, count, pinned = 0 } = pod;
+  // the planner chooses the nodes of a gang
+  const isGang = useTrait("fleet_workloads").some((one) => one.name === workload && one.gang);
   return (
     <div className="dra-fleet-podline">
       <span className="dra-fleet-letter" aria-hidden="true">
@@ -90,7 +92,7 @@ function PodLine({ pod, node }: { pod: PodsRow; node: string }) {
         {count.toLocaleString("en")} × {workload}
         {pinned > 0 && <span className="dra-dim"> · {pinned.toLocaleString("en")} pinned here</span>}
       </span>
-      {count > pinned && (
+      {count > pinned && !isGang && (
         <button
           type="button"
           className="dra-button"
@@ -108,7 +110,7 @@ function PodLine({ pod, node }: { pod: PodsRow; node: string }) {
           Unpin
         </button>
       )}
-      {count > 0 && (
+      {count > 0 && !isGang && (
         <FormButton
           label="Pin to…"
           title={`Pin one pod of ${workload} to another node`}
