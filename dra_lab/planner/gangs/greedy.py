@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import heapify, heappop, heappush
-from itertools import chain
+from itertools import chain, combinations
 from operator import add, sub
 
 from dra_lab.planner.budget import Budget
@@ -229,6 +229,10 @@ class _Greedy:
             return
         if not slices:
             left = list(regions)
+            pair = self._pair(kind, pods, left, prefer) if self.by_worth else left
+            if len(pair) < len(left):
+                yield from self._on_nodes(kind, pods, pair)
+                return
             while pods and left:
                 part = next(iter(self._domains(kind, pods, left, prefer)), left)
                 for more in self._on_nodes(kind, pods, part):
@@ -278,6 +282,16 @@ class _Greedy:
             order += sorted(full, key=lambda path: (-free[path], path))
         return [found[path] for path in order]
 
+    def _pair(self, kind: int, pods: int, regions: Iterable[int], tier: int) -> list[int]:
+        """Return the regions of two domains of a tier where pods are worth most, if two hold them and one does not."""
+        found = self._parted(regions, tier)
+        free = {path: sum(self.free(region, kind) for region in mine) for path, mine in found.items()}
+        both = [pair for pair in combinations(found, 2) if sum(free[path] for path in pair) >= pods]
+        if not both or max(free.values()) >= pods:
+            return list(regions)
+        best = min(both, key=lambda pair: (self.worth_of([r for path in pair for r in found[path]], kind, pods), pair))
+        return [region for path in best for region in found[path]]
+
     # ------------------------------------------------------------------ gangs
 
     def _place(self, at: int, need: GangNeed) -> bool:
@@ -305,13 +319,17 @@ class _Greedy:
 
     def _about(self, need: GangNeed, regions: Sequence[int]) -> tuple[int, ...]:
         """Return about what a gang adds to the goals in regions, preferred domains first."""
-        rows = [self.worth_of(regions, group.kind, group.least) for group in need.groups if group.least]
-        wide = 0
+        wide, rows = 0, [(0,) * len(self.problem.device)]
         for group in need.groups:
-            tier = group.preferred if group.preferred >= 0 else need.preferred
+            tier, parts = group.preferred if group.preferred >= 0 else need.preferred, [list(regions)]
             if tier >= 0:
-                parts = self._parted(regions, tier).values()
-                wide += fewest((sum(self.free(r, group.kind) for r in part) for part in parts), group.least)
+                inside = list(self._parted(regions, tier).values())
+                free = [sum(self.free(region, group.kind) for region in part) for part in inside]
+                wide += fewest(free, group.least)
+                fitting = [part for part, pods in zip(inside, free, strict=True) if pods >= group.least]
+                parts = fitting or [self._pair(group.kind, group.least, regions, tier)]
+            if group.least:
+                rows.append(min(self.worth_of(part, group.kind, group.least) for part in parts))
         return (wide, *map(sum, zip(*rows, strict=True)))
 
     def _parted(self, regions: Iterable[int], tier: int) -> dict[Path, list[int]]:

@@ -165,5 +165,5 @@ class _Search:
 
     def _improve(self, solution: Solution, at: int) -> None:
         values = values_of(self.problem, solution)
-        if values[: at + 1] < self.values[: at + 1]:
+        if values < self.values and values[: at + 1] <= self.values[: at + 1]:
             self.solution, self.values = solution, values
