@@ -172,6 +172,7 @@ RULES: Mapping[str, str] = {
     "gang-not-replayed": "A gang uses a rule that dra-lab does not know in schedulers, so only the plan answers.",
     "gang-pods-missing": "The file has fewer pods than the gang. dra-lab plans all of them as copies of these.",
     "gang-queue-unknown": "The gang names a queue that Kueue does not have. Correct --queue or the label queue-name.",
+    "gang-quota": "The quota of the gang's queue stops it, or is not known. Free quota, or use another queue.",
     "gang-requests-unknown": "Kueue counts CPUs and memory, and the file says none for its pods. Plan the Job itself.",
     "gang-soft": "A soft topology of Volcano names no level, so the gang is planned without one.",
     "gang-subgroup-level": "A level of nested subgroups is planned for each part alone. Name it in the PodGroup.",

@@ -31,6 +31,7 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.model.decoding import from_builtins
 from dra_lab.model.gang_verdicts import Says
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.scheduler.kueue.quota_findings import quota_findings
 from dra_lab.scheduler.kueue.quota_verdict import quota_verdict
 from dra_lab.topology import hierarchies
 
@@ -276,6 +277,28 @@ def test_workloads_that_wait_already_are_a_note():
     queue = cluster_queue("a", {"gpu": 8}, usage={})
     queue["status"]["pendingWorkloads"] = 3
     assert any(note.startswith("3 workloads wait") for note in asked(gang(1), queue, MAPPED).row.notes)
+
+
+FINDINGS = {
+    "enough": (4, "team-a", []),
+    "in use": (8, "team-a", [("gang-quota", "warning")]),
+    "too much": (12, "team-a", [("gang-quota", "error")]),
+    "no queue": (99, "", []),
+    "another queue": (1, "team-x", [("gang-queue-unknown", "warning")]),
+}
+
+
+@pytest.mark.parametrize("name", FINDINGS)
+def test_a_quota_that_stops_a_gang_is_a_finding(name):
+    """A gang without a queue is not managed by Kueue."""
+    pods, queue, expected = FINDINGS[name]
+    found = quota_findings(read(SLICE, CLASS, *LENT), gang(pods), queue, release=RELEASE)
+    assert [(one.rule, one.severity) for one in found] == expected
+
+
+def test_a_queue_of_another_scheduler_is_no_finding():
+    """Without queues of Kueue it may be one of KAI or Volcano."""
+    assert list(quota_findings(read(SLICE, CLASS), gang(1), "kai", release=RELEASE)) == []
 
 
 def test_broken_queues_raise_nothing_else():
