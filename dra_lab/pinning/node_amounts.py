@@ -1,4 +1,4 @@
-"""What nodes have left of CPUs, memory, extended resources and pods, as kube-scheduler's NodeResourcesFit counts it.
+"""CPUs, memory, extended resources and pods that nodes have left, as kube-scheduler's NodeResourcesFit counts it.
 
 Source: kubernetes 1.36.2, pkg/scheduler/framework/plugins/noderesources/fit.go (`fitsRequest`) and most_allocated.go.
 """

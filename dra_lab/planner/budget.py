@@ -69,6 +69,10 @@ class Sizes(Struct, frozen=True):
         domain_pods: Numbers of pods of all kinds that are listed for a domain; with more, a model has pods by region.
         domain_sets: Sets of gangs times domains that are listed; with more, likewise.
         domain_columns: Such sets in the first model; with more, those that are worth least are added if they may help.
+        add_domains: New domains of one kind that a first answer with new nodes uses.
+        add_rounds: How often such an answer tries twice as many nodes as before.
+        add_slots: Single nodes that the model of new nodes has if a gang names the host as a level.
+        add_steps: Gangs of one kind in one domain up to which the nodes they need are counted one by one.
         more_nodes: Nodes above the relaxation's bound that are tried for a first plan on few nodes.
     """
 
@@ -112,6 +116,10 @@ class Sizes(Struct, frozen=True):
     domain_pods: int = 200_000
     domain_sets: int = 3_000_000
     domain_columns: int = 2_000
+    add_domains: int = 50
+    add_rounds: int = 3
+    add_slots: int = 3_000
+    add_steps: int = 200
     more_nodes: int = 8
 
 
@@ -133,6 +141,7 @@ class Shares(Struct, frozen=True):
         look: Seconds for why one node or device does not serve, for which a person waits.
         compare: Seconds for what kube-scheduler would take instead.
         compare_at_least: Seconds for that if the time limit leaves none.
+        added: Seconds for the plan on a cluster with new nodes without a time limit.
         damage: Seconds for counting replicas on one node, and for comparing equally good nodes by `damage`.
     """
 
@@ -150,6 +159,7 @@ class Shares(Struct, frozen=True):
     look: float = 0.6
     compare: float = 3.0
     compare_at_least: float = 0.05
+    added: float = 10.0
     damage: float = 1.0
 
 

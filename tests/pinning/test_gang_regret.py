@@ -128,7 +128,7 @@ def test_a_plan_of_other_gangs_is_refused():
 
 
 def test_a_plan_that_was_not_answered_leaves_the_regret_open():
-    """Without a best plan nothing is said of the scheduler."""
+    """Without a best plan there is no regret of the scheduler."""
     _, _, gang, on, tree, plan = drawn(0)
     stopped = replace(plan, status=PlanStatus.STOPPED, placed=())
     assert gang_regret(on, gang, stopped, hierarchies=[tree], release=R136).unknown

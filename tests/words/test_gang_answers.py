@@ -102,7 +102,7 @@ def test_a_choice_says_what_starts_what_is_trapped_and_what_is_worse():
 
 
 def test_gangs_of_several_names_have_headings_of_their_own():
-    """What schedulers find is for each gang as if it were alone."""
+    """Schedulers answer for each gang as if it were alone."""
     both = plan(PlanStatus.INFEASIBLE, gang(), Gang("serve", gang().groups, "rack"), rooms=ROOMS)
     choices = [[GangChoice(GangReplay("KAI 0.17", GangVerdict.MAYBE, "it may"))]] * 2
     text = as_text(short_gang_parts(both, [], choices))

@@ -1,4 +1,4 @@
-"""What nodes to add cost at least, by counting the pods that each domain has."""
+"""The least cost of nodes to add, by counting the pods that each domain has."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ from fractions import Fraction
 
 from dra_lab.planner.gangs.add_problem import AddProblem
 from dra_lab.planner.gangs.needs import GangNeed, Path
-
-_STEPS = 200
-"""Gangs of one kind in one domain up to which the nodes they need are counted one by one."""
 
 
 def counted_cost(problem: AddProblem) -> int:
@@ -38,7 +35,9 @@ def _cost_of(problem: AddProblem, need: GangNeed) -> int:
         each = [base.profiles[slot.profile].bound[scarce] for slot in mine]
         most = (free[scarce] + sum(slot.most * n for slot, n in zip(mine, each, strict=True))) // wanted[scarce]
         if min(most, need.copies) > there:
-            slope = slope_of(wanted[scarce], free[scarce], max(each), min(most, need.copies) - there)
+            slope = slope_of(
+                wanted[scarce], free[scarce], max(each), min(most, need.copies) - there, problem.sizes.add_steps
+            )
             prices.append(slope * min(slot.cost for slot, n in zip(mine, each, strict=True) if n))
     return math.ceil(lacking * min(prices)) if lacking > 0 and prices else 0
 
@@ -62,9 +61,9 @@ def pods_of(need: GangNeed) -> dict[int, int]:
     return found
 
 
-def slope_of(pods: int, free: int, each: int, most: int) -> Fraction:
-    """Return how many nodes each gang needs that is more than `free` pods allow, at least and on average."""
+def slope_of(pods: int, free: int, each: int, most: int, counted: int) -> Fraction:
+    """Return how many nodes each gang beyond `free` pods needs on average at least; `counted` gangs one by one."""
     left = free % pods
-    steps = min(most, _STEPS)
+    steps = min(most, counted)
     found = min(Fraction(-(-(n * pods - left) // each), n) for n in range(1, steps + 1))
     return found if most == steps else min(found, Fraction(steps * pods - left, steps * each))

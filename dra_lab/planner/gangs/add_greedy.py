@@ -13,12 +13,6 @@ from dra_lab.planner.gangs.needs import WHOLE, Needs, Path
 from dra_lab.planner.gangs.new_spots import Spot, spots_of
 from dra_lab.planner.gangs.problem import GangProblem, Solution
 
-_DOMAINS = 50
-"""New domains of one kind that a first answer uses at most."""
-
-_ROUNDS = 3
-"""How often twice as many nodes are tried as before."""
-
 
 def missing(problem: GangProblem, solution: Solution) -> Counter[int]:
     """Return how many gangs of each need have no place, and behind them the pods of each workload."""
@@ -34,29 +28,31 @@ def missing(problem: GangProblem, solution: Solution) -> Counter[int]:
 class FirstAnswer:
     """Nodes for the gangs that greedy does not place on the nodes of the cluster."""
 
-    def __init__(self, asked: Asked, base: GangProblem, profiles: Sequence[int], first: Solution) -> None:
+    def __init__(
+        self, asked: Asked, base: GangProblem, profiles: Sequence[int], first: Solution, budget: Budget
+    ) -> None:
         """Take the nodes of the cluster, the profile of each node type, and what greedy places without new nodes."""
-        self.asked, self.base, self.profiles = asked, base, profiles
+        self.asked, self.base, self.profiles, self.budget = asked, base, profiles, budget
         self.lacking = missing(base, first)
-        domains = min(sum(self.lacking.values()), _DOMAINS)
+        domains = min(sum(self.lacking.values()), budget.sizes.add_domains)
         self.spots = spots_of(asked.cluster, asked.types, asked.trees, base.needs, domains)
         names = {f"+{at}": spot.place.paths for at, spot in enumerate(self.spots.found)}
         self.needs: Needs = asked.needs(names)
         self.free = dict(enumerate(self.spots.limits))
         self.opened: Counter[int] = Counter()
 
-    def find(self, budget: Budget) -> list[tuple[Spot, int]] | None:
+    def find(self) -> list[tuple[Spot, int]] | None:
         """Return nodes with which greedy places everything, None if it does not find any."""
         if any(self.profiles[spot.type] < 0 for spot in self.spots.found):
             return None
         for need, count in self.lacking.items():
             for _ in range(count):
                 self._open(need)
-        for _ in range(_ROUNDS):
-            if not self.opened or budget.reached:
+        for _ in range(self.budget.sizes.add_rounds):
+            if not self.opened or self.budget.reached:
                 return None
             problem, spot_of = self._with_opened()
-            found = greedy(problem, budget.part(budget.shares.step))
+            found = greedy(problem, self.budget.part(self.budget.shares.step))
             if not missing(problem, found):
                 used = Counter(spot_of[node] for node in found.nodes if node in spot_of)
                 chosen = [(self.spots.found[at], count) for at, count in sorted(used.items())]

@@ -269,7 +269,7 @@ class AddModel:
                 each = max((problem.base.profiles[problem.slots[s].profile].bound[kind] for s in slots), default=0)
                 free = sum(have[region][kind] for region in regions)
                 if each and (most := int(variable.upBound) - free // pods) > 0:
-                    slope = slope_of(pods, free, each, most)
+                    slope = slope_of(pods, free, each, most, self.problem.sizes.add_steps)
                     factors = {self.nodes[slot]: -slope.denominator for slot in slots}
                     self._row({**factors, variable: slope.numerator}, slope.numerator * (free // pods))
 

@@ -13,13 +13,11 @@ from dra_lab.model.fleet import Workload
 from dra_lab.model.gang import Gang
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.node_type import NodeType
+from dra_lab.planner.budget import Sizes
 from dra_lab.planner.gangs.needs import HOST_DEPTH, GangNeed, GroupNeed, Needs, Path, Tier, read_needs, replaced
 from dra_lab.planner.gangs.new_spots import Spot, Spots, hosts_matter, spots_of
 from dra_lab.planner.gangs.problem import GangProblem
 from dra_lab.topology.new_nodes import NewNode, hierarchies_with
-
-MOST_SLOTS = 3_000
-"""Single nodes that the model has at most where a gang names the host as a level."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +49,7 @@ class AddProblem:
     base: GangProblem
     keys: list[tuple[Path | None, ...]]
     slots: list[Slot]
+    sizes: Sizes
     limits: list[tuple[tuple[int, ...], int]] = field(default_factory=list)
     alike: list[tuple[tuple[tuple[int, ...], ...], int | None]] = field(default_factory=list)
     chains: list[tuple[int, ...]] = field(default_factory=list)
@@ -199,7 +198,7 @@ class Enlarged:
         return found
 
 
-def enlarged(asked: Asked, base: GangProblem, profiles: Sequence[int], most_cost: int | None) -> Enlarged:
+def enlarged(asked: Asked, base: GangProblem, profiles: Sequence[int], most_cost: int | None, sizes: Sizes) -> Enlarged:
     """Return the problem with every node that a cheapest answer may use.
 
     `base` has the nodes of the cluster, `profiles` the profile of each node type, -1 if it was not examined in time,
@@ -214,7 +213,7 @@ def enlarged(asked: Asked, base: GangProblem, profiles: Sequence[int], most_cost
     cheapest = min(asked.costs, default=1)
     if most_cost is not None:
         domains = min(domains, most_cost // cheapest)
-    allowed = min(domains, MOST_SLOTS // max(1, len(asked.types)))
+    allowed = min(domains, sizes.add_slots // max(1, len(asked.types)))
     spots = spots_of(asked.cluster, asked.types, asked.trees, needs, allowed)
     complete = (allowed == domains or not spots.fewer) and all(profiles[spot.type] >= 0 for spot in spots.found)
     names = {f"+{at}": spot.place.paths for at, spot in enumerate(spots.found)}
@@ -244,7 +243,7 @@ def enlarged(asked: Asked, base: GangProblem, profiles: Sequence[int], most_cost
     keys = list(base.keys)
     split = hosts_matter(told)
     if split:
-        slots, chains, short = _single_nodes(slots)
+        slots, chains, short = _single_nodes(slots, sizes.add_slots)
         complete = complete and not short
     own_names = {f"+{at}": spots.found[slot.spots[0]].place.paths for at, slot in enumerate(slots)}
     told = asked.needs(own_names)
@@ -255,7 +254,7 @@ def enlarged(asked: Asked, base: GangProblem, profiles: Sequence[int], most_cost
             known_keys[key] = len(keys)
             keys.append(key)
         slots[at] = replace(slot, region=known_keys[key])
-    problem = AddProblem(base, keys, slots, chains=chains, spare=spare, most_cost=most_cost, complete=complete)
+    problem = AddProblem(base, keys, slots, sizes, chains=chains, spare=spare, most_cost=most_cost, complete=complete)
     _add_limits(problem, spots)
     if spare:
         problem.domains = _spare_domains(asked, problem)
@@ -269,9 +268,9 @@ def _domains(needs: Needs, pods: int) -> int:
     return sum(need.copies for need in needs.gangs) if same else pods
 
 
-def _single_nodes(slots: Sequence[Slot]) -> tuple[list[Slot], list[tuple[int, ...]], bool]:
+def _single_nodes(slots: Sequence[Slot], most: int) -> tuple[list[Slot], list[tuple[int, ...]], bool]:
     """Return a slot for every single node, which of them are used in order, and whether some were left out."""
-    limit = max(1, MOST_SLOTS // max(1, len(slots)))
+    limit = max(1, most // max(1, len(slots)))
     found: list[Slot] = []
     chains = []
     for slot in slots:

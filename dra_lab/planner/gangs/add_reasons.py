@@ -7,23 +7,21 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dra_lab.model.plan import Shortfall
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.what_if import when_idle, without_nodes
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.gangs.add_problem import AddProblem, Asked
 from dra_lab.planner.gangs.needs import GangNeed
 from dra_lab.planner.plan_claim import make_plan
 from dra_lab.topology.new_nodes import NewNode, with_new_nodes
 
-_SECONDS = 5.0
-"""Seconds for the reasons of one node type."""
-
 
 def reasons_of(
-    asked: Asked, problem: AddProblem, models: Sequence[NewNode], release: KubernetesRelease
+    asked: Asked, problem: AddProblem, models: Sequence[NewNode], release: KubernetesRelease, budget: Budget
 ) -> tuple[Shortfall, ...]:
     """Return why no number of nodes helps; `models` has one new node of each type."""
     gangs = {need.gangs[0]: need for need in problem.base.needs.gangs}
     short = {asked.gangs[at].name: need for at, need in gangs.items() if not _may_fit(problem, need)}
     kinds = {group.kind for need in short.values() for group in need.groups}
-    found = [*_claims(asked, problem, models, release, kinds)] or [*_domains(asked, problem, short)]
+    found = [*_claims(asked, problem, models, release, kinds, budget)] or [*_domains(asked, problem, short)]
     if not found:
         spare = f" with {asked.spare[1]} spare per {asked.spare[0]}" if asked.spare is not None else ""
         message = f"everything fits by itself, but not together{spare}, even with every node that may be added"
@@ -42,7 +40,12 @@ def _names(asked: Asked) -> Iterator[tuple[str, object]]:
 
 
 def _claims(
-    asked: Asked, problem: AddProblem, models: Sequence[NewNode], release: KubernetesRelease, short: Collection[int]
+    asked: Asked,
+    problem: AddProblem,
+    models: Sequence[NewNode],
+    release: KubernetesRelease,
+    short: Collection[int],
+    budget: Budget,
 ) -> Iterator[Shortfall]:
     """Yield the pods that no node type can have; `short` are the kinds of pods of gangs without a domain."""
     base = problem.base
@@ -58,7 +61,7 @@ def _claims(
         who = next((name for name, claims in _names(asked) if claims == kind.claims), repr(kind.name))
         lacks = []
         for one in models:
-            plan = make_plan(alone, kind.claims, release=release, node=one.name, time_limit=_SECONDS)
+            plan = make_plan(alone, kind.claims, release=release, node=one.name, time_limit=2 * budget.shares.explain)
             message = plan.shortfalls[0].message if plan.shortfalls else "it does not fit"
             lacks.append(f"{one.type.name}: {message.replace(one.name, one.type.name)}")
         message = f"no node type can have a pod of {who}"

@@ -34,9 +34,6 @@ from dra_lab.planner.waiting import awaited
 from dra_lab.topology.hierarchies import hierarchies as levels_of
 from dra_lab.topology.new_nodes import NewNode, hierarchies_with, with_new_nodes
 
-_TO_PLAN = 10.0
-"""Seconds for the plan on the cluster with the new nodes, if there is no time limit."""
-
 
 @awaited
 def nodes_to_add(
@@ -158,10 +155,10 @@ class _Search:
             return self._written([], 0, 0)
         known = None
         if asked.spare is None:
-            known = FirstAnswer(asked, base, profiles, first).find(self.budget)
+            known = FirstAnswer(asked, base, profiles, first, self.budget).find()
         self.clock.lap("greedy")
         most_cost = None if known is None else sum(asked.costs[spot.type] * count for spot, count in known)
-        return self._by_model(enlarged(asked, base, profiles, most_cost), known, most_cost)
+        return self._by_model(enlarged(asked, base, profiles, most_cost, self.budget.sizes), known, most_cost)
 
     def _tables(self, needs: Needs) -> tuple[GangProblem, list[int]]:
         """Return the problem without new nodes, and for each node type the profile of its nodes."""
@@ -217,7 +214,7 @@ class _Search:
         self.budget.tell("nodes", f"cost: best {cost}, bound {bound}", cost, bound)
         if found is None or cost is None:
             if impossible:
-                shortfalls = reasons_of(self.asked, problem.problem, self.models, self.release)
+                shortfalls = reasons_of(self.asked, problem.problem, self.models, self.release, self.budget)
                 return replace(self.answer, status=PlanStatus.INFEASIBLE, shortfalls=shortfalls)
             return replace(self.answer, bound=bound / self.asked.unit)
         return self._written(found, cost, bound if bound <= cost else None, assigned)
@@ -235,7 +232,7 @@ class _Search:
         new = new_nodes(asked, chosen)
         cluster = with_new_nodes(asked.cluster, new) if new else asked.cluster
         trees = hierarchies_with(asked.trees, {one.name: one.place.paths for one in new}) if new else asked.trees
-        left = _TO_PLAN if budget.left is None else budget.left
+        left = budget.shares.added if budget.left is None else budget.left
         if asked.spare is None:
             plan = plan_gangs(
                 cluster,
