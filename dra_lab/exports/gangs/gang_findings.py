@@ -15,6 +15,7 @@ from dra_lab.exports.gangs.level_keys import repeated_values, same_level
 from dra_lab.exports.gangs.pod_group_objects import MOST_SHARED
 from dra_lab.exports.gangs.volcano_objects import existing, tier_of
 from dra_lab.findings import Finding, Severity
+from dra_lab.scheduler.kueue.counted import unmapped_classes
 from dra_lab.scheduler.kueue.refused_claims import refused_claims
 
 MOST_KEY = 63
@@ -73,9 +74,12 @@ def _kueue(parts: GangParts) -> Iterator[Finding]:
             advice = f"Kueue refuses this gang. Use a label of at most {MOST_KEY} characters for the level {level}."
             yield Finding("kueue-key-too-long", _ERROR, name, message, advice)
     if classes := device_classes(parts):
-        message = f"Kueue refuses the gang unless its Configuration maps every DeviceClass: {', '.join(classes)}"
-        advice = "Merge kueue-configuration.yaml into it, cover the resources in the ClusterQueue and restart Kueue."
-        yield Finding("kueue-class-mapping", _WARNING, name, message, advice)
+        if unmapped := unmapped_classes(parts.cluster, classes):
+            message = f"Kueue refuses the gang unless its Configuration maps every DeviceClass: {', '.join(unmapped)}"
+            advice = (
+                "Merge kueue-configuration.yaml into it, cover the resources in the ClusterQueue and restart Kueue."
+            )
+            yield Finding("kueue-class-mapping", _WARNING, name, message, advice)
         if wanted_levels(parts) and not parts.pinned:
             message = "Kueue chooses domains by node resources and does not count devices, so the gang may wait there"
             yield Finding("kueue-devices-not-counted", _WARNING, name, message, "Pin a planned domain.")

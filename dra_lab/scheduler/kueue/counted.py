@@ -6,7 +6,7 @@ Source: kubernetes-sigs/kueue v0.19.2, `pkg/dra`: `claims.go`, `mapper.go`, `cou
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
 from math import ceil
 
@@ -68,6 +68,19 @@ def whole_units(resource: str, amount: Fraction) -> int:
     return ceil(amount * 1000 if resource == "cpu" else amount)
 
 
+def configuration_of(cluster: Cluster) -> Configuration | None:
+    """Return Kueue's Configuration; None if it is not known."""
+    return next((one for one in cluster.queues if isinstance(one, Configuration)), None)
+
+
+def unmapped_classes(cluster: Cluster, classes: Iterable[str]) -> tuple[str, ...]:
+    """Return the DeviceClasses that Kueue's Configuration does not map, all of them if it is not known."""
+    known = configuration_of(cluster)
+    mappings = known.resources.device_class_mappings if known else ()
+    mapped = {name for one in mappings for name in one.device_class_names}
+    return tuple(name for name in classes if name not in mapped)
+
+
 def gang_requests(gang: Gang) -> Iterator[tuple[str, DeviceRequest]]:
     """Yield the requests of the pods of a gang, each with the name of its claim."""
     for group in gang.groups:
@@ -123,7 +136,7 @@ class _Reader:
         self.cluster = with_documented_classes(cluster)
         self.covered, self.found = covered, found
         self.matching = Matching(self.cluster, release)
-        self.configuration = next((one for one in cluster.queues if isinstance(one, Configuration)), None)
+        self.configuration = configuration_of(cluster)
         resources = self.configuration.resources if self.configuration else None
         self.mappings: dict[str, list[DeviceClassMapping]] = {}
         for mapping in resources.device_class_mappings if resources else ():

@@ -7,6 +7,7 @@ import json
 import pytest
 import yaml
 from gangs_to_export import BLOCK, CHANNEL, RACK, cliques, gang, group, tree
+from kueue_queues import configuration, read
 from small_claims import alternative, one_of, request
 from small_nodes import a_slice, cluster, gpu
 
@@ -164,6 +165,12 @@ LIST = ClaimSketch(
 def test_what_kueue_does_not_admit_is_reported(one, rule):
     """Before the export: Kueue would say so in the status of a Workload."""
     assert rule in rules(one, objects=True)
+
+
+def test_classes_that_the_configuration_maps_need_no_mapping():
+    """The others are named; without the Configuration all of them are."""
+    mapped = read(configuration({"gpu": ["gpu.nvidia.com"]}))
+    assert "kueue-class-mapping" not in rules(gang(), cluster=mapped)
 
 
 @pytest.mark.parametrize(
