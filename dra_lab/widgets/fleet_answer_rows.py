@@ -76,7 +76,7 @@ def _scheduler(gangs: GangAnswer) -> str:
     if gangs.plan.status is PlanStatus.INFEASIBLE:
         return ""  # no scheduler can do what is impossible
     kueue = next((one for one in gangs.choices.get(name, ()) if is_kueue(one)), None)
-    return scheduler_row(kueue).text if kueue is not None else ""
+    return scheduler_row(kueue).text if kueue is not None and kueue.replay.domains else ""
 
 
 def _working_words(answer: FleetAnswer, progress: Any) -> str:

@@ -10,6 +10,7 @@ from dra_lab.model.gang import BEYOND, GANGS, HOST, Gang, GangCount, GangPlan, G
 from dra_lab.model.gang_verdicts import COUNTS, DEVICES, QUOTA
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.sketch import GangDrawing
+from dra_lab.topology.hierarchy_findings import plural
 from dra_lab.words.document import printable
 from dra_lab.words.facts import counted, sentence
 
@@ -32,7 +33,7 @@ def gang_words(gang: GangDrawing, number: int) -> str:
     """Return what a gang is: `2 gangs of 16 pods, each in one rack`."""
     least = f" (at least {gang.min:,})" if gang.min is not None and gang.min < gang.size else ""
     where = f"in one {level_word(gang.level)}" if gang.level else ""
-    prefer = f"in as few {level_word(gang.prefer_level)}s as possible" if gang.prefer_level else ""
+    prefer = f"in as few {plural(level_word(gang.prefer_level))} as possible" if gang.prefer_level else ""
     each = ", " + ("all " if number == 1 else "each ") if where or prefer else ""
     places = ", ".join(filter(None, (where, prefer)))
     return f"{counted(number, 'gang')} of {counted(gang.size, 'pod')}{least}{each}{places}"
@@ -87,8 +88,8 @@ def _where(gang: Gang, placed: Sequence[PlacedGang]) -> str:
     names = list(dict.fromkeys(domain_name(one.domain) for one in placed))
     if len(names) == 1:
         return f" in {word} {names[0]}"
-    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-    return f" in {counted(len(names), word)}: {', '.join(names[:_NAMED])}{more}"
+    last = names[-1] if len(names) <= _NAMED else f"{len(names) - _NAMED + 1:,} more"
+    return f" in {len(names):,} {plural(word)}: {', '.join(names[: min(len(names), _NAMED) - 1])} and {last}"
 
 
 def _misfit(plan: GangPlan, gang: Gang) -> str:

@@ -84,6 +84,15 @@ def test_the_verdict_names_the_domain_and_what_more_fits(fleet):
     assert view.fleet_answer["proof"] == "Proven optimal."
 
 
+def test_the_verdict_of_several_gangs_names_their_domains(fleet):
+    """Two gangs of two pods are below two leaf switches."""
+    _, view = fleet
+    gang(view, 2)
+    send(view, type="set-replicas", name=POD, replicas=2)
+    verdict = view.fleet_answer["verdict"]
+    assert verdict.startswith("All 2 gangs fit in 2 leaf switches: leaf-1 and leaf-2.")
+
+
 def test_the_verdict_of_a_gang_that_does_not_fit_names_the_nearest_domain(fleet):
     """No leaf switch holds four pods; the largest holds three."""
     _, view = fleet
