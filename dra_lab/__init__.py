@@ -53,9 +53,9 @@ if TYPE_CHECKING:
     from dra_lab.pictures.graph_page import graph_frame, graph_page
     from dra_lab.pictures.hardware import hardware_svg
     from dra_lab.pinning.gang_choices import GangChoice, gang_choices
-    from dra_lab.pinning.gang_replay import replay_kueue, replay_pod_group
     from dra_lab.pinning.pin_plan import pin_plan
     from dra_lab.pinning.plan_replay import replay_plan
+    from dra_lab.pinning.replay_gang import replay_kueue, replay_pod_group
     from dra_lab.pinning.search_budget import within_search_budget
     from dra_lab.pinning.trace_gang import gang_regret, trace_gang
     from dra_lab.planner import make_plan
@@ -179,9 +179,9 @@ _HOME = {
     "regret_chart": "dra_lab.pictures.charts",
     "regret_frame": "dra_lab.words.frames",
     "relaxations_frame": "dra_lab.words.frames",
-    "replay_kueue": "dra_lab.pinning.gang_replay",
+    "replay_kueue": "dra_lab.pinning.replay_gang",
     "replay_plan": "dra_lab.pinning.plan_replay",
-    "replay_pod_group": "dra_lab.pinning.gang_replay",
+    "replay_pod_group": "dra_lab.pinning.replay_gang",
     "replicas_frame": "dra_lab.words.fleet_frames",
     "samples": "dra_lab.sources",
     "scarcity_frame": "dra_lab.words.frames",

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import networkx as nx
@@ -204,6 +205,18 @@ def test_no_modules_import_each_other():
     graph = nx.DiGraph((name, other) for name, path in modules.items() for other in imported(path) & set(modules))
     cycles = [names for names in nx.strongly_connected_components(graph) if len(names) > 1]
     assert [sorted(names) for names in cycles] == []
+
+
+def test_no_two_modules_and_no_two_public_classes_share_a_name():
+    """One name has one meaning: a file or a class is found at the first try."""
+    files, classes = Counter[str](), Counter[str]()
+    for path in (ROOT / "dra_lab").rglob("*.py"):
+        if path.name != "__init__.py":
+            files[path.name] += 1
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                classes[node.name] += 1
+    assert [name for name, count in (files + classes).items() if count > 1] == []
 
 
 def test_no_two_test_files_share_a_name():

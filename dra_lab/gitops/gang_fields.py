@@ -23,7 +23,7 @@ _LEADERS = ("leaderTemplate", "Launcher", "Master")
 Slices = tuple[tuple[int, str], ...]
 
 
-class Constraint(Struct, frozen=True):
+class LevelConstraint(Struct, frozen=True):
     """Levels as a workload names them: label keys, names of tiers, or `tier 2`. `hierarchy` is a Topology's name."""
 
     required: str = ""
@@ -40,7 +40,7 @@ class WrittenGroup(Struct, frozen=True):
     name: str
     pods: int
     least: int
-    constraint: Constraint = Constraint()
+    constraint: LevelConstraint = LevelConstraint()
     leader: bool = False
 
 
@@ -52,7 +52,7 @@ class WrittenGang(Struct, frozen=True):
 
     name: str
     groups: tuple[WrittenGroup, ...]
-    constraint: Constraint = Constraint()
+    constraint: LevelConstraint = LevelConstraint()
     replicas: int = 1
     least: int = 0
     queue: str = ""
@@ -75,7 +75,7 @@ def written_gang(document: Document, pods: Sequence[PodTemplate], group: Documen
     constraint = _of_object(document, told)
     if joined and not (constraint.required or constraint.preferred):
         constraint = replace(groups[0].constraint, slices=(), hierarchy=constraint.hierarchy)
-        groups = [replace(one, constraint=Constraint(slices=one.constraint.slices)) for one in groups]
+        groups = [replace(one, constraint=LevelConstraint(slices=one.constraint.slices)) for one in groups]
     least = _least_of_job(document)
     if group is not None:
         least, constraint = _of_pod_group(group, constraint, told)
@@ -123,7 +123,7 @@ def _last_word(path: str) -> str:
     return words[-1].removesuffix("Template").lower() if words else "pods"
 
 
-def _of_annotations(texts: Mapping[str, Any]) -> Constraint:
+def _of_annotations(texts: Mapping[str, Any]) -> LevelConstraint:
     """Return what annotations of a pod template say: those of Kueue, Volcano and segments of KAI."""
     slices: Slices = ()
     size = unsigned_number(str(texts.get(f"{_KUEUE}slice-size")))
@@ -134,7 +134,7 @@ def _of_annotations(texts: Mapping[str, Any]) -> Constraint:
         slices = ((segment, str(key)),)
     if layers := texts.get(f"{_KUEUE}slice-required-topology-constraints"):
         slices = _layers(str(layers))
-    return Constraint(
+    return LevelConstraint(
         str(texts.get(f"{_KUEUE}required-topology") or "") or _hard_tier(texts),
         str(texts.get(f"{_KUEUE}preferred-topology") or ""),
         slices,
@@ -155,10 +155,10 @@ def _hard_tier(texts: Mapping[str, Any]) -> str:
     return f"tier {tier}" if tier and texts.get(f"{_VOLCANO}mode", "hard") == "hard" else ""
 
 
-def _of_object(document: Document, told: list[Finding]) -> Constraint:
+def _of_object(document: Document, told: list[Finding]) -> LevelConstraint:
     """Return what an object says of all its pods."""
     texts = _texts(document, "metadata.annotations")
-    found = Constraint(
+    found = LevelConstraint(
         texts.get(f"{_KAI}-required-placement", "") or _hard_tier(texts),
         texts.get(f"{_KAI}-preferred-placement", ""),
         hierarchy=texts.get(_KAI, ""),
@@ -170,7 +170,7 @@ def _of_object(document: Document, told: list[Finding]) -> Constraint:
     return _of_network(network, found, told, document) if isinstance(network, Mapping) else found
 
 
-def _of_jobs(document: Document, pod: PodTemplate, found: Constraint, told: list[Finding]) -> Constraint:
+def _of_jobs(document: Document, pod: PodTemplate, found: LevelConstraint, told: list[Finding]) -> LevelConstraint:
     """Return the slices of a JobSet whose child jobs have a domain each."""
     job = pod.path.partition(".template")[0]
     own = value_at(document.value, f"{job}.template.metadata.annotations")
@@ -183,7 +183,7 @@ def _of_jobs(document: Document, pod: PodTemplate, found: Constraint, told: list
     return replace(found, slices=((max(1, size), key),))
 
 
-def _of_leader_set(document: Document, count: int, found: Constraint, told: list[Finding]) -> Constraint:
+def _of_leader_set(document: Document, count: int, found: LevelConstraint, told: list[Finding]) -> LevelConstraint:
     """Return the slices of the workers of a LeaderWorkerSet whose subgroups have a domain each."""
     key = _texts(document, "metadata.annotations").get(f"{_LWS}subgroup-exclusive-topology", "")
     size = whole(value_at(document.value, "spec.leaderWorkerTemplate.subGroupPolicy.subGroupSize"), 0)
@@ -202,17 +202,19 @@ def _exclusive(document: Document, key: str) -> Finding:
     return Finding("gang-exclusive", Severity.NOTE, document.name, message, "", document.at("metadata.annotations"))
 
 
-def _of_partitions(policy: Any, found: Constraint, told: list[Finding], document: Document) -> Constraint:
+def _of_partitions(policy: Any, found: LevelConstraint, told: list[Finding], document: Document) -> LevelConstraint:
     """Return the slices of a task of Volcano: each partition in a HyperNode of a tier."""
     network = policy.get("networkTopology") if isinstance(policy, Mapping) else None
     if not isinstance(network, Mapping):
         return found
-    level = _of_network(network, Constraint(), told, document).required
+    level = _of_network(network, LevelConstraint(), told, document).required
     size = whole(policy.get("partitionSize"), 0)
     return replace(found, slices=((size, level),)) if level and size else found
 
 
-def _of_network(network: Mapping[str, Any], found: Constraint, told: list[Finding], document: Document) -> Constraint:
+def _of_network(
+    network: Mapping[str, Any], found: LevelConstraint, told: list[Finding], document: Document
+) -> LevelConstraint:
     """Return the level of Volcano's `networkTopology`: the highest tier, if it must hold."""
     if network.get("mode", "hard") != "hard":
         message = "its networkTopology is soft and names no level; dra-lab plans it without one"
@@ -225,12 +227,12 @@ def _of_network(network: Mapping[str, Any], found: Constraint, told: list[Findin
     return replace(found, required=name)
 
 
-def _of_request(request: Any, found: Constraint) -> Constraint:
+def _of_request(request: Any, found: LevelConstraint) -> LevelConstraint:
     """Return what a pod set of Kueue's Workload requests."""
     if not isinstance(request, Mapping):
         return found
     key, size = request.get("podSetSliceRequiredTopology"), whole(request.get("podSetSliceSize"), 0)
-    return Constraint(
+    return LevelConstraint(
         str(request.get("required") or found.required),
         str(request.get("preferred") or found.preferred),
         ((size, str(key)),) if key and size else found.slices,
@@ -243,7 +245,7 @@ def _least_of_job(document: Document) -> int:
     return whole(least, 0)
 
 
-def _of_pod_group(group: Document, found: Constraint, told: list[Finding]) -> tuple[int, Constraint]:
+def _of_pod_group(group: Document, found: LevelConstraint, told: list[Finding]) -> tuple[int, LevelConstraint]:
     """Return the minimum and the level of a PodGroup of Kubernetes, Volcano or KAI."""
     spec = group.value.get("spec")
     spec = spec if isinstance(spec, Mapping) else {}
@@ -258,13 +260,13 @@ def _of_pod_group(group: Document, found: Constraint, told: list[Finding]) -> tu
     return least, found
 
 
-def topology_constraint(kai: Any) -> Constraint:
+def topology_constraint(kai: Any) -> LevelConstraint:
     """Return the levels of a `topologyConstraint` of KAI."""
     if not isinstance(kai, Mapping):
-        return Constraint()
+        return LevelConstraint()
     names = (str(kai.get(key) or "") for key in ("requiredTopologyLevel", "preferredTopologyLevel", "topology"))
     required, preferred, hierarchy = names
-    return Constraint(required, preferred, hierarchy=hierarchy)
+    return LevelConstraint(required, preferred, hierarchy=hierarchy)
 
 
 def _texts(document: Document, path: str) -> dict[str, str]:

@@ -14,7 +14,7 @@ from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.claims_of_file import AskedPod, asked_pods
 from dra_lab.gitops.folder import Document, read_manifests
-from dra_lab.gitops.gang_fields import Constraint, WrittenGang, WrittenGroup, with_least, written_gang
+from dra_lab.gitops.gang_fields import LevelConstraint, WrittenGang, WrittenGroup, with_least, written_gang
 from dra_lab.gitops.given_classes import with_topologies
 from dra_lab.gitops.kai_subgroups import LABEL as SUBGROUP
 from dra_lab.gitops.kai_subgroups import subgroup_groups
@@ -169,7 +169,8 @@ def _plain_pods(pods: Sequence[PodTemplate], name: str) -> WrittenGang:
     constraint = parts[0].constraint
     if all(one.constraint == constraint for one in own):
         parts = [
-            replace(part, groups=tuple(replace(one, constraint=Constraint()) for one in part.groups)) for part in parts
+            replace(part, groups=tuple(replace(one, constraint=LevelConstraint()) for one in part.groups))
+            for part in parts
         ]
     gang = replace(_joined(parts, None), name=name)
     total = max(unsigned_number(str(pod.annotations.get(_TOTAL))) or 0 for pod in pods)
@@ -294,7 +295,7 @@ def _gang(written: WrittenGang, found: Sequence[tuple[WrittenGroup, AskedPod]], 
     )
 
 
-def _named(constraint: Constraint, tiers: Mapping[str, tuple[str, str]]) -> Constraint:
+def _named(constraint: LevelConstraint, tiers: Mapping[str, tuple[str, str]]) -> LevelConstraint:
     """Return a constraint with the names of the levels of HyperNodes instead of the numbers of their tiers."""
 
     def name(level: str) -> str:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.folder import Document
-from dra_lab.gitops.gang_fields import Constraint, WrittenGroup, topology_constraint, whole
+from dra_lab.gitops.gang_fields import LevelConstraint, WrittenGroup, topology_constraint, whole
 from dra_lab.manifests.pod_templates import value_at
 
 LABEL = "kai.scheduler/subgroup-name"
@@ -26,7 +26,7 @@ class _SubGroup(Struct, frozen=True):
     parent: str
     least: int | None
     least_groups: int
-    constraint: Constraint
+    constraint: LevelConstraint
 
 
 def subgroup_groups(document: Document, groups: Sequence[WrittenGroup], told: list[Finding]) -> list[WrittenGroup]:

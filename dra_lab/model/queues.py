@@ -96,7 +96,7 @@ class ResourceGroup(NodeValue, frozen=True, kw_only=True):
                 )
 
 
-class Condition(NodeValue, frozen=True, kw_only=True):
+class WorkloadCondition(NodeValue, frozen=True, kw_only=True):
     """`status.conditions[]` without its message."""
 
     type: str
@@ -165,7 +165,7 @@ class ClusterQueueStatus(NodeValue, frozen=True, kw_only=True):
 
     flavors_reservation: tuple[FlavorAmounts, ...] | None = None
     pending_workloads: int = 0
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[WorkloadCondition, ...] = ()
 
 
 class ClusterQueue(CustomValue, frozen=True, kw_only=True):
@@ -238,7 +238,7 @@ class PodSetAssignment(NodeValue, frozen=True, kw_only=True):
             _amount(text, f"resourceUsage {name!r}")
 
 
-class Admission(NodeValue, frozen=True, kw_only=True):
+class WorkloadAdmission(NodeValue, frozen=True, kw_only=True):
     """`status.admission`: the quota that a workload holds."""
 
     cluster_queue: str
@@ -248,17 +248,17 @@ class Admission(NodeValue, frozen=True, kw_only=True):
 class WorkloadStatus(NodeValue, frozen=True, kw_only=True):
     """`status` of a Workload, as far as it holds quota."""
 
-    admission: Admission | None = None
-    conditions: tuple[Condition, ...] = ()
+    admission: WorkloadAdmission | None = None
+    conditions: tuple[WorkloadCondition, ...] = ()
 
 
-class Workload(CustomValue, frozen=True, kw_only=True):
+class KueueWorkload(CustomValue, frozen=True, kw_only=True):
     """A Workload of Kueue: what it holds of a quota, without its pods."""
 
     status: WorkloadStatus = WorkloadStatus()
 
     @property
-    def holds(self) -> Admission | None:
+    def holds(self) -> WorkloadAdmission | None:
         """Return the quota that it holds now; None if it waits or has finished."""
         ended = any(one.type == "Finished" and one.status == "True" for one in self.status.conditions)
         return None if ended else self.status.admission
@@ -308,13 +308,13 @@ class Configuration(CustomValue, frozen=True, kw_only=True):
     resources: KueueResources = KueueResources()
 
 
-QueueObject = ClusterQueue | LocalQueue | Cohort | Workload | Configuration
+QueueObject = ClusterQueue | LocalQueue | Cohort | KueueWorkload | Configuration
 QUEUE_KINDS: Mapping[str, type[QueueObject]] = MappingProxyType(
     {
         "ClusterQueue": ClusterQueue,
         "LocalQueue": LocalQueue,
         "Cohort": Cohort,
-        "Workload": Workload,
+        "Workload": KueueWorkload,
         "Configuration": Configuration,
     }
 )

@@ -19,9 +19,9 @@ from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.pinning.gang_regret import kueue_regret, pod_group_regret
-from dra_lab.pinning.gang_replay import level_key, replay_kueue, replay_pod_group
 from dra_lab.pinning.node_amounts import Requests
 from dra_lab.pinning.pin_budget import PinBudget
+from dra_lab.pinning.replay_gang import level_key, replay_kueue, replay_pod_group
 
 Range = tuple[int, int]
 """At least and at most."""

@@ -16,7 +16,10 @@ from dra_lab.model.gang_replay import GangRegret, GoalRange
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.pinning.gang_fills import GangFills
-from dra_lab.pinning.gang_replay import (
+from dra_lab.pinning.goal_sums import Range, sum_range
+from dra_lab.pinning.node_amounts import Requests
+from dra_lab.pinning.pin_budget import PinBudget
+from dra_lab.pinning.replay_gang import (
     KUEUE,
     flavor_of,
     kueue_unknown,
@@ -26,11 +29,8 @@ from dra_lab.pinning.gang_replay import (
     pod_group_unknown,
     pod_sets,
 )
-from dra_lab.pinning.goal_sums import Range, sum_range
-from dra_lab.pinning.node_amounts import Requests
-from dra_lab.pinning.pin_budget import PinBudget
 from dra_lab.scheduler.kueue.assignment import KueueAssignment, kueue_assignments
-from dra_lab.scheduler.kueue.places import KueueGates
+from dra_lab.scheduler.kueue.kueue_tree import KueueGates
 
 _SHARED = "claims that a gang shares are not replayed"
 

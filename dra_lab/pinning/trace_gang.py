@@ -15,11 +15,11 @@ from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.pinning.gang_regret import kueue_regret, pod_group_regret
-from dra_lab.pinning.gang_replay import replay_kueue, replay_pod_group
 from dra_lab.pinning.node_amounts import Requests
 from dra_lab.pinning.pin_budget import PinBudget, budget_of
+from dra_lab.pinning.replay_gang import replay_kueue, replay_pod_group
 from dra_lab.planner.gangs.needs import hierarchy_of
-from dra_lab.scheduler.kueue.places import KueueGates
+from dra_lab.scheduler.kueue.kueue_tree import KueueGates
 from dra_lab.topology.hierarchies import hierarchies as levels_of
 
 KUEUE, KUBE_SCHEDULER = "kueue", "kube-scheduler"

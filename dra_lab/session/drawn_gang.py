@@ -14,7 +14,7 @@ from dra_lab.session.history import History
 from dra_lab.session.session_fleet import SessionFleet, free_name
 
 
-class Drawn(Protocol):
+class HasDrawing(Protocol):
     """What a drawn gang needs of its session."""
 
     history: History[Content]
@@ -24,13 +24,13 @@ class Drawn(Protocol):
         """Replace the content: one undo step."""
 
 
-def drawn_gang(session: Drawn) -> GangDrawing | None:
+def drawn_gang(session: HasDrawing) -> GangDrawing | None:
     """Return the gang of the workload that is drawn, None if it is none."""
     content = session.history.present
     return next((pod.gang for pod in content.workloads if pod.pod == content.editing), None)
 
 
-def set_drawn_gang(session: Drawn, gang: GangDrawing | None) -> None:
+def set_drawn_gang(session: HasDrawing, gang: GangDrawing | None) -> None:
     """Make the drawn pod one gang, change it, or with None make it ordinary pods again; one undo step.
 
     A drawing that is no workload becomes one. Raises InputError if nothing is drawn, SketchError for a wrong size.

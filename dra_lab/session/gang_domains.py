@@ -56,7 +56,7 @@ class DomainPods(Struct, frozen=True):
         return sum(one.placed for one in self.nodes)
 
 
-class Change(Struct, frozen=True):
+class DomainChange(Struct, frozen=True):
     """What would make a domain hold the gang: all of `nodes` if `together`, else any one of them.
 
     `kind` is "uncordon", "free" (the devices in use there are free) or "both"; `pods` fit then.
@@ -139,7 +139,7 @@ def _in_order(level: str, tree: Hierarchy | None, nodes: Sequence[str]) -> Itera
     yield from walk(())
 
 
-def changes(found: GangDomains, domain: DomainPods) -> Iterator[Change]:
+def changes(found: GangDomains, domain: DomainPods) -> Iterator[DomainChange]:
     """Yield what would make a domain hold one gang that it refuses; nothing if numbers of nodes are not exact.
 
     Each change names as few nodes as possible.
@@ -159,16 +159,16 @@ def changes(found: GangDomains, domain: DomainPods) -> Iterator[Change]:
         yield from _enough("both", every, short, domain.holds)
 
 
-def _enough(kind: str, gains: Mapping[str, int], short: int, holds: int) -> Iterator[Change]:
+def _enough(kind: str, gains: Mapping[str, int], short: int, holds: int) -> Iterator[DomainChange]:
     """Yield the fewest nodes whose gains are enough, or all single nodes of which each is."""
     order = sorted(gains, key=lambda node: (-gains[node], natural_order(node)))
     alone = tuple(node for node in order if gains[node] >= short)
     if alone:
-        yield Change(kind, alone, holds + gains[alone[-1]], together=False)
+        yield DomainChange(kind, alone, holds + gains[alone[-1]], together=False)
         return
     have = 0
     for number, node in enumerate(order, 1):
         have += gains[node]
         if have >= short:
-            yield Change(kind, tuple(order[:number]), holds + have, together=True)
+            yield DomainChange(kind, tuple(order[:number]), holds + have, together=True)
             return

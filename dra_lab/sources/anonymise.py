@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import structs
 
-from dra_lab.index.hyper_nodes import with_exact_members
+from dra_lab.index.hyper_node_members import with_exact_members
 from dra_lab.model.allocation import DeviceRequestAllocationResult, ResourceClaimConsumerReference
 from dra_lab.model.claims import DeviceClass, DeviceSelector, ResourceClaim
 from dra_lab.model.cluster import Cluster

@@ -16,11 +16,11 @@ from dra_lab.model.queues import (
     CounterSource,
     DeviceClassMapping,
     DeviceClassSource,
+    KueueWorkload,
     LabelSelector,
     LocalQueue,
     QueueObject,
     ResourceGroup,
-    Workload,
 )
 from dra_lab.sources.anonymise_cel import replace_in_cel
 from dra_lab.sources.anonymise_devices import Replacing
@@ -51,7 +51,7 @@ def replace_queue(item: QueueObject, replacing: Replacing) -> QueueObject:
         case LocalQueue():
             local = structs.replace(item.spec, cluster_queue=replacing.names.of("queue", item.spec.cluster_queue))
             return structs.replace(item, metadata=_meta(item.metadata, "localqueue", replacing), spec=local)
-        case Workload():
+        case KueueWorkload():
             return _workload(item, replacing)
         case Configuration():
             return _configuration(item, replacing)
@@ -135,7 +135,7 @@ def _selector(selector: LabelSelector, replacing: Replacing) -> LabelSelector:
     return LabelSelector(match_labels=labels, match_expressions=rules)
 
 
-def _workload(item: Workload, replacing: Replacing) -> Workload:
+def _workload(item: KueueWorkload, replacing: Replacing) -> KueueWorkload:
     admission = item.status.admission
     if admission is not None:
         sets = tuple(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from dra_lab.findings import Finding, Severity
-from dra_lab.index.hyper_nodes import Members, members_of
+from dra_lab.index.hyper_node_members import Members, members_of
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.hierarchy import Hierarchy, LeftOut, Level
 from dra_lab.model.topologies import HyperNode

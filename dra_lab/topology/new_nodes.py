@@ -27,7 +27,7 @@ _ZONES = frozenset(key for preset in PRESETS if preset.hierarchy == ZONE for key
 _NOT_LABEL = re.compile(r"[^a-z0-9]+")
 
 
-class Place(Struct, frozen=True):
+class NewPlace(Struct, frozen=True):
     """One place for new nodes: the domain they are added to, and their path in every hierarchy by its name.
 
     `values` are the labels, and attributes of devices, that say so; "" for those that such a node does not have. `new`
@@ -45,15 +45,15 @@ class NewNode(Struct, frozen=True):
 
     name: str
     type: NodeType
-    place: Place
+    place: NewPlace
 
 
-def anywhere(cluster: Cluster, trees: Sequence[Hierarchy]) -> Place:
+def anywhere(cluster: Cluster, trees: Sequence[Hierarchy]) -> NewPlace:
     """Return the place of new nodes in a cluster without hierarchies."""
-    return Place((), {tree.name: () for tree in trees}, dict.fromkeys(_keys(cluster, trees), ""))
+    return NewPlace((), {tree.name: () for tree in trees}, dict.fromkeys(_keys(cluster, trees), ""))
 
 
-def existing_places(cluster: Cluster, trees: Sequence[Hierarchy], tree: Hierarchy, level: str) -> Iterator[Place]:
+def existing_places(cluster: Cluster, trees: Sequence[Hierarchy], tree: Hierarchy, level: str) -> Iterator[NewPlace]:
     """Yield the places in the domains of a level: one for each combination of domains that its nodes have."""
     keys = _keys(cluster, trees)
     for domain in tree.at(level):
@@ -62,12 +62,12 @@ def existing_places(cluster: Cluster, trees: Sequence[Hierarchy], tree: Hierarch
             seen.setdefault(tuple(one.path_of(node) for one in trees), node)
         for found, node in seen.items():
             paths = {one.name: path for one, path in zip(trees, found, strict=True)}
-            yield Place(domain.path, paths, _values(cluster, trees, keys, node, paths))
+            yield NewPlace(domain.path, paths, _values(cluster, trees, keys, node, paths))
 
 
 def new_place(
     cluster: Cluster, trees: Sequence[Hierarchy], tree: Hierarchy, level: str, like: str, number: int
-) -> Place:
+) -> NewPlace:
     """Return a place in a domain that does not exist yet, beside the domain of the node `like`.
 
     The domain, the innermost domains of other hierarchies that are all inside the domain of `like`, and its NVLink
@@ -101,7 +101,7 @@ def new_place(
             have = (node.name for node in cluster.nodes if node.metadata.labels.get(key) == values[key])
             if inside.issuperset(have):
                 values[key] = f"{values[key]}-new-{number}"
-    return Place(paths[tree.name][: depth + 1], paths, values, new=True)
+    return NewPlace(paths[tree.name][: depth + 1], paths, values, new=True)
 
 
 def _nodes(tree: Hierarchy, path: Path) -> Sequence[str]:
@@ -215,7 +215,7 @@ def hierarchies_with(trees: Sequence[Hierarchy], paths: Mapping[str, Mapping[str
     return tuple(found)
 
 
-def check_own_devices(cluster: Cluster, node_type: NodeType, places: Sequence[Place]) -> None:
+def check_own_devices(cluster: Cluster, node_type: NodeType, places: Sequence[NewPlace]) -> None:
     """Raise InputError if new nodes would use devices that several nodes see: their number does not grow with them."""
     for item in cluster.network_slices:
         for place in places:

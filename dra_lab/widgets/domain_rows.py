@@ -13,7 +13,7 @@ from dra_lab.model.queues import LocalQueue
 from dra_lab.model.sketch import GangDrawing, PodDrawing
 from dra_lab.pinning.gang_choices import GangChoice
 from dra_lab.session.fleet_answer import FleetAnswer
-from dra_lab.session.gang_domains import MOST_NAMED, Change, DomainPods, GangDomains, changes
+from dra_lab.session.gang_domains import MOST_NAMED, DomainChange, DomainPods, GangDomains, changes
 from dra_lab.topology.hierarchies import hierarchies
 from dra_lab.widgets.domain_values import (
     BoxRow,
@@ -314,14 +314,14 @@ def _bars(found: GangDomains, domain: DomainPods) -> Iterator[BarRow]:
         yield bar("left after this plan", domain.holds - domain.placed - others)
 
 
-def _title(change: Change) -> str:
+def _title(change: DomainChange) -> str:
     named = _named(change.nodes, "and" if change.together else "or")
     if change.kind == "uncordon":
         return f"Uncordon {named}"
     return f"Free the devices in use on {named}" + (", and uncordon what is cordoned" if change.kind == "both" else "")
 
 
-def _brings(found: GangDomains, change: Change) -> str:
+def _brings(found: GangDomains, change: DomainChange) -> str:
     size = found.gang.size
     return f"{min(size, change.pods):,} of {size:,} pods fit then"
 

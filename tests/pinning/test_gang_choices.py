@@ -16,7 +16,7 @@ from dra_lab.model.nodes import Node, NodeStatus, ObjectMeta
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pinning.gang_choices import gang_choices
-from dra_lab.pinning.gang_replay import GangVerdict
+from dra_lab.pinning.replay_gang import GangVerdict
 from dra_lab.planner.gangs import plan_gangs
 
 R136 = KubernetesRelease("1.36")

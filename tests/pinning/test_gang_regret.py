@@ -15,7 +15,7 @@ from dra_lab.model.gang import DOMAINS, Gang, GangGroup
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.workloads import Pod, PodSpec
-from dra_lab.pinning.gang_replay import replay_kueue
+from dra_lab.pinning.replay_gang import replay_kueue
 from dra_lab.pinning.trace_gang import gang_regret, trace_gang
 from dra_lab.planner.gangs import plan_gangs
 

@@ -17,7 +17,7 @@ from dra_lab.model.gang_replay import MOST_TRIED, GangVerdict
 from dra_lab.model.nodes import NodeStatus, ObjectMeta
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workloads import Container, Pod, PodSpec, ResourceRequirements
-from dra_lab.pinning.gang_replay import replay_kueue, replay_pod_group
+from dra_lab.pinning.replay_gang import replay_kueue, replay_pod_group
 
 LARGE = ClaimSketch(name="large", requests=(request("gpu", GPU, 2),))
 

@@ -16,7 +16,7 @@ import pytest
 from dra_lab.model.nodes import Node, NodeSpec, NodeStatus, ObjectMeta
 from dra_lab.model.workloads import Container, Pod, PodSpec, PodStatus, ResourceRequirements
 from dra_lab.scheduler.kueue.assignment import KueueFlavor, KueuePodSet, kueue_assignments, pod_requests
-from dra_lab.scheduler.kueue.places import KueueGates
+from dra_lab.scheduler.kueue.kueue_tree import KueueGates
 
 CASES = json.loads((Path(__file__).parent / "kueue_cases" / "tas_cache_test.json").read_text())
 

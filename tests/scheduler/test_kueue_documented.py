@@ -13,7 +13,7 @@ import pytest
 from dra_lab.model.gang_replay import MOST_LISTED, RULE_SOURCES, GangRule
 from dra_lab.model.nodes import Node, NodeStatus, ObjectMeta
 from dra_lab.scheduler.kueue.assignment import KueueAssignment, KueueFlavor, KueuePodSet, kueue_assignments
-from dra_lab.scheduler.kueue.places import KueueGates
+from dra_lab.scheduler.kueue.kueue_tree import KueueGates
 
 BLOCK, RACK, HOST = "cloud.provider.com/topology-block", "cloud.provider.com/topology-rack", "kubernetes.io/hostname"
 

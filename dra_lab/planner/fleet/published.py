@@ -16,7 +16,7 @@ Ways = frozenset[int]
 """Ways to ask, by their numbers: class, selectors and capacity."""
 
 
-class Published:
+class PublishedBounds:
     """Bounds on the pods of a fleet's one workload, node by node; `largest` is the number of its replicas.
 
     Every request of a pod takes its count of devices that match it. A device that cannot be shared is taken once,

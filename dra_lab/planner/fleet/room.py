@@ -18,7 +18,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.after import held_after
 from dra_lab.planner.fleet.pods import FleetProblem, look_at
-from dra_lab.planner.fleet.published import Published
+from dra_lab.planner.fleet.published import PublishedBounds
 from dra_lab.planner.fleet.sites import Site, each_alone, sites_of
 from dra_lab.planner.waiting import awaited
 
@@ -107,7 +107,7 @@ def room_of_fleet(fleet: FleetProblem, budget: Budget, solver: str) -> Room:
     from dra_lab.planner.fleet.site_bounds import known_sites
     from dra_lab.planner.fleet.tree_table import tree_tables
 
-    published = Published(fleet)
+    published = PublishedBounds(fleet)
     trees = tree_tables(fleet, _GOALS, solver, budget)
     if trees is not None:
         return _room_on_trees(fleet, trees, published, budget)
@@ -127,13 +127,15 @@ def room_of_fleet(fleet: FleetProblem, budget: Budget, solver: str) -> Room:
     return _room(fleet, [*classes, *joint, *_not_examined(fleet, [*classes, *joint], published)], together)
 
 
-def _on_all(site: Site, known: tuple[int, int], published: Published) -> RoomOnNodes:
+def _on_all(site: Site, known: tuple[int, int], published: PublishedBounds) -> RoomOnNodes:
     """Return what nodes that share devices hold together."""
     least, bound = known
     return RoomOnNodes(site.all_nodes, least, bound if least == bound else min(bound, published.most(site.all_nodes)))
 
 
-def _not_examined(fleet: FleetProblem, classes: Sequence[RoomOnNodes], published: Published) -> Iterator[RoomOnNodes]:
+def _not_examined(
+    fleet: FleetProblem, classes: Sequence[RoomOnNodes], published: PublishedBounds
+) -> Iterator[RoomOnNodes]:
     """Yield the nodes that time did not suffice for, with what counting published devices allows there."""
     seen = {node for found in classes for node in found.nodes}
     alike: dict[int, list[str]] = {}
@@ -165,7 +167,7 @@ def holds_one(fleet: FleetProblem, budget: Budget, solver: str) -> tuple[str, bo
                 return node, True
         return "", fleet.scan.complete
     sites = tuple(each_alone(fleet, sites_of(fleet, budget)))
-    found = known_sites(fleet, sites, 1, budget, published=Published(fleet))
+    found = known_sites(fleet, sites, 1, budget, published=PublishedBounds(fleet))
     node = min((min(known.site.members) for known in found if known.least), default="")
     for known in sorted(found, key=lambda known: known.site.members[0]):
         if node or budget.reached:
@@ -192,7 +194,7 @@ def _room(fleet: FleetProblem, classes: Sequence[RoomOnNodes], together: tuple[t
     return Room(fleet.pods[0].workload.name, count, bound, ordered, together)
 
 
-def _room_on_trees(fleet: FleetProblem, trees: Sequence[TreeTable], published: Published, budget: Budget) -> Room:
+def _room_on_trees(fleet: FleetProblem, trees: Sequence[TreeTable], published: PublishedBounds, budget: Budget) -> Room:
     """Return how many pods of a fleet's one workload fit; of the trees with most copies first, if time is short."""
     copies = Counter[int]()
     for table in trees:
@@ -210,7 +212,7 @@ def _room_on_trees(fleet: FleetProblem, trees: Sequence[TreeTable], published: P
     return _room(fleet, [*classes, *_not_examined(fleet, classes, published)], ())
 
 
-def _on_nodes(found: Sequence[Known], published: Published) -> list[RoomOnNodes]:
+def _on_nodes(found: Sequence[Known], published: PublishedBounds) -> list[RoomOnNodes]:
     """Return what nodes hold, those with equal numbers of equal sites together; islands are summed up."""
     classes = [RoomOnNodes(known.site.members, known.least, known.most) for known in found if not known.site.home_nodes]
     sums: dict[str, list[int]] = {}

@@ -12,7 +12,7 @@ import numpy as np
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import CountRow, room_of, rows_of
 from dra_lab.planner.fleet.pods import FleetProblem
-from dra_lab.planner.fleet.published import Published
+from dra_lab.planner.fleet.published import PublishedBounds
 from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.states.columns import Array, joined
@@ -50,7 +50,7 @@ def known_sites(
     most: int,
     budget: Budget,
     amounts: Amounts | None = None,
-    published: Published | None = None,
+    published: PublishedBounds | None = None,
 ) -> list[Known]:
     """Return what pods take of a member of each site, at most `most`: devices as `amounts` count them, or pods.
 

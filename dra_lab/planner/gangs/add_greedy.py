@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.gangs.add_problem import Asked
+from dra_lab.planner.gangs.add_problem import AddQuestion
 from dra_lab.planner.gangs.greedy import greedy
 from dra_lab.planner.gangs.needs import WHOLE, Needs, Path
 from dra_lab.planner.gangs.new_spots import Spot, spots_of
-from dra_lab.planner.gangs.problem import GangProblem, Solution
+from dra_lab.planner.gangs.problem import GangProblem, GangSolution
 
 
-def missing(problem: GangProblem, solution: Solution) -> Counter[int]:
+def missing(problem: GangProblem, solution: GangSolution) -> Counter[int]:
     """Return how many gangs of each need have no place, and behind them the pods of each workload."""
     placed = Counter(one.need for one in solution.instances)
     gangs = problem.needs.gangs
@@ -29,7 +29,7 @@ class FirstAnswer:
     """Nodes for the gangs that greedy does not place on the nodes of the cluster."""
 
     def __init__(
-        self, asked: Asked, base: GangProblem, profiles: Sequence[int], first: Solution, budget: Budget
+        self, asked: AddQuestion, base: GangProblem, profiles: Sequence[int], first: GangSolution, budget: Budget
     ) -> None:
         """Take the nodes of the cluster, the profile of each node type, and what greedy places without new nodes."""
         self.asked, self.base, self.profiles, self.budget = asked, base, profiles, budget

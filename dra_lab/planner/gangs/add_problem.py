@@ -74,7 +74,7 @@ def wanted_gangs(gangs: Sequence[Gang], *, full: bool) -> tuple[Gang, ...]:
 
 
 @dataclass
-class Asked:
+class AddQuestion:
     """What is asked, with the ways to read it for other sets of nodes."""
 
     cluster: Cluster
@@ -198,7 +198,9 @@ class Enlarged:
         return found
 
 
-def enlarged(asked: Asked, base: GangProblem, profiles: Sequence[int], most_cost: int | None, sizes: Sizes) -> Enlarged:
+def enlarged(
+    asked: AddQuestion, base: GangProblem, profiles: Sequence[int], most_cost: int | None, sizes: Sizes
+) -> Enlarged:
     """Return the problem with every node that a cheapest answer may use.
 
     `base` has the nodes of the cluster, `profiles` the profile of each node type, -1 if it was not examined in time,
@@ -303,7 +305,7 @@ def _add_limits(problem: AddProblem, spots: Spots) -> None:
         problem.alike.append((tuple(row for row in rows if row), most))
 
 
-def _spare_domains(asked: Asked, problem: AddProblem) -> dict[int, Path]:
+def _spare_domains(asked: AddQuestion, problem: AddProblem) -> dict[int, Path]:
     found: dict[int, Path] = {}
     for (region, _), nodes in problem.base.cells.items():
         path = asked.spare_domain(asked.paths_of(nodes[0]))
@@ -315,7 +317,7 @@ def _spare_domains(asked: Asked, problem: AddProblem) -> dict[int, Path]:
     return found
 
 
-def new_nodes(asked: Asked, chosen: Sequence[tuple[Spot, int]]) -> list[NewNode]:
+def new_nodes(asked: AddQuestion, chosen: Sequence[tuple[Spot, int]]) -> list[NewNode]:
     """Return the nodes to add with their names."""
     taken = set(asked.cluster.node_names)
     numbers: Counter[int] = Counter()

@@ -8,14 +8,14 @@ from dra_lab.model.plan import Shortfall
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.what_if import when_idle, without_nodes
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.gangs.add_problem import AddProblem, Asked
+from dra_lab.planner.gangs.add_problem import AddProblem, AddQuestion
 from dra_lab.planner.gangs.needs import GangNeed
 from dra_lab.planner.plan_claim import make_plan
 from dra_lab.topology.new_nodes import NewNode, with_new_nodes
 
 
 def reasons_of(
-    asked: Asked, problem: AddProblem, models: Sequence[NewNode], release: KubernetesRelease, budget: Budget
+    asked: AddQuestion, problem: AddProblem, models: Sequence[NewNode], release: KubernetesRelease, budget: Budget
 ) -> tuple[Shortfall, ...]:
     """Return why no number of nodes helps; `models` has one new node of each type."""
     gangs = {need.gangs[0]: need for need in problem.base.needs.gangs}
@@ -29,7 +29,7 @@ def reasons_of(
     return tuple(found)
 
 
-def _names(asked: Asked) -> Iterator[tuple[str, object]]:
+def _names(asked: AddQuestion) -> Iterator[tuple[str, object]]:
     for gang in asked.gangs:
         for group in gang.groups:
             yield f"{group.workload.name!r} of gang {gang.name!r}", group.workload.claims
@@ -40,7 +40,7 @@ def _names(asked: Asked) -> Iterator[tuple[str, object]]:
 
 
 def _claims(
-    asked: Asked,
+    asked: AddQuestion,
     problem: AddProblem,
     models: Sequence[NewNode],
     release: KubernetesRelease,
@@ -76,7 +76,7 @@ def _may_fit(problem: AddProblem, need: GangNeed) -> bool:
     return any(all(have[kind] >= count for kind, count in pods.items()) for have in _most(problem, need))
 
 
-def _domains(asked: Asked, problem: AddProblem, short: Mapping[str, GangNeed]) -> Iterator[Shortfall]:
+def _domains(asked: AddQuestion, problem: AddProblem, short: Mapping[str, GangNeed]) -> Iterator[Shortfall]:
     """Yield the gangs that no domain can have, whatever else is placed."""
     for name, need in short.items():
         pods = _pods(need)

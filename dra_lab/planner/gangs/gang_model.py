@@ -12,7 +12,7 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.gangs.hand_out import hand_out
 from dra_lab.planner.gangs.needs import WHOLE, GangNeed, GroupNeed, Path, splits
-from dra_lab.planner.gangs.problem import GangProblem, Solution, fewest
+from dra_lab.planner.gangs.problem import GangProblem, GangSolution, fewest
 from dra_lab.planner.gangs.worth import priority_of, wanted_beyond
 from dra_lab.planner.node.modelling import pulp
 from dra_lab.planner.node.solver import minimise, relaxed_bound
@@ -25,7 +25,7 @@ Factors = dict[Any, int]
 _OPTIONS = {"mip_detect_symmetry": False, "mip_heuristic_effort": 0.2}
 
 
-def counted(problem: GangProblem, solution: Solution) -> Counter[Hashable]:
+def counted(problem: GangProblem, solution: GangSolution) -> Counter[Hashable]:
     """Return a solution as the model counts it: gangs by domain, pods by region, groups by domain, nodes by pods."""
     found: Counter[Hashable] = Counter()
     for one in solution.instances:
@@ -329,7 +329,7 @@ class GangModel:
             self._numbers += 1
             self.lp.addConstraint(expression <= value, f"k_{self._numbers}")
 
-    def start_from(self, solution: Solution) -> None:
+    def start_from(self, solution: GangSolution) -> None:
         """Give the solver a solution to begin with."""
         start = counted(self.problem, solution)
         for variable, keys, size in self._known:
@@ -347,7 +347,7 @@ class GangModel:
         """Minimise a goal over the integer model."""
         return minimise(self.lp, expression, self.solver, budget, options=_OPTIONS)
 
-    def read(self) -> Solution:
+    def read(self) -> GangSolution:
         """Return the solution that the variables hold."""
 
         def total(factors: Factors) -> int:
@@ -365,4 +365,4 @@ class GangModel:
             names = iter(self.problem.cells[key])
             for counts, variable in sorted(mine.items(), key=lambda row: (-sum(row[0]), row[0])):
                 nodes.update((next(names), counts) for _ in range(int(variable.varValue or 0)))
-        return Solution(hand_out(self.problem, gangs, groups, pods), ordinary, nodes)
+        return GangSolution(hand_out(self.problem, gangs, groups, pods), ordinary, nodes)

@@ -12,7 +12,7 @@ from dra_lab.model.gang import BEYOND, DOMAINS, GANGS, LEVELS
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.gangs.needs import WHOLE, GangNeed, Path, splits
-from dra_lab.planner.gangs.problem import GangProblem, Instance, Solution
+from dra_lab.planner.gangs.problem import GangProblem, GangSolution, Instance
 from dra_lab.planner.gangs.region_values import NEVER, Cells, RegionValues
 from dra_lab.planner.gangs.set_items import Extra, SetItems, is_single
 from dra_lab.planner.gangs.worth import priority_of
@@ -220,7 +220,7 @@ class GangSets:
 
     # ------------------------------------------------------------------ solutions
 
-    def chosen(self, solution: Solution) -> Chosen:
+    def chosen(self, solution: GangSolution) -> Chosen:
         """Return the sets and extra columns of a solution, without the sets that are not listed."""
         inside: dict[int, Counter[int]] = {}
         wide: Counter[tuple[int, tuple[int, Path]]] = Counter()
@@ -244,11 +244,11 @@ class GangSets:
         found.update({(-1, at): wide[extra.need, extra.domain] for at, extra in enumerate(self.extras)})
         return {key: count for key, count in found.items() if count}
 
-    def solution(self, chosen: Chosen) -> Solution | None:
+    def solution(self, chosen: Chosen) -> GangSolution | None:
         """Return a solution with the sets chosen, on nodes for which a way was found; None if there is none."""
         if self._found is None:
             self._found = self.values if self.problem.closed else self._values(least=False)
-        solution = Solution(ordinary=[{} for _ in self.problem.needs.ordinary])
+        solution = GangSolution(ordinary=[{} for _ in self.problem.needs.ordinary])
         slices: dict[tuple[int, Path], list[int]] = {}
         classes = list(self.classes.items())
         free = {number: iter(regions) for number, (_, regions) in enumerate(classes)}

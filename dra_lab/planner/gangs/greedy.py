@@ -11,13 +11,13 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Values
 from dra_lab.planner.gangs.needs import GangNeed, Path, priorities
-from dra_lab.planner.gangs.problem import GangProblem, Instance, Solution, fewest
+from dra_lab.planner.gangs.problem import GangProblem, GangSolution, Instance, fewest
 from dra_lab.planner.gangs.worth import values_of
 
 Slices = tuple[tuple[int, int], ...]
 
 
-def greedy(problem: GangProblem, budget: Budget) -> Solution:
+def greedy(problem: GangProblem, budget: Budget) -> GangSolution:
     """Return a solution in which gangs of a high priority are placed first, large ones before small ones.
 
     They are placed where they leave least. Then each is placed again where its pods are worth most, as long as that is
@@ -30,7 +30,7 @@ def greedy(problem: GangProblem, budget: Budget) -> Solution:
     return found.solution
 
 
-def with_ordinary(problem: GangProblem, solution: Solution, budget: Budget) -> Solution:
+def with_ordinary(problem: GangProblem, solution: GangSolution, budget: Budget) -> GangSolution:
     """Return a solution without ordinary pods with as many of them as fit, where they are worth most."""
     found = _Greedy(problem, budget)
     found.solution, found.by_worth = solution, True
@@ -41,7 +41,7 @@ def with_ordinary(problem: GangProblem, solution: Solution, budget: Budget) -> S
 class _Greedy:
     def __init__(self, problem: GangProblem, budget: Budget) -> None:
         self.problem, self.budget = problem, budget
-        self.solution = Solution(ordinary=[{} for _ in problem.needs.ordinary])
+        self.solution = GangSolution(ordinary=[{} for _ in problem.needs.ordinary])
         self.within: list[list[list[int]]] = []
         """For each placed gang and group, the regions where its pods may be."""
         self.nodes: list[list[str]] = [[] for _ in problem.keys]

@@ -13,7 +13,7 @@ from dra_lab.planner.fleet.master import GoalBound
 from dra_lab.planner.gangs.gang_model import GangModel
 from dra_lab.planner.gangs.gang_sets import gang_sets
 from dra_lab.planner.gangs.greedy import greedy, with_ordinary
-from dra_lab.planner.gangs.problem import GangProblem, Solution
+from dra_lab.planner.gangs.problem import GangProblem, GangSolution
 from dra_lab.planner.gangs.whole_gangs import WholeGangs
 from dra_lab.planner.gangs.worth import priority_of, values_of
 from dra_lab.planner.node.solver_outcome import agreed
@@ -23,7 +23,7 @@ from dra_lab.planner.node.solver_outcome import agreed
 class Best:
     """The best solution so far, and its goals."""
 
-    solution: Solution
+    solution: GangSolution
     goals: list[GoalBound]
 
 
@@ -51,7 +51,7 @@ def counted_bound(problem: GangProblem, goal: str) -> int:
 
 
 class _Search:
-    def __init__(self, problem: GangProblem, solver: str, budget: Budget, solution: Solution) -> None:
+    def __init__(self, problem: GangProblem, solver: str, budget: Budget, solution: GangSolution) -> None:
         self.problem, self.solver, self.budget = problem, solver, budget
         self.solution, self.values = solution, values_of(problem, solution)
         self._model: GangModel | None = None
@@ -163,7 +163,7 @@ class _Search:
             self._improve(with_ordinary(self.problem, solution, self.budget), at)
         return self._by_whole
 
-    def _improve(self, solution: Solution, at: int) -> None:
+    def _improve(self, solution: GangSolution, at: int) -> None:
         values = values_of(self.problem, solution)
         if values < self.values and values[: at + 1] <= self.values[: at + 1]:
             self.solution, self.values = solution, values

@@ -11,7 +11,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.node_type import NewDomains, NodeType
 from dra_lab.planner.gangs.needs import HOST_DEPTH, Needs
-from dra_lab.topology.new_nodes import Path, Place, anywhere, check_own_devices, existing_places, new_place
+from dra_lab.topology.new_nodes import NewPlace, Path, anywhere, check_own_devices, existing_places, new_place
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Spot:
     """Nodes of one type in one place; `group` is the number of the group of spots whose places they share."""
 
     type: int
-    place: Place
+    place: NewPlace
     group: int
 
 
@@ -59,7 +59,7 @@ def spots_of(
     """
     spots = Spots()
     made: dict[tuple[NewDomains, str, str], list[int]] = {}
-    places: dict[int, Place] = {}
+    places: dict[int, NewPlace] = {}
     for number, one in enumerate(types):
         tree, level = _level_of(one, trees, needs)
         first = len(spots.found)
@@ -148,7 +148,7 @@ def _limits(one: NodeType, tree: Hierarchy, level: str) -> dict[Path, int | None
 def _make(
     cluster: Cluster,
     spots: Spots,
-    places: dict[int, Place],
+    places: dict[int, NewPlace],
     one: NodeType,
     trees: Sequence[Hierarchy],
     tree: Hierarchy,

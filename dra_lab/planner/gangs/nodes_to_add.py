@@ -22,7 +22,7 @@ from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.fleet_work import Clock
 from dra_lab.planner.gangs.add_bound import counted_cost
 from dra_lab.planner.gangs.add_greedy import FirstAnswer, missing
-from dra_lab.planner.gangs.add_problem import Asked, Enlarged, enlarged, new_nodes, wanted_gangs
+from dra_lab.planner.gangs.add_problem import AddQuestion, Enlarged, enlarged, new_nodes, wanted_gangs
 from dra_lab.planner.gangs.add_reasons import reasons_of
 from dra_lab.planner.gangs.greedy import greedy
 from dra_lab.planner.gangs.needs import Needs, Path
@@ -96,7 +96,9 @@ def nodes_to_add(
     release = cluster.target_release(release)
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
     trees = tuple(levels_of(cluster) if hierarchies is None else hierarchies)
-    asked = Asked(cluster, wanted_gangs(gangs, full=full), tuple(workloads), _checked(cluster, types), trees, spare_per)
+    asked = AddQuestion(
+        cluster, wanted_gangs(gangs, full=full), tuple(workloads), _checked(cluster, types), trees, spare_per
+    )
     answer = AddedNodes(
         PlanStatus.STOPPED,
         asked.types,
@@ -132,7 +134,7 @@ def _checked(cluster: Cluster, types: Sequence[NodeType]) -> tuple[NodeType, ...
 
 @dataclass
 class _Search:
-    asked: Asked
+    asked: AddQuestion
     release: KubernetesRelease
     solver: str
     budget: Budget
@@ -266,7 +268,7 @@ class _Search:
         )
 
 
-def _counts(asked: Asked, chosen: Sequence[tuple[Spot, int]], new: Sequence[NewNode]) -> Iterator[AddedCount]:
+def _counts(asked: AddQuestion, chosen: Sequence[tuple[Spot, int]], new: Sequence[NewNode]) -> Iterator[AddedCount]:
     names = iter(one.name for one in new)
     found: dict[tuple[int, tuple[str, ...], bool], list[str]] = {}
     for spot, count in chosen:

@@ -25,7 +25,7 @@ from dra_lab.planner.fleet.pods import FleetProblem, look_at
 from dra_lab.planner.fleet.tables import AnyTable
 from dra_lab.planner.gangs.domain_room import rooms_of
 from dra_lab.planner.gangs.needs import Needs, goal_order, read_needs
-from dra_lab.planner.gangs.problem import GangProblem, Solution, device_goals_of, over_nodes, state_tables
+from dra_lab.planner.gangs.problem import GangProblem, GangSolution, device_goals_of, over_nodes, state_tables
 from dra_lab.planner.waiting import awaited
 from dra_lab.topology.hierarchies import hierarchies as levels_of
 
@@ -197,7 +197,7 @@ def _recount(
 
 
 def written(
-    problem: GangProblem, solution: Solution, gangs: Sequence[Gang], workloads: Sequence[Workload]
+    problem: GangProblem, solution: GangSolution, gangs: Sequence[Gang], workloads: Sequence[Workload]
 ) -> tuple[tuple[PlacedGang, ...], tuple[Replica, ...]]:
     """Return the gangs with a place and the ordinary pods, each pod with its devices."""
     from dra_lab.planner.fleet.placing import Stand, replicas_of

@@ -66,7 +66,7 @@ class Instance:
 
 
 @dataclass
-class Solution:
+class GangSolution:
     """Gangs and ordinary workloads with a place, by region, and the pods of each kind on each node that is used."""
 
     instances: list[Instance] = field(default_factory=list)

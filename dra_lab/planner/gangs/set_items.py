@@ -14,7 +14,7 @@ from dra_lab.planner.gangs.worth import priority_of
 
 
 @dataclass(frozen=True)
-class Item:
+class SetItem:
     """What a set counts: gangs alike with all pods in one region, or slices of gangs in a wider domain.
 
     `need` is the number of the gangs, -1 for slices. `tiers` are those of which a region must have a domain; the first
@@ -55,7 +55,7 @@ class SetItems:
     def __init__(self, problem: GangProblem) -> None:
         """List all of them."""
         self.problem, self.needs = problem, problem.needs.gangs
-        self.items: list[Item] = []
+        self.items: list[SetItem] = []
         self.parts: dict[int, list[tuple[int, int]]] = {}
         self.rows: list[tuple[int, bool]] = []
         self.extras: list[Extra] = []
@@ -69,13 +69,13 @@ class SetItems:
             if is_single(self.problem, need.required):
                 least = self._counts((group.kind, group.least) for group in need.groups)
                 most = self._counts((group.kind, group.most) for group in need.groups)
-                self.items.append(Item(at, (need.required,), least, most))
+                self.items.append(SetItem(at, (need.required,), least, most))
                 continue
             self.parts[at] = []
             for group in need.groups:
                 size, *tiers = group.slices[0] if group.slices else (1,)
                 pods = self._counts([(group.kind, size)])
-                item = Item(-1, (need.required, *tiers), pods, pods)
+                item = SetItem(-1, (need.required, *tiers), pods, pods)
                 if item not in self.items:
                     self.items.append(item)
                 self.parts[at].append((self.items.index(item), group.most // size))

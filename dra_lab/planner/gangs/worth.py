@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.model.gang import BEYOND, DOMAINS, GANGS, LEVELS
 from dra_lab.planner.gangs.needs import WHOLE, Needs, priorities
-from dra_lab.planner.gangs.problem import GangProblem, Instance, Solution
+from dra_lab.planner.gangs.problem import GangProblem, GangSolution, Instance
 
 
 def priority_of(goal: str, needs: Needs) -> tuple[str, int]:
@@ -23,13 +23,13 @@ def wanted_beyond(needs: Needs, priority: int) -> int:
     return sum(need.copies * (group.most - group.least) for need in mine for group in need.groups)
 
 
-def values_of(problem: GangProblem, solution: Solution) -> tuple[int, ...]:
+def values_of(problem: GangProblem, solution: GangSolution) -> tuple[int, ...]:
     """Return the values of all goals of a solution, most important first."""
     device = _device_values(problem, solution)
     return tuple(device[goal] if goal in device else _value(problem, solution, goal) for goal in problem.order)
 
 
-def _device_values(problem: GangProblem, solution: Solution) -> Mapping[str, int]:
+def _device_values(problem: GangProblem, solution: GangSolution) -> Mapping[str, int]:
     sums = [0] * len(problem.device)
     for node, counts in solution.nodes.items():
         found = problem.profiles[problem.on[node][1]].found[counts]
@@ -37,7 +37,7 @@ def _device_values(problem: GangProblem, solution: Solution) -> Mapping[str, int
     return dict(zip(problem.device, sums, strict=True))
 
 
-def _value(problem: GangProblem, solution: Solution, goal: str) -> int:
+def _value(problem: GangProblem, solution: GangSolution, goal: str) -> int:
     needs = problem.needs
     name, priority = priority_of(goal, needs)
     mine = [one for one in solution.instances if needs.gangs[one.need].priority == priority]

@@ -21,8 +21,8 @@ from dra_lab.model.gang_replay import MOST_LISTED, GangRule, GangStep, StepDomai
 from dra_lab.model.nodes import Node, NodeSelector, node_matches
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.workloads import Container, Pod
-from dra_lab.scheduler.kueue.domain_choice import Chosen, choose
-from dra_lab.scheduler.kueue.places import PODS, Amounts, Asked, KueueGates, Place, fill, fits, tree_of
+from dra_lab.scheduler.kueue.domain_choice import KueueChoice, choose
+from dra_lab.scheduler.kueue.kueue_tree import PODS, Amounts, AskedPods, KueueDomain, KueueGates, fill, fits, tree_of
 
 HOSTNAME = "kubernetes.io/hostname"
 _EFFECTS = ("NoSchedule", "NoExecute")
@@ -187,7 +187,7 @@ class _Room:
         return found
 
     def _counted(
-        self, places: Sequence[Place], asked: Asked, excluded: Mapping[str, int], request: Amounts
+        self, places: Sequence[KueueDomain], asked: AskedPods, excluded: Mapping[str, int], request: Amounts
     ) -> GangStep:
         """Return the step that counts the pods of each lowest domain."""
         order = sorted(places, key=lambda place: (-place.room[PODS], place.path))
@@ -215,7 +215,7 @@ class _Room:
             return self.flavor.levels[0]
         return pod_set.required or pod_set.preferred or self.flavor.levels[-1]
 
-    def _asked(self, workers: KueuePodSet, leader: KueuePodSet | None) -> tuple[Asked | None, str]:
+    def _asked(self, workers: KueuePodSet, leader: KueuePodSet | None) -> tuple[AskedPods | None, str]:
         """Return what is asked in numbers of levels, or what is wrong with it."""
         index = {key: number for number, key in enumerate(self.flavor.levels)}
         level = index.get(self._key(workers))
@@ -236,7 +236,7 @@ class _Room:
             if number and layers[-1][1] % size:
                 return None, f"additional slice layer size {size} must evenly divide parent layer size {layers[-1][1]}"
             layers.append((index[key], size))
-        asked = Asked(
+        asked = AskedPods(
             count=workers.count,
             level=level,
             slices=tuple(layers),
@@ -248,7 +248,7 @@ class _Room:
         return asked, ""
 
     def _count(
-        self, place: Place, workers: KueuePodSet, request: Amounts, leads: Amounts | None, excluded: Counter[str]
+        self, place: KueueDomain, workers: KueuePodSet, request: Amounts, leads: Amounts | None, excluded: Counter[str]
     ) -> None:
         """Count what fits into a lowest domain; `excluded` counts the nodes that are left out, by reason."""
         node = self.nodes[place.path]
@@ -265,7 +265,11 @@ class _Room:
         place.led[PODS] = fits(request, free)[0]
 
     def _too_little(
-        self, levels: Sequence[Sequence[Place]], asked: Asked, chosen: Chosen, excluded: Mapping[str, int]
+        self,
+        levels: Sequence[Sequence[KueueDomain]],
+        asked: AskedPods,
+        chosen: KueueChoice,
+        excluded: Mapping[str, int],
     ) -> str:
         """Return Kueue's message for a pod set that is not admitted."""
         fitted, wanted = chosen.fitted or (0, 0)
@@ -281,7 +285,7 @@ class _Room:
             text += f". Total nodes: {len(self.nodes)}; excluded: {', '.join(reasons)}"
         return text
 
-    def _layers(self, levels: Sequence[Sequence[Place]], asked: Asked) -> str:
+    def _layers(self, levels: Sequence[Sequence[KueueDomain]], asked: AskedPods) -> str:
         best = min(levels[asked.level], key=lambda place: (-place.room[1], ",".join(place.path)))
         parts = [
             f"; {_slices_below(best, asked.level, level, size)}/{asked.count // size} slice(s) fit on level "
@@ -291,7 +295,7 @@ class _Room:
         return "".join(parts)
 
 
-def _slices_below(place: Place, level: int, target: int, size: int) -> int:
+def _slices_below(place: KueueDomain, level: int, target: int, size: int) -> int:
     if level == target:
         return place.room[PODS] // size
     return sum(_slices_below(child, level + 1, target, size) for child in place.children)

@@ -10,18 +10,18 @@ from math import log2
 
 from msgspec import Struct
 
-from dra_lab.scheduler.kueue.places import PODS, SLICES, Asked, Place, by_led, by_room, fill
+from dra_lab.scheduler.kueue.kueue_tree import PODS, SLICES, AskedPods, KueueDomain, by_led, by_room, fill
 
 
 class _Greedy(Struct, frozen=True):
     """How many domains a greedy choice takes, the slices of its last domains, with and without a leader."""
 
     domains: int
-    last_led: Place | None
-    last: Place | None
+    last_led: KueueDomain | None
+    last: KueueDomain | None
 
 
-def balanced(levels: Sequence[Sequence[Place]], asked: Asked) -> tuple[int, list[Place]] | None:
+def balanced(levels: Sequence[Sequence[KueueDomain]], asked: AskedPods) -> tuple[int, list[KueueDomain]] | None:
     """Return the level and the domains with their even shares, None if they cannot be filled evenly.
 
     Args:
@@ -45,13 +45,15 @@ def balanced(levels: Sequence[Sequence[Place]], asked: Asked) -> tuple[int, list
     return None if shares is None else (level, shares)
 
 
-def _best_siblings(levels: Sequence[Sequence[Place]], asked: Asked, slices: int) -> tuple[int, list[Place]]:
+def _best_siblings(
+    levels: Sequence[Sequence[KueueDomain]], asked: AskedPods, slices: int
+) -> tuple[int, list[KueueDomain]]:
     """Return the largest threshold and the domains that allow it: all of one parent."""
     if asked.level:
         families = [p.children for p in sorted(levels[asked.level - 1], key=lambda place: place.path)]
     else:
         families = [list(levels[0])]
-    best, fewest, found = 0, 0, list[Place]()
+    best, fewest, found = 0, 0, list[KueueDomain]()
     for family in families:
         copies = [place.copy() for place in family]
         lower = [c for place in copies for c in place.children] if asked.level < asked.slice_level else copies
@@ -81,7 +83,7 @@ def _threshold(greedy: _Greedy, slices: int) -> int:
     return found if greedy.last is None else min(found, greedy.last.room[SLICES])
 
 
-def _greedily(places: Sequence[Place], slices: int, leaders: int) -> _Greedy | None:
+def _greedily(places: Sequence[KueueDomain], slices: int, leaders: int) -> _Greedy | None:
     """Return what taking the largest domains first uses, None if all of them are too little."""
     used, last_led, last = 0, None, None
     rest = list(places)
@@ -104,7 +106,7 @@ def _greedily(places: Sequence[Place], slices: int, leaders: int) -> _Greedy | N
     return None if slices > 0 else _Greedy(used, last_led, last)
 
 
-def _pruned(places: Sequence[Place], asked: Asked, threshold: int, slices: int) -> _Greedy | None:
+def _pruned(places: Sequence[KueueDomain], asked: AskedPods, threshold: int, slices: int) -> _Greedy | None:
     """Take away the domains that hold less than the threshold, and return what a greedy choice then uses."""
     for place in places:
         for child in place.children:
@@ -115,20 +117,22 @@ def _pruned(places: Sequence[Place], asked: Asked, threshold: int, slices: int) 
     return _greedily(places, slices, asked.leaders)
 
 
-def _prune(place: Place, asked: Asked, threshold: int) -> None:
+def _prune(place: KueueDomain, asked: AskedPods, threshold: int) -> None:
     if place.room[SLICES] < threshold:
         place.clear()
     elif asked.leaders and place.leaders and place.led[SLICES] < threshold:
         place.clear_led()
 
 
-def _smallest_set(places: Sequence[Place], asked: Asked, slices: int, order: Sequence[Place]) -> list[Place] | None:
+def _smallest_set(
+    places: Sequence[KueueDomain], asked: AskedPods, slices: int, order: Sequence[KueueDomain]
+) -> list[KueueDomain] | None:
     """Return as many domains as the greedy choice uses, with the least room that suffices."""
     greedy = _greedily(places, slices, asked.leaders)
     if greedy is None:
         return None
     # reached[n][leaders left][pods left] = the first n domains that lead there
-    reached: list[dict[int, dict[int, list[Place]]]] = [{} for _ in range(greedy.domains + 1)]
+    reached: list[dict[int, dict[int, list[KueueDomain]]]] = [{} for _ in range(greedy.domains + 1)]
     reached[0][asked.leaders] = {slices * asked.slice_size: []}
     for place in order:
         for number in range(greedy.domains, 0, -1):
@@ -147,7 +151,7 @@ def _smallest_set(places: Sequence[Place], asked: Asked, slices: int, order: Seq
     return ends[max(left)] if left else None
 
 
-def _shares(found: Sequence[Place], asked: Asked, slices: int, threshold: int) -> list[Place] | None:
+def _shares(found: Sequence[KueueDomain], asked: AskedPods, slices: int, threshold: int) -> list[KueueDomain] | None:
     """Give each domain the threshold, and what is left to the first ones."""
     chosen = _smallest_set(found, asked, slices, sorted(found, key=lambda place: place.path))
     if chosen is None or slices < len(chosen) * threshold:
@@ -168,7 +172,7 @@ def _shares(found: Sequence[Place], asked: Asked, slices: int, threshold: int) -
     return None if extra > 0 or leaders > 0 else order
 
 
-def _by_entropy(place: Place) -> tuple[int, int, float, tuple[str, ...]]:
+def _by_entropy(place: KueueDomain) -> tuple[int, int, float, tuple[str, ...]]:
     total = sum(child.room[PODS] for child in place.children)
     parts = [child.room[PODS] / total for child in place.children if child.room[PODS]] if total else []
     return (-place.leaders, -place.led[SLICES], sum(part * log2(part) for part in parts), place.path)

@@ -45,7 +45,7 @@ class CountedSet(Struct, frozen=True):
     wanted: Mapping[str, int]
 
 
-class Counted(Struct):
+class CountedResources(Struct):
     """What Kueue counts of a gang.
 
     Args:
@@ -100,7 +100,7 @@ def counted(
     covered: Collection[str],
     release: KubernetesRelease,
     requests: Mapping[str, Mapping[str, QuantityText]],
-) -> Counted:
+) -> CountedResources:
     """Return what Kueue counts of a gang against the quota of a ClusterQueue.
 
     Args:
@@ -113,7 +113,7 @@ def counted(
     Returns:
         The amounts of its pod sets, and what could not be counted.
     """
-    found = Counted()
+    found = CountedResources()
     reader = _Reader(cluster, covered, release, found)
     amounts = [reader.group(group, requests.get(group.workload.name, {})) for group in gang.groups]
     if leads(gang):
@@ -132,7 +132,9 @@ def counted(
 
 
 class _Reader:
-    def __init__(self, cluster: Cluster, covered: Collection[str], release: KubernetesRelease, found: Counted) -> None:
+    def __init__(
+        self, cluster: Cluster, covered: Collection[str], release: KubernetesRelease, found: CountedResources
+    ) -> None:
         self.cluster = with_documented_classes(cluster)
         self.covered, self.found = covered, found
         self.matching = Matching(self.cluster, release)

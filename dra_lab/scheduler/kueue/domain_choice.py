@@ -13,10 +13,19 @@ from msgspec.structs import replace
 
 from dra_lab.model.gang_replay import MOST_LISTED, GangRule, GangStep, StepDomain
 from dra_lab.scheduler.kueue.balanced import balanced
-from dra_lab.scheduler.kueue.places import PODS, SLICES, Asked, KueueGates, Place, by_led, by_room, tightest
+from dra_lab.scheduler.kueue.kueue_tree import (
+    PODS,
+    SLICES,
+    AskedPods,
+    KueueDomain,
+    KueueGates,
+    by_led,
+    by_room,
+    tightest,
+)
 
 
-class Chosen(Struct, frozen=True):
+class KueueChoice(Struct, frozen=True):
     """The pods of each lowest domain, the domains of the leader, and the steps; `fitted` if too little fits.
 
     `fitted` is (what fits, what was asked) in slices.
@@ -33,7 +42,7 @@ class _TooLittle(Exception):
         self.fitted = (fits, wanted)
 
 
-def choose(levels: Sequence[Sequence[Place]], asked: Asked, gates: KueueGates) -> Chosen:
+def choose(levels: Sequence[Sequence[KueueDomain]], asked: AskedPods, gates: KueueGates) -> KueueChoice:
     """Return where Kueue puts the pods of one pod set.
 
     Args:
@@ -48,7 +57,7 @@ def choose(levels: Sequence[Sequence[Place]], asked: Asked, gates: KueueGates) -
 
 
 class _Choice:
-    def __init__(self, levels: Sequence[Sequence[Place]], asked: Asked, gates: KueueGates) -> None:
+    def __init__(self, levels: Sequence[Sequence[KueueDomain]], asked: AskedPods, gates: KueueGates) -> None:
         self.levels = levels
         self.asked = asked
         self.gates = gates
@@ -57,7 +66,7 @@ class _Choice:
         self.steps: list[GangStep] = []
         self.rule = GangRule.TIGHTEST
 
-    def chosen(self) -> Chosen:
+    def chosen(self) -> KueueChoice:
         asked = self.asked
         even = None
         if self.gates.balanced and not asked.required and not asked.unconstrained:
@@ -67,7 +76,7 @@ class _Choice:
         try:
             level, found = even or self._level(asked.level)
         except _TooLittle as none:
-            return Chosen(fitted=none.fitted, steps=tuple(self.steps))
+            return KueueChoice(fitted=none.fitted, steps=tuple(self.steps))
         self.rule = GangRule.EVEN if even else self.rule
         rooms = self._rooms(by_led(self.levels[level], least=self.least))
         found = self._fewest(found, asked.count, asked.leaders, asked.slice_size, SLICES)
@@ -86,9 +95,9 @@ class _Choice:
             self._tell(GangRule.FEWEST_INSIDE, level, rooms, found)
         leader = tuple(sorted(place.path for place in found if place.leaders)) if asked.leaders else ()
         pods = sorted((place.path, place.room[PODS]) for place in found if place.room[PODS])
-        return Chosen(tuple(pods), leader, steps=tuple(self.steps))
+        return KueueChoice(tuple(pods), leader, steps=tuple(self.steps))
 
-    def _inside(self, found: Sequence[Place], level: int) -> list[Place]:
+    def _inside(self, found: Sequence[KueueDomain], level: int) -> list[KueueDomain]:
         """Divide the pods of each domain among its children."""
         asked = self.asked
         size = asked.slice_size if level < asked.slice_level else asked.inner_sizes.get(level + 1, 1)
@@ -103,7 +112,7 @@ class _Choice:
             result += self._fewest(below, place.room[PODS], place.leaders, size, unit)
         return result
 
-    def _level(self, level: int) -> tuple[int, list[Place]]:
+    def _level(self, level: int) -> tuple[int, list[KueueDomain]]:
         """Return the level and the domains that hold everything: the asked level, else wider ones."""
         asked, wanted, leaders = self.asked, self.wanted, self.asked.leaders
         places = by_led(self.levels[level], least=self.least)
@@ -136,11 +145,11 @@ class _Choice:
             self._tell(GangRule.TOO_LITTLE, level, places)
             raise
 
-    def _several(self, places: list[Place]) -> list[Place]:
+    def _several(self, places: list[KueueDomain]) -> list[KueueDomain]:
         """Take domains one after the other until everything has a place."""
         left, leaders = self.wanted, self.asked.leaders
         places = self._leader_first(places, self.asked.count, leaders, self.asked.slice_size, SLICES)
-        found: list[Place] = []
+        found: list[KueueDomain] = []
         index = 0
         while leaders > 0 and index < len(places) and places[index].leaders:
             place = places[index]
@@ -164,7 +173,9 @@ class _Choice:
             raise _TooLittle(self.wanted - left, self.wanted)
         return found
 
-    def _leader_first(self, places: list[Place], count: int, leaders: int, size: int, unit: int) -> list[Place]:
+    def _leader_first(
+        self, places: list[KueueDomain], count: int, leaders: int, size: int, unit: int
+    ) -> list[KueueDomain]:
         """Put first the domain that can take the leader while the rest still has room for all pods."""
         if not leaders or len(places) < 2:
             return places
@@ -175,14 +186,16 @@ class _Choice:
                 return [place, *(other for other in places if other is not place)]
         return places
 
-    def _fewest(self, places: Sequence[Place], count: int, leaders: int, size: int, unit: int) -> list[Place]:
+    def _fewest(
+        self, places: Sequence[KueueDomain], count: int, leaders: int, size: int, unit: int
+    ) -> list[KueueDomain]:
         """Assign the pods to as few domains as possible, in the order given; the last one is the tightest."""
         order = self._leader_first(list(places), count, leaders, size, unit)
         left = count // size if unit == SLICES else count
         pods = size if unit == SLICES else 1
-        found: list[Place] = []
+        found: list[KueueDomain] = []
         for index, first in enumerate(order):
-            counts: Callable[[Place], list[int]] = _led if leaders > 0 else _room
+            counts: Callable[[KueueDomain], list[int]] = _led if leaders > 0 else _room
             enough = not self.least and counts(first)[unit] >= left and first.leaders >= max(leaders, 0)
             place = tightest(order[index:], left, max(leaders, 0), unit) if enough else first
             here = min(counts(place)[unit], left)
@@ -197,7 +210,9 @@ class _Choice:
             leaders -= place.leaders
         return []
 
-    def _tell(self, rule: GangRule, level: int, places: Sequence[Place] | Rooms, found: Sequence[Place] = ()) -> None:
+    def _tell(
+        self, rule: GangRule, level: int, places: Sequence[KueueDomain] | Rooms, found: Sequence[KueueDomain] = ()
+    ) -> None:
         """Record a step; `places` are the domains with their room before those of `found` got pods."""
         rooms = [row if isinstance(row, tuple) else self._room_of(row) for row in places]
         taken = {place.path: place for place in found}
@@ -217,13 +232,13 @@ class _Choice:
         )
         self.steps.append(step)
 
-    def _room_of(self, place: Place) -> tuple[StepDomain, bool]:
+    def _room_of(self, place: KueueDomain) -> tuple[StepDomain, bool]:
         """Return the room of a domain, and whether it has room for everything."""
         leaders = self.asked.leaders
         whole = (place.led if leaders else place.room)[SLICES] >= self.wanted and place.leaders >= leaders
         return StepDomain(place.path, place.room[PODS], place.room[SLICES] if self.asked.slice_size > 1 else 0), whole
 
-    def _rooms(self, places: Iterable[Place]) -> Rooms:
+    def _rooms(self, places: Iterable[KueueDomain]) -> Rooms:
         return [self._room_of(place) for place in places]
 
 
@@ -231,15 +246,15 @@ Rooms = Sequence[tuple[StepDomain, bool]]
 """Domains with the room that they have before pods are assigned, and whether all pods fit there."""
 
 
-def _filled(row: StepDomain, place: Place | None, leaders: int) -> StepDomain:
+def _filled(row: StepDomain, place: KueueDomain | None, leaders: int) -> StepDomain:
     if place is None:
         return row
     return replace(row, taken=place.room[PODS], leader=bool(leaders and place.leaders))
 
 
-def _led(place: Place) -> list[int]:
+def _led(place: KueueDomain) -> list[int]:
     return place.led
 
 
-def _room(place: Place) -> list[int]:
+def _room(place: KueueDomain) -> list[int]:
     return place.room

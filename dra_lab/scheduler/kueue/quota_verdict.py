@@ -23,8 +23,8 @@ from dra_lab.model.queues import ClusterQueue, LabelSelector
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.topologies import ResourceFlavor, Topology
 from dra_lab.scheduler.kueue.assignment import HOSTNAME
-from dra_lab.scheduler.kueue.counted import READ_CONFIGURATION, Counted, CountedSet, counted, gang_requests
-from dra_lab.scheduler.kueue.queues import READ_QUEUES, FoundQueue, find_queue, read_quota
+from dra_lab.scheduler.kueue.counted import READ_CONFIGURATION, CountedResources, CountedSet, counted, gang_requests
+from dra_lab.scheduler.kueue.queue_tree import READ_QUEUES, FoundQueue, find_queue, read_quota
 from dra_lab.scheduler.kueue.quota import FlavorResource, QuotaTree, QuotaVerdict
 from dra_lab.scheduler.kueue.refused_claims import refused_claims
 
@@ -90,7 +90,7 @@ class _Asked:
         self.release, self.hierarchies = release, hierarchies
         self.groups = [group.covered_resources for group in queue.spec.resource_groups]
         covered = frozenset(name for group in self.groups for name in group)
-        self.counted: Counted = counted(cluster, gang, covered, release, requests)
+        self.counted: CountedResources = counted(cluster, gang, covered, release, requests)
         self.flavors = [one.name for group in queue.spec.resource_groups for one in group.flavors]
         self.known = {one.name: one for one in cluster.topologies if isinstance(one, ResourceFlavor)}
         topologies = (one for one in cluster.topologies if isinstance(one, Topology) and one.group == KUEUE)

@@ -18,7 +18,7 @@ from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet import how_many_more
 from dra_lab.planner.fleet.pods import look_at
-from dra_lab.planner.fleet.published import Published
+from dra_lab.planner.fleet.published import PublishedBounds
 
 CASES = [(sharing, coupled, part) for sharing in (False, True) for coupled in (False, True) for part in range(4)]
 
@@ -42,7 +42,7 @@ def test_bounds_are_not_below_what_trying_everything_finds(sharing, coupled, par
         except TooLarge:
             continue
         fleet = look_at(cluster, [Workload("w", sketch, SO_MANY)], release, Budget())
-        assert expected <= Published(fleet).most(cluster.node_names), f"{part} {number}"
+        assert expected <= PublishedBounds(fleet).most(cluster.node_names), f"{part} {number}"
 
 
 @pytest.mark.parametrize(("sharing", "coupled", "part"), CASES)
@@ -88,4 +88,4 @@ def test_capacity_bounds_pods_that_share_devices():
     cluster, workload = mixed_cluster(5), Workload("cpu", ClaimSketch("cpu", (cpu_request(4),)))
     whole = how_many_more(cluster, workload, release=KubernetesRelease("1.36", {"DRAConsumableCapacity": True}))
     fleet = look_at(cluster, [Workload("cpu", workload.claims, MOST_COUNTED)], KubernetesRelease("1.36"), Budget())
-    assert Published(fleet).most(cluster.node_names) == whole.count
+    assert PublishedBounds(fleet).most(cluster.node_names) == whole.count

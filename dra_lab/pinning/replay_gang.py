@@ -33,7 +33,7 @@ from dra_lab.pinning.gang_fills import GangFills
 from dra_lab.pinning.node_amounts import Requests
 from dra_lab.pinning.pin_budget import PinBudget
 from dra_lab.scheduler.kueue.assignment import HOSTNAME, KueueAssignment, KueueFlavor, KueuePodSet, kueue_assignments
-from dra_lab.scheduler.kueue.places import KueueGates
+from dra_lab.scheduler.kueue.kueue_tree import KueueGates
 
 __all__ = ["DomainReplay", "GangReplay", "GangVerdict", "replay_kueue", "replay_pod_group"]
 
@@ -181,8 +181,8 @@ def replay_kueue(
     if waiting:
         first = waiting[0]
         sentence = (
-            f"Kueue admits it, but on {first.domain} the claims of {first.most} of {first.wanted} pods can be met; "
-            "the others wait there"
+            f"Kueue's counts admit it, but on {first.domain} the claims of {first.most} of {first.wanted} pods "
+            "can be met; the others wait there"
         )
         return replace(found, sentence=sentence)
     if any(row.least < row.wanted for row in rows):

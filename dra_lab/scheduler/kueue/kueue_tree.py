@@ -29,7 +29,7 @@ class KueueGates(Struct, frozen=True):
     balanced: bool = False
 
 
-class Asked(Struct, frozen=True):
+class AskedPods(Struct, frozen=True):
     """What a pod set asks of the tree.
 
     Args:
@@ -70,7 +70,7 @@ class Asked(Struct, frozen=True):
 
 
 @dataclass(slots=True, eq=False)
-class Place:
+class KueueDomain:
     """A domain with its counts: what fits at first, what is assigned later.
 
     `room` counts pods and slices, `led` the same if the leader is here too, and `leaders` is how many leaders fit (0
@@ -78,14 +78,14 @@ class Place:
     """
 
     path: tuple[str, ...]
-    children: list[Place] = field(default_factory=list)
+    children: list[KueueDomain] = field(default_factory=list)
     room: list[int] = field(default_factory=lambda: [0, 0])
     led: list[int] = field(default_factory=lambda: [0, 0])
     leaders: int = 0
 
-    def copy(self) -> Place:
+    def copy(self) -> KueueDomain:
         """Return the domain and all below it with counts of their own."""
-        return Place(self.path, [c.copy() for c in self.children], list(self.room), list(self.led), self.leaders)
+        return KueueDomain(self.path, [c.copy() for c in self.children], list(self.room), list(self.led), self.leaders)
 
     def clear(self) -> None:
         """Take the room away from it and all below it."""
@@ -102,15 +102,15 @@ class Place:
             child.clear_led()
 
 
-def tree_of(paths: Iterable[tuple[str, ...]]) -> list[list[Place]]:
+def tree_of(paths: Iterable[tuple[str, ...]]) -> list[list[KueueDomain]]:
     """Return the domains of each level, the outermost first, with their children."""
-    levels: list[dict[tuple[str, ...], Place]] = []
+    levels: list[dict[tuple[str, ...], KueueDomain]] = []
     for path in paths:
         levels += [{} for _ in range(len(path) - len(levels))]
         for depth in range(len(path)):
             short = path[: depth + 1]
             if short not in levels[depth]:
-                place = levels[depth][short] = Place(short)
+                place = levels[depth][short] = KueueDomain(short)
                 if depth:
                     levels[depth - 1][path[:depth]].children.append(place)
     return [list(level.values()) for level in levels]
@@ -125,7 +125,7 @@ def fits(request: Amounts, room: Amounts) -> tuple[int, str]:
     return min(counts, default=(0, ""))
 
 
-def fill(place: Place, asked: Asked, level: int = 0, sizes: Mapping[int, int] | None = None) -> None:
+def fill(place: KueueDomain, asked: AskedPods, level: int = 0, sizes: Mapping[int, int] | None = None) -> None:
     """Count bottom-up what fits, from the counts of the lowest domains."""
     inner = asked.inner_sizes if sizes is None else sizes
     size = asked.slice_size
@@ -151,19 +151,19 @@ def fill(place: Place, asked: Asked, level: int = 0, sizes: Mapping[int, int] | 
     place.leaders = max(row[4] for row in rows)
 
 
-def by_room(places: Iterable[Place], *, least: bool) -> list[Place]:
+def by_room(places: Iterable[KueueDomain], *, least: bool) -> list[KueueDomain]:
     """Return the domains in Kueue's order: most slices first (with `least` fewest), then fewest pods, then by path."""
     sign = 1 if least else -1
     return sorted(places, key=lambda place: (sign * place.room[SLICES], place.room[PODS], place.path))
 
 
-def by_led(places: Iterable[Place], *, least: bool) -> list[Place]:
+def by_led(places: Iterable[KueueDomain], *, least: bool) -> list[KueueDomain]:
     """Return the domains in Kueue's order if a leader is placed with the pods."""
     sign = 1 if least else -1
     return sorted(places, key=lambda place: (-place.leaders, sign * place.led[SLICES], place.led[PODS], place.path))
 
 
-def tightest(places: Sequence[Place], needed: int, leaders: int, unit: int) -> Place:
+def tightest(places: Sequence[KueueDomain], needed: int, leaders: int, unit: int) -> KueueDomain:
     """Return the first domain with the least room that suffices, else the first."""
     counts = [(place.led if leaders else place.room)[unit] for place in places]
     enough = [

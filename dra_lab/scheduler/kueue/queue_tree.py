@@ -12,7 +12,7 @@ from dra_lab.index.not_read import UNREAD
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.custom import KUEUE, PLURALS
 from dra_lab.model.quantity import parse_quantity
-from dra_lab.model.queues import ClusterQueue, Cohort, LocalQueue, ResourceGroup, Workload
+from dra_lab.model.queues import ClusterQueue, Cohort, KueueWorkload, LocalQueue, ResourceGroup
 from dra_lab.scheduler.kueue.counted import whole_units
 from dra_lab.scheduler.kueue.quota import CohortQuota, FlavorResource, QueueQuota, Quota, QuotaTree
 
@@ -186,7 +186,7 @@ def _held(cluster: Cluster) -> Mapping[str, Counter[FlavorResource]]:
     """Return what admitted Workloads hold, by ClusterQueue."""
     found: dict[str, Counter[FlavorResource]] = {}
     for one in cluster.queues:
-        if isinstance(one, Workload) and (admission := one.holds) is not None:
+        if isinstance(one, KueueWorkload) and (admission := one.holds) is not None:
             mine = found.setdefault(admission.cluster_queue, Counter())
             for pods in admission.pod_set_assignments:
                 for resource, text in pods.resource_usage.items():
