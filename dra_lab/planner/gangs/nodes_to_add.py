@@ -33,6 +33,7 @@ from dra_lab.planner.gangs.spare_plan import spare_plan
 from dra_lab.planner.waiting import awaited
 from dra_lab.topology.hierarchies import hierarchies as levels_of
 from dra_lab.topology.new_nodes import NewNode, hierarchies_with, with_new_nodes
+from dra_lab.topology.presets import ATTRIBUTES
 
 
 @awaited
@@ -159,6 +160,8 @@ class _Search:
         if asked.spare is None:
             known = FirstAnswer(asked, base, profiles, first, self.budget).find()
         self.clock.lap("greedy")
+        if known is None and self.budget.reached:
+            return replace(self.answer, bound=0.0)
         most_cost = None if known is None else sum(asked.costs[spot.type] * count for spot, count in known)
         return self._by_model(enlarged(asked, base, profiles, most_cost, self.budget.sizes), known, most_cost)
 
@@ -176,6 +179,7 @@ class _Search:
         cells = {key: [node for node in nodes if node not in names] for key, nodes in every.cells.items()}
         profiles = [every.on[f"+{at}"][1] if f"+{at}" in every.on else -1 for at in range(len(asked.types))]
         self.models = models
+        self.place_matters = _selects_places(asked, needs, models)
         if asked.spare is not None:
             cells = {
                 key: [node for node in nodes if asked.spare_domain(asked.paths_of(node))]
@@ -192,7 +196,7 @@ class _Search:
 
         base = problem.problem.base
         same = base.closed
-        sure = base.whole and problem.problem.complete
+        sure = base.whole and problem.problem.complete and not self.place_matters
         bound = counted_cost(problem.problem) if sure else 0
         found, cost, assigned = known, most_cost, dict[Path, dict[int, int]]()
         impossible = False
@@ -266,6 +270,13 @@ class _Search:
             plan=plan,
             findings=findings,
         )
+
+
+def _selects_places(asked: AddQuestion, needs: Needs, models: Sequence[NewNode]) -> bool:
+    """Say whether claims may select by what devices of new nodes publish of their place: it differs by place."""
+    keys = {key for one in models for key in ATTRIBUTES if one.place.values.get(key)}
+    text = repr([kind.claims for kind in needs.kinds]) + repr(asked.cluster.classes) if keys else ""
+    return any(key.partition("/")[2] in text for key in keys)
 
 
 def _counts(asked: AddQuestion, chosen: Sequence[tuple[Spot, int]], new: Sequence[NewNode]) -> Iterator[AddedCount]:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from dra_lab.checks.gang_audit import check_gangs
 from dra_lab.errors import InputError, NodeError
-from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
+from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, ExactDeviceRequest
 from dra_lab.model.fleet import Workload
 from dra_lab.model.gang import Gang, GangGroup
 from dra_lab.model.node_type import NewDomains, NodeType
@@ -144,3 +144,16 @@ def test_a_node_type_that_makes_no_sense_is_refused(fields):
     """Costs are above 0, places are not negative, and the hardware is given once."""
     with pytest.raises(InputError):
         NodeType(**{"name": "n", "node": "n41", **fields})
+
+
+@pytest.mark.parametrize(("selector", "proven"), [("type", True), ("rackId", False)])
+def test_a_selector_on_the_place_of_a_node_is_no_proof(selector, proven):
+    """New nodes are tabled in one place; elsewhere such a selector may pass more devices."""
+    domain = "dra.net" if selector == "type" else "oke.dra.net"
+    text = DeviceSelector(cel=CELDeviceSelector(expression=f'device.attributes["{domain}"].{selector} != "x"'))
+    nics = ExactDeviceRequest(device_class_name="dranet", count=2, selectors=(text,))
+    claim = ClaimSketch(name="claim", requests=(DeviceRequest(name="nic", exactly=nics),))
+    cluster = load_cluster("sample:oke-gb200")
+    many = Gang("train", [GangGroup(Workload("worker", (claim,), 40))])
+    found = nodes_to_add(cluster, [many], types=[NodeType.like(cluster.node_names[0])])
+    assert (found.count, found.proven) == (8, proven)
