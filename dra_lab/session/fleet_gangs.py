@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dra_lab.errors import DraLabError
+from dra_lab.errors import DraLabError, InputError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Room, Workload
 from dra_lab.model.gang import HOST, Gang, GangPlan
@@ -41,8 +41,11 @@ def gang_answers(
 ) -> Iterator[FleetAnswer]:
     """Yield the answer as it grows: a first plan, a better one, nodes, more gangs, what is stranded, schedulers.
 
-    Raises as `plan_gangs` does.
+    Raises as `plan_gangs` does, and InputError for pods that are pinned beside a gang.
     """
+    if question.pins:
+        names = " and ".join(question.pins)
+        raise InputError(f"{names}: a plan with gangs takes no pinned pods. Unpin them, or give up the gangs")
     from dra_lab.planner.fleet import how_many_more, stranded
     from dra_lab.planner.gangs.plan_gangs import plan_gangs
 

@@ -197,6 +197,17 @@ def test_ordinary_pods_are_planned_beside_a_gang(fleet):
     assert "1 of 1 other pod is placed." in view.fleet_answer["verdict"]
 
 
+def test_pinned_pods_beside_a_gang_are_refused(fleet):
+    """A plan with gangs takes no pins: the answer says what to do, and does not ignore them."""
+    session, view = fleet
+    gang(view, 3)
+    session.fleet.add(session.sketch, 1, "single")
+    session.fleet.pin("single", "h100-03")
+    session.fleet.wait(60)
+    assert view.fleet_answer["state"] == "error"
+    assert "single: a plan with gangs takes no pinned pods. Unpin them" in view.fleet_answer["proof"]
+
+
 def test_a_gang_is_planned_on_what_if_layers(fleet):
     """A node that is drained holds no pod of the gang: below leaf-2 two are left."""
     session, view = fleet
