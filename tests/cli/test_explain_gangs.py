@@ -30,7 +30,7 @@ def test_both_schedulers_are_explained(capsys):
     lines = [line for line in out.splitlines() if line]
     assert [line[:58] for line in lines] == [
         "The gang fits in spine-1/leaf-2: 3 pods on 3 nodes. Every ",
-        "Kueue 0.19: no. Kueue's counts admit it, but on h100-01 the claims",
+        "Kueue 0.19: no. Kueue's counts admit it, but on h100-01 th",
         "Kueue 0.19 starts 0; the best plan starts 1 of 1 gang, pro",
         "kube-scheduler 1.36 (PodGroup): yes. It finds a place in o",
         "kube-scheduler 1.36 (PodGroup) starts as many gangs as the",
