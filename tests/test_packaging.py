@@ -179,6 +179,7 @@ import importlib, pkgutil, warnings
 warnings.filterwarnings("error", category=DeprecationWarning, module="dra_lab")
 import dra_lab
 from dra_lab.errors import MissingPackage
+# A module that needs an extra names what it lacks.
 for module in pkgutil.walk_packages(dra_lab.__path__, "dra_lab."):
     try:
         importlib.import_module(module.name)

@@ -22,7 +22,7 @@ _BASH = """\
 _dra_lab() {
   local line=${COMP_LINE:0:COMP_POINT}
   mapfile -t COMPREPLY < <(dra-lab completion bash "$line" 2> /dev/null)
-  # bash splits words at colons and replaces what is behind the last one
+  # bash splits words at colons and replaces what is behind the last one.
   local word=${line##*[[:space:]]}
   [[ $word == *:* && $COMP_WORDBREAKS == *:* ]] && COMPREPLY=("${COMPREPLY[@]#"${word%:*}:"}")
   return 0
@@ -35,6 +35,7 @@ _ZSH = """\
 _dra_lab() {
   local -a found
   found=(${(f)"$(dra-lab completion zsh "${(j: :)words[1,CURRENT]}" 2> /dev/null)"})
+  # Without candidates, files are completed.
   if (( $#found )); then compadd -a found; else _files; fi
 }
 if [[ $funcstack[1] == _dra-lab ]]; then _dra_lab "$@"; else compdef _dra_lab dra-lab; fi

@@ -60,6 +60,9 @@ class ReadGang(Struct, frozen=True):
 
     Example:
         >>> from dra_lab import Gang, GangGroup, ReadGang, Workload, load_cluster, read_sketch
+
+        Both workers start together or not at all.
+
         >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
         >>> gang = Gang("train", [GangGroup(worker)])
         >>> read = ReadGang(gang, load_cluster("sample:two-sockets"), "Job/train", "team-a")
@@ -119,9 +122,18 @@ def read_gangs(source: str | Path, cluster: Cluster, release: KubernetesRelease)
         >>> from pathlib import Path
         >>> from dra_lab import Gang, GangGroup, KubernetesRelease, Workload, gang_files, load_cluster
         >>> from dra_lab import read_gangs, read_sketch
+
+        Both workers start together or not at all.
+
         >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
+
+        The files are those that Kueue reads.
+
         >>> files = gang_files(Gang("train", [GangGroup(worker)], required="host"), "kueue", queue="team-a")
         >>> _ = [Path(name).write_text(text) for name, text in files.documents.items()]
+
+        They are read as the gang that was written.
+
         >>> [read] = read_gangs(".", load_cluster("sample:two-sockets"), KubernetesRelease("1.36"))
         >>> read.gang.size, read.gang.required, read.queue
         (2, 'kubernetes.io/hostname', 'team-a')

@@ -69,9 +69,14 @@ class CustomValue(NodeValue, frozen=True, kw_only=True):
         return self.api_version.partition("/")[0]
 
     @property
+    def kind(self) -> str:
+        """Return the kind, which is the class but for a Workload of Kueue: `KueueWorkload`."""
+        return type(self).__name__.removeprefix("Kueue")
+
+    @property
     def resource(self) -> str:
         """Return the resource with its group: `topologies.kueue.x-k8s.io`."""
-        return f"{PLURALS[type(self).__name__]}.{self.group}"
+        return f"{PLURALS[self.kind]}.{self.group}"
 
 
 def is_custom(kind: str, api_version: object) -> bool:

@@ -193,6 +193,9 @@ class GangPlan:
 
     Example:
         >>> from dra_lab import Gang, GangGroup, Workload, load_cluster, plan_gangs, read_sketch
+
+        Both workers must be on one node.
+
         >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
         >>> plan_gangs(load_cluster("sample:two-sockets"), [Gang("train", [GangGroup(worker)], required="host")]).counts
         {'train': 1}

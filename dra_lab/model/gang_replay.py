@@ -174,6 +174,9 @@ class GangReplay(Struct, frozen=True):
 
     Example:
         >>> from dra_lab import Gang, GangGroup, Workload, load_cluster, read_sketch, trace_gang
+
+        Both workers must be on one node.
+
         >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
         >>> gang = Gang("train", [GangGroup(worker)], required="host")
         >>> trace_gang(load_cluster("sample:two-sockets"), gang, "kube-scheduler").levels
@@ -235,8 +238,14 @@ class GangRegret(Struct, frozen=True):
 
     Example:
         >>> from dra_lab import Gang, GangGroup, Workload, gang_regret, load_cluster, plan_gangs, read_sketch
+
+        Both workers must be on one node.
+
         >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
         >>> cluster, gang = load_cluster("sample:two-sockets"), Gang("train", [GangGroup(worker)], required="host")
+
+        The scheduler starts as many gangs as the best plan.
+
         >>> regret = gang_regret(cluster, gang, plan_gangs(cluster, [gang]), "kube-scheduler")
         >>> regret.least, regret.best
         (1, 1)

@@ -57,6 +57,7 @@ _FOLLOW_THEME = """(() => {
     if (light === undefined) return;
     const theme = light === "false" ? "dra-dark" : "dra-light";
     const themed = page.replace('<html lang="en">', `<html lang="en" class="${theme}">`);
+    // A page of this theme stays.
     if (frame.srcdoc === themed) return;
     const next = frame.cloneNode();
     next.srcdoc = themed;

@@ -40,9 +40,15 @@ class GangChoice(Struct, frozen=True):
     Example:
         >>> from dra_lab import Gang, GangGroup, KubernetesRelease, Workload, gang_choices, load_cluster, plan_gangs
         >>> from dra_lab import read_sketch
+
+        Both workers must be on one node.
+
         >>> cluster = load_cluster("sample:two-sockets")
         >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
         >>> gang = Gang("train", [GangGroup(worker)], required="host")
+
+        The first of four schedulers is kube-scheduler.
+
         >>> choice = gang_choices(cluster, gang, None, KubernetesRelease("1.36"), plan_gangs(cluster, [gang]))[0]
         >>> choice.started, choice.worse
         ((1, 1), {})
@@ -81,9 +87,15 @@ def gang_choices(
     Example:
         >>> from dra_lab import Gang, GangGroup, KubernetesRelease, Workload, gang_choices, load_cluster, plan_gangs
         >>> from dra_lab import read_sketch
+
+        Both workers must be on one node.
+
         >>> cluster = load_cluster("sample:two-sockets")
         >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
         >>> gang = Gang("train", [GangGroup(worker)], required="host")
+
+        The first of four schedulers is kube-scheduler.
+
         >>> plan = plan_gangs(cluster, [gang])
         >>> found = gang_choices(cluster, gang, None, KubernetesRelease("1.36"), plan)
         >>> [choice.replay.verdict.value for choice in found]

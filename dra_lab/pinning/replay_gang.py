@@ -72,7 +72,13 @@ def replay_pod_group(
     Example:
         >>> from dra_lab import Gang, GangGroup, KubernetesRelease, Workload, load_cluster, read_sketch
         >>> from dra_lab import replay_pod_group
+
+        All workers start together or not at all.
+
         >>> pair = Gang("pair", [GangGroup(Workload("worker", read_sketch("sample:two-sockets/lesson"), 2))])
+
+        The order of the pods does not matter here.
+
         >>> found = replay_pod_group(load_cluster("sample:two-sockets"), pair, None, KubernetesRelease("1.36"))
         >>> found.verdict.value, found.sentence
         ('yes', 'it finds a place in all nodes')
@@ -150,8 +156,14 @@ def replay_kueue(
         >>> from dra_lab import replay_kueue
         >>> cluster = load_cluster("sample:h100-pod")
         >>> worker = Workload("worker", read_sketch("sample:h100-pod/eight-pairs"), replicas=3)
+
+        The pods must be below one leaf switch.
+
         >>> gang, switches = Gang("train", [GangGroup(worker)], required="leaf switch"), hierarchies(cluster)[0]
         >>> cpus = {"worker": {"cpu": "128"}}
+
+        Kueue counts CPUs and no devices of claims.
+
         >>> found = replay_kueue(cluster, gang, switches, KubernetesRelease("1.36"), requests=cpus)
         >>> found.verdict.value, [(row.domain, row.most, row.wanted) for row in found.domains]
         ('no', [('h100-01', 0, 1), ('h100-02', 0, 1), ('h100-03', 1, 1)])

@@ -68,8 +68,14 @@ def trace_gang(
 
     Example:
         >>> from dra_lab import Gang, GangGroup, Workload, load_cluster, read_sketch, trace_gang
+
+        Both workers must be on one node.
+
         >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
         >>> gang = Gang("train", [GangGroup(worker)], required="host")
+
+        Each step names the rule that it follows.
+
         >>> found = trace_gang(load_cluster("sample:two-sockets"), gang, "kube-scheduler")
         >>> found.verdict.value, [step.rule.value for step in found.steps]
         ('yes', ['placements', 'tried', 'tried', 'one placement'])
@@ -121,6 +127,9 @@ def gang_regret(
 
     Example:
         >>> from dra_lab import Gang, GangGroup, Workload, gang_regret, load_cluster, plan_gangs, read_sketch
+
+        Both workers must be on one node.
+
         >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
         >>> gang = Gang("train", [GangGroup(worker)], required="host")
         >>> cluster = load_cluster("sample:two-sockets")

@@ -73,10 +73,14 @@ def _of(items: list[Any], kind: Any) -> tuple[Any, ...]:
     return tuple(item for item in items if isinstance(item, kind))
 
 
+def _kind_of(item: object) -> str:
+    return item.kind if isinstance(item, CustomValue) else type(item).__name__
+
+
 def _latest(documents: Documents, findings: list[Finding]) -> list[Any]:
     seen: dict[tuple[str, str, str], tuple[Any, Origin]] = {}
     for item, origin in documents.objects:
-        kind = type(item).__name__
+        kind = _kind_of(item)
         # one name may be there in two groups
         key = (
             f"{kind} {item.group}" if isinstance(item, CustomValue) else kind,
@@ -93,7 +97,7 @@ def _latest(documents: Documents, findings: list[Finding]) -> list[Any]:
 
 
 def _check_counts(info: SnapshotInfo, kept: list[Any], name: str) -> Iterator[Finding]:
-    found = Counter(type(item).__name__ for item in kept)
+    found = Counter(map(_kind_of, kept))
     for kind, count in sorted(info.counts.items()):
         if kind in KINDS and found[kind] != count:
             message = f"{found[kind]:,} of the {count:,} captured objects of kind {kind} are left"

@@ -109,8 +109,14 @@ def added_frame(found: AddedNodes) -> pd.DataFrame:
     Example:
         >>> from dra_lab import Gang, GangGroup, NodeType, Workload, load_cluster, read_sketch
         >>> from dra_lab import added_frame, nodes_to_add
+
+        Each of three gangs needs a node for its two workers.
+
         >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
         >>> gangs = [Gang("train", [GangGroup(worker)], required="host", replicas=3)]
+
+        New nodes are like lab-1.
+
         >>> added = nodes_to_add(load_cluster("sample:two-sockets"), gangs, types=[NodeType.like("lab-1")])
         >>> added_frame(added)[["type", "domain", "nodes"]].values.tolist()
         [['lab-1', 'lab', 2]]

@@ -139,7 +139,13 @@ def verdicts_frame(found: GangVerdicts) -> pd.DataFrame:
 
     Example:
         >>> from dra_lab import Gang, GangGroup, Workload, gang_verdicts, load_cluster, read_sketch, verdicts_frame
+
+        Both workers start together or not at all.
+
         >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
+
+        The sample has no queue of Kueue.
+
         >>> found = gang_verdicts(load_cluster("sample:two-sockets"), Gang("train", [GangGroup(worker)]))
         >>> verdicts_frame(found)[["question", "answer"]].values.tolist()
         [['quota', 'unknown'], ['topology counts', 'unknown'], ['devices', 'yes']]

@@ -23,6 +23,7 @@ import json, resource, time
 from dra_lab.sources.live import load_context
 begin, cpu = time.perf_counter(), time.process_time()
 cluster = load_context("test", progress=lambda progress: None)
+# The parent process reads these figures.
 print(json.dumps({"seconds": time.perf_counter() - begin, "cpu": time.process_time() - cpu,
   "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, "slices": len(cluster.slices),
   "claims": len(cluster.claims), "pods": len(cluster.pods), "findings": len(cluster.findings)}))

@@ -18,6 +18,7 @@ SHOWN_AT_MOST = 50
 
 _PUT_BACK = """import gc as _gc, os as _os
 from ipywidgets import Widget as _Widget
+# Planners of earlier tests would still answer messages.
 for _it in [_it for _it in _gc.get_objects() if type(_it).__name__ in ("Lab", "Session")]:
     if type(_it).__module__.startswith("dra_lab."):
         _it.close()

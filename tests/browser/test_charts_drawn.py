@@ -10,14 +10,18 @@ SET_UP = """
 from dataclasses import replace
 
 from dra_lab import KubernetesRelease, load_cluster, make_plan, read_sketch
+# The values that charts show.
 from dra_lab.model.fleet import FleetPlan, Replica, Room, RoomOnNodes, Workload
 from dra_lab.model.plan import PlanStatus
+# The charts that are drawn.
 from dra_lab.pictures.charts import cost_chart, devices_chart, fits_chart, regret_chart, utilisation_chart
 
 hostile = "<img src=x onerror=alert(1)>"
+# Charts of one plan, of a small fleet, and of costs.
 cluster = load_cluster("sample:eks-p4d")
 sketch = read_sketch("sample:eks-p4d/gpu-nic-pairs")
 plan = make_plan(cluster, sketch, release=KubernetesRelease("1.36"))
+# A fleet of that one plan.
 one = (Replica("pairs", 0, plan.node, plan.placements, plan.goals),)
 fleet = FleetPlan(PlanStatus.FEASIBLE, (Workload("pairs", (sketch,)),), replicas=one, goals=plan.goals)
 each = tuple(RoomOnNodes((name,), at, at + at % 2) for at, name in enumerate(cluster.node_names))

@@ -151,6 +151,7 @@ from dra_lab import Lab, read_sketch
 from dra_lab.model.sketch import pod_drawing
 from msgspec.structs import replace
 pairs = read_sketch("sample:eks-p4d/gpu-nic-pairs")
+# One claim with links, one without.
 pod = pod_drawing("train", (replace(pairs, name="gpus"), replace(pairs, name="more", links=())))
 lab = Lab("sample:eks-p4d", pod, file=None)
 lab
@@ -158,9 +159,11 @@ lab
 COMMAND = """
 import contextlib, io
 from pathlib import Path
+# The command line is called in the kernel.
 from dra_lab.cli.main import main
 from dra_lab.manifests.plan_files import encode_drawing
 Path("train.dralab.yaml").write_text(encode_drawing(lab.session.drawing))
+# The command prints findings that the notebook does not show.
 said = io.StringIO()
 with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
     main(["export", "sample:eks-p4d", "--claim", "train.dralab.yaml", "--dir", "by-command", "--allow-worse"])

@@ -12,8 +12,10 @@ SIX = """
 from dra_lab import Lab
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.sketch import ClaimSketch
+# Without links, kube-scheduler pairs five of six.
 def ask(name, kind):
     return DeviceRequest(name=name, exactly=ExactDeviceRequest(device_class_name=kind, count=6))
+# Six of each.
 sketch = ClaimSketch(name="six", requests=(ask("gpu", "gpu.nvidia.com"), ask("nic", "dranet")))
 lab = Lab("sample:dgx-h100", file=None, sketch=sketch)
 lab

@@ -10,9 +10,12 @@ pytestmark = pytest.mark.browser
 DRAW = """
 from msgspec.structs import replace
 from dra_lab import read_sketch
+# A gang as the canvas draws it.
 from dra_lab.model.sketch import GangDrawing, PodDrawing, claims_of, pod_drawing
 lab.session.load("sample:h100-pod")
+# Three pods fit in one leaf switch, four do not.
 claims = claims_of(read_sketch("sample:h100-pod/eight-pairs"))
+# Two gangs are wanted.
 drawn = GangDrawing(size=3, level="leaf switch", hierarchy="h100-pod")
 present = lab.session.history.present
 content = replace(present, workloads=(PodDrawing("train", claims, 2, gang=drawn),), editing="train")

@@ -131,11 +131,13 @@ def test_a_plan_that_was_run_again_since_it_was_saved_is_shown_when_it_opens(doo
 # What a kernel runs when it starts: the first one that finds the file ends at the moment that it names, as in a crash.
 ENDS = """import os, pathlib, threading
 _moment = pathlib.Path("plan-ends-when")
+# The file says when the kernel ends, once.
 def _end(*args, **kwargs):
     os._exit(9)
 if _moment.exists():
     _when = _moment.read_text()
     _moment.unlink()
+    # The kernel ends while it answers.
     if _when == "it is asked what it holds":
         lab = type("Ending", (), {"model_id": property(_end)})()
     elif _when == "its cell runs":

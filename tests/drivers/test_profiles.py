@@ -145,8 +145,10 @@ _AT_ONCE = """
 import sys, threading
 from dra_lab.drivers.profiles import DriverProfile, convert, known_drivers, read_data
 sys.setswitchinterval(1e-6)
+# Both threads leave the barrier at the same moment.
 name = known_drivers()[0] + ".yaml"
 raw, start = read_data(name), threading.Barrier(2)
+# Each thread converts the same data.
 threads = [threading.Thread(target=lambda: (start.wait(), convert(raw, DriverProfile, name))) for _ in range(2)]
 [thread.start() for thread in threads]
 [thread.join() for thread in threads]

@@ -24,6 +24,7 @@ from pathlib import Path
 from dra_lab.exports import written_files
 
 left = int(sys.argv[2])
+# The process ends at the first call after these.
 
 
 def counted(real):

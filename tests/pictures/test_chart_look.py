@@ -16,6 +16,7 @@ IRI = """
 import sys
 import dra_lab.pictures.charts.look
 early = "rfc3987_syntax" in sys.modules
+# The first check of an IRI imports it.
 from jsonschema import Draft202012Validator as Reader
 check = Reader({"format": "iri"}, format_checker=Reader.FORMAT_CHECKER).is_valid
 print(early, check("https://example.org/\\u00e4"), check("<<"), "rfc3987_syntax" in sys.modules)

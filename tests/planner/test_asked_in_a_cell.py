@@ -14,11 +14,13 @@ from dra_lab.planner.waiting import INTERRUPTED
 BEGIN = """
 import os, signal
 import dra_lab
+# The public names, and the module that draws the bars.
 from dra_lab import KubernetesRelease, Workload, how_many_more, load_cluster, make_plan, plan_fleet, read_sketch
 from dra_lab.planner import waiting
 from dra_lab.planner.fleet import largest_job, stranded
 
 waiting.DELAY = 0
+# The bar is shown at once, and its first step interrupts the cell.
 told, first_told = [], waiting.WaitingBar.tell
 
 def tell(bar, progress):

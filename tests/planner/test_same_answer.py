@@ -12,12 +12,15 @@ from dra_lab.words.plan_json import plan_json
 from dra_lab.model.fleet import Workload
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner import make_plan
+# One claim, and a fleet.
 from dra_lab.planner.fleet import plan_fleet
+# Both on a shipped sample.
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
 
 cluster, release = load_cluster("sample:dgx-h100"), KubernetesRelease("1.36")
 sketch = read_sketch("sample:dgx-h100/gpu-nic-cpu")
+# Two processes with other hash seeds print the same.
 fleet = plan_fleet(cluster, [Workload("w", (sketch,), 9)], release=release)
 print(json.dumps(plan_json(make_plan(cluster, sketch, release=release))))
 print([(r.node, [str(p.device) for p in r.placements]) for r in fleet.replicas])

@@ -44,12 +44,12 @@ def read(*documents, text=json.dumps):
 
 def kinds(cluster):
     """The kinds of its queue objects, sorted."""
-    return sorted(type(one).__name__ for one in cluster.queues)
+    return sorted(one.kind for one in cluster.queues)
 
 
 def by_kind(cluster):
     """Its queue objects; a capture has them kind by kind."""
-    return sorted(cluster.queues, key=lambda one: type(one).__name__)
+    return sorted(cluster.queues, key=lambda one: one.kind)
 
 
 def test_a_file_has_every_kind_without_findings():
@@ -144,7 +144,7 @@ def test_pseudonyms_hide_every_name_and_keep_what_belongs_together():
     hidden = anonymise(read(*EVERY)).cluster
     text = b"".join(make_snapshot(hidden).files.values())
     queue, local, above, work, config = (
-        next(one for one in hidden.queues if type(one).__name__ == kind)
+        next(one for one in hidden.queues if one.kind == kind)
         for kind in ("ClusterQueue", "LocalQueue", "Cohort", "Workload", "Configuration")
     )
     assert b"acme" not in text

@@ -37,6 +37,7 @@ extensions:
 stdlib:
   exclude_functions:
   - name: "string"
+# Named formats of Kubernetes.
 functions:
 - name: "format.named"
   overloads:

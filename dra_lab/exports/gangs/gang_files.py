@@ -64,6 +64,9 @@ class GangFiles:
 
     Example:
         >>> from dra_lab import Gang, GangGroup, Workload, gang_files, read_sketch
+
+        The four workers start together or not at all.
+
         >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=4)
         >>> files = gang_files(Gang("train", [GangGroup(worker)], preferred="host"), "kube-scheduler")
         >>> files.not_expressed
@@ -110,6 +113,9 @@ def gang_files(
 
     Example:
         >>> from dra_lab import Gang, GangGroup, Workload, gang_files, read_sketch
+
+        The four workers start together or not at all.
+
         >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=4)
         >>> files = gang_files(Gang("train", [GangGroup(worker)], required="host"), "kueue", queue="team-a")
         >>> list(files.documents)

@@ -57,8 +57,14 @@ def provisioning_request(
     Example:
         >>> from dra_lab import Gang, GangGroup, NodeType, Workload, load_cluster, nodes_to_add, read_sketch
         >>> from dra_lab.exports.gangs.provisioning_request import provisioning_request
+
+        Each of three gangs needs a node for its two workers.
+
         >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
         >>> gangs = [Gang("train", [GangGroup(worker)], required="host", replicas=3)]
+
+        One request has all new nodes of a gang.
+
         >>> added = nodes_to_add(load_cluster("sample:two-sockets"), gangs, types=[NodeType.like("lab-1")])
         >>> list(provisioning_request(added).documents)[-1]
         'provisioningrequest-train.yaml'

@@ -62,6 +62,9 @@ def how_many_more_gangs(
 
     Example:
         >>> from dra_lab import Gang, GangGroup, Workload, how_many_more_gangs, load_cluster, read_sketch
+
+        Both workers must be on one node.
+
         >>> pair = GangGroup(Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2))
         >>> more = how_many_more_gangs(load_cluster("sample:two-sockets"), Gang("pair", [pair], required="host"))
         >>> more.count, more.levels[""]

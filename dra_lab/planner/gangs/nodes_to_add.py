@@ -87,8 +87,14 @@ def nodes_to_add(
 
     Example:
         >>> from dra_lab import Gang, GangGroup, NodeType, Workload, load_cluster, nodes_to_add, read_sketch
+
+        Each of three gangs needs a node for its two workers.
+
         >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
         >>> gangs = [Gang("train", [GangGroup(worker)], required="host", replicas=3)]
+
+        New nodes are like lab-1.
+
         >>> added = nodes_to_add(load_cluster("sample:two-sockets"), gangs, types=[NodeType.like("lab-1")])
         >>> [(one.type, one.count) for one in added.added], added.proven
         ([('lab-1', 2)], True)

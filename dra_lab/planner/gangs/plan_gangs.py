@@ -73,6 +73,9 @@ def plan_gangs(
 
     Example:
         >>> from dra_lab import Gang, GangGroup, Workload, load_cluster, plan_gangs, read_sketch
+
+        Both workers must be on one node.
+
         >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
         >>> gang = Gang("train", [GangGroup(worker)], required="host")
         >>> plan = plan_gangs(load_cluster("sample:two-sockets"), [gang])

@@ -67,7 +67,13 @@ def gang_verdicts(
 
     Example:
         >>> from dra_lab import Gang, GangGroup, Workload, gang_verdicts, load_cluster, read_sketch
+
+        Both workers start together or not at all.
+
         >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
+
+        The sample has no queue of Kueue.
+
         >>> found = gang_verdicts(load_cluster("sample:two-sockets"), Gang("train", [GangGroup(worker)]))
         >>> found.devices.says.value, found.quota.row.sentence.partition(".")[0]
         ('yes', 'The snapshot has no ClusterQueue of Kueue')
