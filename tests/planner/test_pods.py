@@ -255,3 +255,13 @@ def test_devices_of_several_nodes_are_planned_from_each():
     assert plan.fitting_nodes == ("n1", "n2")
     both = ClaimSketch(requests=(request("gpu", GPU), request("nic", NIC)))
     assert planned(on, both).fitting_nodes == ("n2",)
+
+
+def test_a_device_for_admin_access_too_is_counted_once():
+    """Two GPUs and admin access to two GPUs may be the same two, of which each has a NIC: no bound says otherwise."""
+    root = "pci0000:10"
+    on = node(a_slice(GPU, *(gpu(n, root) for n in range(2))), a_slice(NIC, *(nic(str(n), root) for n in range(2))))
+    watch = ClaimSketch(name="watch", requests=(*admin(2).requests, request("nic", NIC, 2)))
+    plan = planned(on, (gpus(2), watch))
+    unpaired = next(goal for goal in plan.goals if goal.goal == "unpaired")
+    assert (unpaired.value, unpaired.bound) == (0, 0)

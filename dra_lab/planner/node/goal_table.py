@@ -170,8 +170,8 @@ def _least(model: Model, kinds: Sequence[str]) -> int:
             only = all(group.kind in kinds for group in groups)
             needs.append(model.problem.need(ask) if only else 0)
         counts.append(min(needs, default=0))
-    # Requests may share a shareable device, so only the largest of them is certain then.
-    shared = any(group.shareable for group in model.problem.groups if group.kind in kinds)
+    # If requests may take the same device, only the largest of them is certain.
+    shared = any(model.problem.overlaps(at) for at, group in enumerate(model.problem.groups) if group.kind in kinds)
     return max(counts, default=0) if shared else sum(counts)
 
 
