@@ -114,11 +114,13 @@ def pod_group_unknown(gang: Gang, hierarchy: Hierarchy | None, release: Kubernet
 def placements_of(cluster: Cluster, key: str) -> dict[str, list[str]]:
     """Return the placements of a PodGroup: for each value of a node label the nodes that take pods, sorted.
 
-    Without a key there is one placement, all nodes.
+    Without a key there is one placement, all nodes: those of which only slices are known, too.
     """
+    if not key:
+        return {"all nodes": sorted({*cluster.node_names} - {n.name for n in cluster.nodes if n.spec.unschedulable})}
     placements: dict[str, list[str]] = {}
     for node in cluster.nodes:
-        value = node.metadata.labels.get(key, "") if key else "all nodes"
+        value = node.metadata.labels.get(key, "")
         if value:
             placements.setdefault(value, []).extend([] if node.spec.unschedulable else [node.name])
     return dict(sorted(placements.items()))

@@ -43,10 +43,12 @@ def _misfit(plan: GangPlan) -> str:
         return "Not one gang fits, proven."
     (gang,) = plan.gangs
     best = max(plan.rooms, key=lambda room: room.most, default=None)
-    if not gang.required or best is None:
+    level = "node" if gang.required in HOSTS else gang.required
+    if not gang.required:
         pods = f"; they have {best.most:,} of {best.size:,} pods" if best is not None else ""
         return f"The nodes do not have all {gang.least:,} pods of the gang at once, proven{pods}."
-    level = "node" if gang.required in HOSTS else gang.required
+    if best is None:
+        return f"No {level} has {_pods(gang)}, proven: no node is in one."
     return f"No {level} has {_pods(gang)}, proven. {'/'.join(best.domain)} has {best.most:,}."
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -138,3 +139,10 @@ def test_the_order_of_nodes_does_not_matter_for_pods_that_are_alike(seed: int):
     (row,) = replay_pod_group(on, gang(wanted), tree, R136).domains
     orders = [list(order) for order in product(range(3), repeat=3) if len(set(order)) == 3]
     assert {fills_in_order(sizes, order, wanted) for order in orders} == {row.least} == {row.most}
+
+
+def test_nodes_of_which_only_slices_are_known_are_one_placement():
+    """A gang without a level starts on them too, for without a Node object no node is cordoned."""
+    known, _ = racks({"a": [2], "b": [2]})
+    gang = Gang("train", [GangGroup(Workload("worker", ONE, 4))])
+    assert replay_pod_group(replace(known, nodes=()), gang, None, R136).verdict is GangVerdict.YES
