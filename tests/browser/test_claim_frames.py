@@ -46,6 +46,7 @@ def test_a_second_claim_is_drawn_by_keyboard_alone(draw):
     until(lambda: canvas.spoken == "The pod has 2 claims: claim-1, claim-2", "spoken")
     canvas.press("n", "Enter")
     until(lambda: canvas.focused() == "r:claim-2:gpu", "the box is in the second claim")
+    until(lambda: "claim-2:gpu" in canvas.names(), "the kernel has it: changes before that are one step to undo")
     canvas.press("m")
     until(lambda: canvas.names() == ["claim-1:gpu", "claim-1:nic", "claim-1:gpu-2"], "it moved to the first one")
     until(lambda: canvas.spoken == "Moved gpu-2 to claim claim-1", "spoken")

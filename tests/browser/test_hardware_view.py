@@ -98,7 +98,7 @@ def test_text_is_never_scaled_or_cut(planner):
         return bool(found) and all(size >= 13 and inside for size, inside in found)
 
     until(legible, "the picture is laid out for its pane and its text is legible")
-    assert planner.lab.eval("lab.hardware.width") > 0
+    until(lambda: planner.lab.eval("lab.hardware.width") > 0, "the kernel knows the width of the pane")
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (1440, 900)])
