@@ -107,6 +107,7 @@ def test_the_browser_gets_what_to_store_only_where_it_can_store_it(session):
 def test_one_view_of_a_planner_speaks_for_its_cell(session):
     """The others would put their own document into the same output."""
     lab = Lab(session=session)
+    answered(session)
     for view in lab._views:
         view._stores = True
     assert [bool(view._stored) for view in lab._views] == [False, False, False, True]
