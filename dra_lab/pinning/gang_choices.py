@@ -19,12 +19,10 @@ from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.pinning.gang_regret import kueue_regret, pod_group_regret
+from dra_lab.pinning.goal_sums import Range
 from dra_lab.pinning.node_amounts import Requests
 from dra_lab.pinning.pin_budget import PinBudget
 from dra_lab.pinning.replay_gang import level_key, replay_kueue, replay_pod_group
-
-Range = tuple[int, int]
-"""At least and at most."""
 
 
 class GangChoice(Struct, frozen=True):
@@ -94,7 +92,7 @@ def gang_choices(
         >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
         >>> gang = Gang("train", [GangGroup(worker)], required="host")
 
-        The first of four schedulers is kube-scheduler.
+        KAI and Volcano are not replayed.
 
         >>> plan = plan_gangs(cluster, [gang])
         >>> found = gang_choices(cluster, gang, None, KubernetesRelease("1.36"), plan)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 
 from msgspec import Struct
 
@@ -76,11 +75,6 @@ class GangDomains(Struct, frozen=True, dict=True):
     hierarchy: Hierarchy | None
     domains: tuple[DomainPods, ...]
     exact: bool
-
-    @cached_property
-    def by_path(self) -> Mapping[Path, DomainPods]:
-        """Return the domains by their paths."""
-        return {domain.path: domain for domain in self.domains}
 
 
 def gang_domains(answer: FleetAnswer, gang: Gang) -> GangDomains:
