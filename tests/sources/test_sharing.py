@@ -8,7 +8,7 @@ import pytest
 from dra_lab.model.decoding import from_json
 from dra_lab.model.nodes import Node
 from dra_lab.model.slices import ResourceSlice
-from dra_lab.sources.live.sharing import sharing
+from dra_lab.sources.sharing import share_attributes, sharing
 
 CHANGES = range(40)
 
@@ -24,6 +24,18 @@ def published(*devices, generation=1):
     pool = {"name": "node-1", "generation": generation, "resourceSliceCount": 1}
     spec = {"driver": "gpu.example.com", "pool": pool, "nodeName": "node-1", "devices": list(devices)}
     return from_json(msgspec.json.encode({"metadata": {"name": "slice-1"}, "spec": spec}), ResourceSlice)
+
+
+def test_equal_attributes_of_all_slices_are_one_object():
+    """Also those of slices that came earlier, and nothing changes in value."""
+    before, known = [published(device(0)), published(device(1))], {}
+    slices = [published(device(0)), published(device(1))]
+    for one in slices:
+        share_attributes([one], known)
+    first, second = (one.spec.devices[0].attributes for one in slices)
+    assert slices == before
+    assert first["type"] is second["type"]
+    assert first["index"] is not second["index"]
 
 
 def test_devices_of_another_generation_are_those_of_before():

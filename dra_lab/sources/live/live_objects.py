@@ -17,7 +17,7 @@ from dra_lab.model.topologies import TopologyObject
 from dra_lab.sources.foreign.overlay_followed import FollowedOverlays
 from dra_lab.sources.live.pages import Key, ListedObjects, key_of, tidy, wanted
 from dra_lab.sources.live.resource_kinds import KINDS, Kind
-from dra_lab.sources.live.sharing import sharing
+from dra_lab.sources.sharing import sharing
 
 FIELDS = {
     "ResourceSlice": "slices",

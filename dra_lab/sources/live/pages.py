@@ -16,11 +16,13 @@ from dra_lab.manifests.documents import decode_documents
 from dra_lab.manifests.typed import convert_dropping_unknown, pattern_of
 from dra_lab.manifests.versions import upgrade
 from dra_lab.model.decoding import JsonDecoder, decoder, from_builtins, from_json
-from dra_lab.model.device import RESOURCE_V1
+from dra_lab.model.device import RESOURCE_V1, DeviceAttribute
+from dra_lab.model.slices import ResourceSlice
 from dra_lab.model.workloads import Container, Pod
 from dra_lab.sources.live.client import ReadingClient
 from dra_lab.sources.live.refusals import Refusal
 from dra_lab.sources.live.resource_kinds import KIND_BY_NAME, Kind, Served, not_kubernetes
+from dra_lab.sources.sharing import share_attributes
 
 Key = tuple[str, str]
 """Namespace and name of an object; objects come in this order, as the API server keeps them."""
@@ -68,7 +70,10 @@ def _pages(client: ReadingClient, served: Served, path: str, count: OnCount, sou
     objects: dict[Key, Any] = {}
     findings: list[Finding] = []
     seen, version = 0, ""
+    attributes: dict[DeviceAttribute, DeviceAttribute] = {}
     for page in each_page(client, served, path, source, limit):
+        if served.kind.model is ResourceSlice:
+            share_attributes(page.items, attributes)
         for item in page.items:
             if wanted(item):
                 kept = tidy(item)

@@ -1,11 +1,28 @@
-"""A new version of an object that reuses the equal parts of the older one, so that nothing is stored twice."""
+"""Equal parts of objects become one object, so that nothing is stored twice."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import astuple, replace
+
+from dra_lab.model.device import DeviceAttribute
+from dra_lab.model.slices import ResourceSlice
+
+
+def share_attributes(slices: Iterable[ResourceSlice], known: dict[DeviceAttribute, DeviceAttribute]) -> None:
+    """Replace each attribute of the devices by the first equal one; `known` has those of earlier slices.
+
+    90,000 devices publish 580,000 attributes, of which 40,000 differ.
+    """
+    first = known.setdefault
+    for slice_ in slices:
+        for device in slice_.spec.devices or ():
+            attributes = device.attributes
+            for name, value in attributes.items():
+                attributes[name] = first(value, value)
 
 
 def sharing(new: Any, old: Any) -> Any:
