@@ -14,6 +14,8 @@ from dra_lab.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from dra_lab.checks.cluster_checks import check_cluster
+    from dra_lab.course.lesson_run import open_lesson
+    from dra_lab.course.lesson_text import lessons
     from dra_lab.errors import DraLabError
     from dra_lab.exports.bundle import Wanted
     from dra_lab.exports.gangs.gang_files import GangFiles, gang_files
@@ -157,6 +159,7 @@ _HOME = {
     "how_many_more_gangs": "dra_lab.planner.gangs",
     "keep_names": "dra_lab.gitops.keep_names",
     "largest_job": "dra_lab.planner.fleet",
+    "lessons": "dra_lab.course.lesson_text",
     "load_cluster": "dra_lab.sources",
     "make_cluster": "dra_lab.sources.foreign",
     "make_plan": "dra_lab.planner",
@@ -166,6 +169,7 @@ _HOME = {
     "multiple": "dra_lab.planner.fleet",
     "nodes_frame": "dra_lab.words.frames",
     "nodes_to_add": "dra_lab.planner.gangs",
+    "open_lesson": "dra_lab.course.lesson_run",
     "pin_plan": "dra_lab.pinning.pin_plan",
     "plan_fleet": "dra_lab.planner.fleet",
     "plan_gangs": "dra_lab.planner.gangs",
@@ -267,6 +271,7 @@ __all__ = [
     "how_many_more_gangs",
     "keep_names",
     "largest_job",
+    "lessons",
     "load_cluster",
     "make_cluster",
     "make_plan",
@@ -276,6 +281,7 @@ __all__ = [
     "multiple",
     "nodes_frame",
     "nodes_to_add",
+    "open_lesson",
     "pin_plan",
     "plan_fleet",
     "plan_gangs",

@@ -1,0 +1,175 @@
+"""LessonText: a lesson as its file has it: texts, the claim to predict, the needs of the drawing, hints and answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from dra_lab.errors import InputError, ManifestError, did_you_mean
+from dra_lab.findings import Origin
+from dra_lab.manifests.plan_files import drawing_of
+from dra_lab.manifests.typed import convert
+from dra_lab.manifests.yaml_text import load_yaml
+from dra_lab.model.device import Value
+from dra_lab.model.sketch import DRAWING_VERSION, ClaimSketch, Drawing
+
+FOLDER = Path(__file__).parent / "data"
+"""One file for each lesson; the names of the files are the ids of the lessons, in their order."""
+
+TaskKind = Literal["predict", "trace", "draw", "check", "explain"]
+TASKS: tuple[TaskKind, ...] = ("predict", "trace", "draw", "check", "explain")
+"""The tasks of a lesson, in their order."""
+
+HINTS = ("A nudge", "A direction", "Nearly there")
+"""The grades of the hints, from the first to the third."""
+
+
+class TaskText(Value, frozen=True):
+    """What a task says: `text` explains, `ask` is what to do."""
+
+    text: str
+    ask: str
+
+
+class PredictText(TaskText, frozen=True):
+    """The prediction: the claim of `sketch` on `node`; `right` and `wrong` are said after it, without the devices."""
+
+    node: str
+    sketch: ClaimSketch
+    right: str
+    wrong: str
+
+
+class ExplainText(TaskText, frozen=True):
+    """The explanation: a model sentence, and the points that a good sentence has.
+
+    `points` maps a point to words, one of which a sentence with this point contains; without words it is only shown.
+    """
+
+    model: str
+    points: dict[str, tuple[str, ...]] = {}
+
+
+class Need(Value, frozen=True):
+    """What the drawing must achieve, in the words of the task, and how the checker sees it in the plan.
+
+    Every member that is set must hold; `needs_of_lesson.CHECKS` says what each means.
+    """
+
+    text: str
+    devices: dict[str, int] | None = None
+    best: dict[str, int] | None = None
+    first_fit: dict[str, int] | None = None
+    accepts: dict[str, str] | None = None
+    takes: dict[str, str] | None = None
+    nodes: int | None = None
+    placed: int | None = None
+    gangs: dict[str, int] | None = None
+    as_planned: bool | None = None
+    prefers: bool | None = None
+
+
+class Answers(Value, frozen=True):
+    """Drawings for the tests and the teacher: a right one, a wrong one, and a right one of another shape."""
+
+    right: Drawing
+    wrong: Drawing
+    other: Drawing
+
+
+class LessonText(Value, frozen=True):
+    """A lesson of the course.
+
+    `number` is its place in the course, from 1; `minutes` how long it takes; `cluster` the sample that it is on;
+    `words` are terms of the glossary. `replicas` pods with the drawn claim are planned if it is above 0.
+
+    Example:
+        >>> from dra_lab import lessons
+        >>> lessons()[2].title
+        'First fit by hand'
+    """
+
+    id: str
+    number: int
+    title: str
+    minutes: int
+    cluster: str
+    predict: PredictText
+    trace: TaskText
+    draw: TaskText
+    check: TaskText
+    explain: ExplainText
+    needs: tuple[Need, ...]
+    hints: tuple[str, str, str]
+    answers: Answers
+    words: dict[str, str] = {}
+    start: Drawing = Drawing()
+    replicas: int = 0
+
+    @property
+    def tasks(self) -> Mapping[TaskKind, TaskText]:
+        """Return the tasks by kind, in their order."""
+        return {kind: getattr(self, kind) for kind in TASKS}
+
+
+def read_lesson(path: Path) -> LessonText:
+    """Return the lesson of a file. Raises ManifestError with file, line and path if it is broken."""
+    (document,) = load_yaml(path.read_text(encoding="utf-8"), path.name)
+    name, value = path.stem, document.value
+    origin = Origin(path.name)
+    if not isinstance(value, dict):
+        raise ManifestError("a lesson is a map of fields", origin=origin)
+    plain = {**value, "id": name, "number": int(name.partition("-")[0])}
+    for place, field in _drawings(plain):
+        place[field] = msgspec.to_builtins(_drawing(place[field], path.name))
+    try:
+        return convert(plain, LessonText, origin)
+    except ManifestError as error:
+        where = error.origin.path if error.origin else ""
+        raise ManifestError(error.message, origin=Origin(path.name, path=where, line=document.line(where))) from None
+
+
+def _drawings(plain: dict[str, Any]) -> Sequence[tuple[dict[str, Any], str]]:
+    """Return where a lesson has a drawing, as the map that has it and the key."""
+    answers = plain.get("answers")
+    found = [(answers, name) for name in answers] if isinstance(answers, dict) else []
+    return [*found, *([(plain, "start")] if "start" in plain else [])]
+
+
+def _drawing(value: Any, source: str) -> Drawing:
+    """Return a drawing that is written without its head."""
+    return drawing_of({"apiVersion": DRAWING_VERSION, "kind": "Drawing", **value}, source)
+
+
+@cache
+def lessons() -> tuple[LessonText, ...]:
+    """Return the lessons of the course in their order; the last one is the final exercise.
+
+    Returns:
+        The lessons, with their texts, needs, hints and answers.
+
+    Raises:
+        ManifestError: The file of a lesson is broken.
+
+    Example:
+        >>> from dra_lab import lessons
+        >>> [lesson.id for lesson in lessons()][0]
+        '01-devices-and-slices'
+    """
+    return tuple(read_lesson(path) for path in sorted(FOLDER.glob("*.yaml")))
+
+
+def lesson_named(name: str) -> LessonText:
+    """Return a lesson by its id, its number, or the beginning of its id. Raises InputError if there is none."""
+    known = {lesson.id: lesson for lesson in lessons()}
+    if name in known:
+        return known[name]
+    number = name.partition("-")[0]
+    same = [lesson for lesson in known.values() if number.isdigit() and int(number) == lesson.number and number == name]
+    if same:
+        return same[0]
+    raise InputError(f"there is no lesson {name!r}{did_you_mean(name, known)}; lessons: {', '.join(known)}")
