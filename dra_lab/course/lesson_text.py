@@ -15,6 +15,7 @@ from dra_lab.manifests.plan_files import drawing_of
 from dra_lab.manifests.typed import convert
 from dra_lab.manifests.yaml_text import load_yaml
 from dra_lab.model.device import Value
+from dra_lab.model.quantity import QuantityText
 from dra_lab.model.sketch import DRAWING_VERSION, ClaimSketch, Drawing
 
 FOLDER = Path(__file__).parent / "data"
@@ -54,7 +55,7 @@ class ExplainText(TaskText, frozen=True):
     points: dict[str, tuple[str, ...]] = {}
 
 
-class Need(Value, frozen=True):
+class LessonNeed(Value, frozen=True):
     """What the drawing must achieve, in the words of the task, and how the checker sees it in the plan.
 
     Every member that is set must hold; `needs_of_lesson.CHECKS` says what each means.
@@ -66,6 +67,7 @@ class Need(Value, frozen=True):
     first_fit: dict[str, int] | None = None
     accepts: dict[str, str] | None = None
     takes: dict[str, str] | None = None
+    amount: dict[str, QuantityText] | None = None
     nodes: int | None = None
     placed: int | None = None
     gangs: dict[str, int] | None = None
@@ -73,7 +75,14 @@ class Need(Value, frozen=True):
     prefers: bool | None = None
 
 
-class Answers(Value, frozen=True):
+class BaselineText(Value, frozen=True):
+    """Numbers of devices by class that a pod asks device plugins for, on a node; see `topology_manager`."""
+
+    node: str
+    devices: dict[str, int]
+
+
+class LessonAnswers(Value, frozen=True):
     """Drawings for the tests and the teacher: a right one, a wrong one, and a right one of another shape."""
 
     right: Drawing
@@ -85,7 +94,8 @@ class LessonText(Value, frozen=True):
     """A lesson of the course.
 
     `number` is its place in the course, from 1; `minutes` how long it takes; `cluster` the sample that it is on;
-    `words` are terms of the glossary. `replicas` pods with the drawn claim are planned if it is above 0.
+    `words` are terms of the glossary. `replicas` pods with the drawn claim are planned if it is above 0. `baseline`
+    is compared with the Topology Manager of the kubelet.
 
     Example:
         >>> from dra_lab import lessons
@@ -103,12 +113,13 @@ class LessonText(Value, frozen=True):
     draw: TaskText
     check: TaskText
     explain: ExplainText
-    needs: tuple[Need, ...]
+    needs: tuple[LessonNeed, ...]
     hints: tuple[str, str, str]
-    answers: Answers
+    answers: LessonAnswers
     words: dict[str, str] = {}
     start: Drawing = Drawing()
     replicas: int = 0
+    baseline: BaselineText | None = None
 
     @property
     def tasks(self) -> Mapping[TaskKind, TaskText]:
@@ -164,12 +175,11 @@ def lessons() -> tuple[LessonText, ...]:
 
 
 def lesson_named(name: str) -> LessonText:
-    """Return a lesson by its id, its number, or the beginning of its id. Raises InputError if there is none."""
+    """Return a lesson by its id or by its number. Raises InputError if there is none."""
     known = {lesson.id: lesson for lesson in lessons()}
     if name in known:
         return known[name]
-    number = name.partition("-")[0]
-    same = [lesson for lesson in known.values() if number.isdigit() and int(number) == lesson.number and number == name]
-    if same:
-        return same[0]
+    by_number = {str(lesson.number): lesson for lesson in known.values()}
+    if name.lstrip("0") in by_number:
+        return by_number[name.lstrip("0")]
     raise InputError(f"there is no lesson {name!r}{did_you_mean(name, known)}; lessons: {', '.join(known)}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from dra_lab.course.lesson_text import LessonText, Need
+from dra_lab.course.lesson_text import LessonNeed, LessonText
 from dra_lab.index.node_index import NodeIndex, node_index
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Workload
@@ -16,6 +16,7 @@ from dra_lab.model.gang import GangPlan, gang_of
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import FirstFit, FirstFitStatus, Placement, Plan
+from dra_lab.model.quantity import QuantityText, parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, Drawing, asks
 from dra_lab.pinning.plan_replay import replay_plan
@@ -132,6 +133,14 @@ def _takes(answer: DrawnAnswer, wanted: Mapping[str, str]) -> bool:
     return True
 
 
+def _amount(answer: DrawnAnswer, wanted: Mapping[str, QuantityText]) -> bool:
+    for placement in answer.plan.placements:
+        taken = {name.rpartition("/")[2]: amount for name, amount in placement.consumed.items()}
+        if not all(parse_quantity(taken.get(name, "0")) >= parse_quantity(least) for name, least in wanted.items()):
+            return False
+    return answer.plan.fits
+
+
 def _nodes(answer: DrawnAnswer, wanted: int) -> bool:
     return len(answer.plan.fitting_nodes) == wanted
 
@@ -178,19 +187,21 @@ CHECKS: Mapping[str, Callable[[DrawnAnswer, Any], bool]] = {
     "first_fit": _first_fit,
     "accepts": _accepts,
     "takes": _takes,
+    "amount": _amount,
     "nodes": _nodes,
     "placed": _placed,
     "gangs": _gangs,
     "as_planned": _as_planned,
     "prefers": _prefers,
 }
-"""By member of `Need`, whether the drawing meets it.
+"""By member of `LessonNeed`, whether the drawing meets it.
 
 - `devices`: the best allocation takes so many devices of each class.
 - `best`: the best allocation has these values of the goals.
 - `firstFit`: kube-scheduler's first fit with the manifest has them on every node where the claim fits.
 - `accepts`: every request of a class accepts exactly the devices that this CEL expression accepts.
 - `takes`: the best allocation and kube-scheduler take devices of a class that this CEL expression accepts.
+- `amount`: each allocated device gives at least this much of a capacity.
 - `nodes`: the claim fits on so many nodes.
 - `placed`: at least so many of the pods of the lesson have a place.
 - `gangs`: a gang with a level is drawn; it has at least so many `pods`, in at most so many domains of a level.
@@ -199,7 +210,7 @@ CHECKS: Mapping[str, Callable[[DrawnAnswer, Any], bool]] = {
 """
 
 
-def meets(answer: DrawnAnswer, need: Need) -> bool:
+def meets(answer: DrawnAnswer, need: LessonNeed) -> bool:
     """Say whether a drawing meets a need."""
     wanted = ((name, getattr(need, name)) for name in CHECKS)
     return all(CHECKS[name](answer, value) for name, value in wanted if value is not None)

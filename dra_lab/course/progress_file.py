@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.errors import SourceError
+from dra_lab.model.decoding import from_json
 from dra_lab.sources.drawing_files import write_whole
 
 FORMAT = 1
@@ -64,9 +65,8 @@ def read_progress(path: Path) -> LessonProgress | None:
     except OSError as error:
         raise SourceError(f"{path.name!r} cannot be read: {error.strerror or error}") from None
     try:
-        progress = msgspec.json.decode(content, type=LessonProgress)
-        if progress.minutes is not None and progress.minutes > 0:
-            progress = replace(progress)
+        progress = from_json(content, LessonProgress)
+        _ = progress.minutes  # a time that cannot be read raises here
     except (msgspec.MsgspecError, UnicodeDecodeError, ValueError, TypeError, RecursionError) as error:
         raise SourceError(f"{path.name!r} is not the progress of a lesson: {error}") from None
     if progress.format != FORMAT:

@@ -1,0 +1,168 @@
+"""A student's run of a lesson: predictions, hints, checks, explanation, and the file that keeps them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dra_lab import ClaimSketch, open_lesson
+from dra_lab.course.lesson_text import TASKS
+from dra_lab.errors import InputError
+
+LESSON = "03-first-fit"
+
+
+def files(folder) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def taken(run):
+    return [placement.device for placement in run.searched.first_fit.placements]
+
+
+def played(folder, **options):
+    """Return a run in which every task is done."""
+    run = open_lesson(LESSON, folder, **options)
+    run.predict(taken(run))
+    run.go(1)
+    run.go(2)
+    run.check(run.lesson.answers.right)
+    run.explain("The first free devices are taken, and nothing is preferred without a link.")
+    return run
+
+
+def test_opening_a_lesson_writes_nothing(tmp_path):
+    """Run All opens a lesson and changes neither progress nor drawing."""
+    open_lesson(LESSON, tmp_path)
+    assert files(tmp_path) == set()
+
+
+def test_opening_a_lesson_again_changes_no_byte(tmp_path):
+    """A lesson that was played is opened without a change."""
+    played(tmp_path)
+    before = (tmp_path / f"{LESSON}.progress.json").read_bytes()
+    open_lesson(LESSON, tmp_path)
+    assert (tmp_path / f"{LESSON}.progress.json").read_bytes() == before
+
+
+def test_a_right_prediction_is_right_in_any_order(tmp_path):
+    """The devices that kube-scheduler allocates are the right prediction."""
+    run = open_lesson(LESSON, tmp_path)
+    assert run.predict(taken(run)[::-1]).passed
+
+
+def test_a_wrong_prediction_names_no_device(tmp_path):
+    """A wrong prediction is counted, and the answer does not say which devices are right."""
+    run = open_lesson(LESSON, tmp_path)
+    judged = run.predict([])
+    assert not judged.passed
+    assert [str(device) for device in taken(run) if device.device in judged.message] == []
+    assert run.progress.predictions == (False,)
+
+
+def test_tasks_open_one_after_the_other(tmp_path):
+    """A task cannot be opened before the ones before it are done."""
+    run = open_lesson(LESSON, tmp_path)
+    with pytest.raises(InputError, match="opens when task 1 is done: predict"):
+        run.go(1)
+
+
+def test_a_lesson_is_finished_when_every_task_is_done(tmp_path):
+    """Predict, trace, draw, check and explain are done, and the time is kept."""
+    run = played(tmp_path)
+    assert run.progress.done == TASKS
+    assert run.finished
+    assert run.progress.minutes is not None
+
+
+def test_hints_come_one_by_one_and_are_counted(tmp_path):
+    """Three hints in three grades, then no more."""
+    run = open_lesson(LESSON, tmp_path)
+    given = [run.hint() for _ in range(4)]
+    assert [hint and hint.grade for hint in given] == ["A nudge", "A direction", "Nearly there", None]
+    assert run.progress.hints == 3
+
+
+def test_an_empty_drawing_is_told_what_to_do(tmp_path):
+    """Without a request there is nothing to plan, and nothing is counted."""
+    run = open_lesson(LESSON, tmp_path)
+    assert run.check(ClaimSketch()).message == "Nothing is drawn. Add a request to the canvas, then check again."
+    assert run.progress.checks == 0
+
+
+def test_a_check_that_fails_leaves_the_task_open(tmp_path):
+    """A wrong drawing is counted, and the task is not done."""
+    run = open_lesson(LESSON, tmp_path)
+    run.check(run.lesson.answers.wrong)
+    assert (run.progress.checks, "check" in run.progress.done) == (1, False)
+
+
+def test_the_explanation_is_kept_beside_the_model_sentence(tmp_path):
+    """The sentence is stored as it was written, and its points are compared."""
+    explained = open_lesson(LESSON, tmp_path).explain("  It takes the first\n one. ")
+    assert explained.yours == "It takes the first one."
+    assert [named for _, named in explained.points] == [True, False, False]
+
+
+def test_an_empty_explanation_is_refused(tmp_path):
+    """There is no sentence without words."""
+    with pytest.raises(InputError, match="the sentence is empty"):
+        open_lesson(LESSON, tmp_path).explain(" \n ")
+
+
+def test_a_reset_keeps_a_copy_of_everything(tmp_path):
+    """Progress and drawing stay as .bak files, each time under a name of its own."""
+    for _ in range(2):
+        run = played(tmp_path)
+        run.drawing_path.write_text("drawn", encoding="utf-8")
+        run.reset()
+    kept = {f"{LESSON}{end}" for end in (".progress.json", ".dralab.yaml")}
+    assert files(tmp_path) == {f"{name}{bak}" for name in kept for bak in (".bak", ".2.bak")}
+    assert open_lesson(LESSON, tmp_path).progress.done == ()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"\xff\xfe", b"[]", b'{"lesson": 3}', b'{"lesson": "03-first-fit", "format": 99}',
+     b'{"lesson": "03-first-fit", "started": "soon", "finished": "later"}', b'{"lesson": "05-links"}',
+     b"[" * 100_000],
+    ids=["empty", "cut off", "no text", "a list", "wrong type", "another version", "no times", "another lesson", "deep"],
+)  # fmt: skip
+def test_a_file_that_cannot_be_used_is_kept_and_told(content: bytes, tmp_path):
+    """The lesson begins anew, the file stays under another name, and a message says so."""
+    (tmp_path / f"{LESSON}.progress.json").write_bytes(content)
+    run = open_lesson(LESSON, tmp_path)
+    assert (tmp_path / f"{LESSON}.progress.json.bak").read_bytes() == content
+    assert f"{LESSON}.progress.json.bak" in run.problem
+    assert run.progress.done == ()
+
+
+def test_two_kernels_add_to_one_progress(tmp_path):
+    """What one run does is kept when another one writes."""
+    one, two = (open_lesson(LESSON, tmp_path) for _ in range(2))
+    one.hint()
+    two.predict(taken(two))
+    kept = json.loads((tmp_path / f"{LESSON}.progress.json").read_text(encoding="utf-8"))
+    assert (kept["hints"], kept["predictions"]) == (1, [True])
+
+
+def test_another_seed_begins_anew_and_keeps_the_former_progress(tmp_path):
+    """The cluster of another seed needs other predictions; the former file stays."""
+    played(tmp_path, seed=1)
+    run = open_lesson(LESSON, tmp_path, seed=2)
+    assert run.progress.done == ()
+    assert f"{LESSON}.progress.json.bak" in files(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["3", "03", "03-first-fit"])
+def test_a_lesson_is_opened_by_number_or_name(name: str, tmp_path):
+    """The number and the id name the same lesson."""
+    assert open_lesson(name, tmp_path).lesson.id == LESSON
+
+
+@pytest.mark.parametrize("name", ["", "0", "99", "03-frist-fit", "../03-first-fit"])
+def test_an_unknown_lesson_is_told_with_the_names(name: str, tmp_path):
+    """The message lists the lessons."""
+    with pytest.raises(InputError, match="01-devices-and-slices"):
+        open_lesson(name, tmp_path)

@@ -1,0 +1,110 @@
+"""The lessons of the course: what their files have, and what the checker says to their answers."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import yaml
+
+from dra_lab import lessons, make_plan, open_lesson, samples
+from dra_lab.course.lesson_text import FOLDER, TASKS, LessonText
+from dra_lab.course.varied_cluster import invariants, lesson_cluster
+
+ALL = pytest.mark.parametrize("lesson", lessons(), ids=lambda lesson: lesson.id)
+SEEDS = range(1, 4)
+MANY_SEEDS = range(100, 130)
+
+
+def test_the_course_has_thirteen_lessons_and_a_final_exercise():
+    """The lessons are numbered from 1 without a gap, and the last one is on `sample:trouble`."""
+    assert [lesson.number for lesson in lessons()] == list(range(1, 15))
+    assert lessons()[-1].cluster == "sample:trouble"
+
+
+@ALL
+def test_a_lesson_has_its_tasks_and_a_sample(lesson: LessonText):
+    """Every lesson has the five tasks in their order, and a cluster that comes with dra_lab."""
+    assert tuple(lesson.tasks) == TASKS
+    assert lesson.cluster.removeprefix("sample:") in {sample.name for sample in samples()}
+
+
+@ALL
+def test_a_lesson_has_at_most_600_words(lesson: LessonText):
+    """What a student reads in a lesson is at most 600 words."""
+    plain = yaml.safe_load((FOLDER / f"{lesson.id}.yaml").read_text(encoding="utf-8"))
+    read = [plain["title"], *plain["words"].values(), *plain["hints"], *(need["text"] for need in plain["needs"])]
+    read += [
+        plain[kind][part]
+        for kind in TASKS
+        for part in ("text", "ask", "right", "wrong", "model")
+        if part in plain[kind]
+    ]
+    assert len(re.findall(r"\S+", " ".join(read))) <= 600
+
+
+@ALL
+@pytest.mark.parametrize("answer", ["right", "other"])
+def test_a_correct_answer_of_any_shape_passes(lesson: LessonText, answer: str, tmp_path):
+    """The checker plans the drawing, so that two correct drawings of different shapes both pass."""
+    assert open_lesson(lesson.id, tmp_path).check(getattr(lesson.answers, answer)).passed
+
+
+@ALL
+def test_the_two_correct_answers_have_different_shapes(lesson: LessonText):
+    """The other answer is another drawing."""
+    assert lesson.answers.right.sketch != lesson.answers.other.sketch
+
+
+@ALL
+def test_a_wrong_answer_gets_a_need_that_is_not_met(lesson: LessonText, tmp_path):
+    """A wrong drawing does not pass, and a row says in words of the task what is missing."""
+    judged = open_lesson(lesson.id, tmp_path).check(lesson.answers.wrong)
+    assert not judged.passed
+    assert any(not row.kept for row in judged.rows)
+
+
+@ALL
+def test_no_hint_gives_the_answer_away(lesson: LessonText):
+    """What a student reads before the check has no expression, link kind or level in the form of the right answer."""
+    read = " ".join([*lesson.hints, *(need.text for need in lesson.needs), lesson.predict.right, lesson.predict.wrong])
+    sketch = lesson.answers.right.sketch
+    written = [link.where for link in sketch.links] + [link.how.value for link in sketch.links if link.kind.paired]
+    asked = [request.exactly for request in sketch.requests if request.exactly]
+    written += [selector.cel.expression for ask in asked for selector in ask.selectors if selector.cel]
+    written += [toleration.key for ask in asked for toleration in ask.tolerations if toleration.key]
+    assert [text for text in written if text in read] == []
+
+
+@ALL
+def test_no_word_about_a_prediction_names_a_device(lesson: LessonText):
+    """The words after a prediction do not name a device that kube-scheduler allocates."""
+    said = f"{lesson.predict.right} {lesson.predict.wrong} {lesson.predict.ask} {lesson.predict.text}"
+    plan = make_plan(lesson_cluster(lesson, None), lesson.predict.sketch, node=lesson.predict.node)
+    assert [str(p.device) for p in plan.first_fit.placements if p.device.device in said] == []
+
+
+@ALL
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_seed_keeps_the_lesson_equally_hard(lesson: LessonText, seed: int):
+    """Optimum, fitting nodes and devices given back are those of the sample."""
+    assert invariants(lesson, lesson_cluster(lesson, seed)) == invariants(lesson, lesson_cluster(lesson, None))
+
+
+@ALL
+@pytest.mark.long
+@pytest.mark.parametrize("seed", MANY_SEEDS)
+def test_many_seeds_keep_the_lesson_equally_hard(lesson: LessonText, seed: int, tmp_path):
+    """With many seeds, the answers are judged as on the sample, and the optimum is the same."""
+    run = open_lesson(lesson.id, tmp_path, seed=seed)
+    judged = {name: run.check(getattr(lesson.answers, name)).passed for name in ("right", "other", "wrong")}
+    assert judged == {"right": True, "other": True, "wrong": False}
+    assert invariants(lesson, run.cluster) == invariants(lesson, lesson_cluster(lesson, None))
+
+
+@ALL
+def test_a_seed_makes_another_cluster_and_always_the_same(lesson: LessonText):
+    """Two seeds give two clusters, and one seed gives the same cluster again."""
+    first, again, second = (lesson_cluster(lesson, seed) for seed in (1, 1, 2))
+    assert (first.slices, first.claims) == (again.slices, again.claims)
+    assert (first.slices, first.claims) != (second.slices, second.claims)
