@@ -14,7 +14,7 @@ const outdir = join(here, "..", "dra_lab", "widgets", "static");
 const watch = process.argv.includes("--watch");
 
 /** The widgets, by the stem that both halves share. */
-const STEMS = ["claim_canvas", "cluster_bar", "plan_view", "hardware_view"];
+const STEMS = ["claim_canvas", "cluster_bar", "plan_view", "hardware_view", "lesson_view"];
 
 const options = {
   entryPoints: STEMS.map((stem) => join(here, "src", `${stem}.ts`)),

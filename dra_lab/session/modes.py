@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from dra_lab.model.sketch import Drawing
 
-MODES: Mapping[str, str] = {"plan": "Plan", "fleet": "Fleet", "compare": "Compare", "trace": "Trace"}
+LEARN = "learn"
+MODES: Mapping[str, str] = {"plan": "Plan", "fleet": "Fleet", "compare": "Compare", "trace": "Trace", LEARN: "Learn"}
 """What the planner screen shows at a time, by the name of the mode, with its label."""
 
 FIRST = next(iter(MODES))

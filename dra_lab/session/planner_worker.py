@@ -59,6 +59,7 @@ class PlannerWorker:
         self.refusal: DraLabError | None = None
         self.manifest_findings: tuple[Finding, ...] = ()
         self.counts_copies = False
+        self.hides_answer = False  # whether the views of a lesson must not show what is known
         self.prepares_export = False  # whether a view may simulate the export before a person opens it
         self.copies: Room | None = None
         self.counting = False
@@ -194,6 +195,12 @@ class PlannerWorker:
                     fits=plan.fits,
                 )
             self._on_searching(number, now=False)
+
+    def hide_answer(self, *, hidden: bool) -> None:
+        """Keep the answer from the views from now on, or show it; it is computed all the same."""
+        if hidden != self.hides_answer:
+            self.hides_answer = hidden
+            self.events.emit("plan")
 
     def count_copies(self) -> None:
         """Count the copies that fit after every answer from now on."""

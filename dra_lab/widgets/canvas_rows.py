@@ -28,6 +28,7 @@ from dra_lab.widgets.canvas_values import (
 )
 from dra_lab.widgets.part_rows import config_rows, missing_fields, part_rows
 from dra_lab.widgets.selector_words import without_text
+from dra_lab.widgets.session_view import latest_plan
 
 if TYPE_CHECKING:
     from dra_lab.sketch.compile import CompiledClaim
@@ -114,8 +115,8 @@ def problem_rows(session: Session) -> tuple[ProblemRow, ...]:
     from dra_lab.planner.why.causes import causes
     from dra_lab.words.verdict import cause
 
-    plan = session.answer
-    if plan is None or plan.fits or plan.cluster != session.cluster.name:
+    plan = latest_plan(session)
+    if plan is None or plan.fits:
         return ()
     found = causes(plan)
     first = cause(plan, session.cluster)

@@ -42,8 +42,9 @@ def latest_plan(session: Session | None) -> Plan | None:
     """Return a session's latest answer, if it is one for its present cluster.
 
     It stays while the present drawing has no answer, such as while a selector is half written: the strip says so.
+    A lesson hides it until the drawing is checked.
     """
-    if session is None or session.answer is None:
+    if session is None or session.answer is None or session.hides_answer:
         return None
     return session.answer if session.answer.cluster == session.cluster.name else None
 

@@ -71,7 +71,7 @@ def source_parts(session: Session) -> list[Part]:
 
 def answer_of(session: Session) -> Plan | None:
     """Return the answer to the present drawing, None where there is none."""
-    return session.answer if session.is_answered else None
+    return session.answer if session.is_answered and not session.hides_answer else None
 
 
 def wait_for_answer(session: Session) -> None:

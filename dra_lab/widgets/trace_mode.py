@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import traitlets
 
+from dra_lab.model.plan import Plan
 from dra_lab.session import Session
 from dra_lab.session.in_order import InOrder
 from dra_lab.session.tracing import Tracing
@@ -84,11 +85,14 @@ class TraceMode(GangTraceMode):
         self.observe(lambda _change: self._try("trace", self._ask_trace), "gang_trace_shown")
         self._when(session, self._ask_trace, "cluster", "plan", "mode")
 
+    def _plan_to_trace(self) -> Plan | None:
+        return latest_plan(self._session)
+
     def _ask_trace(self) -> None:
         session = self._session
         if session is None or session.mode != MODE or self._shows_gang:
             return
-        wanted = (latest_plan(session), str(getattr(self, "node", "")), self.trace_links)
+        wanted = (self._plan_to_trace(), str(getattr(self, "node", "")), self.trace_links)
         if self._traced and all(one is other or one == other for one, other in zip(wanted, self._traced, strict=True)):
             return
         self._traced = wanted
@@ -123,8 +127,7 @@ class TraceMode(GangTraceMode):
 
     def _walk_on(self, act: Callable[[TraceWalk], object], name: str = "") -> None:
         """Do something with the present search in the worker, and show the step that it leads to."""
-        walk, session = self._walk, self._session
-        plan = latest_plan(session)
+        walk, session, plan = self._walk, self._session, self._plan_to_trace()
         if walk is None or session is None or plan is None:
             return
         cluster, sketch, width, predicts = session.cluster, session.sketch, self._room(), self.trace_predict

@@ -1,9 +1,9 @@
 // ClusterBar: which cluster, what is in it, for which release, and what is wrong with it.
 import "../cluster_bar.css";
-import { useEffect, useId, useRef, useState } from "react";
-import { Icon } from "../view/icon";
+import { useEffect, useId, useRef } from "react";
 import { followFocus } from "../view/keep_focus";
 import type { Context } from "../view/late";
+import { OpenInTab } from "../view/open_in_tab";
 import { useGrid, useGridKeys } from "../view/use_grid";
 import { mount } from "../view/widget";
 import { useFindings } from "./findings_button";
@@ -15,8 +15,6 @@ import { Release } from "./release";
 import { useSourcePicker } from "./source_picker";
 import { useDrop } from "./use_drop";
 
-const OPEN_IN_TAB = "dra-lab:open-in-tab";
-
 function ClusterBar() {
   const bar = useRef<HTMLDivElement>(null);
   const asked = useRef("");
@@ -25,20 +23,31 @@ function ClusterBar() {
   const findings = useFindings();
   const meters = useMeters();
   const { grid } = useGrid(bar);
+  const isLearning = useTrait("mode") === "learn";
   return (
     <>
       <div ref={bar} className="dra-bar" role="toolbar" aria-label="Cluster">
-        {sources.button}
-        <Summary sending={drop.sending} onShow={sources.open} />
-        {meters.button}
-        <FollowSwitch />
+        {isLearning ? (
+          <Kept />
+        ) : (
+          <>
+            {sources.button}
+            <Summary sending={drop.sending} onShow={sources.open} />
+            {meters.button}
+            <FollowSwitch />
+          </>
+        )}
         <span className="dra-gap" />
         <Modes grid={grid} />
         <span className="dra-gap" />
-        <Release />
-        {findings.button}
+        {!isLearning && (
+          <>
+            <Release />
+            {findings.button}
+          </>
+        )}
         <OpenInTab />
-        <Export />
+        {!isLearning && <Export />}
       </div>
       <Lines onLoad={sources.open} />
       {sources.panel}
@@ -46,6 +55,11 @@ function ClusterBar() {
       {meters.panel}
     </>
   );
+}
+
+/** A lesson has a cluster and a drawing of its own. */
+function Kept() {
+  return <p className="dra-bar-kept">Your plan on {useTrait("source")} stays as it is.</p>;
 }
 
 /** What is in the cluster; while another one is read, how far that is, with a way to its Cancel. */
@@ -125,31 +139,6 @@ function Export() {
       onClick={() => channel.send({ type: "show-export" })}
     >
       Export…
-    </button>
-  );
-}
-
-/** The extension of JupyterLab does it; a page without one (Notebook, VS Code, a saved page) has no tabs to open. */
-function OpenInTab() {
-  const [isMissing, setMissing] = useState(false);
-  const button = useRef<HTMLButtonElement>(null);
-  const open = () => {
-    const element = button.current?.closest(".dra-widget");
-    const event = new CustomEvent(OPEN_IN_TAB, { detail: { element }, cancelable: true });
-    if (window.dispatchEvent(event)) setMissing(true);
-  };
-  return (
-    <button
-      ref={button}
-      type="button"
-      className="dra-button"
-      aria-label="Open in a tab"
-      disabled={isMissing}
-      title={isMissing ? "A separate tab needs JupyterLab" : undefined}
-      onClick={open}
-    >
-      <Icon name="tab" />
-      <span className="dra-wide">{isMissing ? "Needs JupyterLab" : "Open in a tab"}</span>
     </button>
   );
 }

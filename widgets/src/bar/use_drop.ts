@@ -19,6 +19,8 @@ export function useDrop(root: { current: Element | null }, asked: { current: str
   const stop = useRef<() => void>(() => undefined);
   const take = useCallback(
     (list: FileList) => {
+      // A lesson has a cluster of its own, and the person's plan stays as it is meanwhile.
+      if (channel.get("mode") === "learn") return;
       stop.current();
       asked.current = "files";
       const chosen = chooseFiles(list);

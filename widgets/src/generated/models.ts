@@ -300,6 +300,12 @@ export interface ExampleRow {
   matching?: string;
 }
 
+export interface ExplainedRow {
+  yours?: string;
+  model?: string;
+  points?: readonly string[];
+}
+
 export interface ExportRow {
   name: string;
   choice: ChoiceRow;
@@ -503,10 +509,43 @@ export interface HeatMap {
   cells?: readonly HeatCell[];
 }
 
+export interface HintRow {
+  grade: string;
+  text?: string;
+  state?: "locked" | "open" | "shown";
+  note?: string;
+}
+
+export interface JudgedRow {
+  message?: string;
+  passed?: boolean;
+  stale?: boolean;
+  rows?: readonly RuleRow[];
+}
+
 export interface LayerRow {
   words: string;
   problem?: string;
   note?: string;
+}
+
+export interface LessonHead {
+  id?: string;
+  number?: string;
+  title?: string;
+  minutes?: number;
+  progress?: string;
+  done?: boolean;
+  tiles?: readonly TileRow[];
+}
+
+export interface LessonRow {
+  id: string;
+  number: string;
+  title: string;
+  minutes?: number;
+  state?: "done" | "new" | "started";
+  words?: string;
 }
 
 export interface LevelRow {
@@ -700,6 +739,11 @@ export interface RequestRow {
   parts?: readonly PartRow[];
 }
 
+export interface RuleRow {
+  text: string;
+  kept?: boolean;
+}
+
 export interface ScenarioRow {
   name: string;
   cells?: readonly string[];
@@ -733,6 +777,12 @@ export interface SourceRow {
   example?: boolean;
 }
 
+export interface StepRow {
+  kind: string;
+  label: string;
+  state?: "done" | "later" | "now" | "open";
+}
+
 export interface StopRow {
   question: string;
   says: string;
@@ -747,10 +797,28 @@ export interface SuggestionRow {
   id?: string;
 }
 
+export interface TaskRow {
+  kind?: string;
+  title?: string;
+  text?: string;
+  ask?: string;
+  node?: string;
+  primary?: string;
+  action?: "" | "back" | "check" | "explain" | "leave" | "next" | "predict";
+  waits?: string;
+  back?: string;
+  next?: string;
+}
+
 export interface TemplateRow {
   path: string;
   words: string;
   chosen?: boolean;
+}
+
+export interface TermRow {
+  word: string;
+  meaning: string;
 }
 
 export interface TileRow {
@@ -1051,6 +1119,85 @@ export type HardwareViewMessage =
   | { type: "sample" }
   | { type: "stop-trace" }
   | { type: "take-example"; number: number; add?: boolean };
+
+export interface LessonPictureModel {
+  caption: string;
+  empty: string;
+  empty_action: string;
+  examples: readonly ExampleRow[];
+  fleet: Fleet;
+  gang_trace: GangTraceHead;
+  gang_trace_now: GangTraceNow;
+  gang_trace_scheduler: "kueue" | "kube-scheduler";
+  gang_trace_shown: boolean;
+  gang_trace_step: number;
+  graph: string;
+  highlight: string;
+  mode: string;
+  node: string;
+  only: string;
+  picked: readonly string[];
+  picks: boolean;
+  pinned: string;
+  problem: string;
+  show: "best" | "scheduler" | "plain" | "both";
+  stale: boolean;
+  svg: string;
+  trace: TraceHead;
+  trace_inside: Readonly<Record<string, readonly TraceRow[]>>;
+  trace_links: boolean;
+  trace_now: TraceNow;
+  trace_predict: boolean;
+  trace_prediction: Prediction;
+  trace_step: number;
+  trace_svg: string;
+  width: number;
+}
+
+export type LessonPictureMessage =
+  | { type: "by-example"; devices: readonly string[] }
+  | { type: "close-graph" }
+  | { type: "dismiss-problem" }
+  | { type: "graph" }
+  | { type: "next-allocation" }
+  | { type: "node"; name: string; device?: string }
+  | { type: "open-trace-row"; first: number; last: number }
+  | { type: "pin"; name: string }
+  | { type: "predict"; device: string }
+  | { type: "sample" }
+  | { type: "stop-trace" }
+  | { type: "take-example"; number: number; add?: boolean };
+
+export interface LessonViewModel {
+  ask: AskRow;
+  busy: string;
+  can_leave: boolean;
+  explained: ExplainedRow;
+  head: LessonHead;
+  hints: readonly HintRow[];
+  judged: JudgedRow;
+  lessons: readonly LessonRow[];
+  mode: string;
+  picked: readonly string[];
+  problem: string;
+  saved: string;
+  steps: readonly StepRow[];
+  task: TaskRow;
+  terms: readonly TermRow[];
+  yaml: string;
+}
+
+export type LessonViewMessage =
+  | { type: "answer"; id: string }
+  | { type: "check-drawing" }
+  | { type: "dismiss-problem" }
+  | { type: "explain"; text: string }
+  | { type: "go-to-step"; step: number }
+  | { type: "open-lesson"; id: string }
+  | { type: "predict-devices" }
+  | { type: "show-hint" }
+  | { type: "show-lessons" }
+  | { type: "start-over" };
 
 export interface LitWidgetModel {
   highlight: string;

@@ -1,7 +1,6 @@
 // HardwareView: the nodes that serve the drawing, and one of them as a picture of its hardware.
 import "../hardware_view.css";
-import { type KeyboardEvent, useId, useRef, useState } from "react";
-import type { HardwareViewModel } from "../generated/models";
+import { type KeyboardEvent, useRef, useState } from "react";
 import { TraceMode } from "../trace/trace_mode";
 import { Icon } from "../view/icon";
 import type { Context } from "../view/late";
@@ -11,21 +10,17 @@ import { mount } from "../view/widget";
 import { ByExample } from "./by_example";
 import { FleetStrip } from "./fleet";
 import { GraphPanel } from "./graph_panel";
+import { LessonPicture } from "./lesson_picture";
 import { useChannel, useTrait } from "./model";
 import { NodeRow } from "./node_row";
 import { Picture } from "./picture";
 import { PictureMenu } from "./picture_menu";
+import { ShowToggle } from "./show_toggle";
 import { useChoosing } from "./use_choosing";
 
-const SHOWN: readonly (readonly [HardwareViewModel["show"], string, string])[] = [
-  ["best", "Best", "The best allocation"],
-  ["scheduler", "Scheduler", "What kube-scheduler allocates with this manifest"],
-  ["plain", "Scheduler, no links", "What kube-scheduler allocates with counts and selectors only"],
-  ["both", "Difference", "The best allocation and kube-scheduler's over each other"],
-];
-
 function HardwareView() {
-  return useTrait("mode") === "trace" ? <TraceMode /> : <NodePicture />;
+  const mode = useTrait("mode");
+  return mode === "trace" ? <TraceMode /> : mode === "lesson" ? <LessonPicture /> : <NodePicture />;
 }
 
 function NodePicture() {
@@ -90,29 +85,6 @@ function NodePicture() {
         <ByExample choosing={choosing} onEnd={endChoosing} />
       </div>
     </>
-  );
-}
-
-/** What is drawn: the arrows choose, as in any group of radio buttons. */
-function ShowToggle() {
-  const channel = useChannel();
-  const [now, name] = [useTrait("show"), useId()];
-  return (
-    <fieldset className="dra-toggle">
-      <legend className="dra-sr">Shown on the picture</legend>
-      {SHOWN.map(([value, label, title]) => (
-        <label key={value} title={title}>
-          <input
-            type="radio"
-            name={name}
-            value={value}
-            checked={value === now}
-            onChange={() => channel.set({ show: value })}
-          />
-          <span>{label}</span>
-        </label>
-      ))}
-    </fieldset>
   );
 }
 

@@ -68,7 +68,7 @@ export function DeviceTree({ root, svg, light, onProblem, className, onDevice, o
     if (!next && !isPress) return;
     event.preventDefault();
     if (next) focusItem(items, next);
-    else if (event.key !== " " || !press(item, event.shiftKey)) {
+    else if (!press(item, event.shiftKey)) {
       const meant = requestsOf(item)[0] ?? devicesOf(item)[0];
       if (meant) light.point(meant);
       const [device] = devicesOf(item);

@@ -12,6 +12,15 @@ export interface Choosing {
   press(devices: readonly string[], isBack: boolean): void;
 }
 
+/** The chosen devices after a press on an item that stands for `devices`. */
+export function pressed(picked: ReadonlySet<string>, devices: readonly string[], isBack: boolean): ReadonlySet<string> {
+  const next = new Set(picked);
+  const [free, held] = [devices.find((one) => !next.has(one)), [...devices].reverse().find((one) => next.has(one))];
+  if (held !== undefined && (isBack || free === undefined)) next.delete(held);
+  else if (free !== undefined && !isBack) next.add(free);
+  return next;
+}
+
 export function useChoosing(): Choosing {
   const channel = useChannel();
   const node = useTrait("node");
@@ -31,12 +40,6 @@ export function useChoosing(): Choosing {
     setOn(to);
     pick(NONE);
   };
-  const press = (devices: readonly string[], isBack: boolean) => {
-    const next = new Set(picked);
-    const [free, held] = [devices.find((one) => !next.has(one)), [...devices].reverse().find((one) => next.has(one))];
-    if (held !== undefined && (isBack || free === undefined)) next.delete(held);
-    else if (free !== undefined && !isBack) next.add(free);
-    pick(next);
-  };
+  const press = (devices: readonly string[], isBack: boolean) => pick(pressed(picked, devices, isBack));
   return { isOn, picked, turn, press };
 }

@@ -1,0 +1,55 @@
+"""LessonPicture: the picture of a lesson, on which a student predicts devices, and which shows no answer too early."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import traitlets
+
+from dra_lab.model.plan import Plan
+from dra_lab.session import Session
+from dra_lab.widgets.hardware_view import HardwareView
+from dra_lab.widgets.trace_mode import MODE
+
+PICTURE = "lesson"
+"""The mode in which the picture alone is shown; the other one is the search of kube-scheduler, step by step."""
+
+
+class LessonPicture(HardwareView):
+    """The picture of a node, or kube-scheduler's search on it, as a step of a lesson needs it.
+
+    `picked` are the devices that a student has chosen; both sides write it. `picks` says whether devices can be chosen,
+    and `only` the node that the step is about, "" if a student may look at every node.
+
+    Example:
+        >>> from dra_lab import Session
+        >>> view = LessonPicture(Session("sample:two-sockets"))
+        >>> view.mode
+        'lesson'
+    """
+
+    is_part = True
+
+    picked: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[str])
+    picks = traitlets.Bool(False).tag(sync=True)
+    only = traitlets.Unicode("").tag(sync=True)
+
+    def __init__(self, session: Session, *, only: str = "", **traits: Any) -> None:
+        """Show a session's nodes, or only one of them."""
+        super().__init__(session, only=only, **traits)
+        if only:
+            session.look_at(only)
+
+    def _show_mode(self) -> None:
+        if self._session is not None:
+            self.mode = MODE if self._session.mode == MODE else PICTURE
+
+    def _show_answer(self) -> None:
+        super()._show_answer()
+        if self.only and self.node != self.only:
+            self._looked = self.only
+            self._show_node()
+
+    def _plan_to_trace(self) -> Plan | None:
+        # The search is what the step is about: a hidden answer hides the best allocation only.
+        return self._session.answer if self._session is not None else None

@@ -1,0 +1,37 @@
+// Three hints, each open once the one before it is shown.
+import { useChannel, useTrait } from "./model";
+import { Paragraphs } from "./text";
+
+export function Hints() {
+  const channel = useChannel();
+  const hints = useTrait("hints");
+  if (!hints.length) return null;
+  return (
+    <section className="dra-lesson-hints" aria-label="Hints">
+      <h4>Hints</h4>
+      <ol aria-live="polite">
+        {hints.map(({ grade, text, state = "locked", note }, at) => (
+          <li key={grade} data-state={state}>
+            <div className="dra-lesson-hint-head">
+              <b>
+                {at + 1}. {grade}
+              </b>
+              {state === "open" && (
+                <button
+                  type="button"
+                  className="dra-button"
+                  aria-label={`Show hint ${at + 1}, ${grade}`}
+                  onClick={() => channel.send({ type: "show-hint" })}
+                >
+                  Show
+                </button>
+              )}
+              {note && <span>{note}</span>}
+            </div>
+            {text && <Paragraphs text={text} />}
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}

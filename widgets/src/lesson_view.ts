@@ -1,0 +1,3 @@
+import { late } from "./view/late";
+
+export default late(() => import("./lesson/lesson_view"));

@@ -1,0 +1,151 @@
+import { afterEach, expect, test } from "vitest";
+import type { LessonViewModel } from "../src/generated/models";
+import * as widget from "../src/lesson/lesson_view";
+import { drawn, HOSTILE, mount, press } from "./fake_model";
+
+afterEach(() => void document.body.replaceChildren());
+
+const LESSON: LessonViewModel = {
+  ask: {},
+  busy: "",
+  can_leave: false,
+  explained: {},
+  head: {
+    id: "03",
+    number: "Lesson 3 of 13",
+    title: "First fit",
+    minutes: 15,
+    tiles: [{ value: "1 of 2", caption: "predictions right" }],
+  },
+  hints: [
+    { grade: "A nudge", text: "Two requests do not know each other.", state: "shown" },
+    { grade: "A direction", state: "open" },
+    { grade: "Nearly there", note: "opens after hint 2" },
+  ],
+  judged: {},
+  lessons: [],
+  mode: "plan",
+  picked: [],
+  problem: "",
+  saved: "Your drawing is saved. Only you change it.",
+  steps: [
+    { kind: "predict", label: "Predict", state: "done" },
+    { kind: "draw", label: "Draw", state: "now" },
+    { kind: "check", label: "Check" },
+  ],
+  task: {
+    kind: "draw",
+    title: "2. Draw",
+    text: "A pod needs **2 GPUs**.\n\nUse `numaNode`.",
+    ask: "Draw it.",
+    primary: "Check my drawing",
+    action: "check",
+    back: "Back to Predict",
+  },
+  terms: [{ word: "first fit", meaning: "The first devices that pass." }],
+  yaml: "",
+};
+const lesson = (values: Partial<LessonViewModel> = {}) => mount(widget, { ...LESSON, ...values });
+const button = (el: Element, words: string) =>
+  [...el.querySelectorAll("button")].find((one) =>
+    (one.getAttribute("aria-label") ?? one.textContent).includes(words),
+  )!;
+
+test("the rail names the present step, and a later step cannot be chosen", () => {
+  const { el, model } = lesson();
+  const steps = [...el.querySelectorAll<HTMLButtonElement>(".dra-lesson-rail button")];
+  expect(steps.map((step) => step.getAttribute("aria-label"))).toEqual([
+    "Step 1, Predict: done",
+    "Step 2, Draw: this step",
+    "Step 3, Check: comes later",
+  ]);
+  expect(steps.map((step) => step.disabled)).toEqual([false, false, true]);
+  steps[0]!.click();
+  expect(model.sent).toEqual([{ type: "go-to-step", step: 0 }]);
+});
+
+test("bold words and names of the text are marked, and nothing else is markup", () => {
+  const { el } = lesson({ task: { ...LESSON.task, text: `**2 GPUs** and \`numaNode\` ${HOSTILE}` } });
+  const body = el.querySelector(".dra-lesson-body")!;
+  expect([body.querySelector("b")!.textContent, body.querySelector("code")!.textContent]).toEqual([
+    "2 GPUs",
+    "numaNode",
+  ]);
+  expect(body.querySelector("img")).toBeNull();
+});
+
+test("only the next hint can be shown", () => {
+  const { el, model } = lesson();
+  const hints = el.querySelector(".dra-lesson-hints")!;
+  expect(hints.querySelectorAll("button")).toHaveLength(1);
+  expect(hints.textContent).toContain("opens after hint 2");
+  button(hints, "Show hint 2").click();
+  expect(model.sent).toEqual([{ type: "show-hint" }]);
+});
+
+test("the main button checks the drawing, and waits while something is computed", async () => {
+  const { el, model } = lesson();
+  button(el, "Check my drawing").click();
+  expect(model.sent).toEqual([{ type: "check-drawing" }]);
+  model.set("busy", "Planning your drawing ...");
+  await drawn();
+  button(el, "Check my drawing").click();
+  expect(model.sent).toHaveLength(1);
+});
+
+test("the needs of the task say which one is met", () => {
+  const { el } = lesson({
+    judged: { message: "Not yet.", rows: [{ text: "2 GPUs", kept: true }, { text: "one NIC each" }] },
+  });
+  const rows = [...el.querySelectorAll(".dra-lesson-judged li")].map((row) => row.textContent);
+  expect(rows).toEqual(["Done2 GPUs", "Not yetone NIC each"]);
+});
+
+test("starting over asks first", () => {
+  const { el, model } = lesson();
+  button(el, "Start over").click();
+  expect(model.sent).toEqual([]);
+  const question = el.querySelector('[aria-label="Start this lesson again?"]')!;
+  button(question, "Start over").click();
+  expect(model.sent).toEqual([{ type: "start-over" }]);
+});
+
+test("a sentence is sent on Enter, and the model sentence stands beside it", async () => {
+  const { el, model } = lesson({
+    task: { kind: "explain", title: "5. Explain", primary: "Compare", action: "explain" },
+  });
+  const field = el.querySelector<HTMLInputElement>(".dra-lesson-explain input")!;
+  button(el, "Compare").click();
+  Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value")!.set!.call(field, "It takes the first.");
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+  press(field, "Enter");
+  expect(model.sent).toEqual([{ type: "explain", text: "It takes the first." }]);
+  model.set("explained", { yours: "It takes the first.", model: "First fit.", points: ["order"] });
+  await drawn();
+  expect(el.querySelector(".dra-lesson-compare")!.textContent).toContain("First fit.");
+});
+
+test("the words of the lesson open and close", () => {
+  const { el } = lesson();
+  const words = button(el, "Words in this lesson");
+  words.click();
+  expect(el.querySelector(".dra-lesson-panel")!.textContent).toContain("The first devices that pass.");
+  words.click();
+  expect(el.querySelector(".dra-lesson-panel")).toBeNull();
+});
+
+test("the list opens a lesson", () => {
+  const lessons = [
+    { id: "01-a", number: "1", title: "Devices", minutes: 10, state: "done" as const },
+    { id: "02-b", number: "2", title: "Classes", state: "new" as const },
+  ];
+  const { el, model } = lesson({ lessons });
+  button(el, "Classes").click();
+  expect(model.sent).toEqual([{ type: "open-lesson", id: "02-b" }]);
+});
+
+test("nothing is left of a lesson that is taken away", () => {
+  const { model, outside, end } = lesson();
+  end();
+  expect([model.listening, outside.size]).toEqual([0, 0]);
+});
