@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from dra_lab.widgets.cluster_bar import ClusterBar
     from dra_lab.widgets.hardware_view import HardwareView
     from dra_lab.widgets.lab import Lab
+    from dra_lab.widgets.lesson import Lesson
     from dra_lab.widgets.plan_view import PlanView
     from dra_lab.words.added_document import added_frame
     from dra_lab.words.fleet_frames import replicas_frame, scenarios_frame
@@ -121,6 +122,7 @@ _HOME = {
     "KUBECTL": "dra_lab.sources",
     "KubernetesRelease": "dra_lab.model.release",
     "Lab": "dra_lab.widgets.lab",
+    "Lesson": "dra_lab.widgets.lesson",
     "Link": "dra_lab.model.sketch",
     "NewDomains": "dra_lab.model.node_type",
     "NodeType": "dra_lab.model.node_type",
@@ -233,6 +235,7 @@ __all__ = [
     "How",
     "KubernetesRelease",
     "Lab",
+    "Lesson",
     "Link",
     "NewDomains",
     "NodeType",

@@ -39,6 +39,7 @@ NAMES = [
     "How",
     "KubernetesRelease",
     "Lab",
+    "Lesson",
     "Link",
     "NewDomains",
     "NodeType",

@@ -17,12 +17,14 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.session import Session
 from dra_lab.session.drawings import read_sketch
+from dra_lab.session.modes import LEARN
 from dra_lab.session.session_fleet import SessionFleet
 from dra_lab.widgets.claim_canvas import ClaimCanvas
 from dra_lab.widgets.cluster_bar import ClusterBar
 from dra_lab.widgets.displays import show_answer_with_picture
 from dra_lab.widgets.hardware_view import HardwareView
 from dra_lab.widgets.kernel_loop import on_kernel_loop
+from dra_lab.widgets.lesson import Lesson
 from dra_lab.widgets.plan_view import PlanView
 from dra_lab.widgets.session_view import FollowingWidget
 from dra_lab.widgets.stored_output import wait_for_answer, with_stored
@@ -90,6 +92,8 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         self._grid = ipywidgets.Box((self.bar, self.plan_view, self.canvas, self.hardware))
         self._grid.add_class("dra-lab-grid")
         self._mode = ""
+        self._folder = Path(file).parent if file is not None and session is None else Path()
+        self._learn: Lesson | None = None
         self._show_mode()
         self.session.on("mode", self._show_mode)
         super().__init__([self._grid])
@@ -107,6 +111,12 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         self._grid.remove_class(f"is-{self._mode}")
         self._mode = self.session.mode
         self._grid.add_class(f"is-{self._mode}")
+        if self._mode == LEARN and self._learn is None:
+            self._learn = Lesson(folder=self._folder)
+            pane = ipywidgets.Box([self._learn])
+            for name in ("dra-mode-pane", "dra-learn"):
+                pane.add_class(name)
+            self._grid.children = [*self._grid.children, pane]
 
     def _take_over(self, file: str | Path | None) -> None:
         # Running the cell again makes a second planner of the same file: the first one ends, or both would write it.
@@ -127,9 +137,10 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         if self.comm is None or not self._views:
             return
         self.children = [ipywidgets.Label(why)] if why else []
-        for view in (*self._views, self._grid):
+        learn = (self._learn,) if self._learn is not None else ()
+        for view in (*self._views, *learn, self._grid):
             view.close()
-        self._views = ()
+        self._views, self._learn = (), None
         self.session.close()
 
     @property

@@ -10,6 +10,7 @@ from dra_lab.widgets.plan_values import TileRow
 StepState = Literal["done", "now", "open", "later"]
 HintState = Literal["shown", "open", "locked"]
 LessonState = Literal["new", "started", "done"]
+Action = Literal["", "predict", "next", "check", "explain", "back", "leave"]
 
 
 class LessonHead(Row, frozen=True):
@@ -48,7 +49,7 @@ class TaskRow(Row, frozen=True):
     ask: str = ""
     node: str = ""
     primary: str = ""
-    action: Literal["", "predict", "next", "check", "explain", "back", "leave"] = ""
+    action: Action = ""
     waits: str = ""
     back: str = ""
     next: str = ""

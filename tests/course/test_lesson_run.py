@@ -127,7 +127,7 @@ def test_a_reset_keeps_a_copy_of_everything(tmp_path):
     [b"", b"{", b"\xff\xfe", b"[]", b'{"lesson": 3}', b'{"lesson": "03-first-fit", "format": 99}',
      b'{"lesson": "03-first-fit", "started": "soon", "finished": "later"}', b'{"lesson": "05-links"}',
      b"[" * 100_000],
-    ids=["empty", "cut off", "no text", "a list", "wrong type", "another version", "no times", "another lesson", "deep"],
+    ids=["empty", "cut off", "no text", "a list", "wrong type", "version", "no times", "another lesson", "deep"],
 )  # fmt: skip
 def test_a_file_that_cannot_be_used_is_kept_and_told(content: bytes, tmp_path):
     """The lesson begins anew, the file stays under another name, and a message says so."""

@@ -1,0 +1,128 @@
+"""What the kubelet's Topology Manager does with numbers of devices: the baseline that DRA is compared with.
+
+Source: the Kubernetes documentation "Control Topology Management Policies on a node"; pkg/kubelet/cm/topologymanager
+and pkg/kubelet/cm/devicemanager of Kubernetes 1.36 (hints of each resource, their merging, and when a pod is admitted).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+from itertools import combinations, product
+
+from msgspec import Struct
+
+from dra_lab.course.lesson_run import LessonRun
+from dra_lab.index.node_index import node_index
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.sketch import Ask
+from dra_lab.topology.locality import localities
+
+
+class Policy(StrEnum):
+    """The policies of the Topology Manager (`topologyManagerPolicy` of the kubelet's configuration)."""
+
+    NONE = "none"
+    BEST_EFFORT = "best-effort"
+    RESTRICTED = "restricted"
+    SINGLE_NUMA_NODE = "single-numa-node"
+
+
+class Supply(Struct, frozen=True):
+    """How many devices of one resource each NUMA node has in all, and how many of them are free."""
+
+    all: Mapping[int, int]
+    free: Mapping[int, int]
+
+
+class Admitted(Struct, frozen=True):
+    """Whether the kubelet admits the pod, and the NUMA nodes on which it then looks for devices; () for any."""
+
+    policy: Policy
+    admits: bool
+    numa_nodes: tuple[int, ...] = ()
+
+
+_Hint = tuple[frozenset[int], bool]
+
+
+def admit(policy: Policy, supplies: Sequence[Supply], wanted: Sequence[int], numa_nodes: Sequence[int]) -> Admitted:
+    """Return what the kubelet does with a container that asks for so many devices of each resource.
+
+    Args:
+        policy: The policy of the Topology Manager.
+        supplies: The devices of each resource.
+        wanted: The number asked for of each resource.
+        numa_nodes: The NUMA nodes of the machine.
+
+    Returns:
+        Whether it is admitted. Without enough free devices no policy admits it.
+    """
+    if any(sum(supply.free.values()) < count for supply, count in zip(supplies, wanted, strict=True)):
+        return Admitted(policy, admits=False)
+    if policy is Policy.NONE:
+        return Admitted(policy, admits=True)
+    hints = [list(_hints(supply, count, numa_nodes)) for supply, count in zip(supplies, wanted, strict=True) if count]
+    if policy is Policy.SINGLE_NUMA_NODE:
+        hints = [[hint for hint in own if len(hint[0]) == 1 and hint[1]] for own in hints]
+    best = _best(hints, frozenset(numa_nodes))
+    admits = policy is Policy.BEST_EFFORT or best[1]
+    return Admitted(policy, admits=admits, numa_nodes=tuple(sorted(best[0])) if admits else ())
+
+
+def _hints(supply: Supply, count: int, numa_nodes: Sequence[int]) -> Iterator[_Hint]:
+    """Yield the sets of NUMA nodes with enough free devices; those as small as the machine allows are preferred."""
+    sets = [frozenset(some) for size in range(1, len(numa_nodes) + 1) for some in combinations(numa_nodes, size)]
+    least = min((len(one) for one in sets if sum(supply.all.get(n, 0) for n in one) >= count), default=0)
+    for one in sets:
+        if sum(supply.free.get(numa, 0) for numa in one) >= count:
+            yield one, len(one) == least
+
+
+def _best(hints: Sequence[Sequence[_Hint]], everywhere: frozenset[int]) -> _Hint:
+    """Return the best merged hint: preferred before others, then the fewest NUMA nodes, then the lowest."""
+    best: _Hint = (everywhere, False)
+    for chosen in product(*hints):
+        merged = everywhere.intersection(*(numa for numa, _ in chosen))
+        if not merged:
+            continue
+        preferred = all(is_preferred for _, is_preferred in chosen)
+        if (not preferred, len(merged), sorted(merged)) < (not best[1], len(best[0]), sorted(best[0])):
+            best = merged, preferred
+    return best
+
+
+def supplies_of(cluster: Cluster, node: str, classes: Sequence[str]) -> tuple[Supply, ...]:
+    """Return the devices of each class on the NUMA nodes of a node, as a device plugin would report them."""
+    index = node_index(cluster, cluster.target_release(None))
+    places, held = localities(cluster, node), cluster.allocated
+    found = []
+    for name in classes:
+        ask = Ask(name, 0, name, (), False, 1, (), {}, False)
+        accepted = [
+            item.id
+            for item, stage in zip(index.view(node).devices, index.stages(ask, node), strict=True)
+            if stage == "match"
+        ]
+        numa = {one: int(place.value) for one in accepted if (place := places[one].numa_node) is not None}
+        found.append(
+            Supply(Counter(numa.values()), Counter(at for one, at in numa.items() if one not in held.exclusive))
+        )
+    return tuple(found)
+
+
+def baseline_lines(run: LessonRun) -> tuple[str, ...]:
+    """Return what each policy does with the numbers of a lesson, one line a policy; () for a lesson without them."""
+    asked = run.lesson.baseline
+    if asked is None:
+        return ()
+    supplies = supplies_of(run.cluster, asked.node, tuple(asked.devices))
+    numa_nodes = sorted({numa for supply in supplies for numa in supply.all})
+    numbers = " and ".join(f"{count} of `{name}`" for name, count in asked.devices.items())
+    lines = [f"A pod of device plugins asks for {numbers} on `{asked.node}`:"]
+    for policy in Policy:
+        found = admit(policy, supplies, tuple(asked.devices.values()), numa_nodes)
+        where = f", looks on NUMA node {' and '.join(map(str, found.numa_nodes))} first" if found.numa_nodes else ""
+        lines.append(f"**{policy}**: {'admitted' if found.admits else 'refused'}{where}")
+    return tuple(lines)

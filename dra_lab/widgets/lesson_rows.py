@@ -1,0 +1,164 @@
+"""The rows of a lesson: what its run has reached, as LessonView shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from dra_lab.course.lesson_run import Judgement, LessonRun, open_lesson
+from dra_lab.course.lesson_text import HINTS, TASKS, TaskKind, lessons
+from dra_lab.course.progress_file import LessonProgress
+from dra_lab.course.topology_manager import baseline_lines
+from dra_lab.widgets.lesson_values import (
+    Action,
+    ExplainedRow,
+    HintRow,
+    JudgedRow,
+    LessonHead,
+    LessonRow,
+    LessonState,
+    RuleRow,
+    StepRow,
+    TaskRow,
+    TermRow,
+)
+from dra_lab.widgets.plan_values import TileRow
+
+LABELS = {"predict": "Predict", "trace": "Trace", "draw": "Draw", "check": "Check", "explain": "Explain"}
+SAVED = "Your drawing is saved. Only you change it."
+_PRIMARY = {
+    "predict": "This is my prediction",
+    "trace": "Go to Draw",
+    "draw": "Check my drawing",
+    "check": "Go to Explain",
+    "explain": "Compare my sentence",
+}
+LAST = len(lessons()) - 1
+
+
+def number_words(number: int) -> str:
+    """Return `Lesson 3 of 13`, or that it is the final exercise."""
+    return f"Lesson {number} of {LAST}" if number <= LAST else "Final exercise"
+
+
+def head_row(run: LessonRun) -> LessonHead:
+    """Return the head of a lesson."""
+    progress, lesson = run.progress, run.lesson
+    right, tried = sum(progress.predictions), len(progress.predictions)
+    tiles = (
+        TileRow(f"{right} of {tried}", "predictions right", title="How many of your predictions were right."),
+        TileRow(f"{progress.hints} of {len(HINTS)}", "hints used", title="How many hints you have read."),
+    )
+    said = "You finished this lesson." if run.finished else f"Step {run.task + 1} of {len(TASKS)}"
+    return LessonHead(lesson.id, number_words(lesson.number), lesson.title, lesson.minutes, said, run.finished, tiles)
+
+
+def step_rows(run: LessonRun) -> tuple[StepRow, ...]:
+    """Return the steps of the rail."""
+    return tuple(
+        StepRow(
+            kind,
+            LABELS[kind],
+            "now" if at == run.task
+            else "done" if kind in run.progress.done
+            else "open" if at <= run.open_to
+            else "later",
+        )
+        for at, kind in enumerate(TASKS)
+    )  # fmt: skip
+
+
+def task_row(run: LessonRun, *, picked: Sequence[str], drawn: bool) -> TaskRow:
+    """Return the present task with its buttons."""
+    kind = TASKS[run.task]
+    told = run.lesson.tasks[kind]
+    before = TASKS[run.task - 1] if run.task else None
+    text, primary, waits, onward = told.text, _PRIMARY[kind], "", ""
+    action: Action = "check" if kind == "draw" else "next" if kind == "trace" else kind
+    if kind == "predict":
+        if run.progress.predictions[-1:] == (True,):
+            primary, action = "Go to Trace", "next"
+        else:
+            waits = "" if picked else "Click a device on the picture first."
+            onward = "Go to Trace" if run.progress.predictions else ""
+    elif kind == "trace":
+        text = "\n\n".join([text, *baseline_lines(run)])
+    elif kind == "draw":
+        waits = "" if drawn else "Draw a request first."
+    elif kind == "check":
+        if "check" in run.progress.done:
+            action = "next"
+        else:
+            primary = "Check again"
+    return TaskRow(
+        kind=kind,
+        title=f"{run.task + 1}. {LABELS[kind]}",
+        text=text,
+        ask=told.ask,
+        node=run.lesson.predict.node if kind in ("predict", "trace") else "",
+        primary=primary,
+        action=action,
+        waits=waits,
+        back=f"Back to {LABELS[before]}" if before else "",
+        next=onward,
+    )
+
+
+def hint_rows(run: LessonRun) -> tuple[HintRow, ...]:
+    """Return the hints of the steps that have them: those that are shown, the next one, and the locked ones."""
+    if TASKS[run.task] not in ("draw", "check"):
+        return ()
+    shown = run.hints
+    rows = []
+    for at, grade in enumerate(HINTS):
+        if at < len(shown):
+            rows.append(HintRow(grade, shown[at].text, "shown"))
+        elif at == len(shown):
+            rows.append(HintRow(grade, state="open"))
+        else:
+            rows.append(HintRow(grade, note=f"opens after hint {at}"))
+    return tuple(rows)
+
+
+def judged_row(judged: Judgement | None, *, stale: bool) -> JudgedRow:
+    """Return what became of the latest prediction or drawing."""
+    if judged is None:
+        return JudgedRow()
+    return JudgedRow(judged.message, judged.passed, stale, tuple(RuleRow(row.text, row.kept) for row in judged.rows))
+
+
+def explained_row(run: LessonRun) -> ExplainedRow:
+    """Return the student's sentence beside the model sentence; without a sentence only that it is missing."""
+    told = run.explained
+    if told is None:
+        return ExplainedRow()
+    found = {True: " It is in your sentence.", False: " It was not found in your sentence.", None: ""}
+    return ExplainedRow(told.yours, told.model, tuple(f"{point}{found[named]}" for point, named in told.points))
+
+
+def term_rows(run: LessonRun) -> tuple[TermRow, ...]:
+    """Return the words of the lesson."""
+    return tuple(TermRow(word, meaning) for word, meaning in run.lesson.words.items())
+
+
+def lesson_rows(folder: Path, student: str, seed: int | None) -> tuple[LessonRow, ...]:
+    """Return the list of all lessons with what a student has reached in a folder."""
+    rows = []
+    for lesson in lessons():
+        progress = open_lesson(lesson.id, folder, seed=seed, student=student).progress
+        state = _state(progress)
+        words = f"{len(progress.done)} of {len(TASKS)} steps" if state == "started" else ""
+        number = str(lesson.number) if lesson.number <= LAST else "★"
+        rows.append(LessonRow(lesson.id, number, lesson.title, lesson.minutes, state, words))
+    return tuple(rows)
+
+
+def _state(progress: LessonProgress) -> LessonState:
+    if set(TASKS) <= set(progress.done):
+        return "done"
+    return "started" if progress.started else "new"
+
+
+def shows_drawing(kind: TaskKind) -> bool:
+    """Say whether a step has the canvas."""
+    return kind in ("draw", "check", "explain")
