@@ -9,7 +9,8 @@ from functools import cache
 
 from msgspec.structs import replace
 
-from dra_lab.course.lesson_text import LessonText
+from dra_lab.course.lesson_text import LessonText, lesson_named
+from dra_lab.course.needs_of_lesson import DrawnAnswer, meets
 from dra_lab.errors import DraLabError
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
@@ -27,17 +28,22 @@ def lesson_cluster(lesson: LessonText, seed: int | None) -> Cluster:
 
     Devices of a kind change their places on the node: `gpu-0` has the attributes that another GPU had. What must be as
     before is the optimum of the right answer, the number of nodes on which it fits, and how many devices kube-scheduler
-    gives back for the claim to predict. Variations are drawn until these hold.
+    gives back for the claim to predict. The answers of the lesson must also be judged as before. Variations are drawn
+    until all of that holds.
     """
+    return _sample(lesson.cluster) if seed is None else _varied_sample(lesson.id, seed)
+
+
+@cache
+def _varied_sample(lesson_id: str, seed: int) -> Cluster:
+    lesson = lesson_named(lesson_id)
     base = _sample(lesson.cluster)
-    if seed is None:
-        return base
-    wanted = invariants(lesson, base)
+    wanted = invariants(lesson, base), verdicts(lesson, base)
     chance = random.Random(f"{lesson.id} {seed}")  # noqa: S311
     for _ in range(TRIES):
         varied = _varied(base, chance)
         try:
-            if invariants(lesson, varied) == wanted:
+            if invariants(lesson, varied) == wanted[0] and verdicts(lesson, varied) == wanted[1]:
                 return varied
         except DraLabError:
             continue
@@ -62,6 +68,13 @@ def invariants(lesson: LessonText, cluster: Cluster) -> tuple[Hashable, ...]:
     goals = tuple((goal.goal, goal.value) for goal in best.goals)
     first = tuple((goal.goal, goal.value) for goal in found.goals) if found else ()
     return goals, first, len(best.fitting_nodes), len(searched.fitting_nodes), given_back, taken
+
+
+def verdicts(lesson: LessonText, cluster: Cluster) -> tuple[tuple[bool, ...], ...]:
+    """Return which needs the right, the other and the wrong answer meet on a cluster."""
+    drawings = (lesson.answers.right, lesson.answers.other, lesson.answers.wrong)
+    answers = [DrawnAnswer(lesson, cluster, drawing) for drawing in drawings]
+    return tuple(tuple(meets(answer, need) for need in lesson.needs) for answer in answers)
 
 
 def _varied(cluster: Cluster, chance: random.Random) -> Cluster:

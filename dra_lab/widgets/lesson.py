@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from dra_lab.errors import DraLabError
 from dra_lab.model.names import DeviceID
 from dra_lab.session import Session
 from dra_lab.session.outputs import manifest
+from dra_lab.topology.locality import localities
 from dra_lab.widgets import lesson_rows as rows
 from dra_lab.widgets.claim_canvas import ClaimCanvas
 from dra_lab.widgets.kernel_loop import on_kernel_loop
@@ -177,19 +178,17 @@ class Lesson(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
             session.hide_answer(hidden=True)
             canvas, picture = ClaimCanvas(session, height=0), LessonPicture(session)
             canvas.is_part = True
-            box = ipywidgets.Box([canvas])
-            self._draw_parts = box, picture
+            self._draw_parts = canvas, picture
             self._close_step += [
                 canvas.close,
                 picture.close,
-                box.close,
                 session.on("plan", self._drawing_changed),
                 session.on("solving", self._drawing_changed),
                 session.on("ask", self._show_words),
                 session.on("problem", self._show_words),
             ]
-        box, picture = self._draw_parts
-        self._show_parts(canvas=box, picture=picture)
+        canvas, picture = self._draw_parts
+        self._show_parts(canvas=canvas, picture=picture)
 
     def _show_parts(self, *, canvas: Any = None, picture: LessonPicture | None = None) -> None:
         """Put the canvas and the picture beside the words."""
@@ -219,7 +218,8 @@ class Lesson(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         kind, drawn = TASKS[run.task], self._drawn
         stale = self._judged is not None and self._checked is not None and self._checked != self._content()
         on_drawing = rows.shows_drawing(kind)
-        judged = self._judged if on_drawing == (self._checked is not None) and kind != "explain" else None
+        told = kind != "explain" and kind != "trace" and on_drawing == (self._checked is not None)
+        judged = self._judged if told else None
         picked = self._search_picture.picked if self._searched is not None else ()
         checked = on_drawing and drawn is not None and not drawn.hides_answer
         if drawn is not None and drawn.problem:
@@ -232,12 +232,20 @@ class Lesson(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
             judged=rows.judged_row(judged, stale=stale and on_drawing),
             explained=rows.explained_row(run) if kind == "explain" else {},
             terms=rows.term_rows(run),
-            picked=[DeviceID.parse(one).device for one in picked],
+            picked=self._names(picked),
             saved=rows.SAVED if on_drawing else "",
             yaml=manifest(drawn).text if checked and drawn is not None else "",
             ask=dict(drawn.ask) if drawn is not None else {},
             busy="",
         )
+
+    def _names(self, picked: Sequence[str]) -> list[str]:
+        """Return devices as the picture calls them."""
+        if self.run is None or not picked:
+            return []
+        places = localities(self.run.cluster, self.run.lesson.predict.node)
+        devices = map(DeviceID.parse, picked)
+        return [places[one].short or one.device if one in places else one.device for one in devices]
 
     # ------------------------------------------------------------ what the student does
 

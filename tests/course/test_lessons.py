@@ -9,11 +9,11 @@ import yaml
 
 from dra_lab import lessons, make_plan, open_lesson, samples
 from dra_lab.course.lesson_text import FOLDER, TASKS, LessonText
-from dra_lab.course.varied_cluster import invariants, lesson_cluster
+from dra_lab.course.varied_cluster import _varied_sample, invariants, lesson_cluster
 
 ALL = pytest.mark.parametrize("lesson", lessons(), ids=lambda lesson: lesson.id)
-SEEDS = range(1, 4)
-MANY_SEEDS = range(100, 130)
+SEEDS = range(1, 3)
+MANY_SEEDS = range(100, 112)
 
 
 def test_the_course_has_thirteen_lessons_and_a_final_exercise():
@@ -105,6 +105,8 @@ def test_many_seeds_keep_the_lesson_equally_hard(lesson: LessonText, seed: int, 
 @ALL
 def test_a_seed_makes_another_cluster_and_always_the_same(lesson: LessonText):
     """Two seeds give two clusters, and one seed gives the same cluster again."""
-    first, again, second = (lesson_cluster(lesson, seed) for seed in (1, 1, 2))
+    first, second = (lesson_cluster(lesson, seed) for seed in (1, 2))
+    _varied_sample.cache_clear()
+    again = lesson_cluster(lesson, 1)
     assert (first.slices, first.claims) == (again.slices, again.claims)
     assert (first.slices, first.claims) != (second.slices, second.claims)

@@ -50,7 +50,7 @@ function Task() {
       <Rail />
       <Question />
       <PaneProblem text={problem} onHide={() => channel.send({ type: "dismiss-problem" })} />
-      <div ref={body} className="dra-lesson-body">
+      <div ref={body} className="dra-lesson-body" role="region" aria-label={title} tabIndex={0}>
         <h3>{title}</h3>
         {text && <Paragraphs text={text} />}
         {ask && (
