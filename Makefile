@@ -133,7 +133,7 @@ typescript: front-end
 
 notebooks: front-end
 	$(call begin,notebooks: every one from top to bottom)
-	@$(BIN)/python -m pytest -q -n auto --nbmake --nbmake-timeout=300 notebooks
+	@$(BIN)/python -m pytest -q -n auto --nbmake --nbmake-timeout=300 notebooks/*.ipynb
 	$(call end)
 
 # Side by side, each worker with a JupyterLab and a Chromium of its own; packaging is given out first, for it takes longest.

@@ -23,6 +23,7 @@ SHIPPED = (
     ("sample_clusters", "*/README.md", "dra_lab/_samples"),
     ("sample_clusters", "*/examples/*.yaml", "dra_lab/_samples"),
     ("notebooks", "*.ipynb", "dra_lab/_notebooks"),
+    ("notebooks", "course/*.ipynb", "dra_lab/_notebooks"),
 )
 
 

@@ -14,6 +14,7 @@ from dra_lab.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from dra_lab.checks.cluster_checks import check_cluster
+    from dra_lab.course.class_overview import class_overview
     from dra_lab.course.lesson_run import open_lesson
     from dra_lab.course.lesson_text import lessons
     from dra_lab.errors import DraLabError
@@ -141,6 +142,7 @@ _HOME = {
     "check_cluster": "dra_lab.checks.cluster_checks",
     "claims_of": "dra_lab.model.sketch",
     "conflicts_frame": "dra_lab.words.frames",
+    "class_overview": "dra_lab.course.class_overview",
     "cost_chart": "dra_lab.pictures.charts",
     "devices_frame": "dra_lab.words.frames",
     "export": "dra_lab.session.outputs",
@@ -253,6 +255,7 @@ __all__ = [
     "asks",
     "check_cluster",
     "claims_of",
+    "class_overview",
     "conflicts_frame",
     "cost_chart",
     "devices_frame",

@@ -57,6 +57,7 @@ NAMES = [
     "asks",
     "check_cluster",
     "claims_of",
+    "class_overview",
     "conflicts_frame",
     "cost_chart",
     "devices_frame",

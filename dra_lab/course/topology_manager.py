@@ -29,7 +29,7 @@ class Policy(StrEnum):
     SINGLE_NUMA_NODE = "single-numa-node"
 
 
-class Supply(Struct, frozen=True):
+class NumaSupply(Struct, frozen=True):
     """How many devices of one resource each NUMA node has in all, and how many of them are free."""
 
     all: Mapping[int, int]
@@ -47,7 +47,7 @@ class Admitted(Struct, frozen=True):
 _Hint = tuple[frozenset[int], bool]
 
 
-def admit(policy: Policy, supplies: Sequence[Supply], wanted: Sequence[int], numa_nodes: Sequence[int]) -> Admitted:
+def admit(policy: Policy, supplies: Sequence[NumaSupply], wanted: Sequence[int], numa_nodes: Sequence[int]) -> Admitted:
     """Return what the kubelet does with a container that asks for so many devices of each resource.
 
     Args:
@@ -71,7 +71,7 @@ def admit(policy: Policy, supplies: Sequence[Supply], wanted: Sequence[int], num
     return Admitted(policy, admits=admits, numa_nodes=tuple(sorted(best[0])) if admits else ())
 
 
-def _hints(supply: Supply, count: int, numa_nodes: Sequence[int]) -> Iterator[_Hint]:
+def _hints(supply: NumaSupply, count: int, numa_nodes: Sequence[int]) -> Iterator[_Hint]:
     """Yield the sets of NUMA nodes with enough free devices; those as small as the machine allows are preferred."""
     sets = [frozenset(some) for size in range(1, len(numa_nodes) + 1) for some in combinations(numa_nodes, size)]
     least = min((len(one) for one in sets if sum(supply.all.get(n, 0) for n in one) >= count), default=0)
@@ -93,7 +93,7 @@ def _best(hints: Sequence[Sequence[_Hint]], everywhere: frozenset[int]) -> _Hint
     return best
 
 
-def supplies_of(cluster: Cluster, node: str, classes: Sequence[str]) -> tuple[Supply, ...]:
+def supplies_of(cluster: Cluster, node: str, classes: Sequence[str]) -> tuple[NumaSupply, ...]:
     """Return the devices of each class on the NUMA nodes of a node, as a device plugin would report them."""
     index = node_index(cluster, cluster.target_release(None))
     places, held = localities(cluster, node), cluster.allocated
@@ -107,7 +107,7 @@ def supplies_of(cluster: Cluster, node: str, classes: Sequence[str]) -> tuple[Su
         ]
         numa = {one: int(place.value) for one in accepted if (place := places[one].numa_node) is not None}
         found.append(
-            Supply(Counter(numa.values()), Counter(at for one, at in numa.items() if one not in held.exclusive))
+            NumaSupply(Counter(numa.values()), Counter(at for one, at in numa.items() if one not in held.exclusive))
         )
     return tuple(found)
 

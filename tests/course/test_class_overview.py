@@ -1,0 +1,76 @@
+"""The overview of a class: progress files of many students as one table."""
+
+from __future__ import annotations
+
+import csv
+
+import pytest
+
+from dra_lab import class_overview, open_lesson
+from dra_lab.errors import SourceError
+
+
+def finish(folder, **options):
+    """Play a lesson to its end, with one wrong prediction and one hint."""
+    run = open_lesson("03-first-fit", folder, **options)
+    run.predict([])
+    run.predict([one.device for one in run.searched.first_fit.placements])
+    run.go(1)
+    run.go(2)
+    run.hint()
+    run.check(run.lesson.answers.right)
+    run.explain("The first devices are taken.")
+
+
+def test_each_student_and_lesson_has_a_row(tmp_path):
+    """The row counts tasks, predictions, hints and checks; the folder names the student."""
+    finish(tmp_path / "mia")
+    open_lesson("05-links", tmp_path / "noor").hint()
+    rows = class_overview(tmp_path).drop(columns=["minutes"]).to_numpy().tolist()
+    assert rows == [
+        ["mia", "03-first-fit", 5, True, 1, 2, 1, 1, ""],
+        ["noor", "05-links", 0, False, 0, 0, 1, 0, ""],
+    ]
+
+
+def test_a_name_that_was_given_comes_before_the_folder(tmp_path):
+    """The student of the file is shown if there is one."""
+    finish(tmp_path / "user-7", student="Mia")
+    assert class_overview(tmp_path)["student"].tolist() == ["Mia"]
+
+
+def test_files_in_the_folder_itself_have_its_name(tmp_path):
+    """A teacher can give the folder of one student as well."""
+    finish(tmp_path)
+    assert class_overview(tmp_path)["student"].tolist() == [tmp_path.name]
+
+
+@pytest.mark.parametrize("content", ["", "{", '{"lesson": "99-none"}', '{"lesson": "03-first-fit", "hints": "many"}'])
+def test_a_broken_file_is_a_row_with_its_reason(content: str, tmp_path):
+    """One bad file does not end the overview."""
+    finish(tmp_path / "mia")
+    (tmp_path / "noor").mkdir()
+    (tmp_path / "noor" / "03-first-fit.progress.json").write_text(content, encoding="utf-8")
+    overview = class_overview(tmp_path).set_index("student")
+    assert (overview.loc["mia", "problem"], overview.loc["noor", "tasks done"]) == ("", 0)
+    assert "03-first-fit.progress.json" in overview.loc["noor", "problem"]
+
+
+def test_the_csv_has_the_table_and_no_formula(tmp_path):
+    """A student's name that a spreadsheet would compute is text."""
+    finish(tmp_path / "a", student="=HYPERLINK(1)")
+    class_overview(tmp_path, csv=tmp_path / "class.csv")
+    with (tmp_path / "class.csv").open(encoding="utf-8") as file:
+        (row,) = csv.DictReader(file)
+    assert (row["student"], row["lesson"]) == ("'=HYPERLINK(1)", "03-first-fit")
+
+
+def test_an_empty_class_has_no_rows(tmp_path):
+    """The columns are there all the same."""
+    assert class_overview(tmp_path).shape == (0, 10)
+
+
+def test_a_missing_folder_is_told(tmp_path):
+    """The message says what to give."""
+    with pytest.raises(SourceError, match="one folder for each student"):
+        class_overview(tmp_path / "nowhere")
