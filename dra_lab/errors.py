@@ -5,7 +5,6 @@ DraLabError
 │   ├── SourceError            a file, folder, sample or cluster cannot be read.
 │   ├── ManifestError          a document is broken, of the wrong kind or type (carries an Origin).
 │   ├── SketchError            a drawing is inconsistent or its file is broken.
-│   ├── ClaimError             a claim that the API server would refuse.
 │   ├── NodeError              a node that the cluster does not have.
 │   ├── QuantityError          text that is no Kubernetes quantity.
 │   └── SemverError            text that is no semantic version.
@@ -21,9 +20,10 @@ DraLabError
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from dra_lab.findings import Origin, shortened
 
@@ -36,8 +36,14 @@ def did_you_mean(name: str, names: Iterable[str], start: str = "", end: str = ""
     return f"; did you mean {start + similar[0] + end!r}?" if similar else ""
 
 
+_WORD_START = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
 class DraLabError(Exception):
-    """Base of every exception that dra_lab raises; `origin` says where, when the cause stands in a document.
+    """Base of every exception that dra_lab raises.
+
+    `origin` is the place of the cause, if it is in a document. `rule` is the name of the class in kebab case, such as
+    "source-error", which `dra-lab help` explains.
 
     Example:
         >>> from dra_lab import DraLabError, load_cluster
@@ -47,6 +53,13 @@ class DraLabError(Exception):
         ...     print(type(error).__name__)
         SourceError
     """
+
+    rule: ClassVar[str] = "dra-lab-error"
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Name the rule after the class."""
+        super().__init_subclass__(**kwargs)
+        cls.rule = _WORD_START.sub("-", cls.__name__).lower()
 
     def __init__(self, message: str, *, origin: Origin | None = None) -> None:
         """Keep the bare message and put the origin in front of it for printing."""

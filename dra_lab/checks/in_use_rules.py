@@ -121,13 +121,13 @@ def _matches(
         yield "class-missing", f"there is no DeviceClass {ask.device_class_name!r} any more", advice
     elif match.stage == CLASS:
         why = f"the class {ask.device_class_name} does not select {result.id} any more: {match.expression}"
-        yield "class-changed", why, "The class or what the driver publishes has changed; compare the two."
+        yield "class-no-longer-selects", why, "The class or what the driver publishes has changed; compare the two."
     elif match.stage == ERROR:
         why = f"a selector fails on {result.id}: {match.error}"
         yield "selector-fails", why, "kube-scheduler would give up the pod; guard the selector with has()."
     elif not match:
         why = f"the request does not select {result.id} any more: {match.expression}"
-        yield "selector-changed-device", why, "The driver has changed what it publishes about the device."
+        yield "request-no-longer-selects", why, "The driver has changed what it publishes about the device."
 
 
 def _shares(held: HeldDevice, result: DeviceRequestAllocationResult, device: Device, name: str) -> Iterator[Reason]:

@@ -105,10 +105,10 @@ def _values(action: argparse.Action) -> Iterator[str]:
     """Yield the known values of an option or argument; files are left to the shell."""
     if action.dest == "topic":
         from dra_lab.cli.help_command import TOPICS
-        from dra_lab.words.finding_rules import RULES
+        from dra_lab.words.rule_catalogue import rule_catalogue
 
         yield from TOPICS
-        yield from (rule for rule in RULES if not rule.endswith("*"))
+        yield from rule_catalogue()
     elif action.choices is not None:
         yield from map(str, action.choices)
     elif action.dest == "cluster":

@@ -1,4 +1,4 @@
-"""`dra-lab help`: topics that several commands share, and what the rule of a finding means."""
+"""`dra-lab help`: topics that several commands share, and the entry of a rule in the catalogue."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ Results go to standard output, findings and progress to standard error.
   -o FORMAT   text (default) or json; check also sarif, junit and markdown;
               export and migrate also yaml, which prints the manifests.
   -q          the answer's sentences only, and no notes on standard error.
-  -v          the whole answer, and the rule of each finding (dra-lab help RULE).
+  -v          the whole answer.
 
 On a terminal, text fits its width (or COLUMNS) and has colour. NO_COLOR=1 or TERM=dumb
 turns colour off. In a pipe or file, text is plain and lines are not wrapped.
@@ -70,8 +70,8 @@ Topics:
   clusters     what CLUSTER can be.
   plan-files   what --claim FILE can be.
   output       formats, detail, colour, exit status.
-  RULE         cause and remedy of a finding, for example selector-matches-nothing
-               (-v and -o json show the rule of each finding).
+  RULE         cause, remedy, example and source of a finding or an error, for example
+               selector-matches-nothing. Each message ends with its rule.
 
 dra-lab --help lists the commands, dra-lab COMMAND --help has the options of one."""
 
@@ -83,11 +83,11 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print a topic, the meaning of a rule, or the list of topics. Raises InputError for an unknown one."""
+    """Print a topic, the entry of a rule, or the list of topics. Raises InputError for an unknown one."""
     if options.topic in TOPICS or not options.topic:
         print(TOPICS.get(options.topic, _TOPICS))
         return FITS
-    from dra_lab.words.finding_rules import rule_text
+    from dra_lab.words.rule_catalogue import rule_entry
 
-    print(f"{options.topic}: {rule_text(options.topic)}")
+    print("\n".join(rule_entry(options.topic).lines()))
     return FITS

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from dra_lab.cli.commands import COMMANDS
 from dra_lab.cli.exit_status import FITS, UNANSWERED
+from dra_lab.cli.output import explained_by
 from dra_lab.cli.parser import Parser, declare, unknown
 from dra_lab.cli.plain_output import plain_output
 from dra_lab.errors import DraLabError
@@ -60,7 +61,7 @@ def _run(arguments: list[str]) -> int:
         status: int = options.run(options)
         sys.stdout.flush()
     except DraLabError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {error} {explained_by(error.rule)}", file=sys.stderr)
         return UNANSWERED
     except KeyboardInterrupt:
         print("error: interrupted", file=sys.stderr)

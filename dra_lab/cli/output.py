@@ -91,5 +91,10 @@ def print_findings(options: argparse.Namespace, findings: Iterable[Finding]) -> 
 
 
 def finding_line(finding: Finding, detail: str) -> str:
-    """Return a finding as a line; -v adds its rule, which `dra-lab help RULE` explains."""
-    return f"{finding} [{finding.rule}]" if detail == "all" else str(finding)
+    """Return a finding as a line with the command that explains its rule; -q leaves the command out."""
+    return str(finding) if detail == "answer" else f"{finding} {explained_by(finding.rule)}"
+
+
+def explained_by(rule: str) -> str:
+    """Return the command that explains the rule of a finding or an error, in brackets."""
+    return f"[dra-lab help {rule}]"

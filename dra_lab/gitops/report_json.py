@@ -12,6 +12,7 @@ from dra_lab.words.answer_json import answer_json
 from dra_lab.words.document import printable
 from dra_lab.words.facts import counted
 from dra_lab.words.plan_json import plan_json
+from dra_lab.words.rule_catalogue import rule_catalogue
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
@@ -79,7 +80,7 @@ def review_sarif(review: Review, version: str) -> dict[str, Any]:
                     "driver": {
                         "name": "dra-lab",
                         "version": version,
-                        "rules": [{"id": rule, "shortDescription": {"text": rule.replace("-", " ")}} for rule in rules],
+                        "rules": [_described(rule) for rule in rules],
                     }
                 },
                 "columnKind": "unicodeCodePoints",
@@ -88,6 +89,15 @@ def review_sarif(review: Review, version: str) -> dict[str, Any]:
             }
         ],
     }
+
+
+def _described(rule: str) -> dict[str, Any]:
+    """Return a rule with its entry of the catalogue; a rule that a newer dra-lab captured has none."""
+    described: dict[str, Any] = {"id": rule, "shortDescription": {"text": rule.replace("-", " ")}}
+    if entry := rule_catalogue().get(rule):
+        described["fullDescription"] = {"text": entry.means}
+        described["help"] = {"text": "\n".join(entry.lines())}
+    return described
 
 
 def _unchecked(item: Checked) -> Finding:

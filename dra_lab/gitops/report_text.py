@@ -42,7 +42,7 @@ def review_parts(review: Review, detail: Detail = "all") -> Iterator[Part]:
             yield Lines(f"{checked.object}: {OUTCOME_WORDS[checked.outcome]}", [reason])
     yield Words(together_line(review))
     findings = [f for f in review.findings if everything or f.severity is not Severity.NOTE]
-    yield Lines("Findings", [f"{finding} [{finding.rule}]" if everything else str(finding) for finding in findings])
+    yield Lines("Findings", [f"{finding} [dra-lab help {finding.rule}]" for finding in findings])
     if left or len(findings) < len(review.findings):
         yield Words("-v shows every workload and the notes.")
 

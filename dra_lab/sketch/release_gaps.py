@@ -28,13 +28,15 @@ def fit_to_release(request: DeviceRequest, release: KubernetesRelease) -> tuple[
         exactly = _fit(request.exactly, request.name, release, findings)
         if exactly.admin_access and not release.enabled("DRAAdminAccess"):
             message = "the API server drops adminAccess, so this becomes an ordinary exclusive request"
-            findings.append(_gap("admin-access", Severity.ERROR, request.name, release, message, "Remove adminAccess."))
+            findings.append(
+                _gap("release-admin-access", Severity.ERROR, request.name, release, message, "Remove adminAccess.")
+            )
             exactly = replace(exactly, admin_access=None)
         return replace(request, exactly=exactly), tuple(findings)
     if not release.enabled("DRAPrioritizedList"):
         message = "the API server refuses a request with firstAvailable"
         advice = "Remove the alternatives."
-        findings.append(_gap("first-available", Severity.ERROR, request.name, release, message, advice))
+        findings.append(_gap("release-first-available", Severity.ERROR, request.name, release, message, advice))
     subs = tuple(_fit(sub, f"{request.name}/{sub.name}", release, findings) for sub in request.first_available)
     return replace(request, first_available=subs), tuple(findings)
 
@@ -81,20 +83,20 @@ def _fit(part: Part, reference: str, release: KubernetesRelease, findings: list[
             "Request whole devices by count (for CPUs, use the driver's mode with one device per CPU), or "
             "plan for 1.36."
         )
-        findings.append(_gap("capacity", Severity.ERROR, reference, release, message, advice))
+        findings.append(_gap("release-capacity", Severity.ERROR, reference, release, message, advice))
         part = replace(part, capacity=None)
     if part.tolerations and not release.enabled("DRADeviceTaints"):
         message = "dra-lab leaves out the tolerations, because this release does not know device taints"
         advice = "If the driver publishes health, exclude tainted devices with a selector. Otherwise plan for 1.36."
-        findings.append(_gap("tolerations", Severity.WARNING, reference, release, message, advice))
+        findings.append(_gap("release-tolerations", Severity.WARNING, reference, release, message, advice))
         part = replace(part, tolerations=())
     if part.derived_attributes and not release.enabled("DRADerivedAttributes"):
         message = "dra-lab leaves out derivedAttributes; a constraint that names one would match no device"
         advice = "Use an attribute that the drivers publish, or selectors."
-        findings.append(_gap("derived-attributes", Severity.ERROR, reference, release, message, advice))
+        findings.append(_gap("release-derived-attributes", Severity.ERROR, reference, release, message, advice))
         part = replace(part, derived_attributes=())
     return part
 
 
-def _gap(what: str, severity: Severity, subject: str, release: KubernetesRelease, message: str, advice: str) -> Finding:
-    return Finding(f"release-{what}", severity, subject, f"in Kubernetes {release} {message}", advice)
+def _gap(rule: str, severity: Severity, subject: str, release: KubernetesRelease, message: str, advice: str) -> Finding:
+    return Finding(rule, severity, subject, f"in Kubernetes {release} {message}", advice)

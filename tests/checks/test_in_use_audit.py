@@ -139,8 +139,8 @@ def test_a_cluster_that_was_upgraded_is_audited_anew():
     [
         (a_class(), (), []),
         (a_class(name="other"), (), ["class-missing"]),
-        (a_class("device.driver == 'other'"), (), ["class-changed"]),
-        (a_class(), ("device.driver == 'other'",), ["selector-changed-device"]),
+        (a_class("device.driver == 'other'"), (), ["class-no-longer-selects"]),
+        (a_class(), ("device.driver == 'other'",), ["request-no-longer-selects"]),
         (a_class(), (f"device.attributes['{GPU}'].gone == 1",), ["selector-fails"]),
         (a_class("no CEL"), (), ["selector-fails"]),
     ],

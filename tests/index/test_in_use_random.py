@@ -271,9 +271,9 @@ def device_wrong(world: Cluster, one, it, ask) -> set[str]:
     if ask.device_class_name == "gone":
         found.add("class-missing")
     elif ask.device_class_name == "good" and not good:
-        found.add("class-changed")
+        found.add("class-no-longer-selects")
     elif ask.selectors and not good:
-        found.add("selector-changed-device")
+        found.add("request-no-longer-selects")
     return found
 
 
@@ -328,7 +328,7 @@ def test_every_rule_of_the_audit_is_met():
     met = {rule for seed in range(300) for rule, _, _ in expected_audit(a_world(seed))}
     assert met == {
         *("node-vanished", "pool-vanished", "device-vanished", "pool-unusable", "taint-not-tolerated", "class-missing"),
-        *("class-changed", "selector-changed-device", "device-held-twice", "device-not-shared", "capacity-too-small"),
+        *("class-no-longer-selects", "request-no-longer-selects", "device-held-twice", "device-not-shared", "capacity-too-small"),
         "constraint-broken",
     }
 
