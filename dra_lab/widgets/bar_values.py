@@ -33,7 +33,10 @@ class OfferRow(Row, frozen=True):
 
 
 class FindingRow(Row, frozen=True):
-    """One finding in words; `severity` is error, warning or note; `origin` says where the text stands, or ""."""
+    """One finding in words; `severity` is error, warning or note; `origin` is the place of the text, or "".
+
+    `help` has the lines of the catalogue about its rule, () for a rule that this dra_lab does not have.
+    """
 
     severity: str
     message: str
@@ -41,6 +44,7 @@ class FindingRow(Row, frozen=True):
     advice: str = ""
     origin: str = ""
     rule: str = ""
+    help: tuple[str, ...] = ()
 
 
 class CountsRow(Row, frozen=True):

@@ -20,6 +20,7 @@ from dra_lab.sources.live import Context
 from dra_lab.widgets.bar_values import CountsRow, DetailRow, FindingRow, MeterRow, NodeUseRow, SourceRow
 from dra_lab.widgets.fleet_rows import hardware_types
 from dra_lab.words.hierarchies_document import hierarchy_line
+from dra_lab.words.rule_catalogue import rule_catalogue
 
 
 def source_rows(cluster: Cluster, known: Sequence[Context] = ()) -> tuple[SourceRow, ...]:
@@ -108,9 +109,15 @@ def _finding_rows(findings: Iterable[Finding]) -> tuple[FindingRow, ...]:
             advice=finding.advice,
             origin=str(finding.origin) if finding.origin else "",
             rule=finding.rule,
+            help=_help(finding.rule),
         )
         for finding in findings
     )
+
+
+def _help(rule: str) -> tuple[str, ...]:
+    entry = rule_catalogue().get(rule)
+    return (entry.means, entry.cause, entry.remedy) if entry else ()
 
 
 def counts(findings: Iterable[Finding], *, checking: bool = False) -> CountsRow:

@@ -363,6 +363,7 @@ export interface FindingRow {
   advice?: string;
   origin?: string;
   rule?: string;
+  help?: readonly string[];
 }
 
 export interface FixCard {

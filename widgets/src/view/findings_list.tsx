@@ -1,4 +1,4 @@
-// Findings as a list: severity as sign and word, what it is about, what is the matter, what to do next.
+// Findings as a list: severity as sign and word, its subject, the message, what to do next, and the entry of its rule.
 import type { FindingRow } from "../generated/models";
 import { Icon, type IconName } from "./icon";
 import { keyed } from "./keyed";
@@ -18,9 +18,30 @@ export function FindingsList({ findings, nothing }: { findings: readonly Finding
             <p>{finding.message}</p>
             {finding.advice && <p className="dra-advice">{finding.advice}</p>}
             {finding.origin && <p className="dra-origin">{finding.origin}</p>}
+            {finding.help.length > 0 && <Explained rule={finding.rule} help={finding.help} />}
           </div>
         </li>
       ))}
     </ul>
+  );
+}
+
+const LABELS = ["Meaning", "Cause", "Remedy"] as const;
+
+function Explained({ rule, help }: { rule: string; help: readonly string[] }) {
+  return (
+    <details className="dra-explained">
+      <summary>
+        Explain <code>{rule}</code>
+      </summary>
+      <dl>
+        {help.map((text, index) => (
+          <div key={LABELS[index]}>
+            <dt>{LABELS[index]}</dt>
+            <dd>{text.replaceAll("`", "")}</dd>
+          </div>
+        ))}
+      </dl>
+    </details>
   );
 }
