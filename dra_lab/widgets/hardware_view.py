@@ -32,9 +32,8 @@ class HardwareView(TraceMode):
     manifest makes kube-scheduler take the best, both means without links, and the view says so. `highlight` is a
     request's name or a device id. Both sides write these two. `pinned` is the node that a person planned on. `graph` is
     the tree of PCIe roots and NUMA nodes as SVG, "" until asked. The browser sends the messages of `actions`: to show
-    or pin a node, to show or close the graph, to load a sample. With devices chosen on the picture it sends `{type:
-    "by-example", devices}`, answered in `examples`. `{type: "take-example", number, add}` makes one of them the drawing
-    or a part of it.
+    or pin a node, to show or close the graph, to load a sample. With devices chosen on the picture it sends
+    `by-example`, answered in `examples`. `take-example` makes one of them the drawing or a part of it.
 
     Example:
         >>> from dra_lab import HardwareView, Session

@@ -1,0 +1,56 @@
+"""Settings of Sphinx; `build.py` makes the pages and calls it. No page asks another machine for anything."""
+
+from __future__ import annotations
+
+import re
+
+from dra_lab.version import __version__
+
+project = "dra_lab"
+author = "the dra_lab authors"
+version = release = __version__
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+source_suffix = {".md": "markdown"}
+exclude_patterns = ["examples/*.patch", "upstream/*.lp", "upstream/*.mps"]
+myst_enable_extensions = ["colon_fence", "deflist", "attrs_block"]
+myst_heading_anchors = 4
+# GitHub draws its own tables and quotes in the same files, so the Markdown stays plain.
+suppress_warnings = ["myst.header"]
+autodoc_typehints = "signature"
+autodoc_member_order = "bysource"
+autodoc_default_options = {"members": True, "undoc-members": False, "exclude-members": "__new__"}
+napoleon_google_docstring = True
+napoleon_numpy_docstring = False
+napoleon_use_rtype = False
+add_module_names = False
+html_theme = "furo"
+html_title = f"dra_lab {__version__}"
+html_static_path = ["_static"]
+html_copy_source = False
+html_show_sourcelink = False
+html_show_sphinx = False
+html_show_copyright = False
+html_theme_options = {"navigation_with_keys": True, "top_of_page_buttons": []}
+templates_path: list[str] = []
+nitpicky = False
+
+_PATH = re.compile(r"~?\bdra_lab(\.[a-z_]+)+\.(?=[A-Z])")
+_CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+
+
+def _plain_code(_app: object, _what: str, _name: str, _obj: object, _options: object, lines: list[str]) -> None:
+    """Docstrings write code between single backquotes; reStructuredText wants two."""
+    lines[:] = [line if line.lstrip().startswith((">>>", "...")) else _CODE.sub(r"``\1``", line) for line in lines]
+
+
+def _short_types(
+    _app: object, _what: str, _name: str, _obj: object, _options: object, signature: str, returns: str
+) -> tuple[str, str]:
+    """Signatures of classes have the whole paths of types; their names suffice."""
+    return _PATH.sub("", signature or ""), _PATH.sub("", returns or "")
+
+
+def setup(app: object) -> None:
+    """Let Sphinx read our docstrings."""
+    app.connect("autodoc-process-docstring", _plain_code)  # type: ignore[attr-defined]
+    app.connect("autodoc-process-signature", _short_types)  # type: ignore[attr-defined]

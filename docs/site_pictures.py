@@ -1,0 +1,82 @@
+"""Pictures of the documentation: hardware from the product, and screenshots of the planner in a real JupyterLab."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from dra_lab import hardware_svg, load_cluster, make_plan, read_sketch
+
+ROOT = Path(__file__).resolve().parents[1]
+SCREENS = {
+    "plan": "from dra_lab import Lab\nlab = Lab('sample:eks-p4d', 'sample:eks-p4d/gpu-nic-pairs', file=None)\nlab",
+    "trace": "lab.session.show_mode('trace')",
+    "fleet": "lab.session.show_mode('fleet')",
+    "learn": "lab.session.show_mode('learn')",
+}
+"""By name of the screenshot: the cell that shows the planner, then what changes its mode."""
+
+
+def draw_pictures(folder: Path) -> None:
+    """Write the pictures of a node: its hardware, and the best allocation beside kube-scheduler's."""
+    folder.mkdir(parents=True, exist_ok=True)
+    cluster, sketch = load_cluster("sample:two-sockets"), read_sketch("sample:two-sockets/lesson")
+    # Without links, kube-scheduler takes GPUs of two NUMA nodes on this node.
+    plan = make_plan(cluster, sketch, node="lab-2")
+    (folder / "node.svg").write_text(hardware_svg(cluster, "lab-2", width=640), encoding="utf-8")
+    (folder / "best.svg").write_text(hardware_svg(cluster, "lab-2", plan=plan, width=640), encoding="utf-8")
+    plain = hardware_svg(cluster, "lab-2", plan=plan, show="plain", width=640)
+    (folder / "first-fit.svg").write_text(plain, encoding="utf-8")
+
+
+def take_screenshots(folder: Path, cache: Path, key: str, *, made: bool) -> None:
+    """Write the screenshots of the planner, from the cache if nothing changed; else the one of the repository."""
+    kept = cache / f"screens-{key}"
+    if made and not kept.is_dir():
+        for old in cache.glob("screens-*"):
+            shutil.rmtree(old)
+        unfinished = cache / "unfinished-screens"
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(parents=True)
+        _photograph(unfinished)
+        unfinished.rename(kept)
+    for name in SCREENS:
+        picture = kept / f"{name}.png"
+        shutil.copy(picture if picture.is_file() else ROOT / "notebooks" / "planner.png", folder / f"{name}.png")
+
+
+def _photograph(folder: Path) -> None:
+    sys.path[:0] = [str(ROOT / "tests" / "browser"), str(ROOT / "tests")]
+    import tempfile
+
+    import provide_chromium
+    from conftest import ARGUMENTS
+    from lab_page import LabPage, write_notebook
+    from lab_server import LabServer
+    from playwright.sync_api import sync_playwright
+
+    chromium = os.environ.get("DRA_LAB_CHROMIUM") or provide_chromium.find()
+    if not chromium:
+        sys.exit(provide_chromium.ADVICE)
+    with tempfile.TemporaryDirectory() as place, sync_playwright() as playwright:
+        server = LabServer(Path(place))
+        browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+        try:
+            write_notebook(server.root / "planner.ipynb", [SCREENS["plan"]])
+            context = browser.new_context(reduced_motion="reduce", viewport={"width": 1440, "height": 1000})
+            lab = LabPage(context, server).open("planner.ipynb").run_all()
+            screen = lab.page.locator(".dra-lab").first
+            screen.locator(".dra-hardware svg [data-request]").first.wait_for()
+            for name, code in SCREENS.items():
+                if name != "plan":
+                    lab.run(code)
+                    screen.locator(".dra-mode-pane:visible").first.wait_for()
+                # An answer that comes later than this is not on the picture, and nothing depends on it.
+                lab.page.wait_for_timeout(800)
+                screen.screenshot(path=folder / f"{name}.png")
+            lab.close()
+        finally:
+            browser.close()
+            server.close()
