@@ -99,7 +99,14 @@ PRINTED = {
     "new-driver": "True example FPGA\n",
     "new-export": "True workload,pod,node,request,driver,pool,device\n",
     "new-finding": """classes-missing slice-empty
-slice-empty: A driver publishes a slice without devices. Restart the driver if its node has devices.
+slice-empty: A driver publishes a ResourceSlice without devices, which changes no answer.
+
+Cause:   The node has no device for the driver, or the driver did not find it.
+Remedy:  Restart the driver if its node has devices.
+Source:  `ResourceSlice.spec.devices`; docs/semantics.md 1.4
+Page:    reference/rules/cluster.html#slice-empty
+Example:
+  spec: {driver: gpu.example.com, nodeName: node-1}
 """,
     "new-format": "gpu 0000:17:00.0 1\n",
     "new-goal": "0\n",

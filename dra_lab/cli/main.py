@@ -13,7 +13,6 @@ from pathlib import Path
 
 from dra_lab.cli.commands import COMMANDS
 from dra_lab.cli.exit_status import FITS, UNANSWERED
-from dra_lab.cli.output import explained_by
 from dra_lab.cli.parser import Parser, declare, unknown
 from dra_lab.cli.plain_output import plain_output
 from dra_lab.errors import DraLabError
@@ -61,6 +60,8 @@ def _run(arguments: list[str]) -> int:
         status: int = options.run(options)
         sys.stdout.flush()
     except DraLabError as error:
+        from dra_lab.cli.output import explained_by
+
         print(f"error: {error} {explained_by(error.rule)}", file=sys.stderr)
         return UNANSWERED
     except KeyboardInterrupt:

@@ -103,7 +103,7 @@ def test_an_unknown_level_is_told_with_the_levels_of_the_cluster(capsys):
         2,
         (
             "error: there is no level 'leaf' in the cluster; did you mean 'leaf switch'? "
-            "Its levels are: spine, leaf switch, zone\n"
+            "Its levels are: spine, leaf switch, zone [dra-lab help input-error]\n"
         ),
     )
 

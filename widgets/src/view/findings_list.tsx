@@ -18,7 +18,7 @@ export function FindingsList({ findings, nothing }: { findings: readonly Finding
             <p>{finding.message}</p>
             {finding.advice && <p className="dra-advice">{finding.advice}</p>}
             {finding.origin && <p className="dra-origin">{finding.origin}</p>}
-            {finding.help.length > 0 && <Explained rule={finding.rule} help={finding.help} />}
+            <Explained rule={finding.rule ?? ""} help={finding.help ?? []} />
           </div>
         </li>
       ))}
@@ -29,6 +29,7 @@ export function FindingsList({ findings, nothing }: { findings: readonly Finding
 const LABELS = ["Meaning", "Cause", "Remedy"] as const;
 
 function Explained({ rule, help }: { rule: string; help: readonly string[] }) {
+  if (!help.length) return null;
   return (
     <details className="dra-explained">
       <summary>
