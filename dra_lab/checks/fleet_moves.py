@@ -57,7 +57,7 @@ def more_fit(pods: FleetPods) -> Iterator[Finding]:
 def _one_more(pods: FleetPods, workload: Workload) -> str:
     """Return on which node one more replica fits beside the plan, "" if that was not found."""
     more = Replica(workload.name, pods.plan.placed[workload.name], "", ())
-    for number, node in enumerate(pods.cluster.node_names[:MOST_NODES]):
+    for number, node in enumerate(pods.open_nodes[:MOST_NODES]):
         one = Plan(PlanStatus.FEASIBLE, drawn(workload), node=node)
         counted = not _looks_in(pods) and fits_for_certain(AuditedPlan(pods.around(node), one, pods.release))
         if counted or (number < MOST_MOVED and _placed(pods, changed(more, node=node)) is not None):
@@ -86,7 +86,7 @@ def _placed_again(pods: FleetPods, workload: Workload, bound: int) -> Iterator[F
 def _refuted(pods: FleetPods, workload: Workload, wanted: int) -> str:
     """Return that this number of replicas can be placed on nodes of their own, "" if that was not found."""
     found = 0
-    for node in pods.cluster.node_names[:MOST_NODES]:
+    for node in pods.open_nodes[:MOST_NODES]:
         held = AuditedPlan(pods.part(node), Plan(PlanStatus.FEASIBLE, drawn(workload), node=node), pods.release)
         found += fits_for_certain(held, wanted - found)
         if found >= wanted:
@@ -201,6 +201,6 @@ def _kinds(pods: FleetPods) -> Iterator[Replica]:
 
 def _nodes(pods: FleetPods, replica: Replica) -> Iterator[str]:
     """Yield the nodes on which a replica is tried, its own first, then those that are in use."""
-    others = [node for node in (*pods.on_node, *pods.cluster.node_names) if node != replica.node]
+    others = [node for node in (*pods.on_node, *pods.open_nodes) if node != replica.node]
     yield replica.node
     yield from islice(dict.fromkeys(others), MOST_MOVED)

@@ -41,6 +41,7 @@ class FleetPods:
         self.cluster, self.plan, self.release = cluster, plan, release
         self.workloads = {workload.name: workload for workload in plan.workloads}
         self.on_node = plan.on_node
+        self.open_nodes = tuple(sorted(cluster.open_nodes))
         self._seen_by_several = frozenset((s.spec.driver, s.spec.pool.name) for s in cluster.network_slices)
         self._counted = frozenset(
             (s.spec.driver, s.spec.pool.name) for s in cluster.network_slices if s.spec.shared_counters is not None

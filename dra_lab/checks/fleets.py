@@ -26,10 +26,10 @@ def check_fleet(cluster: Cluster, plan: FleetPlan, release: KubernetesRelease) -
     does not matter. Numbers of replicas, sums of the goals, bounds and status follow. If the plan says that no more
     replicas fit, none may be placed beside it, also if another one moves, nor more of them by beginning again. No
     replica may be moved so that a sum is below its bound. The cluster is to be the one that was planned on, with the
-    device classes of the plan.
+    device classes of the plan. No pod is on a cordoned node.
 
     It does not see a bound that only a plan with several other places refutes (`fleet_moves` has the limits). It knows
-    neither whether a pod may run on a node, nor whether `first_fit`, `regrets` and `start` are right.
+    neither which other nodes a pod may run on, nor whether `first_fit`, `regrets` and `start` are right.
     """
     release = cluster.target_release(release)
     found = list(_numbers(plan, cluster))
@@ -50,6 +50,8 @@ def _numbers(plan: FleetPlan, cluster: Cluster) -> Iterator[Finding]:
     """Each replica has a workload, a node of the cluster and a number of its own, and no more are there than wanted."""
     for node in sorted(plan.on_node.keys() - cluster.node_by_name.keys()):
         yield broken("node", node, "the cluster has no such node")
+    for node in sorted(plan.on_node.keys() & cluster.cordoned):
+        yield broken("node", node, "the node is cordoned, and the plan has a pod there")
     wanted = {workload.name: workload.replicas for workload in plan.workloads}
     for (name, number), times in Counter((r.workload, r.number) for r in plan.replicas).items():
         if name not in wanted:

@@ -12,10 +12,12 @@ from dra_lab.model.plan import GoalValue, NodeFit, Plan, PlanStatus
 
 
 def told_of_itself(plan: Plan, cluster: Cluster) -> Iterator[Finding]:
-    """A plan has devices where it fits, on a node that is as good as any, and says something of every node once."""
+    """A plan has devices where it fits, on an open node as good as any, and says something of every node once."""
     if plan.fits != bool(plan.placements) and plan.sketch.requests:
         yield broken("status", plan.status, f"{len(plan.placements)} devices are placed")
     yield from proofs_told(plan.goals, proven=plan.status is PlanStatus.OPTIMAL)
+    if plan.node in cluster.cordoned and plan.node not in (plan.admitted or ()):
+        yield broken("node", plan.node, "the node of the plan is cordoned")
     if not plan.node_classes:
         return
     times = Counter(node for equal in plan.node_classes for node in equal.nodes)

@@ -88,6 +88,7 @@ def add_what_if(parser: argparse.ArgumentParser) -> None:
     options = {
         "--add": ("N=NODE", "with N more nodes like NODE"),
         "--drain": ("NODE", "without NODE"),
+        "--uncordon": ("NODE", "as if NODE were not cordoned"),
         "--without": ("DEVICE", "without a device: driver/pool/device"),
     }
     for name, (metavar, text) in options.items():

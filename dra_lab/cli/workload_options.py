@@ -199,12 +199,14 @@ def workloads_of(asked: Sequence[AskedClaim], cluster: Cluster, release: Kuberne
     places: set[frozenset[str] | None] = set()
     named: frozenset[tuple[str, str]] = frozenset()
     written: set[str] = set()
+    pinned = False
     for claim, replicas, named_pod, *_ in asked:
         pod = read_pod(claim, cluster, release, pod=named_pod or "")
         if pod is None:
             refuse_pod(claim, named_pod or "")
             sketch = read_sketch(claim)
             pod = AskedPod("", {sketch.name: sketch}, classes_beside(claim, cluster), nodes=_pinned(claim, cluster))
+            pinned = pinned or pod.nodes is not None
         elif pod.nodes is not None:
             refuse_not_read(cluster, (), selects_nodes=True)
         if pod.allocated:
@@ -236,7 +238,7 @@ def workloads_of(asked: Sequence[AskedClaim], cluster: Cluster, release: Kuberne
     if len(places) > 1:
         raise InputError("the node selectors of these workloads admit different nodes; plan the workloads one by one")
     admitted = places.pop() if places else None
-    on = cluster if admitted is None else only_nodes(cluster, sorted(admitted))
+    on = cluster if admitted is None else only_nodes(cluster, sorted(admitted), tolerant=not pinned)
     return Asked(tuple(found), on, tuple(told), frozenset(written))
 
 

@@ -214,7 +214,7 @@ def _of_pod(pod: PodTemplate, subject: str, claims: Claims, cluster: Cluster, re
     findings += unserved_findings(pod, cluster, release, subject)
     question = Question(subject, pod.document.at(pod.path), sketches, spec=pod.spec, without=without)
     admitted = frozenset(question.nodes(cluster))
-    nodes = None if len(admitted) == len(cluster.node_names) else admitted
+    nodes = None if admitted == cluster.open_nodes else admitted
     shared = frozenset(entry.name for entry in pod.claims if entry.claim)
     named = frozenset((namespace, entry.claim) for entry in pod.claims if entry.claim)
     told = tuple(findings)

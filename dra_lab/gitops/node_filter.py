@@ -11,9 +11,10 @@ import msgspec
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import from_builtins
 from dra_lab.model.nodes import Node, NodeSelector, node_matches
+from dra_lab.model.what_if import UNSCHEDULABLE, uncordoned
 
 _KEEPS_AWAY = ("NoSchedule", "NoExecute")
-_UNSCHEDULABLE = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+_UNSCHEDULABLE = {"key": UNSCHEDULABLE, "effect": "NoSchedule"}
 
 
 def admitted_nodes(cluster: Cluster, spec: Mapping[str, Any], *, per_node: bool = False) -> tuple[str, ...]:
@@ -33,9 +34,13 @@ def admitted_nodes(cluster: Cluster, spec: Mapping[str, Any], *, per_node: bool 
     )
 
 
-def only_nodes(cluster: Cluster, names: Sequence[str]) -> Cluster:
-    """Return the cluster with these nodes alone; network-attached slices stay."""
+def only_nodes(cluster: Cluster, names: Sequence[str], *, tolerant: bool = True) -> Cluster:
+    """Return the cluster with the nodes that admit a pod alone; network-attached slices stay.
+
+    If the pod's tolerations had a say (`tolerant`), a cordoned node that admits it is not cordoned there.
+    """
     kept = frozenset(names)
+    cluster = uncordoned(cluster, kept) if tolerant else cluster
     if len(kept) == len(cluster.node_names):
         return cluster
     return replace(

@@ -58,9 +58,8 @@ class Question:
     def nodes(self, cluster: Cluster) -> tuple[str, ...]:
         """Return the nodes on which its devices would be claimed."""
         admitted = admitted_nodes(cluster, self.spec, per_node=self.per_node)
-        allowed = PodClaims(self.claims, allocated=self.allocated).allowed(cluster)
-        kept = (name for name in admitted if name not in self.without)
-        return tuple(name for name in kept if allowed is None or name in allowed)
+        allowed = PodClaims(self.claims, allocated=self.allocated, nodes=frozenset(admitted)).allowed(cluster)
+        return tuple(n for n in admitted if n not in self.without and (allowed is None or n in allowed))
 
     @property
     def wanted(self) -> int:

@@ -123,6 +123,18 @@ class Cluster:
         return tuple(sorted({*self._unread_nodes, *(node.name for node in self.nodes)}))
 
     @property
+    @once_per_snapshot
+    def cordoned(self) -> frozenset[str]:
+        """Return the nodes on which kube-scheduler (NodeUnschedulable) starts only pods that tolerate it."""
+        return frozenset(node.name for node in self.nodes if node.spec.unschedulable)
+
+    @property
+    @once_per_snapshot
+    def open_nodes(self) -> frozenset[str]:
+        """Return the nodes that are not cordoned."""
+        return frozenset(self.node_names) - self.cordoned
+
+    @property
     @once_per_devices
     def slices_by_node(self) -> Mapping[str, tuple[ResourceSlice, ...]]:
         """Return the slices with `nodeName`, by node, in the order in which they were read."""

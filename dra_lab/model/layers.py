@@ -107,6 +107,7 @@ def _kind(change: str) -> LayerKind:
 LAYER_KINDS: Mapping[str, LayerKind] = {
     "add": LayerKind("Add {1} node{2} like {0}", "N=NODE"),
     "drain": LayerKind("Drain {0}", "NODE"),
+    "uncordon": LayerKind("Uncordon {0}", "NODE"),
     "without": LayerKind("Remove {0}", "DRIVER/POOL/DEVICE"),
     "taint": LayerKind("Taint {0}", "DRIVER/POOL/DEVICE"),
     "idle": LayerKind("Nothing in use"),

@@ -156,9 +156,9 @@ class FirstFit(Struct, frozen=True):
 class Shortfall:
     """A reason why the claim does not fit.
 
-    `rule` is what stops it: `class`, `selector`, `taint`, `in-use`, `capacity`, `count`, `link`, `limit`. `subject` is
-    the request or link. `needed` and `available` are numbers of devices or groups on `node` ("" for every node).
-    `widest` is True if no node has more.
+    `rule` is what stops it: `class`, `selector`, `taint`, `in-use`, `capacity`, `count`, `link`, `limit`, `cordoned`.
+    `subject` is the request, link or node. `needed` and `available` are numbers of devices or groups on `node` ("" for
+    every node). `widest` is True if no node has more.
     """
 
     rule: str
@@ -174,6 +174,10 @@ class Shortfall:
         """Shorten what the names in a file put into the words."""
         object.__setattr__(self, "message", shortened(self.message))
         object.__setattr__(self, "advice", shortened(self.advice))
+
+
+CORDONED = "cordoned"
+"""The label of the class of nodes that are cordoned."""
 
 
 class NodeClass(Struct, frozen=True):

@@ -13,11 +13,14 @@ from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.slices import ResourceSlice
 
 HOSTNAME = "kubernetes.io/hostname"
+UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
+"""The taint of a cordoned node."""
 
 
 def with_more_nodes(cluster: Cluster, *, like: str, count: int) -> Cluster:
     """Return the cluster with more nodes that have the hardware, labels and taints of one node, and nothing in use.
 
+    A copy of a cordoned node is not cordoned.
     The names of the new nodes are the host name of `like` with "-new-1", "-new-2", ... Slices with `nodeName` are
     copied with their pools. Devices that several nodes see are not copied; a new node sees them if its labels say so.
     Attributes are those of the original, addresses and UUIDs too.
@@ -111,6 +114,37 @@ def when_idle(cluster: Cluster) -> Cluster:
     return cluster.with_objects(claims=claims, claims_known=True, findings=findings, name=name)
 
 
+def uncordoned(cluster: Cluster, nodes: Collection[str]) -> Cluster:
+    """Return the cluster in which some nodes are not cordoned.
+
+    Args:
+        cluster: The cluster to start from; it does not change.
+        nodes: The names of the nodes on which new pods may start; those that are not cordoned stay as they are.
+
+    Returns:
+        The cluster; the same object if none of the nodes is cordoned.
+
+    Raises:
+        NodeError: The cluster does not have one of these nodes.
+
+    Example:
+        >>> from dra_lab import load_cluster
+        >>> cluster = load_cluster("sample:gb200-nvl72")
+        >>> sorted(cluster.cordoned), sorted(uncordoned(cluster, ["nvl-b14"]).cordoned)
+        (['nvl-b14', 'nvl-b16'], ['nvl-b16'])
+    """
+    _known(cluster, nodes)
+    opened = cluster.cordoned.intersection(nodes)
+    if not opened:
+        return cluster
+    return cluster.with_objects(nodes=tuple(_opened(node) if node.name in opened else node for node in cluster.nodes))
+
+
+def _opened(node: Node) -> Node:
+    taints = tuple(taint for taint in node.spec.taints if taint.get("key") != UNSCHEDULABLE)
+    return replace(node, spec=replace(node.spec, unschedulable=False, taints=taints))
+
+
 def _known(cluster: Cluster, nodes: Collection[str]) -> None:
     for name in nodes:
         cluster.node_named(name)
@@ -132,7 +166,7 @@ def _new_names(cluster: Cluster, like: str, count: int) -> tuple[str, ...]:
 def _node(original: Node, name: str) -> Node:
     labels = {**original.metadata.labels, HOSTNAME: name}
     metadata = ObjectMeta(name=name, labels=labels, annotations=original.metadata.annotations)
-    return replace(original, metadata=metadata)
+    return replace(_opened(original), metadata=metadata)
 
 
 def copied_slices(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypedDict
 
-from dra_lab.model.plan import NodeClass, NodeFit, Plan
+from dra_lab.model.plan import CORDONED, NodeClass, NodeFit, Plan
 from dra_lab.pictures.boxes import SIZE
 from dra_lab.pictures.captions import shorten, text_width
 from dra_lab.pictures.style import style_sheet
@@ -56,6 +56,7 @@ def fleet_tiles(plan: Plan) -> list[FleetTile]:
 def _tile(plan: Plan, node_class: NodeClass, node: str, count: int, label: str) -> FleetTile:
     idle = {True: "; would if it were idle", False: ", even if idle", None: ""}[node_class.fits_idle]
     words = FIT_WORDS[node_class.fit] + (idle if node_class.fit is NodeFit.NO else "")
+    words += f": {CORDONED}" if node_class.label == CORDONED else ""
     many = f", one of {count:,} identical nodes" if count > 1 else ""
     return {
         "node": node,

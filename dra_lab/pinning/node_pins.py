@@ -27,15 +27,18 @@ def node_requirements(cluster: Cluster, good: Sequence[str], bad: Sequence[str])
 
 
 def admitted_nodes(cluster: Cluster, affinity: Affinity) -> frozenset[str]:
-    """Return the nodes on which all requirements hold; every node where there are none."""
+    """Return the nodes on which all requirements hold, without cordoned ones; every node where there are none."""
     if not affinity:
-        return frozenset(cluster.node_names)
+        return cluster.open_nodes
     expressions = tuple(
         NodeSelectorRequirement(key=r["key"], operator=r["operator"], values=tuple(r.get("values", ())))
         for r in affinity
     )
     selector = NodeSelector(node_selector_terms=(NodeSelectorTerm(match_expressions=expressions),))
-    return frozenset(name for name, node in cluster.node_by_name.items() if node_matches(selector, node))
+    return (
+        frozenset(name for name, node in cluster.node_by_name.items() if node_matches(selector, node))
+        - cluster.cordoned
+    )
 
 
 def affinity_words(affinity: Affinity) -> str:

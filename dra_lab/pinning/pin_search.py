@@ -165,7 +165,7 @@ class PinSearch:
             "whether they are as good"
         )
         for workload, good in {planned.workload: planned.nodes for planned in planned_of(self._plan)}.items():
-            bad = [name for name in self._cluster.node_names if name not in good]
+            bad = sorted(self._cluster.open_nodes.difference(good))
             yield from self._on_nodes(workload, good, bad, reason)
 
     def _on_good_nodes(self) -> Pins:

@@ -117,12 +117,12 @@ def placements_of(cluster: Cluster, key: str) -> dict[str, list[str]]:
     Without a key there is one placement, all nodes: those of which only slices are known, too.
     """
     if not key:
-        return {"all nodes": sorted({*cluster.node_names} - {n.name for n in cluster.nodes if n.spec.unschedulable})}
+        return {"all nodes": sorted(cluster.open_nodes)}
     placements: dict[str, list[str]] = {}
     for node in cluster.nodes:
         value = node.metadata.labels.get(key, "")
         if value:
-            placements.setdefault(value, []).extend([] if node.spec.unschedulable else [node.name])
+            placements.setdefault(value, []).extend([] if node.name in cluster.cordoned else [node.name])
     return dict(sorted(placements.items()))
 
 
@@ -235,7 +235,7 @@ def _group_steps(
     fills: GangFills,
 ) -> Iterator[GangStep]:
     """Yield the steps of the PodGroup loop: its placements, what each has room for, and which is chosen."""
-    left_out = Counter("cordoned" for node in cluster.nodes if node.spec.unschedulable)
+    left_out = Counter("cordoned" for _ in cluster.cordoned)
     left_out += Counter(f"no label {key}" for node in cluster.nodes if key and not node.metadata.labels.get(key))
     made = tuple(StepDomain((value,), len(names)) for value, names in placements.items())
     fitting = [row for row in rows if row.most >= gang.least]

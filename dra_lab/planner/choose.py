@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace as changed
 
-from dra_lab.model.plan import DAMAGE, NodeClass, NodeFit
+from dra_lab.model.plan import CORDONED, DAMAGE, NodeClass, NodeFit
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.lexicographic import solve_problem
 from dra_lab.planner.node.milp import is_feasible
@@ -118,8 +118,11 @@ def _conclude(search: _Search, best: Solution | None) -> Choice:
         NodeClass(equal.nodes, fit, _fits_idle(search, equal, found), whole.get(id(found), found).stages)
         for equal, fit, found in fits
     ]
-    if search.scan.excluded:
-        classes.append(NodeClass(search.scan.excluded, NodeFit.NO, fits_idle=False))
+    cordoned = search.scan.cluster.cordoned.intersection(search.scan.excluded)
+    if cordoned:
+        classes.append(NodeClass(tuple(sorted(cordoned)), NodeFit.NO, label=CORDONED))
+    if excluded := tuple(node for node in search.scan.excluded if node not in cordoned):
+        classes.append(NodeClass(excluded, NodeFit.NO, fits_idle=False))
     if search.scan.unseen:
         classes.append(NodeClass(search.scan.unseen, NodeFit.UNKNOWN))
     rivals = [found for _, name, found in search.solutions if name != node and not search.pinned]

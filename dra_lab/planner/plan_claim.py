@@ -7,17 +7,20 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from msgspec.structs import replace as changed
+
 from dra_lab.checks.taint_rules import ignored_taint_rules
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.index.node_index import node_index
 from dra_lab.index.not_read import not_read
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.plan import NodeClass, NodeFit, Plan, PlanStatus, Shortfall, goal_order
+from dra_lab.model.plan import CORDONED, NodeClass, NodeFit, Plan, PlanStatus, Shortfall, goal_order
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget, Progress
+from dra_lab.planner.closed_nodes import cordoned_nodes, cordoned_shortfall
 from dra_lab.planner.node.eligible import Rules
 from dra_lab.planner.node.refuse import refuse_claim
-from dra_lab.planner.pod_claims import Planned, expand_pod, held_cluster, pod_findings, read_claims
+from dra_lab.planner.pod_claims import Planned, PodClaims, expand_pod, held_cluster, pod_findings, read_claims
 from dra_lab.planner.scan import scan_nodes
 from dra_lab.planner.waiting import awaited
 
@@ -79,16 +82,17 @@ def make_plan(
         cluster.node_named(node)
     allowed = pod.allowed(cluster)
     findings = (*pod_findings(pod, allowed), *cluster.findings, *ignored_taint_rules(cluster, release))
+    findings += cordoned_nodes(cluster) if pod.nodes is None else ()
     plan = Plan(PlanStatus.EMPTY, sketch, cluster.name, str(release), findings=findings)
     held = pod.claims if pod.several else {}
-    plan = replace(plan, claims=held, allocated_claims=pod.allocated, admitted=pod.nodes)
+    plan = replace(plan, claims=held, allocated_claims=pod.allocated, admitted=allowed)
     if not sketch.requests:
         return plan
     unread = not_read(cluster, (sketch,), selects_nodes=pod.nodes is not None)
     if unread is not None:
         return replace(plan, status=PlanStatus.NOT_CHECKED, shortfalls=(unread,))
     if allowed is not None and (not allowed or (node and node not in allowed)):
-        return _elsewhere(plan, cluster, node)
+        return _elsewhere(plan, cluster, pod, node)
     refuse_claim(sketch)
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
     complete = with_documented_classes(held_cluster(cluster, pod))
@@ -117,8 +121,8 @@ def make_plan(
     return replace(plan, seconds=time.monotonic() - began, tracer=tracer if where else None)
 
 
-def _elsewhere(plan: Plan, cluster: Cluster, node: str) -> Plan:
-    """Return the plan of a pod that an allocated claim keeps from all nodes that are asked about."""
+def _elsewhere(plan: Plan, cluster: Cluster, pod: PodClaims, node: str) -> Plan:
+    """Return the plan of a pod that may start on no node that is asked about: allocated claims, or cordoned nodes."""
     where = f"on node {node}" if node else "on any node of the cluster"
     reasons = tuple(
         Shortfall(
@@ -130,5 +134,13 @@ def _elsewhere(plan: Plan, cluster: Cluster, node: str) -> Plan:
         )
         for claim in plan.allocated_claims
     )
-    classes = (NodeClass(cluster.node_names, NodeFit.NO, fits_idle=False),)
-    return replace(plan, status=PlanStatus.INFEASIBLE, node_classes=classes, shortfalls=reasons)
+    closed = cluster.cordoned if pod.nodes is None else frozenset()
+    admitting = changed(pod, nodes=frozenset(cluster.node_names)).allowed(cluster) or cluster.node_names
+    if stopped := closed.intersection((node,) if node else admitting):
+        reasons = (cordoned_shortfall(cluster, stopped),)
+    others = tuple(name for name in cluster.node_names if name not in closed)
+    tied = plan.admitted is not None and not plan.admitted.intersection(others)
+    open_class = NodeClass(others, NodeFit.NO, fits_idle=False) if tied else NodeClass(others, NodeFit.UNKNOWN)
+    classes = [open_class] if others else []
+    classes += [NodeClass(tuple(sorted(closed)), NodeFit.NO, label=CORDONED)] if closed else []
+    return replace(plan, status=PlanStatus.INFEASIBLE, node_classes=tuple(classes), shortfalls=reasons)

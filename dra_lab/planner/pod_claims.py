@@ -76,9 +76,9 @@ class PodClaims(Struct, frozen=True):
 
     `claims` are those to be placed, by name; `exact` names the ones that were given as a ResourceClaim: they are served
     as they stand, no request of theirs is split. `allocated` hold devices already, keep them, and tie the pod to the
-    nodes of `status.allocation.nodeSelector`. `nodes` are the nodes that are asked about, None for all; `repeated` the
-    ResourceClaims that were given more than once, which are one claim each. `drawn` is the drawing of all claims, None
-    if they were given one by one.
+    nodes of `status.allocation.nodeSelector`. `nodes` are those that the pod's own spec admits, cordoned ones too if
+    it tolerates them; None without a spec: all that are not cordoned. `repeated` are the ResourceClaims that were given
+    more than once, which are one claim each. `drawn` is the drawing of all claims, None if they were given one by one.
     """
 
     claims: Mapping[str, ClaimSketch]
@@ -103,12 +103,12 @@ class PodClaims(Struct, frozen=True):
         return pod_drawing("pod", (replace(claim, name=name) for name, claim in self.claims.items()))
 
     def allowed(self, cluster: Cluster) -> frozenset[str] | None:
-        """Return the nodes on which the pod may run, None for all (docs/semantics.md 3.1.3)."""
+        """Return the nodes on which the pod may start, None for all (docs/semantics.md 3.1.3)."""
         selectors = [c.status.allocation.node_selector for c in self.allocated if c.status.allocation]
         ties = [selector for selector in selectors if selector is not None]
-        if not ties and self.nodes is None:
+        names = cluster.open_nodes if self.nodes is None else self.nodes
+        if not ties and len(names) == len(cluster.node_names):
             return None
-        names = cluster.node_names if self.nodes is None else self.nodes
         return frozenset(n for n in names if all(node_matches(tie, cluster.node_by_name[n]) for tie in ties))
 
 

@@ -154,24 +154,29 @@ def scan_nodes(rules: Rules, budget: Budget, *, again: bool = True) -> Scan:
 
 def node_shapes(scan: Scan, budget: Budget) -> dict[tuple[int, ...], list[str]]:
     """Group the nodes by what they are apart from what is in use."""
-    rules = scan.rules
-    found = scan.views.shapes(rules.asks, rules.attributes) if rules.only is None else None
+    rules, every = scan.rules, scan.cluster.node_names
+    found = scan.views.shapes(rules.asks, rules.attributes)
     if found is None:
-        found = _look_at_shapes(scan, budget)
-        if rules.only is None and sum(map(len, found.values())) == len(rules.nodes):
+        # With a few nodes left out, a look at all of them serves the next question too.
+        names = every if 2 * len(rules.nodes) > len(every) else rules.nodes
+        found = _look_at_shapes(scan, names, budget)
+        if sum(map(len, found.values())) == len(every):
             scan.views.keep_shapes(rules.asks, rules.attributes, found)
-    return found
+    if rules.only is None:
+        return found
+    kept = {shape: [name for name in names if name in rules.only] for shape, names in found.items()}
+    return {shape: names for shape, names in kept.items() if names}
 
 
-def _look_at_shapes(scan: Scan, budget: Budget) -> dict[tuple[int, ...], list[str]]:
+def _look_at_shapes(scan: Scan, names: Sequence[str], budget: Budget) -> dict[tuple[int, ...], list[str]]:
     rules = scan.rules
     found: dict[tuple[int, ...], list[str]] = {}
-    for number, name in enumerate(rules.nodes):
+    for number, name in enumerate(names):
         if budget.reached:
             break
         found.setdefault(shape_key(scan.views, name, rules.asks, rules.attributes), []).append(name)
         if budget.due:
-            budget.tell("nodes", f"looked at {number + 1:,} of {len(rules.nodes):,} nodes")
+            budget.tell("nodes", f"looked at {number + 1:,} of {len(names):,} nodes")
     return found
 
 

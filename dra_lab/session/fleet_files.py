@@ -64,7 +64,7 @@ def fleet_cluster(cluster: Cluster, pods: Sequence[PodDrawing]) -> Cluster:
     for pod in pods:
         cluster = with_given_classes(cluster, pod.classes)
     places = {pod.pod: admitted(cluster, pod) for pod in pods}
-    if all(len(nodes) == len(cluster.node_names) for nodes in places.values()):
+    if all(nodes == cluster.open_nodes for nodes in places.values()):
         return cluster
     equipped = frozenset(cluster.node_names if cluster.network_slices else cluster.slices_by_node)
     first, *others = places
@@ -78,10 +78,10 @@ def fleet_cluster(cluster: Cluster, pods: Sequence[PodDrawing]) -> Cluster:
 
 
 def admitted(cluster: Cluster, pod: PodDrawing) -> frozenset[str]:
-    """Return the nodes that the spec of a workload's pods admits, all of them for claims without a pod."""
+    """Return the nodes that the spec of a workload's pods admits; for claims without a pod, those not cordoned."""
     from dra_lab.gitops.node_filter import admitted_nodes
 
-    return frozenset(cluster.node_names if pod.nodes is None else admitted_nodes(cluster, pod.nodes))
+    return cluster.open_nodes if pod.nodes is None else frozenset(admitted_nodes(cluster, pod.nodes))
 
 
 def _count(nodes: frozenset[str], cluster: Cluster) -> str:

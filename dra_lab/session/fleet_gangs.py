@@ -17,7 +17,7 @@ from dra_lab.model.gang import HOST, Gang, GangPlan
 from dra_lab.model.gang_verdicts import GangVerdicts
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.plan import PlanStatus
-from dra_lab.model.what_if import when_idle
+from dra_lab.model.what_if import uncordoned, when_idle
 from dra_lab.pinning.gang_choices import GangChoice
 from dra_lab.session.fleet_answer import (
     AFTER_SECONDS,
@@ -118,9 +118,11 @@ def _node_rooms(question: FleetQuestion, gang: Gang, fleet: FleetPlan, common: M
     from dra_lab.planner.fleet import how_many_more
 
     member = gang.groups[0].workload
-    now = how_many_more(question.cluster, member, **common)
-    idle = how_many_more(when_idle(question.cluster), member, **common)
-    left = how_many_more(question.cluster, member, after=fleet, **common) if fleet.replicas else now
+    # Each node alone: the screen says itself which of them are cordoned.
+    cluster = uncordoned(question.cluster, question.cluster.cordoned)
+    now = how_many_more(cluster, member, **common)
+    idle = how_many_more(when_idle(cluster), member, **common)
+    left = how_many_more(cluster, member, after=fleet, **common) if fleet.replicas else now
     every = (idle, now, left)
     exact = all(room.proven and not room.together for room in every)
     return NodeRooms(_by_node(idle), _by_node(now), _by_node(left), exact)

@@ -82,7 +82,6 @@ def gang_domains(answer: FleetAnswer, gang: Gang) -> GangDomains:
     assert answer.gangs is not None, "only an answer to gangs has domains"
     cluster = answer.question.cluster
     rooms = answer.gangs.nodes.get(gang.name, NodeRooms())
-    closed = frozenset(node.name for node in cluster.nodes if node.spec.unschedulable)
     placed: dict[str, int] = {}
     for one in answer.gangs.plan.placed:
         for replica in one.replicas if one.gang == gang.name else ():
@@ -93,7 +92,7 @@ def gang_domains(answer: FleetAnswer, gang: Gang) -> GangDomains:
     gangs = {room.domain: room.gangs for room in total.rooms} if total is not None else {}
 
     def pods(nodes: Iterable[str]) -> tuple[NodePods, ...]:
-        return tuple(_node(node, rooms, placed.get(node, 0), closed=node in closed) for node in nodes)
+        return tuple(_node(node, rooms, placed.get(node, 0), closed=node in cluster.cordoned) for node in nodes)
 
     required = bool(gang.required)
     domains = tuple(

@@ -14,7 +14,7 @@ from dra_lab.model.device import Device, DeviceAttribute, DeviceTaint
 from dra_lab.model.layers import Layer, check_layer
 from dra_lab.model.names import NUMA_NODE, DeviceID
 from dra_lab.model.slices import ResourceSlice
-from dra_lab.model.what_if import when_idle, with_more_nodes, without_nodes
+from dra_lab.model.what_if import uncordoned, when_idle, with_more_nodes, without_nodes
 from dra_lab.topology.locality import Locality, localities
 
 TAINT = DeviceTaint(key="dra-lab/what-if", effect="NoSchedule")
@@ -169,6 +169,7 @@ def _numbered(device: Device, found: Locality | None) -> Device:
 _APPLY: Mapping[str, Callable[[Cluster, Layer], Cluster]] = {
     "add": _with_more,
     "drain": lambda cluster, layer: without_nodes(cluster, [layer.subject]),
+    "uncordon": lambda cluster, layer: uncordoned(cluster, [layer.subject]),
     "without": _without_device,
     "taint": _with_taint,
     "idle": lambda cluster, _: when_idle(cluster),

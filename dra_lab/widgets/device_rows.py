@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
-from dra_lab.model.plan import DAMAGE, NodeClass, NodeFit, Plan
+from dra_lab.model.plan import CORDONED, DAMAGE, NodeClass, NodeFit, Plan
 from dra_lab.topology.node_tree import natural_order
 from dra_lab.widgets.fleet_values import Fit, Fleet, FleetItem, HeatCell, HeatMap
 from dra_lab.widgets.plan_values import DeviceTable
@@ -112,6 +112,8 @@ def node_use(cluster: Cluster, node: str) -> tuple[bool, bool]:
 
 def _word(node_class: NodeClass, idle: bool, full: bool, *, is_mixed: bool) -> str:  # noqa: FBT001  they come as a pair
     if node_class.fit is NodeFit.NO:
+        if node_class.label == CORDONED:
+            return CORDONED
         return "full" if full else "busy" if node_class.fits_idle else "does not fit"
     if node_class.fit is NodeFit.WORSE:
         return "worse"
@@ -155,6 +157,8 @@ def _class_item(node_class: NodeClass, pinned: str) -> FleetItem:
 
 
 def _detail(node_class: NodeClass) -> str:
+    if node_class.label == CORDONED:
+        return "does not fit: cordoned"
     words = FIT_WORDS[node_class.fit]
     if node_class.fit is NodeFit.NO and node_class.fits_idle is not None:
         words = "does not fit now; would if it were idle" if node_class.fits_idle else "does not fit, even if idle"

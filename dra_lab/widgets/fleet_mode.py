@@ -177,7 +177,9 @@ class FleetMode(FleetDomains):
         )
         is_node = node in bars.cluster.node_by_name
         svg = self._node_picture(session, bars, node) if self.fleet_picture and is_node else ""
-        return CardRow(id=node, title=node, node=is_node, lines=lines, pods=pods, svg=svg)
+        closed = node in bars.cluster.cordoned
+        lines = ("Cordoned: kube-scheduler starts no new pod here.", *lines) if closed else lines
+        return CardRow(id=node, title=node, node=is_node, cordoned=closed, lines=lines, pods=pods, svg=svg)
 
     @staticmethod
     def _why(session: Session, row: BarRow) -> WhyStrandedRow:

@@ -122,13 +122,15 @@ class WhyStrandedRow(Row, frozen=True):
 class CardRow(Row, frozen=True):
     """What is chosen: a node with its pods and its picture, or the nodes of a group.
 
-    `lines` say what is free. `rows` are the nodes of a group. `svg` is the picture of a node. `why` is the reason why
-    devices of the node, or of the node of the group with most of them, are stranded.
+    `lines` say what is free, and `cordoned` that no pod starts on the node. `rows` are the nodes of a group. `svg` is
+    the picture of a node. `why` is the reason why devices of the node, or of the node of the group with most of them,
+    are stranded.
     """
 
     id: str = ""
     title: str = ""
     node: bool = False
+    cordoned: bool = False
     lines: tuple[str, ...] = ()
     pods: tuple[PodsRow, ...] = ()
     rows: tuple[BarRow, ...] = ()

@@ -223,7 +223,7 @@ def free_lines(kind: str, row: BarRow) -> tuple[str, ...]:
         where = "here" if nodes == 1 else f"on these {counted(nodes, 'node')}"
         lines.append(f"Stranded means free, but no more pod of these workloads can use it {where}.")
     if blocked:
-        lines.append(f"Not available, as tainted or in an incomplete pool: {_words(blocked)} {name}.")
+        lines.append(f"Not available (tainted, cordoned, or in an incomplete pool): {_words(blocked)} {name}.")
     return tuple(lines)
 
 

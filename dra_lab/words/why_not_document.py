@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from dra_lab.model.names import MARK, DeviceID
-from dra_lab.model.plan import DAMAGE, Plan, Shortfall
+from dra_lab.model.plan import CORDONED, DAMAGE, Plan, Shortfall
 from dra_lab.model.reasons import Funnel, FunnelStep
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.planner.why.why_not import FailedTest, WhyNot
@@ -47,6 +47,8 @@ def node_sentence(found: WhyNot, plan: Plan | None, node: str) -> str:
     """Return in a sentence or two whether a node serves the claim; `node` is the name under which it is shown."""
     if found.fits is None:
         return f"It is not known yet whether {node} can serve this claim." if found.funnels else "Nothing is drawn yet."
+    if any(reason.rule == CORDONED for reason in found.shortfalls):
+        return f"{node} is cordoned: kube-scheduler starts no new pod there."
     if not found.fits:
         return f"{node} cannot serve this claim."
     if plan is not None and plan.fits and plan.node == found.node:

@@ -100,6 +100,7 @@ def with_node() -> list:
 BY_HAND = [
     (read_layer("add", "1=node-1"), with_node()),
     (read_layer("drain", "node-1"), documents((2,), (2,))),
+    (read_layer("uncordon", "node-2"), documents()),
     (read_layer("without", DEVICE), without_device()),
     (read_layer("taint", DEVICE), with_taint()),
     (read_layer("idle"), documents(holders=())),

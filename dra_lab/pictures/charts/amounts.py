@@ -32,9 +32,10 @@ class Amounts:
     """Amounts of one kind on one node, in the units of KINDS; they add up to `total`.
 
     A shareable device counts as the part of it that is taken, partitions of one device (shared counters) as parts of
-    that device: the largest part over its capacities or counters. `blocked` is tainted, or in a pool that
-    kube-scheduler skips. Tolerations of claims are not known here. `stranded` is free, and certainly none of the claims
-    in question can use it. On nodes that share devices it is left out, because it is one number for all of them.
+    that device: the largest part over its capacities or counters. `blocked` is tainted, in a pool that kube-scheduler
+    skips, or free on a cordoned node. Tolerations of claims are not known here. `stranded` is free, and certainly none
+    of the claims in question can use it. On nodes that share devices it is left out, because it is one number for all
+    of them.
     """
 
     node: str
@@ -67,7 +68,7 @@ def node_amounts(
     used = fleet.on_node if fleet is not None else ()
     # a device that several nodes see is counted on the first of them, so that with such devices every node counts
     changed = _parts(cluster, cluster.node_names if used and cluster.network_slices else used, _planned(fleet))
-    found = _without_pods(cluster) | {key: Amounts(*key, *parts) for key, parts in changed.items()}
+    found = _without_pods(cluster) | {key: _amounts(cluster, key, parts) for key, parts in changed.items()}
     for key, lost in _lost(stranded).items():
         if key in found:
             found[key] = _with_stranded(found[key], lost)
@@ -79,7 +80,14 @@ def _without_pods(cluster: Cluster) -> dict[tuple[str, str], Amounts]:
     """Return the amounts without the pods of a plan by (node, kind), in the order of `node_amounts`."""
     found, order = _parts(cluster, cluster.node_names, {}), list(KINDS)
     keys = sorted(found, key=lambda key: (key[0] == NETWORK, key[0], order.index(key[1])))
-    return {key: Amounts(*key, *found[key]) for key in keys}
+    return {key: _amounts(cluster, key, found[key]) for key in keys}
+
+
+def _amounts(cluster: Cluster, key: tuple[str, str], parts: Sequence[float]) -> Amounts:
+    in_use, planned, free, blocked = parts
+    if key[0] in cluster.cordoned:
+        free, blocked = 0.0, blocked + free
+    return Amounts(*key, in_use, planned, free, blocked)
 
 
 def _parts(

@@ -19,6 +19,7 @@ from dra_lab.model.fleet import FLEET_GOALS, NODES, UNPLACED, FleetPlan, Workloa
 from dra_lab.model.plan import DAMAGE, GOALS, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget, Progress
+from dra_lab.planner.closed_nodes import cordoned_nodes
 from dra_lab.planner.coupling import coupled_devices
 from dra_lab.planner.fleet.fleet_work import Clock, FleetWork
 from dra_lab.planner.fleet.pods import FleetProblem, look_at
@@ -90,7 +91,7 @@ def plan_fleet(
         tuple(workloads),
         cluster.name,
         str(release),
-        findings=(*cluster.findings, *ignored_taint_rules(cluster, release)),
+        findings=(*cluster.findings, *ignored_taint_rules(cluster, release), *cordoned_nodes(cluster)),
         objective=objective,
     )
     if not any(workload.replicas for workload in workloads):

@@ -87,9 +87,12 @@ def look_at(
     release: KubernetesRelease,
     budget: Budget,
     held: AllocatedDevices | None = None,
+    *,
+    cordoned: bool = False,
 ) -> FleetProblem:
     """Check workloads and look at every node for them; `held` replaces what the cluster says is in use.
 
+    Nodes that are cordoned are left out unless `cordoned` asks for them.
     Raises InputError, SketchError, CelCompileError, and UnsupportedFeature for rules that the planner does not know.
     """
     check_workloads(workloads)
@@ -100,7 +103,8 @@ def look_at(
         {f"{w}.{c}": part.sketch for w, parts in enumerate(grown) for c, part in enumerate(parts)}, "fleet"
     )
     most = max(1, sum(workload.replicas for workload in workloads))
-    rules = Rules(complete, joint, release, node_index(complete, release).matching, held=held, replicas=most)
+    only = complete.open_nodes if complete.cordoned and not cordoned else None
+    rules = Rules(complete, joint, release, node_index(complete, release).matching, held=held, replicas=most, only=only)
     for problem in (p for ask in rules.asks for p in rules.matching.problems(ask)):
         raise problem
     seen = survey(rules, budget)

@@ -18,7 +18,7 @@ from dra_lab.planner.fleet.after import held_after
 from dra_lab.planner.fleet.fleet_work import Clock
 from dra_lab.planner.gangs.domain_room import rooms_of
 from dra_lab.planner.gangs.needs import Needs, read_needs
-from dra_lab.planner.gangs.plan_gangs import cordoned, tables_for
+from dra_lab.planner.gangs.plan_gangs import tables_for
 from dra_lab.planner.gangs.problem import GangProblem, over_nodes
 from dra_lab.planner.waiting import awaited
 from dra_lab.topology.hierarchies import hierarchies as levels_of
@@ -77,7 +77,7 @@ def how_many_more_gangs(
     known = levels_of(cluster) if hierarchies is None else hierarchies
     every = dict(_by_level(cluster, gang, known))
     fleet, pairs = tables_for(cluster, every[gang.required], release, budget, held, solver, Clock())
-    problems = {level: over_nodes(fleet, needs, pairs, cordoned(cluster)) for level, needs in every.items()}
+    problems = {level: over_nodes(fleet, needs, pairs, cluster.cordoned) for level, needs in every.items()}
     count, bound = _counted(problems[gang.required], solver, budget.part(budget.shares.step))
     asked = replace(_plain(gang), replicas=MOST_COUNTED)
     rooms = rooms_of(problems[gang.required], [asked], solver, budget.part(budget.shares.step))

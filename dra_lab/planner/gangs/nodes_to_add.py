@@ -27,7 +27,7 @@ from dra_lab.planner.gangs.add_reasons import reasons_of
 from dra_lab.planner.gangs.greedy import greedy
 from dra_lab.planner.gangs.needs import Needs, Path
 from dra_lab.planner.gangs.new_spots import Spot, spots_of
-from dra_lab.planner.gangs.plan_gangs import cordoned, plan_gangs, tables_for
+from dra_lab.planner.gangs.plan_gangs import plan_gangs, tables_for
 from dra_lab.planner.gangs.problem import GangProblem, over_nodes
 from dra_lab.planner.gangs.spare_plan import spare_plan
 from dra_lab.planner.waiting import awaited
@@ -180,7 +180,7 @@ class _Search:
         models = [NewNode(f"+{at}", asked.types[at], place) for at, place in sorted(places.items())]
         larger = with_new_nodes(asked.cluster, models)
         fleet, pairs = tables_for(larger, needs, self.release, self.budget, self.held, self.solver, self.clock)
-        every = over_nodes(fleet, needs, pairs, cordoned(asked.cluster))
+        every = over_nodes(fleet, needs, pairs, asked.cluster.cordoned)
         names = {one.name for one in models}
         cells = {key: [node for node in nodes if node not in names] for key, nodes in every.cells.items()}
         profiles = [every.on[f"+{at}"][1] if f"+{at}" in every.on else -1 for at in range(len(asked.types))]

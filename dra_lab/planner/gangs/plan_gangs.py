@@ -99,17 +99,12 @@ def plan_gangs(
         return plan
     clock = Clock()
     fleet, pairs = tables_for(cluster, needs, release, budget, held, solver, clock)
-    problem = over_nodes(fleet, needs, pairs, cordoned(cluster))
-    plan = replace(plan, states=problem.states, cordoned=len(cordoned(cluster)))
+    problem = over_nodes(fleet, needs, pairs, cluster.cordoned)
+    plan = replace(plan, states=problem.states, cordoned=len(cluster.cordoned))
     plan = _planned(problem, plan, gangs, workloads, _before_writing(budget), solver, clock)
     plan = replace(plan, rooms=rooms_of(problem, gangs, solver, budget))
     clock.lap("domains")
     return replace(plan, seconds=time.monotonic() - began, parts=dict(clock.parts))
-
-
-def cordoned(cluster: Cluster) -> frozenset[str]:
-    """Return the nodes that take no new pods."""
-    return frozenset(node.name for node in cluster.nodes if node.spec.unschedulable)
 
 
 def tables_for(
@@ -122,7 +117,7 @@ def tables_for(
     clock: Clock,
 ) -> tuple[FleetProblem, list[tuple[AnyTable, AnyTable]]]:
     """Return a look at the cluster for all kinds of pods, and what every node state holds of them."""
-    fleet = look_at(cluster, needs.kinds, release, budget.part(budget.shares.first), held)
+    fleet = look_at(cluster, needs.kinds, release, budget.part(budget.shares.first), held, cordoned=True)
     clock.lap("scan")
     work = FleetWork(fleet, device_goals_of(goal_order(needs)), False, budget.part(budget.shares.step), solver, clock)
     pairs = state_tables(work)

@@ -71,7 +71,7 @@ class Rules(Struct, frozen=True, dict=True):
 
     `idle` looks at the cluster as if no claim held a device. `held` replaces what was read as held. `replicas` is how
     many identical pods may be on one node at once: devices that only several of them can use must still be
-    distinguished.
+    distinguished. `only` are the nodes on which pods may start, None for all.
     """
 
     cluster: Cluster

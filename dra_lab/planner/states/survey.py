@@ -141,7 +141,7 @@ def survey(rules: Rules, budget: Budget) -> Survey:
     counted: dict[int, Counted] = {}
     seen, devices = Survey(scan), KnownDevices(rules, views)
     known: Left = {}
-    for number, name in enumerate(rules.cluster.node_names):
+    for number, name in enumerate(rules.nodes):
         if budget.reached:
             break
         shape = shape_key(views, name, rules.asks, rules.attributes)
@@ -165,9 +165,9 @@ def survey(rules: Rules, budget: Budget) -> Survey:
             return Survey(scan_nodes(rules, budget))
         seen.states[name] = counted[at].on(scan, name, state) if at in counted else state
         if budget.due:
-            budget.tell("nodes", f"looked at {number + 1} of {len(rules.cluster.node_names)} nodes")
-    scan.complete = len(seen.states) == len(rules.cluster.node_names)
-    scan.unseen = tuple(name for name in rules.cluster.node_names if name not in seen.states)
+            budget.tell("nodes", f"looked at {number + 1} of {len(rules.nodes)} nodes")
+    scan.complete = len(seen.states) == len(rules.nodes)
+    scan.unseen = tuple(name for name in rules.nodes if name not in seen.states)
     return seen
 
 

@@ -19,6 +19,7 @@ from dra_lab.model.reasons import Funnel
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.budget import Budget, default_shares
+from dra_lab.planner.closed_nodes import cordoned_shortfall
 from dra_lab.planner.node.device_tests import Stage, keeping_away
 from dra_lab.planner.node.eligible import AskEligibility, NodeEligibility, Rules, eligibility
 from dra_lab.planner.node.refuse import refuse_claim
@@ -87,6 +88,8 @@ def why_not(
     found = eligibility(rules, node)
     fits = is_feasible(scan.build(found), budget, solver=solver)
     reasons = explain_misfit(scan, budget, solver=solver, pinned=node).shortfalls if fits is False else ()
+    if node in cluster.cordoned:
+        fits, reasons = False, (cordoned_shortfall(cluster, {node}), *reasons)
     rows = node_counts(scan, (node,), budget, looks=budget.sizes.looks)
     return WhyNot(node, fits, funnels(rows), reasons, _users(scan, found), _tests(scan, found))
 

@@ -11,7 +11,17 @@ import { useMenu } from "./menu";
 
 export function Card() {
   const channel = useChannel();
-  const { id = "", title = "", node = false, lines = [], pods = [], rows = [], svg = "", why } = useTrait("fleet_card");
+  const {
+    id = "",
+    title = "",
+    node = false,
+    cordoned = false,
+    lines = [],
+    pods = [],
+    rows = [],
+    svg = "",
+    why,
+  } = useTrait("fleet_card");
   const { by = "nodes" } = useTrait("fleet_bars");
   const isOpen = useTrait("fleet_picture");
   const chosen = useTrait("fleet_chosen");
@@ -44,6 +54,15 @@ export function Card() {
             >
               Drain this node
             </button>
+            {cordoned && (
+              <button
+                type="button"
+                className="dra-button"
+                onClick={() => channel.send({ type: "add-layer", change: "uncordon", subject: id })}
+              >
+                Uncordon this node
+              </button>
+            )}
           </>
         )}
       </div>

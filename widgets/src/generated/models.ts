@@ -93,6 +93,7 @@ export interface CardRow {
   id?: string;
   title?: string;
   node?: boolean;
+  cordoned?: boolean;
   lines?: readonly string[];
   pods?: readonly PodsRow[];
   rows?: readonly [string, string, string, number, number, number, number, number, number, string][];
