@@ -107,7 +107,8 @@ class PodClaims(Struct, frozen=True):
         selectors = [c.status.allocation.node_selector for c in self.allocated if c.status.allocation]
         ties = [selector for selector in selectors if selector is not None]
         names = cluster.open_nodes if self.nodes is None else self.nodes
-        if not ties and len(names) == len(cluster.node_names):
+        # A pod that tolerates cordoned nodes names all nodes: None would leave out that it does.
+        if not ties and len(names) == len(cluster.node_names) and (self.nodes is None or not cluster.cordoned):
             return None
         return frozenset(n for n in names if all(node_matches(tie, cluster.node_by_name[n]) for tie in ties))
 
