@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+from site_checks import problems
 from site_pages import ROOT, pages
 
 DOCS = ROOT / "docs"
@@ -25,7 +26,7 @@ CACHE = BUILD / "cache"
 SOURCE, SITE = BUILD / "source", BUILD / "html"
 _LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])+)\]\((?!https?:|#)([^)\s]+)\)")
 _NAMED = re.compile(r"^\[[^\]]+\]: \.\./\S+$\n?", re.MULTILINE)
-NOT_SHOWN = {"README.md", "build_site.py", "site_pages.py", "site_pictures.py", "__pycache__"}
+NOT_SHOWN = {"README.md", "build_site.py", "site_checks.py", "site_pages.py", "site_pictures.py", "__pycache__"}
 
 
 def main() -> None:
@@ -52,7 +53,10 @@ def main() -> None:
     take_screenshots(SOURCE / "_static", CACHE, key_of(), made=not given.no_notebooks)
     shutil.rmtree(SITE, ignore_errors=True)
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-j", "auto", "-b", "html", SOURCE, SITE]
-    subprocess.run(command, check=True)
+    if subprocess.run(command, check=False).returncode:
+        sys.exit("Sphinx has warnings, see above")
+    if found := list(problems(SITE)):
+        sys.exit("\n".join(found))
     print(f"the documentation is {SITE / 'index.html'}")
 
 

@@ -44,10 +44,10 @@ def _plain_code(_app: object, _what: str, _name: str, _obj: object, _options: ob
 
 
 def _short_types(
-    _app: object, _what: str, _name: str, _obj: object, _options: object, signature: str, returns: str
-) -> tuple[str, str]:
+    _app: object, _what: str, _name: str, _obj: object, _options: object, signature: str | None, returns: str | None
+) -> tuple[str | None, str | None]:
     """Signatures of classes have the whole paths of types; their names suffice."""
-    return _PATH.sub("", signature or ""), _PATH.sub("", returns or "")
+    return signature and _PATH.sub("", signature), returns and _PATH.sub("", returns)
 
 
 def setup(app: object) -> None:

@@ -328,7 +328,13 @@ def test_every_rule_of_the_audit_is_met():
     met = {rule for seed in range(300) for rule, _, _ in expected_audit(a_world(seed))}
     assert met == {
         *("node-vanished", "pool-vanished", "device-vanished", "pool-unusable", "taint-not-tolerated", "class-missing"),
-        *("class-no-longer-selects", "request-no-longer-selects", "device-held-twice", "device-not-shared", "capacity-too-small"),
+        *(
+            "class-no-longer-selects",
+            "request-no-longer-selects",
+            "device-held-twice",
+            "device-not-shared",
+            "capacity-too-small",
+        ),
         "constraint-broken",
     }
 
