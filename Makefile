@@ -19,7 +19,7 @@ BUDGET_types      := 25
 BUDGET_contracts  := 5
 BUDGET_unit       := 360
 BUDGET_typescript := 25
-BUDGET_notebooks  := 90
+BUDGET_docs       := 90
 BUDGET_installed  := 375
 BUDGET_browser    := 300
 BUDGET_packaging  := 180
@@ -37,12 +37,14 @@ report = '{ time = $$1; budget = $$2; sub(/^[0-9]+ [0-9]+ /, ""); \
 FRONT_END := $(filter-out %.py,$(wildcard widgets/*.* widgets/src/* widgets/src/*/* widgets/labextension/*.json widgets/labextension/src/* widgets/labextension/style/*))
 SET_UP    := pyproject.toml hatch_build.py widgets/front_end.py widgets/package-lock.json
 
-.PHONY: help lab test test-long quick bench clean lint types contracts unit typescript notebooks browser packaging installed front-end no-times
+.PHONY: help lab test test-long quick bench docs wheelhouse clean lint types contracts unit typescript browser packaging installed front-end no-times
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make lab     set up and open the planner in JupyterLab"
-	@echo "make test    set up and run everything: lint, types, contracts, tests, TypeScript, notebooks, browser, packaging"
+	@echo "make test    set up and run everything: lint, types, contracts, tests, TypeScript, documentation, browser, packaging"
+	@echo "make docs    build the documentation in build/docs/html: notebooks, screenshots, pages; no network is needed"
+	@echo "make wheelhouse   dra-lab and its packages as wheels in dist/wheelhouse, for machines without a network"
 	@echo "make test-long   run the tests with thousands of cases; DRA_LAB_SEEDS=1000:3000 chooses other cases"
 	@echo "make quick   lint, types, contracts and unit tests"
 	@echo "make bench   measure the speeds of the README and print them beside their targets"
@@ -81,7 +83,7 @@ lab: $(VENV)/.ready-to-plan
 	@mkdir -p $(PLANS)
 	@cd $(PLANS) && "$(CURDIR)/$(BIN)/dra-lab" lab $(ARGS)
 
-test: no-times quick typescript notebooks installed
+test: no-times quick typescript docs installed
 	$(call sum)
 
 no-times: | $(BIN)/python
@@ -131,10 +133,19 @@ typescript: front-end
 	@$(BIN)/python widgets/front_end.py npm test
 	$(call end)
 
-notebooks: front-end
-	$(call begin,notebooks: every one from top to bottom)
-	@$(BIN)/python -m pytest -q -n auto --nbmake --nbmake-timeout=300 notebooks/*.ipynb
+# Every notebook runs from top to bottom for its page; what was run and photographed is kept until something changes.
+docs: front-end
+	$(call begin,documentation: notebooks$(COMMA) screenshots and pages)
+	@DRA_LAB_CHROMIUM="$$($(BIN)/python tests/browser/provide_chromium.py)" && export DRA_LAB_CHROMIUM \
+	  && $(BIN)/python docs/build_site.py
 	$(call end)
+
+# For machines without a network: dra-lab, everything that it needs, and nothing else.
+wheelhouse: front-end
+	$(call say,wheels of dra-lab and its packages in dist/wheelhouse   [about a minute])
+	@rm -rf dist/wheelhouse
+	@$(BIN)/python -m pip wheel -q --wheel-dir dist/wheelhouse ".[lab]"
+	@echo "install on another machine with: pip install --no-index --find-links dist/wheelhouse 'dra-lab[lab]'"
 
 # Side by side, each worker with a JupyterLab and a Chromium of its own; packaging is given out first, for it takes longest.
 SIDE_BY_SIDE := -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder

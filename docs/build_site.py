@@ -94,7 +94,8 @@ def key_of(*files: Path) -> str:
 def notebook_pages() -> list[tuple[str, str]]:
     """Return name and text of the page of every notebook, executed from top to bottom."""
     CACHE.mkdir(parents=True, exist_ok=True)
-    paths = sorted((ROOT / "notebooks").glob("*.ipynb"))
+    # A lesson waits for its student; what such a notebook does without one is tested in tests/course.
+    paths = [*sorted((ROOT / "notebooks").glob("*.ipynb")), ROOT / "notebooks" / "course" / "class_overview.ipynb"]
     # The work is in the kernels, one process each.
     with ProcessPoolExecutor(max_workers=max(2, os.cpu_count() or 2)) as pool:
         texts = pool.map(notebook_page, paths, [key_of(path) for path in paths])

@@ -10,8 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 _IN_CSS = re.compile(r"""(?:url\(|@import)\s*["']?((?:https?:)?//[^"')\s]+)""")
 _FETCHED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href"}
-_NOT_IN_CSS = re.compile(r"""(?:url\(|@import)\s*["']?((?:https?:)?//[^"')\s]+)""")
-_FETCHED = {"canonical", "next", "prev", "index", "search", "license", "author"}
+_NOT_FETCHED = {"canonical", "next", "prev", "index", "search", "license", "author"}
 
 
 class _Page(HTMLParser):
@@ -39,9 +38,12 @@ def problems(site: Path) -> Iterator[str]:
     for path, page in pages.items():
         where = path.relative_to(site.resolve())
         for address in page.fetched:
-            if urlsplit(address).scheme not in ("", "data") or urlsplit(address).netloc:
+            parts = urlsplit(address)
+            if parts.scheme == "data":
+                continue
+            if parts.scheme or parts.netloc:
                 yield f"{where}: a browser would fetch {address}"
-            elif urlsplit(address).path and not (path.parent / unquote(urlsplit(address).path)).exists():
+            elif parts.path and not (path.parent / unquote(parts.path)).exists():
                 yield f"{where}: there is no {address}"
         for link in page.links:
             parts = urlsplit(link)

@@ -33,6 +33,7 @@ def imports_of(folder: Path) -> set[str]:
     """Return the top-level modules of others that the Python files of a folder import anywhere."""
     own = {"dra_lab", "tests", *(path.stem for path in (ROOT / "tests").rglob("*.py"))}
     own |= {path.name for path in (ROOT / "tests").rglob("*") if path.is_dir()} | {"front_end"}
+    own |= {path.stem for path in (ROOT / "docs").glob("*.py")}
     found = set()
     for path in folder.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
