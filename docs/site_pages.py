@@ -155,7 +155,7 @@ def _drivers() -> str:
         rows.append((f"`{name}`", found.title, kinds, places or "none", classes))
     heads = ("Driver", "What it is", "Devices", "Attributes that say where a device is", "Documented classes")
     return (
-        "# Drivers\n\n`dra_lab` plans with the devices of every driver. Of these it also knows names, places and "
+        "# Drivers\n\n`dra_lab` plans with the devices of every driver. For these it also knows names, places and "
         f"documented classes. Their sources are in `dra_lab/drivers/data`.\n\n{_table(heads, iter(rows))}\n"
     )
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
+import tomllib
 from pathlib import Path
 
 from dra_lab import hardware_svg, load_cluster, make_plan, read_sketch
@@ -17,6 +19,29 @@ SCREENS = {
     "learn": "lab.session.show_mode('learn')",
 }
 """By name of the screenshot: the cell that shows the planner, then what changes its mode."""
+
+
+def layers_svg() -> str:
+    """Return the packages of dra_lab as a picture, from the contract that says who may import whom."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
+    layers = [re.findall(r"\w+", row) for row in contracts[0]["layers"]]
+    parts = []
+    for number, names in enumerate(layers):
+        width, top = (700 - 10 * (len(names) - 1)) / len(names), 10 + 40 * number
+        for at, name in enumerate(names):
+            left = 10 + at * (width + 10)
+            parts.append(f'<rect x="{left:.1f}" y="{top}" width="{width:.1f}" height="30" rx="5"/>')
+            parts.append(f'<text x="{left + width / 2:.1f}" y="{top + 20}">{name}</text>')
+    style = (
+        "rect{fill:#fff;stroke:#57606a}text{font:14px system-ui,sans-serif;text-anchor:middle;fill:#1f2328}"
+        "@media(prefers-color-scheme:dark){rect{fill:#161b22;stroke:#8b949e}text{fill:#e6edf3}}"
+    )
+    size = f'viewBox="0 0 720 {20 + 40 * len(layers)}" width="720" height="{20 + 40 * len(layers)}"'
+    title = "Each package imports only from packages below it"
+    drawn = f"<title>{title}</title><style>{style}</style>{''.join(parts)}"
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">{drawn}</svg>\n'
 
 
 def draw_pictures(folder: Path) -> None:

@@ -175,6 +175,19 @@ def test_a_worked_change_does_what_it_is_for(changed, name):
     assert ran(changed, sys.executable, "-c", proof + RUNS[name]) == PRINTED[name]
 
 
+def test_the_page_adds_a_driver_and_a_finding(tmp_path):
+    """The commands of CONTRIBUTING.md, run as they stand in a copy of the tree, end with the new driver and rule."""
+    (commands,) = re.findall(
+        r"^```sh\n(.*?)^```$", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
+    for folder in ("dra_lab", "docs/examples", "tests/drivers", "tests/checks"):
+        without = shutil.ignore_patterns("static", "__pycache__")
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=without)
+    (tmp_path / "dra_lab" / "_samples").symlink_to(ROOT / "sample_clusters")
+    told = ran(tmp_path, "bash", "-euc", commands.replace("python -c", f"{sys.executable} -c"))
+    assert told.startswith("Example FPGA\nslice-empty: ")
+
+
 @pytest.mark.parametrize(
     "changed", [patch for patch in CHANGES if "/generated/" in patch.read_text()], indirect=True, ids=lambda p: p.stem
 )

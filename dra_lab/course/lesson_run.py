@@ -31,7 +31,7 @@ class JudgedNeed(Struct, frozen=True):
 
 
 class Judgement(Struct, frozen=True):
-    """What became of a prediction or a drawing; `rows` are the needs of the drawing in the order of the lesson."""
+    """The judgement of a prediction or a drawing; `rows` are the needs of the drawing in the order of the lesson."""
 
     passed: bool
     message: str
@@ -225,7 +225,7 @@ class LessonRun:
         return Explained(yours, told.model, points)
 
     def reset(self) -> None:
-        """Begin the lesson anew; progress and drawing stay as `.bak` files beside the notebook."""
+        """Begin the lesson again; progress and drawing stay as `.bak` files beside the notebook."""
         self._file.reset()
         if self.drawing_path.exists():
             number, kept = 1, self.drawing_path.with_name(f"{self.drawing_path.name}.bak")

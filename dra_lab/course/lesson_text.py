@@ -30,14 +30,14 @@ HINTS = ("A nudge", "A direction", "Nearly there")
 
 
 class TaskText(Value, frozen=True):
-    """What a task says: `text` explains, `ask` is what to do."""
+    """The words of a task: `text` explains, `ask` is what to do."""
 
     text: str
     ask: str
 
 
 class PredictText(TaskText, frozen=True):
-    """The prediction: the claim of `sketch` on `node`; `right` and `wrong` are said after it, without the devices."""
+    """The prediction: the claim of `sketch` on `node`; `right` and `wrong` are the words after it, which name no device."""
 
     node: str
     sketch: ClaimSketch

@@ -1,4 +1,4 @@
-"""What the needs of a lesson mean: each is read from the plan of the drawing, so any shape of a drawing may pass."""
+"""The needs of a lesson: each is read from the plan of the drawing, so any shape of a drawing may pass."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def _placed(answer: DrawnAnswer, wanted: int) -> bool:
 
 
 def _gangs(answer: DrawnAnswer, wanted: Mapping[str, int]) -> bool:
-    """Say whether a gang of `pods` pods has a place, and its nodes at most so many domains of each level named."""
+    """Say whether a gang of `pods` pods has a place, and its nodes at most the given number of domains of each level."""
     if answer.gangs is None or not answer.gangs.placed:
         return False
     trees = hierarchies(answer.cluster)
@@ -196,15 +196,15 @@ CHECKS: Mapping[str, Callable[[DrawnAnswer, Any], bool]] = {
 }
 """By member of `LessonNeed`, whether the drawing meets it.
 
-- `devices`: the best allocation takes so many devices of each class.
+- `devices`: the best allocation takes this many devices of each class.
 - `best`: the best allocation has these values of the goals.
 - `firstFit`: kube-scheduler's first fit with the manifest has them on every node where the claim fits.
 - `accepts`: every request of a class accepts exactly the devices that this CEL expression accepts.
 - `takes`: the best allocation and kube-scheduler take devices of a class that this CEL expression accepts.
 - `amount`: each allocated device gives at least this much of a capacity.
-- `nodes`: the claim fits on so many nodes.
-- `placed`: at least so many of the pods of the lesson have a place.
-- `gangs`: a gang with a level is drawn; it has at least so many `pods`, in at most so many domains of a level.
+- `nodes`: the claim fits on this many nodes.
+- `placed`: at least this many pods of the lesson have a place.
+- `gangs`: a gang with a level is drawn; it has at least this many `pods`, in at most this many domains of a level.
 - `asPlanned`: kube-scheduler allocates as well as planned with the manifest, in every order of pods.
 - `prefers`: some link is a preference.
 """

@@ -21,7 +21,7 @@ SUFFIX = ".progress.json"
 
 
 class LessonProgress(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What was reached in a lesson.
+    """The progress of a student in a lesson.
 
     `done` are the tasks that are done, by kind. `predictions` says of every prediction whether it was right, `picked`
     are the devices of the latest one (`driver/pool/device`). `hints` counts those that were shown, `checks` the checks.
@@ -110,7 +110,7 @@ class ProgressFile:
         try:
             found = read_progress(self.path)
         except SourceError as error:
-            self.problem = f"{error.message}. It was renamed to {self._keep_copy()!r}, and the lesson begins anew."
+            self.problem = f"{error.message}. It was renamed to {self._keep_copy()!r}, and the lesson begins again."
             return None
         if found is not None and (found.lesson != self._empty.lesson or found.seed != self._empty.seed):
             was = f"lesson {found.lesson!r}" if found.lesson != self._empty.lesson else "another seed"

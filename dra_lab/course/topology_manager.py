@@ -1,4 +1,4 @@
-"""What the kubelet's Topology Manager does with numbers of devices: the baseline that DRA is compared with.
+"""The kubelet's Topology Manager, which aligns numbers of devices: the baseline that DRA is compared with.
 
 Source: the Kubernetes documentation "Control Topology Management Policies on a node"; pkg/kubelet/cm/topologymanager
 and pkg/kubelet/cm/devicemanager of Kubernetes 1.36 (hints of each resource, their merging, and when a pod is admitted).
@@ -48,7 +48,7 @@ _Hint = tuple[frozenset[int], bool]
 
 
 def admit(policy: Policy, supplies: Sequence[NumaSupply], wanted: Sequence[int], numa_nodes: Sequence[int]) -> Admitted:
-    """Return what the kubelet does with a container that asks for so many devices of each resource.
+    """Return what the kubelet does with a container that asks for a number of devices of each resource.
 
     Args:
         policy: The policy of the Topology Manager.

@@ -1,4 +1,4 @@
-"""What a person should know of nodes that are cordoned: the plan leaves them out."""
+"""Findings and reasons about cordoned nodes, which a plan leaves out."""
 
 from __future__ import annotations
 

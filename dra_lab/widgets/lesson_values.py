@@ -72,7 +72,7 @@ class RuleRow(Row, frozen=True):
 
 
 class JudgedRow(Row, frozen=True):
-    """What became of the latest prediction or drawing; `stale` says that the drawing has changed since."""
+    """The judgement of the latest prediction or drawing; `stale` says that the drawing has changed since."""
 
     message: str = ""
     passed: bool = False

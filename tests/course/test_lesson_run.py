@@ -130,7 +130,7 @@ def test_a_reset_keeps_a_copy_of_everything(tmp_path):
     ids=["empty", "cut off", "no text", "a list", "wrong type", "version", "no times", "another lesson", "deep"],
 )  # fmt: skip
 def test_a_file_that_cannot_be_used_is_kept_and_told(content: bytes, tmp_path):
-    """The lesson begins anew, the file stays under another name, and a message says so."""
+    """The lesson begins again, the file stays under another name, and a message says so."""
     (tmp_path / f"{LESSON}.progress.json").write_bytes(content)
     run = open_lesson(LESSON, tmp_path)
     assert (tmp_path / f"{LESSON}.progress.json.bak").read_bytes() == content
@@ -139,7 +139,7 @@ def test_a_file_that_cannot_be_used_is_kept_and_told(content: bytes, tmp_path):
 
 
 def test_two_kernels_add_to_one_progress(tmp_path):
-    """What one run does is kept when another one writes."""
+    """A run keeps what another run has written."""
     one, two = (open_lesson(LESSON, tmp_path) for _ in range(2))
     one.hint()
     two.predict(taken(two))

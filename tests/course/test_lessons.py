@@ -31,7 +31,7 @@ def test_a_lesson_has_its_tasks_and_a_sample(lesson: LessonText):
 
 @ALL
 def test_a_lesson_has_at_most_600_words(lesson: LessonText):
-    """What a student reads in a lesson is at most 600 words."""
+    """A lesson has at most 600 words that a student reads."""
     plain = yaml.safe_load((FOLDER / f"{lesson.id}.yaml").read_text(encoding="utf-8"))
     read = [plain["title"], *plain["words"].values(), *plain["hints"], *(need["text"] for need in plain["needs"])]
     read += [
@@ -66,7 +66,7 @@ def test_a_wrong_answer_gets_a_need_that_is_not_met(lesson: LessonText, tmp_path
 
 @ALL
 def test_no_hint_gives_the_answer_away(lesson: LessonText):
-    """What a student reads before the check has no expression, link kind or level in the form of the right answer."""
+    """Before the check, a student reads no expression, link kind or level in the form of the right answer."""
     read = " ".join([*lesson.hints, *(need.text for need in lesson.needs), lesson.predict.right, lesson.predict.wrong])
     sketch = lesson.answers.right.sketch
     written = [link.where for link in sketch.links] + [link.how.value for link in sketch.links if link.kind.paired]

@@ -101,3 +101,13 @@ def test_every_file_format_has_an_entry():
     missing = {f"-o {name}" for name in outputs - {"text"} if name not in page}
     assert len(XML_FORMATS) == 2
     assert {name for name in formats if name not in page} | missing == set()
+
+
+def test_the_picture_of_the_packages_is_that_of_the_contract():
+    """`docs/layers.svg` is drawn from the layers in pyproject.toml."""
+    sys.path.insert(0, str(DOCS))
+    try:
+        import site_pictures
+    finally:
+        sys.path.remove(str(DOCS))
+    assert (DOCS / "layers.svg").read_text(encoding="utf-8") == site_pictures.layers_svg()

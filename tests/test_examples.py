@@ -1,0 +1,122 @@
+"""The examples: CI jobs run, manifests have the form of their kind, container files and Binder name what exists."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from dra_lab.cli import main
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "examples"
+CONTAINERS = sorted(EXAMPLES.rglob("Containerfile"))
+by_container = pytest.mark.parametrize("path", CONTAINERS, ids=lambda path: path.relative_to(EXAMPLES).as_posix())
+
+
+def read(name: str):
+    return yaml.safe_load((EXAMPLES / name).read_text(encoding="utf-8"))
+
+
+def checks(job: list[str]) -> list[list[str]]:
+    """Return the `dra-lab` commands of a job, without what the shell adds."""
+    lines = [re.split(r" > | \|\| ", line)[0] for line in job if line.startswith("dra-lab")]
+    return [shlex.split(line)[1:] for line in lines]
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    """A repository with a capture of a cluster and exported manifests."""
+    monkeypatch.chdir(tmp_path)
+    claim = ["--claim", "sample:eks-p4d/gpu-nic-pairs"]
+    assert main(["capture", "sample:eks-p4d", "cluster/"]) == 0
+    assert main(["export", "sample:eks-p4d", *claim, "--dir", "manifests/", "--pin"]) == 0
+    return tmp_path
+
+
+def test_the_github_job_passes_on_good_manifests(repository):
+    """Each command of the workflow ends with 0."""
+    steps = read("github-actions.yml")["jobs"]["check"]["steps"]
+    commands = checks([step["run"] for step in steps if "run" in step])
+    assert [main(command) for command in commands] == [0]
+
+
+def test_the_gitlab_job_passes_on_good_manifests(repository):
+    """Each command of the job ends with 0."""
+    commands = checks(read("gitlab-ci.yml")["dra-lab-check"]["script"])
+    assert [main(command) for command in commands] == [0, 0]
+
+
+def test_the_github_workflow_names_fixed_versions_of_actions():
+    """An action without a version would change under the workflow."""
+    steps = read("github-actions.yml")["jobs"]["check"]["steps"]
+    assert [step["uses"] for step in steps if "uses" in step and not re.search(r"@v\d", step["uses"])] == []
+
+
+def test_the_argo_cd_application_has_its_fields():
+    """Source, destination and policy stand where Argo CD reads them."""
+    application = read("argocd/application.yaml")
+    assert (application["apiVersion"], application["kind"]) == ("argoproj.io/v1alpha1", "Application")
+    assert {"repoURL", "targetRevision", "path"} <= set(application["spec"]["source"])
+    assert {"server", "namespace"} <= set(application["spec"]["destination"])
+
+
+def test_the_flux_kustomization_names_its_source():
+    """The Kustomization refers to the GitRepository beside it, in the same namespace."""
+    source, kustomization = read("flux/source.yaml"), read("flux/kustomization.yaml")
+    assert kustomization["spec"]["sourceRef"] == {"kind": source["kind"], "name": source["metadata"]["name"]}
+    assert kustomization["metadata"]["namespace"] == source["metadata"]["namespace"]
+
+
+def test_argo_cd_and_flux_apply_the_folder_that_export_writes(repository):
+    """The path of both is the folder, and it has a kustomization that lists every manifest."""
+    assert read("argocd/application.yaml")["spec"]["source"]["path"] == "manifests"
+    assert read("flux/kustomization.yaml")["spec"]["path"] == "./manifests"
+    listed = yaml.safe_load((repository / "manifests" / "kustomization.yaml").read_text(encoding="utf-8"))
+    assert [name for name in listed["resources"] if not (repository / "manifests" / name).is_file()] == []
+
+
+@by_container
+def test_a_container_file_has_known_instructions_and_no_root(path: Path):
+    """Every line is an instruction, the base has a version, and the server does not run as root."""
+    text = re.sub(r"\\\n", " ", path.read_text(encoding="utf-8"))
+    lines = [line.split(maxsplit=1) for line in text.splitlines() if line and not line.startswith("#")]
+    words = [word for word, _ in lines]
+    assert set(words) <= {"FROM", "COPY", "RUN", "USER", "WORKDIR", "EXPOSE", "CMD"}
+    assert re.fullmatch(r"[\w./-]+:[\w.-]+", lines[0][1])
+    assert words[-1] == "CMD"
+    assert dict(lines)["USER"] != "root"
+
+
+@by_container
+def test_a_container_file_copies_what_exists_or_is_made(path: Path):
+    """A source is in the repository, or `make wheelhouse` writes it."""
+    copied = re.findall(r"^COPY (?:--\S+ )?(\S+) \S+$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    assert [name for name in copied if name != "dist/wheelhouse" and not (ROOT / name).exists()] == []
+
+
+@pytest.mark.parametrize("path", [*CONTAINERS, EXAMPLES / "binder" / "postBuild"], ids=lambda path: path.name)
+def test_what_is_installed_is_an_extra_of_dra_lab(path: Path):
+    """`dra-lab[EXTRA]` names an extra that there is."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    named = re.findall(r"dra-lab\[(\w+)\]", path.read_text(encoding="utf-8"))
+    assert named
+    assert set(named) <= set(extras)
+
+
+def test_binder_has_a_python_that_dra_lab_supports():
+    """The version is in the range of the project."""
+    (python,) = [one for one in read("binder/environment.yml")["dependencies"] if one.startswith("python=")]
+    assert python.removeprefix("python=") in ("3.11", "3.12", "3.13", "3.14")
+
+
+def test_every_example_stands_in_the_readme():
+    """A person finds each example in the table."""
+    text = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+    files = [path.relative_to(EXAMPLES).as_posix() for path in EXAMPLES.rglob("*") if path.is_file()]
+    named = [name for name in files if f"({name})" in text or f"({name.rpartition('/')[0]})" in text]
+    assert set(files) - set(named) == {"README.md"}
