@@ -185,7 +185,7 @@ def test_the_page_adds_a_driver_and_a_finding(tmp_path):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=without)
     (tmp_path / "dra_lab" / "_samples").symlink_to(ROOT / "sample_clusters")
     told = ran(tmp_path, "bash", "-euc", commands.replace("python -c", f"{sys.executable} -c"))
-    assert told.startswith("Example FPGA\nslice-empty: ")
+    assert told.startswith("example FPGA\nslice-empty: ")
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def to_draw(lab: LabPage) -> None:
 
 @pytest.mark.parametrize("lesson", lessons(), ids=lambda lesson: lesson.id)
 def test_a_lesson_is_played_wrong_in_another_shape_and_right(desk, lesson: LessonText):
-    """A wrong drawing gets rows that say what is missing, both correct ones pass, and the last step finishes the lesson."""
+    """A wrong drawing gets rows that say what is missing, both correct ones pass, and the last step ends it."""
     lab = opened(desk, lesson.id)
     to_draw(lab)
     draw(lab, "wrong")
