@@ -150,7 +150,7 @@ def _placed(answer: DrawnAnswer, wanted: int) -> bool:
 
 
 def _gangs(answer: DrawnAnswer, wanted: Mapping[str, int]) -> bool:
-    """Say whether a gang of `pods` pods has a place, and its nodes at most the given number of domains of each level."""
+    """Say whether a gang of `pods` pods has a place in at most the given number of domains of each level."""
     if answer.gangs is None or not answer.gangs.placed:
         return False
     trees = hierarchies(answer.cluster)

@@ -26,10 +26,10 @@ TRIES = 60
 def lesson_cluster(lesson: LessonText, seed: int | None) -> Cluster:
     """Return the sample of a lesson, varied by a seed; without a seed the sample.
 
-    Devices of a kind change their places on the node: `gpu-0` has the attributes that another GPU had. The
-    optimum of the right answer, the number of nodes on which it fits, and the number of devices that kube-scheduler
-    gives back for the claim to predict stay as they are. The answers of the lesson must also be judged as before. Variations are drawn
-    until all of that holds.
+    Devices of a kind change their places on the node: `gpu-0` has the attributes that another GPU had. Other devices of
+    the kind are in use. The optimum of the right answer, the number of nodes on which it fits, and the number of
+    devices that kube-scheduler gives back for the claim to predict stay as they are. The answers of the lesson must
+    also be judged as before. Variations are drawn until all of that holds.
     """
     return _sample(lesson.cluster) if seed is None else _varied_sample(lesson.id, seed)
 
