@@ -108,6 +108,8 @@ def notebook_page(path: Path, key: str) -> str:
     if kept.is_file():
         return kept.read_text(encoding="utf-8")
     text = "\n\n".join(_cells(_executed(path)))
+    if "<td>None</td>" in text or "<td>NaN</td>" in text:
+        sys.exit(f"{path.name}: a table shows None; leave out columns and cells without a value")
     for old in CACHE.glob(f"{path.stem}-*.md"):
         old.unlink()
     write(kept, text)

@@ -37,7 +37,7 @@ class TaskText(Value, frozen=True):
 
 
 class PredictText(TaskText, frozen=True):
-    """The prediction: the claim of `sketch` on `node`; `right` and `wrong` are the words after it, which name no device."""
+    """The prediction: the claim of `sketch` on `node`. The words after it, `right` and `wrong`, name no device."""
 
     node: str
     sketch: ClaimSketch
