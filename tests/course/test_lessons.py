@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 
 import pytest
 import yaml
@@ -11,6 +13,9 @@ from dra_lab import lessons, make_plan, open_lesson, samples
 from dra_lab.course.lesson_text import FOLDER, TASKS, LessonText
 from dra_lab.course.varied_cluster import _varied_sample, invariants, lesson_cluster
 
+_SPEC = spec_from_file_location("prose", Path(__file__).parents[2] / ".ci" / "prose.py")
+prose = module_from_spec(_SPEC)
+_SPEC.loader.exec_module(prose)
 ALL = pytest.mark.parametrize("lesson", lessons(), ids=lambda lesson: lesson.id)
 SEEDS = range(1, 3)
 MANY_SEEDS = range(100, 112)
@@ -110,3 +115,13 @@ def test_a_seed_makes_another_cluster_and_always_the_same(lesson: LessonText):
     again = lesson_cluster(lesson, 1)
     assert (first.slices, first.claims) == (again.slices, again.claims)
     assert (first.slices, first.claims) != (second.slices, second.claims)
+
+
+@ALL
+def test_a_lesson_is_in_plain_words(lesson: LessonText, tmp_path):
+    """Every text of a lesson keeps the rules of `.ci/prose.py`."""
+    plain = yaml.safe_load((FOLDER / f"{lesson.id}.yaml").read_text(encoding="utf-8"))
+    texts = [plain[kind][part] for kind in TASKS for part in plain[kind] if isinstance(plain[kind][part], str)]
+    texts += [*plain["words"].values(), *plain["hints"], *(need["text"] for need in plain["needs"])]
+    (tmp_path / "lesson.md").write_text("\n\n".join(texts), encoding="utf-8")
+    assert [str(found) for found in prose.check([tmp_path / "lesson.md"])] == []
