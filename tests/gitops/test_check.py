@@ -1,14 +1,11 @@
 """`dra-lab check`: manifests against a cluster."""
 
-import re
-import shlex
 import threading
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-import yaml
 from gitops.manifests_written import DEPLOYMENT, TEMPLATE, write
 
 from dra_lab.cli import main
@@ -26,7 +23,6 @@ from dra_lab.model.sketch import ClaimSketch
 from dra_lab.sources import load_cluster
 
 CLUSTER = load_cluster("sample:eks-p4d")
-EXAMPLES = Path(__file__).parents[2] / ".ci" / "examples"
 
 
 def check(folder, cluster=CLUSTER, now=False, **texts):
@@ -227,26 +223,6 @@ def test_the_exit_status_says_whether_it_fits(tmp_path, capsys, replicas, status
     folder = write(tmp_path, claim=TEMPLATE, work=DEPLOYMENT.replace("replicas: 3", f"replicas: {replicas}"))
     assert main(["check", "sample:eks-p4d", str(folder)]) == status
     assert "Deployment/train" in capsys.readouterr().out
-
-
-def _commands(name):
-    text = (EXAMPLES / name).read_text()
-    assert yaml.safe_load(text)
-    return re.findall(r"dra-lab check [^|>\n]*", text)
-
-
-@pytest.mark.parametrize("name", ["github-actions.yml", "gitlab-ci.yml"])
-def test_the_ci_examples_run(tmp_path, monkeypatch, capsys, name):
-    """Every `dra-lab check` line of the examples runs in a repository that looks like theirs."""
-    monkeypatch.chdir(tmp_path)
-    write(Path("manifests"), claim=TEMPLATE, work=DEPLOYMENT)
-    assert main(["capture", "sample:eks-p4d", "cluster"]) == 0
-    commands = _commands(name)
-    assert commands
-    for command in commands:
-        capsys.readouterr()
-        assert main(shlex.split(command)[1:]) == 0
-        assert capsys.readouterr().out
 
 
 def test_a_broken_document_leaves_the_others_validated(tmp_path):

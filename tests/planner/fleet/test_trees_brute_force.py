@@ -81,6 +81,7 @@ def test_how_many_more_on_trees_is_brute_force():
     assert compared > FLEETS // 2, "too many were too large to try everything"
 
 
+@pytest.mark.long
 def test_thousands_of_small_pods_fit_on_one_node():
     """Pods of a tenth of a CPU are counted and placed like others: as many as the CPUs of the node are tenths."""
     cores = [

@@ -43,7 +43,7 @@ def gang(pods: int, gpus: int, level: str = "rack", replicas: int = 1) -> Gang:
     return Gang("train", [GangGroup(workload)], level, replicas=replicas)
 
 
-@pytest.mark.parametrize(("pods", "gpus"), [(8, 4), (5, 2), (16, 3), (40, 1)])
+@pytest.mark.parametrize(("pods", "gpus"), [(8, 4), pytest.param(5, 2, marks=pytest.mark.long), (16, 3), (40, 1)])
 def test_identical_nodes_have_as_many_gangs_as_the_division_says(pods, gpus):
     """In racks of 16 identical nodes, each rack has the whole part of its pods divided by the size."""
     cluster, hierarchy = racks([[EACH] * 16 for _ in range(60)])
