@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dra_lab.errors import DraLabError
     from dra_lab.exports.bundle import Wanted
     from dra_lab.exports.gangs.gang_files import GangFiles, gang_files
+    from dra_lab.exports.gangs.provisioning_request import provisioning_request
     from dra_lab.exports.manifests import manifest_yaml
     from dra_lab.exports.workload_file import read_workload
     from dra_lab.findings import Finding
@@ -179,6 +180,7 @@ _HOME = {
     "plan_gangs": "dra_lab.planner.gangs",
     "plan_scenarios": "dra_lab.planner.scenarios",
     "pod_drawing": "dra_lab.model.sketch",
+    "provisioning_request": "dra_lab.exports.gangs.provisioning_request",
     "read_gangs": "dra_lab.gitops.gangs_of_file",
     "read_inventory": "dra_lab.sources.foreign",
     "read_manifests": "dra_lab.gitops.folder",
@@ -293,6 +295,7 @@ __all__ = [
     "plan_gangs",
     "plan_scenarios",
     "pod_drawing",
+    "provisioning_request",
     "read_gangs",
     "read_inventory",
     "read_manifests",

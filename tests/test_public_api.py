@@ -95,6 +95,7 @@ NAMES = [
     "plan_gangs",
     "plan_scenarios",
     "pod_drawing",
+    "provisioning_request",
     "read_gangs",
     "read_inventory",
     "read_manifests",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,8 @@ from dra_lab.manifests.yaml_text import dump_yaml
 from dra_lab.model.decoding import from_builtins
 from dra_lab.model.sketch import ClaimSketch, Kept
 from dra_lab.session.drawings import PLAN_FILE, read_plan_file
-from dra_lab.words.kept_figures import plan_figures
+from dra_lab.words.comparison import GANGS
+from dra_lab.words.kept_figures import gang_figures, plan_figures
 
 MAX_FILE_BYTES = 64 * 2**20
 _CLAIMS = ("resourceclaimtemplate*.yaml", "resourceclaim-*.yaml", "resourceclaim.yaml")
@@ -36,12 +37,13 @@ def read_kept(source: str) -> Kept:
     path = path / RECORD if path.is_dir() else path
     value = _json(path)
     plan = value.get("plan", value)
-    if not isinstance(plan, Mapping) or plan.get("kind") != "Plan":
+    read = _KINDS.get(str(plan.get("kind"))) if isinstance(plan, Mapping) else None
+    if read is None:
         kind = str(value.get("kind") or "no kind")
         ways = "give the JSON of dra-lab plan, the folder of an export, or a plan file"
-        raise InputError(f"{source!r} has no plan of one claim ({kind}); {ways}")
+        raise InputError(f"{source!r} has no plan of one claim or of gangs ({kind}); {ways}")
     try:
-        return _kept(path.parent.name if path.name == RECORD else path.stem, plan, _manifest(path))
+        return read(path.parent.name if path.name == RECORD else path.stem, plan, _manifest(path))
     except (KeyError, TypeError, ValueError, AttributeError, msgspec.ValidationError) as error:
         raise InputError(f"{source!r} is not a plan that this dra_lab can compare: {error!r}") from None
 
@@ -70,6 +72,29 @@ def _kept(name: str, plan: Mapping[str, Any], manifest: str) -> Kept:
         yaml=manifest or dump_yaml(msgspec.to_builtins(sketch)),
         devices={f"{p['driver']}/{p['pool']}/{p['device']}": str(p["request"]) for p in plan["devices"]},
     )
+
+
+def _kept_gangs(name: str, plan: Mapping[str, Any], manifest: str) -> Kept:
+    """Return a plan of gangs as a kept plan."""
+    pods = [pod for placed in plan["placed"] for pod in placed["pods"]] + plan["replicas"]
+    domains = sorted({"/".join(placed["domain"]) for placed in plan["placed"]})
+    return Kept(
+        name=name,
+        mode=GANGS,
+        cluster=str(plan["cluster"]),
+        release=str(plan["release"]),
+        node=", ".join(domain for domain in domains if domain),
+        figures=gang_figures(plan),
+        yaml=manifest,
+        devices={
+            f"{one['driver']}/{one['pool']}/{one['device']}": f"{pod['workload']}/{pod['number']}"
+            for pod in pods
+            for one in pod["devices"]
+        },
+    )
+
+
+_KINDS: Mapping[str, Callable[[str, Mapping[str, Any], str], Kept]] = {"Plan": _kept, "GangPlan": _kept_gangs}
 
 
 def _manifest(record: Path) -> str:

@@ -38,6 +38,10 @@ class ComparisonRow(Struct, frozen=True):
     differs: bool
 
 
+GANGS = "gangs"
+"""The mode of a plan of gangs from a file; `node` has the domains of its gangs."""
+
+
 def _of(name: str, whole: str) -> Callable[[Kept], str]:
     def words(kept: Kept) -> str:
         found = kept.figures.get(name)
@@ -119,6 +123,10 @@ def _yaml(kept: Kept) -> str:
 
 
 def _devices(kept: Kept) -> str:
+    if kept.mode == GANGS:
+        nodes = sorted({device.split("/")[1] for device in kept.devices})
+        more = f" and {counted(len(nodes) - _NAMED, 'more node')}" if len(nodes) > _NAMED else ""
+        return f"{len(kept.devices):,} on {', '.join(nodes[:_NAMED])}{more}" if nodes else ""
     return ", ".join(sorted(device.rpartition("/")[2] for device in kept.devices))
 
 
@@ -146,10 +154,14 @@ ROWS: Mapping[str, tuple[str, Callable[[Kept], str], Callable[[Kept], float | No
     "changes": ("What if", lambda kept: "; ".join(layer.words for layer in kept.layers), _none),
     "release": ("Kubernetes", lambda kept: kept.release, _none),
     "fits": ("Fits on", _fits, _more("fitting")),
+    "gangs": ("Gangs placed", _of("gangs", "gangs/of"), _more("gangs")),
+    "domains": ("Domains", lambda kept: kept.node if kept.mode == GANGS else "", _none),
     "placed": ("Pods placed", _of("placed", "wanted"), _more("placed")),
     "copies": ("Copies that fit, in all", _copies, _more("copies")),
     "stranded": ("Stranded", _stranded, _none),
-    "node": ("Best node", lambda kept: kept.node, _none),
+    "levels": ("Domains of preferred levels", _value("gangs/levels"), _less("gangs/levels")),
+    "nodes": ("Nodes used", _value("gangs/nodes"), _less("gangs/nodes")),
+    "node": ("Best node", lambda kept: kept.node if kept.mode != GANGS else "", _none),
     "paired": ("GPUs paired", _paired, _less("unpaired")),
     "numa": ("NUMA nodes", _value("numa"), _less("numa")),
     "roots": ("PCIe roots", _value("roots"), _less("roots")),
@@ -183,6 +195,7 @@ def comparison_rows(plans: Sequence[Kept]) -> tuple[ComparisonRow, ...]:
         if any(texts) and not hidden:
             told = filter(None, texts) if key in _COUNTED_LATER else texts
             differs = len(set(told)) > 1 or (key == "yaml" and len({kept.yaml for kept in plans}) > 1)
+            differs = differs or (key == "devices" and len({frozenset(kept.devices) for kept in plans}) > 1)
             values = [value(kept) if key not in _PER_CLAIM or comparable else None for kept in plans]
             rows.append(ComparisonRow(key, label, tuple(_cells(texts, values)), differs))
     return tuple(rows)
@@ -229,7 +242,8 @@ def _aligned(plans: Sequence[Kept]) -> Iterator[str]:
         for kept in plans
         if "numa" in kept.figures
     ]
-    comparable = len(values) == len(plans) and len({len(value) for value in values}) == 1
+    pods = {kept.figures["wanted"].value for kept in plans if kept.mode == GANGS}
+    comparable = len(values) == len(plans) and len({len(value) for value in values}) == 1 and len(pods) <= 1
     if comparable and _same_gpus(plans) and values.count(min(values)) == 1:
         best = plans[values.index(min(values))]
         words = [_goal(best, goal) for goal in _ALIGNMENT if len({kept.figures.get(goal) for kept in plans}) > 1]

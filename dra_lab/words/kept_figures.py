@@ -10,6 +10,7 @@
 - For a fleet: `nodes`, `more/POD` (more pods of a workload that fit), `amount/KIND/planned` and others, and the goals.
 - `copies`: how many pods with this claim fit in all.
 - `placed` of `wanted`, and `stranded/KIND`.
+- For gangs: `gangs` of `gangs/of`, `gangs/levels` (domains of preferred levels), `gangs/nodes`, and the goals.
 """
 
 from __future__ import annotations
@@ -34,6 +35,18 @@ def plan_figures(plan: Mapping[str, Any]) -> dict[str, Figure]:
         if goal.get("of"):
             found["gpus"] = _exact(int(goal["of"]))
     return found | bandwidth_figures(plan["regrets"]) | dict(_scheduler(plan.get("firstFit"), plan["goals"]))
+
+
+def gang_figures(plan: Mapping[str, Any]) -> dict[str, Figure]:
+    """Return the figures of the JSON of gangs. Raises KeyError, TypeError or ValueError for another value."""
+    gangs, pods = plan["gangs"], [pod for placed in plan["placed"] for pod in placed["pods"]]
+    wanted = sum(int(gang["replicas"]) * int(gang["size"]) for gang in gangs)
+    wanted += sum(int(workload["replicas"]) for workload in plan["workloads"])
+    found = {"gangs": _exact(len(plan["placed"])), "gangs/of": _exact(sum(int(gang["replicas"]) for gang in gangs))}
+    found |= {"placed": _exact(len(pods) + len(plan["replicas"])), "wanted": _exact(wanted)}
+    known = {str(goal["goal"]): Figure(value=int(goal["value"]), bound=goal.get("bound")) for goal in plan["goals"]}
+    found |= {name: known[name] for name in ("numa", "unpaired", "roots") if name in known and pods}
+    return found | {f"gangs/{name}": known[name] for name in ("levels", "nodes") if name in known and pods}
 
 
 def bandwidth_figures(regrets: Sequence[Mapping[str, Any]]) -> dict[str, Figure]:

@@ -78,3 +78,37 @@ def test_an_unknown_kept_plan_is_named(tmp_path, capsys):
     asked = f"{tmp_path / 'x.dralab.yaml'}#one"
     assert main(["diff", asked, asked]) == 2
     assert "no kept plan 'one'" in capsys.readouterr().err
+
+
+def gangs(path, size: int, level: str, capsys) -> str:
+    """Write the JSON of a plan of gangs, and return the path."""
+    claim = ["--claim", "sample:h100-pod/eight-pairs", "--gang", str(size), "--level", level]
+    main(["plan", "sample:h100-pod", *claim, "-o", "json"])
+    path.write_text(capsys.readouterr().out)
+    return str(path)
+
+
+def test_two_plans_of_gangs_are_compared(tmp_path, capsys):
+    """Gangs, their domains, pods and nodes have a row each, and the rows that differ are marked."""
+    plans = [gangs(tmp_path / "a.json", 3, "leaf switch", capsys), gangs(tmp_path / "b.json", 4, "spine", capsys)]
+    assert main(["diff", *plans, "-o", "json"]) == 1
+    rows = {row["row"]: (row["values"], row["differs"]) for row in json.loads(capsys.readouterr().out)["rows"]}
+    assert rows["gangs"] == (["1 of 1", "1 of 1"], False)
+    assert rows["domains"] == (["spine-1/leaf-2", "spine-2"], True)
+    assert (rows["placed"], rows["nodes"]) == ((["3 of 3", "4 of 4"], True), (["3", "4"], True))
+
+
+def test_a_plan_of_gangs_is_the_same_as_itself(tmp_path, capsys):
+    """Status 0."""
+    plan = gangs(tmp_path / "a.json", 3, "leaf switch", capsys)
+    assert main(["diff", plan, plan]) == 0
+
+
+def test_other_devices_of_the_same_nodes_are_a_difference(tmp_path, capsys):
+    """The words of the row are the same, and the devices are not."""
+    gangs(tmp_path / "a.json", 2, "leaf switch", capsys)
+    plan = json.loads((tmp_path / "a.json").read_text())
+    first, *others = plan["placed"][0]["pods"][0]["devices"]
+    plan["placed"][0]["pods"][0]["devices"] = [{**first, "device": "gpu-99"}, *others]
+    (tmp_path / "b.json").write_text(json.dumps(plan))
+    assert main(["diff", str(tmp_path / "a.json"), str(tmp_path / "b.json")]) == 1

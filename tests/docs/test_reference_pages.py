@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -111,3 +112,14 @@ def test_the_picture_of_the_packages_is_that_of_the_contract():
     finally:
         sys.path.remove(str(DOCS))
     assert (DOCS / "layers.svg").read_text(encoding="utf-8") == site_pictures.layers_svg()
+
+
+def test_the_generated_pages_are_in_plain_words(pages, tmp_path):
+    """What is made from the code keeps the rules of `.ci/prose.py`; the table of measurements is left out."""
+    spec = spec_from_file_location("prose", DOCS.parent / ".ci" / "prose.py")
+    prose = module_from_spec(spec)
+    spec.loader.exec_module(prose)
+    made = [tmp_path / name.replace("/", "-") for name in pages if name != "benchmarks.md"]
+    for name, path in zip([name for name in pages if name != "benchmarks.md"], made, strict=True):
+        path.write_text(pages[name], encoding="utf-8")
+    assert [f"{one.path.name}: {one.sentence}" for one in prose.check(made)] == []

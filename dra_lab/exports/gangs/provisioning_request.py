@@ -55,8 +55,8 @@ def provisioning_request(
         InputError: The class is unknown, nothing has to be added, or a gang has more groups than a request may have.
 
     Example:
-        >>> from dra_lab import Gang, GangGroup, NodeType, Workload, load_cluster, nodes_to_add, read_sketch
-        >>> from dra_lab.exports.gangs.provisioning_request import provisioning_request
+        >>> from dra_lab import Gang, GangGroup, NodeType, Workload, load_cluster, nodes_to_add
+        >>> from dra_lab import provisioning_request, read_sketch
 
         Each of three gangs needs a node for its two workers.
 
