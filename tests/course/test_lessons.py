@@ -17,7 +17,7 @@ _SPEC = spec_from_file_location("prose", Path(__file__).parents[2] / ".ci" / "pr
 prose = module_from_spec(_SPEC)
 _SPEC.loader.exec_module(prose)
 ALL = pytest.mark.parametrize("lesson", lessons(), ids=lambda lesson: lesson.id)
-SEEDS = range(1, 3)
+SEEDS = (1,)
 MANY_SEEDS = range(100, 112)
 
 
@@ -109,12 +109,12 @@ def test_many_seeds_keep_the_lesson_equally_hard(lesson: LessonText, seed: int, 
 
 @ALL
 def test_a_seed_makes_another_cluster_and_always_the_same(lesson: LessonText):
-    """Two seeds give two clusters, and one seed gives the same cluster again."""
-    first, second = (lesson_cluster(lesson, seed) for seed in (1, 2))
+    """A seed gives another cluster than the sample, and the same one when it is asked for again."""
+    first, sample = lesson_cluster(lesson, 1), lesson_cluster(lesson, None)
     _varied_sample.cache_clear()
     again = lesson_cluster(lesson, 1)
     assert (first.slices, first.claims) == (again.slices, again.claims)
-    assert (first.slices, first.claims) != (second.slices, second.claims)
+    assert (first.slices, first.claims) != (sample.slices, sample.claims)
 
 
 @ALL

@@ -61,6 +61,7 @@ def test_the_fleet_and_the_drawing_have_choices_of_their_own(session):
     assert (session.exporting.of_fleet, session.exporting.choice.namespace) == (False, "")
 
 
+@pytest.mark.long
 def test_the_export_waits_for_the_fleet(session):
     """While the fleet is planned nothing is simulated, and then its answer is."""
     exporting = simulated(session)

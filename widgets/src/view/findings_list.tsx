@@ -31,7 +31,7 @@ const LABELS = ["Meaning", "Cause", "Remedy"] as const;
 function Explained({ rule, help }: { rule: string; help: readonly string[] }) {
   if (!help.length) return null;
   return (
-    <details className="dra-explained">
+    <details className="dra-rule-help">
       <summary>
         Explain <code>{rule}</code>
       </summary>
