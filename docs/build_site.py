@@ -26,7 +26,7 @@ CACHE = BUILD / "cache"
 SOURCE, SITE = BUILD / "source", BUILD / "html"
 _LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])+)\]\((?!https?:|#)([^)\s]+)\)")
 _NAMED = re.compile(r"^\[[^\]]+\]: \.\./\S+$\n?", re.MULTILINE)
-NOT_SHOWN = {"README.md", "build_site.py", "site_checks.py", "site_pages.py", "site_pictures.py", "__pycache__"}
+NOT_SHOWN = {"build_site.py", "site_checks.py", "site_pages.py", "site_pictures.py", "__pycache__"}
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ from dra_lab.widgets.trace_mode import MODE as TRACE
 from dra_lab.words.document import Part, Sentence, Words
 
 FIRST_MODE = "plan"
+_OPEN: weakref.WeakValueDictionary[Path, Lesson] = weakref.WeakValueDictionary()
 
 
 class Lesson(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
@@ -110,9 +112,7 @@ class Lesson(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
 
     def close(self) -> None:
         """End the workers and take the view away; drawing and progress stay in their files."""
-        self._leave()
-        for view in (self._view, self._grid):
-            view.close()
+        self.end()
         super().close()
 
     # ------------------------------------------------------------ the list and one lesson
@@ -129,9 +129,28 @@ class Lesson(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         self._leave()
         self.run = open_lesson(name, self._folder, seed=self._seed, student=self._student)
         self._judged = self._checked = None
+        self._take_over(self.run.drawing_path.absolute())
         self._view.problem = self.run.problem
         self._view.show(lessons=(), yaml="", saved="")
         self._show_step()
+
+    def _take_over(self, path: Path) -> None:
+        # Running the cell again shows the lesson a second time: the first one ends, or both would write the drawing.
+        before = _OPEN.get(path)
+        _OPEN[path] = self
+        if before is not None and before is not self and before.comm is not None:
+            before.end("This lesson has ended because another cell opened it again.")
+
+    def end(self, why: str = "") -> None:
+        """End the workers and the views.
+
+        Args:
+            why: The text that is shown in their place; default "": nothing.
+        """
+        self._leave()
+        self.children = [ipywidgets.Label(why)] if why else []
+        for view in (self._view, self._grid):
+            view.close()
 
     def _leave(self) -> None:
         """End what belongs to the present lesson."""
