@@ -195,11 +195,12 @@ def test_shares_of_a_pool_are_brute_force(crowds):
     compared(crowds, "store", a_random_store)
 
 
-def test_all_rules_at_once_are_brute_force(crowds):
+@pytest.mark.parametrize("first", [1_000, pytest.param(1_000 + FLEETS, marks=pytest.mark.long)])
+def test_all_rules_at_once_are_brute_force(crowds, first):
     """With all rules mixed every goal has the value of trying everything, proven; plans keep all rules."""
-    for number in range(1_000, 1_000 + 2 * FLEETS):
+    for number in range(first, first + FLEETS):
         is_brute_force(*a_fleet_case(number), f"fleet {number}")
-    assert sum(map(bool, crowds)) > FLEETS / 4
+    assert sum(map(bool, crowds)) > FLEETS / 8
 
 
 @pytest.mark.parametrize("sharing", [False, True])

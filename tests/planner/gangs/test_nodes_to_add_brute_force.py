@@ -22,7 +22,10 @@ STEP = 20
 RELEASE = KubernetesRelease("1.36")
 
 
-@pytest.mark.parametrize("block", range(-(-CASES // STEP)))
+BLOCKS = [0, *(pytest.param(block, marks=pytest.mark.long) for block in range(1, -(-CASES // STEP)))]
+
+
+@pytest.mark.parametrize("block", BLOCKS)
 def test_nodes_to_add_are_brute_force(block):
     """The cost is the least that trying everything finds, proven; and the plan with these nodes keeps every rule."""
     compared = drawn = 0
