@@ -51,7 +51,6 @@ print("fpga.example.com" in known_drivers(), profile("fpga.example.com").title)
     "new-export": """
 from dra_lab.cli import main
 claim = ["sample:eks-p4d", "--claim", "sample:eks-p4d/gpu-nic-pairs"]
-# The export writes the new file and lists it.
 from contextlib import redirect_stdout
 from io import StringIO
 with redirect_stdout(StringIO()) as said:
@@ -83,7 +82,6 @@ from dra_lab.session import Session
 from dra_lab.widgets.hardware_view import HardwareView
 session = Session("sample:eks-p4d")
 session.wait()
-# The browser would send this message.
 view = HardwareView(session)
 session.show_mode("trace")
 view._tracing.wait(60), view._steps.wait(60)

@@ -16,24 +16,37 @@ import psutil
 from dra_lab.sources.live.pages import _page_of, tidy
 from dra_lab.sources.live.resource_kinds import KIND_BY_NAME, Served
 from tests.benchmarks.live_server import big_store, serving
+from tests.code_of import code_of
 
 NODES = 5000
-_CHILD = """
-import json, resource, time
-from dra_lab.sources.live import load_context
-begin, cpu = time.perf_counter(), time.process_time()
-cluster = load_context("test", progress=lambda progress: None)
-# The parent process reads these figures.
-print(json.dumps({"seconds": time.perf_counter() - begin, "cpu": time.process_time() - cpu,
-  "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, "slices": len(cluster.slices),
-  "claims": len(cluster.claims), "pods": len(cluster.pods), "findings": len(cluster.findings)}))
-"""
+
+
+def print_one_reading() -> None:
+    """Read the served cluster, and print times, memory and counts."""
+    import json
+    import resource
+    import time
+
+    from dra_lab.sources.live import load_context
+
+    begin, cpu = time.perf_counter(), time.process_time()
+    cluster = load_context("test", progress=lambda progress: None)
+    values = {
+        "seconds": time.perf_counter() - begin,
+        "cpu": time.process_time() - cpu,
+        "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        "slices": len(cluster.slices),
+        "claims": len(cluster.claims),
+        "pods": len(cluster.pods),
+        "findings": len(cluster.findings),
+    }
+    print(json.dumps(values))
 
 
 def read_once(folder: Path) -> dict[str, float]:
     """Read the served cluster in a fresh process and return its figures."""
     done = subprocess.run(
-        [sys.executable, "-c", _CHILD],
+        [sys.executable, "-c", code_of(print_one_reading)],
         check=True,
         capture_output=True,
         text=True,

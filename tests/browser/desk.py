@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from code_of import code_of
 from lab_page import LabPage, cells_of, write_notebook
 from lab_server import LabServer
 from playwright.sync_api import Browser
@@ -16,16 +17,22 @@ from playwright.sync_api import Browser
 # A page is replaced after this many notebooks, so that what they leave in the browser does not pile up.
 SHOWN_AT_MOST = 50
 
-_PUT_BACK = """import gc as _gc, os as _os
-from ipywidgets import Widget as _Widget
-# Planners of earlier tests would still answer messages.
-for _it in [_it for _it in _gc.get_objects() if type(_it).__name__ in ("Lab", "Session")]:
-    if type(_it).__module__.startswith("dra_lab."):
-        _it.close()
-_Widget.close_all()
-_os.environ.clear()
-_os.environ.update({environment!r})
-get_ipython().reset(new_session=False)"""
+
+def put_back(environment, get_ipython):
+    """Close the planners of earlier tests, which would still answer messages, and empty the kernel."""
+    import gc
+    import os
+
+    from ipywidgets import Widget
+
+    for it in [it for it in gc.get_objects() if type(it).__name__ in ("Lab", "Session")]:
+        if type(it).__module__.startswith("dra_lab."):
+            it.close()
+    Widget.close_all()
+    os.environ.clear()
+    os.environ.update(environment)
+    get_ipython().reset(new_session=False)
+
 
 _SHOW = (Path(__file__).parent / "show_cells.js").read_text(encoding="utf-8")
 _IS_BARE = "() => !document.querySelector('.jp-Dialog, .lm-Menu, .jp-OutputArea-child')"
@@ -62,7 +69,7 @@ class Desk:
         page.evaluate(_SHOW, [lab.notebook, cells_of(cells)])
         page.wait_for_function(_IS_BARE)
         # After the page: a view that still stood there would speak to a widget that is gone.
-        lab.run(_PUT_BACK.format(environment=self._environment))
+        lab.run(f"environment = {self._environment!r}\n{code_of(put_back)}")
         return lab
 
     def check(self) -> None:

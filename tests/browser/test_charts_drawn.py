@@ -3,39 +3,42 @@
 from __future__ import annotations
 
 import pytest
+from code_of import code_of
 from lab_page import wait_for_cells
 
 HOSTILE = "<img src=x onerror=alert(1)>"
-SET_UP = """
-from dataclasses import replace
 
-from dra_lab import KubernetesRelease, load_cluster, make_plan, read_sketch
-# The values that charts show.
-from dra_lab.model.fleet import FleetPlan, Replica, Room, RoomOnNodes, Workload
-from dra_lab.model.plan import PlanStatus
-# The charts that are drawn.
-from dra_lab.pictures.charts import cost_chart, devices_chart, fits_chart, regret_chart, utilisation_chart
 
-hostile = "<img src=x onerror=alert(1)>"
-# Charts of one plan, of a small fleet, and of costs.
-cluster = load_cluster("sample:eks-p4d")
-sketch = read_sketch("sample:eks-p4d/gpu-nic-pairs")
-plan = make_plan(cluster, sketch, release=KubernetesRelease("1.36"))
-# A fleet of that one plan.
-one = (Replica("pairs", 0, plan.node, plan.placements, plan.goals),)
-fleet = FleetPlan(PlanStatus.FEASIBLE, (Workload("pairs", (sketch,)),), replicas=one, goals=plan.goals)
-each = tuple(RoomOnNodes((name,), at, at + at % 2) for at, name in enumerate(cluster.node_names))
-none = (RoomOnNodes(cluster.node_names, 0, 0),)
-costs = [{"what": "scan", "nodes": size, "seconds": size / 1000} for size in (10, 100, 1000, 5000)]
-"""
+def set_up():
+    """One plan, a fleet of that plan, and costs."""
+    from dataclasses import replace
+
+    from dra_lab import FleetPlan, KubernetesRelease, Workload, load_cluster, make_plan, read_sketch
+    from dra_lab.model import fleet as fleet_values
+    from dra_lab.model.plan import PlanStatus
+    from dra_lab.pictures import charts
+
+    hostile = "<img src=x onerror=alert(1)>"
+    cluster = load_cluster("sample:eks-p4d")
+    renamed = replace(cluster, name=hostile)
+    sketch = read_sketch("sample:eks-p4d/gpu-nic-pairs")
+    plan = make_plan(cluster, sketch, release=KubernetesRelease("1.36"))
+    replicas = (fleet_values.Replica("pairs", 0, plan.node, plan.placements, plan.goals),)
+    fleet = FleetPlan(PlanStatus.FEASIBLE, (Workload("pairs", (sketch,)),), replicas=replicas, goals=plan.goals)
+    each = tuple(fleet_values.RoomOnNodes((name,), at, at + at % 2) for at, name in enumerate(cluster.node_names))
+    none = (fleet_values.RoomOnNodes(cluster.node_names, 0, 0),)
+    costs = [{"what": "scan", "nodes": size, "seconds": size / 1000} for size in (10, 100, 1000, 5000)]
+    return charts, renamed, fleet, each, none, costs
+
+
 CELLS = [
-    SET_UP,
-    "utilisation_chart(replace(cluster, name=hostile), fleet)",
-    "fits_chart([Room(hostile, 5, 7, each), Room('datum.x + 1', 0, 0, none)])",
-    "regret_chart(plan)",
-    "devices_chart(cluster, plan.node, plan)",
-    "cost_chart(costs, 'nodes', 'Cost by number of nodes')",
-    "fits_chart([])",
+    code_of(set_up),
+    "charts.utilisation_chart(renamed, fleet)",
+    "charts.fits_chart([fleet_values.Room(hostile, 5, 7, each), fleet_values.Room('datum.x + 1', 0, 0, none)])",
+    "charts.regret_chart(plan)",
+    "charts.devices_chart(cluster, plan.node, plan)",
+    "charts.cost_chart(costs, 'nodes', 'Cost by number of nodes')",
+    "charts.fits_chart([])",
 ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from code_of import code_of
 from drawn_canvas import GPU, LINKED, NIC
 from lab_page import box_of
 from lab_server import until
@@ -147,40 +148,43 @@ def test_the_card_of_a_request_moves_it_to_another_claim(draw):
     until(lambda: canvas.names() == ["a:gpu", "a:nic", "a:gpu-2"], "moved under a free name")
 
 
-TWO_CLAIMS = """
-from dra_lab import Lab, read_sketch
-from dra_lab.model.sketch import pod_drawing
-from msgspec.structs import replace
-pairs = read_sketch("sample:eks-p4d/gpu-nic-pairs")
-# One claim with links, one without.
-pod = pod_drawing("train", (replace(pairs, name="gpus"), replace(pairs, name="more", links=())))
-lab = Lab("sample:eks-p4d", pod, file=None)
-lab
-"""
-COMMAND = """
-import contextlib, io
-from pathlib import Path
-# The command line is called in the kernel.
-from dra_lab.cli.main import main
-from dra_lab.manifests.plan_files import encode_drawing
-Path("train.dralab.yaml").write_text(encode_drawing(lab.session.drawing))
-# The command prints findings that the notebook does not show.
-said = io.StringIO()
-with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-    main(["export", "sample:eks-p4d", "--claim", "train.dralab.yaml", "--dir", "by-command", "--allow-worse"])
-"""
+def two_claims():
+    """A pod of a claim with links and a claim without."""
+    from msgspec.structs import replace
+
+    from dra_lab import Lab, pod_drawing, read_sketch
+
+    pairs = read_sketch("sample:eks-p4d/gpu-nic-pairs")
+    pod = pod_drawing("train", (replace(pairs, name="gpus"), replace(pairs, name="more", links=())))
+    lab = Lab("sample:eks-p4d", pod, file=None)
+    return lab
+
+
+def export_by_command(lab):
+    """Call the command line in the kernel; `shown` has what it prints."""
+    import contextlib
+    import io
+    from pathlib import Path
+
+    from dra_lab.cli.main import main
+    from dra_lab.manifests.plan_files import encode_drawing
+
+    Path("train.dralab.yaml").write_text(encode_drawing(lab.session.drawing))
+    shown = io.StringIO()
+    with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(shown):
+        main(["export", "sample:eks-p4d", "--claim", "train.dralab.yaml", "--dir", "by-command", "--allow-worse"])
 
 
 def test_the_export_has_a_template_per_claim_and_says_what_the_command_says(open_notebook, server):
     """The sheet and `dra-lab export` simulate the same pod and write the same manifests."""
-    planner = Planner(open_notebook, TWO_CLAIMS)
+    planner = Planner(open_notebook, code_of(two_claims))
     planner.button("Export…").click()
     sheet = planner.root.get_by_role("dialog", name="Export")
     sheet.get_by_role("button", name="resourceclaimtemplate-train-gpus.yaml").wait_for()
     until(lambda: planner.lab.eval("lab.session.exporting.plain is not None"), "simulated")
     sentence = planner.lab.eval("lab.session.exporting.plain.simulation.sentence")
-    planner.lab.run(COMMAND)
-    assert sentence in planner.lab.eval("said.getvalue()")
+    planner.lab.run(code_of(export_by_command))
+    assert sentence in planner.lab.eval("shown.getvalue()")
     written = {path.name: path.read_text() for path in (server.root / "by-command").glob("*.yaml")}
     shown = planner.lab.eval("dict(lab.session.exporting.plain.texts)")
     assert {"resourceclaimtemplate-train-gpus.yaml", "resourceclaimtemplate-train-more.yaml"} < set(written)

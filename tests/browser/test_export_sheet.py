@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import pytest
+from code_of import code_of
 from lab_server import until
 from planner_page import Planner
 
 pytestmark = pytest.mark.browser
 
-SIX = """
-from dra_lab import Lab
-from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
-from dra_lab.model.sketch import ClaimSketch
-# Without links, kube-scheduler pairs five of six.
-def ask(name, kind):
-    return DeviceRequest(name=name, exactly=ExactDeviceRequest(device_class_name=kind, count=6))
-# Six of each.
-sketch = ClaimSketch(name="six", requests=(ask("gpu", "gpu.nvidia.com"), ask("nic", "dranet")))
-lab = Lab("sample:dgx-h100", file=None, sketch=sketch)
-lab
-"""
+
+def six():
+    """Six GPUs and six NICs without links."""
+    from dra_lab import ClaimSketch, DeviceRequest, ExactDeviceRequest, Lab
+
+    def request(name, kind):
+        return DeviceRequest(name=name, exactly=ExactDeviceRequest(device_class_name=kind, count=6))
+
+    sketch = ClaimSketch(name="six", requests=(request("gpu", "gpu.nvidia.com"), request("nic", "dranet")))
+    lab = Lab("sample:dgx-h100", file=None, sketch=sketch)
+    return lab
 
 
 @pytest.fixture
 def planner(open_notebook):
     """Six GPUs and six NICs of any kind, of which kube-scheduler pairs five."""
-    return Planner(open_notebook, SIX)
+    return Planner(open_notebook, code_of(six))
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_contrast_and_accessibility_of_the_sheet(planner, sheet, theme):
 
 def test_the_sheet_of_a_fleet_has_all_workloads(open_notebook, server):
     """In mode Fleet, Export writes a template and an example of each workload."""
-    planner = Planner(open_notebook, SIX)
+    planner = Planner(open_notebook, code_of(six))
     planner.lab.run("lab.session.fleet.set_replicas('six', 2)")
     planner.lab.run("lab.session.fleet.add(ClaimSketch(name='b', requests=sketch.requests[:1]))")
     planner.lab.run("lab.session.show_mode('fleet')")

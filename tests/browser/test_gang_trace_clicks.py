@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import pytest
+from code_of import code_of
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
 
-DRAW = """
-from msgspec.structs import replace
-from dra_lab import read_sketch
-# A gang as the canvas draws it.
-from dra_lab.model.sketch import GangDrawing, PodDrawing, claims_of, pod_drawing
-lab.session.load("sample:h100-pod")
-# Three pods fit in one leaf switch, four do not.
-claims = claims_of(read_sketch("sample:h100-pod/eight-pairs"))
-# Two gangs are wanted.
-drawn = GangDrawing(size=3, level="leaf switch", hierarchy="h100-pod")
-present = lab.session.history.present
-content = replace(present, workloads=(PodDrawing("train", claims, 2, gang=drawn),), editing="train")
-lab.session.change(content.with_sketch(pod_drawing("train", claims)))
-"""
+
+def draw_two_gangs(lab):
+    """Two gangs of three pods, of which three fit in one leaf switch and four do not."""
+    from msgspec.structs import replace
+
+    from dra_lab import claims_of, pod_drawing, read_sketch
+    from dra_lab.model.sketch import GangDrawing, PodDrawing
+
+    lab.session.load("sample:h100-pod")
+    claims = claims_of(read_sketch("sample:h100-pod/eight-pairs"))
+    drawn = GangDrawing(size=3, level="leaf switch", hierarchy="h100-pod")
+    present = lab.session.history.present
+    content = replace(present, workloads=(PodDrawing("train", claims, 2, gang=drawn),), editing="train")
+    lab.session.change(content.with_sketch(pod_drawing("train", claims)))
 
 
 def test_a_gang_is_traced_by_clicks_and_keys(planner):
     """Kueue step by step to the node where the pods wait, then kube-scheduler, then one pod, and back."""
-    planner.lab.run(DRAW)
+    planner.lab.run(code_of(draw_two_gangs))
     planner.bar.get_by_role("radio", name="Trace").click(force=True)
     pane = planner.hardware.get_by_role("region", name="Trace")
     heading = pane.get_by_role("heading", level=2)

@@ -7,6 +7,7 @@ import sys
 
 import nbformat
 import pytest
+from code_of import code_of
 from lab_page import LabPage, box_of, wait_for_cells, write_notebook
 from lab_server import LabServer, until
 
@@ -31,7 +32,7 @@ def clean_folder(server):
 DRA_LAB = [sys.executable, "-c", "import sys; from dra_lab.cli import main; sys.exit(main(['lab', *sys.argv[1:]]))"]
 
 
-def code_of(server, name):
+def cell_of(server, name):
     """Return the source of the only code cell of a notebook on the server."""
     cells = nbformat.read(server.root / name, as_version=4).cells
     (code,) = [cell.source for cell in cells if cell.cell_type == "code"]
@@ -50,7 +51,7 @@ def test_launcher_card_opens_a_notebook_that_runs(doorway, server):
     card = page.page.locator(".jp-LauncherCard", has_text="DRA Lab: new plan").first
     card.click()
     assert opened(page) == "plan.ipynb"
-    assert code_of(server, "plan.ipynb") == ('from dra_lab import Lab\nlab = Lab(file="plan.dralab.yaml")\nlab')
+    assert cell_of(server, "plan.ipynb") == ('from dra_lab import Lab\nlab = Lab(file="plan.dralab.yaml")\nlab')
 
 
 def test_a_new_plan_shows_the_planner_and_not_its_code(doorway):
@@ -82,7 +83,7 @@ def test_two_plans_never_share_a_drawing(doorway, server):
     assert opened(page) == "plan.ipynb"
     page.command("dra-lab:new-plan")
     until((server.root / "plan-3.ipynb").exists, "a third name")
-    assert 'file="plan-3.dralab.yaml"' in code_of(server, "plan-3.ipynb")
+    assert 'file="plan-3.dralab.yaml"' in cell_of(server, "plan-3.ipynb")
 
 
 def test_context_menu_plans_on_a_file_with_a_hostile_name(doorway, server):
@@ -96,7 +97,7 @@ def test_context_menu_plans_on_a_file_with_a_hostile_name(doorway, server):
     code = None
     try:
         assert opened(page) == "plan.ipynb"
-        code = code_of(server, "plan.ipynb").splitlines()[1]
+        code = cell_of(server, "plan.ipynb").splitlines()[1]
     finally:
         (server.root / name).unlink()
     argument = code.removeprefix("lab = Lab(").removesuffix(', file="plan.dralab.yaml")')
@@ -128,30 +129,33 @@ def test_a_plan_that_was_run_again_since_it_was_saved_is_shown_when_it_opens(doo
     page.page.locator(".dra-lab .dra-answer.has-figures").wait_for()
 
 
-# What a kernel runs when it starts: the first one that finds the file ends at the moment that it names, as in a crash.
-ENDS = """import os, pathlib, threading
-_moment = pathlib.Path("plan-ends-when")
-# The file says when the kernel ends, once.
-def _end(*args, **kwargs):
-    os._exit(9)
-if _moment.exists():
-    _when = _moment.read_text()
-    _moment.unlink()
-    # The kernel ends while it answers.
-    if _when == "it is asked what it holds":
-        lab = type("Ending", (), {"model_id": property(_end)})()
-    elif _when == "its cell runs":
-        get_ipython().events.register("pre_run_cell", _end)
-    elif _when == "its screen is shown":
-        get_ipython().events.register("post_run_cell", lambda _: threading.Timer(0.3, _end).start())
-"""
+def end_once(get_ipython):
+    """Let the first kernel that finds the file end at the moment that the file names, as in a crash."""
+    import os
+    import pathlib
+    import threading
+
+    _moment = pathlib.Path("plan-ends-when")
+
+    def _end(*args, **kwargs):
+        os._exit(9)
+
+    if _moment.exists():
+        _when = _moment.read_text()
+        _moment.unlink()
+        if _when == "it is asked what it holds":
+            globals()["lab"] = type("Ending", (), {"model_id": property(_end)})()
+        elif _when == "its cell runs":
+            get_ipython().events.register("pre_run_cell", _end)
+        elif _when == "its screen is shown":
+            get_ipython().events.register("post_run_cell", lambda _: threading.Timer(0.3, _end).start())
 
 
 @pytest.mark.parametrize("moment", ["it is asked what it holds", "its cell runs", "its screen is shown"])
 def test_a_plan_is_there_after_its_kernel_ended_while_it_opened(doorway, server, moment):
     """Jupyter starts a kernel that crashed again; the planner that was being opened in it is opened again too."""
     startup = server.base / "ipython" / "profile_default" / "startup" / "90-ends.py"
-    startup.write_text(ENDS)
+    startup.write_text(code_of(end_once))
     (server.root / "plan-ends-when").write_text(moment)
     page = doorway()
     page.command("dra-lab:new-plan")

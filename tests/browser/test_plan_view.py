@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from code_of import code_of
 from lab_page import box_of
 from lab_server import until
 
@@ -27,20 +28,25 @@ def test_the_answer_follows_the_drawing_and_its_reasons(planner):
     planner.sentence("Fits on 3 of 4 nodes")
 
 
+def answer_slowly():
+    """Let the next plan report one goal and wait until it is cancelled."""
+    from dra_lab import planner
+    from dra_lab.errors import Cancelled
+
+    real = planner.make_plan
+
+    def slow(*arguments, cancel, progress, **options):
+        progress(planner.Progress("numa", "goal 4: NUMA nodes", 2, 1))
+        cancel.wait(30)
+        planner.make_plan = real
+        raise Cancelled("cancelled before there was any answer")
+
+    planner.make_plan = slow
+
+
 def test_a_slow_answer_leaves_the_last_one_dimmed_and_can_be_cancelled(planner):
     """While the solver works the strip says for which drawing its words are; Cancel ends it."""
-    planner.lab.run(
-        "import dra_lab.planner as planner\n"
-        "real = planner.make_plan\n"
-        "def slow(*arguments, cancel, progress, **options):\n"
-        "    from dra_lab.planner import Progress\n"
-        "    progress(Progress('numa', 'goal 4: NUMA nodes', 2, 1))\n"
-        "    cancel.wait(30)\n"
-        "    planner.make_plan = real\n"
-        "    from dra_lab.errors import Cancelled\n"
-        "    raise Cancelled('cancelled before there was any answer')\n"
-        "planner.make_plan = slow\n" + NO_FIT
-    )
+    planner.lab.run(f"{code_of(answer_slowly)}\n{NO_FIT}")
     work = planner.strip.locator(".dra-work")
     work.get_by_text("for the previous drawing").wait_for()
     work.get_by_text("goal 4: NUMA nodes, best 2, bound 1").wait_for()
@@ -85,18 +91,25 @@ def test_goals_are_put_in_another_order_by_keyboard(planner):
     until(lambda: rows.nth(4).get_attribute("data-goal") == "roots", "the usual order is back")
 
 
+def make_write(lab):
+    """Define `write`, which gives the first request a selector."""
+    from msgspec.structs import replace
+
+    from dra_lab import CELDeviceSelector, DeviceSelector
+
+    def write(text):
+        sketch = lab.sketch
+        first, *others = sketch.requests
+        selectors = (DeviceSelector(cel=CELDeviceSelector(expression=text)),)
+        first = replace(first, exactly=replace(first.exactly, selectors=selectors))
+        lab.sketch = replace(sketch, requests=(first, *others))
+
+    return write
+
+
 def test_a_half_written_selector_keeps_the_last_answer(planner):
     """Strip and picture stay, dimmed, with the error beside them; finishing the selector brings the answer."""
-    planner.lab.run(
-        "from msgspec.structs import replace\n"
-        "from dra_lab.model.claims import CELDeviceSelector, DeviceSelector\n"
-        "def write(text):\n"
-        "    s = lab.sketch; r = s.requests[0]\n"
-        "    sel = (DeviceSelector(cel=CELDeviceSelector(expression=text)),)\n"
-        "    r = replace(r, exactly=replace(r.exactly, selectors=sel))\n"
-        "    lab.sketch = replace(s, requests=(r, *s.requests[1:]))\n"
-        "write('device.driver ==')"
-    )
+    planner.lab.run(f"{code_of(make_write)}\nwrite('device.driver ==')")
     planner.strip.locator(".dra-trouble", has_text="does not compile").wait_for()
     assert "Fits on 3 of 4" in planner.sentence("Fits on")
     assert 100 <= box_of(planner.strip)["height"] <= 120

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from code_of import code_of
 
 from dra_lab import drivers
 from dra_lab.drivers import KINDS, LEVELS, known_drivers, profile
@@ -140,22 +141,27 @@ def test_standard_name_is_looked_at_too() -> None:
     )
 
 
-# The window is a few instructions wide, and closes with the first reading of a process.
-_AT_ONCE = """
-import sys, threading
-from dra_lab.drivers.profiles import DriverProfile, convert, known_drivers, read_data
-sys.setswitchinterval(1e-6)
-# Both threads leave the barrier at the same moment.
-name = known_drivers()[0] + ".yaml"
-raw, start = read_data(name), threading.Barrier(2)
-# Each thread converts the same data.
-threads = [threading.Thread(target=lambda: (start.wait(), convert(raw, DriverProfile, name))) for _ in range(2)]
-[thread.start() for thread in threads]
-[thread.join() for thread in threads]
-"""
+def read_at_once() -> None:
+    """Read a profile in two threads, which leave a barrier at the same moment.
+
+    The window is a few instructions wide, and closes with the first reading of a process.
+    """
+    import sys
+    import threading
+
+    from dra_lab.drivers.profiles import DriverProfile, convert, known_drivers, read_data
+
+    sys.setswitchinterval(1e-6)
+    name = known_drivers()[0] + ".yaml"
+    raw, start = read_data(name), threading.Barrier(2)
+    threads = [threading.Thread(target=lambda: (start.wait(), convert(raw, DriverProfile, name))) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def test_two_threads_may_be_the_first_to_read() -> None:
     """The planner's screen and its worker read a profile at once; without a lock one process in seven crashed."""
-    ended = [subprocess.run([sys.executable, "-c", _AT_ONCE], check=False).returncode for _ in range(8)]
+    ended = [subprocess.run([sys.executable, "-c", code_of(read_at_once)], check=False).returncode for _ in range(8)]
     assert ended == [0] * 8

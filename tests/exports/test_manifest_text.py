@@ -10,6 +10,7 @@ import sys
 import kubernetes_validate
 import pytest
 import yaml
+from code_of import code_of
 from msgspec.structs import replace
 from random_clusters import random_cluster, random_sketch
 from small_claims import alternative, one_of, request
@@ -62,20 +63,19 @@ def test_random_drawings_are_accepted_by_the_strict_schemas():
         validate(manifest_yaml(sketch, on, KubernetesRelease(release)).text, release)
 
 
+def print_manifest():
+    """Print the manifest of a drawing of a sample."""
+    from dra_lab import KubernetesRelease, load_cluster, manifest_yaml, read_sketch
+
+    sketch, cluster = read_sketch("sample:dgx-h100/gpu-nic-cpu"), load_cluster("sample:dgx-h100")
+    print(manifest_yaml(sketch, cluster, KubernetesRelease("1.36")).text, end="")
+
+
 def test_another_process_writes_the_same_bytes():
     """No set order, no time, no machine gets into the text: another hash seed changes nothing."""
-    code = (
-        "from dra_lab.exports.manifests import manifest_yaml as m\nfrom dra_lab.sources import *\n"
-        "from dra_lab.model.release import KubernetesRelease as R\n"
-        "print(m(read_drawing(example_path('sample:dgx-h100/gpu-nic-cpu')).sketch,"
-        "load_cluster('sample:dgx-h100'), R('1.36')).text, end='')"
-    )
-    texts = {
-        subprocess.run(
-            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, check=True, capture_output=True
-        ).stdout
-        for seed in ("1", "2")
-    }
+    command = [sys.executable, "-c", code_of(print_manifest)]
+    environments = ({**os.environ, "PYTHONHASHSEED": seed} for seed in ("1", "2"))
+    texts = {subprocess.run(command, env=one, check=True, capture_output=True).stdout for one in environments}
     assert len(texts) == 1
 
 

@@ -7,20 +7,23 @@ import sys
 
 import altair as alt
 import pytest
+from code_of import code_of
 
 from dra_lab.pictures.charts import cost_chart
 from dra_lab.pictures.charts.look import VEGALITE
 
 ROWS = [{"what": "scan", "nodes": 10, "seconds": 0.1}]
-IRI = """
-import sys
-import dra_lab.pictures.charts.look
-early = "rfc3987_syntax" in sys.modules
-# The first check of an IRI imports it.
-from jsonschema import Draft202012Validator as Reader
-check = Reader({"format": "iri"}, format_checker=Reader.FORMAT_CHECKER).is_valid
-print(early, check("https://example.org/\\u00e4"), check("<<"), "rfc3987_syntax" in sys.modules)
-"""
+
+
+def check_iris():
+    """Print when the grammar of IRIs was imported, and two checks."""
+    import sys
+
+    early = "rfc3987_syntax" in sys.modules
+    from jsonschema import Draft202012Validator as Reader
+
+    check = Reader({"format": "iri"}, format_checker=Reader.FORMAT_CHECKER).is_valid
+    print(early, check("https://example.org/\u00e4"), check("<<"), "rfc3987_syntax" in sys.modules)
 
 
 @pytest.fixture
@@ -56,5 +59,6 @@ def test_a_chart_that_is_saved_is_as_altair_makes_it(chart):
 def test_iris_are_checked_as_ever_though_their_grammar_waits():
     """The slow grammar is not compiled for charts; who checks an IRI with jsonschema gets the right answer."""
     pytest.importorskip("rfc3987_syntax", reason="rfc3987_syntax is not installed here: nothing is put off")
-    told = subprocess.run([sys.executable, "-c", IRI], capture_output=True, text=True, check=True).stdout
-    assert told.split() == ["False", "True", "False", "True"]
+    code = code_of(check_iris)
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert printed.split() == ["False", "True", "False", "True"]

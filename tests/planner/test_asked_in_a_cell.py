@@ -7,39 +7,41 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from code_of import code_of
 from jupyter_client.manager import start_new_kernel
 
 from dra_lab.planner.waiting import INTERRUPTED
 
-BEGIN = """
-import os, signal
-import dra_lab
-# The public names, and the module that draws the bars.
-from dra_lab import KubernetesRelease, Workload, how_many_more, load_cluster, make_plan, plan_fleet, read_sketch
-from dra_lab.planner import waiting
-from dra_lab.planner.fleet import largest_job, stranded
 
-waiting.DELAY = 0
-# The bar is shown at once, and its first step interrupts the cell.
-told, first_told = [], waiting.WaitingBar.tell
+def begin(interrupted):
+    """Show bars at once, and interrupt the cell at the first step if `interrupted` is true."""
+    import os
+    import signal
 
-def tell(bar, progress):
-    first_told(bar, progress)
-    if interrupted and not told:
-        os.kill(os.getpid(), signal.SIGINT)
-    told.append(progress.text)
+    import dra_lab
+    from dra_lab.planner import waiting
 
-waiting.WaitingBar.tell = tell
-cluster, claim = load_cluster("sample:dgx-h100"), read_sketch("sample:dgx-h100/gpu-nic-cpu")
-ask = dict(release=KubernetesRelease("1.36"))
-"""
+    waiting.DELAY = 0
+    shown, first_tell = [], waiting.WaitingBar.tell
+
+    def tell(bar, progress):
+        first_tell(bar, progress)
+        if interrupted and not shown:
+            os.kill(os.getpid(), signal.SIGINT)
+        shown.append(progress.text)
+
+    waiting.WaitingBar.tell = tell
+    cluster, claim = dra_lab.load_cluster("sample:dgx-h100"), dra_lab.read_sketch("sample:dgx-h100/gpu-nic-cpu")
+    options = {"release": dra_lab.KubernetesRelease("1.36")}
+    return cluster, claim, options
+
 
 QUESTIONS = {
-    "one claim": "make_plan(cluster, claim, **ask)",
-    "a fleet": "plan_fleet(cluster, [Workload('train', (claim,), 4)], **ask)",
-    "how many more": "how_many_more(cluster, Workload('train', (claim,)), **ask)",
-    "the largest job": "largest_job(cluster, claim, **ask)",
-    "what is stranded": "stranded(cluster, [claim], **ask)",
+    "one claim": "dra_lab.make_plan(cluster, claim, **options)",
+    "a fleet": "dra_lab.plan_fleet(cluster, [dra_lab.Workload('train', (claim,), 4)], **options)",
+    "how many more": "dra_lab.how_many_more(cluster, dra_lab.Workload('train', (claim,)), **options)",
+    "the largest job": "dra_lab.largest_job(cluster, claim, **options)",
+    "what is stranded": "dra_lab.stranded(cluster, [claim], **options)",
 }
 
 
@@ -70,7 +72,7 @@ class _Kernel:
 def kernel() -> Iterator[_Kernel]:
     """A kernel that has read a sample."""
     running = _Kernel()
-    printed, failed, _ = running.run(BEGIN)
+    printed, failed, _ = running.run(code_of(begin))
     assert (printed, failed) == ("", "")
     yield running
     running.client.stop_channels()
@@ -81,10 +83,10 @@ def kernel() -> Iterator[_Kernel]:
 def test_a_cell_shows_a_bar_while_it_waits(kernel, question):
     """Every question draws the bar of a notebook, unless a listener is given."""
     asked = QUESTIONS[question]
-    _, failed, drawn = kernel.run(f"interrupted, told = False, []\nanswer = {asked}")
+    _, failed, drawn = kernel.run(f"interrupted, shown = False, []\nanswer = {asked}")
     assert failed == ""
     assert "FloatProgressModel" in drawn
-    listened = asked.replace("**ask", "**ask, progress=print")
+    listened = asked.replace("**options", "**options, progress=print")
     _, failed, drawn = kernel.run(f"answer = {listened}")
     assert (failed, drawn) == ("", "")
 
@@ -93,7 +95,7 @@ def test_a_cell_shows_a_bar_while_it_waits(kernel, question):
 def test_an_interrupt_gives_the_best_answer_so_far(kernel, question):
     """The cell continues with an answer and prints what it is."""
     printed, failed, _ = kernel.run(
-        f"interrupted, told = True, []\nanswer = {QUESTIONS[question]}\nprint(type(answer))"
+        f"interrupted, shown = True, []\nanswer = {QUESTIONS[question]}\nprint(type(answer))"
     )
     assert failed == ""
     assert INTERRUPTED in printed

@@ -5,33 +5,28 @@ import subprocess
 import sys
 
 import pytest
+from code_of import code_of
 
-QUESTION = """
-import json
-from dra_lab.words.plan_json import plan_json
-from dra_lab.model.fleet import Workload
-from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner import make_plan
-# One claim, and a fleet.
-from dra_lab.planner.fleet import plan_fleet
-# Both on a shipped sample.
-from dra_lab.session import read_sketch
-from dra_lab.sources import load_cluster
 
-cluster, release = load_cluster("sample:dgx-h100"), KubernetesRelease("1.36")
-sketch = read_sketch("sample:dgx-h100/gpu-nic-cpu")
-# Two processes with other hash seeds print the same.
-fleet = plan_fleet(cluster, [Workload("w", (sketch,), 9)], release=release)
-print(json.dumps(plan_json(make_plan(cluster, sketch, release=release))))
-print([(r.node, [str(p.device) for p in r.placements]) for r in fleet.replicas])
-"""
+def question():
+    """Print a plan and a fleet."""
+    import json
+
+    from dra_lab import KubernetesRelease, Workload, load_cluster, make_plan, plan_fleet, read_sketch
+    from dra_lab.words.plan_json import plan_json
+
+    cluster, release = load_cluster("sample:dgx-h100"), KubernetesRelease("1.36")
+    sketch = read_sketch("sample:dgx-h100/gpu-nic-cpu")
+    fleet = plan_fleet(cluster, [Workload("w", (sketch,), 9)], release=release)
+    print(json.dumps(plan_json(make_plan(cluster, sketch, release=release))))
+    print([(r.node, [str(p.device) for p in r.placements]) for r in fleet.replicas])
 
 
 @pytest.fixture(scope="module")
 def answers():
     def ask(seed):
         return subprocess.run(
-            [sys.executable, "-c", QUESTION],
+            [sys.executable, "-c", code_of(question)],
             env={**os.environ, "PYTHONHASHSEED": seed},
             capture_output=True,
             text=True,

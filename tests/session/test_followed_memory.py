@@ -8,6 +8,7 @@ import weakref
 
 import msgspec
 import pytest
+from code_of import code_of
 from msgspec.structs import replace
 
 from dra_lab import load_cluster, read_sketch, samples
@@ -32,17 +33,22 @@ def _nothing_set_aside(_set_aside):
     gc.unfreeze()
 
 
-_IMPORT = """
-import gc, weakref
-class Held: pass
-def first():
-    held = Held()
-    import dra_lab.planner.answer, dra_lab.planner.why.misfit, dra_lab.planner.fleet.plan_fleet
-    return weakref.ref(held)
-held = first()
-gc.collect()
-assert held() is None
-"""
+def import_planner_later():
+    """Import the planner where a value is held, which the import must not keep."""
+    import gc
+    import weakref
+
+    class Held:
+        pass
+
+    def first():
+        held = Held()
+
+        return weakref.ref(held)
+
+    held = first()
+    gc.collect()
+    assert held() is None
 
 
 def claim(name, *devices, share=None):
@@ -152,7 +158,7 @@ def test_a_snapshot_goes_when_the_next_one_comes_without_a_collection_of_garbage
 
 def test_loading_the_planner_keeps_nothing_of_who_loads_it():
     """The frames at the import of the solver are let go, and with them the first cluster that is planned on."""
-    subprocess.run([sys.executable, "-c", _IMPORT], check=True)
+    subprocess.run([sys.executable, "-c", code_of(import_planner_later)], check=True)
 
 
 @pytest.mark.parametrize("seed", range(8))

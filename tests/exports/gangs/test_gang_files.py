@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from code_of import code_of
 from crd_schemas import FILES, kind_of, problems, rules
 from gangs_to_export import gang, group, random_gang, tree
 from webhook_rules import refusals
@@ -42,11 +43,11 @@ def written(seed, scheduler, release="1.36"):
 @EVERY
 @pytest.mark.parametrize("release", ["1.36", "1.37"])
 def test_random_gangs_are_accepted_by_the_schemas_and_their_rules(scheduler, release):
-    """An unknown field, a wrong type and a broken CEL rule are all told."""
+    """An unknown field, a wrong type and a broken CEL rule are all printed."""
     found = []
     for seed in range(40):
         _, files = written(seed, scheduler, release)
-        found += [told for one in documents(files) for told in problems(one, release)]
+        found += [printed for one in documents(files) for printed in problems(one, release)]
     assert found == []
 
 
@@ -56,7 +57,7 @@ def test_random_gangs_are_accepted_by_the_webhooks(scheduler):
     found = []
     for seed in range(80):
         _, files = written(seed, scheduler)
-        found += [(seed, told) for one in documents(files) for told in refusals(one)]
+        found += [(seed, printed) for one in documents(files) for printed in refusals(one)]
     assert found == []
 
 
@@ -89,23 +90,33 @@ def test_every_template_that_pods_name_is_written(scheduler):
         assert set(named) <= made
 
 
+def print_digest():
+    """Print a digest of the files of random gangs for every scheduler."""
+    import hashlib
+    import random
+
+    from gangs_to_export import random_gang, tree
+
+    from dra_lab import gang_files
+    from dra_lab.exports.gangs.gang_files import SCHEDULERS
+
+    files = [
+        gang_files(random_gang(random.Random(seed)), name, tree(), queue="q", objects=True)
+        for seed in range(5)
+        for name in SCHEDULERS
+    ]
+    print(hashlib.sha256(repr([(f.documents, f.findings, f.not_expressed) for f in files]).encode()).hexdigest())
+
+
 def test_the_bytes_are_the_same_in_another_process():
     """They depend on no hash, time or machine."""
-    code = (
-        "from gangs_to_export import *; from dra_lab.exports.gangs.gang_files import *; import hashlib, random\n"
-        "files = [gang_files(random_gang(random.Random(seed)), name, tree(), queue='q', objects=True)"
-        " for seed in range(5) for name in SCHEDULERS]\n"
-        "print(hashlib.sha256(repr([(f.documents, f.findings, f.not_expressed) for f in files]).encode()).hexdigest())"
-    )
     paths = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
-    told = [
-        subprocess.run(
-            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": paths},
-            capture_output=True, text=True, check=True,
-        ).stdout
-        for seed in ("1", "2")
-    ]  # fmt: skip
-    assert told[0] == told[1] != hashlib.sha256(b"[]").hexdigest()
+    command = [sys.executable, "-c", code_of(print_digest)]
+    environments = ({**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": paths} for seed in ("1", "2"))
+    printed = [
+        subprocess.run(command, env=one, capture_output=True, text=True, check=True).stdout for one in environments
+    ]
+    assert printed[0] == printed[1] != hashlib.sha256(b"[]").hexdigest()
 
 
 @EVERY
@@ -166,7 +177,7 @@ def test_every_kind_with_a_schema_is_written():
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "printed"),
     [
         ({"scheduler": "kueu"}, "did you mean 'kueue'"),
         ({"gang": gang(required="rac")}, "did you mean 'rack'"),
@@ -181,10 +192,10 @@ def test_every_kind_with_a_schema_is_written():
         ({"release": "1.99"}, "is not known"),
     ],
 )
-def test_what_makes_no_sense_is_refused(change, told):
+def test_what_makes_no_sense_is_refused(change, printed):
     """The message says what to write instead."""
     given = {"gang": gang(), "scheduler": "kueue", "hierarchy": tree(), **change}
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=printed):
         gang_files(**given)
 
 
