@@ -30,7 +30,7 @@ class OfClaim(argparse.Action):
     ) -> None:
         """Take an option. Ends the command if it has no claim before it, or if it is there twice."""
         asked = list(getattr(namespace, "asked", None) or [])
-        if not asked or getattr(asked[-1], self.dest) is not None:
+        if not asked or asked[-1]._asdict()[self.dest] is not None:
             parser.error(f"write {option_string} {self.metavar} after the --claim that it is for, once for each")
         least = int(self.dest == "gang")
         if isinstance(values, int) and not least <= values <= MOST_REPLICAS:

@@ -34,8 +34,8 @@ def explain_gangs(options: argparse.Namespace) -> int:
     from dra_lab.planner.waiting import WaitingBar
     from dra_lab.words.gang_json import gang_outcome
 
-    for option in ("node", "device"):
-        if getattr(options, option):
+    for option, value in (("node", options.node), ("device", options.device)):
+        if value:
             raise InputError(f"--{option} is for one pod; leave it out to explain a gang, or leave out --gang")
     release = release_of(options)
     asked = gangs_of(options)

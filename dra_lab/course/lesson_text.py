@@ -124,7 +124,7 @@ class LessonText(Value, frozen=True):
     @property
     def tasks(self) -> Mapping[TaskKind, TaskText]:
         """Return the tasks by kind, in their order."""
-        return {kind: getattr(self, kind) for kind in TASKS}
+        return dict(zip(TASKS, (self.predict, self.trace, self.draw, self.check, self.explain), strict=True))
 
 
 def read_lesson(path: Path) -> LessonText:

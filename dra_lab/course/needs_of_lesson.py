@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from msgspec.structs import asdict
+
 from dra_lab.course.lesson_text import LessonNeed, LessonText
 from dra_lab.index.node_index import NodeIndex, node_index
 from dra_lab.model.cluster import Cluster
@@ -212,5 +214,5 @@ CHECKS: Mapping[str, Callable[[DrawnAnswer, Any], bool]] = {
 
 def meets(answer: DrawnAnswer, need: LessonNeed) -> bool:
     """Say whether a drawing meets a need."""
-    wanted = ((name, getattr(need, name)) for name in CHECKS)
-    return all(CHECKS[name](answer, value) for name, value in wanted if value is not None)
+    wanted = asdict(need)
+    return all(check(answer, wanted[name]) for name, check in CHECKS.items() if wanted[name] is not None)

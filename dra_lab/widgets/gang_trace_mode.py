@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import traitlets
+from msgspec.structs import asdict
 
 from dra_lab.model.gang import gang_of
 from dra_lab.model.gang_replay import GangReplay
@@ -77,7 +78,7 @@ class GangTraceMode(LitWidget):
         if question is None or drawn is None:
             return
         head = head_of(gang_of(question.pod, question.drawn), tracing.replay, tracing.regret)
-        fields = {name: getattr(head, name) for name in head.__struct_fields__}
+        fields = asdict(head)
         fields["error"] = tracing.error if tracing.replay is None else ""
         if tracing.running:
             fields["working"] = "the best plan is computed" if tracing.replay else "the scheduler's steps are replayed"

@@ -15,6 +15,7 @@ from types import MappingProxyType
 import msgspec
 import yaml
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from dra_lab.errors import DraLabError, InputError, did_you_mean
 from dra_lab.model.decoding import from_builtins
@@ -129,7 +130,7 @@ def rule_catalogue() -> Mapping[str, RuleEntry]:
     """
     return MappingProxyType(
         {
-            name: RuleEntry(name, group, *(getattr(texts, field).strip() for field in texts.__struct_fields__))
+            name: RuleEntry(name, group, *(text.strip() for text in astuple(texts)))
             for group, found in _groups().items()
             for name, texts in sorted(found.rules.items())
         }
