@@ -1,13 +1,31 @@
-"""The setup of every test file: collected objects are set aside before it, and open sessions end after it."""
+"""Setup of every test file. Most random cases are long; sessions that a file left open end after it."""
 
 from __future__ import annotations
 
 import gc
 import sys
 import threading
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 import pytest
+
+AT_EACH_CHANGE = 6
+"""Cases of each family of random cases that `make test` runs; `make test-long` runs the others."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+    """Mark the further cases of a family as long. The cases of a family differ by one whole number."""
+    cases = Counter[str]()
+    for item in items:
+        call = getattr(item, "callspec", None)
+        values = call.params.values() if call else ()
+        if [type(value) for value in values] == [int]:
+            family = item.nodeid.partition("[")[0]
+            cases[family] += 1
+            if cases[family] > AT_EACH_CHANGE:
+                item.add_marker(pytest.mark.long)
 
 
 @pytest.fixture(autouse=True, scope="module")
