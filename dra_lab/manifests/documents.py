@@ -12,8 +12,7 @@ from msgspec import Struct, field
 
 from dra_lab.errors import ManifestError
 from dra_lab.findings import Finding, Origin, Severity
-from dra_lab.manifests.encodings import as_utf8
-from dra_lab.manifests.file_text import utf8_text
+from dra_lab.manifests.file_text import as_utf8, json_texts, utf8_text
 from dra_lab.manifests.kueue_config import CONFIG_KEY, kueue_configuration
 from dra_lab.manifests.nulls import without_nulls
 from dra_lab.manifests.older_fields import older_fields
@@ -186,7 +185,9 @@ def decode_documents(text: str | bytes, source: str = "") -> Documents:
     yaml_text = utf8_text(data, source)
     errors: list[ManifestError] = []
     for document in load_yaml(yaml_text, source, broken=errors.append):
-        reader.document(document.value, Origin(source, document.number, line=document.line()))
+        origin = Origin(source, document.number, line=document.line())
+        for value in document.value if isinstance(document.value, list) else [document.value]:
+            reader.document(value, origin)
     if errors and not reader.objects:
         raise errors[0]
     rest = "dra-lab read the other documents; correct this one."
@@ -292,29 +293,16 @@ def _decode_raw(raw: msgspec.Raw, head: _Head) -> Any:
 
 def _json_values(data: bytes, source: str) -> Iterator[Any]:
     try:
-        value = from_json(data, Any)
+        values = [from_json(data, Any)]
     except (msgspec.DecodeError, RecursionError) as error:
-        utf8_text(data, source)  # a byte that is not UTF-8 is named with its place
-        lines = [line for line in data.splitlines() if line.strip()]
-        if len(lines) > 1 and isinstance(error, msgspec.DecodeError):
-            yield from _json_lines(lines, source, error)
-            return
-        raise ManifestError(f"this is not valid JSON: {_why(error)}", origin=Origin(source)) from None
-    yield from value if isinstance(value, list) else [value]
-
-
-def _why(error: Exception) -> str:
-    return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-
-
-def _json_lines(lines: Iterable[bytes], source: str, whole: Exception) -> Iterator[Any]:
-    values = []
-    for line in lines:
+        text = utf8_text(data, source)  # a byte that is not UTF-8 is named with its place
         try:
-            values.append(from_json(line, Any))
-        except (msgspec.DecodeError, RecursionError):
-            raise ManifestError(f"this is not valid JSON: {whole}", origin=Origin(source)) from None
-    yield from values
+            values = [from_json(part, Any) for part in json_texts(text)]
+        except (ValueError, msgspec.DecodeError, RecursionError):
+            why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+            raise ManifestError(f"this is not valid JSON: {why}", origin=Origin(source)) from None
+    for value in values:
+        yield from value if isinstance(value, list) else [value]
 
 
 def _type_name(value: Any) -> str:

@@ -9,7 +9,7 @@ import pytest
 from dra_lab.cli import main
 from dra_lab.errors import ManifestError
 from dra_lab.manifests.documents import decode_documents
-from dra_lab.manifests.encodings import as_utf8
+from dra_lab.manifests.file_text import as_utf8
 from dra_lab.sources import load_cluster
 
 CLAIM = """\

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from dra_lab.errors import SourceError
 from dra_lab.findings import Origin
-from dra_lab.manifests.encodings import as_utf8
-from dra_lab.manifests.file_text import expanded, read_bytes
+from dra_lab.manifests.file_text import as_utf8, expanded, read_bytes
 from dra_lab.sources.foreign.hwloc import read_hwloc
 from dra_lab.sources.foreign.inventory import MAX_BYTES, Inventory
 from dra_lab.sources.foreign.joining import join
