@@ -52,6 +52,19 @@ def test_columns_without_a_value_are_not_known():
         assert found.cpu_nodes == ()
 
 
+def test_columns_that_a_later_tool_adds_are_ignored():
+    """A heading after the known columns is no device, and its cells do not change the others."""
+    text = TOPO.replace("GPU NUMA ID", "GPU NUMA ID\tDPU Affinity").replace("\tN/A\n", "\tN/A\t7\n")
+    assert told(decode_inventory(text.encode(), "a")) == told(decode_inventory(TOPO.encode(), "a"))
+
+
+def test_blank_lines_above_an_xml_declaration_count_as_lines():
+    """A copy with blank lines at its beginning is read, and its values name the lines of the file."""
+    plain, copy = (decode_inventory(b"\n \n"[:size] + SERVER, "a.xml") for size in (0, 3))
+    assert is_topology(b"\n \n" + SERVER)
+    assert [device.origin.line for device in copy.devices] == [device.origin.line + 2 for device in plain.devices]
+
+
 @pytest.mark.parametrize("index", ["", 'os_index="4294967295" '])
 def test_a_package_without_a_number_is_a_socket_without_one(index):
     """Windows and some firmware number no packages: NUMA nodes and roots are known all the same."""
