@@ -189,7 +189,7 @@ def _refuse_shell_lines(text: str, source: str, number: int, above: int) -> None
 
 
 def is_flow_yaml(data: bytes) -> bool:
-    """Say whether a text that begins with a bracket and is no JSON is YAML in flow style (KYAML), or has shell lines.
+    """Say whether a text with a bracket first that is no JSON is YAML in flow style, a template, or has shell lines.
 
     A text of more than MAX_FLOW_BYTES is not looked at: bulk comes as JSON, or as KYAML under its header `---`.
     """
@@ -199,7 +199,11 @@ def is_flow_yaml(data: bytes) -> bool:
 
     try:
         text = data.decode()
-        return bool(shell_lines(text)) or all(isinstance(d.value, dict | list) for d in load_yaml(text))
+        return (
+            text.lstrip().startswith("{{")
+            or bool(shell_lines(text))
+            or all(isinstance(d.value, dict | list) for d in load_yaml(text))
+        )
     except (UnicodeDecodeError, ManifestError):
         return False
 

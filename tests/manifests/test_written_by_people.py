@@ -121,6 +121,13 @@ def test_broken_json_is_told_as_json():
             read('{"kind": "List", "items": [}')
 
 
+@pytest.mark.parametrize("read", [decode_documents, check_text])
+def test_a_template_that_begins_with_a_variable_is_reported_as_a_template(read):
+    """A Helm template that begins with a bracketed condition is no broken JSON."""
+    with pytest.raises(ManifestError, match="this is a template"):
+        read("{{- if .Values.enabled }}\nkind: Pod\n{{- end }}\n")
+
+
 TWICE = """\
 apiVersion: v1
 kind: Pod

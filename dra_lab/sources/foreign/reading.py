@@ -37,10 +37,11 @@ _KNOWN = " or ".join(", ".join(("nvidia-smi topo -m", *(one.words for one in XML
 
 _XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<[?!a-zA-Z]")
 _OTHER_TOOLS = re.compile(
-    r"^[ \t]*(?:GPU 0/0\s|NPU0\s|Card0\s|modID +CPU Affinity|(?:ACCESS|WEIGHT|LINK TYPE) TABLE:|Machine \()",
+    r"^[ \t]*(?:GPU 0/0\s|NPU0\s|Card0\s|modID +CPU Affinity|(?:ACCESS|WEIGHT|LINK TYPE) TABLE:|"
+    r"=+ ROCm System|Machine \()",
     re.MULTILINE,
 )
-"""Lines of xpu-smi, npu-smi, cnmon, hl-smi, amd-smi and of lstopo's text: topology files that dra-lab does not read."""
+"""Lines of xpu-smi, npu-smi, cnmon, hl-smi, amd-smi, rocm-smi and lstopo: text about topology that is not read."""
 
 
 def read_inventory(*paths: str | Path) -> Inventory:
