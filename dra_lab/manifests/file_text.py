@@ -21,6 +21,7 @@ WRITER_SECONDS = 10.0
 
 _CHUNK = 2**20
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_PACKED = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ": "xz"}
 _JSON_SPACE = re.compile(r"[ \t\r\n]*")
 
 
@@ -99,6 +100,9 @@ def utf8_text(data: bytes, source: str) -> str:
     try:
         return as_utf8(data).decode()
     except UnicodeDecodeError as error:
+        packed = next((name for first, name in _PACKED.items() if data.startswith(first)), "")
+        if packed:
+            raise ManifestError(f"this file is compressed ({packed}); unpack it first", origin=Origin(source)) from None
         line = data.count(b"\n", 0, error.start) + 1
         column = error.start - data.rfind(b"\n", 0, error.start)
         place = f"byte 0x{data[error.start]:02x} at column {column} (byte {error.start} of the file)"

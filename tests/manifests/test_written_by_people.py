@@ -59,6 +59,8 @@ PROMPTS = [
     "[root@login ~]# kubectl get resourceclaimtemplate one-gpu -o yaml",
     "root@login:/home/ada# kubectl get resourceclaimtemplate one-gpu -o yaml",
     "$ cat claim.yaml",
+    "+ kubectl get resourceclaimtemplate one-gpu -o yaml",
+    "No resources found in default namespace.",
 ]
 
 
@@ -80,6 +82,12 @@ def test_a_line_of_a_terminal_is_named(prompt, between, tmp_path):
         assert repr(prompt[:60])[1:-1] in message
         assert "remove this line" in message
         assert line == 1
+
+
+def test_a_message_of_kubectl_above_json_is_named():
+    """The error output of kubectl, mixed in by `2>&1`, is named as the line to remove."""
+    with pytest.raises(ManifestError, match="line 1 was copied from a terminal"):
+        decode_documents('Warning: v1beta1 is deprecated\n{"kind": "List", "items": []}')
 
 
 def test_every_line_of_a_terminal_is_named(tmp_path):
