@@ -87,7 +87,7 @@ def _latest(documents: Documents, findings: list[Finding]) -> list[Any]:
         key = (
             f"{kind} {item.group}" if isinstance(item, CustomValue) else kind,
             item.metadata.namespace,
-            item.metadata.name,
+            item.metadata.name or str(origin),  # `generateName`: several manifests without a name are several objects
         )
         before = seen.pop(key, None)
         seen[key] = (item, origin)
