@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from dra_lab.cel.matching import Match, Matching
 from dra_lab.drivers import LEVELS, level_attributes, machines, profile
 from dra_lab.index.counter_draws import consumption, counted_pools
-from dra_lab.index.kind_matching import decided_by_kind
+from dra_lab.index.device_kinds import decided_by_kind
 from dra_lab.index.node_binding import Tie, tie_of
 from dra_lab.index.pools import Pool, PoolDevice, devices_on, pools_of
 from dra_lab.model.allocated import AllocatedDevices

@@ -14,17 +14,16 @@ from dra_lab.errors import ManifestError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.file_text import as_utf8, json_texts, utf8_text
 from dra_lab.manifests.kueue_config import CONFIG_KEY, kueue_configuration
-from dra_lab.manifests.nulls import without_nulls
 from dra_lab.manifests.older_fields import older_fields
 from dra_lab.manifests.typed import convert, convert_dropping_unknown, pattern_of
 from dra_lab.manifests.versions import KIND_VERSIONS, downgrade, short_version, text_of, upgrade, written_path
 from dra_lab.manifests.yaml_text import is_flow_yaml, load_yaml
 from dra_lab.model.claims import DeviceClass, ResourceClaim, ResourceClaimTemplate
 from dra_lab.model.custom import CUSTOM_VERSIONS, is_custom
-from dra_lab.model.custom_kinds import CUSTOM_KINDS, CustomObject
 from dra_lab.model.decoding import decoder, from_builtins, from_json
 from dra_lab.model.device import RESOURCE_V1
 from dra_lab.model.nodes import Node
+from dra_lab.model.queues import CUSTOM_KINDS, CustomObject
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
 from dra_lab.model.workloads import Pod
 
@@ -311,3 +310,15 @@ def _type_name(value: Any) -> str:
     if isinstance(value, list):
         return "a list"
     return "text" if isinstance(value, str) else "a number"
+
+
+FREE_FIELDS = ("parameters", "data", "fieldsV1")
+"""Fields whose content belongs to another program, so that a null there is a value."""
+
+
+def without_nulls(value: Any) -> Any:
+    """Return a plain value without the fields that are null; the API server writes some that way (`requests: null`)."""
+    if isinstance(value, dict):
+        kept = {key: item for key, item in value.items() if item is not None}
+        return {key: item if key in FREE_FIELDS else without_nulls(item) for key, item in kept.items()}
+    return [without_nulls(item) for item in value] if isinstance(value, list) else value

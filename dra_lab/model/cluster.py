@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+import msgspec
+
 from dra_lab.errors import NodeError
 from dra_lab.findings import Finding
 from dra_lab.model.allocated import AllocatedDevices, allocated_devices
@@ -298,3 +300,14 @@ def _same_labels(before: tuple[Node, ...], after: tuple[Node, ...]) -> bool:
             for old, new in zip(before, after, strict=True)
         )
     )
+
+
+@once_per_snapshot
+def cluster_fingerprint(cluster: Cluster) -> str:
+    """Return 16 hexadecimal digits that are the same for clusters with the same slices, nodes, claims and classes."""
+    import hashlib
+
+    found = hashlib.blake2b(digest_size=8)
+    for part in (cluster.slices, cluster.nodes, cluster.claims, cluster.classes, cluster.taint_rules):
+        found.update(msgspec.msgpack.encode(part))
+    return found.hexdigest()

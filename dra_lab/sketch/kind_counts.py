@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from dra_lab.drivers import Lookup
-from dra_lab.drivers.parents import parent_of
+from dra_lab.drivers.kinds import parent_of
 from dra_lab.index.catalogue import catalogue, lookup_of
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device

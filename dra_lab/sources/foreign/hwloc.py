@@ -18,8 +18,8 @@ from dra_lab.sources.foreign.inventory import (
     InventoryDevice,
     kind_of_pci,
     mask_numbers,
+    nearest_switches,
 )
-from dra_lab.sources.foreign.switches import nearest_switches
 from dra_lab.sources.foreign.xml_text import XmlElement
 
 FORMAT = "hwloc XML"

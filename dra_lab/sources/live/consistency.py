@@ -16,8 +16,7 @@ from dra_lab.sources.live.client import ReadingClient
 from dra_lab.sources.live.live_objects import LiveObjects
 from dra_lab.sources.live.pages import Key, each_page, key_of, tidy
 from dra_lab.sources.live.resource_kinds import not_kubernetes
-from dra_lab.sources.live.resource_versions import number_of, went_back
-from dra_lab.sources.live.watching import Watch
+from dra_lab.sources.live.watching import Watch, number_of, went_back
 
 METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 """Asks for names and versions without specifications; a server that does not know it sends whole objects."""

@@ -10,9 +10,8 @@ from typing import Any
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.custom import CUSTOM_RESOURCES
-from dra_lab.model.custom_kinds import CustomObject
 from dra_lab.model.overlay import Overlay
-from dra_lab.model.queues import ClusterQueue, Configuration, QueueObject
+from dra_lab.model.queues import ClusterQueue, Configuration, CustomObject, QueueObject
 from dra_lab.model.topologies import TopologyObject
 from dra_lab.sources.foreign.overlay_followed import FollowedOverlays
 from dra_lab.sources.live.pages import Key, ListedObjects, key_of, tidy, wanted

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -16,12 +17,11 @@ import msgspec
 from dra_lab.errors import Cancelled, InputError, SourceError
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.custom_kinds import CustomObject
 from dra_lab.model.decoding import from_json
-from dra_lab.model.queues import QueueObject
+from dra_lab.model.queues import CustomObject, QueueObject
 from dra_lab.model.topologies import TopologyObject
 from dra_lab.sources.live.client import ReadingClient
-from dra_lab.sources.live.connecting import connected
+from dra_lab.sources.live.connection import connect
 from dra_lab.sources.live.contexts import Context, find_context
 from dra_lab.sources.live.missing import (
     namespace_empty,
@@ -263,3 +263,31 @@ def _take(reading: Reading, served: Served, space: str, future: Future[ListedObj
         if kind.name == "ResourceSlice":
             raise
         reading.findings.append(not_read(reading.context, kind, error, space))
+
+
+def connected(context: Context, limits: ReadLimits, cancel: threading.Event) -> ReadingClient:
+    """Return the client of a context; comes back at once when it is cancelled, and after the overall time.
+
+    A plug-in of the kubeconfig may wait for a person who logs in, or for ever; its thread ends with it. Raises
+    SourceError, Cancelled.
+    """
+    made: Future[ReadingClient] = Future()
+
+    def run() -> None:
+        try:
+            # not the caller's event: an error sets it too, so that the other threads end
+            made.set_result(ReadingClient(lambda: connect(context), limits, threading.Event()))
+        except BaseException as error:  # noqa: BLE001  raised by who waits
+            made.set_exception(error)
+
+    threading.Thread(target=run, name="dra-lab-connect", daemon=True).start()
+    end = time.monotonic() + limits.overall
+    while not wait((made,), _TICK).done:
+        if cancel.is_set():
+            raise Cancelled(f"connecting to {context.source} was cancelled")
+        if time.monotonic() > end:
+            raise SourceError(
+                f"{context.source}: its credential plug-in did not finish within {limits.overall:g} s; see what it "
+                f"waits for: kubectl get nodes{context.option}"
+            )
+    return made.result()

@@ -9,9 +9,8 @@ from dra_lab.errors import SourceError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.kueue_config import kueue_configuration
 from dra_lab.model.custom import CUSTOM_VERSIONS, FILES_ONLY, KUEUE_CONFIG, PLURALS
-from dra_lab.model.custom_kinds import CUSTOM_KINDS, CustomObject
 from dra_lab.model.decoding import from_builtins, from_json
-from dra_lab.model.queues import ClusterQueue, Configuration
+from dra_lab.model.queues import CUSTOM_KINDS, ClusterQueue, Configuration, CustomObject
 from dra_lab.model.topologies import TOPOLOGY_KINDS
 from dra_lab.sources.live.client import ReadingClient
 from dra_lab.sources.live.contexts import Context

@@ -14,12 +14,12 @@ import msgspec
 
 from dra_lab.errors import Cancelled, SourceError
 from dra_lab.model.decoding import decoder
+from dra_lab.model.numbers import whole_number
 from dra_lab.sources.live.client import ReadingClient, Stream
 from dra_lab.sources.live.live_objects import LiveObjects
 from dra_lab.sources.live.pages import Key, decode_item, list_kind
 from dra_lab.sources.live.refusals import Refusal, Unreachable, status_of_event
 from dra_lab.sources.live.resource_kinds import Served, discover
-from dra_lab.sources.live.resource_versions import number_of, went_back
 
 ANEW_AFTER = 3
 """After this number of failures in a row that are not lost connections, the kind is listed again."""
@@ -260,3 +260,18 @@ class Watch:
 
 def _ignore(_done: int, _remaining: int) -> None:
     """The progress of a kind that is listed again is not shown."""
+
+
+_LONGEST = 40
+
+
+def number_of(version: str) -> int | None:
+    """Return a resource version as a number, None where it is none."""
+    found = whole_number(version) if len(version) <= _LONGEST else None
+    return found if found is None or found >= 0 else None
+
+
+def went_back(version: str, known: str) -> bool:
+    """Say whether a version is lower than one that the server gave before."""
+    new, old = number_of(version), number_of(known)
+    return new is not None and old is not None and new < old
