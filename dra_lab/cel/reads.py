@@ -121,7 +121,7 @@ def reads(tree: Tree) -> Reads:
     return reader.reads
 
 
-def told_by_driver(tree: Tree, driver: str) -> bool | None:
+def decided_by_driver(tree: Tree, driver: str) -> bool | None:
     """Return what a selector gives on every device of a driver, None where more than `device.driver` decides.
 
     Only what is evaluated first counts: `device.driver == "a" && x` is false on other drivers, whatever `x` is, since

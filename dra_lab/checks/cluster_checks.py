@@ -41,15 +41,15 @@ def check_cluster(cluster: Cluster) -> tuple[Finding, ...]:
         >>> check_cluster(load_cluster("sample:trouble"))[0].rule
         'pool-incomplete'
     """
-    return sort_findings((*_published(cluster), *_said(cluster, _RULES)))
+    return sort_findings((*_published(cluster), *_findings_of(cluster, _RULES)))
 
 
 @once_per_hardware
 def _published(cluster: Cluster) -> tuple[Finding, ...]:
-    return _said(cluster, _RULES_OF_HARDWARE)
+    return _findings_of(cluster, _RULES_OF_HARDWARE)
 
 
-def _said(cluster: Cluster, rules: tuple[Rule, ...]) -> tuple[Finding, ...]:
+def _findings_of(cluster: Cluster, rules: tuple[Rule, ...]) -> tuple[Finding, ...]:
     return tuple(finding for rule in rules for finding in rule(cluster))
 
 
@@ -134,7 +134,7 @@ def _unknown_places(_cluster: Cluster, slice_: ResourceSlice) -> tuple[tuple[str
 
 @lru_cache(1024)
 def _keys_of_places(driver: str, keys: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the keys of attributes that name a place, told once for all devices with the same keys."""
+    """Return the keys of attributes that name a place, computed once for all devices with the same keys."""
     return tuple(key for key in keys if "numa" in (name := full_name(key, driver)).lower() or name == PCIE_ROOT)
 
 

@@ -178,6 +178,6 @@ def _keys_twice(root: Any) -> Iterator[tuple[str, int, int]]:
                 parts.append(value)
         elif isinstance(node, yaml.SequenceNode):
             parts = list(node.value)
-        fresh = [part for part in parts if id(part) not in seen]
-        seen.update(map(id, fresh))
-        pending.extend(fresh)
+        new = [part for part in parts if id(part) not in seen]
+        seen.update(map(id, new))
+        pending.extend(new)

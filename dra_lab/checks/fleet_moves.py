@@ -108,9 +108,9 @@ def _exchanged(pods: FleetPods, workload: Workload) -> str:
         found = _placed(without, more)
         if found is None:
             continue
-        beside = without.having((*without.plan.replicas, found))
+        with_replica = without.having((*without.plan.replicas, found))
         for node in _nodes(pods, replica):
-            if _placed(beside, changed(replica, node=node)) is not None:
+            if _placed(with_replica, changed(replica, node=node)) is not None:
                 moved = "" if node == replica.node else f" once {replica.workload}/{replica.number} is on {node}"
                 return f"one more does on {replica.node}{moved}"
     return ""
@@ -139,8 +139,8 @@ def _moved(pods: FleetPods, without: FleetPods, replica: Replica, node: str, *, 
         goals = pods.plan.goals
         return against(goals, {goal.goal: goal.value + change[goal.goal] for goal in goals if goal.goal in change})
 
-    worth = None if nodes < 0 else own
-    found = _placed(without, changed(replica, node=node), judge, nics=nics, worth=worth)
+    least_goals = None if nodes < 0 else own
+    found = _placed(without, changed(replica, node=node), judge, nics=nics, least_goals=least_goals)
     return judge({goal.goal: goal.value for goal in found.goals}) if found is not None else ""
 
 
@@ -150,7 +150,7 @@ def _placed(
     judge: Judge = lambda _: "it fits",
     *,
     nics: bool | None = None,
-    worth: Mapping[str, int] | None = None,
+    least_goals: Mapping[str, int] | None = None,
 ) -> Replica | None:
     """Return a replica with devices of its node, the first to which `judge` objects while all pods keep every rule.
 
@@ -164,9 +164,9 @@ def _placed(
         return None
     ways = PlacedPods(held)
     found: list[Replica] = []
-    if worth is not None:
+    if least_goals is not None:
         least = least_values(ways)
-        if not any(least.get(name, value) < value for name, value in worth.items()):
+        if not any(least.get(name, value) < value for name, value in least_goals.items()):
             return None
 
     def allowed(taken: AuditedPlan) -> bool:

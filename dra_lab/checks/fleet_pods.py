@@ -1,4 +1,4 @@
-"""The pods of a fleet plan beside one another: what each of them holds, and what of it can matter to which other."""
+"""The pods of a fleet plan together: what each of them holds, and what of it can matter to which other."""
 
 from __future__ import annotations
 

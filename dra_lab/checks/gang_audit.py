@@ -22,7 +22,7 @@ def check_gangs(
 ) -> tuple[Finding, ...]:
     """Return every rule that a plan for gangs breaks, as errors.
 
-    The devices of all pods are held against `check_fleet`, as if each group of each gang were a workload. It does not
+    The devices of all pods are checked with `check_fleet`, as if each group of each gang were a workload. It does not
     see whether a better plan exists.
     """
     audit = _Audit(cluster, plan, hierarchies)

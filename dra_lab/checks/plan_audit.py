@@ -1,4 +1,4 @@
-"""A plan beside what it is held against: cluster, claims, devices; read by every rule of `check_plan`."""
+"""A plan with what it is checked against: cluster, claims, devices; read by every rule of `check_plan`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ONE_ROOT = ("pcieRoot", How.TOGETHER)
 
 @dataclass(frozen=True)
 class AuditedPlan:
-    """A plan beside what it is held against; `nics` says whether its requests may take NICs, where that is known."""
+    """A plan with what it is checked against; `nics` says whether its requests may take NICs, where that is known."""
 
     cluster: Cluster
     plan: Plan

@@ -21,7 +21,7 @@ MOST_DEVICES = 512
 """Devices on a node above which no better allocation is searched on it."""
 
 MOST_CLASSES = 8
-"""Classes of identical nodes beside the plan's own on which a better allocation is searched."""
+"""Classes of identical nodes besides the plan's own on which a better allocation is searched."""
 
 MOST_CORNERS = 12
 """Sets of NUMA nodes, each of which is searched by itself."""
@@ -183,7 +183,7 @@ def _least_unpaired(ways: Ways, possible: Sequence[Sequence[Ask]]) -> int:
 
 
 class PlacedPods(Ways):
-    """Choices of devices that keep all must-links, told apart by where devices sit and by what preferred links see."""
+    """Choices of devices that keep all must-links, distinct by where devices sit and by what preferred links see."""
 
     most_steps = 1_500
 

@@ -107,10 +107,10 @@ def _spanned(chosen: Sequence[Locality], level: str) -> int:
 def _unpaired(held: AuditedPlan, chosen: Sequence[Locality]) -> int:
     gpus = [locality.pcie_root for locality in chosen if locality.kind == "gpu"]
     nics = Counter(locality.pcie_root.value for locality in chosen if locality.kind == "nic" and locality.pcie_root)
-    asked = held.nics
-    if gpus and asked is None:
-        asked = asks_for_nics(held.cluster, held.release, held.plan.sketch)
-    if not gpus or not asked:
+    wants_nics = held.nics
+    if gpus and wants_nics is None:
+        wants_nics = asks_for_nics(held.cluster, held.release, held.plan.sketch)
+    if not gpus or not wants_nics:
         return 0
     known = Counter(root.value for root in gpus if root is not None)
     return gpus.count(None) + sum(max(0, count - nics[root]) for root, count in known.items())

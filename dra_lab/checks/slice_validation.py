@@ -28,7 +28,7 @@ def check_slice(resource_slice: Mapping[str, Any], release: KubernetesRelease) -
     yield from check_driver(spec.get("driver") or "", "spec.driver")
     yield from _check_pool(spec.get("pool") or {})
     yield from check_node_choice(spec)
-    # in 1.34 counter sets stood beside the devices that use them
+    # in 1.34 counter sets were in the slice of the devices that use them
     if release.version != "1.34" and "sharedCounters" in spec and "devices" in spec:
         yield FieldError("spec", "set sharedCounters or devices, not both; counter sets have slices of their own")
     per_device = bool(spec.get("perDeviceNodeSelection"))

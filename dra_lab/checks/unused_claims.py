@@ -39,7 +39,7 @@ def check_unused(cluster: Cluster) -> Iterator[Finding]:
     """Yield claims that hold unused devices: reserved for no pod, or only for pods that no longer exist.
 
     An allocated claim holds its devices whether or not a pod uses it (docs/semantics.md 3.14.5, 3.14.6). Pods that are
-    gone are only told where pods of the claim's namespace were read; one of the same name and another UID is not the
+    gone are only reported if pods of the claim's namespace were read; one of the same name and another UID is not the
     pod that it was reserved for. Admin access holds nothing. Pods and claims are read at two moments, so a pod that
     ended in between is reported until the next reading.
     """

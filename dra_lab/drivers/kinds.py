@@ -76,7 +76,7 @@ def attributes_of_labels(driver: str) -> tuple[str, ...]:
 def published(driver: str, level: str, lookup: Lookup) -> tuple[str, AttributeValue] | None:
     """Return (full attribute name, value) of the first attribute that tells a device's place at a level, or None.
 
-    Levels: `profiles.LEVELS`. A value that stands for "not known" (a negative int, an empty text or list) is passed
+    Levels: `profiles.LEVELS`. A value that means "not known" (a negative int, an empty text or list) is passed
     over: the SR-IOV driver publishes -1 and "" where sysfs says nothing (k8snetworkplumbingwg/dra-driver-sriov).
     A list is returned whole; by KEP-6072 the first item of a numaNode list is the device's own node.
     """

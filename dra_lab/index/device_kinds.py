@@ -153,7 +153,7 @@ def keys_read(driver: str) -> frozenset[str]:
 def type_of(attribute: DeviceAttribute) -> tuple[str, bool]:
     """Return the type of an attribute, and whether its value says something.
 
-    A value says nothing where it stands for "not known": -1, "", a bool where a place is meant (`drivers.published`).
+    A value says nothing where it means "not known": -1, "", a bool where a place is meant (`drivers.published`).
     """
     if attribute.string is not None:
         return _TEXT if attribute.string.strip() else ("string", False)

@@ -196,7 +196,7 @@ def _pool(
         if s.spec.per_device_node_selection or (s.spec.node_name and s.spec.devices):
             return _build(published.by_pool[key], key, slices, node, published.kinds, counting=counting)
     # Nodes that see the same slices share one object: 5,000 nodes before 200 network-attached devices were a
-    # million. Slices are told apart by identity, and live as long as the memo.
+    # million. Slices are distinguished by identity, and live as long as the memo.
     known, ids = published.shared, (key, counting, *map(id, slices))
     if ids not in known:
         known[ids] = _build(published.by_pool[key], key, slices, node, published.kinds, counting=counting)

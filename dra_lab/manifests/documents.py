@@ -190,8 +190,8 @@ def decode_documents(text: str | bytes, source: str = "") -> Documents:
     if errors and not reader.objects:
         raise errors[0]
     rest = "dra-lab read the other documents; correct this one."
-    for told in errors:
-        reader.findings.append(_not_used("document-broken", "document", told.message, rest, told.origin))
+    for error in errors:
+        reader.findings.append(_not_used("document-broken", "document", error.message, rest, error.origin))
     return reader.done()
 
 

@@ -23,7 +23,7 @@ MAX_EXPANDED_NODES = 20_000_000
 """The most values that a document may contain, with an alias counted each time it is used."""
 
 _MARKER = re.compile(r"^---(?=\s|$)", re.MULTILINE)
-"""Where a document begins: a line with this at its start stands in no value, not even in a block of text."""
+"""Where a document begins: a line with this at its start is in no value, not even in a block of text."""
 
 _EMPTY = r"---(?:[ \t]+#.*|[ \t\r]*)\n(?:[ \t]*(?:#.*|\r)?\n)*+"
 _EMPTY_DOCUMENT = re.compile(_EMPTY)
@@ -234,7 +234,7 @@ def _check_depth(text: str, source: str, before: int, above: int) -> None:
 
 
 def _check_size(root: Any, source: str, number: int, above: int) -> None:
-    # sizes of shared nodes are remembered, as aliases share them
+    # sizes of shared nodes are stored, as aliases share them
     sizes: dict[int, int] = {}
     stack: list[tuple[Any, bool]] = [(root, False)]
     open_nodes: set[int] = set()

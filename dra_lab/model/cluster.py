@@ -244,7 +244,7 @@ class Cluster:
     @property
     @once_per_snapshot
     def rules_taint(self) -> bool:
-        """Say whether DeviceTaintRules count where only the cluster is asked about: in its default release they do."""
+        """Say whether DeviceTaintRules count where only the cluster is known: in its default release they do."""
         return KubernetesRelease(self.default_release).enabled("DRADeviceTaintRules")
 
     def taints_of(self, device_id: DeviceID, device: Device, *, rules: bool | None = None) -> tuple[DeviceTaint, ...]:
@@ -262,8 +262,8 @@ class Cluster:
             return device.taints
         extra: list[_Numbered] = []
         for named, taints in self._rules_by_device.items():
-            asked = tuple(part if wanted else None for part, wanted in zip(device_id, named, strict=True))
-            extra += taints.get(asked, ())
+            key = tuple(part if wanted else None for part, wanted in zip(device_id, named, strict=True))
+            extra += taints.get(key, ())
         return (*device.taints, *(taint for _, taint in sorted(extra, key=lambda found: found[0])))
 
     @property
@@ -271,14 +271,14 @@ class Cluster:
     def _rules_by_device(self) -> Mapping[tuple[bool, ...], Mapping[tuple[str | None, ...], list[_Numbered]]]:
         """Return the taints of rules with their places, by which of driver, pool and device is named, and by these.
 
-        A large cluster may have a rule for each of many devices, and each device is asked about.
+        A large cluster may have a rule for each of many devices, and each device is looked up.
         """
         found: dict[tuple[bool, ...], dict[tuple[str | None, ...], list[_Numbered]]] = {}
         for number, rule in enumerate(self.taint_rules):
             wanted = rule.spec.device_selector
-            asked = (wanted.driver, wanted.pool, wanted.device) if wanted else (None, None, None)
-            named = tuple(part is not None for part in asked)
-            found.setdefault(named, {}).setdefault(asked, []).append((number, rule.spec.taint))
+            key = (wanted.driver, wanted.pool, wanted.device) if wanted else (None, None, None)
+            named = tuple(part is not None for part in key)
+            found.setdefault(named, {}).setdefault(key, []).append((number, rule.spec.taint))
         return found
 
 

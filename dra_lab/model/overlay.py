@@ -1,4 +1,4 @@
-"""Overlay: what files say of a node's devices beside its slices; kube-scheduler never sees any of it."""
+"""Overlay: what files contain about a node's devices in addition to its slices; kube-scheduler never sees any of it."""
 
 from __future__ import annotations
 

@@ -214,7 +214,7 @@ class Cohort(CustomValue, frozen=True, kw_only=True):
 
 
 class LocalQueueSpec(NodeValue, frozen=True, kw_only=True):
-    """`spec`: the ClusterQueue that it stands for."""
+    """`spec`: its ClusterQueue."""
 
     cluster_queue: str = ""
     stop_policy: str = "None"

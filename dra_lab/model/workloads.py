@@ -58,7 +58,7 @@ class PodResourceClaimStatus(NodeValue, frozen=True):
 
 
 class PodExtendedResourceClaimStatus(NodeValue, frozen=True):
-    """`status.extendedResourceClaimStatus` (KEP-5004): the claim that stands for extended resources of the pod."""
+    """`status.extendedResourceClaimStatus` (KEP-5004): the claim for extended resources of the pod."""
 
     resource_claim_name: str = ""
     request_mappings: tuple[dict[str, str], ...] = ()
@@ -112,5 +112,5 @@ class Pod(NodeValue, frozen=True):
 
     @property
     def uses_claims(self) -> bool:
-        """Say whether the pod asks for claims, or has one that stands for its extended resources."""
+        """Say whether the pod asks for claims, or has one for its extended resources."""
         return bool(self.spec.resource_claims) or self.status.extended_resource_claim_status is not None

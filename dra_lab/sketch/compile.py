@@ -54,7 +54,7 @@ def compile_claim(
 ) -> CompiledClaim:
     """Return the claim of a drawing; defaults are written out, the same drawing gives the same claim every time.
 
-    Must-links become constraints. Preferences become alternatives with constraints on the better ones (`ladder`).
+    Must-links become constraints. Preferences become alternatives with constraints on better ones (`prioritized_list`).
     Pairwise links become numbered requests with one constraint per group. If devices can be shared, one more constraint
     keeps the parts of a count on different devices. A Finding reports what the release or the drivers cannot express.
     Without `links` only counts and selectors are written. Raises SketchError for a drawing that is inconsistent in
@@ -72,17 +72,17 @@ def compile_claim(
         findings += found
     pieces = cut(drawn, written, release)
     findings += order_findings(drawn, cluster, release, written, pieces)
-    ladders, constraints = _write(drawn, pieces, written)
+    prioritized, constraints = _write(drawn, pieces, written)
     apart, found = kept_different(drawn, cluster, release, pieces, constraints, MOST_ENTRIES - len(constraints))
     constraints += apart
     findings += found
     requests = []
     for piece in pieces.order:
-        ladder = ladders[piece.name]
-        fitted, found = fit_to_release(with_derived(ladder.request, constraints, texts, piece.of), release)
+        written_as = prioritized[piece.name]
+        fitted, found = fit_to_release(with_derived(written_as.request, constraints, texts, piece.of), release)
         requests.append(_with_defaults(fitted))
-        findings += [*found, *ladder.findings]
-    origin = _origin(pieces, ladders, expansion.origin)
+        findings += [*found, *written_as.findings]
+    origin = _origin(pieces, prioritized, expansion.origin)
     config = tuple(_config(entry, origin, expansion.origin) for entry in drawn.config)
     claim = DeviceClaim(requests=tuple(requests), constraints=constraints, config=config)
     findings += [*large, *_limits(claim)]
@@ -97,15 +97,15 @@ def _write(
         if item.soft:
             for piece, soft in softs_of(item, pieces):
                 softs.setdefault(piece.name, []).append(soft)
-    ladders = {
+    prioritized = {
         piece.name: prioritized_list(_numbered(drawn.request(piece.of), piece), piece, softs.get(piece.name, ()))
         for piece in pieces.order
     }
     found = [constraint for item in written if not item.soft for constraint in must_constraints(item, pieces)]
-    spelled = [_spelled_out(constraint, ladders) for constraint in found]
-    for ladder in ladders.values():
-        spelled += prioritized_constraints(ladder, lambda end: _ends(end, ladders))
-    return ladders, tuple(dict.fromkeys(spelled))
+    spelled = [_spelled_out(constraint, prioritized) for constraint in found]
+    for written_as in prioritized.values():
+        spelled += prioritized_constraints(written_as, lambda end: _ends(end, prioritized))
+    return prioritized, tuple(dict.fromkeys(spelled))
 
 
 def _numbered(request: DeviceRequest, piece: NumberedRequest) -> DeviceRequest:
@@ -117,14 +117,14 @@ def _numbered(request: DeviceRequest, piece: NumberedRequest) -> DeviceRequest:
     return replace(request, name=piece.name, first_available=subs)
 
 
-def _spelled_out(constraint: DeviceConstraint, ladders: Mapping[str, PrioritizedList]) -> DeviceConstraint:
-    return replace(constraint, requests=tuple(name for end in constraint.requests for name in _ends(end, ladders)))
+def _spelled_out(constraint: DeviceConstraint, prioritized: Mapping[str, PrioritizedList]) -> DeviceConstraint:
+    return replace(constraint, requests=tuple(name for end in constraint.requests for name in _ends(end, prioritized)))
 
 
-def _ends(end: str, ladders: Mapping[str, PrioritizedList]) -> tuple[str, ...]:
-    """Return every rung of a drawn alternative: where it became a ladder, `gpu/a` is `gpu/a-aligned` and `gpu/a`."""
+def _ends(end: str, prioritized: Mapping[str, PrioritizedList]) -> tuple[str, ...]:
+    """Return every rung of a drawn alternative: in a prioritized list, `gpu/a` is `gpu/a-aligned` and `gpu/a`."""
     request, sub = split_request(end)
-    own = tuple(f"{request}/{rung.name}" for rung in ladders[request].rungs if rung.of == sub)
+    own = tuple(f"{request}/{rung.name}" for rung in prioritized[request].rungs if rung.of == sub)
     return own if sub and own else (end,)
 
 
@@ -149,15 +149,15 @@ def _explicit_sub(part: DeviceSubRequest) -> DeviceSubRequest:
 
 
 def _origin(
-    pieces: NumberedRequests, ladders: Mapping[str, PrioritizedList], drawn: Mapping[str, str]
+    pieces: NumberedRequests, prioritized: Mapping[str, PrioritizedList], drawn: Mapping[str, str]
 ) -> dict[str, str]:
     origin: dict[str, str] = {}
     for piece in pieces.order:
         source = drawn[piece.of]
         origin[piece.name] = source
-        ladder = ladders[piece.name]
-        of = {rung.name: rung.of for rung in ladder.rungs}
-        for sub in ladder.request.first_available:
+        written_as = prioritized[piece.name]
+        of = {rung.name: rung.of for rung in written_as.rungs}
+        for sub in written_as.request.first_available:
             drawn_sub = of.get(sub.name, sub.name)
             origin[f"{piece.name}/{sub.name}"] = f"{source}/{drawn_sub}" if drawn_sub else source
     return origin

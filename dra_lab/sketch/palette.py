@@ -96,12 +96,12 @@ def _of_hardware(cluster: Cluster, release: KubernetesRelease) -> tuple[Meant, .
     pairs = [*_offers(cluster, release)]
     pairs += _classes(cluster, release, {entry.device_class for entry, _ in pairs})
     pairs += _unclassed(cluster, release, [entry for entry, _ in pairs])
-    told = zip(_told_apart([entry for entry, _ in pairs]), (meant for _, meant in pairs), strict=True)
-    return tuple(sorted(told, key=lambda pair: (_KIND_ORDER[pair[0].kind], pair[0].driver)))
+    distinct = zip(_told_apart([entry for entry, _ in pairs]), (meant for _, meant in pairs), strict=True)
+    return tuple(sorted(distinct, key=lambda pair: (_KIND_ORDER[pair[0].kind], pair[0].driver)))
 
 
 def request_of(entry: PaletteEntry, name: str) -> DeviceRequest:
-    """Return the request that a palette entry stands for, with its defaults written out."""
+    """Return the request of a palette entry, with its defaults written out."""
     capacity = {entry.capacity_key: entry.default_capacity} if entry.capacity_key and entry.default_capacity else {}
     return DeviceRequest(
         name=name,

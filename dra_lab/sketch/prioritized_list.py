@@ -82,13 +82,13 @@ def prioritized_list(request: DeviceRequest, piece: NumberedRequest, softs: Iter
 
 
 def prioritized_constraints(
-    ladder: PrioritizedList, ends_of: Callable[[str], tuple[str, ...]]
+    alternatives: PrioritizedList, ends_of: Callable[[str], tuple[str, ...]]
 ) -> Iterator[DeviceConstraint]:
     """Yield the constraints that hold on the better rungs; `ends_of` gives the written references of a partner."""
-    for soft in ladder.softs:
+    for soft in alternatives.softs:
         heads = tuple(
-            f"{ladder.request.name}/{rung.name}"
-            for rung in ladder.rungs
+            f"{alternatives.request.name}/{rung.name}"
+            for rung in alternatives.rungs
             if soft.link in rung.kept and soft.sub in ("", rung.of)
         )
         # one constraint a partner: with two partners in one, the link would bind them after the fallback too

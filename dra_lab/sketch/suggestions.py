@@ -274,8 +274,8 @@ def _other_level(
         if keeping:
             changed = _with_link(sketch, replace(link, where=level))
             choice = attribute_for(cluster, changed, changed.links[sketch.links.index(link)], release)
-            told = "" if choice.name else f" Kubernetes cannot express this: {choice.reason}."
-            detail = f"{keeping} of {len(nodes)} nodes have such devices when idle.{told}"
+            reason = "" if choice.name else f" Kubernetes cannot express this: {choice.reason}."
+            detail = f"{keeping} of {len(nodes)} nodes have such devices when idle.{reason}"
             do = "Relax" if level in LEVELS[own:] else "Move"
             yield Suggestion(f"{do} {link_words(link)} to the {LEVEL_WORDS[level]}", detail, sketch=changed)
             return

@@ -53,8 +53,8 @@ def with_possible_layers(cluster: Cluster, layers: Sequence[Layer]) -> Layered:
         except InputError as error:
             refused[number] = error.message
             continue
-        if said := " ".join(f"{finding.message}." for finding in cluster.findings[before:]):
-            notes[number] = said[0].upper() + said[1:]
+        if sentences := " ".join(f"{finding.message}." for finding in cluster.findings[before:]):
+            notes[number] = sentences[0].upper() + sentences[1:]
     return Layered(cluster, refused, notes)
 
 

@@ -28,7 +28,7 @@ _NODES_OF_A_GPU = 8
 
 
 def read_topo(text: str, source: str) -> Inventory:
-    """Return what the matrix says: GPUs, NICs, which share a PCIe root or switch, and their NUMA nodes.
+    """Return the content of the matrix: GPUs, NICs, which share a PCIe root or switch, and their NUMA nodes.
 
     PIX, PXB and PHB say that two devices share a root, PIX that they share the nearest switch; the root's name is not
     in the text (`rootGroup`). A NIC whose row lacks its NUMA node has that of the devices to which it is tied so, or by
@@ -64,7 +64,7 @@ def read_topo(text: str, source: str) -> Inventory:
 def _groups(matrix: Matrix, letters: Sequence[str]) -> dict[str, tuple[str, str]]:
     """Return, for devices tied to others by such letters, (first of the group, the device it is tied to).
 
-    Refuses a matrix in which two devices of one group are said to be far from each other.
+    Refuses a matrix in which two devices of one group are far from each other.
     """
     group: dict[str, list[str]] = {name: [name] for name in matrix.names}
     tied: dict[str, str] = {}

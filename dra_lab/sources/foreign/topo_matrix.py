@@ -133,7 +133,7 @@ def _row(matrix: Matrix, cells: Sequence[str], line: int) -> None:
 
 
 def check_matrix(matrix: Matrix) -> None:
-    """Raise SourceError, with the line, for a matrix that is not symmetric or has an X beside the diagonal."""
+    """Raise SourceError, with the line, for a matrix that is not symmetric or has an X outside the diagonal."""
     at = {name: index for index, name in enumerate(matrix.names)}
     for name, letters in matrix.rows.items():
         for other, letter in zip(matrix.names, letters, strict=True):

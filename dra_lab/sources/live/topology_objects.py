@@ -47,7 +47,7 @@ def read_custom(client: ReadingClient, context: Context) -> tuple[tuple[CustomOb
     Most servers lack these groups, which is no finding. Raises Refusal for credentials that are refused, Cancelled.
     """
     found: list[CustomObject] = []
-    told: list[Finding] = []
+    findings: list[Finding] = []
     for group, every in CUSTOM_VERSIONS.items():
         kinds = {kind: versions for kind, versions in every.items() if kind not in FILES_ONLY}
         if not kinds:
@@ -56,7 +56,7 @@ def read_custom(client: ReadingClient, context: Context) -> tuple[tuple[CustomOb
             served = _served(client, group)
         except SourceError as error:
             _raise_refused(error)
-            told += (_not_read(context, f"{PLURALS[kind]}.{group}", error) for kind in kinds)
+            findings += (_not_read(context, f"{PLURALS[kind]}.{group}", error) for kind in kinds)
             continue
         for kind, versions in kinds.items():
             version = next((version for version in versions if version in served), "")
@@ -64,14 +64,14 @@ def read_custom(client: ReadingClient, context: Context) -> tuple[tuple[CustomOb
                 found += _listed(client, kind, group, version) if version else ()
             except SourceError as error:
                 _raise_refused(error)
-                told.append(_not_read(context, f"{PLURALS[kind]}.{group}", error))
+                findings.append(_not_read(context, f"{PLURALS[kind]}.{group}", error))
     if any(isinstance(item, ClusterQueue) for item in found):
         try:
             found += _configuration(client)
         except SourceError as error:
             _raise_refused(error)
-            told.append(_not_read(context, _CONFIGURATION, error))
-    return tuple(found), tuple(told)
+            findings.append(_not_read(context, _CONFIGURATION, error))
+    return tuple(found), tuple(findings)
 
 
 def _configuration(client: ReadingClient) -> list[Configuration]:
