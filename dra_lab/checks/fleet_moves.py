@@ -17,8 +17,8 @@ from dra_lab.checks.fleet_pods import FleetPods, drawn
 from dra_lab.checks.plan_audit import AuditedPlan, broken
 from dra_lab.checks.plan_bounds import Judge, PlacedPods, against, better, least_values
 from dra_lab.checks.plan_devices import all_devices
+from dra_lab.checks.plan_fits import MOST_NODES, fits_for_certain, is_simple
 from dra_lab.checks.plan_places import goal_values
-from dra_lab.checks.plan_room import MOST_NODES, fits_for_certain, is_simple
 from dra_lab.checks.plans import keeps_all
 from dra_lab.findings import Finding
 from dra_lab.model.fleet import NODES, UNPLACED, Replica, Workload
@@ -162,10 +162,10 @@ def _placed(
     held = AuditedPlan(pods.around(replica.node), one, pods.release, nics)
     if not _is_tried(held, replace(held, cluster=alone)):
         return None
-    ways = PlacedPods(held)
+    options = PlacedPods(held)
     found: list[Replica] = []
     if least_goals is not None:
-        least = least_values(ways)
+        least = least_values(options)
         if not any(least.get(name, value) < value for name, value in least_goals.items()):
             return None
 
@@ -179,7 +179,7 @@ def _placed(
             found.append(placed)
         return kept
 
-    better(ways, judge, allowed)
+    better(options, judge, allowed)
     return found[0] if found else None
 
 
@@ -189,7 +189,7 @@ def _is_tried(held: AuditedPlan, alone: AuditedPlan) -> bool:
     Up to 1.36, All leaves out shared devices of which too little is left. A plan counts on no order of arrival, so that
     the replica takes what All means without the others, or is not tried.
     """
-    every = [ask for ask in held.ways.values() if ask.all_devices]
+    every = [ask for ask in held.asks.values() if ask.all_devices]
     return is_simple(held) and all(set(all_devices(held, ask)) == set(all_devices(alone, ask)) for ask in every)
 
 

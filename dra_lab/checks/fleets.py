@@ -10,7 +10,7 @@ from dra_lab.checks.fleet_moves import better_sums, more_fit
 from dra_lab.checks.fleet_pods import FleetPods, drawn
 from dra_lab.checks.plan_audit import broken
 from dra_lab.checks.plan_places import asks_for_nics
-from dra_lab.checks.plan_words import proofs_told
+from dra_lab.checks.plan_proofs import check_proofs
 from dra_lab.checks.plans import check_plan
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
@@ -62,7 +62,7 @@ def _numbers(plan: FleetPlan, cluster: Cluster) -> Iterator[Finding]:
 
 def _status(plan: FleetPlan) -> Iterator[Finding]:
     """A plan says that it is proven only where every goal is."""
-    yield from proofs_told(plan.goals, proven=plan.status is PlanStatus.OPTIMAL)
+    yield from check_proofs(plan.goals, proven=plan.status is PlanStatus.OPTIMAL)
     if plan.status is PlanStatus.OPTIMAL and not plan.goals:
         yield broken("status", plan.status, "the plan is called proven without a goal")
     if bool(plan.replicas) != (plan.status in (PlanStatus.OPTIMAL, PlanStatus.FEASIBLE)):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from dra_lab.checks.fleets import check_fleet
 from dra_lab.checks.plan_audit import broken
-from dra_lab.checks.plan_words import proofs_told
+from dra_lab.checks.plan_proofs import check_proofs
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import NODES, UNPLACED, Replica
@@ -116,7 +116,7 @@ class _Audit:
         """The goals are counted again, and a plan says that it is proven only where every goal is."""
         plan = self.plan
         if plan.placed or plan.replicas:
-            yield from proofs_told(plan.goals, proven=plan.status is PlanStatus.OPTIMAL)
+            yield from check_proofs(plan.goals, proven=plan.status is PlanStatus.OPTIMAL)
         several = len({gang.priority for gang in plan.gangs} | ({0} if plan.workloads else set())) > 1
         for goal in plan.goals:
             name, _, number = goal.goal.partition(" ")

@@ -48,7 +48,7 @@ def capacity_kept(held: AuditedPlan) -> Iterator[Finding]:
 
 def amounts_taken(held: AuditedPlan, placement: Placement) -> dict[str, Fraction] | None:
     """Return what a placement takes of every capacity of its device, None where it cannot be served."""
-    ask = held.ways[placement.reference]
+    ask = held.asks[placement.reference]
     parts = len(held.taken[placement.reference]) if is_split(held, placement.reference) else 1
     amounts = {key: parse_quantity(amount) / parts for key, amount in ask.capacity.items()}
     return capacity_taken(held.devices[placement.device], amounts, held.release)
@@ -81,7 +81,7 @@ def _paying(held: AuditedPlan, taken: Sequence[DeviceID]) -> Iterator[DeviceID]:
 
 def is_split(held: AuditedPlan, reference: str) -> bool:
     """Say whether a request for one large share was split over several devices that together give it."""
-    ask, placements = held.ways[reference], held.taken.get(reference, ())
+    ask, placements = held.asks[reference], held.taken.get(reference, ())
     if ask.all_devices or ask.count != 1 or len(placements) < 2 or len(ask.capacity) != 1:
         return False
     ((key, amount),) = ask.capacity.items()

@@ -69,11 +69,11 @@ def check_node_choice(spec: Mapping[str, Any]) -> Errors:
     for flag, value in zip(("allNodes", "perDeviceNodeSelection"), flags, strict=True):
         if value is False:
             yield invalid(f"spec.{flag}", value, "leave it out or set it to true")
-    ways = sum((bool(name), selector is not None, *map(bool, flags)))
-    if ways == 0:
+    chosen = sum((bool(name), selector is not None, *map(bool, flags)))
+    if chosen == 0:
         yield required("spec", _CHOICES)
-    elif ways > 1:
-        yield FieldError("spec", f"set {_CHOICES}, not {ways} of them")
+    elif chosen > 1:
+        yield FieldError("spec", f"set {_CHOICES}, not {chosen} of them")
 
 
 def check_counter_set(counter_set: Mapping[str, Any], path: str) -> Errors:

@@ -100,8 +100,8 @@ def reference_candidates(
     cluster: Cluster, sketch: ClaimSketch, reference: str, release: KubernetesRelease
 ) -> Candidates:
     """Return the devices that a link's end (`request` or `request/subrequest`) may mean, each once."""
-    ways = [ask for request in sketch.requests for ask in asks(request) if covers(reference, ask)]
-    return joined(cluster, [candidates(cluster, ask, release) for ask in ways])
+    found_asks = [ask for request in sketch.requests for ask in asks(request) if covers(reference, ask)]
+    return joined(cluster, [candidates(cluster, ask, release) for ask in found_asks])
 
 
 def joined(cluster: Cluster, parts: list[Candidates]) -> Candidates:

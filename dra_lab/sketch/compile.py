@@ -70,19 +70,19 @@ def compile_claim(
     if links and not large:
         written, found, texts = writable_links(drawn, cluster, release)
         findings += found
-    pieces = cut(drawn, written, release)
-    findings += order_findings(drawn, cluster, release, written, pieces)
-    prioritized, constraints = _write(drawn, pieces, written)
-    apart, found = kept_different(drawn, cluster, release, pieces, constraints, MOST_ENTRIES - len(constraints))
+    numbered = cut(drawn, written, release)
+    findings += order_findings(drawn, cluster, release, written, numbered)
+    prioritized, constraints = _write(drawn, numbered, written)
+    apart, found = kept_different(drawn, cluster, release, numbered, constraints, MOST_ENTRIES - len(constraints))
     constraints += apart
     findings += found
     requests = []
-    for piece in pieces.order:
-        written_as = prioritized[piece.name]
-        fitted, found = fit_to_release(with_derived(written_as.request, constraints, texts, piece.of), release)
+    for one in numbered.order:
+        written_as = prioritized[one.name]
+        fitted, found = fit_to_release(with_derived(written_as.request, constraints, texts, one.of), release)
         requests.append(_with_defaults(fitted))
         findings += [*found, *written_as.findings]
-    origin = _origin(pieces, prioritized, expansion.origin)
+    origin = _origin(numbered, prioritized, expansion.origin)
     config = tuple(_config(entry, origin, expansion.origin) for entry in drawn.config)
     claim = DeviceClaim(requests=tuple(requests), constraints=constraints, config=config)
     findings += [*large, *_limits(claim)]
@@ -90,31 +90,31 @@ def compile_claim(
 
 
 def _write(
-    drawn: ClaimSketch, pieces: NumberedRequests, written: tuple[WrittenRequest, ...]
+    drawn: ClaimSketch, numbered: NumberedRequests, written: tuple[WrittenRequest, ...]
 ) -> tuple[dict[str, PrioritizedList], tuple[DeviceConstraint, ...]]:
     softs: dict[str, list[Soft]] = {}
     for item in written:
         if item.soft:
-            for piece, soft in softs_of(item, pieces):
-                softs.setdefault(piece.name, []).append(soft)
+            for one, soft in softs_of(item, numbered):
+                softs.setdefault(one.name, []).append(soft)
     prioritized = {
-        piece.name: prioritized_list(_numbered(drawn.request(piece.of), piece), piece, softs.get(piece.name, ()))
-        for piece in pieces.order
+        one.name: prioritized_list(_numbered(drawn.request(one.of), one), one, softs.get(one.name, ()))
+        for one in numbered.order
     }
-    found = [constraint for item in written if not item.soft for constraint in must_constraints(item, pieces)]
+    found = [constraint for item in written if not item.soft for constraint in must_constraints(item, numbered)]
     spelled = [_spelled_out(constraint, prioritized) for constraint in found]
     for written_as in prioritized.values():
         spelled += prioritized_constraints(written_as, lambda end: _ends(end, prioritized))
     return prioritized, tuple(dict.fromkeys(spelled))
 
 
-def _numbered(request: DeviceRequest, piece: NumberedRequest) -> DeviceRequest:
-    if not piece.count:
+def _numbered(request: DeviceRequest, one: NumberedRequest) -> DeviceRequest:
+    if not one.count:
         return request
     if request.exactly is not None:
-        return replace(request, name=piece.name, exactly=replace(request.exactly, count=piece.count))
-    subs = tuple(replace(sub, count=piece.count) for sub in request.first_available)
-    return replace(request, name=piece.name, first_available=subs)
+        return replace(request, name=one.name, exactly=replace(request.exactly, count=one.count))
+    subs = tuple(replace(sub, count=one.count) for sub in request.first_available)
+    return replace(request, name=one.name, first_available=subs)
 
 
 def _spelled_out(constraint: DeviceConstraint, prioritized: Mapping[str, PrioritizedList]) -> DeviceConstraint:
@@ -149,17 +149,17 @@ def _explicit_sub(part: DeviceSubRequest) -> DeviceSubRequest:
 
 
 def _origin(
-    pieces: NumberedRequests, prioritized: Mapping[str, PrioritizedList], drawn: Mapping[str, str]
+    numbered: NumberedRequests, prioritized: Mapping[str, PrioritizedList], drawn: Mapping[str, str]
 ) -> dict[str, str]:
     origin: dict[str, str] = {}
-    for piece in pieces.order:
-        source = drawn[piece.of]
-        origin[piece.name] = source
-        written_as = prioritized[piece.name]
+    for one in numbered.order:
+        source = drawn[one.of]
+        origin[one.name] = source
+        written_as = prioritized[one.name]
         of = {rung.name: rung.of for rung in written_as.rungs}
         for sub in written_as.request.first_available:
             drawn_sub = of.get(sub.name, sub.name)
-            origin[f"{piece.name}/{sub.name}"] = f"{source}/{drawn_sub}" if drawn_sub else source
+            origin[f"{one.name}/{sub.name}"] = f"{source}/{drawn_sub}" if drawn_sub else source
     return origin
 
 

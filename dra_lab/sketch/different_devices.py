@@ -22,7 +22,7 @@ def kept_different(
     sketch: ClaimSketch,
     cluster: Cluster,
     release: KubernetesRelease,
-    pieces: NumberedRequests,
+    numbered_requests: NumberedRequests,
     constraints: Sequence[DeviceConstraint],
     most: int,
 ) -> tuple[tuple[DeviceConstraint, ...], tuple[Finding, ...]]:
@@ -39,16 +39,16 @@ def kept_different(
     found: list[DeviceConstraint] = []
     findings: list[Finding] = []
     for request in sketch.requests:
-        numbered = pieces.by_request[request.name]
+        numbered = numbered_requests.by_request[request.name]
         if len(numbered) < 2 or _is_distinct(numbered, constraints):
             continue
         if not any(_is_shared(ask, cluster, release) for ask in asks(request)):
             continue
         name = _telling(reference_candidates(cluster, sketch, request.name, release)) if len(found) < most else ""
         if name:
-            ends = tuple(piece.name for piece in numbered)
+            ends = tuple(one.name for one in numbered)
             found.append(DeviceConstraint(requests=ends, distinct_attribute=name))
-        if not name or (_compares_last_only(release) and any(piece.count > 1 for piece in numbered)):
+        if not name or (_compares_last_only(release) and any(one.count > 1 for one in numbered)):
             findings.append(_untold(request.name, numbered))
     return tuple(found), tuple(findings)
 
@@ -58,7 +58,7 @@ def _is_distinct(numbered: Iterable[NumberedRequest], constraints: Iterable[Devi
 
     Rule: docs/semantics.md 3.9.19.
     """
-    names = {piece.name for piece in numbered}
+    names = {one.name for one in numbered}
     return any(
         constraint.match_attribute is None and names <= set(constraint.requests)
         for constraint in constraints

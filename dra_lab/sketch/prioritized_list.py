@@ -48,7 +48,7 @@ class PrioritizedList(Struct, frozen=True):
     findings: tuple[Finding, ...] = ()
 
 
-def prioritized_list(request: DeviceRequest, piece: NumberedRequest, softs: Iterable[Soft]) -> PrioritizedList:
+def prioritized_list(request: DeviceRequest, numbered: NumberedRequest, softs: Iterable[Soft]) -> PrioritizedList:
     """Return a request with a rung for every set of preferences that it can keep, best first.
 
     For one preference the alternatives are `aligned` (or `apart`) and `any`. Tried by kube-scheduler in list order:
@@ -64,7 +64,7 @@ def prioritized_list(request: DeviceRequest, piece: NumberedRequest, softs: Iter
         if sum(len(sets) for sets in plans.values()) <= MOST_ALTERNATIVES:
             break
         dropped = kept.pop()
-        message = f"request {piece.name} would need more than {MOST_ALTERNATIVES} alternatives for this preference"
+        message = f"request {numbered.name} would need more than {MOST_ALTERNATIVES} alternatives for this preference"
         advice = "Make it a must, or remove another preference or alternative of this request."
         findings.append(Finding("link-not-writable", Severity.WARNING, dropped.link, message, advice))
     if not kept:

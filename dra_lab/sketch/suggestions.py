@@ -75,8 +75,8 @@ def _ends(cluster: Cluster, sketch: ClaimSketch, link: Link, release: Kubernetes
     items, counts = {}, {}
     for end in link.requests:
         items[end] = {i.id: i for i in reference_candidates(cluster, sketch, end, release).devices}
-        ways = [ask for request in sketch.requests for ask in asks(request) if covers(end, ask)]
-        counts[end] = min((ask.count for ask in ways if not ask.all_devices), default=1)
+        found_asks = [ask for request in sketch.requests for ask in asks(request) if covers(end, ask)]
+        counts[end] = min((ask.count for ask in found_asks if not ask.all_devices), default=1)
     return _Ends(items, counts)
 
 

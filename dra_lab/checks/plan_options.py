@@ -36,7 +36,7 @@ class Unknown(Exception):
     """It is not found out here."""
 
 
-class Ways:
+class PlacementOptions:
     """The choices of devices with which one replica of a plan's claim can be served on its node."""
 
     most_steps = 6_000
@@ -58,7 +58,7 @@ class Ways:
             raise Unknown
         return {
             reference: tuple(device for device in held.devices if self._is_able(ask, device))
-            for reference, ask in held.ways.items()
+            for reference, ask in held.asks.items()
         }
 
     def _is_able(self, ask: Ask, device: DeviceID) -> bool:
