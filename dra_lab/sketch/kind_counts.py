@@ -48,11 +48,6 @@ class KindCount(Struct, frozen=True):
     possible: int = 0
     model: str = ""
 
-    @property
-    def physical(self) -> int:
-        """Return how many devices there are in the machines."""
-        return self.whole + self.split
-
 
 class _Partitions(Struct, frozen=True):
     kind_of: Mapping[DeviceID, str]

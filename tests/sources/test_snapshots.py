@@ -201,7 +201,7 @@ def test_what_planning_needs_stays(tmp_path):
     assert (node.metadata.labels, node.status.node_info.kubelet_version) == ({"zone": "a"}, "v1.36.1")
     assert node.spec.taints == ({"key": "k", "effect": "NoSchedule"},)
     assert [str(device) for device in cluster.allocated.exclusive] == ["d/node-1/gpu-0"]
-    assert (pod.spec.node_name, pod.claim_names) == ("node-1", ("c",))
+    assert (pod.spec.node_name, [one.resource_claim_name for one in pod.spec.resource_claims]) == ("node-1", ["c"])
 
 
 def test_the_time_of_the_capture_is_that_of_the_snapshot(tmp_path):
