@@ -122,7 +122,7 @@ def reads(tree: Tree) -> Reads:
 
 
 def decided_by_driver(tree: Tree, driver: str) -> bool | None:
-    """Return what a selector gives on every device of a driver, None where more than `device.driver` decides.
+    """Return the result of a selector on every device of a driver, None if more than `device.driver` decides.
 
     Only what is evaluated first counts: `device.driver == "a" && x` is false on other drivers, whatever `x` is, since
     `&&` looks no further after false, and `||` after true.

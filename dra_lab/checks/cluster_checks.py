@@ -184,7 +184,7 @@ def check_hierarchies(cluster: Cluster) -> Iterator[Finding]:
 
 
 def check_counters(cluster: Cluster) -> Iterator[Finding]:
-    """Yield counters of which the devices in use draw more than there is: their pool gives nothing any more."""
+    """Yield counters of which the devices in use draw more than there is: their pool allocates nothing any more."""
     for use in counters_in_use(cluster):
         if use.amount.left < 0:
             subject = f"{use.driver}/{use.pool}"

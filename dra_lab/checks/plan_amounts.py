@@ -143,7 +143,7 @@ def _ranged(wanted: Fraction, valid: CapacityRequestPolicyRange, unit: Fraction)
     if low is not None and wanted < low:
         wanted = low
     elif low is not None and valid.step is not None and parse_quantity(valid.step) > 0:
-        # Whole numbers of the unit, as Quantity.Value() gives them.
+        # Whole numbers of the unit, as Quantity.Value() returns them.
         first, step, want = (ceil(amount / unit) for amount in (low, parse_quantity(valid.step), wanted))
         wanted = (first + ceil(Fraction(want - first, step)) * step) * unit
     return None if valid.max is not None and wanted > parse_quantity(valid.max) else wanted

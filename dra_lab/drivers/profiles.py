@@ -99,7 +99,7 @@ class Offer(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DocumentedClass(Struct, frozen=True, forbid_unknown_fields=True):
-    """A DeviceClass that the driver's documentation gives, for clusters that lack it.
+    """A DeviceClass from the driver's documentation, for clusters that lack it.
 
     `aliases` are other names under which the documentation or its examples create the same class: a cluster that has
     one of them does not lack it.

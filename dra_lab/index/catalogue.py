@@ -118,7 +118,7 @@ def _shape(kind: DeviceKind) -> tuple[Hashable, Shape]:
 
 
 def lookup_of(driver: str, device: Device) -> Lookup:
-    """Return the function that gives a device's attribute value by full name, as `drivers` wants it."""
+    """Return the function that returns a device's attribute value by full name, as `drivers` wants it."""
 
     def lookup(name: str) -> AttributeValue | None:
         attribute = device.lookup(name, driver)

@@ -117,7 +117,7 @@ def _same_names(driver: str, names: tuple[str, ...]) -> _SameNames:
 
 
 def _reader(names: Iterable[str]) -> _Reader:
-    """Return a function that gives the values of some names."""
+    """Return a function that returns the values of some names."""
     wanted = tuple(names)
     return itemgetter(*wanted) if len(wanted) > 1 else lambda published: tuple([published[name] for name in wanted])
 

@@ -36,7 +36,7 @@ class Cluster:
     gave (`sample:eks-p4d`, a path). `read_at` is an ISO time or "" for samples. `findings` are those of the reader.
     `claims_known` is False if no claims were read, so that devices in use are unknown. `read_as` is the user of the
     kubeconfig who read it, "" for files and samples; `resource_versions` says from where a watch of each kind
-    (`ResourceClaim`, or `ResourceClaim/namespace`) may go on, for a running cluster. `overlays` gives, by node, places
+    (`ResourceClaim`, or `ResourceClaim/namespace`) may go on, for a running cluster. `overlays` has, by node, places
     of devices that a file tells and no slice publishes; kube-scheduler sees none. `topologies` are objects
     that say which nodes are close and `queues` those of Kueue that limit what workloads may use; where it is
     followed, both as they were last read. `given_classes` are the names of

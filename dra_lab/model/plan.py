@@ -124,7 +124,7 @@ class FirstFitStatus(StrEnum):
 class Start(StrEnum):
     """Whether a pod starts with a manifest: what kube-scheduler's search on every node that the pod may use gives.
 
-    `NEVER`: no node gives it devices, or the search on one node ends every attempt. `OPEN`: a search did not end here.
+    `NEVER`: no node has its devices, or the search on one node ends every attempt. `OPEN`: a search did not end here.
     """
 
     NOT_SEARCHED = "not-searched"

@@ -52,7 +52,7 @@ class CompiledClaim(Struct, frozen=True):
 def compile_claim(
     sketch: ClaimSketch, cluster: Cluster, release: KubernetesRelease, *, links: bool = True
 ) -> CompiledClaim:
-    """Return the claim of a drawing; defaults are written out, the same drawing gives the same claim every time.
+    """Return the claim of a drawing; defaults are written out, the same drawing always becomes the same claim.
 
     Must-links become constraints. Preferences become alternatives with constraints on better ones (`prioritized_list`).
     Pairwise links become numbered requests with one constraint per group. If devices can be shared, one more constraint

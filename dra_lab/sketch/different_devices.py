@@ -49,7 +49,7 @@ def kept_different(
             ends = tuple(one.name for one in numbered)
             found.append(DeviceConstraint(requests=ends, distinct_attribute=name))
         if not name or (_compares_last_only(release) and any(one.count > 1 for one in numbered)):
-            findings.append(_untold(request.name, numbered))
+            findings.append(_not_distinguished(request.name, numbered))
     return tuple(found), tuple(findings)
 
 
@@ -105,7 +105,7 @@ def _compares_last_only(release: KubernetesRelease) -> bool:
     return release.version in ("1.34", "1.35", "1.36")  # of a request with several devices (docs/semantics.md 3.9.18)
 
 
-def _untold(request: str, numbered: Sequence[NumberedRequest]) -> Finding:
+def _not_distinguished(request: str, numbered: Sequence[NumberedRequest]) -> Finding:
     names = f"{numbered[0].name} to {numbered[-1].name}"
     message = (
         f"the manifest splits it into {names}, and kube-scheduler may allocate shares of one device to several of them"

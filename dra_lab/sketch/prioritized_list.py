@@ -84,7 +84,7 @@ def prioritized_list(request: DeviceRequest, numbered: NumberedRequest, softs: I
 def prioritized_constraints(
     alternatives: PrioritizedList, ends_of: Callable[[str], tuple[str, ...]]
 ) -> Iterator[DeviceConstraint]:
-    """Yield the constraints that hold on the better rungs; `ends_of` gives the written references of a partner."""
+    """Yield the constraints that hold on the better rungs; `ends_of` returns the written references of a partner."""
     for soft in alternatives.softs:
         heads = tuple(
             f"{alternatives.request.name}/{rung.name}"

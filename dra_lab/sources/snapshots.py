@@ -52,7 +52,7 @@ def make_snapshot(
     """Return the snapshot of a cluster: only what planning needs (`snapshots_kept`), in the API's own documents.
 
     `replaced` counts what was made anonymous in `cluster` before, None where nothing was; `left_out` what was left out
-    of it then. The same cluster gives the same bytes every time.
+    of it then. The bytes of one cluster are always the same.
     """
     kept, dropped = portable(cluster)
     parts: dict[str, tuple[Any, ...]] = {

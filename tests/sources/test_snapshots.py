@@ -187,11 +187,11 @@ def test_a_snapshot_under_pseudonyms_says_what_was_left_out(tmp_path, capsys):
     """The same as one under the real names: what was gone before names were replaced counts too."""
     items = [SLICE, NODE, CLASS, CLAIM, POD]
     (tmp_path / "c.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-    told = []
+    left_out = []
     for number, option in enumerate(([], ["--anonymise"])):
         assert main(["capture", str(tmp_path / "c.json"), str(tmp_path / f"out{number}"), *option]) == 0
-        told.append([line for line in capsys.readouterr().out.splitlines() if "Left out: " in line])
-    assert told[0] == told[1] != []
+        left_out.append([line for line in capsys.readouterr().out.splitlines() if "Left out: " in line])
+    assert left_out[0] == left_out[1] != []
 
 
 def test_what_planning_needs_stays(tmp_path):

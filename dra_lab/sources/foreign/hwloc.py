@@ -46,7 +46,7 @@ def read_hwloc(root: XmlElement, source: str) -> Inventory:
     """Return the inventory of an hwloc export.
 
     A device's PCIe root is named by the host bridge above it, its NUMA node by the place where that bridge hangs; a
-    bridge at the whole machine gives none where there are several NUMA nodes. Without Bridge objects nothing but the
+    bridge at the whole machine has none if there are several NUMA nodes. Without Bridge objects nothing but the
     NUMA node is known. Raises SourceError with line and element for a file that is no hwloc export or that names an
     address, a CPU or a NUMA node twice or not at all.
     """

@@ -44,7 +44,7 @@ def right_missing(
 
 
 def rights_missing(context: Context, refused: Mapping[str, Refusal], counts: Mapping[str, int]) -> str:
-    """Return a table with a row for each kind, and the command that gives a user the rights that are missing.
+    """Return a table with a row for each kind, and the command that grants a user the missing rights.
 
     `refused` has the 403 of each kind that may not be listed, `counts` the number of objects of those that were read.
     """
