@@ -66,10 +66,10 @@ def check_unused(cluster: Cluster) -> Iterator[Finding]:
         idle[deleted or ("claim-of-gone-pods" if reserved else "claim-unreserved")].append(claim_name(claim))
     for rule, names in idle.items():
         if names:
-            yield _told(rule, sorted(names))
+            yield _idle_finding(rule, sorted(names))
 
 
-def _told(rule: str, names: list[str]) -> Finding:
+def _idle_finding(rule: str, names: list[str]) -> Finding:
     one, many, advice = _IDLE[rule]
     message = f"1 claim {one}: " if len(names) == 1 else f"{len(names):,} claims {many}: "
     message += ", ".join(names[:_SHOWN])
