@@ -123,7 +123,7 @@ class CelError(DraLabError):
     """A CEL selector cannot be used; `expression` is its text, `position` the offset of the problem or -1."""
 
     def __init__(self, message: str, *, expression: str = "", position: int = -1, origin: Origin | None = None) -> None:
-        """Keep the expression beside the message."""
+        """Keep the expression in addition to the message."""
         self.expression = expression
         self.position = position
         super().__init__(message, origin=origin)
@@ -141,7 +141,7 @@ class UnsupportedFeature(DraLabError):
     """A rule of DRA that the called part does not know yet; `feature` is its API name (`sharedCounters`, ...)."""
 
     def __init__(self, feature: str, message: str, *, origin: Origin | None = None) -> None:
-        """Keep the name of the feature beside the message."""
+        """Keep the name of the feature in addition to the message."""
         self.feature = feature
         super().__init__(message, origin=origin)
 

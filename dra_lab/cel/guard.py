@@ -1,4 +1,4 @@
-"""A selector in a form that fails on no device: what it reads is asked for with has(...) first."""
+"""A selector in a form that fails on no device: what it reads is tested with has(...) first."""
 
 from __future__ import annotations
 

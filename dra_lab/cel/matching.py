@@ -45,9 +45,9 @@ _Key = tuple[str, str, tuple[str, ...], str]
 
 
 class _Driver(Struct, frozen=True):
-    """A request's answer for the devices of one driver: `alike` for all of them, or None and `match` for each."""
+    """A request's answer for the devices of one driver: `of_all` for all of them, or None and `match` for each."""
 
-    alike: Match | None
+    of_all: Match | None
     match: Callable[[Device], Match]
 
 
@@ -57,7 +57,7 @@ def _constant(answer: Match) -> _Driver:
 
 def _decided(decide: Callable[[Device], bool], refusal: Match, then: _Driver, reference: str) -> _Driver:
     """Ask one selector, and what follows it of the devices that pass."""
-    passed, follow = then.alike, then.match
+    passed, follow = then.of_all, then.match
 
     def match(device: Device) -> Match:
         try:
@@ -74,7 +74,7 @@ class Matching:
     """The selectors of a cluster's classes and of requests, compiled once for a release."""
 
     def __init__(self, cluster: Cluster, release: KubernetesRelease) -> None:
-        """Keep the cluster; nothing is compiled before it is asked for."""
+        """Keep the cluster; nothing is compiled before its first use."""
         self._cluster = cluster
         self._lists = release.reads_lists
         self._compiled: dict[str, Selector | str] = {}
@@ -107,7 +107,7 @@ class Matching:
         So it is with selectors that read the driver alone, and with those that begin by comparing it with another one:
         `&&` then looks no further.
         """
-        answer = self._driver(ask, driver).alike
+        answer = self._driver(ask, driver).of_all
         return "" if answer is None or answer.stage in (ERROR, NO_CLASS) else answer.stage
 
     def keys_read(self, ask: Ask, driver: str) -> frozenset[str] | None:
@@ -137,10 +137,10 @@ class Matching:
             if isinstance(selector, str):
                 found = _constant(Match(ERROR, refusal.expression, f"request {ask.reference!r}: {selector}"))
                 continue
-            told = None if self._looks_for_lists else selector.by_driver(driver)
-            if told is False:
+            decided = None if self._looks_for_lists else selector.by_driver(driver)
+            if decided is False:
                 found = _constant(refusal)
-            elif told is None:
+            elif decided is None:
                 decide = partial(selector.matches, driver) if self._looks_for_lists else selector.decider(driver)
                 found = _decided(decide, refusal, found, ask.reference)
         return found

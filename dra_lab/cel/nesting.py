@@ -6,6 +6,7 @@ cost estimate and all readers of the tree see the parts in their places (`restor
 
 from __future__ import annotations
 
+import re
 from math import ceil, log2
 from typing import Any
 
@@ -13,7 +14,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dra_lab.cel.syntax_tree import Tree, children
-from dra_lab.cel.tokens import PAIRS, Token, tokens
 
 DEEPEST = 150
 """Levels of brackets or of operators that are read; Kubernetes may read more."""
@@ -30,6 +30,38 @@ _LOGIC = frozenset(("&&", "||"))
 _CHOICE = frozenset(("?", ":"))
 _NO_SIGNS = ("text", "mark")
 """Kinds of tokens that are no operators: a mark is the `?` of `.?field`, `[?key]` and optional elements."""
+
+
+_TOKEN = re.compile(
+    r"""
+    (?P<space>[ \t\r\n\f]+|//[^\n]*)
+    |(?P<text>[bB]?[rR][bB]?(?:\"\"\".*?\"\"\"|'''.*?'''|"[^"\n]*"|'[^'\n]*')
+        |[bB]?(?:\"\"\"(?:\\.|[^\\])*?\"\"\"|'''(?:\\.|[^\\])*?'''|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'))
+    |(?P<name>[A-Za-z_][A-Za-z0-9_]*|`[^`\n]*`)
+    |(?P<number>\.?[0-9](?:[eE][-+][0-9]|[0-9A-Za-z_]|\.(?=[0-9]))*)
+    |(?P<sign>&&|\|\||[=!<>]=|.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+PAIRS = {"(": ")", "[": "]", "{": "}"}
+
+
+class Token(Struct, frozen=True):
+    """A token: `kind` is text, name, number or sign; `start` and `end` are offsets."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+def tokens(expression: str) -> list[Token]:
+    """Return the tokens of a text without its spaces and comments; whatever is no token of CEL comes as a sign."""
+    return [
+        Token(str(match.lastgroup), match[0], *match.span())
+        for match in _TOKEN.finditer(expression)
+        if match.lastgroup != "space"
+    ]
 
 
 class _Group(Struct):

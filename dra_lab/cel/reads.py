@@ -121,16 +121,16 @@ def reads(tree: Tree) -> Reads:
     return reader.reads
 
 
-def told_by_driver(tree: Tree, driver: str) -> bool | None:
-    """Return what a selector gives on every device of a driver, None where more than `device.driver` decides.
+def decided_by_driver(tree: Tree, driver: str) -> bool | None:
+    """Return the result of a selector on every device of a driver, None if more than `device.driver` decides.
 
     Only what is evaluated first counts: `device.driver == "a" && x` is false on other drivers, whatever `x` is, since
     `&&` looks no further after false, and `||` after true.
     """
-    return _told(tree, tree.root, driver)
+    return _decided(tree, tree.root, driver)
 
 
-def _told(tree: Tree, node: Any, driver: str) -> bool | None:
+def _decided(tree: Tree, node: Any, driver: str) -> bool | None:
     if node.HasField("const"):
         return bool(node.const.bool) if node.const.HasField("bool") else None
     if not node.HasField("call"):
@@ -144,9 +144,9 @@ def _told(tree: Tree, node: Any, driver: str) -> bool | None:
         return None if text is None else (text == driver) is (name == "_==_")
     if name not in ("_&&_", "_||_", "!_"):
         return None
-    first = _told(tree, operands[0], driver)
+    first = _decided(tree, operands[0], driver)
     if name == "!_":
         return None if first is None else not first
     if first is None or first is (name == "_||_"):
         return first
-    return _told(tree, operands[1], driver)
+    return _decided(tree, operands[1], driver)

@@ -20,31 +20,18 @@ _LISTS_SINCE = "1.35"
 _GATED = {"includes": ("1.36", "DRAListTypeAttributes"), SHAREABLE: ("1.34", "DRAConsumableCapacity")}
 
 
-def needs_release(expression: str) -> str:
-    """Return the oldest of `RELEASES` that takes an expression as a new selector, with the feature gates it needs.
-
-    Raises CelCompileError for one that no release takes.
-    """
-    wanted = [since for _, since, _ in _uses(_selector(expression))]
-    return max(wanted, key=RELEASES.index, default=RELEASES[0])
-
-
 def unknown_in(release: KubernetesRelease, expression: str) -> tuple[str, ...]:
     """Return what the API server of a release, with its gates, refuses of a new selector, each with what to do.
 
-    Empty when it takes all of it. Stored selectors go on working. Raises CelCompileError as `needs_release` does.
+    Empty if it accepts all of it. Stored selectors go on working. Raises CelCompileError if no release accepts it.
     """
     found: dict[str, None] = {}
-    for name, since, gate in _uses(_selector(expression)):
+    for name, since, gate in _uses(compile_selector(expression, list_type_attributes=True)):
         if RELEASES.index(release.version) < RELEASES.index(since):
             found[f"`{name}` works in new selectors from Kubernetes {since} on, not in {release.version}"] = None
         elif gate and not release.enabled(gate):
             found[f"`{name}` needs the feature gate {gate}, which is off in {release}"] = None
     return tuple(found)
-
-
-def _selector(expression: str) -> Selector:
-    return compile_selector(expression, list_type_attributes=True)
 
 
 def _uses(selector: Selector) -> Iterator[tuple[str, str, str]]:

@@ -12,7 +12,7 @@ from google.protobuf.message import Error as ProtobufError
 from dra_lab.cel import cost, hints
 from dra_lab.cel.environment import ATTRIBUTES, CAPACITY, DEFAULTED, DEVICE, DRIVER, SHAREABLE, checker, runner
 from dra_lab.cel.literals import bad_literal
-from dra_lab.cel.reads import Reads, reads, told_by_driver
+from dra_lab.cel.reads import Reads, decided_by_driver, reads
 from dra_lab.cel.rewrite import hidden, prepare
 from dra_lab.cel.syntax_tree import Tree, type_name
 from dra_lab.cel.values import quantity, semver, whole_text
@@ -75,10 +75,10 @@ class Selector:
 
     def by_driver(self, driver: str) -> bool | None:
         """Say whether all devices of a driver match, None where more than the driver decides, or where it fails."""
-        told = told_by_driver(self.tree, driver)
+        answer = decided_by_driver(self.tree, driver)
         read = self._reads
-        if told is not None or read.whole or read.attributes or read.capacity or read.shareable:
-            return told
+        if answer is not None or read.whole or read.attributes or read.capacity or read.shareable:
+            return answer
         try:
             return self.decide(driver, Device(name=""))
         except CelRuntimeError:

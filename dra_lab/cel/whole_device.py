@@ -43,11 +43,11 @@ class _Inliner:
         return device_error(self._expression, what, self._tree.position(node.id))
 
     def _field(self, node: Any) -> None:
-        field, asked = str(node.select.field), bool(node.select.test_only)
+        field, only_tests = str(node.select.field), bool(node.select.test_only)
         if field not in _FIELDS:
             raise self._error(node, f"undefined field {field!r}")
         node.ClearField("select")
-        if asked:
+        if only_tests:
             node.const.bool = True
             return
         node.ident.name = f"{DEVICE}.{field}"

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from dra_lab.checks.claim_validation import check_claim, check_claim_template
-from dra_lab.checks.class_validation import check_class
 from dra_lab.checks.rules import Errors
+from dra_lab.checks.selectors import check_class
 from dra_lab.checks.slice_validation import check_slice
 from dra_lab.checks.taint_validation import check_taint_rule
 from dra_lab.errors import ManifestError

@@ -35,7 +35,7 @@ def check_capacity(capacity: Mapping[str, Any], path: str, release: KubernetesRe
 
 
 def whole(value: Fraction) -> int:
-    """Return a quantity as the integer that Kubernetes' `Value()` gives: rounded away from zero."""
+    """Return a quantity as the integer that Kubernetes' `Value()` returns: rounded away from zero."""
     magnitude = -(-abs(value.numerator) // value.denominator)
     return magnitude if value >= 0 else -magnitude
 

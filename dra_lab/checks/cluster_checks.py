@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from dra_lab.checks.in_use_audit import check_audit
-from dra_lab.checks.overdrawn_counters import check_counters
 from dra_lab.checks.refused import check_refused_claims, check_refused_slices
-from dra_lab.checks.unhealthy import check_health
 from dra_lab.checks.unused_claims import check_unused
 from dra_lab.findings import Finding, Severity, sort_findings
+from dra_lab.index.device_health import UNHEALTHY, device_health
+from dra_lab.index.in_use import counters_in_use
 from dra_lab.index.pools import why_unusable
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
@@ -41,15 +41,15 @@ def check_cluster(cluster: Cluster) -> tuple[Finding, ...]:
         >>> check_cluster(load_cluster("sample:trouble"))[0].rule
         'pool-incomplete'
     """
-    return sort_findings((*_published(cluster), *_said(cluster, _RULES)))
+    return sort_findings((*_published(cluster), *_findings_of(cluster, _RULES)))
 
 
 @once_per_hardware
 def _published(cluster: Cluster) -> tuple[Finding, ...]:
-    return _said(cluster, _RULES_OF_HARDWARE)
+    return _findings_of(cluster, _RULES_OF_HARDWARE)
 
 
-def _said(cluster: Cluster, rules: tuple[Rule, ...]) -> tuple[Finding, ...]:
+def _findings_of(cluster: Cluster, rules: tuple[Rule, ...]) -> tuple[Finding, ...]:
     return tuple(finding for rule in rules for finding in rule(cluster))
 
 
@@ -134,7 +134,7 @@ def _unknown_places(_cluster: Cluster, slice_: ResourceSlice) -> tuple[tuple[str
 
 @lru_cache(1024)
 def _keys_of_places(driver: str, keys: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the keys of attributes that name a place, told once for all devices with the same keys."""
+    """Return the keys of attributes that name a place, computed once for all devices with the same keys."""
     return tuple(key for key in keys if "numa" in (name := full_name(key, driver)).lower() or name == PCIE_ROOT)
 
 
@@ -181,6 +181,33 @@ def _some(names: list[str] | set[str]) -> str:
 def check_hierarchies(cluster: Cluster) -> Iterator[Finding]:
     """Yield warnings about racks, blocks and the like; `dra-lab topology` prints the notes as well."""
     yield from (one for one in hierarchy_findings(cluster) if one.severity is not Severity.NOTE)
+
+
+def check_counters(cluster: Cluster) -> Iterator[Finding]:
+    """Yield counters of which the devices in use draw more than there is: their pool allocates nothing any more."""
+    for use in counters_in_use(cluster):
+        if use.amount.left < 0:
+            subject = f"{use.driver}/{use.pool}"
+            message = f"devices in use draw {float(use.amount.used):g} of counter {use.counter_set}/{use.counter}"
+            message += f", and there are {float(use.amount.total):g}"
+            advice = "The driver publishes less than before, so devices that need this counter cannot be allocated."
+            yield Finding("counter-overdrawn", Severity.WARNING, subject, message, advice)
+
+
+def check_health(cluster: Cluster) -> Iterator[Finding]:
+    """Yield devices that are in use and not healthy, with the pods that use them."""
+    if UNHEALTHY not in device_health(cluster).values():
+        return
+    users: dict[DeviceID, list[str]] = defaultdict(list)
+    for claim in cluster.claims:
+        for result in claim.status.allocation.devices.results if claim.status.allocation else ():
+            users[result.id] += [f"{claim.metadata.namespace}/{one.name}" for one in claim.status.reserved_for]
+    for device_id, health in sorted(device_health(cluster).items()):
+        if health == UNHEALTHY:
+            who = ", ".join(sorted(set(users[device_id]))[:5]) or "no pod"
+            message = f"the driver reports the device as unhealthy, and {who} uses it"
+            advice = "A new claim may still get it unless its driver taints it; see the driver's logs on the node."
+            yield Finding("device-unhealthy", Severity.WARNING, str(device_id), message, advice)
 
 
 _RULES_OF_HARDWARE: tuple[Rule, ...] = (

@@ -12,7 +12,7 @@ from dra_lab.checks.admission import BAD_REQUEST, Admission, admit
 from dra_lab.checks.oddities import find_oddities
 from dra_lab.errors import ManifestError
 from dra_lab.findings import Finding, Origin, Severity, sort_findings
-from dra_lab.manifests.field_errors import FieldError
+from dra_lab.manifests.file_text import json_texts
 from dra_lab.manifests.older_fields import older_fields
 from dra_lab.manifests.strict import decode_strict_json
 from dra_lab.manifests.versions import short_version, text_of, upgrade, written_path
@@ -72,30 +72,22 @@ def check_object(
 
 
 def _json_values(text: str, source: str) -> tuple[list[Any] | None, list[str]]:
-    """Return the documents of a JSON text (one, an array of them, or one a line), and the keys that are there twice.
+    """Return the documents of a JSON text (one, an array, or one after the other), and the keys that appear twice.
 
     None for YAML, also for YAML in flow style.
     """
     if text.lstrip()[:1] not in ("{", "["):
         return None, []
     try:
-        parts = _json_parts(text, source)
-    except ManifestError:
+        parts = [decode_strict_json(part, source) for part in json_texts(text)]
+    except (ManifestError, ValueError, RecursionError) as error:
         if is_flow_yaml(text.encode("utf-8", "replace")):
             return None, []
-        raise
+        if isinstance(error, ManifestError):
+            raise
+        raise ManifestError(f"this is not valid JSON: {error}", origin=Origin(source)) from None
     values = [item for value, _ in parts for item in (value if isinstance(value, list) else [value])]
     return values, [error.field for _, repeated in parts for error in repeated]
-
-
-def _json_parts(text: str, source: str) -> list[tuple[Any, tuple[FieldError, ...]]]:
-    try:
-        return [decode_strict_json(text, source)]
-    except ManifestError:
-        lines = [line for line in text.splitlines() if line.strip()]
-        if len(lines) == 1:
-            raise
-        return [decode_strict_json(line, source) for line in lines]
 
 
 def _objects(document: Any, origin: Origin, release: KubernetesRelease, line: Line) -> Iterator[Finding]:
@@ -186,6 +178,6 @@ def _keys_twice(root: Any) -> Iterator[tuple[str, int, int]]:
                 parts.append(value)
         elif isinstance(node, yaml.SequenceNode):
             parts = list(node.value)
-        fresh = [part for part in parts if id(part) not in seen]
-        seen.update(map(id, fresh))
-        pending.extend(fresh)
+        new = [part for part in parts if id(part) not in seen]
+        seen.update(map(id, new))
+        pending.extend(new)

@@ -17,8 +17,8 @@ from dra_lab.checks.fleet_pods import FleetPods, drawn
 from dra_lab.checks.plan_audit import AuditedPlan, broken
 from dra_lab.checks.plan_bounds import Judge, PlacedPods, against, better, least_values
 from dra_lab.checks.plan_devices import all_devices
+from dra_lab.checks.plan_fits import MOST_NODES, fits_for_certain, is_simple
 from dra_lab.checks.plan_places import goal_values
-from dra_lab.checks.plan_room import MOST_NODES, fits_for_certain, is_simple
 from dra_lab.checks.plans import keeps_all
 from dra_lab.findings import Finding
 from dra_lab.model.fleet import NODES, UNPLACED, Replica, Workload
@@ -108,9 +108,9 @@ def _exchanged(pods: FleetPods, workload: Workload) -> str:
         found = _placed(without, more)
         if found is None:
             continue
-        beside = without.having((*without.plan.replicas, found))
+        with_replica = without.having((*without.plan.replicas, found))
         for node in _nodes(pods, replica):
-            if _placed(beside, changed(replica, node=node)) is not None:
+            if _placed(with_replica, changed(replica, node=node)) is not None:
                 moved = "" if node == replica.node else f" once {replica.workload}/{replica.number} is on {node}"
                 return f"one more does on {replica.node}{moved}"
     return ""
@@ -139,8 +139,8 @@ def _moved(pods: FleetPods, without: FleetPods, replica: Replica, node: str, *, 
         goals = pods.plan.goals
         return against(goals, {goal.goal: goal.value + change[goal.goal] for goal in goals if goal.goal in change})
 
-    worth = None if nodes < 0 else own
-    found = _placed(without, changed(replica, node=node), judge, nics=nics, worth=worth)
+    least_goals = None if nodes < 0 else own
+    found = _placed(without, changed(replica, node=node), judge, nics=nics, least_goals=least_goals)
     return judge({goal.goal: goal.value for goal in found.goals}) if found is not None else ""
 
 
@@ -150,7 +150,7 @@ def _placed(
     judge: Judge = lambda _: "it fits",
     *,
     nics: bool | None = None,
-    worth: Mapping[str, int] | None = None,
+    least_goals: Mapping[str, int] | None = None,
 ) -> Replica | None:
     """Return a replica with devices of its node, the first to which `judge` objects while all pods keep every rule.
 
@@ -162,11 +162,11 @@ def _placed(
     held = AuditedPlan(pods.around(replica.node), one, pods.release, nics)
     if not _is_tried(held, replace(held, cluster=alone)):
         return None
-    ways = PlacedPods(held)
+    options = PlacedPods(held)
     found: list[Replica] = []
-    if worth is not None:
-        least = least_values(ways)
-        if not any(least.get(name, value) < value for name, value in worth.items()):
+    if least_goals is not None:
+        least = least_values(options)
+        if not any(least.get(name, value) < value for name, value in least_goals.items()):
             return None
 
     def allowed(taken: AuditedPlan) -> bool:
@@ -179,7 +179,7 @@ def _placed(
             found.append(placed)
         return kept
 
-    better(ways, judge, allowed)
+    better(options, judge, allowed)
     return found[0] if found else None
 
 
@@ -189,7 +189,7 @@ def _is_tried(held: AuditedPlan, alone: AuditedPlan) -> bool:
     Up to 1.36, All leaves out shared devices of which too little is left. A plan counts on no order of arrival, so that
     the replica takes what All means without the others, or is not tried.
     """
-    every = [ask for ask in held.ways.values() if ask.all_devices]
+    every = [ask for ask in held.asks.values() if ask.all_devices]
     return is_simple(held) and all(set(all_devices(held, ask)) == set(all_devices(alone, ask)) for ask in every)
 
 

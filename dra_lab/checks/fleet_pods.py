@@ -1,4 +1,4 @@
-"""The pods of a fleet plan beside one another: what each of them holds, and what of it can matter to which other."""
+"""The pods of a fleet plan together: what each of them holds, and what of it can matter to which other."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _claim(cluster: Cluster, replica: Replica, workload: Workload, release: Kube
 
 
 def _result(held: AuditedPlan, number: int, placement: Placement) -> DeviceRequestAllocationResult:
-    device, ask = placement.device, held.ways.get(placement.reference)
+    device, ask = placement.device, held.asks.get(placement.reference)
     shared = device in held.devices and held.shareable(device)
     return DeviceRequestAllocationResult(
         request=placement.request,
@@ -155,7 +155,7 @@ def _result(held: AuditedPlan, number: int, placement: Placement) -> DeviceReque
 
 def _consumed(held: AuditedPlan, placement: Placement) -> dict[str, QuantityText]:
     """Return what a placement says that it consumes of a shared device, or what its request takes."""
-    if placement.consumed or placement.reference not in held.ways:
+    if placement.consumed or placement.reference not in held.asks:
         return dict(placement.consumed)
     return {key: format_quantity(amount) for key, amount in (amounts_taken(held, placement) or {}).items()}
 

@@ -1,4 +1,4 @@
-"""Hold a plan for a fleet against the rules of DRA: each pod beside all the others, without the solver's code."""
+"""Hold a plan for a fleet against the rules of DRA: each pod with all the others, without the solver's code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dra_lab.checks.fleet_moves import better_sums, more_fit
 from dra_lab.checks.fleet_pods import FleetPods, drawn
 from dra_lab.checks.plan_audit import broken
 from dra_lab.checks.plan_places import asks_for_nics
-from dra_lab.checks.plan_words import proofs_told
+from dra_lab.checks.plan_proofs import check_proofs
 from dra_lab.checks.plans import check_plan
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
@@ -22,7 +22,7 @@ from dra_lab.model.release import KubernetesRelease
 def check_fleet(cluster: Cluster, plan: FleetPlan, release: KubernetesRelease) -> tuple[Finding, ...]:
     """Return every rule that a fleet's pods break, as errors.
 
-    Every pod is held against `check_plan` with the devices of all other pods of the plan in use, so that their order
+    Every pod is checked with `check_plan` with the devices of all other pods of the plan in use, so that their order
     does not matter. Numbers of replicas, sums of the goals, bounds and status follow. If the plan says that no more
     replicas fit, none may be placed beside it, also if another one moves, nor more of them by beginning again. No
     replica may be moved so that a sum is below its bound. The cluster is to be the one that was planned on, with the
@@ -62,7 +62,7 @@ def _numbers(plan: FleetPlan, cluster: Cluster) -> Iterator[Finding]:
 
 def _status(plan: FleetPlan) -> Iterator[Finding]:
     """A plan says that it is proven only where every goal is."""
-    yield from proofs_told(plan.goals, proven=plan.status is PlanStatus.OPTIMAL)
+    yield from check_proofs(plan.goals, proven=plan.status is PlanStatus.OPTIMAL)
     if plan.status is PlanStatus.OPTIMAL and not plan.goals:
         yield broken("status", plan.status, "the plan is called proven without a goal")
     if bool(plan.replicas) != (plan.status in (PlanStatus.OPTIMAL, PlanStatus.FEASIBLE)):
@@ -75,8 +75,8 @@ def _status(plan: FleetPlan) -> Iterator[Finding]:
 def _sums(plan: FleetPlan) -> Iterator[Finding]:
     """The goals are the sums over the replicas; what has no place and the nodes used are counted."""
     wanted = sum(workload.replicas for workload in plan.workloads)
-    told = {goal.goal for goal in plan.goals}
-    for name in sorted({goal.goal for replica in plan.replicas for goal in replica.goals} - told) if told else ():
+    names = {goal.goal for goal in plan.goals}
+    for name in sorted({goal.goal for replica in plan.replicas for goal in replica.goals} - names) if names else ():
         yield broken("goal", name, "its replicas have it, and the plan does not say it")
     for goal in plan.goals if plan.replicas else ():
         have = sum(value.value for replica in plan.replicas for value in replica.goals if value.goal == goal.goal)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from dra_lab.checks.fleets import check_fleet
 from dra_lab.checks.plan_audit import broken
-from dra_lab.checks.plan_words import proofs_told
+from dra_lab.checks.plan_proofs import check_proofs
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import NODES, UNPLACED, Replica
@@ -22,7 +22,7 @@ def check_gangs(
 ) -> tuple[Finding, ...]:
     """Return every rule that a plan for gangs breaks, as errors.
 
-    The devices of all pods are held against `check_fleet`, as if each group of each gang were a workload. It does not
+    The devices of all pods are checked with `check_fleet`, as if each group of each gang were a workload. It does not
     see whether a better plan exists.
     """
     audit = _Audit(cluster, plan, hierarchies)
@@ -116,7 +116,7 @@ class _Audit:
         """The goals are counted again, and a plan says that it is proven only where every goal is."""
         plan = self.plan
         if plan.placed or plan.replicas:
-            yield from proofs_told(plan.goals, proven=plan.status is PlanStatus.OPTIMAL)
+            yield from check_proofs(plan.goals, proven=plan.status is PlanStatus.OPTIMAL)
         several = len({gang.priority for gang in plan.gangs} | ({0} if plan.workloads else set())) > 1
         for goal in plan.goals:
             name, _, number = goal.goal.partition(" ")

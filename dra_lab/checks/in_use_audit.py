@@ -21,7 +21,7 @@ from dra_lab.model.sketch import asks
 from dra_lab.model.slices import ResourceSlice
 
 MAX_FINDINGS = 20
-"""Claims told one by one of a rule; more are counted in one finding (`audit_claims` has all)."""
+"""Claims reported one by one for a rule; more are counted in one finding (`audit_claims` has all)."""
 
 
 @dataclass(frozen=True, slots=True)

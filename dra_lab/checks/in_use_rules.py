@@ -149,14 +149,14 @@ def _amounts(
     held: HeldDevice, result: DeviceRequestAllocationResult, ask: Ask | None, device: Device
 ) -> Iterator[Reason]:
     advice = "The driver publishes less than before. Move a pod away, or request less."
-    asked = {key: parse_quantity(text) for key, text in (ask.capacity if ask is not None else {}).items()}
-    for key in {*asked, *result.consumed_capacity}:
+    requested = {key: parse_quantity(text) for key, text in (ask.capacity if ask is not None else {}).items()}
+    for key in {*requested, *result.consumed_capacity}:
         known = device.capacity.get(key)
         if known is None:
             yield "capacity-too-small", f"{result.id} has no capacity {key} any more", advice
             continue
         total = parse_quantity(known.value)
-        wanted = asked.get(key, Fraction())
+        wanted = requested.get(key, Fraction())
         used = held.cluster.allocated.consumed.get(result.id, {}).get(key, Fraction())
         if wanted > total:
             why = f"{result.id} has {format_quantity(total)} of {key}, and the claim requests {format_quantity(wanted)}"

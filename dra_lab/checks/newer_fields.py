@@ -1,4 +1,4 @@
-"""Fields of alpha features of 1.36 and 1.37, off by default; not held against records.
+"""Fields of alpha features of 1.36 and 1.37, off by default; not compared with records.
 
 Rules: docs/semantics.md 1.5, 1.8, 1.12, and `pkg/apis/resource/validation` of Kubernetes 1.37. The expressions of
 derived attributes are not compiled here.
@@ -85,7 +85,7 @@ def check_partition_type(spec: Mapping[str, Any]) -> Errors:
 
 
 def check_node_allocatable(device: Mapping[str, Any], path: str) -> Errors:
-    """Yield what is wrong with the node resources that a device stands for, in the form of 1.36 or of 1.37."""
+    """Yield what is wrong with the node resources that a device represents, in the form of 1.36 or of 1.37."""
     capacity = device.get("capacity") or {}
     for name, mapping in (device.get("nodeAllocatableResourceMappings") or {}).items():
         place = f"{path}.nodeAllocatableResourceMappings[{name}]"

@@ -36,19 +36,19 @@ def capacity_kept(held: AuditedPlan) -> Iterator[Finding]:
             elif any(parse_quantity(v) != amounts.get(k) for k, v in taker.consumed.items()):
                 yield broken("capacity", device, f"request {taker.reference} does not consume what the plan says")
         for key, capacity in held.devices[device].capacity.items():
-            asked_each = [amounts[key] for amounts in taken if amounts is not None]
+            each = [amounts[key] for amounts in taken if amounts is not None]
             # A dedicated device keeps no account: a request that also takes it, for admin access, sees it whole
             # (docs/semantics.md 3.11.4).
-            asked = sum(asked_each, Fraction()) if held.shareable(device) else max(asked_each, default=Fraction())
+            requested = sum(each, Fraction()) if held.shareable(device) else max(each, default=Fraction())
             left = parse_quantity(capacity.value)
             left -= held.cluster.allocated.consumed.get(device, {}).get(key, Fraction())
-            if asked > left:
-                yield broken("capacity", device, f"{float(asked):g} of {key} are taken, {float(left):g} are left")
+            if requested > left:
+                yield broken("capacity", device, f"{float(requested):g} of {key} are taken, {float(left):g} are left")
 
 
 def amounts_taken(held: AuditedPlan, placement: Placement) -> dict[str, Fraction] | None:
     """Return what a placement takes of every capacity of its device, None where it cannot be served."""
-    ask = held.ways[placement.reference]
+    ask = held.asks[placement.reference]
     parts = len(held.taken[placement.reference]) if is_split(held, placement.reference) else 1
     amounts = {key: parse_quantity(amount) / parts for key, amount in ask.capacity.items()}
     return capacity_taken(held.devices[placement.device], amounts, held.release)
@@ -81,21 +81,21 @@ def _paying(held: AuditedPlan, taken: Sequence[DeviceID]) -> Iterator[DeviceID]:
 
 def is_split(held: AuditedPlan, reference: str) -> bool:
     """Say whether a request for one large share was split over several devices that together give it."""
-    ask, placements = held.ways[reference], held.taken.get(reference, ())
+    ask, placements = held.asks[reference], held.taken.get(reference, ())
     if ask.all_devices or ask.count != 1 or len(placements) < 2 or len(ask.capacity) != 1:
         return False
     ((key, amount),) = ask.capacity.items()
     part = {key: parse_quantity(amount) / len(placements)}
     for placement in placements:
         amounts = capacity_taken(held.devices[placement.device], part, held.release)
-        told = amounts is not None and amounts[key] == parse_quantity(placement.consumed.get(key, 0))
-        if amounts is None or (held.shareable(placement.device) and not told):
+        consistent = amounts is not None and amounts[key] == parse_quantity(placement.consumed.get(key, 0))
+        if amounts is None or (held.shareable(placement.device) and not consistent):
             return False
     return any(placement.consumed for placement in placements)
 
 
 def can_give(held: AuditedPlan, ask: Ask, device: DeviceID, *, now: bool) -> bool:
-    """Say whether a device has what an ask takes, `now` beside the shares that are held."""
+    """Say whether a device has what an ask takes, `now` with the shares that are held."""
     if not held.release.enabled("DRAConsumableCapacity"):
         return True
     amounts = capacity_taken(held.devices[device], ask.capacity, held.release)
@@ -115,21 +115,21 @@ def capacity_taken(
     """
     if any(key not in device.capacity for key in requests):
         return None
-    asked = {key: v if isinstance(v, Fraction) else parse_quantity(v) for key, v in requests.items()}
-    if release.version == "1.37" and any(amount < 0 for amount in asked.values()):
+    requested = {key: v if isinstance(v, Fraction) else parse_quantity(v) for key, v in requests.items()}
+    if release.version == "1.37" and any(amount < 0 for amount in requested.values()):
         return None
     unit = Fraction(1, 1000) if release.enabled("DRAFractionalCapacityRange") else Fraction(1)
-    found = {key: _taken(asked.get(key), capacity, unit) for key, capacity in device.capacity.items()}
+    found = {key: _taken(requested.get(key), capacity, unit) for key, capacity in device.capacity.items()}
     return {key: amount for key, amount in found.items() if amount is not None} if None not in found.values() else None
 
 
-def _taken(asked: Fraction | None, capacity: DeviceCapacity, unit: Fraction) -> Fraction | None:
+def _taken(requested: Fraction | None, capacity: DeviceCapacity, unit: Fraction) -> Fraction | None:
     policy = capacity.request_policy
     if policy is None:
-        return parse_quantity(capacity.value) if asked is None else asked
-    if asked is None and policy.default is not None:
+        return parse_quantity(capacity.value) if requested is None else requested
+    if requested is None and policy.default is not None:
         return parse_quantity(policy.default)
-    wanted = parse_quantity(capacity.value) if asked is None else asked
+    wanted = parse_quantity(capacity.value) if requested is None else requested
     if policy.valid_range is not None:
         return _ranged(wanted, policy.valid_range, unit)
     if policy.valid_values:
@@ -143,7 +143,7 @@ def _ranged(wanted: Fraction, valid: CapacityRequestPolicyRange, unit: Fraction)
     if low is not None and wanted < low:
         wanted = low
     elif low is not None and valid.step is not None and parse_quantity(valid.step) > 0:
-        # Whole numbers of the unit, as Quantity.Value() gives them.
+        # Whole numbers of the unit, as Quantity.Value() returns them.
         first, step, want = (ceil(amount / unit) for amount in (low, parse_quantity(valid.step), wanted))
         wanted = (first + ceil(Fraction(want - first, step)) * step) * unit
     return None if valid.max is not None and wanted > parse_quantity(valid.max) else wanted

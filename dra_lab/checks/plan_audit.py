@@ -1,4 +1,4 @@
-"""A plan beside what it is held against: cluster, claims, devices; read by every rule of `check_plan`."""
+"""A plan with what it is checked against: cluster, claims, devices; read by every rule of `check_plan`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ONE_ROOT = ("pcieRoot", How.TOGETHER)
 
 @dataclass(frozen=True)
 class AuditedPlan:
-    """A plan beside what it is held against; `nics` says whether its requests may take NICs, where that is known."""
+    """A plan with what it is checked against; `nics` says whether its requests may take NICs, where that is known."""
 
     cluster: Cluster
     plan: Plan
@@ -69,7 +69,7 @@ class AuditedPlan:
         return Matching(self.cluster, self.release)
 
     @cached_property
-    def ways(self) -> Mapping[str, Ask]:
+    def asks(self) -> Mapping[str, Ask]:
         """Return every way to serve every request, by reference."""
         return {ask.reference: ask for request in self.plan.sketch.requests for ask in asks(request)}
 
@@ -129,7 +129,7 @@ class AuditedPlan:
 
     def of_claim(self, claim: str) -> tuple[Placement, ...]:
         """Return the placements of one claim as kube-scheduler writes them: by request, then in the pools' order."""
-        order, places = {name: at for at, name in enumerate(self.ways)}, {d: at for at, d in enumerate(self.devices)}
+        order, places = {name: at for at, name in enumerate(self.asks)}, {d: at for at, d in enumerate(self.devices)}
         mine = (p for p in self.plan.placements if p.claim == claim)
         return tuple(sorted(mine, key=lambda p: (order[p.reference], places[p.device])))
 

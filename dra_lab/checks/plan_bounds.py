@@ -9,9 +9,9 @@ from functools import cached_property
 from itertools import combinations, islice
 
 from dra_lab.checks.plan_audit import AuditedPlan, broken
+from dra_lab.checks.plan_fits import is_simple
+from dra_lab.checks.plan_options import Part, PlacementOptions, Unknown, Use
 from dra_lab.checks.plan_places import goal_values
-from dra_lab.checks.plan_room import is_simple
-from dra_lab.checks.plan_ways import Part, Unknown, Use, Ways
 from dra_lab.findings import Finding
 from dra_lab.model.names import DeviceID, part_of
 from dra_lab.model.plan import DAMAGE, GoalValue, NodeClass, NodeFit, Placement
@@ -21,7 +21,7 @@ MOST_DEVICES = 512
 """Devices on a node above which no better allocation is searched on it."""
 
 MOST_CLASSES = 8
-"""Classes of identical nodes beside the plan's own on which a better allocation is searched."""
+"""Classes of identical nodes besides the plan's own on which a better allocation is searched."""
 
 MOST_CORNERS = 12
 """Sets of NUMA nodes, each of which is searched by itself."""
@@ -39,7 +39,7 @@ Judge = Callable[[Mapping[str, int]], str]
 """Says what an allocation with these values of the goals contradicts, "" for nothing."""
 
 
-def bounds_told(held: AuditedPlan, allowed: Allowed) -> Iterator[Finding]:
+def check_bounds(held: AuditedPlan, allowed: Allowed) -> Iterator[Finding]:
     """No goal is below what counting shows, and no bound is above what another allocation has.
 
     Looked at are the plan's own node and one node of each class of identical nodes. A node that is called worse has no
@@ -79,14 +79,14 @@ def _contradicted(
     held: AuditedPlan, goals: Sequence[GoalValue], allowed: Allowed, *, counted: bool = True
 ) -> Iterator[Finding]:
     """Yield what contradicts goals of a node: counting, or the first better allocation that is found."""
-    ways = PlacedPods(held)
-    least = least_values(ways)
+    options = PlacedPods(held)
+    least = least_values(options)
     for goal in goals if counted else ():
         if goal.value < least.get(goal.goal, 0):
             text = f"the plan says {goal.value} on {held.plan.node}, but counting shows {least[goal.goal]} or more"
             yield broken("goal", goal.goal, text)
     if least and any(goal.goal != DAMAGE and (goal.bound or 0) > least.get(goal.goal, 0) for goal in goals):
-        text = better(ways, lambda values: against(goals, values), allowed)
+        text = better(options, lambda values: against(goals, values), allowed)
         if text:
             yield broken("bound", held.plan.node, text)
 
@@ -109,7 +109,7 @@ def against(goals: Sequence[GoalValue], values: Mapping[str, int]) -> str:
 # ---------------------------------------------------------------- counting
 
 
-def least_values(ways: Ways) -> Mapping[str, int]:
+def least_values(options: PlacementOptions) -> Mapping[str, int]:
     """Return values below which no allocation on a node can be, by goal; nothing is known of goals that are left out.
 
     Why they hold: the devices of a request that are not shared are distinct. So `count` of them are on at least as many
@@ -119,39 +119,40 @@ def least_values(ways: Ways) -> Mapping[str, int]:
     than it asks for is not used.
     """
     try:
-        possible = [[ask for ask in asks(request) if _enough(ways, ask)] for request in ways.held.plan.sketch.requests]
+        requests = options.held.plan.sketch.requests
+        possible = [[ask for ask in asks(request) if _enough(options, ask)] for request in requests]
     except Unknown:
         return {}
     if not all(possible):
         return {}
     found = {"alternatives": sum(min(ask.rank for ask in own) for own in possible)}
     for goal, (level, kinds) in _SPANNED.items():
-        found[goal] = max((min(_fewest(ways, ask, level, kinds) for ask in own) for own in possible), default=0)
-    return found | {"unpaired": _least_unpaired(ways, possible)}
+        found[goal] = max((min(_fewest(options, ask, level, kinds) for ask in own) for own in possible), default=0)
+    return found | {"unpaired": _least_unpaired(options, possible)}
 
 
-def _enough(ways: Ways, ask: Ask) -> bool:
-    able = ways.able[ask.reference]
-    return len(able) >= ask.count or any(map(ways.held.shareable, able))
+def _enough(options: PlacementOptions, ask: Ask) -> bool:
+    able = options.able[ask.reference]
+    return len(able) >= ask.count or any(map(options.held.shareable, able))
 
 
-def _most(ways: Ways, ask: Ask) -> int:
-    return len(ways.able[ask.reference]) if ask.all_devices else ask.count
+def _most(options: PlacementOptions, ask: Ask) -> int:
+    return len(options.able[ask.reference]) if ask.all_devices else ask.count
 
 
-def _of_kinds(ways: Ways, ask: Ask, kinds: Collection[str]) -> int:
+def _of_kinds(options: PlacementOptions, ask: Ask, kinds: Collection[str]) -> int:
     """Return how many distinct devices of some kinds an ask takes at least."""
-    able, places = ways.able[ask.reference], ways.held.places
+    able, places = options.able[ask.reference], options.held.places
     others = sum(places[device].kind not in kinds for device in able)
-    if any(map(ways.held.shareable, able)):
+    if any(map(options.held.shareable, able)):
         return int(not others)
     return max(0, ask.count - others)
 
 
-def _fewest(ways: Ways, ask: Ask, level: str, kinds: Collection[str]) -> int:
+def _fewest(options: PlacementOptions, ask: Ask, level: str, kinds: Collection[str]) -> int:
     """Return the least number of places at which an ask has enough devices: the largest places first."""
-    wanted, places = _of_kinds(ways, ask, kinds), ways.held.places
-    found = [places[device].place(level) for device in ways.able[ask.reference] if places[device].kind in kinds]
+    wanted, places = _of_kinds(options, ask, kinds), options.held.places
+    found = [places[device].place(level) for device in options.able[ask.reference] if places[device].kind in kinds]
     sizes = sorted(Counter(place.value for place in found if place is not None).values(), reverse=True)
     sizes += [1] * found.count(None)
     number = 0
@@ -161,9 +162,10 @@ def _fewest(ways: Ways, ask: Ask, level: str, kinds: Collection[str]) -> int:
     return number
 
 
-def _least_unpaired(ways: Ways, possible: Sequence[Sequence[Ask]]) -> int:
-    places = ways.held.places
-    taken = {kind: {d for own in ways.able.values() for d in own if places[d].kind == kind} for kind in ("gpu", "nic")}
+def _least_unpaired(options: PlacementOptions, possible: Sequence[Sequence[Ask]]) -> int:
+    places = options.held.places
+    every = {device for own in options.able.values() for device in own}
+    taken = {kind: {device for device in every if places[device].kind == kind} for kind in ("gpu", "nic")}
     if not taken["nic"]:
         # whether GPUs of a claim without NICs count as unpaired is decided by the whole cluster
         return 0
@@ -172,18 +174,18 @@ def _least_unpaired(ways: Ways, possible: Sequence[Sequence[Ask]]) -> int:
         for kind, devices in taken.items()
     }
     on_roots = sum(min(count, at["nic"][root]) for root, count in at["gpu"].items())
-    may = {name for name, own in ways.able.items() if not taken["nic"].isdisjoint(own)}
-    nics = sum(max(_most(ways, ask) if ask.reference in may else 0 for ask in own) for own in possible)
-    shared = any(map(ways.held.shareable, taken["gpu"])) or any(ask.admin_access for own in possible for ask in own)
-    gpus = 0 if shared else sum(min(_of_kinds(ways, ask, ("gpu",)) for ask in own) for own in possible)
+    may = {name for name, own in options.able.items() if not taken["nic"].isdisjoint(own)}
+    nics = sum(max(_most(options, ask) if ask.reference in may else 0 for ask in own) for own in possible)
+    shared = any(map(options.held.shareable, taken["gpu"])) or any(ask.admin_access for own in possible for ask in own)
+    gpus = 0 if shared else sum(min(_of_kinds(options, ask, ("gpu",)) for ask in own) for own in possible)
     return max(0, gpus - min(nics, on_roots))
 
 
 # ---------------------------------------------------------------- a better allocation
 
 
-class PlacedPods(Ways):
-    """Choices of devices that keep all must-links, told apart by where devices sit and by what preferred links see."""
+class PlacedPods(PlacementOptions):
+    """Choices of devices that keep all must-links, distinct by where devices sit and by what preferred links see."""
 
     most_steps = 1_500
 
@@ -215,45 +217,45 @@ class PlacedPods(Ways):
         return self._choose(ask)
 
 
-def better(ways: PlacedPods, judge: Judge, allowed: Allowed) -> str:
+def better(options: PlacedPods, judge: Judge, allowed: Allowed) -> str:
     """Return what the first allocation contradicts that keeps every rule and that `judge` objects to; "" for none.
 
     All choices are looked at where they are few; else some of each set of NUMA nodes, roots with most GPUs and NICs
     first.
     """
-    for parts in _allocations(ways):
-        taken = ways.held.taking(_placements(parts))
+    for parts in _allocations(options):
+        taken = options.held.taking(_placements(parts))
         text = judge(goal_values(taken))
         if text and allowed(taken):
             return text
     return ""
 
 
-def _allocations(ways: PlacedPods) -> Iterator[tuple[Part, ...]]:
-    if (yield from _until_unknown(ways)):
+def _allocations(options: PlacedPods) -> Iterator[tuple[Part, ...]]:
+    if (yield from _until_unknown(options)):
         return
     try:
-        corners = tuple(_corners(ways))
+        corners = tuple(_corners(options))
     except Unknown:  # there are too many devices to say what each may serve
         return
     for devices in corners:
-        yield from _until_unknown(ways.among(devices))
+        yield from _until_unknown(options.among(devices))
 
 
-def _until_unknown(ways: Ways) -> Generator[tuple[Part, ...], None, bool]:
+def _until_unknown(options: PlacementOptions) -> Generator[tuple[Part, ...], None, bool]:
     """Yield what is found before a search is given up; returns whether that is all there is."""
     try:
-        for parts, _ in ways.served(ways.free):
+        for parts, _ in options.served(options.free):
             yield parts
     except Unknown:
         return False
     return True
 
 
-def _corners(ways: Ways) -> Iterator[Sequence[DeviceID]]:
+def _corners(options: PlacementOptions) -> Iterator[Sequence[DeviceID]]:
     """Yield the devices on one NUMA node, on two, and so on; those on roots with most GPUs and NICs first."""
-    places = ways.held.places
-    able = sorted({device for own in ways.able.values() for device in own})
+    places = options.held.places
+    able = sorted({device for own in options.able.values() for device in own})
     at: dict[object, Counter[str]] = {}
     for device in able:
         root = places[device].pcie_root

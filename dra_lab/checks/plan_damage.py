@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from dra_lab.checks.plan_amounts import is_split
 from dra_lab.checks.plan_audit import AuditedPlan, broken
-from dra_lab.checks.plan_ways import Amount, Opens, Unknown, Use, Ways, is_within
+from dra_lab.checks.plan_options import Amount, Opens, PlacementOptions, Unknown, Use, is_within
 from dra_lab.findings import Finding
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import DAMAGE
@@ -25,7 +25,7 @@ MOST_REPLICAS = 400
 """Devices on the node, ways to place a replica, and replicas of several ways: above these, `damage` is not counted."""
 
 
-def damage_told(held: AuditedPlan, others: Others) -> Iterator[Finding]:
+def check_damage(held: AuditedPlan, others: Others) -> Iterator[Finding]:
     """`damage` as GOALS defines it; where the plan says "at most", no less than that."""
     goal = next((goal for goal in held.plan.goals if goal.goal == DAMAGE), None)
     if goal is None or any(is_split(held, reference) for reference in held.taken):
@@ -35,7 +35,7 @@ def damage_told(held: AuditedPlan, others: Others) -> Iterator[Finding]:
         yield broken("goal", DAMAGE, f"the plan says {goal.words}, {lost} fewer replicas fit beside it")
 
 
-class Others(Ways):
+class Others(PlacementOptions):
     """The replicas of a plan's claim that fit on its node as things are, every preferred link of theirs being kept."""
 
     def __init__(self, held: AuditedPlan, most_devices: int = MOST_DEVICES) -> None:
@@ -48,7 +48,7 @@ class Others(Ways):
     @cached_property
     def able(self) -> Mapping[str, tuple[DeviceID, ...]]:
         """Return the devices that may serve each way to ask; who has admin access takes nothing, and is not counted."""
-        if any(ask.admin_access for ask in self.held.ways.values()):
+        if any(ask.admin_access for ask in self.held.asks.values()):
             raise Unknown
         return super().able
 
@@ -71,8 +71,8 @@ class Others(Ways):
         found, self.steps = 0, 0
         try:
             free = dict(self.free)
-            while found < wanted and (way := next(self.served(free), None)) is not None:
-                free = self.after(free, way[1])
+            while found < wanted and (option := next(self.served(free), None)) is not None:
+                free = self.after(free, option[1])
                 found += 1
         except Unknown:
             pass

@@ -33,7 +33,7 @@ def tied(held: AuditedPlan, link: Link) -> list[tuple[DeviceID, ...]]:
     """Return the devices that a link ties, one part for each request; parts of a split request stand alone."""
     parts: list[tuple[DeviceID, ...]] = []
     for name, placements in held.taken.items():
-        if any(covers(reference, held.ways[name]) for reference in link.requests):
+        if any(covers(reference, held.asks[name]) for reference in link.requests):
             members = tuple(p.device for p in placements)
             parts.extend([(m,) for m in members] if is_split(held, name) else [members])
     return parts
@@ -76,7 +76,7 @@ def _most_groups(
     return sum(min(c[v] // s for c, s in zip(at, shares, strict=True)) for v in set().union(*at))
 
 
-def goals_told(held: AuditedPlan) -> Iterator[Finding]:
+def check_goals(held: AuditedPlan) -> Iterator[Finding]:
     """The goals of a plan are what its devices give."""
     if not held.plan.goals:
         return
@@ -91,7 +91,7 @@ def goal_values(held: AuditedPlan) -> dict[str, int]:
     """Return the values of all goals but `damage`, counted from the devices that are taken."""
     chosen = [held.places[device] for device in dict.fromkeys(p.device for p in held.plan.placements)]
     return {
-        "alternatives": sum(held.ways[reference].rank for reference in held.taken),
+        "alternatives": sum(held.asks[reference].rank for reference in held.taken),
         "preferences": sum(losses(held, link, tied(held, link)) for link in held.plan.sketch.links if not link.must),
         "numa": _spanned([place for place in chosen if place.kind in ("gpu", "nic", "cpu")], "numaNode"),
         "unpaired": _unpaired(held, chosen),
@@ -107,10 +107,10 @@ def _spanned(chosen: Sequence[Locality], level: str) -> int:
 def _unpaired(held: AuditedPlan, chosen: Sequence[Locality]) -> int:
     gpus = [locality.pcie_root for locality in chosen if locality.kind == "gpu"]
     nics = Counter(locality.pcie_root.value for locality in chosen if locality.kind == "nic" and locality.pcie_root)
-    asked = held.nics
-    if gpus and asked is None:
-        asked = asks_for_nics(held.cluster, held.release, held.plan.sketch)
-    if not gpus or not asked:
+    wants_nics = held.nics
+    if gpus and wants_nics is None:
+        wants_nics = asks_for_nics(held.cluster, held.release, held.plan.sketch)
+    if not gpus or not wants_nics:
         return 0
     known = Counter(root.value for root in gpus if root is not None)
     return gpus.count(None) + sum(max(0, count - nics[root]) for root, count in known.items())
@@ -119,12 +119,12 @@ def _unpaired(held: AuditedPlan, chosen: Sequence[Locality]) -> int:
 def asks_for_nics(cluster: Cluster, release: KubernetesRelease, sketch: ClaimSketch) -> bool:
     """Say whether some request may take a NIC anywhere in the cluster; a claim without has no GPU to pair."""
     matching = Matching(cluster, release)
-    ways = [ask for request in sketch.requests for ask in asks(request)]
+    wanted = [ask for request in sketch.requests for ask in asks(request)]
     for node in cluster.node_names:
         places = localities(cluster, node)
         for item in devices_on(gather_pools(cluster, node)):
             if places[item.id].kind == "nic" and any(
-                matching.match(ask, item.driver, item.device).stage == "match" for ask in ways
+                matching.match(ask, item.driver, item.device).stage == "match" for ask in wanted
             ):
                 return True
     return False

@@ -8,12 +8,12 @@ from itertools import combinations
 
 from dra_lab.checks.plan_amounts import capacity_kept, counters_kept, is_split
 from dra_lab.checks.plan_audit import AuditedPlan, broken
-from dra_lab.checks.plan_bounds import bounds_told
-from dra_lab.checks.plan_damage import Others, damage_told
+from dra_lab.checks.plan_bounds import check_bounds
+from dra_lab.checks.plan_damage import Others, check_damage
 from dra_lab.checks.plan_devices import all_devices, looks_at_every, stopping
-from dra_lab.checks.plan_places import goals_told, links_kept
-from dra_lab.checks.plan_room import fits_after_all
-from dra_lab.checks.plan_words import told_of_itself
+from dra_lab.checks.plan_fits import fits_after_all
+from dra_lab.checks.plan_places import check_goals, links_kept
+from dra_lab.checks.plan_proofs import check_statements
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import split_request
@@ -38,14 +38,14 @@ def check_plan(
     claims that hold devices already, and the values of the goals. `damage`, which is about other pods, is counted again
     where trying all replicas is short (`plan_damage`). Then status, bounds and proofs, and that its node classes cover
     every node; and the devices and goals of kube-scheduler's first fits, but for links. No node is called one that
-    cannot take the claim if placing it there is simple (`plan_room`), and no bound or goal contradicts counting or a
+    cannot take the claim if placing it there is simple (`plan_fits`), and no bound or goal contradicts counting or a
     better allocation (`plan_bounds`).
 
     The cluster must be the planned one, with the device classes of the plan. If it is only a part of that cluster,
     `asks_for_nics` says whether the plan's requests may use a NIC anywhere in the whole.
     """
     release = cluster.target_release(release)
-    found = list(told_of_itself(plan, cluster))
+    found = list(check_statements(plan, cluster))
     held = AuditedPlan(cluster, plan, release, asks_for_nics)
     others = Others(held)
     if plan.placements:
@@ -56,7 +56,7 @@ def check_plan(
             found.extend(replace(f, subject=f"{title}: {f.subject}") for f in _broken(taken, others, _RULES))
     found.extend(fits_after_all(held))
     if not found:
-        found.extend(bounds_told(held, keeps_all))
+        found.extend(check_bounds(held, keeps_all))
     return sort_findings(found)
 
 
@@ -71,13 +71,13 @@ def _broken(
     """Yield what a plan breaks; where it names what is not there, only that."""
     unknown = list(_known(held))
     found = unknown or [finding for rule in rules for finding in rule(held)]
-    yield from found or damage_told(held, others)
+    yield from found or check_damage(held, others)
 
 
 def _known(held: AuditedPlan) -> Iterator[Finding]:
     """Placements name a request of the drawing and a device that the node sees."""
     for placement in held.plan.placements:
-        if placement.reference not in held.ways:
+        if placement.reference not in held.asks:
             yield broken("request", placement.reference, "the drawing has no such request")
         if placement.device not in held.devices:
             yield broken("device", placement.device, f"node {held.plan.node} does not see this device")
@@ -86,7 +86,7 @@ def _known(held: AuditedPlan) -> Iterator[Finding]:
 def _eligible(held: AuditedPlan) -> Iterator[Finding]:
     """Class, selectors, gates, taints and exclusive use of every device that is taken."""
     for placement in held.plan.placements:
-        yield from stopping(held, held.ways[placement.reference], placement.device)
+        yield from stopping(held, held.asks[placement.reference], placement.device)
 
 
 def _exclusive(held: AuditedPlan) -> Iterator[Finding]:
@@ -110,7 +110,7 @@ def _looks_away(held: AuditedPlan, first: Placement, second: Placement) -> bool:
     """Say whether the later of two claims of a pod takes the same device with `adminAccess`."""
     order = {claim: at for at, claim in enumerate(held.claims)}
     early, late = sorted((first, second), key=lambda placement: order[placement.claim])
-    return early.claim != late.claim and held.ways[late.reference].admin_access
+    return early.claim != late.claim and held.asks[late.reference].admin_access
 
 
 def _served(held: AuditedPlan) -> Iterator[Finding]:
@@ -123,7 +123,7 @@ def _served(held: AuditedPlan) -> Iterator[Finding]:
         if len(used) != 1:
             yield broken("alternative", request.name, f"it is served in {len(used)} ways")
             continue
-        ask, have = held.ways[used[0]], len(held.taken[used[0]])
+        ask, have = held.asks[used[0]], len(held.taken[used[0]])
         wanted = len(all_devices(held, ask)) if ask.all_devices else ask.count
         if have != wanted and not is_split(held, used[0]):
             yield broken("count", ask.reference, f"{have} devices are taken, {wanted} are asked for")
@@ -134,7 +134,7 @@ def _listed(held: AuditedPlan) -> Iterator[Finding]:
 
     Rules: docs/semantics.md 3.4.7, 3.4.8.
     """
-    for ask in held.ways.values():
+    for ask in held.asks.values():
         if ask.all_devices:
             yield from looks_at_every(held, ask)
 
@@ -160,5 +160,5 @@ def _tied_to_node(held: AuditedPlan) -> Iterator[Finding]:
                 break
 
 
-_RULES = (_eligible, _exclusive, capacity_kept, counters_kept, _served, _listed, _tied_to_node, goals_told)
+_RULES = (_eligible, _exclusive, capacity_kept, counters_kept, _served, _listed, _tied_to_node, check_goals)
 """What holds for kube-scheduler's first fit as well; links it need not keep, as a manifest cannot say all of them."""

@@ -34,7 +34,7 @@ _Object = ResourceSlice | ResourceClaim | DeviceClass | DeviceTaintRule
 
 
 @dataclass
-class _Told:
+class _Group:
     """A finding of the first object that has it, and of how many objects and places."""
 
     finding: Finding
@@ -59,40 +59,40 @@ def check_refused_claims(cluster: Cluster) -> Iterator[Finding]:
 def _refused(cluster: Cluster, objects: Iterable[_Object], shape: Callable[..., Hashable]) -> Iterator[Finding]:
     if cluster.resource_versions:
         return
-    # A shape is looked up once, as a tuple does not remember its hash.
-    alike: defaultdict[Hashable, list[_Object]] = defaultdict(list)
+    # A shape is looked up once, as a tuple does not store its hash.
+    same_shape: defaultdict[Hashable, list[_Object]] = defaultdict(list)
     for item in objects:
-        alike[shape(item)].append(item)
+        same_shape[shape(item)].append(item)
     release = cluster.target_release()
-    found: dict[tuple[str, str, str], _Told] = {}
-    for item, *others in alike.values():
+    found: dict[tuple[str, str, str], _Group] = {}
+    for item, *others in same_shape.values():
         count = 1 + len(others)
         here = set()
         try:
-            said = check_object(encode(item), release)
+            found_in = check_object(encode(item), release)
         except ManifestError:
             # This release has no such kind or version of it, so that it says nothing of the object.
             continue
-        for finding in said:
+        for finding in found_in:
             if finding.severity is Severity.ERROR and finding.origin is not None:
                 if finding.origin.path.startswith(_OWNERS):
                     continue
                 rule = (item.kind, _VALUE.sub("", finding.message), pattern_of(finding.origin.path))
-                told = found.setdefault(rule, _Told(finding))
-                told.times += count
-                told.objects += count if rule not in here else 0
+                group = found.setdefault(rule, _Group(finding))
+                group.times += count
+                group.objects += count if rule not in here else 0
                 here.add(rule)
-    for told in found.values():
-        yield _counted(told, str(release))
+    for group in found.values():
+        yield _counted(group, str(release))
 
 
-def _counted(told: _Told, release: str) -> Finding:
-    more = f" ({told.times - 1:,} more like it)" if told.times > 1 else ""
-    which = f"these {told.objects:,} objects; they are" if told.objects > 1 else "such an object; it is"
+def _counted(group: _Group, release: str) -> Finding:
+    more = f" ({group.times - 1:,} more like it)" if group.times > 1 else ""
+    which = f"these {group.objects:,} objects; they are" if group.objects > 1 else "such an object; it is"
     advice = f"The API server of Kubernetes {release} refuses {which} used here as written."
-    place = Origin(path=told.finding.origin.path if told.finding.origin else "")
-    message = f"{told.finding.message}{more}"
-    return replace(told.finding, severity=Severity.WARNING, message=message, advice=advice, origin=place)
+    place = Origin(path=group.finding.origin.path if group.finding.origin else "")
+    message = f"{group.finding.message}{more}"
+    return replace(group.finding, severity=Severity.WARNING, message=message, advice=advice, origin=place)
 
 
 def _shape(item: ResourceClaim | DeviceClass | DeviceTaintRule) -> Hashable:

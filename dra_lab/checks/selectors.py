@@ -8,7 +8,8 @@ from typing import Any
 
 from dra_lab.cel import cost
 from dra_lab.cel.selector import LENGTH_LIMIT, compile_selector
-from dra_lab.checks.name_formats import check_driver
+from dra_lab.checks.metadata import check_metadata
+from dra_lab.checks.name_formats import check_driver, check_extended_resource
 from dra_lab.checks.rules import Errors, check_list, invalid, required, size, too_long
 from dra_lab.errors import CelCompileError
 from dra_lab.manifests.field_errors import FieldError
@@ -72,3 +73,16 @@ def check_json_object(value: Any, path: str) -> Errors:
         yield too_long(path, MAX_PARAMETERS)
     elif not isinstance(value, dict):
         yield invalid(path, value, "it must be a JSON object")
+
+
+MAX_CONFIG = 32
+
+
+def check_class(device_class: Mapping[str, Any], release: KubernetesRelease) -> Errors:
+    """Yield what the API server refuses in a new DeviceClass (a decoded v1 document with its defaults)."""
+    yield from check_metadata(device_class.get("metadata") or {}, namespaced=False)
+    spec = device_class.get("spec") or {}
+    yield from check_selectors(spec.get("selectors"), "spec.selectors", release)
+    yield from check_list(spec.get("config"), MAX_CONFIG, check_opaque, "spec.config")
+    if "extendedResourceName" in spec:
+        yield from check_extended_resource(spec["extendedResourceName"], "spec.extendedResourceName")

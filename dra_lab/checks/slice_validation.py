@@ -28,7 +28,7 @@ def check_slice(resource_slice: Mapping[str, Any], release: KubernetesRelease) -
     yield from check_driver(spec.get("driver") or "", "spec.driver")
     yield from _check_pool(spec.get("pool") or {})
     yield from check_node_choice(spec)
-    # in 1.34 counter sets stood beside the devices that use them
+    # in 1.34 counter sets were in the slice of the devices that use them
     if release.version != "1.34" and "sharedCounters" in spec and "devices" in spec:
         yield FieldError("spec", "set sharedCounters or devices, not both; counter sets have slices of their own")
     per_device = bool(spec.get("perDeviceNodeSelection"))
@@ -69,11 +69,11 @@ def check_node_choice(spec: Mapping[str, Any]) -> Errors:
     for flag, value in zip(("allNodes", "perDeviceNodeSelection"), flags, strict=True):
         if value is False:
             yield invalid(f"spec.{flag}", value, "leave it out or set it to true")
-    ways = sum((bool(name), selector is not None, *map(bool, flags)))
-    if ways == 0:
+    chosen = sum((bool(name), selector is not None, *map(bool, flags)))
+    if chosen == 0:
         yield required("spec", _CHOICES)
-    elif ways > 1:
-        yield FieldError("spec", f"set {_CHOICES}, not {ways} of them")
+    elif chosen > 1:
+        yield FieldError("spec", f"set {_CHOICES}, not {chosen} of them")
 
 
 def check_counter_set(counter_set: Mapping[str, Any], path: str) -> Errors:

@@ -8,6 +8,8 @@ from typing import Any
 from dra_lab.checks.metadata import check_metadata
 from dra_lab.checks.name_formats import check_driver, check_label, check_label_name, check_label_value, check_pool
 from dra_lab.checks.rules import Errors, invalid, required
+from dra_lab.findings import Finding, Severity
+from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 
 EFFECTS = ("None", "NoExecute", "NoSchedule")
@@ -59,3 +61,20 @@ def check_taint_rule(rule: Mapping[str, Any], release: KubernetesRelease) -> Err
         if name in selector:
             yield from check(selector[name], f"spec.deviceSelector.{name}")
     yield from check_taint(spec.get("taint") or {}, "spec.taint", release)
+
+
+_GATE = "DRADeviceTaintRules"
+
+
+def ignored_taint_rules(cluster: Cluster, release: KubernetesRelease) -> tuple[Finding, ...]:
+    """Return that taint rules are there which are not looked at, where the gate is off (docs/semantics.md 1.9.4)."""
+    count = len(cluster.taint_rules)
+    if not count or release.enabled(_GATE):
+        return ()
+    what = "a DeviceTaintRule exists" if count == 1 else f"{count:,} DeviceTaintRules exist"
+    message = (
+        f"{what}, and kube-scheduler {release.version} reads such rules only with the feature gate {_GATE}, "
+        "which is off by default, so this plan ignores them"
+    )
+    advice = "If the gate is on in your cluster, plan for 1.37, in which it is on by default."
+    return (Finding("taint-rules-ignored", Severity.WARNING, "devicetaintrules", message, advice),)

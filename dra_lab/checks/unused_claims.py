@@ -39,7 +39,7 @@ def check_unused(cluster: Cluster) -> Iterator[Finding]:
     """Yield claims that hold unused devices: reserved for no pod, or only for pods that no longer exist.
 
     An allocated claim holds its devices whether or not a pod uses it (docs/semantics.md 3.14.5, 3.14.6). Pods that are
-    gone are only told where pods of the claim's namespace were read; one of the same name and another UID is not the
+    gone are only reported if pods of the claim's namespace were read; one of the same name and another UID is not the
     pod that it was reserved for. Admin access holds nothing. Pods and claims are read at two moments, so a pod that
     ended in between is reported until the next reading.
     """
@@ -66,10 +66,10 @@ def check_unused(cluster: Cluster) -> Iterator[Finding]:
         idle[deleted or ("claim-of-gone-pods" if reserved else "claim-unreserved")].append(claim_name(claim))
     for rule, names in idle.items():
         if names:
-            yield _told(rule, sorted(names))
+            yield _idle_finding(rule, sorted(names))
 
 
-def _told(rule: str, names: list[str]) -> Finding:
+def _idle_finding(rule: str, names: list[str]) -> Finding:
     one, many, advice = _IDLE[rule]
     message = f"1 claim {one}: " if len(names) == 1 else f"{len(names):,} claims {many}: "
     message += ", ".join(names[:_SHOWN])

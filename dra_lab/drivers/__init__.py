@@ -4,16 +4,17 @@ Imports model and errors only. One driver is one file, `data/<driver>.yaml`; `da
 """
 
 from dra_lab.drivers.kinds import (
+    PciModel,
     attributes_of_labels,
     attributes_read,
     device_kind,
     device_label,
     device_short,
     kind_of_driver,
+    pci_model,
     published,
 )
 from dra_lab.drivers.machines import Machine, attributes_of_machines, derived_numa, machines
-from dra_lab.drivers.models import PciModel, pci_model
 from dra_lab.drivers.profiles import (
     ANY,
     KINDS,

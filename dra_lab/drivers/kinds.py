@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING
 
-from dra_lab.drivers.profiles import LEVELS, LabelRule, Lookup, holds, level_attributes, profile
+from msgspec import Struct, field
+
+from dra_lab.drivers.profiles import LEVELS, LabelRule, Lookup, convert, holds, level_attributes, profile, read_data
 
 if TYPE_CHECKING:
     from dra_lab.model.device import AttributeValue
@@ -72,7 +76,7 @@ def attributes_of_labels(driver: str) -> tuple[str, ...]:
 def published(driver: str, level: str, lookup: Lookup) -> tuple[str, AttributeValue] | None:
     """Return (full attribute name, value) of the first attribute that tells a device's place at a level, or None.
 
-    Levels: `profiles.LEVELS`. A value that stands for "not known" (a negative int, an empty text or list) is passed
+    Levels: `profiles.LEVELS`. A value that means "not known" (a negative int, an empty text or list) is passed
     over: the SR-IOV driver publishes -1 and "" where sysfs says nothing (k8snetworkplumbingwg/dra-driver-sriov).
     A list is returned whole; by KEP-6072 the first item of a numaNode list is the device's own node.
     """
@@ -91,3 +95,37 @@ def _stands_for_unknown(value: AttributeValue) -> bool:
     if isinstance(value, str):
         return not value.strip()
     return not value or any(_stands_for_unknown(item) for item in value)
+
+
+class PciModel(Struct, frozen=True, forbid_unknown_fields=True):
+    """A model: `ids` are `vendor:device` in hex, `product` is the name that drivers publish, `maker` the vendor's.
+
+    `rdma` is None for what is no NIC; `facts` are further words for the templates of made devices.
+    """
+
+    ids: tuple[str, ...]
+    product: str
+    source: str
+    maker: str = ""
+    rdma: bool | None = None
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+@cache
+def _models() -> Mapping[str, PciModel]:
+    rows = (convert(row, PciModel, "pci_models.yaml") for row in read_data("pci_models.yaml"))
+    return {name: row for row in rows for name in row.ids}
+
+
+def pci_model(vendor: str, device: str) -> PciModel | None:
+    """Return what is known of a device by its ids in four hex digits each, or None."""
+    return _models().get(f"{vendor}:{device}".lower())
+
+
+PARENTS = ("parentUUID", "parentPciAddr")
+"""The attributes that name it: NVIDIA's driver for MIG (mig.go), older slices of AMD's."""
+
+
+def parent_of(driver: str, lookup: Lookup) -> str:
+    """Return the identity of the physical device that a partition names, "" for what is no partition."""
+    return next((str(value) for name in PARENTS if (value := lookup(f"{driver}/{name}")) not in (None, "")), "")

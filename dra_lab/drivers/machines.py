@@ -14,7 +14,7 @@ from dra_lab.drivers.profiles import Lookup, convert, read_data
 class Machine(Struct, frozen=True, forbid_unknown_fields=True):
     """Devices of `driver` whose `attribute` contains one of `contains`: the NUMA node follows from the PCI domain.
 
-    `source` starts with the word "derived" and names where the fact stands; `{machine}` in it becomes the word found.
+    `source` starts with the word "derived" and names where the fact is documented; `{machine}` is the word found.
     """
 
     name: str
@@ -40,7 +40,7 @@ def derived_numa(driver: str, lookup: Lookup) -> tuple[int, str] | None:
     """Return (NUMA node, source of the fact) of a device whose driver publishes none, or None where nothing is known.
 
     A published NUMA node always wins: the answer is then None. The source is text for people and starts with "derived".
-    A manifest cannot use a derived value; it can name the devices it stands for.
+    A manifest cannot use a derived value; it can name its devices.
     """
     if published(driver, "numaNode", lookup) is not None:
         return None

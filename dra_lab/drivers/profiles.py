@@ -71,7 +71,7 @@ class Offer(Struct, frozen=True, forbid_unknown_fields=True):
     `selectors` go into manifests and never fail at run time on a device of this driver, because one failure makes
     kube-scheduler give up the whole pod (docs/semantics.md 4.2). `documented` is the shorter text of the driver's own
     documentation, for people to read. It is empty if `selectors` already is that text. `capacity_key` is the key
-    exactly as published, "" where whole devices are asked for; a shareable device is asked for with a count of
+    exactly as published, "" where whole devices are requested; a shareable device is requested with a count of
     `default_count` and `default_capacity` (a quantity) of that key. `when` and `shareable` say for which devices the
     offer is meant (`shareable` None: for both).
     """
@@ -99,7 +99,7 @@ class Offer(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DocumentedClass(Struct, frozen=True, forbid_unknown_fields=True):
-    """A DeviceClass that the driver's documentation gives, for clusters that lack it.
+    """A DeviceClass from the driver's documentation, for clusters that lack it.
 
     `aliases` are other names under which the documentation or its examples create the same class: a cluster that has
     one of them does not lack it.

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dra_lab.errors import ExportError
-from dra_lab.manifests.encodings import as_utf8
+from dra_lab.manifests.file_text import as_utf8
 
 RECORD = "plan.json"
 """The plan, and the digest of every file beside it, which shows a person's edit."""

@@ -21,7 +21,7 @@ class Shape(Struct, eq=False, frozen=True):
     """The published facts that drawing looks at; there is one object for all devices that are equal in it.
 
     `attributes` has, per full name, the type and whether the value says something. The type is a member of
-    DeviceAttribute (`string`, `int`, `strings`, ...). A value says nothing where it stands for "not known" (-1, "", a
+    DeviceAttribute (`string`, `int`, `strings`, ...). A value says nothing where it means "not known" (-1, "", a
     bool where a place is meant: `drivers.published` passes them over). `kind` is "gpu", "nic", "cpu", "memory" or
     "other"; `example` one of the devices: in kind, model, capacity and what offers look at it stands for all.
     """
@@ -87,7 +87,7 @@ class Catalogue(Struct, frozen=True, dict=True):
 @once_per_devices
 def catalogue(cluster: Cluster) -> Catalogue:
     """Return the catalogue of a cluster."""
-    # A pool that several nodes see alike is one object, which the cluster keeps.
+    # A pool that several nodes see in the same way is one object, which the cluster keeps.
     pools = tuple({id(pool): pool for name in cluster.node_names for pool in gather_pools(cluster, name)}.values())
     devices = tuple(devices_on(pools))
     if len({(pool.driver, pool.name) for pool in pools}) < len(pools):
@@ -118,7 +118,7 @@ def _shape(kind: DeviceKind) -> tuple[Hashable, Shape]:
 
 
 def lookup_of(driver: str, device: Device) -> Lookup:
-    """Return the function that gives a device's attribute value by full name, as `drivers` wants it."""
+    """Return the function that returns a device's attribute value by full name, as `drivers` wants it."""
 
     def lookup(name: str) -> AttributeValue | None:
         attribute = device.lookup(name, driver)
@@ -134,7 +134,7 @@ def kind_of(item: PoolDevice) -> str:
 
 @cache
 def _looked_at(driver: str) -> tuple[str, ...]:
-    """Return the keys of the attributes by which devices of a driver are told apart here, the bare ones too."""
+    """Return the keys of the attributes by which devices of a driver differ here, the bare ones too."""
     known = profile(driver)
     whens = (*(rule.when for rule in known.kinds), *(offer.when for offer in known.offers))
     names = [*(name for when in whens for name in when), *attributes_of_labels(driver), RDMA]

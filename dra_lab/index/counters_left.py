@@ -22,8 +22,8 @@ _Book = Mapping[tuple[str, str], Amount]
 def without_counters(cluster: Cluster) -> Mapping[DeviceID, str]:
     """Return the devices that are not in use and cannot be allocated, with the counter that they lack.
 
-    The values read `gpu-0/memory-slice-0: 0 of 1 left`. The usual one is a partition of a GPU beside one in use; a pool
-    of which a counter is overdrawn gives no device that draws on counters at all (docs/semantics.md 3.10.4).
+    The values read `gpu-0/memory-slice-0: 0 of 1 left`. It is mostly a partition of a GPU with another in use; a pool
+    of which a counter is overdrawn allocates no device that draws on counters at all (docs/semantics.md 3.10.4).
     """
     books: dict[tuple[str, str], dict[tuple[str, str], Amount]] = defaultdict(dict)
     for use in counters_in_use(cluster):

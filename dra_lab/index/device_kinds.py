@@ -10,11 +10,13 @@ from threading import Lock
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
+from dra_lab.cel.matching import ERROR, Matching
 from dra_lab.drivers import attributes_of_labels, attributes_of_machines, attributes_read, profile
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute
 from dra_lab.model.memo import once_per_devices
 from dra_lab.model.names import full_name
+from dra_lab.model.sketch import Ask
 
 RDMA = full_name("rdma", "dra.net")
 """The attribute that says of a NIC whether it can do RDMA."""
@@ -115,7 +117,7 @@ def _same_names(driver: str, names: tuple[str, ...]) -> _SameNames:
 
 
 def _reader(names: Iterable[str]) -> _Reader:
-    """Return a function that gives the values of some names."""
+    """Return a function that returns the values of some names."""
     wanted = tuple(names)
     return itemgetter(*wanted) if len(wanted) > 1 else lambda published: tuple([published[name] for name in wanted])
 
@@ -151,7 +153,7 @@ def keys_read(driver: str) -> frozenset[str]:
 def type_of(attribute: DeviceAttribute) -> tuple[str, bool]:
     """Return the type of an attribute, and whether its value says something.
 
-    A value says nothing where it stands for "not known": -1, "", a bool where a place is meant (`drivers.published`).
+    A value says nothing where it means "not known": -1, "", a bool where a place is meant (`drivers.published`).
     """
     if attribute.string is not None:
         return _TEXT if attribute.string.strip() else ("string", False)
@@ -162,3 +164,25 @@ def type_of(attribute: DeviceAttribute) -> tuple[str, bool]:
     if attribute.int_ is not None:
         return "int", attribute.int_ >= 0
     return attribute.kind, attribute.kind != "bool"
+
+
+def decided_by_kind(matching: Matching, ask: Ask, driver: str) -> bool:
+    """Say whether an ask has the same answer for all devices of a kind; the message of an error may differ."""
+    if matching.alike(ask, driver):
+        return True
+    read = matching.keys_read(ask, driver)
+    return read is not None and read <= keys_read(driver)
+
+
+def stages_of_kinds(matching: Matching, ask: Ask, kinds: Iterable[DeviceKind]) -> Mapping[int, str]:
+    """Return how far devices come with an ask (`Match.stage`) by the number of their kind, if the kind decides that."""
+    decided: dict[str, bool] = {}
+    found: dict[int, str] = {}
+    for kind in kinds:
+        if kind.driver not in decided:
+            decided[kind.driver] = decided_by_kind(matching, ask, kind.driver)
+        if decided[kind.driver]:
+            stage = matching.match(ask, kind.driver, kind.example).stage
+            if stage != ERROR:
+                found[kind.number] = stage
+    return found

@@ -91,7 +91,7 @@ def device_class_of(documented: DocumentedClass) -> DeviceClass:
 
 
 def is_documented_only(cluster: Cluster, name: str) -> bool:
-    """Say whether a class stands in from the documentation because the cluster, as it was read, lacks it."""
+    """Say whether a class is from the documentation because the cluster, as it was read, lacks it."""
     return name in added_classes(with_documented_classes(cluster))
 
 

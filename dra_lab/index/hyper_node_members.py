@@ -44,20 +44,20 @@ def _selected(member: Member, nodes: Mapping[str, Node], names: Collection[str])
     if [exact, pattern, labels].count(None) != 2:
         return (), "a member must have exactly one of exactMatch, regexMatch and labelMatch"
     found: Iterable[str] = ()
-    told = ""
+    reason = ""
     if exact is not None:
-        found, told = [exact.name] if exact.name in names else [], f"the member {exact.name!r} does not exist"
+        found, reason = [exact.name] if exact.name in names else [], f"the member {exact.name!r} does not exist"
     elif pattern is not None:
-        told = f"no {member.type} has a name that matches {pattern.pattern!r}"
+        reason = f"no {member.type} has a name that matches {pattern.pattern!r}"
         try:
             found = names_with(names, pattern.pattern)
         except ValueError:
-            told = f"{pattern.pattern!r} is not a regular expression"
+            reason = f"{pattern.pattern!r} is not a regular expression"
     elif labels is not None:
         if member.type != "Node":
             return (), "labelMatch selects nodes only, and a member of type HyperNode has it"
-        found, told = _with_labels(nodes, labels), "no node has the labels of labelMatch"
-    return found, "" if found else told
+        found, reason = _with_labels(nodes, labels), "no node has the labels of labelMatch"
+    return found, "" if found else reason
 
 
 def _with_labels(nodes: Mapping[str, Node], labels: LabelMatch) -> list[str]:

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from dra_lab.cel.matching import Match, Matching
 from dra_lab.drivers import LEVELS, level_attributes, machines, profile
 from dra_lab.index.counter_draws import consumption, counted_pools
-from dra_lab.index.kind_matching import decided_by_kind
+from dra_lab.index.device_kinds import decided_by_kind
 from dra_lab.index.node_binding import Tie, tie_of
 from dra_lab.index.pools import Pool, PoolDevice, devices_on, pools_of
 from dra_lab.model.allocated import AllocatedDevices
@@ -54,7 +54,7 @@ class IndexedNode(Struct, frozen=True):
 class Answers(Struct):
     """How far the devices of the nodes looked at come with one class and selectors.
 
-    `by_node` holds for each node the number that stands for its `stages`, `by_kinds` the same by the kinds of its
+    `by_node` holds for each node the number of its `stages`, `by_kinds` the same by the kinds of its
     devices, where these decide (`decided`, by driver). `failures` are the devices on which a selector fails, `shared`
     the answers for devices that several nodes see, by the place in memory of what the cluster keeps.
     """
@@ -68,7 +68,7 @@ class Answers(Struct):
 
 
 class Numbers(Struct):
-    """Numbers that stand for values: equal ones have the same, and no number ever stands for two."""
+    """Numbers of values: equal values have the same number, and no number belongs to two."""
 
     known: dict[Hashable, int] = field(default_factory=dict)
     following: Iterator[int] = field(default_factory=count)
@@ -133,7 +133,7 @@ class NodeIndex:
         return found
 
     def answers(self, ask: Ask, node_name: str = "") -> Answers:
-        """Return how far devices come with an ask's class and selectors, on this node and others that were asked for.
+        """Return how far devices come with an ask's class and selectors, on this node and others that were requested.
 
         Nodes that were requested long ago may be removed.
         """
@@ -182,7 +182,7 @@ class NodeIndex:
         return self._taken.setdefault(taken, taken)
 
     def value_number(self, where: str, node_name: str) -> int:
-        """Return a number that stands for the values of one attribute on a node's devices."""
+        """Return a number for the values of one attribute on a node's devices."""
         found = self._values.setdefault(where, {})
         number = found.get(node_name)
         if number is None:
@@ -199,7 +199,7 @@ class NodeIndex:
         return found
 
     def keep_shapes(self, asks: Sequence[Ask], wheres: Sequence[str], shapes: dict[tuple[int, ...], list[str]]) -> None:
-        """Remember all nodes by their `shape_key`; of the questions asked longest ago they are forgotten."""
+        """Store all nodes by their `shape_key`; the oldest requests are dropped."""
         self._shapes[_looked_at(asks, wheres)] = shapes
         for key in tuple(self._shapes)[:-_QUESTIONS]:
             self._shapes.pop(key, None)
@@ -214,9 +214,9 @@ class NodeIndex:
         decided = True
         # whole drivers at once where the driver alone decides, as it does for most devices and requests
         for driver, items in groupby(view.devices, _driver):
-            alike = self.matching.alike(ask, driver)
-            if alike:
-                stages.extend(repeat(alike, len(tuple(items))))
+            stage_of_all = self.matching.alike(ask, driver)
+            if stage_of_all:
+                stages.extend(repeat(stage_of_all, len(tuple(items))))
                 continue
             if driver not in found.decided:
                 found.decided[driver] = decided_by_kind(self.matching, ask, driver)
@@ -232,9 +232,9 @@ class NodeIndex:
                 if match.stage == "error":
                     decided = False
                     found.failures[item.id, match.expression, match.error] = None
-        told = tuple(stages)
-        number = self.numbers.of("stages", told)
-        found.stages[number] = told
+        reached = tuple(stages)
+        number = self.numbers.of("stages", reached)
+        found.stages[number] = reached
         found.by_node[node_name] = number
         if decided:
             found.by_kinds[view.kinds] = number
@@ -319,7 +319,7 @@ def _drawn(pool: Pool) -> Hashable:
 def _told_by(driver: str) -> tuple[str, ...]:
     """Return the keys of the attributes that tell a device's kind and place, by what is known of its driver.
 
-    An attribute of the driver's own domain stands there with its full and with its bare key.
+    An attribute of the driver's own domain is there with its full and with its bare key.
     """
     names = [name for level in LEVELS for name in level_attributes(driver, level)]
     names += [name for rule in profile(driver).kinds for name in rule.when]

@@ -103,7 +103,7 @@ class _Published(Struct, frozen=True):
 @once_per_devices
 def _published(cluster: Cluster) -> _Published:
     by_pool, counters, kinds = cluster.slices_by_pool, grouped(cluster.counter_slices, pool_of), device_kinds(cluster)
-    everywhere = frozenset(key for key, slices in counters.items() if _is_told(key, slices, by_pool[key], kinds))
+    everywhere = frozenset(key for key, slices in counters.items() if _is_seen(key, slices, by_pool[key], kinds))
     return _Published(cluster.slices_by_node, by_pool, cluster.network_slices, counters, everywhere, kinds)
 
 
@@ -151,7 +151,7 @@ def _counters_elsewhere(published: _Published, node: Node, seen: Sequence[Resour
     return [s for key in keys for s in published.counters.get(key, ()) if s.spec.node_name != node.name]
 
 
-def _is_told(
+def _is_seen(
     key: _Key, counters: Sequence[ResourceSlice], everywhere: Sequence[ResourceSlice], kinds: DeviceKinds
 ) -> bool:
     """Say whether nodes see anything of other nodes' counters but a complete and valid pool without devices."""
@@ -196,7 +196,7 @@ def _pool(
         if s.spec.per_device_node_selection or (s.spec.node_name and s.spec.devices):
             return _build(published.by_pool[key], key, slices, node, published.kinds, counting=counting)
     # Nodes that see the same slices share one object: 5,000 nodes before 200 network-attached devices were a
-    # million. Slices are told apart by identity, and live as long as the memo.
+    # million. Slices are distinguished by identity, and live as long as the memo.
     known, ids = published.shared, (key, counting, *map(id, slices))
     if ids not in known:
         known[ids] = _build(published.by_pool[key], key, slices, node, published.kinds, counting=counting)

@@ -12,20 +12,18 @@ from msgspec import Struct, field
 
 from dra_lab.errors import ManifestError
 from dra_lab.findings import Finding, Origin, Severity
-from dra_lab.manifests.encodings import as_utf8
-from dra_lab.manifests.file_text import utf8_text
+from dra_lab.manifests.file_text import as_utf8, json_texts, utf8_text
 from dra_lab.manifests.kueue_config import CONFIG_KEY, kueue_configuration
-from dra_lab.manifests.nulls import without_nulls
 from dra_lab.manifests.older_fields import older_fields
 from dra_lab.manifests.typed import convert, convert_dropping_unknown, pattern_of
 from dra_lab.manifests.versions import KIND_VERSIONS, downgrade, short_version, text_of, upgrade, written_path
 from dra_lab.manifests.yaml_text import is_flow_yaml, load_yaml
 from dra_lab.model.claims import DeviceClass, ResourceClaim, ResourceClaimTemplate
 from dra_lab.model.custom import CUSTOM_VERSIONS, is_custom
-from dra_lab.model.custom_kinds import CUSTOM_KINDS, CustomObject
 from dra_lab.model.decoding import decoder, from_builtins, from_json
 from dra_lab.model.device import RESOURCE_V1
 from dra_lab.model.nodes import Node
+from dra_lab.model.queues import CUSTOM_KINDS, CustomObject
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
 from dra_lab.model.workloads import Pod
 
@@ -186,12 +184,14 @@ def decode_documents(text: str | bytes, source: str = "") -> Documents:
     yaml_text = utf8_text(data, source)
     errors: list[ManifestError] = []
     for document in load_yaml(yaml_text, source, broken=errors.append):
-        reader.document(document.value, Origin(source, document.number, line=document.line()))
+        origin = Origin(source, document.number, line=document.line())
+        for value in document.value if isinstance(document.value, list) else [document.value]:
+            reader.document(value, origin)
     if errors and not reader.objects:
         raise errors[0]
     rest = "dra-lab read the other documents; correct this one."
-    for told in errors:
-        reader.findings.append(_not_used("document-broken", "document", told.message, rest, told.origin))
+    for error in errors:
+        reader.findings.append(_not_used("document-broken", "document", error.message, rest, error.origin))
     return reader.done()
 
 
@@ -292,29 +292,16 @@ def _decode_raw(raw: msgspec.Raw, head: _Head) -> Any:
 
 def _json_values(data: bytes, source: str) -> Iterator[Any]:
     try:
-        value = from_json(data, Any)
+        values = [from_json(data, Any)]
     except (msgspec.DecodeError, RecursionError) as error:
-        utf8_text(data, source)  # a byte that is not UTF-8 is named with its place
-        lines = [line for line in data.splitlines() if line.strip()]
-        if len(lines) > 1 and isinstance(error, msgspec.DecodeError):
-            yield from _json_lines(lines, source, error)
-            return
-        raise ManifestError(f"this is not valid JSON: {_why(error)}", origin=Origin(source)) from None
-    yield from value if isinstance(value, list) else [value]
-
-
-def _why(error: Exception) -> str:
-    return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-
-
-def _json_lines(lines: Iterable[bytes], source: str, whole: Exception) -> Iterator[Any]:
-    values = []
-    for line in lines:
+        text = utf8_text(data, source)  # a byte that is not UTF-8 is named with its place
         try:
-            values.append(from_json(line, Any))
-        except (msgspec.DecodeError, RecursionError):
-            raise ManifestError(f"this is not valid JSON: {whole}", origin=Origin(source)) from None
-    yield from values
+            values = [from_json(part, Any) for part in json_texts(text)]
+        except (ValueError, msgspec.DecodeError, RecursionError):
+            why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+            raise ManifestError(f"this is not valid JSON: {why}", origin=Origin(source)) from None
+    for value in values:
+        yield from value if isinstance(value, list) else [value]
 
 
 def _type_name(value: Any) -> str:
@@ -323,3 +310,15 @@ def _type_name(value: Any) -> str:
     if isinstance(value, list):
         return "a list"
     return "text" if isinstance(value, str) else "a number"
+
+
+FREE_FIELDS = ("parameters", "data", "fieldsV1")
+"""Fields whose content belongs to another program, so that a null there is a value."""
+
+
+def without_nulls(value: Any) -> Any:
+    """Return a plain value without the fields that are null; the API server writes some that way (`requests: null`)."""
+    if isinstance(value, dict):
+        kept = {key: item for key, item in value.items() if item is not None}
+        return {key: item if key in FREE_FIELDS else without_nulls(item) for key, item in kept.items()}
+    return [without_nulls(item) for item in value] if isinstance(value, list) else value

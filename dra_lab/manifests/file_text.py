@@ -1,22 +1,28 @@
-"""Files to bytes and text: what may be read, up to which size, and where a text is not UTF-8."""
+"""Files to bytes and text: what may be read, up to which size, in which encoding, and where a text is not UTF-8."""
 
 from __future__ import annotations
 
+import codecs
+import json
 import os
+import re
 import stat
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
 from dra_lab.errors import ManifestError, SourceError
 from dra_lab.findings import Origin
-from dra_lab.manifests.encodings import as_utf8
 
 STANDARD_INPUT = "standard input"
 WRITER_SECONDS = 10.0
 """How long a named pipe may have no program that writes to it."""
 
 _CHUNK = 2**20
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_PACKED = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ": "xz"}
+_JSON_SPACE = re.compile(r"[ \t\r\n]*")
 
 
 class Readable(Protocol):
@@ -73,16 +79,48 @@ def up_to(file: Readable, limit: int, name: str, first: bytes = b"") -> bytes:
     return b"".join(parts)
 
 
+def as_utf8(data: bytes, *, cut: bool = False) -> bytes:
+    """Return a text that begins with a mark of its encoding (UTF-8, UTF-16) in UTF-8 without it; other data as it is.
+
+    What is no text in the encoding that it claims is returned as it is too, for the reader to refuse; `cut` says that
+    it is only the beginning of a text, which may end anywhere.
+    """
+    if data.startswith(codecs.BOM_UTF8):
+        return data[len(codecs.BOM_UTF8) :]
+    if not data.startswith(_UTF16):
+        return data
+    try:
+        return data.decode("utf-16", "replace" if cut else "strict").encode()
+    except UnicodeDecodeError:
+        return data
+
+
 def utf8_text(data: bytes, source: str) -> str:
     """Return the text of bytes in UTF-8 or UTF-16. Raises ManifestError with the line and position of a wrong byte."""
     try:
         return as_utf8(data).decode()
     except UnicodeDecodeError as error:
+        packed = next((name for first, name in _PACKED.items() if data.startswith(first)), "")
+        if packed:
+            raise ManifestError(f"this file is compressed ({packed}); unpack it first", origin=Origin(source)) from None
         line = data.count(b"\n", 0, error.start) + 1
         column = error.start - data.rfind(b"\n", 0, error.start)
         place = f"byte 0x{data[error.start]:02x} at column {column} (byte {error.start} of the file)"
         message = f"this is not UTF-8 text: {place}; save the file as UTF-8"
         raise ManifestError(message, origin=Origin(source, line=line)) from None
+
+
+def json_texts(text: str) -> Iterator[str]:
+    """Yield the text of each JSON value, with or without a line end between them: `jq '.items[]'`, or one a line.
+
+    A second `kubectl get -o json >> FILE` writes such a text too. Raises ValueError for a value that is not JSON,
+    RecursionError for one that is nested too deeply.
+    """
+    scan, at = json.JSONDecoder().raw_decode, _JSON_SPACE.match(text).end()  # type: ignore[union-attr]
+    while at < len(text):
+        start, at = at, scan(text, at)[1]
+        yield text[start:at]
+        at = _JSON_SPACE.match(text, at).end()  # type: ignore[union-attr]
 
 
 def _pipe_bytes(path: Path, limit: int) -> bytes:

@@ -1,4 +1,4 @@
-"""KYAML, the dialect of YAML in flow style that kubectl writes since 1.34 (KEP-5295): written, and told from JSON."""
+"""KYAML, the dialect of YAML in flow style that kubectl writes since 1.34 (KEP-5295): written and recognized."""
 
 from __future__ import annotations
 

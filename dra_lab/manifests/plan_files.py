@@ -126,7 +126,7 @@ def _check_kept(kept: Kept, before: Sequence[Kept]) -> None:
 
 
 def encode_drawing(drawing: Drawing) -> str:
-    """Return the text of a drawing's file; the same drawing gives the same text.
+    """Return the text of a drawing's file; the same drawing has the same text.
 
     The claims of the workload that is edited are written once, with their workload.
     """

@@ -15,7 +15,7 @@ TRAINER_STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
 """Label of a replicated job in a training runtime: which step of a TrainJob it runs (kubeflow/trainer, constants)."""
 
 _COUNTS = ("replicas", "parallelism", "numNodes")
-"""Fields beside or above a pod template that say how many pods run, in a kind that is not in the table."""
+"""Fields next to or above a pod template that say how many pods run, in a kind that is not in the table."""
 
 _STEP = re.compile(r"\[(?:\d+|\*)\]|[^.\[\]]+")
 
@@ -47,7 +47,7 @@ Bound = Sequence[str]
 
 
 class _Row(Struct, frozen=True):
-    """Where a kind has a pod's spec. `*` stands for any key and `[*]` for any item of a list.
+    """Where a kind has a pod's spec. `*` is any key and `[*]` any item of a list.
 
     The pods are the product of `counts`, unless `pods` computes them.
     """

@@ -6,10 +6,12 @@ import re
 
 _COMMANDS = r"(?:kubectl|oc|k3s|microk8s|helm|kustomize|minikube|cat|curl|sudo|nvidia-smi|dra-lab)"
 _USER = r"[\w.+-]+@[^\s:#$%>]+[^\n$#%>]{0,80}"
-_PROMPT = rf"(?:{_USER}|\[[^\]\n]{{1,80}}\]|\([\w.-]+\) ?|~[^\s$#%>]{{0,80}}|PS [^\n>]{{0,80}})?[$#%>❯➜]+"
+_PROMPT = rf"(?:{_USER}|\[[^\]\n]{{1,80}}\]|\([\w.-]+\) ?|~[^\s$#%>]{{0,80}}|PS [^\n>]{{0,80}})?[$#%>❯➜+]+"
+_MESSAGE = r"(?:Warning: |Error from server|No resources found)"
+"""Lines that kubectl writes to its error output, which `2>&1` and a copy mix into a manifest."""
 _LINE = re.compile(
     rf"^(?:(?:\$|❯|➜)[ \t]+\S[^\n]*|{_PROMPT}[ \t]+{_COMMANDS}\b[^\n]*|{_COMMANDS}[ \t]+[^\s:=|>][^\n]*|"
-    rf"\$[ \t]*|{_USER}[$#%>][ \t]*|EOF[ \t]*)\r?$",
+    rf"{_MESSAGE}[^\n]*|\$[ \t]*|{_USER}[$#%>][ \t]*|EOF[ \t]*)\r?$",
     re.MULTILINE,
 )
 _MAX_WIDTH = 60

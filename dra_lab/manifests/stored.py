@@ -1,4 +1,4 @@
-"""A document as the API server gives it back: fields in its order, empty lists unset, some fields always there."""
+"""A document as the API server returns it: fields in its order, empty lists unset, some fields always there."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Decoding as the API server does with strict fields: unknown fields, wrong types and repeated keys are refused (400).
 
-Works on plain values, as unset, empty and zero differ for the rules that follow. Text is compared as it stands: names
+Works on plain values, as unset, empty and zero differ for the rules that follow. Text is compared as it is: names
 of fields are case-sensitive. Rule: `sigs.k8s.io/json` in strict mode and the `UnmarshalJSON` of the API's own types.
 """
 

@@ -1,4 +1,4 @@
-"""Plain values to model values: typed decoding with the full path in every message, unknown fields told or dropped."""
+"""Plain values to model values: typed decoding with the full path in messages, unknown fields reported or dropped."""
 
 from __future__ import annotations
 

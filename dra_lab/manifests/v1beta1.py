@@ -1,7 +1,7 @@
 """`resource.k8s.io/v1beta1` documents to v1 and back, dict to dict (docs/semantics.md 1.17, `v1beta1/conversion.go`).
 
-Two things differ from v1: an exact request stands flat in `requests[]` instead of under `exactly`, and what a device is
-stands under `basic`. In a slice, an empty `nodeName` and `allNodes: false` mean unset. All else is the same.
+Two things differ from v1: an exact request is flat in `requests[]` instead of under `exactly`, and what a device is
+is under `basic`. In a slice, an empty `nodeName` and `allNodes: false` mean unset. All else is the same.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _with_list(value: Document, name: str, change: Callable[[Document], dict[str
 def _request_up(request: Document) -> dict[str, Any]:
     flat = {name: request[name] for name in EXACT_FIELDS if name in request}
     rest = {name: value for name, value in request.items() if name not in flat}
-    # any field that is set makes an exact request, so that firstAvailable beside a stray count is "both"
+    # any field that is set makes an exact request, so that firstAvailable with a stray count is "both"
     is_set = any(value if name not in _MAY_BE_ZERO else value is not None for name, value in flat.items())
     return {**rest, "exactly": flat} if is_set else rest
 

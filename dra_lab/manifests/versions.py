@@ -6,19 +6,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dra_lab.errors import ManifestError
-from dra_lab.manifests import v1alpha3, v1beta1, v1beta2
+from dra_lab.manifests import v1beta1
 from dra_lab.model.device import RESOURCE_V1
 
 GROUP = "resource.k8s.io"
 _Convert = Callable[[Mapping[str, Any]], dict[str, Any]]
 
-_UPGRADES: Mapping[str, _Convert] = {
-    "v1": dict,
-    "v1beta2": v1beta2.upgrade,
-    "v1beta1": v1beta1.upgrade,
-    "v1alpha3": v1alpha3.upgrade,
-}
-_DOWNGRADES: Mapping[str, _Convert] = {"v1": dict, "v1beta2": v1beta2.downgrade, "v1beta1": v1beta1.downgrade}
+_UNTIL_1_34 = ("deviceClassName", "selectors")
+"""Members of `deviceSelector` in Kubernetes 1.33 and 1.34 (`k8s.io/api/resource/v1alpha3`), gone in 1.35."""
+
 _ALL = ("v1", "v1beta2", "v1beta1")
 
 KIND_VERSIONS: Mapping[str, tuple[str, ...]] = {
@@ -75,3 +71,25 @@ def _version(document: Mapping[str, Any], api_version: str) -> str:
         known = ", ".join(f"{GROUP}/{name}" for name in KIND_VERSIONS.get(kind, ())) or "none"
         raise ManifestError(f"{kind} in apiVersion {api_version!r} is not supported; supported versions: {known}")
     return version
+
+
+def _upgrade_v1alpha3(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a v1alpha3 document as v1.
+
+    Raises ManifestError for a rule that selects by a class or by selectors: without them it would be a rule for every
+    device.
+    """
+    spec = document.get("spec")
+    selector = spec.get("deviceSelector") if isinstance(spec, Mapping) else None
+    gone = [name for name in _UNTIL_1_34 if isinstance(selector, Mapping) and selector.get(name)]
+    if gone:
+        raise ManifestError(
+            f"spec.deviceSelector has {' and '.join(gone)}, which DeviceTaintRule had only up to Kubernetes 1.34, "
+            "so dra-lab adds the taint of this rule to no device"
+        )
+    return dict(document)
+
+
+_UPGRADES: Mapping[str, _Convert] = {"v1beta1": v1beta1.upgrade, "v1alpha3": _upgrade_v1alpha3}
+_DOWNGRADES: Mapping[str, _Convert] = {"v1beta1": v1beta1.downgrade}
+"""The other versions have the structure of v1."""

@@ -58,12 +58,12 @@ class EditableDocument:
     def added(self, path: Path, after: str, key: str, value: Any) -> list[Edit]:
         """Return the edits that give the mapping at a path another entry, after one that it has."""
         parent = self.node(path)
-        beside, node = _entry(parent, after)
-        if beside is None or node is None:
+        neighbour, node = _entry(parent, after)
+        if neighbour is None or node is None:
             return []
         if parent.flow_style:
-            return [self._flow_entry(parent, beside, node, f"{_quoted(key, beside)}: ", value)]
-        indent = " " * beside.start_mark.column
+            return [self._flow_entry(parent, neighbour, node, f"{_quoted(key, neighbour)}: ", value)]
+        indent = " " * neighbour.start_mark.column
         return [self._line_after(node, _indented(dump_yaml({key: value}), indent))]
 
     def appended(self, path: Path, value: Any) -> list[Edit]:
@@ -149,12 +149,12 @@ class EditableDocument:
         indent = self._end + " " * parent.value[0][0].start_mark.column
         return [(start, stop, indent.join((*kept, f"{under}:", *(f"  {part}" for part in moved))))]
 
-    def _flow_entry(self, parent: Any, beside: Any, node: Any, name: str, value: Any) -> Edit:
+    def _flow_entry(self, parent: Any, neighbour: Any, node: Any, name: str, value: Any) -> Edit:
         at, json_like = self._stop(node), _is_json_like(parent)
-        indent = _indent_of(self._line_of(beside))
+        indent = _indent_of(self._line_of(neighbour))
         if not name and isinstance(node, yaml.MappingNode) and node.start_mark.line != node.end_mark.line:
             return at, at, self._lines(f", {kyaml_text(value, indent)}")
-        if self._begins_line(beside):
+        if self._begins_line(neighbour):
             text = _in_flow(value, json_like=True) if json_like else kyaml_text(value, indent)
             return at, at, self._lines(f",\n{indent}{name}{text}")
         return at, at, f", {name}{_in_flow(value, json_like=json_like)}"
@@ -199,7 +199,7 @@ class EditableDocument:
         return self._line_start(node.end_mark.line) + int(node.end_mark.column)
 
     def _content_end(self, node: Any) -> int:
-        """Return where the last line of a value ends: the end of a block stands behind blank lines and comments."""
+        """Return where the last line of a value ends: the end of a block is behind blank lines and comments."""
         if isinstance(node, yaml.ScalarNode) and node.style in ("|", ">"):
             start = self._start(node)
             return start + len(self._text[start : self._stop(node)].rstrip())
@@ -231,8 +231,8 @@ def _entry(node: Any, key: str) -> tuple[Any, Any]:
     return next(found, (None, None))
 
 
-def _quoted(key: str, beside: Any) -> str:
-    return json.dumps(key) if beside.style == '"' else key
+def _quoted(key: str, neighbour: Any) -> str:
+    return json.dumps(key) if neighbour.style == '"' else key
 
 
 def _is_json_like(parent: Any) -> bool:

@@ -23,7 +23,7 @@ MAX_EXPANDED_NODES = 20_000_000
 """The most values that a document may contain, with an alias counted each time it is used."""
 
 _MARKER = re.compile(r"^---(?=\s|$)", re.MULTILINE)
-"""Where a document begins: a line with this at its start stands in no value, not even in a block of text."""
+"""Where a document begins: a line with this at its start is in no value, not even in a block of text."""
 
 _EMPTY = r"---(?:[ \t]+#.*|[ \t\r]*)\n(?:[ \t]*(?:#.*|\r)?\n)*+"
 _EMPTY_DOCUMENT = re.compile(_EMPTY)
@@ -189,7 +189,7 @@ def _refuse_shell_lines(text: str, source: str, number: int, above: int) -> None
 
 
 def is_flow_yaml(data: bytes) -> bool:
-    """Say whether a text that begins with a bracket and is no JSON is YAML in flow style (KYAML), or has shell lines.
+    """Say whether a text with a bracket first that is no JSON is YAML in flow style, a template, or has shell lines.
 
     A text of more than MAX_FLOW_BYTES is not looked at: bulk comes as JSON, or as KYAML under its header `---`.
     """
@@ -199,7 +199,11 @@ def is_flow_yaml(data: bytes) -> bool:
 
     try:
         text = data.decode()
-        return bool(shell_lines(text)) or all(isinstance(d.value, dict | list) for d in load_yaml(text))
+        return (
+            text.lstrip().startswith("{{")
+            or bool(shell_lines(text))
+            or all(isinstance(d.value, dict | list) for d in load_yaml(text))
+        )
     except (UnicodeDecodeError, ManifestError):
         return False
 
@@ -230,7 +234,7 @@ def _check_depth(text: str, source: str, before: int, above: int) -> None:
 
 
 def _check_size(root: Any, source: str, number: int, above: int) -> None:
-    # sizes of shared nodes are remembered, as aliases share them
+    # sizes of shared nodes are stored, as aliases share them
     sizes: dict[int, int] = {}
     stack: list[tuple[Any, bool]] = [(root, False)]
     open_nodes: set[int] = set()

@@ -32,7 +32,7 @@ class DeviceSelector(Value, frozen=True):
     """`selectors[]` of a request or DeviceClass: a device must match all of them.
 
     Args:
-        cel: The condition. The API has no other kind of selector; None stands for a kind that it may get later.
+        cel: The condition. The API has no other kind of selector; None is a kind that it may get later.
 
     Source: `DeviceSelector` of resource.k8s.io/v1; docs/semantics.md 1.11.
 
@@ -56,7 +56,7 @@ class DeviceToleration(Value, frozen=True):
 
 
 class CapacityRequirements(Value, frozen=True):
-    """`capacity`: amounts asked of each allocated device, by the capacity key exactly as published."""
+    """`capacity`: amounts requested of each allocated device, by the capacity key exactly as published."""
 
     requests: dict[str, QuantityText] = {}
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+import msgspec
+
 from dra_lab.errors import NodeError
 from dra_lab.findings import Finding
 from dra_lab.model.allocated import AllocatedDevices, allocated_devices
@@ -34,7 +36,7 @@ class Cluster:
     gave (`sample:eks-p4d`, a path). `read_at` is an ISO time or "" for samples. `findings` are those of the reader.
     `claims_known` is False if no claims were read, so that devices in use are unknown. `read_as` is the user of the
     kubeconfig who read it, "" for files and samples; `resource_versions` says from where a watch of each kind
-    (`ResourceClaim`, or `ResourceClaim/namespace`) may go on, for a running cluster. `overlays` gives, by node, places
+    (`ResourceClaim`, or `ResourceClaim/namespace`) may go on, for a running cluster. `overlays` has, by node, places
     of devices that a file tells and no slice publishes; kube-scheduler sees none. `topologies` are objects
     that say which nodes are close and `queues` those of Kueue that limit what workloads may use; where it is
     followed, both as they were last read. `given_classes` are the names of
@@ -242,7 +244,7 @@ class Cluster:
     @property
     @once_per_snapshot
     def rules_taint(self) -> bool:
-        """Say whether DeviceTaintRules count where only the cluster is asked about: in its default release they do."""
+        """Say whether DeviceTaintRules count where only the cluster is known: in its default release they do."""
         return KubernetesRelease(self.default_release).enabled("DRADeviceTaintRules")
 
     def taints_of(self, device_id: DeviceID, device: Device, *, rules: bool | None = None) -> tuple[DeviceTaint, ...]:
@@ -260,8 +262,8 @@ class Cluster:
             return device.taints
         extra: list[_Numbered] = []
         for named, taints in self._rules_by_device.items():
-            asked = tuple(part if wanted else None for part, wanted in zip(device_id, named, strict=True))
-            extra += taints.get(asked, ())
+            key = tuple(part if wanted else None for part, wanted in zip(device_id, named, strict=True))
+            extra += taints.get(key, ())
         return (*device.taints, *(taint for _, taint in sorted(extra, key=lambda found: found[0])))
 
     @property
@@ -269,14 +271,14 @@ class Cluster:
     def _rules_by_device(self) -> Mapping[tuple[bool, ...], Mapping[tuple[str | None, ...], list[_Numbered]]]:
         """Return the taints of rules with their places, by which of driver, pool and device is named, and by these.
 
-        A large cluster may have a rule for each of many devices, and each device is asked about.
+        A large cluster may have a rule for each of many devices, and each device is looked up.
         """
         found: dict[tuple[bool, ...], dict[tuple[str | None, ...], list[_Numbered]]] = {}
         for number, rule in enumerate(self.taint_rules):
             wanted = rule.spec.device_selector
-            asked = (wanted.driver, wanted.pool, wanted.device) if wanted else (None, None, None)
-            named = tuple(part is not None for part in asked)
-            found.setdefault(named, {}).setdefault(asked, []).append((number, rule.spec.taint))
+            key = (wanted.driver, wanted.pool, wanted.device) if wanted else (None, None, None)
+            named = tuple(part is not None for part in key)
+            found.setdefault(named, {}).setdefault(key, []).append((number, rule.spec.taint))
         return found
 
 
@@ -298,3 +300,14 @@ def _same_labels(before: tuple[Node, ...], after: tuple[Node, ...]) -> bool:
             for old, new in zip(before, after, strict=True)
         )
     )
+
+
+@once_per_snapshot
+def cluster_fingerprint(cluster: Cluster) -> str:
+    """Return 16 hexadecimal digits that are the same for clusters with the same slices, nodes, claims and classes."""
+    import hashlib
+
+    found = hashlib.blake2b(digest_size=8)
+    for part in (cluster.slices, cluster.nodes, cluster.claims, cluster.classes, cluster.taint_rules):
+        found.update(msgspec.msgpack.encode(part))
+    return found.hexdigest()

@@ -39,7 +39,7 @@ class DeviceAttribute(Value, frozen=True):
     @property
     def kind(self) -> str:
         """Return the name of the member that is set (`int`, `bool`, `string`, `version`, `ints`, ...), or ""."""
-        # One by one, for this is asked of every device: those with one value first.
+        # One by one, for this runs for every device: those with one value first.
         if self.int_ is not None:
             return "int"
         if self.bool_ is not None:
@@ -159,7 +159,7 @@ class Device(Value, frozen=True):
 
 def has_lists(device: Device) -> bool:
     """Say whether a device publishes a list-typed attribute."""
-    # written out, and scalars first (exactly one member is set): this is asked of every attribute of a cluster
+    # written out, and scalars first (exactly one member is set): this runs for every attribute of a cluster
     for a in device.attributes.values():
         if a.string is None and a.int_ is None and a.bool_ is None and a.version is None and a.is_list:
             return True

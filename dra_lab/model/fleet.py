@@ -28,7 +28,7 @@ FLEET_GOALS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True, init=False)
 class Workload:
-    """Pods that are alike: the claims of one pod, in the pod's order, and how many pods (`replicas`) are wanted.
+    """Identical pods: the claims of one pod, in the pod's order, and how many pods (`replicas`) are wanted.
 
     Example:
         >>> from dra_lab import Workload, read_sketch
@@ -163,7 +163,7 @@ class FleetPlan:
         return next((g for g in self.goals if g.goal == name), None)
 
     def checked_against(self, rooms: Iterable[Room]) -> FleetPlan:
-        """Return the plan without its proof if a workload that is short has room after it: never both are reported.
+        """Return the plan without its proof if more pods of a workload that is short fit: never both are reported.
 
         Args:
             rooms: How many more replicas of each workload fit after this plan.
@@ -214,7 +214,7 @@ class Room(Struct, frozen=True):
     """How many more replicas of a workload fit, now or after a plan.
 
     `count` replicas surely fit together, more than `bound` cannot. `classes` covers every node once: nodes with equal
-    state together; where devices are seen from several nodes, each such set of nodes stands as one class whose numbers
+    state together; where devices are seen from several nodes, each such set of nodes is one class whose numbers
     hold for all of it together (`together`).
     """
 

@@ -130,7 +130,7 @@ def gang_of(pod: PodDrawing, drawn: GangDrawing) -> Gang:
 class PlacedGang(Struct, frozen=True):
     """One gang with a place.
 
-    `number` counts the gangs that are alike from 0. `domain` is the path of the domain of the required level, () if
+    `number` counts the identical gangs from 0. `domain` is the path of the domain of the required level, () if
     no level is required; for `host` it is the name of the node. `replicas` are the pods of all groups, each numbered
     within its group, and `shared` what the shared claims have.
     """
@@ -148,7 +148,7 @@ class PlacedGang(Struct, frozen=True):
 
 
 class GangRoom(Struct, frozen=True):
-    """The room of one domain for one gang, before the plan.
+    """The capacity of one domain for one gang, before the plan.
 
     `most` are the pods of one gang that fit there at once, surely no more than `bound`. `least` and `size` are the
     pods that the gang needs and wants. `gangs` and `gangs_bound` say how many of the gangs that are wanted fit at once.

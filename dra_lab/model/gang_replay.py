@@ -88,8 +88,8 @@ class StepDomain(Struct, frozen=True):
 
     Args:
         path: The values of the levels, the outermost first; for a node of a placement the last is its name.
-        pods: The pods that it has room for, as the scheduler counts or tries them.
-        slices: The slices that it has room for, where slices of more than one pod are asked for.
+        pods: The pods that fit there, as the scheduler counts or tries them.
+        slices: The slices that fit there, where slices of more than one pod are requested.
         taken: The pods that it gets in this step.
         leader: Whether it gets the leader.
         least: The pods that it has for certain, if the order of the pods decides; `pods` otherwise.
@@ -116,8 +116,8 @@ class GangStep(Struct, frozen=True):
         domains: The domains, in the order in which the scheduler has them, no more than `MOST_LISTED`.
         more: How many further domains there are.
         of: The placement that is tried; () for all domains.
-        fits: How many pods it has room for: for certain, and at most.
-        fitting: How many domains have room for all.
+        fits: How many pods fit there: for certain, and at most.
+        fitting: In how many domains all fit.
         chosen: How many domains get pods.
         reasons: (reason, nodes) of nodes that are left out, or (reason, pods) of pods without a node.
         group: The pod set.
@@ -197,7 +197,7 @@ class GangReplay(Struct, frozen=True):
 
 
 class GoalRange(Struct, frozen=True):
-    """One goal of a scheduler's placement beside that of the best plan; lower is better.
+    """One goal of a scheduler's placement next to that of the best plan; lower is better.
 
     Args:
         goal: Its name, one of GANG_GOALS.

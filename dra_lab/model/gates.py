@@ -15,7 +15,7 @@ class Gates(Struct, frozen=True):
 
     `list_attributes` says whether constraints compare lists, `list_selectors` whether selectors see them.
     `skip_groups` passes over devices with compatibilityGroups, as 1.37 does while the gate of these is off.
-    `defects` is True up to 1.36 and stands for these: counters leak while backtracking and are keyed by pool name alone
+    `defects` is True up to 1.36 and means: counters leak while backtracking and are keyed by pool name alone
     (docs/semantics.md 3.10.8). `distinctAttribute` remembers one device a request (3.9.18). List intersections are not
     restored (3.9.22). All drops devices without remaining capacity (3.6.5) and keeps its notes on one that turns out
     full. Configurations are repeated (3.16.3; see also 3 and 5.2).

@@ -62,34 +62,37 @@ _Derive = Callable[Concatenate[C, P], T]
 _MISSING = object()
 
 
-def once_per_devices(derive: _Derive[C, P, T]) -> _Derive[C, P, T]:
-    """Keep what a function derives from slices, names of nodes (labels where slices select nodes), and overlays."""
-    return _once(derive, lambda memo: memo.devices)
+class _Once:
+    """A decorator: what a function derives stays in one cache of its cluster's memo."""
+
+    def __init__(self, cache_of: Callable[[Memo], Cache]) -> None:
+        self._cache_of = cache_of
+
+    def __call__(self, derive: _Derive[C, P, T]) -> _Derive[C, P, T]:
+        """Return the function, which derives a value only once."""
+        cache_of = self._cache_of
+
+        @wraps(derive)
+        def known(cluster: C, /, *key: P.args, **named: P.kwargs) -> T:
+            cache = cache_of(cluster.memo)
+            whole = (derive, *key, *named.items())
+            found = cache.get(whole, _MISSING)
+            if found is _MISSING:
+                # Two threads that ask at once get the same value.
+                found = cache.setdefault(whole, derive(cluster, *key, **named))
+            value: T = found
+            return value
+
+        return known
 
 
-def once_per_hardware(derive: _Derive[C, P, T]) -> _Derive[C, P, T]:
-    """Keep what a function derives from the same, classes and taint rules."""
-    return _once(derive, lambda memo: memo.hardware)
-
-
-def once_per_labels(derive: _Derive[C, P, T]) -> _Derive[C, P, T]:
-    """Keep what a function derives from the same and all labels of nodes."""
-    return _once(derive, lambda memo: memo.labels)
-
-
-def once_per_claims(derive: _Derive[C, P, T]) -> _Derive[C, P, T]:
-    """Keep what a function derives from claims alone."""
-    return _once(derive, lambda memo: memo.claims)
-
-
-def once_per_snapshot(derive: _Derive[C, P, T]) -> _Derive[C, P, T]:
-    """Keep what a function derives from any field of a cluster."""
-    return _once(derive, lambda memo: memo.snapshot)
-
-
-def once_per_rules(derive: _Derive[C, P, T]) -> _Derive[C, P, T]:
-    """Keep what a function derives from classes and taint rules alone."""
-    return _once(derive, lambda memo: memo.rules)
+# `Memo` says which fields a function with each of these may read.
+once_per_devices = _Once(lambda memo: memo.devices)
+once_per_hardware = _Once(lambda memo: memo.hardware)
+once_per_labels = _Once(lambda memo: memo.labels)
+once_per_claims = _Once(lambda memo: memo.claims)
+once_per_snapshot = _Once(lambda memo: memo.snapshot)
+once_per_rules = _Once(lambda memo: memo.rules)
 
 
 def once_per_slice(derive: _Derive[C, Concatenate[S, P], T]) -> _Derive[C, Concatenate[S, P], T]:
@@ -104,21 +107,6 @@ def once_per_slice(derive: _Derive[C, Concatenate[S, P], T]) -> _Derive[C, Conca
         found = values.get(id(slice_), _MISSING)
         if found is _MISSING:
             found = values.setdefault(id(slice_), derive(cluster, slice_, *key, **named))
-        value: T = found
-        return value
-
-    return known
-
-
-def _once(derive: _Derive[C, P, T], cache_of: Callable[[Memo], Cache]) -> _Derive[C, P, T]:
-    @wraps(derive)
-    def known(cluster: C, /, *key: P.args, **named: P.kwargs) -> T:
-        cache = cache_of(cluster.memo)
-        whole = (derive, *key, *named.items())
-        found = cache.get(whole, _MISSING)
-        if found is _MISSING:
-            # Two threads that ask at once get the same value.
-            found = cache.setdefault(whole, derive(cluster, *key, **named))
         value: T = found
         return value
 

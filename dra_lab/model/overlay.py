@@ -1,4 +1,4 @@
-"""Overlay: what files say of a node's devices beside its slices; kube-scheduler never sees any of it."""
+"""Overlay: what files contain about a node's devices in addition to its slices; kube-scheduler never sees any of it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class OverlayPlace(Struct, frozen=True):
 class Overlay(Struct, frozen=True, eq=False):
     """What files say of a node's devices.
 
-    `source` names the files; `places` gives places by level, used where the driver publishes none; `made` says, for
+    `source` names the files; `places` has places by level, used where the driver publishes none; `made` says, for
     slices that were made from the files, where each attribute comes from, by its full name. Equal nodes share one
     overlay: two overlays are equal only if they are the same object.
     """

@@ -88,7 +88,7 @@ class GoalValue:
 
     @property
     def words(self) -> str:
-        """Return the value as it is told: `2`, or `at most 2`."""
+        """Return the value as it is shown: `2`, or `at most 2`."""
         return f"at most {self.value}" if self.at_most else str(self.value)
 
 
@@ -124,7 +124,7 @@ class FirstFitStatus(StrEnum):
 class Start(StrEnum):
     """Whether a pod starts with a manifest: what kube-scheduler's search on every node that the pod may use gives.
 
-    `NEVER`: no node gives it devices, or the search on one node ends every attempt. `OPEN`: a search did not end here.
+    `NEVER`: no node has its devices, or the search on one node ends every attempt. `OPEN`: a search did not end here.
     """
 
     NOT_SEARCHED = "not-searched"
@@ -181,7 +181,7 @@ CORDONED = "cordoned"
 
 
 class NodeClass(Struct, frozen=True):
-    """Nodes that are equal for this claim: same hardware, same free state; sorted, the first stands for all."""
+    """Nodes that are equal for this claim: same hardware, same free state; sorted, the first represents all."""
 
     nodes: tuple[str, ...]
     fit: NodeFit
@@ -225,7 +225,7 @@ class Plan:
     """The answer: where the claim fits, the best allocation with its proof, what first fit takes, or the reasons.
 
     `node` is the chosen node, "" when nothing fits; `placements` in request order. `first_fit` is kube-scheduler with
-    the compiled manifest, `first_fit_plain` with counts and selectors only, both on `node`; None where not asked.
+    the compiled manifest, `first_fit_plain` with counts and selectors only, both on `node`; None if not requested.
     If the pod has several claims, `claims` contains the drawing of each by name, and `sketch` all of them as one, each
     request as `claim:request`. `allocated_claims` are those of its claims that have devices already. `tracer` makes the
     traces of kube-scheduler's search. `admitted` are the nodes on which the pod may run, None for all; `start` whether
@@ -324,7 +324,7 @@ class Plan:
         return self.tracer.trace(node, links=links, time_limit=time_limit, cancel=cancel, tell=tell)
 
     def __str__(self) -> str:
-        """Return the answer as a terminal shows it: sentence, devices, goals beside kube-scheduler's, reasons."""
+        """Return the answer as a terminal shows it: sentence, devices, goals next to kube-scheduler's, reasons."""
         return printed(self)
 
     def __repr__(self) -> str:

@@ -14,7 +14,7 @@ NANO = 10**9
 """Amounts are whole numbers of 1/NANO: a quantity has no finer value, and whole numbers are fast."""
 
 QuantityText = str | int | float
-"""A quantity as it stands in a document; the API server accepts bare numbers and strings."""
+"""A quantity as it is in a document; the API server accepts bare numbers and strings."""
 
 _TEXT = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:([eE][+-]?\d{1,3})|(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]))?\Z", re.ASCII)
 _SUFFIX = {

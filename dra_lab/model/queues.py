@@ -14,6 +14,7 @@ from dra_lab.model.claims import DeviceSelector
 from dra_lab.model.custom import CustomValue
 from dra_lab.model.nodes import NodeSelectorRequirement, NodeValue, ObjectMeta
 from dra_lab.model.quantity import QuantityText, parse_quantity
+from dra_lab.model.topologies import TOPOLOGY_KINDS, TopologyObject
 
 
 def _amount(text: QuantityText, field: str) -> Fraction:
@@ -213,7 +214,7 @@ class Cohort(CustomValue, frozen=True, kw_only=True):
 
 
 class LocalQueueSpec(NodeValue, frozen=True, kw_only=True):
-    """`spec`: the ClusterQueue that it stands for."""
+    """`spec`: its ClusterQueue."""
 
     cluster_queue: str = ""
     stop_policy: str = "None"
@@ -318,3 +319,7 @@ QUEUE_KINDS: Mapping[str, type[QueueObject]] = MappingProxyType(
         "Configuration": Configuration,
     }
 )
+
+
+CustomObject = TopologyObject | QueueObject
+CUSTOM_KINDS: Mapping[str, type[CustomObject]] = MappingProxyType({**TOPOLOGY_KINDS, **QUEUE_KINDS})

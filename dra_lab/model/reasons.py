@@ -25,7 +25,7 @@ class Funnel(Struct, frozen=True):
     """The devices of a node that are left for one request after each test, in the order of the tests.
 
     `request` is the request or alternative. `needed` counts the devices that it takes (all that match, if it requests
-    all). `nodes` counts the nodes with the same figures, and `node` is the first of them. `failing` are the devices on
+    all). `nodes` counts the nodes with the same values, and `node` is the first of them. `failing` are the devices on
     which a selector fails at run time.
     """
 

@@ -285,7 +285,7 @@ class Figure(Value, frozen=True):
 
 
 class Kept(Value, frozen=True):
-    """A plan that a person kept, for comparing: what was asked on which cluster, and the answer.
+    """A plan that a person kept, for comparing: the question, its cluster, and the answer.
 
     `mode` is "plan" (one claim, `sketch`) or "fleet" (`workloads`). `layers` are what-if changes. `sentence` says the
     answer; `figures` are its numbers by name (`words.kept_figures`); `yaml` is the manifest. `devices` maps allocated

@@ -45,7 +45,7 @@ class Reason(Struct, frozen=True):
 class StepKind(StrEnum):
     """What happens in a step. A rejected or allocated device was tried; the others are the search going on.
 
-    LEFT_OUT stands for all steps between the last one that is recorded and the end, however many they are.
+    LEFT_OUT represents all steps between the last one that is recorded and the end, however many they are.
     """
 
     REJECTED = "rejected"
@@ -107,7 +107,7 @@ class Step(Struct, frozen=True):
 
     @property
     def is_folded(self) -> bool:
-        """Say whether it stands for more than one step."""
+        """Say whether it represents more than one step."""
         return self.last > self.first
 
 

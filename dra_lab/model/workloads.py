@@ -58,7 +58,7 @@ class PodResourceClaimStatus(NodeValue, frozen=True):
 
 
 class PodExtendedResourceClaimStatus(NodeValue, frozen=True):
-    """`status.extendedResourceClaimStatus` (KEP-5004): the claim that stands for extended resources of the pod."""
+    """`status.extendedResourceClaimStatus` (KEP-5004): the claim for extended resources of the pod."""
 
     resource_claim_name: str = ""
     request_mappings: tuple[dict[str, str], ...] = ()
@@ -103,14 +103,6 @@ class Pod(NodeValue, frozen=True):
     status: PodStatus = PodStatus()
 
     @property
-    def claim_names(self) -> tuple[str, ...]:
-        """Return the names of the pod's ResourceClaims in its namespace, as far as they are known, without doubles."""
-        made = {entry.name: entry.resource_claim_name for entry in self.status.resource_claim_statuses}
-        names = [entry.resource_claim_name or made.get(entry.name) for entry in self.spec.resource_claims]
-        extended = self.status.extended_resource_claim_status
-        return tuple(dict.fromkeys(name for name in (*names, extended and extended.resource_claim_name) if name))
-
-    @property
     def uses_claims(self) -> bool:
-        """Say whether the pod asks for claims, or has one that stands for its extended resources."""
+        """Say whether the pod asks for claims, or has one for its extended resources."""
         return bool(self.spec.resource_claims) or self.status.extended_resource_claim_status is not None

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dra_lab.drivers.parents import parent_of
+from dra_lab.drivers.kinds import parent_of
 from dra_lab.index.catalogue import lookup_of
 from dra_lab.index.in_use import Amount, counters_in_use
 from dra_lab.index.pools import devices_on, gather_pools

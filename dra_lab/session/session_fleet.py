@@ -10,8 +10,7 @@ from typing import Any, Protocol
 from msgspec.structs import replace
 
 from dra_lab.errors import Cancelled, DraLabError, InputError, did_you_mean
-from dra_lab.model.cluster import Cluster
-from dra_lab.model.fingerprint import cluster_fingerprint
+from dra_lab.model.cluster import Cluster, cluster_fingerprint
 from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.layers import Layer
 from dra_lab.model.release import KubernetesRelease

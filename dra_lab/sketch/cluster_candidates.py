@@ -14,8 +14,8 @@ from dra_lab.drivers import KINDS
 from dra_lab.errors import CelError
 from dra_lab.index.catalogue import Catalogue, Shape, catalogue, count_kinds, kind_of, lookup_of
 from dra_lab.index.counters_left import without_counters
+from dra_lab.index.device_kinds import stages_of_kinds
 from dra_lab.index.documented_classes import with_documented_classes
-from dra_lab.index.kind_matching import stages_of_kinds
 from dra_lab.index.pools import PoolDevice
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.memo import once_per_hardware, once_per_snapshot
@@ -100,8 +100,8 @@ def reference_candidates(
     cluster: Cluster, sketch: ClaimSketch, reference: str, release: KubernetesRelease
 ) -> Candidates:
     """Return the devices that a link's end (`request` or `request/subrequest`) may mean, each once."""
-    ways = [ask for request in sketch.requests for ask in asks(request) if covers(reference, ask)]
-    return joined(cluster, [candidates(cluster, ask, release) for ask in ways])
+    found_asks = [ask for request in sketch.requests for ask in asks(request) if covers(reference, ask)]
+    return joined(cluster, [candidates(cluster, ask, release) for ask in found_asks])
 
 
 def joined(cluster: Cluster, parts: list[Candidates]) -> Candidates:

@@ -52,9 +52,9 @@ class CompiledClaim(Struct, frozen=True):
 def compile_claim(
     sketch: ClaimSketch, cluster: Cluster, release: KubernetesRelease, *, links: bool = True
 ) -> CompiledClaim:
-    """Return the claim of a drawing; defaults are written out, the same drawing gives the same claim every time.
+    """Return the claim of a drawing; defaults are written out, the same drawing always becomes the same claim.
 
-    Must-links become constraints. Preferences become alternatives with constraints on the better ones (`ladder`).
+    Must-links become constraints. Preferences become alternatives with constraints on better ones (`prioritized_list`).
     Pairwise links become numbered requests with one constraint per group. If devices can be shared, one more constraint
     keeps the parts of a count on different devices. A Finding reports what the release or the drivers cannot express.
     Without `links` only counts and selectors are written. Raises SketchError for a drawing that is inconsistent in
@@ -70,19 +70,19 @@ def compile_claim(
     if links and not large:
         written, found, texts = writable_links(drawn, cluster, release)
         findings += found
-    pieces = cut(drawn, written, release)
-    findings += order_findings(drawn, cluster, release, written, pieces)
-    ladders, constraints = _write(drawn, pieces, written)
-    apart, found = kept_different(drawn, cluster, release, pieces, constraints, MOST_ENTRIES - len(constraints))
+    numbered = cut(drawn, written, release)
+    findings += order_findings(drawn, cluster, release, written, numbered)
+    prioritized, constraints = _write(drawn, numbered, written)
+    apart, found = kept_different(drawn, cluster, release, numbered, constraints, MOST_ENTRIES - len(constraints))
     constraints += apart
     findings += found
     requests = []
-    for piece in pieces.order:
-        ladder = ladders[piece.name]
-        fitted, found = fit_to_release(with_derived(ladder.request, constraints, texts, piece.of), release)
+    for one in numbered.order:
+        written_as = prioritized[one.name]
+        fitted, found = fit_to_release(with_derived(written_as.request, constraints, texts, one.of), release)
         requests.append(_with_defaults(fitted))
-        findings += [*found, *ladder.findings]
-    origin = _origin(pieces, ladders, expansion.origin)
+        findings += [*found, *written_as.findings]
+    origin = _origin(numbered, prioritized, expansion.origin)
     config = tuple(_config(entry, origin, expansion.origin) for entry in drawn.config)
     claim = DeviceClaim(requests=tuple(requests), constraints=constraints, config=config)
     findings += [*large, *_limits(claim)]
@@ -90,41 +90,41 @@ def compile_claim(
 
 
 def _write(
-    drawn: ClaimSketch, pieces: NumberedRequests, written: tuple[WrittenRequest, ...]
+    drawn: ClaimSketch, numbered: NumberedRequests, written: tuple[WrittenRequest, ...]
 ) -> tuple[dict[str, PrioritizedList], tuple[DeviceConstraint, ...]]:
     softs: dict[str, list[Soft]] = {}
     for item in written:
         if item.soft:
-            for piece, soft in softs_of(item, pieces):
-                softs.setdefault(piece.name, []).append(soft)
-    ladders = {
-        piece.name: prioritized_list(_numbered(drawn.request(piece.of), piece), piece, softs.get(piece.name, ()))
-        for piece in pieces.order
+            for one, soft in softs_of(item, numbered):
+                softs.setdefault(one.name, []).append(soft)
+    prioritized = {
+        one.name: prioritized_list(_numbered(drawn.request(one.of), one), one, softs.get(one.name, ()))
+        for one in numbered.order
     }
-    found = [constraint for item in written if not item.soft for constraint in must_constraints(item, pieces)]
-    spelled = [_spelled_out(constraint, ladders) for constraint in found]
-    for ladder in ladders.values():
-        spelled += prioritized_constraints(ladder, lambda end: _ends(end, ladders))
-    return ladders, tuple(dict.fromkeys(spelled))
+    found = [constraint for item in written if not item.soft for constraint in must_constraints(item, numbered)]
+    spelled = [_spelled_out(constraint, prioritized) for constraint in found]
+    for written_as in prioritized.values():
+        spelled += prioritized_constraints(written_as, lambda end: _ends(end, prioritized))
+    return prioritized, tuple(dict.fromkeys(spelled))
 
 
-def _numbered(request: DeviceRequest, piece: NumberedRequest) -> DeviceRequest:
-    if not piece.count:
+def _numbered(request: DeviceRequest, one: NumberedRequest) -> DeviceRequest:
+    if not one.count:
         return request
     if request.exactly is not None:
-        return replace(request, name=piece.name, exactly=replace(request.exactly, count=piece.count))
-    subs = tuple(replace(sub, count=piece.count) for sub in request.first_available)
-    return replace(request, name=piece.name, first_available=subs)
+        return replace(request, name=one.name, exactly=replace(request.exactly, count=one.count))
+    subs = tuple(replace(sub, count=one.count) for sub in request.first_available)
+    return replace(request, name=one.name, first_available=subs)
 
 
-def _spelled_out(constraint: DeviceConstraint, ladders: Mapping[str, PrioritizedList]) -> DeviceConstraint:
-    return replace(constraint, requests=tuple(name for end in constraint.requests for name in _ends(end, ladders)))
+def _spelled_out(constraint: DeviceConstraint, prioritized: Mapping[str, PrioritizedList]) -> DeviceConstraint:
+    return replace(constraint, requests=tuple(name for end in constraint.requests for name in _ends(end, prioritized)))
 
 
-def _ends(end: str, ladders: Mapping[str, PrioritizedList]) -> tuple[str, ...]:
-    """Return every rung of a drawn alternative: where it became a ladder, `gpu/a` is `gpu/a-aligned` and `gpu/a`."""
+def _ends(end: str, prioritized: Mapping[str, PrioritizedList]) -> tuple[str, ...]:
+    """Return every rung of a drawn alternative: in a prioritized list, `gpu/a` is `gpu/a-aligned` and `gpu/a`."""
     request, sub = split_request(end)
-    own = tuple(f"{request}/{rung.name}" for rung in ladders[request].rungs if rung.of == sub)
+    own = tuple(f"{request}/{rung.name}" for rung in prioritized[request].rungs if rung.of == sub)
     return own if sub and own else (end,)
 
 
@@ -149,17 +149,17 @@ def _explicit_sub(part: DeviceSubRequest) -> DeviceSubRequest:
 
 
 def _origin(
-    pieces: NumberedRequests, ladders: Mapping[str, PrioritizedList], drawn: Mapping[str, str]
+    numbered: NumberedRequests, prioritized: Mapping[str, PrioritizedList], drawn: Mapping[str, str]
 ) -> dict[str, str]:
     origin: dict[str, str] = {}
-    for piece in pieces.order:
-        source = drawn[piece.of]
-        origin[piece.name] = source
-        ladder = ladders[piece.name]
-        of = {rung.name: rung.of for rung in ladder.rungs}
-        for sub in ladder.request.first_available:
+    for one in numbered.order:
+        source = drawn[one.of]
+        origin[one.name] = source
+        written_as = prioritized[one.name]
+        of = {rung.name: rung.of for rung in written_as.rungs}
+        for sub in written_as.request.first_available:
             drawn_sub = of.get(sub.name, sub.name)
-            origin[f"{piece.name}/{sub.name}"] = f"{source}/{drawn_sub}" if drawn_sub else source
+            origin[f"{one.name}/{sub.name}"] = f"{source}/{drawn_sub}" if drawn_sub else source
     return origin
 
 

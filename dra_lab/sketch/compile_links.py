@@ -50,35 +50,35 @@ def writable_links(
     return tuple(written), tuple(findings), texts
 
 
-def must_constraints(item: WrittenRequest, pieces: NumberedRequests) -> Iterator[DeviceConstraint]:
+def must_constraints(item: WrittenRequest, numbered: NumberedRequests) -> Iterator[DeviceConstraint]:
     """Yield the constraints of a must-link: one, or one a group of a pairwise link."""
     for index in range(item.groups):
-        ends = tuple(reference(piece, end) for end in item.link.requests for piece in pieces.group(item, end, index))
+        ends = tuple(reference(one, end) for end in item.link.requests for one in numbered.group(item, end, index))
         if item.link.kind.distinct:
             yield DeviceConstraint(requests=ends, distinct_attribute=item.attribute)
         else:
             yield DeviceConstraint(requests=ends, match_attribute=item.attribute)
 
 
-def softs_of(item: WrittenRequest, pieces: NumberedRequests) -> Iterator[tuple[NumberedRequest, Soft]]:
+def softs_of(item: WrittenRequest, numbered: NumberedRequests) -> Iterator[tuple[NumberedRequest, Soft]]:
     """Yield (head, preference) for every group of a preferred link; the head is the request that is written first."""
-    order = {piece.name: number for number, piece in enumerate(pieces.order)}
+    order = {one.name: number for number, one in enumerate(numbered.order)}
     for index in range(item.groups):
-        ends = [(piece, end) for end in item.link.requests for piece in pieces.group(item, end, index)]
+        ends = [(one, end) for end in item.link.requests for one in numbered.group(item, end, index)]
         ends.sort(key=lambda pair: order[pair[0].name])
         first = ends[0][0]
-        for head, (piece, end) in enumerate(ends):
+        for head, (one, end) in enumerate(ends):
             # together: all of a group must equal its head; apart: each must differ from every later one
-            if not item.link.kind.distinct and piece is not first:
+            if not item.link.kind.distinct and one is not first:
                 break
-            partners = tuple(reference(*other) for other in ends[head + 1 :] if other[0] is not piece)
+            partners = tuple(reference(*other) for other in ends[head + 1 :] if other[0] is not one)
             if item.link.kind.distinct and not partners:
                 continue
-            alone = not partners and (piece.count or pieces.counts[piece.of]) == 1
+            alone = not partners and (one.count or numbered.counts[one.of]) == 1
             # one device is together with itself, but a preference for a known place still chooses among several
             if not (alone and item.everywhere):
                 sub = split_request(end)[1]
-                yield piece, Soft(item.link.name, item.attribute, partners, sub, item.link.kind.distinct)
+                yield one, Soft(item.link.name, item.attribute, partners, sub, item.link.kind.distinct)
 
 
 def order_findings(
@@ -86,14 +86,14 @@ def order_findings(
     cluster: Cluster,
     release: KubernetesRelease,
     written: Iterable[WrittenRequest],
-    pieces: NumberedRequests,
+    numbered: NumberedRequests,
 ) -> Iterator[Finding]:
     """Yield a note for a preference that requests written before it may spoil: their devices are not revisited.
 
     Alternatives of a later request are exhausted before devices of an earlier one are revisited
     (docs/semantics.md 3.7.1). The order stays the drawing's, because a person may mean it.
     """
-    order = list(dict.fromkeys(piece.of for piece in pieces.order))
+    order = list(dict.fromkeys(one.of for one in numbered.order))
     for item in written:
         tied = [split_request(end)[0] for end in item.link.requests]
         before = order[: min(map(order.index, tied))] if item.soft else []
@@ -109,10 +109,10 @@ def order_findings(
             yield Finding("preference-order", Severity.NOTE, item.link.name, message, advice)
 
 
-def reference(piece: NumberedRequest, end: str) -> str:
+def reference(one: NumberedRequest, end: str) -> str:
     """Return what a constraint names: the written request, with the alternative if the link's end names one."""
     sub = split_request(end)[1]
-    return f"{piece.name}/{sub}" if sub else piece.name
+    return f"{one.name}/{sub}" if sub else one.name
 
 
 def _without_doubles(link: Link) -> Link:

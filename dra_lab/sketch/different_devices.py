@@ -22,35 +22,35 @@ def kept_different(
     sketch: ClaimSketch,
     cluster: Cluster,
     release: KubernetesRelease,
-    pieces: NumberedRequests,
+    numbered_requests: NumberedRequests,
     constraints: Sequence[DeviceConstraint],
-    room: int,
+    most: int,
 ) -> tuple[tuple[DeviceConstraint, ...], tuple[Finding, ...]]:
     """Return what keeps the numbered requests of a drawn count on different devices, and where nothing does.
 
     A count means different devices; requests of their own may get shares of one device (docs/semantics.md 3.11.5).
-    Where a device has room for two of them, a distinctAttribute is written at an attribute that differs between all
-    devices that a node sees, unless one of `constraints` does so already; `room` more constraints may be written. A
-    Finding reports a claim for which this is not possible. What is in use does not matter: the drawing means the same
-    on a busy and on an idle cluster.
+    If two of them fit on one device, a distinctAttribute names an attribute that differs between all devices that a
+    node sees. One of `constraints` may do so already. At most `most` more constraints are written. A Finding
+    reports a claim for which this is not possible. What is in use does not matter: the drawing means the same on a busy
+    and on an idle cluster.
     """
     if not release.enabled("DRAConsumableCapacity"):
         return (), ()
     found: list[DeviceConstraint] = []
-    told: list[Finding] = []
+    findings: list[Finding] = []
     for request in sketch.requests:
-        numbered = pieces.by_request[request.name]
+        numbered = numbered_requests.by_request[request.name]
         if len(numbered) < 2 or _is_distinct(numbered, constraints):
             continue
         if not any(_is_shared(ask, cluster, release) for ask in asks(request)):
             continue
-        name = _telling(reference_candidates(cluster, sketch, request.name, release)) if len(found) < room else ""
+        name = _telling(reference_candidates(cluster, sketch, request.name, release)) if len(found) < most else ""
         if name:
-            ends = tuple(piece.name for piece in numbered)
+            ends = tuple(one.name for one in numbered)
             found.append(DeviceConstraint(requests=ends, distinct_attribute=name))
-        if not name or (_compares_last_only(release) and any(piece.count > 1 for piece in numbered)):
-            told.append(_untold(request.name, numbered))
-    return tuple(found), tuple(told)
+        if not name or (_compares_last_only(release) and any(one.count > 1 for one in numbered)):
+            findings.append(_not_distinguished(request.name, numbered))
+    return tuple(found), tuple(findings)
 
 
 def _is_distinct(numbered: Iterable[NumberedRequest], constraints: Iterable[DeviceConstraint]) -> bool:
@@ -58,7 +58,7 @@ def _is_distinct(numbered: Iterable[NumberedRequest], constraints: Iterable[Devi
 
     Rule: docs/semantics.md 3.9.19.
     """
-    names = {piece.name for piece in numbered}
+    names = {one.name for one in numbered}
     return any(
         constraint.match_attribute is None and names <= set(constraint.requests)
         for constraint in constraints
@@ -67,7 +67,7 @@ def _is_distinct(numbered: Iterable[NumberedRequest], constraints: Iterable[Devi
 
 
 def _is_shared(ask: Ask, cluster: Cluster, release: KubernetesRelease) -> bool:
-    """Say whether some device of the cluster has room for two of an ask if nothing else uses it."""
+    """Say whether two of an ask fit on some device of the cluster if nothing else uses it."""
     examples = (shape.example for shape in candidates(cluster, ask, release).shapes)
     return any(d.allow_multiple_allocations and _serves_two(d, ask, release) for d in examples)
 
@@ -105,7 +105,7 @@ def _compares_last_only(release: KubernetesRelease) -> bool:
     return release.version in ("1.34", "1.35", "1.36")  # of a request with several devices (docs/semantics.md 3.9.18)
 
 
-def _untold(request: str, numbered: Sequence[NumberedRequest]) -> Finding:
+def _not_distinguished(request: str, numbered: Sequence[NumberedRequest]) -> Finding:
     names = f"{numbered[0].name} to {numbered[-1].name}"
     message = (
         f"the manifest splits it into {names}, and kube-scheduler may allocate shares of one device to several of them"

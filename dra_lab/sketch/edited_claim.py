@@ -56,7 +56,7 @@ class _Mix:
         was, now = Counter(map(_key, before.spec.devices.constraints)), Counter(map(_key, after.constraints))
         self.gone = [c for c in before.spec.devices.constraints if now[_key(c)] < was[_key(c)]]
         self.kept = [c for c in before.spec.devices.constraints if now[_key(c)] >= was[_key(c)]]
-        self.fresh = [c for c in after.constraints if now[_key(c)] > was[_key(c)]]
+        self.added = [c for c in after.constraints if now[_key(c)] > was[_key(c)]]
 
     def sketch(self) -> ClaimSketch:
         spelled = {name for name, written in self.written.items() if self._broken(name, written)}
@@ -66,7 +66,7 @@ class _Mix:
             dropped |= {link.name for link in self.drawn.links if self._lost(link, spelled)}
             touched = [link for link in self.drawn.links if link.name in dropped]
             spelled |= {name for link in touched for name in map(_main, link.requests) if self._many(name)}
-            ends = {_main(end) for c in self.fresh for end in c.requests}
+            ends = {_main(end) for c in self.added for end in c.requests}
             spelled |= {self.source[end] for end in ends if end in self.source and self._many(self.source[end])}
             if len(spelled) + len(dropped) == size:
                 break
@@ -110,12 +110,12 @@ class _Mix:
                 yield drawn if request == self.old[name] else replace(request, name=source)
 
     def _read(self, links: Iterable[Link], dropped: Collection[str]) -> Iterable[Link]:
-        """Yield links for the constraints that no drawn link stands for any more."""
+        """Yield links for the constraints that no drawn link represents any more."""
         names = ObjectNames(link.name for link in links)
         lost = [link for link in self.drawn.links if link.name in dropped]
         orphans = [c for c in self.kept if any(self._owns(link, c) for link in lost)]
         everything = tuple(self.new)
-        for number, constraint in enumerate((*orphans, *self.fresh), 1):
+        for number, constraint in enumerate((*orphans, *self.added), 1):
             yield link_of(constraint, names.one(f"link-{number}"), everything)
 
     def _owns(self, link: Link, constraint: DeviceConstraint) -> bool:

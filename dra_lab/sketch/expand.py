@@ -79,7 +79,7 @@ def _parts_of(request: DeviceRequest, cluster: Cluster, release: KubernetesRelea
     devices = [d for d in able if d.device.allow_multiple_allocations]
     totals = [parse_quantity(d.device.capacity[key].value) for d in devices]
     wanted = parse_quantity(text)
-    # A dedicated device that is large enough serves the request as it stands.
+    # A dedicated device that is large enough serves the request as it is.
     enough = any(wanted <= parse_quantity(d.device.capacity[key].value) for d in able)
     if not totals or enough or common_kind(cluster, devices) != "cpu":
         return None

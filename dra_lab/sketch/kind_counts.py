@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from dra_lab.drivers import Lookup
-from dra_lab.drivers.parents import parent_of
+from dra_lab.drivers.kinds import parent_of
 from dra_lab.index.catalogue import catalogue, lookup_of
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
@@ -47,11 +47,6 @@ class KindCount(Struct, frozen=True):
     partitions: int = 0
     possible: int = 0
     model: str = ""
-
-    @property
-    def physical(self) -> int:
-        """Return how many devices there are in the machines."""
-        return self.whole + self.split
 
 
 class _Partitions(Struct, frozen=True):

@@ -31,7 +31,7 @@ _SAME = {
 
 _RDMA = "rdma"
 _ALIKE, _CLEARLY = 0.88, 0.04
-"""How alike a misspelt class must be, and by how much more than the next one (`difflib`)."""
+"""How similar a misspelt class must be, and by how much more than the next one (`difflib`)."""
 
 _SHORT = {"numa": "numanode", "pciroot": "pcieroot", "pcie": "pcieroot", "pcibus": "pcibusid", "pciaddress": "pcibusid"}
 """Short names of articles for the standard attributes, in lower case without hyphens."""
@@ -63,16 +63,16 @@ def likely_class(name: str, cluster: Cluster, release: KubernetesRelease) -> Lik
     Every word of the name must be one of the class, its driver or its devices (`nvidia-gpu`, `rdma-nic`). What is more
     special than that is not meant: `gpu` is no MIG partition. Otherwise the one class that is spelt almost so.
     """
-    asked = _words(name)
+    words = _words(name)
     ranked = [
-        (len(_words(entry.device_class) - asked), _meant(entry, asked))
+        (len(_words(entry.device_class) - words), _meant(entry, words))
         for entry in palette(cluster, release)
-        if asked and asked <= _all_words(entry) and _special_words(entry) <= asked
+        if words and words <= _all_words(entry) and _special_words(entry) <= words
     ]
     least = min((rank for rank, _ in ranked), default=0)
     meant = {found for rank, found in ranked if rank == least}
     if meant:
-        return replace(meant.pop(), certain=len(asked) > 1) if len(meant) == 1 else None
+        return replace(meant.pop(), certain=len(words) > 1) if len(meant) == 1 else None
     return _misspelt(name, cluster)
 
 
@@ -97,7 +97,7 @@ def likely_attribute(name: str, cluster: Cluster) -> str:
 def _misspelt(name: str, cluster: Cluster) -> LikelyClass | None:
     classes = [known.name for known in with_documented_classes(cluster).classes]
     pairs = ((SequenceMatcher(None, name, known), known) for known in classes)
-    # Names of very different length are never alike; letter by letter, one of a megabyte takes seconds.
+    # Names of very different length are never similar; letter by letter, one of a megabyte takes seconds.
     near = ((pair.ratio(), known) for pair, known in pairs if pair.real_quick_ratio() >= _ALIKE - _CLEARLY)
     ranked = sorted(near, reverse=True)[:2]
     if not ranked or ranked[0][0] < _ALIKE or (len(ranked) > 1 and ranked[0][0] - ranked[1][0] < _CLEARLY):
@@ -106,9 +106,9 @@ def _misspelt(name: str, cluster: Cluster) -> LikelyClass | None:
     return LikelyClass(known, certain="." in name and name.partition(".")[0] == known.partition(".")[0])
 
 
-def _meant(entry: PaletteEntry, asked: frozenset[str]) -> LikelyClass:
-    # a GPU is asked for by its class alone; that a NIC speaks RDMA is in no class
-    return LikelyClass(entry.device_class, entry.selectors if entry.kind == "nic" and _RDMA in asked else ())
+def _meant(entry: PaletteEntry, words: frozenset[str]) -> LikelyClass:
+    # a GPU is requested by its class alone; that a NIC speaks RDMA is in no class
+    return LikelyClass(entry.device_class, entry.selectors if entry.kind == "nic" and _RDMA in words else ())
 
 
 def _special_words(entry: PaletteEntry) -> frozenset[str]:

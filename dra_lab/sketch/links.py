@@ -173,8 +173,8 @@ def _why_none(ends: Ends, sides: Mapping[str, tuple[str, ...]], level: str) -> s
     if without:
         rest = [f"{end}: {', '.join(names)}" for end, names in sides.items() if names]
         return _publish_no(without, word) + (f" ({'; '.join(rest)})" if rest else "")
-    told = "; ".join(f"{end}: {', '.join(names)}" for end, names in sides.items())
-    return f"the drivers publish the {word} under different names ({told})"
+    listed = "; ".join(f"{end}: {', '.join(names)}" for end, names in sides.items())
+    return f"the drivers publish the {word} under different names ({listed})"
 
 
 def link_words(link: Link) -> str:

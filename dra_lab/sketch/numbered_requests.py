@@ -52,13 +52,13 @@ class NumberedRequests(Struct, frozen=True):
     counts: Mapping[str, int]
 
     def group(self, written: WrittenRequest, end: str, index: int) -> tuple[NumberedRequest, ...]:
-        """Return the pieces of a link's end that belong to one group of it."""
+        """Return the numbered requests of a link's end that belong to one group of it."""
         request = split_request(end)[0]
-        pieces = self.by_request[request]
+        numbered = self.by_request[request]
         if written.groups == 1:
-            return pieces
+            return numbered
         share = self.counts[request] // written.groups
-        return tuple(piece for piece in pieces if index * share <= piece.start < (index + 1) * share)
+        return tuple(one for one in numbered if index * share <= one.start < (index + 1) * share)
 
 
 def cuttable_count(request: DeviceRequest) -> int:
@@ -73,7 +73,7 @@ def cuttable_count(request: DeviceRequest) -> int:
 
 
 def cut(sketch: ClaimSketch, links: Iterable[WrittenRequest], release: KubernetesRelease) -> NumberedRequests:
-    """Cut requests as far as the links need it, name the pieces and put them in order.
+    """Split requests as far as the links need it, name the parts and put them in order.
 
     Requests stay as drawn where no link needs a cut. A pairwise link cuts at its groups. Up to 1.36,
     `distinctAttribute` compares only one device of a request, so its requests have a count of 1 there
@@ -101,11 +101,11 @@ def cut(sketch: ClaimSketch, links: Iterable[WrittenRequest], release: Kubernete
                 NumberedRequest(name, request.name, index * size, size) for index, name in enumerate(numbered)
             )
 
-    def key(piece: NumberedRequest) -> tuple[int, Fraction, int]:
-        component, index = rank[piece.of]
-        return component, Fraction(piece.start, counts[piece.of] or 1), index
+    def key(one: NumberedRequest) -> tuple[int, Fraction, int]:
+        component, index = rank[one.of]
+        return component, Fraction(one.start, counts[one.of] or 1), index
 
-    every = [piece for pieces in by_request.values() for piece in pieces]
+    every = [one for numbered in by_request.values() for one in numbered]
     return NumberedRequests(tuple(sorted(every, key=key)), by_request, counts)
 
 

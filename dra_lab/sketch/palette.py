@@ -96,12 +96,12 @@ def _of_hardware(cluster: Cluster, release: KubernetesRelease) -> tuple[Meant, .
     pairs = [*_offers(cluster, release)]
     pairs += _classes(cluster, release, {entry.device_class for entry, _ in pairs})
     pairs += _unclassed(cluster, release, [entry for entry, _ in pairs])
-    told = zip(_told_apart([entry for entry, _ in pairs]), (meant for _, meant in pairs), strict=True)
-    return tuple(sorted(told, key=lambda pair: (_KIND_ORDER[pair[0].kind], pair[0].driver)))
+    distinct = zip(_distinct_labels([entry for entry, _ in pairs]), (meant for _, meant in pairs), strict=True)
+    return tuple(sorted(distinct, key=lambda pair: (_KIND_ORDER[pair[0].kind], pair[0].driver)))
 
 
 def request_of(entry: PaletteEntry, name: str) -> DeviceRequest:
-    """Return the request that a palette entry stands for, with its defaults written out."""
+    """Return the request of a palette entry, with its defaults written out."""
     capacity = {entry.capacity_key: entry.default_capacity} if entry.capacity_key and entry.default_capacity else {}
     return DeviceRequest(
         name=name,
@@ -188,7 +188,7 @@ def _label(offer: Offer, shapes: Collection[Shape]) -> str:
     return models.pop() if len(models) == 1 else offer.label
 
 
-def _told_apart(entries: list[PaletteEntry]) -> Iterator[PaletteEntry]:
+def _distinct_labels(entries: list[PaletteEntry]) -> Iterator[PaletteEntry]:
     """Say of two entries with one label (CPUs in both modes of the driver) which asks for an amount."""
     seen = Counter((entry.kind, entry.label) for entry in entries)
     for entry in entries:

@@ -48,7 +48,7 @@ class PrioritizedList(Struct, frozen=True):
     findings: tuple[Finding, ...] = ()
 
 
-def prioritized_list(request: DeviceRequest, piece: NumberedRequest, softs: Iterable[Soft]) -> PrioritizedList:
+def prioritized_list(request: DeviceRequest, numbered: NumberedRequest, softs: Iterable[Soft]) -> PrioritizedList:
     """Return a request with a rung for every set of preferences that it can keep, best first.
 
     For one preference the alternatives are `aligned` (or `apart`) and `any`. Tried by kube-scheduler in list order:
@@ -64,7 +64,7 @@ def prioritized_list(request: DeviceRequest, piece: NumberedRequest, softs: Iter
         if sum(len(sets) for sets in plans.values()) <= MOST_ALTERNATIVES:
             break
         dropped = kept.pop()
-        message = f"request {piece.name} would need more than {MOST_ALTERNATIVES} alternatives for this preference"
+        message = f"request {numbered.name} would need more than {MOST_ALTERNATIVES} alternatives for this preference"
         advice = "Make it a must, or remove another preference or alternative of this request."
         findings.append(Finding("link-not-writable", Severity.WARNING, dropped.link, message, advice))
     if not kept:
@@ -82,13 +82,13 @@ def prioritized_list(request: DeviceRequest, piece: NumberedRequest, softs: Iter
 
 
 def prioritized_constraints(
-    ladder: PrioritizedList, ends_of: Callable[[str], tuple[str, ...]]
+    alternatives: PrioritizedList, ends_of: Callable[[str], tuple[str, ...]]
 ) -> Iterator[DeviceConstraint]:
-    """Yield the constraints that hold on the better rungs; `ends_of` gives the written references of a partner."""
-    for soft in ladder.softs:
+    """Yield the constraints that hold on the better rungs; `ends_of` returns the written references of a partner."""
+    for soft in alternatives.softs:
         heads = tuple(
-            f"{ladder.request.name}/{rung.name}"
-            for rung in ladder.rungs
+            f"{alternatives.request.name}/{rung.name}"
+            for rung in alternatives.rungs
             if soft.link in rung.kept and soft.sub in ("", rung.of)
         )
         # one constraint a partner: with two partners in one, the link would bind them after the fallback too

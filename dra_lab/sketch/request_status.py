@@ -52,17 +52,17 @@ def request_status(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRel
 
 
 def _status(cluster: Cluster, request: DeviceRequest, release: KubernetesRelease) -> RequestStatus:
-    ways = asks(request)
+    own_asks = asks(request)
     memo = _matched(with_documented_classes(cluster))
-    key = (str(release), tuple((ask.reference, ask.device_class_name, ask.selectors) for ask in ways))
+    key = (str(release), tuple((ask.reference, ask.device_class_name, ask.selectors) for ask in own_asks))
     found = memo.get(key)
     if found is None:
         if len(memo) >= _MOST_REMEMBERED:
             memo.clear()
         # another thread may clear the memory meanwhile
-        found = memo[key] = _of_hardware(cluster, ways, release)
+        found = memo[key] = _of_hardware(cluster, own_asks, release)
     whole, known = found
-    keys = {key for ask in ways for key in ask.capacity}
+    keys = {key for ask in own_asks for key in ask.capacity}
     capacity_key = next(iter(keys)) if len(keys) == 1 else ""
     return replace(known, free=count_free(cluster, whole, release, capacity_key))
 
@@ -73,30 +73,30 @@ def _matched(_cluster: Cluster) -> dict[object, tuple[Candidates, RequestStatus]
 
 
 def _of_hardware(
-    cluster: Cluster, ways: tuple[Ask, ...], release: KubernetesRelease
+    cluster: Cluster, own_asks: tuple[Ask, ...], release: KubernetesRelease
 ) -> tuple[Candidates, RequestStatus]:
     """Return the devices of any alternative, and the status without what is free."""
-    found = [candidates(cluster, ask, release) for ask in ways]
+    found = [candidates(cluster, ask, release) for ask in own_asks]
     whole = joined(cluster, found)
     return whole, RequestStatus(
         tuple(item.id for item in whole.devices),
         len(whole.in_class),
-        _text(ways, whole),
-        "; ".join(dict.fromkeys(text for text in map(_error, ways, found) if text)),
+        _text(own_asks, whole),
+        "; ".join(dict.fromkeys(text for text in map(_error, own_asks, found) if text)),
         0,
         tuple(sorted(whole.attributes)),
-        _kind(cluster, ways, whole),
+        _kind(cluster, own_asks, whole),
         are_partitions(whole.shapes),
     )
 
 
-def _kind(cluster: Cluster, ways: tuple[Ask, ...], whole: Candidates) -> str:
+def _kind(cluster: Cluster, own_asks: tuple[Ask, ...], whole: Candidates) -> str:
     """Return the kind of the devices, or, where there are none, that of the documented class."""
     if whole.devices:
         return kind_of_most(whole.shapes)
     if whole.in_class:
         return common_kind(cluster, whole.in_class)
-    for ask in ways:
+    for ask in own_asks:
         known = documented_class(ask.device_class_name)
         if known is not None:
             offers = profile(known[0]).offers
@@ -107,22 +107,22 @@ def _kind(cluster: Cluster, ways: tuple[Ask, ...], whole: Candidates) -> str:
     return "other"
 
 
-def _text(ways: tuple[Ask, ...], whole: Candidates) -> str:
+def _text(own_asks: tuple[Ask, ...], whole: Candidates) -> str:
     matching, in_class = whole.devices, whole.in_class
     if not in_class:
         return "no device of this class"
     head = f"{len(matching):,} of {len(in_class):,} match" + ("" if len(matching) != 1 else "es")
     others = [item for item in in_class if item.id not in whole.ids] if len(matching) < len(in_class) else []
-    lacking = _lacking(ways, others)
+    lacking = _lacking(own_asks, others)
     kinds = {shape.kind for shape in whole.shapes}
     mixed = f"; of several kinds: {', '.join(sorted(PLURALS[k] for k in kinds))}" if len(kinds) > 1 else ""
     return head + (f"; {lacking}" if lacking else "") + mixed
 
 
-def _lacking(ways: tuple[Ask, ...], others: list[PoolDevice]) -> str:
+def _lacking(own_asks: tuple[Ask, ...], others: list[PoolDevice]) -> str:
     """Say how many of the devices that do not match lack an attribute that a selector names."""
     names: set[str] = set()
-    for ask in ways:
+    for ask in own_asks:
         for text in ask.selectors:
             try:
                 names |= compile_selector(text).attributes

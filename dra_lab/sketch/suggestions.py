@@ -75,8 +75,8 @@ def _ends(cluster: Cluster, sketch: ClaimSketch, link: Link, release: Kubernetes
     items, counts = {}, {}
     for end in link.requests:
         items[end] = {i.id: i for i in reference_candidates(cluster, sketch, end, release).devices}
-        ways = [ask for request in sketch.requests for ask in asks(request) if covers(end, ask)]
-        counts[end] = min((ask.count for ask in ways if not ask.all_devices), default=1)
+        found_asks = [ask for request in sketch.requests for ask in asks(request) if covers(end, ask)]
+        counts[end] = min((ask.count for ask in found_asks if not ask.all_devices), default=1)
     return _Ends(items, counts)
 
 
@@ -274,8 +274,8 @@ def _other_level(
         if keeping:
             changed = _with_link(sketch, replace(link, where=level))
             choice = attribute_for(cluster, changed, changed.links[sketch.links.index(link)], release)
-            told = "" if choice.name else f" Kubernetes cannot express this: {choice.reason}."
-            detail = f"{keeping} of {len(nodes)} nodes have such devices when idle.{told}"
+            reason = "" if choice.name else f" Kubernetes cannot express this: {choice.reason}."
+            detail = f"{keeping} of {len(nodes)} nodes have such devices when idle.{reason}"
             do = "Relax" if level in LEVELS[own:] else "Move"
             yield Suggestion(f"{do} {link_words(link)} to the {LEVEL_WORDS[level]}", detail, sketch=changed)
             return

@@ -51,14 +51,14 @@ class Anonymised:
 
 
 def anonymise(cluster: Cluster) -> Anonymised:
-    """Return a cluster whose names and identifiers are pseudonyms, alike for equal texts and in the same order.
+    """Return a cluster whose names and identifiers are pseudonyms, the same for equal texts and in the same order.
 
     It replaces names of nodes, hosts, pools, slices, namespaces, claims, pods, containers, taint rules, topologies and
     queues, and the names that pods give to their claims. It replaces UIDs, UUIDs, serials, MACs, GUIDs, IP addresses
     and instance ids everywhere. It replaces values of attributes and labels, except models, modes, versions and places
     inside a machine. It replaces keys of labels that few clusters have, and what a builder added to the kubelet's
     version. Kept: names of drivers, classes, attributes, capacities, counters, requests and binding conditions, PCI
-    addresses, quantities. Selectors are rewritten alike. Only what `snapshots_kept` keeps is in the result.
+    addresses, quantities. Selectors are rewritten in the same way. Only what `snapshots_kept` keeps is in the result.
     """
     kept, left_out = portable(_without_patterns(cluster))
     names = AnonymousNames(_protected(kept))

@@ -138,10 +138,10 @@ class AnonymousNames:
         self._inside = {}
         values = {text for text in self._seen.pop("value", ()) if text not in self._kept}
         tables = {kind: _numbered(kind, texts) for kind, texts in self._seen.items() if kind not in MEMBERS}
-        told: set[str] = set()
+        listed: set[str] = set()
         for kind in MEMBERS:
-            tables[kind] = {text: self._members[text] for text in sorted(self._seen.get(kind, set()) - told)}
-            told |= self._seen.get(kind, set())
+            tables[kind] = {text: self._members[text] for text in sorted(self._seen.get(kind, set()) - listed)}
+            listed |= self._seen.get(kind, set())
         tables["value"] = _numbered("value", values - self._members.keys())
         self._parts = _numbered("part", self._telling(tables))
         tables["part"] = self._used

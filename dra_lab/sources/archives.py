@@ -1,4 +1,4 @@
-"""Archives (`.tar.gz`, `.tgz`): read within stated limits and without touching the disk, written alike every time."""
+"""Archives (`.tar.gz`, `.tgz`): read within stated limits and without touching the disk, always written the same."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def _latest(documents: Documents, findings: list[Finding]) -> list[Any]:
         key = (
             f"{kind} {item.group}" if isinstance(item, CustomValue) else kind,
             item.metadata.namespace,
-            item.metadata.name,
+            item.metadata.name or str(origin),  # `generateName`: several manifests without a name are several objects
         )
         before = seen.pop(key, None)
         seen[key] = (item, origin)
@@ -121,10 +121,8 @@ def _check_claims(
     namespaces = {claim.metadata.namespace for claim in claims}
     if len(namespaces) == 1:
         namespace = next(iter(namespaces))
-        message = (
-            f"all ResourceClaims are from the namespace {namespace!r}; if other namespaces have claims, "
-            "their devices look free"
-        )
+        whence = f"are from the namespace {namespace!r}" if namespace else "have no namespace"
+        message = f"all ResourceClaims {whence}; if other namespaces have claims, their devices look free"
         findings.append(
             Finding("claims-one-namespace", Severity.WARNING, name, message, f"Read all with -A: {KUBECTL}")
         )

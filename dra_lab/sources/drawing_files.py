@@ -27,7 +27,7 @@ def read_drawing(path: Path) -> Drawing:
 
 
 def write_drawing(path: Path, drawing: Drawing) -> None:
-    """Write a drawing's file as a whole: beside it first, then renamed over it. Raises ExportError."""
+    """Write a drawing's file as a whole, under another name first. Raises ExportError."""
     write_whole(path, encode_drawing(drawing))
 
 

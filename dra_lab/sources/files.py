@@ -22,7 +22,7 @@ ARCHIVES = (".tar.gz", ".tgz")
 MAX_FILE_BYTES = 2**30
 MAX_FILES = 10_000
 CHOICES = "a file, a folder, context:NAME, or sample:NAME (see dra-lab samples)"
-"""What stands for a cluster, for messages."""
+"""The sources of a cluster, for messages."""
 
 CONTEXT = "context:"
 """The prefix of a running cluster; the rest of the name is a context of the kubeconfig."""

@@ -17,7 +17,7 @@ from dra_lab.errors import DraLabError, ExportError
 from dra_lab.manifests.documents import KINDS
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.custom import PLURALS
-from dra_lab.model.custom_kinds import CUSTOM_KINDS
+from dra_lab.model.queues import CUSTOM_KINDS
 from dra_lab.sources.archives import archive_bytes, read_archive
 from dra_lab.sources.files import ARCHIVES, is_archive
 from dra_lab.sources.snapshots_format import FILE, SnapshotInfo, decode_info, encode_info, noted
@@ -33,7 +33,7 @@ FILES = {
     "ResourceSlice": "resourceslices.json",
     **{kind: f"{PLURALS[kind]}.json" for kind in CUSTOM_KINDS},
 }
-"""The files of a snapshot beside its description, one a kind, each a `kind: List`."""
+"""The files of a snapshot next to its description, one per kind, each a `kind: List`."""
 
 _LIST_HEAD = b'{"apiVersion":"v1","kind":"List","items":[\n'
 _LIST_TAIL = b"\n]}\n"
@@ -52,7 +52,7 @@ def make_snapshot(
     """Return the snapshot of a cluster: only what planning needs (`snapshots_kept`), in the API's own documents.
 
     `replaced` counts what was made anonymous in `cluster` before, None where nothing was; `left_out` what was left out
-    of it then. The same cluster gives the same bytes every time.
+    of it then. The bytes of one cluster are always the same.
     """
     kept, dropped = portable(cluster)
     parts: dict[str, tuple[Any, ...]] = {
@@ -86,7 +86,7 @@ def make_snapshot(
 def write_snapshot(snapshot: Snapshot, out: Path | str) -> None:
     """Write a snapshot to a folder, or to one file where the name ends in `.tar.gz` or `.tgz`: whole or not at all.
 
-    It is written beside `out` and renamed. What is at `out` already is replaced where it is a snapshot, and is left
+    It is written next to `out` and renamed. What is at `out` already is replaced where it is a snapshot, and is left
     alone otherwise. Raises ExportError, and then `out` is as it was.
     """
     out = Path(out)
@@ -165,25 +165,25 @@ def _write_file(out: Path, content: bytes) -> None:
 
 
 def _write_folder(out: Path, files: Mapping[str, bytes]) -> None:
-    beside = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}.", suffix=".tmp"))
+    temporary = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}.", suffix=".tmp"))
     try:
-        beside.chmod(0o755)
+        temporary.chmod(0o755)
         for name, content in files.items():
-            with (beside / name).open("wb") as file:
+            with (temporary / name).open("wb") as file:
                 _fill(file, content)
-        _put_in_place(beside, out)
+        _put_in_place(temporary, out)
     finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _put_in_place(beside: Path, out: Path) -> None:
+def _put_in_place(temporary: Path, out: Path) -> None:
     if not out.exists():
-        beside.rename(out)
+        temporary.rename(out)
         return
-    before = beside.with_suffix(".old")
+    before = temporary.with_suffix(".old")
     out.rename(before)
     try:
-        beside.rename(out)
+        temporary.rename(out)
     except BaseException:
         before.rename(out)
         raise

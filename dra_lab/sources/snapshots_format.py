@@ -16,7 +16,7 @@ FILE = "snapshot.json"
 KIND = "ClusterSnapshot"
 FORMAT_VERSION = 1
 OLD_DAYS = 30
-"""Days after which a snapshot is told to be old."""
+"""Days after which a snapshot is reported as old."""
 
 
 class NotedFinding(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -35,7 +35,7 @@ class SnapshotInfo(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     `format_version` counts the layout of the folder and belongs to no tool's release. `captured_at` is the ISO time at
     which the cluster was read, "" if that is not known (a shipped sample). `source` is the context, the file's name or
     the sample. `counts` has a number for each kind. `left_out` and `replaced` count what did not leave. `overlays` is
-    what topology files said beside the slices.
+    what topology files contained in addition to the slices.
     """
 
     kind: str = KIND
@@ -82,7 +82,7 @@ def decode_info(data: bytes, source: str) -> SnapshotInfo | None:
 
 
 def encode_info(info: SnapshotInfo) -> bytes:
-    """Return the text of a `snapshot.json`, alike for equal values."""
+    """Return the text of a `snapshot.json`, the same for equal values."""
     return msgspec.json.format(msgspec.json.encode(info), indent=2) + b"\n"
 
 

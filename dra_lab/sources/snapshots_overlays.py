@@ -1,4 +1,4 @@
-"""Overlays in a snapshot: what topology files said beside the slices, so that a plan made with them is made again."""
+"""Overlays in a snapshot: what topology files contained, so that a plan made with them can be made again."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What a distance costs between a GPU and a NIC: ranges from published measurements, never one number.
 
-The figures are ratios: what is left of the bandwidth that the same GPU and NIC reach where they sit together. Every
+The values are ratios: what is left of the bandwidth that the same GPU and NIC reach where they sit together. Every
 range names its measurements. If none is published, the range is derived and says so. If the path is not known, neither
 is the bandwidth.
 """
@@ -19,7 +19,7 @@ from dra_lab.topology.locality import Locality
 
 
 class Measurement(Struct, frozen=True):
-    """One published measurement: what was measured, the ratio far / near (low and high), and where it stands."""
+    """One published measurement: what was measured, the ratio far / near (low and high), and its source."""
 
     what: str
     low: float

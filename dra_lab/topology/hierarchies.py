@@ -169,8 +169,8 @@ def _of_keys(name: str, levels: Sequence[Level], values: Values, nodes: Sequence
             paths[node] = path
         else:
             key = levels[path.index("")].key
-            told = "its devices do not publish" if key in ATTRIBUTES else "has no label"
-            left_out.append(LeftOut(node, f"{told} {key}"))
+            reason = "its devices do not publish" if key in ATTRIBUTES else "has no label"
+            left_out.append(LeftOut(node, f"{reason} {key}"))
     return domain_tree(name, levels, paths, left_out)
 
 
@@ -183,8 +183,8 @@ def _of_cliques(preset: Preset, values: Mapping[str, str], nodes: Sequence[str])
         if domain and clique:
             paths[node] = (domain, values[node])
         else:
-            told = f"its label {CLIQUE} is not DOMAIN.CLIQUE" if domain or dot else f"has no label {CLIQUE}"
-            left_out.append(LeftOut(node, told))
+            reason = f"its label {CLIQUE} is not DOMAIN.CLIQUE" if domain or dot else f"has no label {CLIQUE}"
+            left_out.append(LeftOut(node, reason))
     (outer, _), (inner, _) = preset.levels
     return domain_tree(
         preset.hierarchy, (Level(outer, "", preset.source), Level(inner, CLIQUE, preset.source)), paths, left_out

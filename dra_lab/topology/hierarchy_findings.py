@@ -175,8 +175,9 @@ def node_rules(cluster: Cluster, found: Sequence[Hierarchy]) -> Iterator[Finding
         if keys & _NOT_READY:
             not_ready.append(name)
         for taint in spec.taints:
-            if taint.get("effect") in ("NoSchedule", "NoExecute") and taint["key"] not in {*_NOT_READY, _CORDONED}:
-                tainted[f"{taint['key']}:{taint['effect']}"].append(name)
+            key, effect = str(taint.get("key", "")), taint.get("effect")
+            if effect in ("NoSchedule", "NoExecute") and key not in {*_NOT_READY, _CORDONED}:
+                tainted[f"{key}:{effect}"].append(name)
     total = f"of {len(inside):,} nodes in domains"
     for rule, names, state, advice in (
         ("nodes-cordoned", cordoned, "cordoned", "Pods do not start there. kubectl uncordon NODE ends it."),

@@ -27,8 +27,8 @@ def hyper_node_tree(cluster: Cluster, nodes: Sequence[str], findings: list[Findi
     members = {name: members_of(item, cluster.node_by_name, by_name) for name, item in by_name.items()}
     for name, found in members.items():
         findings += (
-            Finding("hyper-node-member", Severity.WARNING, name, told, "dra-lab ignores this member. Correct it.")
-            for told in found.wrong
+            Finding("hyper-node-member", Severity.WARNING, name, problem, "dra-lab ignores this member. Correct it.")
+            for problem in found.wrong
         )
     parents = _parents(by_name, members, findings)
     tiers = sorted({item.spec.tier for item in items}, reverse=True)
@@ -48,18 +48,18 @@ def _parents(
         for child in members[name].hyper_nodes:
             outer, inner = by_name[name].spec.tier, by_name[child].spec.tier
             if _reaches(members, child, name):
-                told = f"it contains {child!r}, which contains it" if child != name else "it contains itself"
+                problem = f"it contains {child!r}, which contains it" if child != name else "it contains itself"
                 rule, advice = "hyper-node-cycle", "dra-lab ignores this member. Remove one of the two."
             elif inner >= outer:
-                told = f"its tier {outer} is not above the tier {inner} of its member {child!r}"
+                problem = f"its tier {outer} is not above the tier {inner} of its member {child!r}"
                 rule, advice = "hyper-node-tier", "dra-lab ignores this member. Outer HyperNodes need higher tiers."
             elif child in parents:
-                told = f"its member {child!r} already has the parent {parents[child]!r}"
+                problem = f"its member {child!r} already has the parent {parents[child]!r}"
                 rule, advice = "hyper-node-parents", "A HyperNode has one parent. dra-lab ignores this one."
             else:
                 parents[child] = name
                 continue
-            findings.append(Finding(rule, Severity.WARNING, name, told, advice))
+            findings.append(Finding(rule, Severity.WARNING, name, problem, advice))
     return parents
 
 
@@ -102,9 +102,9 @@ def _own(
             if name not in paths[first]:
                 overlaps.setdefault((first, name), []).append(node)
     for (first, name), shared in overlaps.items():
-        told = f"it shares {len(shared):,} nodes with {first!r}, for example {shared[0]}"
+        problem = f"it shares {len(shared):,} nodes with {first!r}, for example {shared[0]}"
         advice = f"dra-lab counts them in {first!r} only. Let a node be in one HyperNode of a tier."
-        findings.append(Finding("hyper-node-overlap", Severity.WARNING, name, told, advice))
+        findings.append(Finding("hyper-node-overlap", Severity.WARNING, name, problem, advice))
     return own
 
 

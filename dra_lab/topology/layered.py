@@ -53,8 +53,8 @@ def with_possible_layers(cluster: Cluster, layers: Sequence[Layer]) -> Layered:
         except InputError as error:
             refused[number] = error.message
             continue
-        if said := " ".join(f"{finding.message}." for finding in cluster.findings[before:]):
-            notes[number] = said[0].upper() + said[1:]
+        if sentences := " ".join(f"{finding.message}." for finding in cluster.findings[before:]):
+            notes[number] = sentences[0].upper() + sentences[1:]
     return Layered(cluster, refused, notes)
 
 
@@ -137,7 +137,7 @@ def _with_published_numa(cluster: Cluster, _layer: Layer) -> Cluster:
     node is not known, and devices that several nodes see, stay as they are.
     """
     known = unknown = 0
-    made: dict[str, ResourceSlice] = {}
+    made: dict[int, ResourceSlice] = {}  # by identity: slices of a manifest may have no name
     for node, slices in cluster.slices_by_node.items():
         for slice_ in slices:
             old = slice_.spec.devices or ()
@@ -145,7 +145,7 @@ def _with_published_numa(cluster: Cluster, _layer: Layer) -> Cluster:
                 continue
             places, pool = localities(cluster, node), (slice_.spec.driver, slice_.spec.pool.name)
             new = tuple(_numbered(device, places.get(DeviceID(*pool, device.name))) for device in old)
-            made[slice_.name] = replace(slice_, spec=replace(slice_.spec, devices=new))
+            made[id(slice_)] = replace(slice_, spec=replace(slice_.spec, devices=new))
             known += sum(after is not before for after, before in zip(new, old, strict=True))
             unknown += sum(NUMA_NODE not in device.attributes for device in new)
     if not known:
@@ -153,7 +153,7 @@ def _with_published_numa(cluster: Cluster, _layer: Layer) -> Cluster:
     rest = f"; the NUMA node of {unknown:,} more is not known" if unknown else ""
     message = f"{known:,} device{'' if known == 1 else 's'} would publish {NUMA_NODE}{rest}"
     return cluster.with_objects(
-        slices=tuple(made.get(slice_.name, slice_) for slice_ in cluster.slices),
+        slices=tuple(made.get(id(slice_), slice_) for slice_ in cluster.slices),
         name=f"{cluster.name} with NUMA nodes published".strip(),
         findings=(*cluster.findings, Finding("numa-made", Severity.NOTE, "ResourceSlices", message)),
     )

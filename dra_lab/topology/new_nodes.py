@@ -68,14 +68,14 @@ def existing_places(cluster: Cluster, trees: Sequence[Hierarchy], tree: Hierarch
 def new_place(
     cluster: Cluster, trees: Sequence[Hierarchy], tree: Hierarchy, level: str, like: str, number: int
 ) -> NewPlace:
-    """Return a place in a domain that does not exist yet, beside the domain of the node `like`.
+    """Return a place in a domain that does not exist yet, next to the domain of the node `like`.
 
     The domain, the innermost domains of other hierarchies that are all inside the domain of `like`, and its NVLink
     domain get names of their own. Labels of wider domains are kept: blocks, zones.
     """
     depth = tree.level_index(level)
-    beside = next(domain for domain in tree.at(level) if domain.path == tree.path_of(like)[: depth + 1])
-    inside = set(beside.nodes)
+    example = next(domain for domain in tree.at(level) if domain.path == tree.path_of(like)[: depth + 1])
+    inside = set(example.nodes)
     named: dict[str, str] = {}
     paths: dict[str, Path] = {}
     for one in trees:

@@ -10,7 +10,7 @@ import traitlets
 
 from dra_lab.errors import DraLabError, SourceError
 from dra_lab.findings import Finding
-from dra_lab.manifests.encodings import as_utf8
+from dra_lab.manifests.file_text import as_utf8
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import RELEASES
 from dra_lab.session import MODES, Session

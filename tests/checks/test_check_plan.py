@@ -71,8 +71,8 @@ def test_a_plan_that_says_too_much_is_found_out(name):
 def test_the_most_that_a_damage_can_be_may_be_more_than_it_is():
     """Where the replicas were not counted, a bound from above is what the plan says, and right."""
     cluster, plan = world("eks-p4d/gpu-nic-pairs")
-    told = replace(valued(plan, "damage", value=3, bound=0, proven=False, at_most=True), status=PlanStatus.FEASIBLE)
-    assert check_plan(cluster, told, RELEASE) == ()
+    changed = replace(valued(plan, "damage", value=3, bound=0, proven=False, at_most=True), status=PlanStatus.FEASIBLE)
+    assert check_plan(cluster, changed, RELEASE) == ()
 
 
 @pytest.mark.parametrize("sample", SAMPLES)

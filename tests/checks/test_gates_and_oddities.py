@@ -151,9 +151,10 @@ def test_a_case_of_an_unknown_kind_is_not_accepted():
 
 
 def test_json_is_checked_in_every_form_that_is_read():
-    """One object, an array, and objects one a line give the same findings; broken JSON is refused."""
+    """One object, an array, and objects one after the other have the same findings; broken JSON is refused."""
     one = json.dumps(claim(count=33))
-    for text in (one, f"[{one}]", f"{one}\n{one}\n"):
+    several = json.dumps(claim(count=33), indent=2)
+    for text in (one, f"[{one}]", f"{one}\n{one}\n", f"{several}\n{several}\n", one + one):
         assert {finding.rule for finding in check_text(text)} == {"claim-too-large"}
     with pytest.raises(ManifestError):
         check_text("{\n{\n")

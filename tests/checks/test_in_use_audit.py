@@ -214,9 +214,9 @@ def test_many_claims_of_a_rule_are_counted_in_the_findings():
     """The table has all of them, the findings the first ones and a count."""
     claims = tuple(a_claim(result("gpu-7"), name=f"c{n}", pods=("p",)) for n in range(MAX_FINDINGS + 5))
     found = held_by(*claims)
-    told = [finding for finding in check_cluster(found) if finding.rule == "device-vanished"]
-    assert (len(told), len(audit_claims(found))) == (MAX_FINDINGS + 1, MAX_FINDINGS + 5)
-    assert told[-1].message.startswith("5 more claims")
+    vanished = [finding for finding in check_cluster(found) if finding.rule == "device-vanished"]
+    assert (len(vanished), len(audit_claims(found))) == (MAX_FINDINGS + 1, MAX_FINDINGS + 5)
+    assert vanished[-1].message.startswith("5 more claims")
 
 
 @pytest.mark.parametrize("name", [sample.name for sample in samples() if sample.name != "trouble"])

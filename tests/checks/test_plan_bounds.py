@@ -52,8 +52,8 @@ def planned(where: Cluster, sketch: ClaimSketch, devices: str, *, proven: bool =
     )
     plan = Plan(PlanStatus.FEASIBLE, sketch, "test", "1.36", "n1", placements)
     wrong = replace(plan, goals=tuple(GoalValue(name, -1) for name in ("numa", "unpaired", "roots")))
-    told = {f.subject: int(f.message.rpartition(" ")[2]) for f in check_plan(where, wrong, RELEASE)}
-    goals = tuple(GoalValue(name, told[name], told[name] if proven else 0, proven) for name in told)
+    values = {f.subject: int(f.message.rpartition(" ")[2]) for f in check_plan(where, wrong, RELEASE)}
+    goals = tuple(GoalValue(name, values[name], values[name] if proven else 0, proven) for name in values)
     goals = tuple(sorted(goals, key=lambda goal: ("numa", "unpaired", "roots").index(goal.goal)))
     return replace(plan, status=PlanStatus.OPTIMAL if proven else PlanStatus.FEASIBLE, goals=goals)
 

@@ -39,7 +39,7 @@ spec: {}
 REFUSED = ["{int: 12345678901234567890123}", "{string: a, bool: true}", "{}", "{ints: [1, 12345678901234567890123]}"]
 
 
-def told(tmp_path, *texts):
+def findings_of(tmp_path, *texts):
     """What is found to be refused in a cluster of texts, beside a claim that is right."""
     (tmp_path / "cluster.yaml").write_text(CLASS + "".join(texts))
     found = check_cluster(load_cluster(tmp_path / "cluster.yaml"))
@@ -49,7 +49,7 @@ def told(tmp_path, *texts):
 @pytest.mark.parametrize("value", REFUSED)
 def test_an_attribute_that_the_api_server_refuses_is_told(value, tmp_path):
     """A number beyond 64 bits, and a union with none or two members, name object and field."""
-    (finding,) = told(tmp_path, SLICE % ("s", "n1", "{int: 1}", value), CLAIM % "")
+    (finding,) = findings_of(tmp_path, SLICE % ("s", "n1", "{int: 1}", value), CLAIM % "")
     assert finding.subject == "ResourceSlice/s"
     assert "spec.devices[1].attributes" in finding.origin.path
 
@@ -57,20 +57,20 @@ def test_an_attribute_that_the_api_server_refuses_is_told(value, tmp_path):
 @pytest.mark.parametrize("value", ["{int: 9223372036854775807}", "{int: -9223372036854775808}", "{string: ''}"])
 def test_an_attribute_that_the_api_server_takes_is_not_told(value, tmp_path):
     """The limits themselves are numbers of 64 bits."""
-    assert told(tmp_path, SLICE % ("s", "n1", "{bool: false}", value), CLAIM % "") == []
+    assert findings_of(tmp_path, SLICE % ("s", "n1", "{bool: false}", value), CLAIM % "") == []
 
 
 def test_the_same_of_many_objects_is_told_once(tmp_path):
     """One finding counts the others."""
     slices = [SLICE % (f"s{at}", f"p{at}", REFUSED[1], REFUSED[1]) for at in range(3)]
-    (finding,) = told(tmp_path, *slices, CLAIM % "")
+    (finding,) = findings_of(tmp_path, *slices, CLAIM % "")
     assert "(5 more like it)" in finding.message
 
 
 def test_a_claim_with_both_ways_to_ask_is_told(tmp_path):
     """`exactly` and `firstAvailable` exclude each other."""
     both = ", firstAvailable: [{name: a, deviceClassName: gpu.nvidia.com}]"
-    (finding,) = told(tmp_path, SLICE % ("s", "n1", "{int: 1}", "{int: 2}"), CLAIM % both)
+    (finding,) = findings_of(tmp_path, SLICE % ("s", "n1", "{int: 1}", "{int: 2}"), CLAIM % both)
     assert finding.subject == "ResourceClaim/one"
 
 
@@ -93,7 +93,7 @@ def sliced(node, attributes, *, name="gpu-0"):
 @pytest.mark.parametrize(("right", "wrong"), [case[:2] for case in ODD.values()], ids=ODD)
 def test_every_rule_of_admission_is_told_with_its_number_of_objects(right, wrong, tmp_path):
     """Three slices with one mistake are one finding that counts them; a slice that is right adds none."""
-    (finding,) = told(tmp_path, sliced("n0", right), *(sliced(f"n{at}", wrong) for at in (1, 2, 3)))
+    (finding,) = findings_of(tmp_path, sliced("n0", right), *(sliced(f"n{at}", wrong) for at in (1, 2, 3)))
     assert ("refuses these 3 objects" in finding.advice, "spec.devices[0].attributes" in finding.origin.path) == (
         True,
         True,
@@ -103,13 +103,13 @@ def test_every_rule_of_admission_is_told_with_its_number_of_objects(right, wrong
 @pytest.mark.parametrize("name", ["GPU-0", "g" * 64, "gpu-1"])
 def test_a_device_name_that_the_api_server_refuses_is_told(name, tmp_path):
     """Not in lower case, too long, or there twice."""
-    assert len(told(tmp_path, sliced("n1", "{a: {int: 1}}", name=name))) == 1
+    assert len(findings_of(tmp_path, sliced("n1", "{a: {int: 1}}", name=name))) == 1
 
 
 def test_a_class_that_the_api_server_refuses_is_told(tmp_path):
     """A class whose selector does not compile."""
     bad = CLASS.replace("spec: {}", "spec: {selectors: [{cel: {expression: 'device.'}}]}").replace("gpu.", "other.")
-    (finding,) = told(tmp_path, bad, SLICE % ("s", "n1", "{int: 1}", "{int: 2}"))
+    (finding,) = findings_of(tmp_path, bad, SLICE % ("s", "n1", "{int: 1}", "{int: 2}"))
     assert finding.subject.startswith("DeviceClass/")
 
 
@@ -122,12 +122,12 @@ def test_what_an_api_server_admitted_is_not_looked_at(tmp_path):
 
 def test_the_terminal_and_the_notebook_tell_it_once(tmp_path, capsys):
     """Both show the same finding, one time."""
-    (told_once,) = told(tmp_path, SLICE % ("s", "n1", "{int: 1}", REFUSED[0]), CLAIM % "")
+    (once,) = findings_of(tmp_path, SLICE % ("s", "n1", "{int: 1}", REFUSED[0]), CLAIM % "")
     (tmp_path / "claim.yaml").write_text(CLAIM % "")
     main(["plan", str(tmp_path / "cluster.yaml"), "--claim", str(tmp_path / "claim.yaml")])
     session = Session(load_cluster(tmp_path / "cluster.yaml"))
     session.wait()
-    assert (capsys.readouterr().err.count(str(told_once)), session.findings.count(told_once)) == (1, 1)
+    assert (capsys.readouterr().err.count(str(once)), session.findings.count(once)) == (1, 1)
 
 
 @pytest.mark.parametrize("sample", [sample.name for sample in samples()])

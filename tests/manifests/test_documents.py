@@ -41,6 +41,11 @@ FORMS = {
     "array": json.dumps,
     "lines": lambda docs: "\n".join(json.dumps(doc) for doc in [*docs, *docs]),
     "documents": lambda docs: "---\n".join(json.dumps(doc) + "\n" for doc in docs).join(["# yaml\n", ""]),
+    "lists one after the other": lambda docs: "\n".join(
+        json.dumps({"apiVersion": "v1", "kind": "List", "items": [doc]}, indent=2) for doc in docs
+    ),
+    "objects without a line end between": lambda docs: "".join(json.dumps(doc) for doc in docs),
+    "YAML sequence": lambda docs: "".join(f"- {json.dumps(doc)}\n" for doc in docs),
 }
 
 

@@ -59,6 +59,8 @@ PROMPTS = [
     "[root@login ~]# kubectl get resourceclaimtemplate one-gpu -o yaml",
     "root@login:/home/ada# kubectl get resourceclaimtemplate one-gpu -o yaml",
     "$ cat claim.yaml",
+    "+ kubectl get resourceclaimtemplate one-gpu -o yaml",
+    "No resources found in default namespace.",
 ]
 
 
@@ -69,17 +71,23 @@ def test_a_line_of_a_terminal_is_named(prompt, between, tmp_path):
     text = f"{prompt}\n{between}{BLOCK}"
     file = tmp_path / "a.yaml"
     file.write_text(text)
-    told = [(f.message, f.origin.line) for f in read_manifests([file]).findings]
+    reported = [(f.message, f.origin.line) for f in read_manifests([file]).findings]
     try:
-        told += [(f.message, f.origin.line) for f in decode_documents(text, "f").findings]
+        reported += [(f.message, f.origin.line) for f in decode_documents(text, "f").findings]
     except ManifestError as error:
-        told.append((error.message, error.origin.line))
-    assert len(told) == 2
-    for message, line in told:
+        reported.append((error.message, error.origin.line))
+    assert len(reported) == 2
+    for message, line in reported:
         assert message.startswith("line 1 was copied from a terminal")
         assert repr(prompt[:60])[1:-1] in message
         assert "remove this line" in message
         assert line == 1
+
+
+def test_a_message_of_kubectl_above_json_is_named():
+    """The error output of kubectl, mixed in by `2>&1`, is named as the line to remove."""
+    with pytest.raises(ManifestError, match="line 1 was copied from a terminal"):
+        decode_documents('Warning: v1beta1 is deprecated\n{"kind": "List", "items": []}')
 
 
 def test_every_line_of_a_terminal_is_named(tmp_path):
@@ -119,6 +127,13 @@ def test_broken_json_is_told_as_json():
     for read in (decode_documents, check_text):
         with pytest.raises(ManifestError, match="not valid JSON"):
             read('{"kind": "List", "items": [}')
+
+
+@pytest.mark.parametrize("read", [decode_documents, check_text])
+def test_a_template_that_begins_with_a_variable_is_reported_as_a_template(read):
+    """A Helm template that begins with a bracketed condition is no broken JSON."""
+    with pytest.raises(ManifestError, match="this is a template"):
+        read("{{- if .Values.enabled }}\nkind: Pod\n{{- end }}\n")
 
 
 TWICE = """\
@@ -265,11 +280,11 @@ def test_an_object_of_a_version_that_is_gone_is_told_field_by_field(tmp_path):
         (6, "spec.suitableNodes", 44),
     }
     assert all(f.severity is Severity.ERROR and f.advice for f in found)
-    told = {f.origin.path: f"{f.message} {f.advice}" for f in found}
-    assert "deviceClassName: gpu.example.com" in told["spec.spec.resourceClassName"]
-    assert "GpuClaimParameters/single" in told["spec.spec.parametersRef"]
-    assert "'device.driver == \"gpu.resource.example.com\"'" in told["driverName"]
-    assert "requests[0].exactly.count" in told["spec.devices.requests[0].count"]
+    reported = {f.origin.path: f"{f.message} {f.advice}" for f in found}
+    assert "deviceClassName: gpu.example.com" in reported["spec.spec.resourceClassName"]
+    assert "GpuClaimParameters/single" in reported["spec.spec.parametersRef"]
+    assert "'device.driver == \"gpu.resource.example.com\"'" in reported["driverName"]
+    assert "requests[0].exactly.count" in reported["spec.devices.requests[0].count"]
 
 
 def test_a_reader_of_claims_tells_the_fields_too():

@@ -57,10 +57,10 @@ def files(hidden):
     return {name: content.decode() for name, content in made.items() if name != FILE}
 
 
-def left(cluster, *told):
+def left(cluster, *secrets):
     """Which of these texts stand in the anonymised snapshot, in capitals or not."""
     text = "\n".join(files(anonymise(cluster)).values()).lower()
-    return [secret for secret in told if secret.lower() in text]
+    return [secret for secret in secrets if secret.lower() in text]
 
 
 MAC = "02:0f:ba:9a:78:11"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from dra_lab.cli import main
 from dra_lab.errors import ManifestError
 from dra_lab.manifests.documents import decode_documents
-from dra_lab.manifests.encodings import as_utf8
+from dra_lab.manifests.file_text import as_utf8
 from dra_lab.sources import load_cluster
 
 CLAIM = """\
@@ -74,3 +75,9 @@ def test_the_beginning_of_a_text_may_be_cut_anywhere():
     data = "x\U0001f600y".encode("utf-16")
     for end in range(4, len(data) + 1):
         assert as_utf8(data[:end], cut=True).startswith(b"x")
+
+
+def test_a_compressed_file_is_named_as_such():
+    """A `.json.gz` is refused with the program that packed it, not with a byte that is no text."""
+    with pytest.raises(ManifestError, match=r"compressed \(gzip\); unpack it first"):
+        decode_documents(gzip.compress(node("a").encode()), "a.json.gz")

@@ -65,8 +65,8 @@ def test_the_drivers_to_plan_for_are_named_behind_the_count(files):
 
 def test_a_finding_about_a_file_names_it_once():
     """Where its place is in the file, the file is not said again."""
-    told = Finding("r", Severity.NOTE, "dgx.xml", "lost", origin=Origin("dgx.xml", object="pci 1", line=3))
-    assert str(told) == "note: dgx.xml:3, pci 1: lost"
+    finding = Finding("r", Severity.NOTE, "dgx.xml", "lost", origin=Origin("dgx.xml", object="pci 1", line=3))
+    assert str(finding) == "note: dgx.xml:3, pci 1: lost"
 
 
 def test_an_overlay_is_a_part_of_the_clusters_name(files):

@@ -12,6 +12,7 @@ from topology_texts import GPU, NCCL, SERVER, TOPO, host_bridge, hwloc, package,
 from dra_lab.checks.cluster_checks import check_pools
 from dra_lab.checks.refused import check_refused_slices
 from dra_lab.errors import DraLabError, SourceError
+from dra_lab.sources import load_texts
 from dra_lab.sources.foreign import decode_inventory, join, make_cluster, read_inventory
 from dra_lab.sources.foreign.xml_text import MAX_DEPTH
 
@@ -198,7 +199,8 @@ def test_nccl_that_lies_names_line_and_element(change, words):
         (("NIC2\tSYS\tSYS\tPHB\tSYS\tSYS\t X \n", ""), "a column but no row for NIC2"),
         (("SYS\tSYS\t X \n", "SYS\n"), "topo.txt:7: the row NIC2 has 4 of 6 cells"),
         (("\tPXB\tSYS\t0-55", "\tABC\tSYS\t0-55"), "'ABC' in the row GPU1 is none of"),
-        (("GPU0\t X ", "GPU0\t0"), "this table is from another tool; for AMD GPUs give lstopo topology.xml"),
+        (("GPU0\t X ", "GPU0\t0"), "this table is from another tool; give lstopo topology.xml"),
+        (("GPU0\t X ", "GPU0\tMTLK"), "this table is from another tool; give lstopo topology.xml"),
         (("GPU0\t X ", "GPU0\tSYS"), "the row GPU0 has SYS in the column GPU0"),
         (("168-223\t1\t", "168-223\tnode1\t"), "'node1' is not a list of NUMA nodes"),
         (("GPU1\tNV18\t X ", "GPU0\tNV18\t X "), "the row GPU0 appears twice"),
@@ -220,6 +222,22 @@ def test_other_files_are_told_what_is_read():
     """A file of another kind is refused with the formats that are read."""
     assert "nvidia-smi topo -m, hwloc XML (lstopo topology.xml)" in refused("hello\n", "a.txt")
     assert "<html>" in refused("<!DOCTYPE html>\n<html></html>")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "         GPU 0/0 GPU 0/1 CPU Affinity\nGPU 0/0  S       MDF     0-23\nGPU 0/1  MDF     S       0-23\n",
+        "\tNPU0\tNPU1\tCPU Affinity\nNPU0\tX\tHCCS\t0-23\nNPU1\tHCCS\tX\t0-23\n",
+        "LINK TYPE TABLE:\n             0000:0c:00.0 0000:22:00.0\n0000:0c:00.0 SELF         XGMI\n",
+        "Machine (503GB total)\n  Package L#0\n    NUMANode L#0 (P#0 251GB)\n",
+    ],
+    ids=["xpu-smi", "npu-smi", "amd-smi", "lstopo's text"],
+)
+def test_tables_of_other_tools_are_reported_as_such(text):
+    """A text file with the table of another tool is refused as a topology file, not as a broken manifest."""
+    with pytest.raises(SourceError, match="does not read this topology format; it reads nvidia-smi topo -m"):
+        load_texts({"topo.txt": text})
 
 
 def test_files_of_two_servers_are_refused():

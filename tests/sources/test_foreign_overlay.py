@@ -80,8 +80,8 @@ def test_a_file_with_other_kinds_of_devices_is_of_another_machine():
     with pytest.raises(InputError, match="matches no node"):
         with_overlay(world, FILE)
     both = cluster(a_slice("gpu.nvidia.com", gpu(0, **{BUS: "0000:14:00.0"}), gpu(1, **{BUS: "0000:13:00.0"})))
-    told = with_overlay(both, FILE, nodes=["n1"])
-    assert [f.subject for f in told.findings if f.rule == "overlay-contradiction"] == ["gpu.nvidia.com/n1/gpu-0"]
+    overlaid = with_overlay(both, FILE, nodes=["n1"])
+    assert [f.subject for f in overlaid.findings if f.rule == "overlay-contradiction"] == ["gpu.nvidia.com/n1/gpu-0"]
 
 
 def test_cpus_get_their_socket_by_numa_node():

@@ -10,7 +10,7 @@ from dra_lab.sources.foreign import Inventory, decode_inventory, make_cluster
 from dra_lab.sources.foreign.reading import is_topology
 
 
-def told(inventory: Inventory) -> list[tuple[str, str, dict[str, object]]]:
+def known(inventory: Inventory) -> list[tuple[str, str, dict[str, object]]]:
     """Return all that is known of the devices, without the places in the file."""
     return [(d.kind, d.name, {key: fact.value for key, fact in d.facts.items()}) for d in inventory.devices]
 
@@ -22,7 +22,7 @@ def test_other_encodings_say_the_same(text, encoding):
     mark = "\ufeff" if encoding in ("utf-16-le", "utf-16-be") else ""
     data = (mark + text).encode(encoding)
     assert is_topology(data[:1000])
-    assert told(decode_inventory(data, "a")) == told(decode_inventory(text.encode(), "a"))
+    assert known(decode_inventory(data, "a")) == known(decode_inventory(text.encode(), "a"))
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_other_encodings_say_the_same(text, encoding):
 )
 def test_copies_of_a_matrix_say_the_same(change):
     """Line ends, tabs, colours and what stands around it do not matter."""
-    assert told(decode_inventory(change(TOPO).encode(), "a")) == told(decode_inventory(TOPO.encode(), "a"))
+    assert known(decode_inventory(change(TOPO).encode(), "a")) == known(decode_inventory(TOPO.encode(), "a"))
 
 
 def test_columns_without_a_value_are_not_known():
@@ -50,6 +50,19 @@ def test_columns_without_a_value_are_not_known():
         found = decode_inventory(text.encode(), "a")
         assert [(device.name, device.value("numaNode")) for device in found.devices] == [("GPU0", None)]
         assert found.cpu_nodes == ()
+
+
+def test_columns_that_a_later_tool_adds_are_ignored():
+    """A heading after the known columns is no device, and its cells do not change the others."""
+    text = TOPO.replace("GPU NUMA ID", "GPU NUMA ID\tDPU Affinity").replace("\tN/A\n", "\tN/A\t7\n")
+    assert known(decode_inventory(text.encode(), "a")) == known(decode_inventory(TOPO.encode(), "a"))
+
+
+def test_blank_lines_above_an_xml_declaration_count_as_lines():
+    """A copy with blank lines at its beginning is read, and its values name the lines of the file."""
+    plain, copy = (decode_inventory(b"\n \n"[:size] + SERVER, "a.xml") for size in (0, 3))
+    assert is_topology(b"\n \n" + SERVER)
+    assert [device.origin.line for device in copy.devices] == [device.origin.line + 2 for device in plain.devices]
 
 
 @pytest.mark.parametrize("index", ["", 'os_index="4294967295" '])
@@ -138,7 +151,7 @@ def test_nics_that_nccl_uses_as_one_are_several():
 def test_a_file_of_several_hosts_is_refused():
     """NCCL writes the hosts of an NVLink domain into one file, with the same addresses; a host is asked for."""
     one = NCCL.replace(b"<cpu ", b'<cpu host_hash="0x1" ')
-    assert told(decode_inventory(one, "a.xml")) == told(decode_inventory(NCCL, "a.xml"))
+    assert known(decode_inventory(one, "a.xml")) == known(decode_inventory(NCCL, "a.xml"))
     two = one.replace(b"</system>", b'  <cpu host_hash="0x2" numaid="0"/>\n</system>')
     with pytest.raises(SourceError, match=r"a\.xml:15.* 2 hosts"):
         decode_inventory(two, "a.xml")

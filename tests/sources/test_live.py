@@ -156,10 +156,10 @@ def test_an_unknown_field_and_a_broken_object_are_told_and_the_rest_is_used(serv
     server.store.put({"kind": "ResourceSlice", "metadata": {"name": "odd"}, "spec": {**spec, "devices": [{"name": 1}]}})
     cluster = load_context("test")
     assert len(cluster.slices) == count + 1
-    told = {finding.rule: finding for finding in cluster.findings}
-    assert "spec.tomorrow of resourceslices" in told["unknown-field"].message
-    assert "spec.devices[0].name" in str(told["document-broken"])
-    assert "context:test" in str(told["document-broken"])
+    by_rule = {finding.rule: finding for finding in cluster.findings}
+    assert "spec.tomorrow of resourceslices" in by_rule["unknown-field"].message
+    assert "spec.devices[0].name" in str(by_rule["document-broken"])
+    assert "context:test" in str(by_rule["document-broken"])
 
 
 def test_progress_counts_what_is_read(server, config):

@@ -271,9 +271,9 @@ def test_rights_in_some_namespaces_are_enough_for_these(server, config):
     server.granted = {("admin", "team-b")}
     cluster = load_context("test", limits=QUICK, namespaces=["team-b", "team-c"])
     assert [c.metadata.name for c in cluster.claims] == ["b"]
-    told = [finding.advice for finding in cluster.findings if finding.rule == "right-missing"]
+    advice = [finding.advice for finding in cluster.findings if finding.rule == "right-missing"]
     assert "the devices of its claims look free" in cluster.findings[1].message
-    assert [f"list {kind} --namespace team-c" in text for kind, text in zip(CLAIMS_PODS, told, strict=True)] == [
+    assert [f"list {kind} --namespace team-c" in text for kind, text in zip(CLAIMS_PODS, advice, strict=True)] == [
         True
     ] * 2
 

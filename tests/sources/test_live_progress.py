@@ -39,9 +39,9 @@ def test_a_bar_is_drawn_while_nothing_comes_and_is_cleared(terminal, monkeypatch
     """Told the same counts again it is drawn again; at the end its line is empty for what is printed next."""
     monkeypatch.setattr(progress, "DELAY", -1.0)
     terminal()
-    with progress.bar("context:test") as told:
+    with progress.bar("context:test") as report:
         for _ in range(3):
-            told((Read("Node", 10, 300),))
+            report((Read("Node", 10, 300),))
     lines = terminal().split("\r")
     assert sum("10/300" in line for line in lines) >= 3
     assert [line.strip() for line in lines[-3:]] == ["", "end", ""]
@@ -50,6 +50,6 @@ def test_a_bar_is_drawn_while_nothing_comes_and_is_cleared(terminal, monkeypatch
 def test_a_quick_reading_shows_no_bar(terminal):
     """Nothing is written in the first half second."""
     terminal()
-    with progress.bar("context:test") as told:
-        told((Read("Node", 10, 300),))
+    with progress.bar("context:test") as report:
+        report((Read("Node", 10, 300),))
     assert terminal() == "end\r\n"

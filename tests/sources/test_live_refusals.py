@@ -243,8 +243,8 @@ def test_no_secret_stands_in_a_cluster(server, config):
     """The token is nowhere in what is kept or told."""
     server.denied = {("admin", "list", "pods")}
     cluster = load_context("test", limits=QUICK)
-    told = json.dumps([str(finding) for finding in cluster.findings]) + repr(cluster)
-    assert "good-token" not in told
+    shown = json.dumps([str(finding) for finding in cluster.findings]) + repr(cluster)
+    assert "good-token" not in shown
 
 
 def test_what_is_missing_is_said_on_every_plan(server, config):

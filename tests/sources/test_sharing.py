@@ -20,7 +20,7 @@ def device(number, **more):
 
 
 def published(*devices, generation=1):
-    """A ResourceSlice, read anew."""
+    """A ResourceSlice, read again."""
     pool = {"name": "node-1", "generation": generation, "resourceSliceCount": 1}
     spec = {"driver": "gpu.example.com", "pool": pool, "nodeName": "node-1", "devices": list(devices)}
     return from_json(msgspec.json.encode({"metadata": {"name": "slice-1"}, "spec": spec}), ResourceSlice)

@@ -187,11 +187,11 @@ def test_a_snapshot_under_pseudonyms_says_what_was_left_out(tmp_path, capsys):
     """The same as one under the real names: what was gone before names were replaced counts too."""
     items = [SLICE, NODE, CLASS, CLAIM, POD]
     (tmp_path / "c.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-    told = []
+    left_out = []
     for number, option in enumerate(([], ["--anonymise"])):
         assert main(["capture", str(tmp_path / "c.json"), str(tmp_path / f"out{number}"), *option]) == 0
-        told.append([line for line in capsys.readouterr().out.splitlines() if "Left out: " in line])
-    assert told[0] == told[1] != []
+        left_out.append([line for line in capsys.readouterr().out.splitlines() if "Left out: " in line])
+    assert left_out[0] == left_out[1] != []
 
 
 def test_what_planning_needs_stays(tmp_path):
@@ -201,7 +201,7 @@ def test_what_planning_needs_stays(tmp_path):
     assert (node.metadata.labels, node.status.node_info.kubelet_version) == ({"zone": "a"}, "v1.36.1")
     assert node.spec.taints == ({"key": "k", "effect": "NoSchedule"},)
     assert [str(device) for device in cluster.allocated.exclusive] == ["d/node-1/gpu-0"]
-    assert (pod.spec.node_name, pod.claim_names) == ("node-1", ("c",))
+    assert (pod.spec.node_name, [one.resource_claim_name for one in pod.spec.resource_claims]) == ("node-1", ["c"])
 
 
 def test_the_time_of_the_capture_is_that_of_the_snapshot(tmp_path):

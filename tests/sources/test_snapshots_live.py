@@ -33,7 +33,7 @@ def test_a_context_is_captured_and_read_back_as_it_was(server, tmp_path):
     assert [s.spec for s in read.slices] == [s.spec for s in live.slices]
     assert [c.spec.selectors for c in read.classes] == [c.spec.selectors for c in live.classes]
     assert (read.allocated, read.claims_known) == (live.allocated, live.claims_known)
-    assert [pod.claim_names for pod in read.pods] == [pod.claim_names for pod in live.pods]
+    assert [pod.spec.resource_claims for pod in read.pods] == [pod.spec.resource_claims for pod in live.pods]
     assert read.read_at[:16] >= live.read_at[:16]
 
 

@@ -84,6 +84,16 @@ def test_a_dump_without_all_claims_carries_its_warning(tmp_path, namespaces, rul
     assert cluster.claims_known == bool(namespaces)
 
 
+def test_slices_without_a_name_are_several_objects(tmp_path):
+    """Manifests with `generateName` have no name yet, so none of them replaces another."""
+    first = json.loads(dump(tmp_path, []).read_text())["items"][0]
+    slices = [json.loads(json.dumps(first)) for _ in "ab"]
+    for node, slice_ in zip("ab", slices, strict=True):
+        slice_["metadata"] = {"generateName": "s-"}
+        slice_["spec"] |= {"nodeName": node, "pool": {"name": node, "resourceSliceCount": 1}}
+    assert load_texts({"slices.json": json.dumps(slices)}).node_names == ("a", "b")
+
+
 def test_a_node_that_only_a_slice_names_is_known():
     """Slices without Node objects still give nodes to plan on."""
     text = (samples_dir() / "two-sockets" / "resourceslices.yaml").read_text()

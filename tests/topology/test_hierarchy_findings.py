@@ -138,3 +138,10 @@ def test_warnings_are_among_the_findings_of_the_cluster():
         ["domain-name-reused"],
         [],
     ]
+
+
+@pytest.mark.parametrize("key", [{}, {"key": None}, {"key": {}}])
+def test_a_taint_without_a_usable_key_is_reported_like_another(key):
+    """A node's taints are read as they are, so a damaged one ends no check."""
+    world = with_state(EVEN, 1, NodeSpec(taints=({"effect": "NoSchedule", **key},)))
+    assert "nodes-tainted" in {finding.rule for finding in hierarchy_findings(world)}

@@ -38,7 +38,7 @@ def _kind(type_: Any) -> str:
 
 
 def _loose(overload: dict[str, Any]) -> dict[str, Any]:
-    """Return an overload without its result type; times keep theirs, because the engine takes them only where said."""
+    """Return an overload without its result type; times keep theirs, because the engine accepts them only there."""
     return overload if overload["return_type"] in _TIMED else {**overload, "return_type": cel.Type.DYN}
 
 

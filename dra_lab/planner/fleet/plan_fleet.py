@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from msgspec.structs import replace as changed
 
-from dra_lab.checks.taint_rules import ignored_taint_rules
+from dra_lab.checks.taint_validation import ignored_taint_rules
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
 from dra_lab.index.not_read import not_read

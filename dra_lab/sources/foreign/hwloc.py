@@ -18,8 +18,8 @@ from dra_lab.sources.foreign.inventory import (
     InventoryDevice,
     kind_of_pci,
     mask_numbers,
+    nearest_switches,
 )
-from dra_lab.sources.foreign.switches import nearest_switches
 from dra_lab.sources.foreign.xml_text import XmlElement
 
 FORMAT = "hwloc XML"
@@ -35,7 +35,7 @@ _BITS = ((16, "interface"), (32, "rdmaDevice"))
 
 # NUMA nodes that are not the main memory of CPUs (hwloc's subtypes, docs "Heterogeneous memory")
 _OTHER_MEMORY = ("GPUMemory", "SPM", "NVM", "CXL-DRAM", "CXL-NVM")
-# the same beside DRAM; where the CPUs have no other memory (Xeon Max in HBM-only mode) it is the main one
+# the same next to DRAM; where the CPUs have no other memory (Xeon Max in HBM-only mode) it is the main one
 _NEAR_MEMORY = ("HBM", "MCDRAM")
 
 # ConnectX-7 functions of HGX B200 that manage NVSwitch and are no network
@@ -46,7 +46,7 @@ def read_hwloc(root: XmlElement, source: str) -> Inventory:
     """Return the inventory of an hwloc export.
 
     A device's PCIe root is named by the host bridge above it, its NUMA node by the place where that bridge hangs; a
-    bridge at the whole machine gives none where there are several NUMA nodes. Without Bridge objects nothing but the
+    bridge at the whole machine has none if there are several NUMA nodes. Without Bridge objects nothing but the
     NUMA node is known. Raises SourceError with line and element for a file that is no hwloc export or that names an
     address, a CPU or a NUMA node twice or not at all.
     """
@@ -83,7 +83,7 @@ def read_hwloc(root: XmlElement, source: str) -> Inventory:
 
 
 def _refuse_twice(walk: Walk, devices: Iterable[tuple[XmlElement, str, HwlocPlace]]) -> None:
-    """Refuse a GPU or NIC with the address of another one; what is neither is not told apart by its address."""
+    """Refuse a GPU or NIC with the address of another one; the address of other devices does not matter."""
     seen: dict[str, int] = {}
     for element, address, _ in devices:
         if address in seen:
@@ -94,7 +94,7 @@ def _refuse_twice(walk: Walk, devices: Iterable[tuple[XmlElement, str, HwlocPlac
 def _strange(walk: Walk, major: int) -> Iterator[Finding]:
     """Yield what is no error by itself and says that lines may be missing or changed.
 
-    A device or a name that is missing at the end of a series leaves no trace, and is not told.
+    A device or a name that is missing at the end of a series leaves no trace, so it is not reported.
     """
     advice = "Write the file again with: lstopo topology.xml"
     for kind, element in walk.unknown.items():
@@ -257,6 +257,6 @@ def _numa(at: HwlocPlace, nodes: tuple[CpuNode, ...]) -> CpuNode | None:
     else:
         numbers = mask_numbers(at.nodeset) or ()
         here = [node for node in nodes if node.numa_node in numbers]
-    # a node without CPUs is far memory; beside one with CPUs it is not where a device sits
+    # a node without CPUs is far memory; next to one with CPUs it is not where a device sits
     with_cpus = [node for node in here if node.cpus] or here
     return with_cpus[0] if len(with_cpus) == 1 else None

@@ -1,4 +1,4 @@
-"""Topology files where a cluster is asked for: a file by its content, `topo:FILE,FILE*8` by its name, dropped texts."""
+"""Topology files as clusters: a file by its content, `topo:FILE,FILE*8` by its name, dropped texts."""
 
 from __future__ import annotations
 

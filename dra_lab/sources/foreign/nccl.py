@@ -21,9 +21,9 @@ from dra_lab.sources.foreign.inventory import (
     is_mask,
     kind_of_pci,
     mask_numbers,
+    nearest_switches,
     pci_address,
 )
-from dra_lab.sources.foreign.switches import nearest_switches
 from dra_lab.sources.foreign.xml_text import XmlElement
 
 FORMAT = "NCCL topology XML"

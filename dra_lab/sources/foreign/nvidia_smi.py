@@ -28,7 +28,7 @@ _NODES_OF_A_GPU = 8
 
 
 def read_topo(text: str, source: str) -> Inventory:
-    """Return what the matrix says: GPUs, NICs, which share a PCIe root or switch, and their NUMA nodes.
+    """Return the content of the matrix: GPUs, NICs, which share a PCIe root or switch, and their NUMA nodes.
 
     PIX, PXB and PHB say that two devices share a root, PIX that they share the nearest switch; the root's name is not
     in the text (`rootGroup`). A NIC whose row lacks its NUMA node has that of the devices to which it is tied so, or by
@@ -55,16 +55,16 @@ def read_topo(text: str, source: str) -> Inventory:
         if near is not None:
             facts["numaNode"] = near
     devices = [InventoryDevice(_kind(name), name, matrix.origin(name), facts) for name, facts in facts_of.items()]
-    _tell_several_nodes(matrix, with_cpus, findings)
+    _report_several_nodes(matrix, with_cpus, findings)
     _check_numa(matrix, roots, numa_of, findings)
-    _tell_hidden(matrix, roots, findings)
+    _report_hidden(matrix, roots, findings)
     return Inventory(source, FORMAT, tuple(devices), _cpu_nodes(matrix, numa_of, findings), tuple(findings))
 
 
 def _groups(matrix: Matrix, letters: Sequence[str]) -> dict[str, tuple[str, str]]:
     """Return, for devices tied to others by such letters, (first of the group, the device it is tied to).
 
-    Refuses a matrix in which two devices of one group are said to be far from each other.
+    Refuses a matrix in which two devices of one group are far from each other.
     """
     group: dict[str, list[str]] = {name: [name] for name in matrix.names}
     tied: dict[str, str] = {}
@@ -125,7 +125,7 @@ def _node_with_cpus(nodes: tuple[int, ...], alone: Collection[int]) -> tuple[int
     return (first,) if behind and not set(others) & set(alone) else nodes
 
 
-def _tell_several_nodes(matrix: Matrix, with_cpus: Mapping[str, tuple[int, ...]], findings: list[Finding]) -> None:
+def _report_several_nodes(matrix: Matrix, with_cpus: Mapping[str, tuple[int, ...]], findings: list[Finding]) -> None:
     """Report the rows of which several NUMA nodes may have CPUs, one Finding for each list."""
     rows: dict[tuple[int, ...], list[str]] = {}
     for name, nodes in with_cpus.items():
@@ -191,7 +191,7 @@ def _check_numa(
             )
 
 
-def _tell_hidden(matrix: Matrix, roots: Mapping[str, tuple[str, str]], findings: list[Finding]) -> None:
+def _report_hidden(matrix: Matrix, roots: Mapping[str, tuple[str, str]], findings: list[Finding]) -> None:
     hidden = [name for name in matrix.names if _GPU.fullmatch(name) and name not in roots and _has_nvlink(matrix, name)]
     if hidden:
         findings.append(

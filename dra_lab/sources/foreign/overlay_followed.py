@@ -50,9 +50,9 @@ class FollowedOverlays:
             self._overlays = {node: merged[node] for node in sorted(merged) if merged[node] is not None}  # type: ignore[misc]
         return self._overlays
 
-    def findings(self, said: Iterable[Finding]) -> tuple[Finding, ...]:
+    def findings(self, findings_before: Iterable[Finding]) -> tuple[Finding, ...]:
         """Return findings, with the current ones about overlays in place of the older ones."""
-        others = tuple(finding for finding in said if finding.rule not in RULES)
+        others = tuple(finding for finding in findings_before if finding.rule not in RULES)
         return (*others, *(finding for reading in self._readings for finding in reading.findings(self._overlays)))
 
 

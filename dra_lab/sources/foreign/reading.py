@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from dra_lab.errors import SourceError
 from dra_lab.findings import Origin
-from dra_lab.manifests.encodings import as_utf8
-from dra_lab.manifests.file_text import expanded, read_bytes
+from dra_lab.manifests.file_text import as_utf8, expanded, read_bytes
 from dra_lab.sources.foreign.hwloc import read_hwloc
 from dra_lab.sources.foreign.inventory import MAX_BYTES, Inventory
 from dra_lab.sources.foreign.joining import join
@@ -33,6 +33,15 @@ XML_FORMATS: Mapping[str, XmlFormat] = {
 """The formats in XML, by the name of the outermost element."""
 
 _KNOWN = " or ".join(", ".join(("nvidia-smi topo -m", *(one.words for one in XML_FORMATS.values()))).rsplit(", ", 1))
+
+
+_XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<[?!a-zA-Z]")
+_OTHER_TOOLS = re.compile(
+    r"^[ \t]*(?:GPU 0/0\s|NPU0\s|Card0\s|modID +CPU Affinity|(?:ACCESS|WEIGHT|LINK TYPE) TABLE:|"
+    r"=+ ROCm System|Machine \()",
+    re.MULTILINE,
+)
+"""Lines of xpu-smi, npu-smi, cnmon, hl-smi, amd-smi, rocm-smi and lstopo: text about topology that is not read."""
 
 
 def read_inventory(*paths: str | Path) -> Inventory:
@@ -81,13 +90,13 @@ def decode_inventory(data: bytes, source: str) -> Inventory:
 def is_topology(data: bytes) -> bool:
     """Say whether the beginning of a file looks like a topology file and not like documents of Kubernetes."""
     plain = as_utf8(data[: 2**16], cut=True)
-    return is_xml(plain) or looks_like_topo(plain.decode(errors="replace"))
+    text = plain.decode(errors="replace")
+    return is_xml(plain) or looks_like_topo(text) or _OTHER_TOOLS.search(text) is not None
 
 
 def is_xml(data: bytes) -> bool:
     """Say whether a file begins as XML does."""
-    begins = (b"<?xml", b"<!", b"<graphs", *(f"<{tag}".encode() for tag in XML_FORMATS))
-    return data[:256].removeprefix(b"\xef\xbb\xbf").lstrip().startswith(begins)
+    return _XML.match(data) is not None
 
 
 def _bytes(path: str | Path) -> bytes:

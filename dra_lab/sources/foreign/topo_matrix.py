@@ -24,8 +24,8 @@ NVLINK = re.compile(r"NV\d+", re.ASCII)
 # the escape itself is often lost in copies, or spelt ^[
 _ESCAPES = re.compile(r"(?:\x1b|\^\[)?\[[0-9;]{0,8}m|\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f]")
 _ADVICE = "save it again with: nvidia-smi topo -m > topo.txt"
-_GPU_TABLE = re.compile(r"\d+|XGMI|PCIE|True|False", re.ASCII).fullmatch
-"""Cells of `rocm-smi --showtopo`: weights, hops, link types, access."""
+_OTHER_TABLE = re.compile(r"\d+|XGMI|PCIE|True|False|MX|ETH|MTLK", re.ASCII).fullmatch
+"""Cells of `rocm-smi --showtopo` (weights, hops, link types, access), `mx-smi topo -m` and `mthreads-gmi topo -m`."""
 _TAIL = ("CPU Affinity", "NUMA Affinity", "GPU NUMA ID")
 _LEGEND_ROW = re.compile(r"\s*(NIC\d+)\s*:\s*(\S+)", re.ASCII)
 
@@ -61,8 +61,10 @@ def _columns(line: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
     """Return (device columns, columns after them) of a header line, None for another line."""
     plain = _ESCAPES.sub("", line)
     tail = tuple(name for name in _TAIL if name in plain)
-    for name in _TAIL:
-        plain = plain.replace(name, " ")
+    if tail:
+        # later versions of the tool may add columns at the end, as they did before
+        tail += tuple(plain.rpartition(tail[-1])[2].split())
+        plain = plain.partition(tail[0])[0]
     names = tuple(plain.split())
     if "GPU0" not in names or len(set(names)) != len(names) or any(_is_letter(name) for name in names):
         return None
@@ -119,10 +121,8 @@ def _row(matrix: Matrix, cells: Sequence[str], line: int) -> None:
     wrong = next((cell for cell in letters if not _is_letter(cell)), None)
     if wrong is not None:
         what = f"{wrong[:40]!r} in the row {name} is none of NV#, {', '.join(_LETTERS)}"
-        # rocm-smi --showtopo has rows of the same names
-        advice = (
-            "this table is from another tool; for AMD GPUs give lstopo topology.xml" if _GPU_TABLE(wrong) else _ADVICE
-        )
+        # tools of other vendors have rows of the same names
+        advice = "this table is from another tool; give lstopo topology.xml" if _OTHER_TABLE(wrong) else _ADVICE
         matrix.refuse(what, line, advice)
     if len(rest) > len(matrix.tail):
         matrix.refuse(f"the row {name} has more cells than the header has columns", line)
@@ -133,7 +133,7 @@ def _row(matrix: Matrix, cells: Sequence[str], line: int) -> None:
 
 
 def check_matrix(matrix: Matrix) -> None:
-    """Raise SourceError, with the line, for a matrix that is not symmetric or has an X beside the diagonal."""
+    """Raise SourceError, with the line, for a matrix that is not symmetric or has an X outside the diagonal."""
     at = {name: index for index, name in enumerate(matrix.names)}
     for name, letters in matrix.rows.items():
         for other, letter in zip(matrix.names, letters, strict=True):

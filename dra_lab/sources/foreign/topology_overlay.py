@@ -18,7 +18,7 @@ from dra_lab.sources.foreign.inventory import CpuNode, Fact, Inventory, Inventor
 from dra_lab.sources.foreign.made_slices import places_of
 
 _NAME = re.compile(r"(?:pci-)?([0-9a-f]{4,8})-([0-9a-f]{2})-([0-9a-f]{2})-([0-7])(?:-0x[0-9a-f]+)?")
-_MOST_TOLD = 20
+_MOST_LISTED = 20
 
 
 @dataclass
@@ -43,7 +43,7 @@ class OverlayReading:
     cpu_nodes: Mapping[int, CpuNode] = field(init=False)
     fitted: dict[Hashable, _Fitted] = field(default_factory=dict, init=False)
     made: dict[tuple[int, int], tuple[Overlay | None, LaidOver]] = field(default_factory=dict, init=False)
-    asked: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict, init=False)
+    attribute_names: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         """Index the devices by address, the NUMA nodes by number."""
@@ -69,14 +69,14 @@ class OverlayReading:
 
     def findings(self, overlays: Mapping[str, Overlay]) -> tuple[Finding, ...]:
         """Return what a person should know of the file where it is laid over nodes: that it is, what contradicts it."""
-        told: dict[int, tuple[_Fitted, str]] = {}
+        firsts: dict[int, tuple[_Fitted, str]] = {}
         taken = []
         for node, overlay in overlays.items():
             for reading, fitted in overlay.fits if isinstance(overlay, LaidOver) else ():
                 if reading is self:
                     taken.append(node)
-                    told.setdefault(id(fitted), (fitted, node))
-        contradictions = [_on(node, finding) for fitted, node in told.values() for finding in fitted.contradictions]
+                    firsts.setdefault(id(fitted), (fitted, node))
+        contradictions = [_on(node, finding) for fit, node in firsts.values() for finding in fit.contradictions]
         return (_named(self.inventory, taken), *_cut(contradictions)) if taken else ()
 
 
@@ -126,15 +126,15 @@ def with_overlay(cluster: Cluster, inventory: Inventory, *, nodes: Sequence[str]
         overlay = reading.over(cluster.overlays.get(node), cluster, node)
         if overlay is not None:
             overlays[node] = overlay
-    told = reading.findings(overlays)
-    if not told:
+    findings = reading.findings(overlays)
+    if not findings:
         why = (
             "the file does not contain all PCI addresses of any node"
             if reading.by_address
             else "it contains no PCI addresses; give an hwloc XML of such a node"
         )
         raise InputError(f"{inventory.source} matches no node of {cluster.name or 'the cluster'}: {why}")
-    return dataclasses.replace(cluster, overlays=overlays, findings=(*cluster.findings, *told, *inventory.findings))
+    return dataclasses.replace(cluster, overlays=overlays, findings=(*cluster.findings, *findings, *inventory.findings))
 
 
 def _fit(reading: OverlayReading, cluster: Cluster, node: str) -> _Fitted:
@@ -148,11 +148,11 @@ def _fit(reading: OverlayReading, cluster: Cluster, node: str) -> _Fitted:
 
 def _signature(reading: OverlayReading, driver: str, device: Device) -> Hashable:
     """Return what decides what the file says of a device: equal for the devices of equal nodes."""
-    names = reading.asked.get(driver)
+    names = reading.attribute_names.get(driver)
     if names is None:
         full = dict.fromkeys(name for level in LEVELS for name in level_attributes(driver, level))
         full.update(dict.fromkeys(name for rule in profile(driver).kinds for name in rule.when))
-        names = reading.asked[driver] = tuple((name, name.removeprefix(f"{driver}/")) for name in full)
+        names = reading.attribute_names[driver] = tuple((name, name.removeprefix(f"{driver}/")) for name in full)
     attributes = device.attributes
     return (driver, device.name, *(attributes.get(name) or attributes.get(bare) for name, bare in names))
 
@@ -229,9 +229,9 @@ def _on(node: str, finding: Finding) -> Finding:
 
 
 def _cut(findings: Sequence[Finding]) -> Iterator[Finding]:
-    yield from findings[:_MOST_TOLD]
-    if len(findings) > _MOST_TOLD:
-        message = f"{len(findings) - _MOST_TOLD} more contradictions between slices and file"
+    yield from findings[:_MOST_LISTED]
+    if len(findings) > _MOST_LISTED:
+        message = f"{len(findings) - _MOST_LISTED} more contradictions between slices and file"
         yield Finding("overlay-contradiction", Severity.WARNING, "other devices", message)
 
 

@@ -46,14 +46,15 @@ def parse_xml(data: bytes, source: str, encoding: str | None = None) -> XmlEleme
     """
     if len(data) > MAX_BYTES:
         raise SourceError(f"it has {len(data):,} bytes; the limit is {MAX_BYTES:,}", origin=Origin(source))
-    reader = _Reader(source, encoding)
+    text = data.lstrip()  # XML refuses blank lines above its declaration
+    reader = _Reader(source, encoding, above=data[: len(data) - len(text)].count(b"\n"))
     try:
-        reader.parser.Parse(data, True)
+        reader.parser.Parse(text, True)
     except expat.ExpatError as error:
         what = expat.ErrorString(error.code) or "it is not XML"
         raise SourceError(
             f"the XML is broken: {what}; write the file again with the tool that made it",
-            origin=Origin(source, line=error.lineno),
+            origin=Origin(source, line=reader.above + error.lineno),
         ) from None
     except (ValueError, LookupError) as error:
         raise SourceError(f"the XML is broken: {error}", origin=Origin(source)) from None
@@ -65,8 +66,9 @@ def parse_xml(data: bytes, source: str, encoding: str | None = None) -> XmlEleme
 class _Reader:
     """Builds the tree while expat reads, and refuses what topology files never have."""
 
-    def __init__(self, source: str, encoding: str | None) -> None:
+    def __init__(self, source: str, encoding: str | None, above: int) -> None:
         self.source = source
+        self.above = above
         self.root: XmlElement | None = None
         self.open: list[XmlElement] = []
         self.count = 0
@@ -82,7 +84,7 @@ class _Reader:
         self.parser.SkippedEntityHandler = self._entity
 
     def _refuse(self, what: str) -> NoReturn:
-        raise SourceError(what, origin=Origin(self.source, line=self.parser.CurrentLineNumber))
+        raise SourceError(what, origin=Origin(self.source, line=self.above + self.parser.CurrentLineNumber))
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         self.count += 1
@@ -90,7 +92,7 @@ class _Reader:
             self._refuse(f"it has more than {MAX_ELEMENTS:,} elements, which is the limit")
         if len(self.open) >= MAX_DEPTH:
             self._refuse(f"more than {MAX_DEPTH} elements are nested, which is the limit")
-        element = XmlElement(tag, attributes, self.parser.CurrentLineNumber)
+        element = XmlElement(tag, attributes, self.above + self.parser.CurrentLineNumber)
         if self.open:
             self.open[-1].children.append(element)
         else:

@@ -16,8 +16,7 @@ from dra_lab.sources.live.client import ReadingClient
 from dra_lab.sources.live.live_objects import LiveObjects
 from dra_lab.sources.live.pages import Key, each_page, key_of, tidy
 from dra_lab.sources.live.resource_kinds import not_kubernetes
-from dra_lab.sources.live.resource_versions import number_of, went_back
-from dra_lab.sources.live.watching import Watch
+from dra_lab.sources.live.watching import Watch, number_of, went_back
 
 METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 """Asks for names and versions without specifications; a server that does not know it sends whole objects."""
@@ -86,7 +85,7 @@ class Consistency:
         self._soon = threading.Event()
         self._due: dict[str, float] = {}
         self._whole_due: dict[str, float] = {}
-        self._told: dict[str, frozenset[Odd]] = {}
+        self._reported: dict[str, frozenset[Odd]] = {}
 
     def soon(self, whole: str = "") -> None:
         """Check now: the server was away, and an etcd is restored while its API server is away.
@@ -182,9 +181,9 @@ class Consistency:
             self._client.cancel.wait(self._client.limits.settle)
             odd &= self._odd(watch, listing)
         # what a new list did not change is an object that cannot be read, and no reason for another list
-        told = self._told.get(watch.label, frozenset())
-        same = odd <= told
-        self._told[watch.label] = odd | told if listing.whole else odd
+        earlier = self._reported.get(watch.label, frozenset())
+        same = odd <= earlier
+        self._reported[watch.label] = odd | earlier if listing.whole else odd
         if same:
             # under the keys of the objects that are held, of which there is no second copy then
             held = self._objects.held(watch.served.kind.name, watch.space)

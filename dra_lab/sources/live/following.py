@@ -155,7 +155,7 @@ class ClusterFollower:
         """Let all other kinds be listed again: what is known of them is of the old store."""
         for other in self._watches:
             if other is not watch:
-                other.list_anew()
+                other.list_again()
 
     def lost(self, watch: Watch, error: SourceError) -> None:
         """Events of a kind do not come for the moment."""
@@ -260,14 +260,14 @@ class ClusterFollower:
         """Read the topology objects of Kueue, KAI and Volcano repeatedly: they change with the machine room."""
         while not self._stop.wait(self._limits.topologies):
             try:
-                found, told = read_custom(client, self._context)
+                found, findings = read_custom(client, self._context)
             except DraLabError:
                 continue  # the watches say what is wrong
-            if self._objects.take_custom(found, [one.subject for one in told]):
+            if self._objects.take_custom(found, [one.subject for one in findings]):
                 self.changed()
 
     def _other_store(self, watch: Watch) -> None:
-        watch.list_anew()
+        watch.list_again()
         self.replaced(watch)
 
     def _of_unread(self, client: ReadingClient, served: Mapping[str, Served]) -> Iterator[Watch]:

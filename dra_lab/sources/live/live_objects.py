@@ -10,9 +10,8 @@ from typing import Any
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.custom import CUSTOM_RESOURCES
-from dra_lab.model.custom_kinds import CustomObject
 from dra_lab.model.overlay import Overlay
-from dra_lab.model.queues import ClusterQueue, Configuration, QueueObject
+from dra_lab.model.queues import ClusterQueue, Configuration, CustomObject, QueueObject
 from dra_lab.model.topologies import TopologyObject
 from dra_lab.sources.foreign.overlay_followed import FollowedOverlays
 from dra_lab.sources.live.pages import Key, ListedObjects, key_of, tidy, wanted
@@ -40,7 +39,7 @@ class LiveObjects:
     def __init__(self, cluster: Cluster) -> None:
         """Take the objects of a snapshot over."""
         self._latest = cluster
-        self._said = cluster.findings
+        self._own_findings = cluster.findings
         self._claims_known = cluster.claims_known
         self._lock = threading.Lock()
         self._topologies, self._queues = cluster.topologies, cluster.queues
@@ -57,11 +56,11 @@ class LiveObjects:
         """Remove the findings about a kind, of a namespace or of all, that could not be read and now is."""
 
         def gone(finding: Finding) -> bool:
-            told = finding.rule in ("right-missing", "kind-not-read") and finding.subject == kind.resource
-            return told and (not space or repr(space) in finding.message)
+            matches = finding.rule in ("right-missing", "kind-not-read") and finding.subject == kind.resource
+            return matches and (not space or repr(space) in finding.message)
 
         with self._lock:
-            self._said = tuple(finding for finding in self._said if not gone(finding))
+            self._own_findings = tuple(finding for finding in self._own_findings if not gone(finding))
             self._claims_known = self._claims_known or kind.name == "ResourceClaim"
             self._dirty.add(kind.name)
 
@@ -82,13 +81,13 @@ class LiveObjects:
             custom = (*(one for one in held if one.resource in gone), *found)
             topologies = tuple(one for one in custom if isinstance(one, TopologyObject))
             queues = tuple(one for one in custom if isinstance(one, QueueObject))
-            said = tuple(filter(stays, self._said))
+            kept = tuple(filter(stays, self._own_findings))
             same = topologies == self._topologies and queues == self._queues
-            if same and len(said) == len(self._said):
+            if same and len(kept) == len(self._own_findings):
                 return False
             if topologies != self._topologies:
                 self._topologies = topologies
-            self._queues, self._said = queues, said
+            self._queues, self._own_findings = queues, kept
             return True
 
     def put(self, kind: str, item: Any) -> bool:
@@ -164,9 +163,10 @@ class LiveObjects:
             if self._moved:
                 self._latest = self._latest.with_objects(slices=changes.pop("slices"))
                 changes["overlays"] = self._overlays_now()
-            told = (*self._said, *(f for found in self._findings.values() for f in found), *extra)
+            findings = (*self._own_findings, *(f for found in self._findings.values() for f in found), *extra)
             read_at = datetime.now().astimezone().isoformat(timespec="seconds")
-            changes |= {"findings": tuple(dict.fromkeys(told)), "resource_versions": dict(versions), "read_at": read_at}
+            changes |= {"findings": tuple(dict.fromkeys(findings)), "read_at": read_at}
+            changes["resource_versions"] = dict(versions)
             changes |= {"claims_known": self._claims_known, "topologies": self._topologies}
             changes["queues"] = self._queues
             self._latest = self._latest.with_objects(**changes)
@@ -182,7 +182,7 @@ class LiveObjects:
         overlays = self._overlays.after(self._latest, self._moved)
         self._moved.clear()
         if overlays is not self._latest.overlays:
-            self._said = self._overlays.findings(self._said)
+            self._own_findings = self._overlays.findings(self._own_findings)
         return overlays
 
     def _in_order(self, kind: str) -> tuple[Any, ...]:
@@ -200,5 +200,5 @@ class LiveObjects:
         """Drop the findings about an object, here and in the first snapshot; the lock is held."""
         self._findings.pop((kind, key), None)
         name = f"{kind}/{key[1]}"
-        if any(f.origin is not None and f.origin.object == name for f in self._said):
-            self._said = tuple(f for f in self._said if f.origin is None or f.origin.object != name)
+        if any(f.origin is not None and f.origin.object == name for f in self._own_findings):
+            self._own_findings = tuple(f for f in self._own_findings if f.origin is None or f.origin.object != name)

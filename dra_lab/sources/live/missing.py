@@ -44,17 +44,17 @@ def right_missing(
 
 
 def rights_missing(context: Context, refused: Mapping[str, Refusal], counts: Mapping[str, int]) -> str:
-    """Return a table with a row for each kind, and the command that gives a user the rights that are missing.
+    """Return a table with a row for each kind, and the command that grants a user the missing rights.
 
     `refused` has the 403 of each kind that may not be listed, `counts` the number of objects of those that were read.
     """
     kinds = [kind for kind in KINDS if kind.name in refused or kind.name in counts]
     width = max(len(kind.resource) for kind in kinds)
-    told = {
+    sentences = {
         kind: f"no      {kind.lost}" if kind.name in refused else f"yes     {counts[kind.name]:,} read"
         for kind in kinds
     }
-    rows = [f"  {kind.resource:<{width}}  {words}" for kind, words in told.items()]
+    rows = [f"  {kind.resource:<{width}}  {words}" for kind, words in sentences.items()]
     found = next((match for error in refused.values() if (match := _USER.search(error.detail))), None)
     who = found[1] if found else context.user
     named = f"the user {who!r}" if who else "the user"

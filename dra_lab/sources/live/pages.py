@@ -206,7 +206,7 @@ def decode_item(raw: bytes, served: Served, source: str) -> tuple[Any | None, tu
 
 
 def _newer(kind: Kind, path: str, source: str) -> Finding:
-    """Return the finding about an unknown field, alike for all objects: a newer server writes it into every one."""
+    """Return the finding about an unknown field, the same for all objects: a newer server writes it into every one."""
     message = f"the field {pattern_of(path)} of {kind.plural} is unknown, so dra-lab ignores it"
     advice = "Kubernetes or a driver is newer than this dra-lab; a later dra-lab may know the field."
     return Finding("unknown-field", Severity.WARNING, kind.name, message, advice, Origin(source))

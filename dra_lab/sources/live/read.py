@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -16,12 +17,11 @@ import msgspec
 from dra_lab.errors import Cancelled, InputError, SourceError
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.custom_kinds import CustomObject
 from dra_lab.model.decoding import from_json
-from dra_lab.model.queues import QueueObject
+from dra_lab.model.queues import CustomObject, QueueObject
 from dra_lab.model.topologies import TopologyObject
 from dra_lab.sources.live.client import ReadingClient
-from dra_lab.sources.live.connecting import connected
+from dra_lab.sources.live.connection import connect
 from dra_lab.sources.live.contexts import Context, find_context
 from dra_lab.sources.live.missing import (
     namespace_empty,
@@ -113,7 +113,7 @@ def cluster_of(reading: Reading, parts: dict[str, tuple[Any, ...]]) -> Cluster:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _Watched:
     """What is counted, who hears of it, and whether it is still wanted."""
 
     tally: Tally
@@ -159,21 +159,21 @@ def read_all(
     cancel: threading.Event | None = None,
 ) -> Reading:
     """Read every kind that the server has, several at a time. Raises as `load_context`; `cancel` is never set here."""
-    told = _Told(Tally(), progress, cancel or threading.Event())
+    watched = _Watched(Tally(), progress, cancel or threading.Event())
     client.begin()
     reading = Reading(context, tuple(namespaces), read_at=datetime.now().astimezone().isoformat(timespec="seconds"))
-    tally = told.tally
+    tally = watched.tally
     try:
         with _threads(client) as pool:
             found = pool.submit(lambda: (discover(client), _release(client)))
-            _wait(client, (found,), told)
+            _wait(client, (found,), watched)
         reading.served, release = found.result()
         reading.findings += not_served(context, reading.served, release)
         if not client.verified:
             reading.findings.append(server_not_verified(context, client.server))
         if namespaces:
             reading.findings.append(namespaces_only(context, namespaces))
-        _read_kinds(client, reading, told)
+        _read_kinds(client, reading, watched)
     except Refusal as error:
         if error.status == 401:
             raise refused_credentials(context, error) from None
@@ -198,12 +198,12 @@ def _release(client: ReadingClient) -> str:
         return ""
 
 
-def _read_kinds(client: ReadingClient, reading: Reading, told: _Told) -> None:
+def _read_kinds(client: ReadingClient, reading: Reading, watched: _Watched) -> None:
     jobs = [(served, space) for served in reading.served for space in reading.spaces(served)]
     with _threads(client) as pool:
-        futures = {pool.submit(_list, client, reading, job, told.tally): job for job in jobs}
+        futures = {pool.submit(_list, client, reading, job, watched.tally): job for job in jobs}
         levels = pool.submit(read_custom, client, reading.context)
-        _wait(client, (*futures, levels), told)
+        _wait(client, (*futures, levels), watched)
         for future, (served, space) in futures.items():
             _take(reading, served, space, future)
         reading.custom, unread = levels.result()
@@ -230,14 +230,14 @@ def _list(client: ReadingClient, reading: Reading, job: tuple[Served, str], tall
     return list_kind(client, served, space, lambda done, more: tally.count(label, done, more), reading.context.source)
 
 
-def _wait(client: ReadingClient, futures: Iterable[Future[Any]], told: _Told) -> None:
+def _wait(client: ReadingClient, futures: Iterable[Future[Any]], watched: _Watched) -> None:
     pending = set(futures)
     while pending:
-        if told.cancel.is_set():
+        if watched.cancel.is_set():
             raise Cancelled(f"reading from {client.server} was cancelled")
         done, pending = wait(pending, _TICK)
-        if told.progress is not None:
-            told.progress(told.tally.progress)
+        if watched.progress is not None:
+            watched.progress(watched.tally.progress)
         for future in done:
             error = future.exception()
             # nothing else can be of use after these, so the others need not be waited for
@@ -263,3 +263,31 @@ def _take(reading: Reading, served: Served, space: str, future: Future[ListedObj
         if kind.name == "ResourceSlice":
             raise
         reading.findings.append(not_read(reading.context, kind, error, space))
+
+
+def connected(context: Context, limits: ReadLimits, cancel: threading.Event) -> ReadingClient:
+    """Return the client of a context; comes back at once when it is cancelled, and after the overall time.
+
+    A plug-in of the kubeconfig may wait for a person who logs in, or for ever; its thread ends with it. Raises
+    SourceError, Cancelled.
+    """
+    made: Future[ReadingClient] = Future()
+
+    def run() -> None:
+        try:
+            # not the caller's event: an error sets it too, so that the other threads end
+            made.set_result(ReadingClient(lambda: connect(context), limits, threading.Event()))
+        except BaseException as error:  # noqa: BLE001  raised by who waits
+            made.set_exception(error)
+
+    threading.Thread(target=run, name="dra-lab-connect", daemon=True).start()
+    end = time.monotonic() + limits.overall
+    while not wait((made,), _TICK).done:
+        if cancel.is_set():
+            raise Cancelled(f"connecting to {context.source} was cancelled")
+        if time.monotonic() > end:
+            raise SourceError(
+                f"{context.source}: its credential plug-in did not finish within {limits.overall:g} s; see what it "
+                f"waits for: kubectl get nodes{context.option}"
+            )
+    return made.result()

@@ -17,8 +17,8 @@ class ReadLimits:
     resumed when nothing came for `idle`, so that a connection that died without a word is noticed. An API server sends
     a bookmark a minute, which must come in between: it moves the version of a quiet kind, which the server would
     forget otherwise. A watch on which nothing moved for `quiet` seconds and that is cut then is resumed without a word:
-    load balancers do that. A kind that may not be watched is asked for again after `barred`: rights come back, and a
-    server just begun does not know them yet. Credentials that are refused are asked for again (plug-ins are run) after
+    load balancers do that. A kind that may not be watched is requested again after `barred`: rights come back, and a
+    server just begun does not know them yet. Credentials that are refused are requested again (plug-ins are run) after
     `renew`, and the first time at once. Topology objects of Kueue and KAI are not watched but read again after
     `topologies`. After `consistency` seconds the followed objects are compared with a list; a difference counts once
     events had `settle` seconds to arrive. Their versions are compared, and after `whole` seconds their content: a

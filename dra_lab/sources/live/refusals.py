@@ -20,7 +20,7 @@ class Refusal(SourceError):
     """
 
     def __init__(self, status: int, reason: str, detail: str, message: str, retry_after: float | None = None) -> None:
-        """Keep the parts beside the message."""
+        """Keep the parts in addition to the message."""
         super().__init__(message)
         self.status = status
         self.reason = reason
@@ -71,8 +71,8 @@ MAX_WORDS = 300
 def refusal_of(status: int, body: bytes, headers: Any, server: str) -> Refusal:
     """Return what a status of failure means; the body is a Status object, or words of something in between."""
     try:
-        told = from_json(body, _Status)
-        reason, detail = told.reason, told.message
+        found = from_json(body, _Status)
+        reason, detail = found.reason, found.message
     except (msgspec.MsgspecError, RecursionError):
         reason, detail = "", " ".join(body[:MAX_WORDS].decode("utf-8", "replace").split())
     words = f"{server} answers {status}{f' ({detail[:MAX_WORDS]})' if detail else ''}"
@@ -82,11 +82,11 @@ def refusal_of(status: int, body: bytes, headers: Any, server: str) -> Refusal:
 def status_of_event(value: bytes) -> Refusal:
     """Return the refusal that an event of type ERROR carries as its object."""
     try:
-        told = from_json(value, _Status)
+        status = from_json(value, _Status)
     except (msgspec.MsgspecError, RecursionError):
-        told = _Status("an event of type ERROR without a Status")
-    detail = told.message[:MAX_WORDS]
-    return Refusal(told.code, told.reason, detail, f"the watch ended with {told.code} {told.reason} ({detail})")
+        status = _Status("an event of type ERROR without a Status")
+    detail = status.message[:MAX_WORDS]
+    return Refusal(status.code, status.reason, detail, f"the watch ended with {status.code} {status.reason} ({detail})")
 
 
 def unreachable_of(error: Exception, server: str) -> Unreachable:
@@ -125,8 +125,8 @@ def unreachable_of(error: Exception, server: str) -> Unreachable:
 
 
 def _of_system(causes: Iterable[BaseException]) -> str:
-    told = (cause.strerror for cause in causes if isinstance(cause, OSError) and cause.strerror)
-    return next(told, "there is no connection").lower()
+    reasons = (cause.strerror for cause in causes if isinstance(cause, OSError) and cause.strerror)
+    return next(reasons, "there is no connection").lower()
 
 
 def _untrusted(error: ssl.SSLCertVerificationError, server: str) -> str:

@@ -175,7 +175,7 @@ def _decoded(answer: bytes, model: type[Any], server: str) -> Any:
 
 
 def not_kubernetes(answer: bytes, server: str) -> Refusal:
-    """Return the refusal of an answer that no API server gives: garbage, a login page, something in between."""
+    """Return the refusal of an answer that no API server returns: garbage, a login page, something in between."""
     begin = answer[:60].decode("utf-8", "replace")
     message = f"{server} does not answer like a Kubernetes API server; its answer begins with {begin!r}"
     return Refusal(200, "Garbage", "", f"{message}. Is there a proxy or a login page in between?")

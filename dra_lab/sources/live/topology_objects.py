@@ -9,9 +9,8 @@ from dra_lab.errors import SourceError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.kueue_config import kueue_configuration
 from dra_lab.model.custom import CUSTOM_VERSIONS, FILES_ONLY, KUEUE_CONFIG, PLURALS
-from dra_lab.model.custom_kinds import CUSTOM_KINDS, CustomObject
 from dra_lab.model.decoding import from_builtins, from_json
-from dra_lab.model.queues import ClusterQueue, Configuration
+from dra_lab.model.queues import CUSTOM_KINDS, ClusterQueue, Configuration, CustomObject
 from dra_lab.model.topologies import TOPOLOGY_KINDS
 from dra_lab.sources.live.client import ReadingClient
 from dra_lab.sources.live.contexts import Context
@@ -48,7 +47,7 @@ def read_custom(client: ReadingClient, context: Context) -> tuple[tuple[CustomOb
     Most servers lack these groups, which is no finding. Raises Refusal for credentials that are refused, Cancelled.
     """
     found: list[CustomObject] = []
-    told: list[Finding] = []
+    findings: list[Finding] = []
     for group, every in CUSTOM_VERSIONS.items():
         kinds = {kind: versions for kind, versions in every.items() if kind not in FILES_ONLY}
         if not kinds:
@@ -57,7 +56,7 @@ def read_custom(client: ReadingClient, context: Context) -> tuple[tuple[CustomOb
             served = _served(client, group)
         except SourceError as error:
             _raise_refused(error)
-            told += (_not_read(context, f"{PLURALS[kind]}.{group}", error) for kind in kinds)
+            findings += (_not_read(context, f"{PLURALS[kind]}.{group}", error) for kind in kinds)
             continue
         for kind, versions in kinds.items():
             version = next((version for version in versions if version in served), "")
@@ -65,14 +64,14 @@ def read_custom(client: ReadingClient, context: Context) -> tuple[tuple[CustomOb
                 found += _listed(client, kind, group, version) if version else ()
             except SourceError as error:
                 _raise_refused(error)
-                told.append(_not_read(context, f"{PLURALS[kind]}.{group}", error))
+                findings.append(_not_read(context, f"{PLURALS[kind]}.{group}", error))
     if any(isinstance(item, ClusterQueue) for item in found):
         try:
             found += _configuration(client)
         except SourceError as error:
             _raise_refused(error)
-            told.append(_not_read(context, _CONFIGURATION, error))
-    return tuple(found), tuple(told)
+            findings.append(_not_read(context, _CONFIGURATION, error))
+    return tuple(found), tuple(findings)
 
 
 def _configuration(client: ReadingClient) -> list[Configuration]:

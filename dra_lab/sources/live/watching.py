@@ -14,12 +14,12 @@ import msgspec
 
 from dra_lab.errors import Cancelled, SourceError
 from dra_lab.model.decoding import decoder
+from dra_lab.model.numbers import whole_number
 from dra_lab.sources.live.client import ReadingClient, Stream
 from dra_lab.sources.live.live_objects import LiveObjects
 from dra_lab.sources.live.pages import Key, decode_item, list_kind
 from dra_lab.sources.live.refusals import Refusal, Unreachable, status_of_event
 from dra_lab.sources.live.resource_kinds import Served, discover
-from dra_lab.sources.live.resource_versions import number_of, went_back
 
 ANEW_AFTER = 3
 """After this number of failures in a row that are not lost connections, the kind is listed again."""
@@ -87,18 +87,18 @@ class Watch:
     stream: Stream | None = None
     failures: int = 0
     moved: float = math.inf
-    anew: bool = False
+    must_list: bool = False
     forgotten: int = 0
     changes: dict[Key, int] = field(default_factory=dict)
     changing: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        """Begin with what the first list said."""
+        """Begin with the content of the first list."""
         self.base = self.last = self.version
 
     @property
     def label(self) -> str:
-        """Return the name under which the version of this watch is remembered."""
+        """Return the name under which the version of this watch is stored."""
         return f"{self.served.kind.name}/{self.space}" if self.space else self.served.kind.name
 
     @property
@@ -128,15 +128,15 @@ class Watch:
         if self.stream is not None:
             self.stream.close()
 
-    def list_anew(self) -> None:
+    def list_again(self) -> None:
         """Let the kind be listed again, also while the watch waits for events; any thread may call it."""
-        self.anew = True
+        self.must_list = True
         self.close()
 
     def agreed(self, version: str, versions: Mapping[Key, int]) -> None:
         """Take note that a list of a version has the same objects, and the versions of those objects."""
         at = number_of(version)
-        if at is None or self.anew or went_back(version, self.base):
+        if at is None or self.must_list or went_back(version, self.base):
             return
         with self.changing:
             later = {key: changed for key, changed in self.changes.items() if changed > at}
@@ -178,8 +178,8 @@ class Watch:
 
     def _go_on(self) -> None:
         self.moved = math.inf
-        if self.anew:
-            self.anew, self.version, self.last = False, "", ""
+        if self.must_list:
+            self.must_list, self.version, self.last = False, "", ""
         if not self.version:
             self._list()
         seconds = int(self.client.limits.watch * random.uniform(1.0, 1.3)) or 1  # noqa: S311  so that not all end at once
@@ -192,12 +192,12 @@ class Watch:
         begin = time.monotonic()
         stream = self.stream = self.client.stream(self.served.path(self.space), query)
         try:
-            if self.client.cancel.is_set() or self.anew:
+            if self.client.cancel.is_set() or self.must_list:
                 return
             self.moved = time.monotonic()
             self.follower.well(self)
             some = self._events(stream)
-            if not some and not self.anew and time.monotonic() - begin < min(SHORTEST, seconds / 2):
+            if not some and not self.must_list and time.monotonic() - begin < min(SHORTEST, seconds / 2):
                 raise Unreachable(f"{self.client.server} ends the watch of {self.label} at once", passing=True)
         finally:
             if time.monotonic() - begin >= SHORTEST:
@@ -260,3 +260,18 @@ class Watch:
 
 def _ignore(_done: int, _remaining: int) -> None:
     """The progress of a kind that is listed again is not shown."""
+
+
+_LONGEST = 40
+
+
+def number_of(version: str) -> int | None:
+    """Return a resource version as a number, None where it is none."""
+    found = whole_number(version) if len(version) <= _LONGEST else None
+    return found if found is None or found >= 0 else None
+
+
+def went_back(version: str, known: str) -> bool:
+    """Say whether a version is lower than one that the server gave before."""
+    new, old = number_of(version), number_of(known)
+    return new is not None and old is not None and new < old

@@ -25,7 +25,7 @@ def fits_for_certain(held: AuditedPlan, wanted: int = 1) -> int:
     requests for all devices, several one-to-one links, feature gates that are off, incomplete pools, selectors that
     fail, compatibility groups.
     """
-    takes_all = any(ask.all_devices for ask in held.ways.values())
+    takes_all = any(ask.all_devices for ask in held.asks.values())
     return Others(held, MOST_DEVICES).for_certain(wanted) if is_simple(held) and not takes_all else 0
 
 
@@ -39,7 +39,7 @@ def is_simple(held: AuditedPlan) -> bool:
         return False
     return not any(
         any(use.compatibility_groups for use in device.consumes_counters)
-        or any(held.matching.match(ask, name.driver, device).stage == "error" for ask in held.ways.values())
+        or any(held.matching.match(ask, name.driver, device).stage == "error" for ask in held.asks.values())
         for name, device in held.devices.items()
     )
 

@@ -20,7 +20,7 @@ from dra_lab.model.sketch import MAX_DEVICES, Ask, How, Link, asks, covers
 Amount = int | Fraction
 
 Use = Mapping[Hashable, Amount]
-"""Amounts of what can run out: alike devices that are taken alone, capacities of shared ones, counters."""
+"""Amounts of what can run out: identical devices that one request uses, capacities of shared ones, counters."""
 
 Part = tuple[Ask, tuple[DeviceID, ...]]
 """A way to ask, and the devices that serve it."""
@@ -36,7 +36,7 @@ class Unknown(Exception):
     """It is not found out here."""
 
 
-class Ways:
+class PlacementOptions:
     """The choices of devices with which one replica of a plan's claim can be served on its node."""
 
     most_steps = 6_000
@@ -58,7 +58,7 @@ class Ways:
             raise Unknown
         return {
             reference: tuple(device for device in held.devices if self._is_able(ask, device))
-            for reference, ask in held.ways.items()
+            for reference, ask in held.asks.items()
         }
 
     def _is_able(self, ask: Ask, device: DeviceID) -> bool:
@@ -205,24 +205,24 @@ class Ways:
                 return
             # Up to 1.36, All does not mean a shareable device that has too little left.
             able = tuple(every)
-        alike: dict[Hashable, list[DeviceID]] = {}
+        identical: dict[Hashable, list[DeviceID]] = {}
         for device in able:
-            alike.setdefault(self.names[device], []).append(device)
-        yield from self._chosen(ask, wanted, list(alike.values()))
+            identical.setdefault(self.names[device], []).append(device)
+        yield from self._chosen(ask, wanted, list(identical.values()))
 
     def _chosen(
-        self, ask: Ask, wanted: int, alike: Sequence[Sequence[DeviceID]]
+        self, ask: Ask, wanted: int, identical: Sequence[Sequence[DeviceID]]
     ) -> Iterator[tuple[tuple[DeviceID, ...], Use]]:
         self.step()
         if not wanted:
             yield (), {}
             return
-        if sum(map(len, alike)) < wanted:
+        if sum(map(len, identical)) < wanted:
             return
-        for count in range(min(wanted, len(alike[0])), -1, -1):
-            mine = tuple(alike[0][:count])
+        for count in range(min(wanted, len(identical[0])), -1, -1):
+            mine = tuple(identical[0][:count])
             used = summed(self._use(device, self._amounts(ask, device) or {}) for device in mine)
-            for others, more in self._chosen(ask, wanted - count, alike[1:]):
+            for others, more in self._chosen(ask, wanted - count, identical[1:]):
                 yield (*mine, *others), summed((used, more))
 
     def _keeps(self, parts: Sequence[Part], *, pairs: bool) -> bool:

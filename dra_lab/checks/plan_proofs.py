@@ -1,4 +1,4 @@
-"""What a plan says of itself: status, bounds and proofs, and what it says of every node; held against one another."""
+"""Whether a plan is consistent: its status, bounds and proofs, and the fit of every node."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import GoalValue, NodeFit, Plan, PlanStatus
 
 
-def told_of_itself(plan: Plan, cluster: Cluster) -> Iterator[Finding]:
-    """A plan has devices where it fits, on an open node as good as any, and says something of every node once."""
+def check_statements(plan: Plan, cluster: Cluster) -> Iterator[Finding]:
+    """A plan has devices where it fits, on an open node as good as any, and reports every node once."""
     if plan.fits != bool(plan.placements) and plan.sketch.requests:
         yield broken("status", plan.status, f"{len(plan.placements)} devices are placed")
-    yield from proofs_told(plan.goals, proven=plan.status is PlanStatus.OPTIMAL)
+    yield from check_proofs(plan.goals, proven=plan.status is PlanStatus.OPTIMAL)
     if plan.node in cluster.cordoned and plan.node not in (plan.admitted or ()):
         yield broken("node", plan.node, "the node of the plan is cordoned")
     if not plan.node_classes:
@@ -28,8 +28,8 @@ def told_of_itself(plan: Plan, cluster: Cluster) -> Iterator[Finding]:
         yield broken("nodes", plan.node, "the node of the plan is not among the best ones")
 
 
-def proofs_told(goals: Sequence[GoalValue], *, proven: bool) -> Iterator[Finding]:
-    """A goal is proven where its bound is its value, no bound is above one, and a `proven` plan has proven them all."""
+def check_proofs(goals: Sequence[GoalValue], *, proven: bool) -> Iterator[Finding]:
+    """A goal is proven if its bound is its value; no bound is above a value; a `proven` plan has proven all."""
     for goal in goals:
         if goal.bound is not None and goal.bound > goal.value:
             yield broken("bound", goal.goal, f"the bound {goal.bound} is above the value {goal.value}")
