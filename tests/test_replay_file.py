@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from dra_lab.cli import main
 from dra_lab.errors import InputError
 from dra_lab.replay import replay_file
 
@@ -33,3 +34,10 @@ def test_a_broken_line_is_refused_with_its_place(tmp_path, line):
     (tmp_path / "cases").write_text(f"\n{line}\n")
     with pytest.raises(InputError, match="cases:2"):
         list(replay_file(tmp_path / "cases"))
+
+
+def test_a_file_without_cases_is_noted(tmp_path, capsys):
+    """Silence would look like an answer to every case."""
+    (tmp_path / "empty.ndjson").touch()
+    assert main(["replay", str(tmp_path / "empty.ndjson")]) == 0
+    assert "has no case" in capsys.readouterr().err

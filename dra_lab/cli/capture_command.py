@@ -10,9 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dra_lab.cli.exit_status import FITS
-from dra_lab.cli.options import add_cluster, cluster_of
-from dra_lab.cli.output import add_output, print_findings, print_json, print_parts
+from dra_lab.cli.options import add_cluster, cluster_of, print_answer
+from dra_lab.cli.output import add_output
 from dra_lab.errors import InputError
 
 if TYPE_CHECKING:
@@ -58,8 +57,7 @@ def run(options: argparse.Namespace) -> int:
         return _anonymous(cluster, options)
     snapshot = make_snapshot(cluster)
     write_snapshot(snapshot, options.out)
-    _tell(options, snapshot, cluster.findings)
-    return FITS
+    return _print(options, snapshot, cluster.findings)
 
 
 def _anonymous(cluster: Cluster, options: argparse.Namespace) -> int:
@@ -77,8 +75,7 @@ def _anonymous(cluster: Cluster, options: argparse.Namespace) -> int:
     write_snapshot(snapshot, options.out)
     if options.mapping:
         write_whole(options.mapping, mapping_text(hidden), private=True)
-    _tell(options, snapshot, (*cluster.findings, *changed))
-    return FITS
+    return _print(options, snapshot, (*cluster.findings, *changed))
 
 
 def _try_writing(mapping: Path) -> None:
@@ -108,30 +105,46 @@ def _check(options: argparse.Namespace) -> None:
         raise InputError(f"--mapping {options.mapping} would become part of the snapshot; put it outside {options.out}")
 
 
-def _tell(options: argparse.Namespace, snapshot: Snapshot, findings: Sequence[Finding]) -> None:
-    """Print what was captured and where it is, or all of it as JSON."""
+def _print(options: argparse.Namespace, snapshot: Snapshot, findings: Sequence[Finding]) -> int:
+    """Print what was captured and where it is; return the exit status."""
     from dra_lab.words.answer_json import answer_json
     from dra_lab.words.document import Lines, Sentence, Words
 
     info, mapping = snapshot.info, str(options.mapping or "")
-    if options.format == "json":
-        counts: dict[str, Any] = {"counts": info.counts, "leftOut": info.left_out, "replaced": info.replaced}
-        print_json(answer_json("Snapshot", "fits", findings, path=str(options.out), mapping=mapping, **counts))
-        return
-    print_findings(options, findings)
+    counts: dict[str, Any] = {"counts": info.counts, "leftOut": info.left_out, "replaced": info.replaced}
+    answer = answer_json("Snapshot", "fits", findings, path=str(options.out), mapping=mapping, **counts)
     first = Sentence(f"Captured {_counted(info.counts)} to {options.out}.")
-    told = {"Left out": info.left_out, "Replaced": info.replaced}
-    lines = [f"{word}: {_counted(counts)}" for word, counts in told.items() if any(counts.values())]
+    changes = {"Left out": info.left_out, "Replaced": info.replaced}
+    lines = [f"{word}: {_counted(counts)}" for word, counts in changes.items() if any(counts.values())]
     if mapping:
         lines.append(f"Original and new names: {mapping} (do not share it)")
     more = Words(f"Plan on it: dra-lab plan {shlex.quote(str(options.out))} --claim FILE")
-    print_parts([first] if options.detail == "answer" else [first, Lines("What changed", lines), more])
+    parts = (first, Lines("What differs from the cluster", lines), more)
+    return print_answer(options, lambda: answer, parts, findings)
+
+
+_NAMES = {
+    "ip4": "IPv4 address",
+    "ip6": "IPv6 address",
+    "mac": "MAC address",
+    "guid": "GUID",
+    "uid": "UID",
+    "label": "label key",
+    "instance": "instance id",
+    "serial": "serial number",
+    "slice": "name of ResourceSlices",
+    "number": "number",
+    "value": "value of attributes and labels",
+    "config": "device configuration",
+    "labels": "label",
+    "annotations": "annotation",
+    "status.devices": "device status",
+}
+"""The words for what a snapshot leaves out or replaces; other kinds are names of objects."""
 
 
 def _counted(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count:,} {_plural(what, count)}" for what, count in counts.items() if count) or "nothing"
+    from dra_lab.words.drawing_words import Noun
 
-
-def _plural(what: str, count: int) -> str:
-    """Return the name of a kind in the plural; words that are no kind are plural already."""
-    return what if count == 1 or not what[0].isupper() else f"{what}{'es' if what.endswith('s') else 's'}"
+    nouns = {what: _NAMES.get(what) or (what if what[0].isupper() else f"{what} name") for what in counts}
+    return ", ".join(Noun(nouns[what], "").many(count) for what, count in counts.items() if count) or "nothing"

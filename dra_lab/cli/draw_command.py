@@ -9,7 +9,6 @@ from pathlib import Path
 
 from msgspec.structs import replace as replace_fields
 
-from dra_lab.cli.exit_status import FITS
 from dra_lab.cli.options import (
     CLAIM_HELP,
     POD_HELP,
@@ -17,14 +16,13 @@ from dra_lab.cli.options import (
     add_planning,
     cluster_of,
     findings_of,
-    layers_json,
-    layers_said,
+    print_answer,
     session_of,
-    status_of,
 )
-from dra_lab.cli.output import add_output, print_findings, print_json, print_parts
+from dra_lab.cli.output import add_output
 from dra_lab.cli.pod_option import plan_pod
 from dra_lab.findings import Finding
+from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
 
 EXAMPLES = (
@@ -55,11 +53,11 @@ def run(options: argparse.Namespace) -> int:
 
     if not options.claim:
         picture_page(cluster_of(options), None, options.node, options.file)
-        return _drawn(options, None, ())
+        return _drawn(options)
     pod = plan_pod(options)
     if pod is not None:
         picture_page(pod.cluster, pod.plan, options.node, options.file, ManifestText(pod.manifests))
-        return _drawn(options, pod.plan, pod.findings)
+        return _drawn(options, pod.plan, pod.cluster, pod.findings)
     session = session_of(options)
     plan: Plan = session.plan()
     session.wait()
@@ -69,24 +67,26 @@ def run(options: argparse.Namespace) -> int:
         # the cluster has the changes already
         drawing = replace_fields(drawing, cluster=session.cluster.name, layers=())
     picture_page(session.cluster, plan, options.node, options.file, manifest(session), drawing)
-    return _drawn(options, plan, findings)
+    return _drawn(options, plan, session.cluster, findings)
 
 
-def _drawn(options: argparse.Namespace, plan: Plan | None, findings: Sequence[Finding]) -> int:
+def _drawn(
+    options: argparse.Namespace,
+    plan: Plan | None = None,
+    cluster: Cluster | None = None,
+    findings: Sequence[Finding] = (),
+) -> int:
     """Print the answer and what was written; return the exit status."""
     from dra_lab.words.answer_json import answer_json
-    from dra_lab.words.document import Part, Sentence, Words
+    from dra_lab.words.document import Sentence, Words
     from dra_lab.words.plan_document import answer_sentence
     from dra_lab.words.plan_json import plan_json
     from dra_lab.words.plan_outcome import pod_outcome
 
     file = str(options.file)
-    if options.format == "json":
-        drawn = answer_json("Picture", "fits") if plan is None else plan_json(replace(plan, findings=tuple(findings)))
-        print_json({**drawn, "kind": "Picture", "file": file} | layers_json(options))
-    else:
-        parts: list[Part] = [] if plan is None else [Sentence(answer_sentence(plan))]
-        parts = [*layers_said(options, parts), Words(f"Picture: {file}")]
-        print_parts(parts, "" if plan is None else pod_outcome(plan))
-    print_findings(options, findings)
-    return FITS if plan is None else status_of(plan)
+    written = {"kind": "Picture", "file": file}
+    if plan is None:
+        return print_answer(options, lambda: answer_json("Picture", "fits", file=file), [Sentence(f"Picture: {file}")])
+    parts = (Sentence(answer_sentence(plan, cluster)), Words(f"Picture: {file}"))
+    whole = replace(plan, findings=tuple(findings))
+    return print_answer(options, lambda: {**plan_json(whole), **written}, parts, findings, pod_outcome(plan))

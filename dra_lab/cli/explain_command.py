@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dra_lab.cli.claim_option import add_one_claim
@@ -15,13 +16,11 @@ from dra_lab.cli.options import (
     add_what_if,
     cluster_of,
     findings_of,
-    layers_json,
-    layers_said,
     plan_with_bar,
+    print_answer,
     session_of,
-    status_of,
 )
-from dra_lab.cli.output import add_output, print_findings, print_json, print_parts
+from dra_lab.cli.output import add_output
 from dra_lab.cli.pod_option import plan_pod
 from dra_lab.cli.workload_options import add_gangs, is_gang, what_to_try
 from dra_lab.errors import InputError, UnsupportedFeature
@@ -64,6 +63,9 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Plan on the node, trace kube-scheduler's search there, and print what is asked for."""
+    from dra_lab.words.explain_document import device_parts, node_parts, steps_parts
+    from dra_lab.words.plan_outcome import pod_outcome
+
     asked = _one_claim(options)
     if is_gang(options):
         from dra_lab.cli.explain_gang import explain_gangs
@@ -79,21 +81,14 @@ def run(options: argparse.Namespace) -> int:
     device = _device(trace, cluster, options.device) if options.device else None
     node = options.node or plan.node or (trace.node if trace is not None else "")
     found, names = (None, {}) if device or options.step else _tests(plan, cluster, node)
-    if options.format == "json":
-        print_json(_json(plan, trace, device, found, names) | layers_json(options))
+    if device is not None and trace is not None:
+        parts = device_parts(plan, trace, device, options.detail)
+    elif options.step and trace is not None:
+        parts = steps_parts(trace, options.detail)
     else:
-        from dra_lab.words.explain_document import device_parts, node_parts, steps_parts
-        from dra_lab.words.plan_outcome import pod_outcome
-
-        if device is not None and trace is not None:
-            parts = device_parts(plan, trace, device, options.detail)
-        elif options.step and trace is not None:
-            parts = steps_parts(trace, options.detail)
-        else:
-            parts = node_parts(plan, trace, options.detail, found, names)
-        print_parts(layers_said(options, parts), pod_outcome(plan))
-    print_findings(options, findings)
-    return status_of(plan)
+        parts = node_parts(plan, trace, options.detail, found, names, cluster)
+    answer = partial(_json, plan, trace, device, found, names)
+    return print_answer(options, answer, parts, findings, pod_outcome(plan))
 
 
 def _one_claim(options: argparse.Namespace) -> AskedClaim:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dra_lab.cli.gang_options import gangs_of
-from dra_lab.cli.options import cluster_of, layers_json, layers_said, release_of
-from dra_lab.cli.output import print_findings, print_json, print_parts
+from dra_lab.cli.options import cluster_of, print_answer, release_of
 from dra_lab.errors import InputError
 from dra_lab.model.gang import GangPlan
 from dra_lab.model.gang_replay import GangRegret, GangReplay
@@ -27,7 +27,6 @@ Told = Sequence[tuple[GangReplay, GangRegret]]
 def explain_gangs(options: argparse.Namespace) -> int:
     """Plan the gangs, replay each scheduler, print what is asked for, and return the exit status."""
     from dra_lab.checks.cluster_checks import check_cluster
-    from dra_lab.exports.outcome import exit_status
     from dra_lab.findings import sort_findings
     from dra_lab.pinning.trace_gang import SCHEDULERS, gang_regret, trace_gang
     from dra_lab.planner.gangs import plan_gangs
@@ -53,12 +52,8 @@ def explain_gangs(options: argparse.Namespace) -> int:
     outcome = gang_outcome(plan)
     read = cluster_of(options)
     findings = sort_findings(dict.fromkeys((*asked.findings, *read.findings, *check_cluster(read), *plan.findings)))
-    if options.format == "json":
-        print_json(_json(plan, found, outcome, findings) | layers_json(options))
-    else:
-        print_parts(layers_said(options, _parts(options, plan, found)), outcome)
-    print_findings(options, findings)
-    return exit_status({"outcome": outcome, "asPlanned": True})
+    answer = partial(_json, plan, found, outcome, findings)
+    return print_answer(options, answer, _parts(options, plan, found), findings, outcome)
 
 
 def _parts(options: argparse.Namespace, plan: GangPlan, found: Told) -> Iterator[Part]:

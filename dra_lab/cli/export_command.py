@@ -5,24 +5,22 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dra_lab.cli.claim_option import MOST_REPLICAS
-from dra_lab.cli.exit_status import FITS
 from dra_lab.cli.options import (
     add_cluster,
     add_planning,
     add_what_if,
     cluster_of,
-    layers_json,
-    layers_said,
+    print_answer,
     release_of,
     session_of,
     setting_of,
 )
-from dra_lab.cli.output import add_output, add_write, print_findings, print_json, print_parts, print_yaml, refuse_write
+from dra_lab.cli.output import add_output, add_write, print_findings, print_yaml, refuse_write
 from dra_lab.cli.pod_option import pod_of
 from dra_lab.cli.workload_options import add_gangs, add_workloads, is_fleet, is_gang, workloads_of
 from dra_lab.errors import InputError
@@ -33,6 +31,7 @@ if TYPE_CHECKING:
     from dra_lab.exports.bundle import Bundle, Wanted
     from dra_lab.gitops.claims_of_file import AskedPod
     from dra_lab.session import Session
+    from dra_lab.words.document import Part
 
 _API_VERSIONS = ("v1", "v1beta2", "v1beta1")
 _EXAMPLES = ("pod", "deployment", "statefulset", "job", "none")
@@ -57,7 +56,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scheduler", choices=("kueue", "kai", "volcano", "kube-scheduler"), help=text)
     add_what_if(parser)
     add_write(parser)
-    text = "write two Jobs instead that measure what the link is worth (nccl-tests or ib_write_bw)"
+    text = "write two Jobs instead that measure the bandwidth with and without the link (nccl-tests or ib_write_bw)"
     parser.add_argument("--measure", action="store_true", help=text)
     text = "write the manifests even if kube-scheduler does not allocate the plan with them"
     parser.add_argument("--allow-worse", action="store_true", help=text)
@@ -170,12 +169,15 @@ def run(options: argparse.Namespace) -> int:
 def _measure(options: argparse.Namespace, session: Session) -> int:
     """Write the Jobs that measure the links, print their paths."""
     from dra_lab.session.outputs import measure
+    from dra_lab.words.answer_json import answer_json
+    from dra_lab.words.document import Lines, Sentence
 
     if options.format == "yaml":
         raise InputError("--measure writes a folder of Jobs; leave out -o yaml, and give --dir")
-    for path in measure(session, options.dir, namespace=options.namespace, overwrite=options.overwrite):
-        print(path)
-    return FITS
+    written = measure(session, options.dir, namespace=options.namespace, overwrite=options.overwrite)
+    files = [*map(str, written)]
+    parts = (Sentence("Wrote two Jobs that measure the bandwidth with the link and without it."), Lines("Files", files))
+    return print_answer(options, lambda: answer_json("Export", "fits", files=files), parts)
 
 
 def _write(options: argparse.Namespace, made: Bundle, sentence: str, findings: Iterable[Finding]) -> int:
@@ -189,15 +191,14 @@ def _write(options: argparse.Namespace, made: Bundle, sentence: str, findings: I
     writes = not (yaml or refused)
     files = [*map(str, write_bundle(options.dir, made, overwrite=options.overwrite))] if writes else []
     answer, plan, findings = made.record["answer"], made.record["plan"], tuple(findings)
-    if yaml and not refused:
-        print_yaml(made.texts)
-    elif options.format == "json":
-        given = {key: plan[key] for key in ("node", "devices", "replicas") if key in plan}
-        more = {"asPlanned": answer["asPlanned"], "reasons": answer["reasons"], "files": files, **layers_json(options)}
-        print_json(answer_json("Export", answer["outcome"], findings, plan["goals"], **given, **more))
-    elif not yaml:
-        _print_text(options, answer, sentence, files)
-    print_findings(options, findings)
+    if not yaml:
+        known = {key: plan[key] for key in ("node", "devices", "replicas") if key in plan}
+        more = {**known, "asPlanned": answer["asPlanned"], "reasons": answer["reasons"], "files": files}
+        value = answer_json("Export", answer["outcome"], findings, plan["goals"], **more)
+        print_answer(options, lambda: value, _parts(options, answer, sentence, files), findings, answer["outcome"])
+    else:
+        print_yaml({} if refused else made.texts)
+        print_findings(options, findings)
     if refused:
         print(f"error: {made.refusal('--pin', '--allow-worse')}", file=sys.stderr)
         return exit_status(answer)
@@ -206,17 +207,19 @@ def _write(options: argparse.Namespace, made: Bundle, sentence: str, findings: I
     return exit_status(answer, allow_worse=options.allow_worse)
 
 
-def _print_text(options: argparse.Namespace, answer: Mapping[str, Any], sentence: str, files: Sequence[str]) -> None:
-    """Print the answer, whether kube-scheduler does as planned, the files, and the command that applies them."""
-    from dra_lab.words.document import Lines, Part, Sentence, Words
+def _parts(
+    options: argparse.Namespace, answer: Mapping[str, Any], sentence: str, files: Sequence[str]
+) -> Iterator[Part]:
+    """Yield the answer, whether kube-scheduler does as planned, the files, and the command that applies them."""
+    from dra_lab.words.document import Lines, Sentence, Words
 
     how = {True: "allocates every replica as planned", False: "does not allocate every replica as planned"}
-    said = f"kube-scheduler {how.get(answer['asPlanned'], 'may allocate other devices than planned')}."
-    first = Sentence(f"{sentence} {said}" if answer["outcome"] == "fits" else sentence)
-    apply = "-k" if "kustomization.yaml" in {Path(file).name for file in files} else "-f"
-    more = Words(f"Apply them: kubectl apply {apply} {shlex.quote(str(options.dir))}")
-    parts: list[Part] = [first] if options.detail == "answer" or not files else [first, Lines("Files", files), more]
-    print_parts(layers_said(options, parts), answer["outcome"])
+    does = f"kube-scheduler {how.get(answer['asPlanned'], 'may allocate other devices than planned')}."
+    yield Sentence(f"{sentence} {does}" if answer["outcome"] == "fits" else sentence)
+    if files:
+        apply = "-k" if "kustomization.yaml" in {Path(file).name for file in files} else "-f"
+        yield Lines("Files", files)
+        yield Words(f"Apply them: kubectl apply {apply} {shlex.quote(str(options.dir))}")
 
 
 def _like(pod: AskedPod) -> str:

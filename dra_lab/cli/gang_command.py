@@ -8,11 +8,11 @@ import threading
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dra_lab.cli.gang_options import AskedGang, AskedGangs, gangs_of
-from dra_lab.cli.options import cluster_of, layers_json, layers_said, release_of
-from dra_lab.cli.output import print_findings, print_json, print_parts
+from dra_lab.cli.options import cluster_of, print_answer, release_of
 from dra_lab.errors import Cancelled, InputError, UnsupportedFeature
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.gang import GangCount, GangPlan
@@ -42,7 +42,6 @@ def run_gangs(options: argparse.Namespace) -> int:
     Raises InputError for options of one claim or of replicas.
     """
     from dra_lab.checks.cluster_checks import check_cluster
-    from dra_lab.exports.outcome import exit_status
     from dra_lab.findings import sort_findings
     from dra_lab.planner.gangs import plan_gangs
     from dra_lab.planner.waiting import WaitingBar
@@ -68,15 +67,10 @@ def run_gangs(options: argparse.Namespace) -> int:
     read = cluster_of(options)
     told = (*asked.findings, *read.findings, *check_cluster(read), *plan.findings, *told, *unknown)
     findings = sort_findings(dict.fromkeys(told))
-    outcome = gang_outcome(plan)
-    if options.format == "json":
-        queues = {one.gang.name: one.queue for one in asked.gangs}
-        answer = gang_json(replace(plan, findings=findings), counts, choices, queues, verdicts, added)
-        print_json(answer | layers_json(options))
-    else:
-        print_parts(layers_said(options, _shown(options.detail, plan, counts, choices, verdicts, added)), outcome)
-    print_findings(options, findings)
-    return exit_status({"outcome": outcome, "asPlanned": True})
+    whole, queues = replace(plan, findings=findings), {one.gang.name: one.queue for one in asked.gangs}
+    parts = _shown(options.detail, plan, counts, choices, verdicts, added)
+    answer = partial(gang_json, whole, counts, choices, queues, verdicts, added)
+    return print_answer(options, answer, parts, findings, gang_outcome(plan))
 
 
 def refuse_options(options: argparse.Namespace) -> None:

@@ -8,10 +8,11 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from dra_lab.cli.exit_status import status_of
 from dra_lab.cli.gang_command import refuse_options
 from dra_lab.cli.gang_options import AskedGang, AskedGangs, gangs_of
-from dra_lab.cli.options import cluster_of, layers_json, layers_said, release_of
-from dra_lab.cli.output import print_findings, print_json, print_parts, print_yaml
+from dra_lab.cli.options import cluster_of, print_answer, release_of
+from dra_lab.cli.output import print_findings, print_yaml
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.gang import GangPlan
@@ -111,7 +112,6 @@ def _write(options: argparse.Namespace, made: Bundle, plan: GangPlan) -> int:
     """Write or print the files and the answer, or say why nothing is written; return the exit status."""
     from dra_lab.exports.bundle import write_bundle
     from dra_lab.exports.gangs.gang_bundle import FRAGMENTS, title_of
-    from dra_lab.exports.outcome import exit_status
     from dra_lab.words.answer_json import answer_json
     from dra_lab.words.document import Lines, Sentence, Words
     from dra_lab.words.gang_document import gang_sentence
@@ -121,24 +121,22 @@ def _write(options: argparse.Namespace, made: Bundle, plan: GangPlan) -> int:
     wrong = [finding for finding in made.findings if finding.severity is Severity.ERROR]
     refused = (wrong or outcome != "fits") and not options.allow_worse
     files = [] if yaml or refused else [*map(str, write_bundle(options.dir, made, overwrite=options.overwrite))]
-    sentence, status = gang_sentence(plan), exit_status({"outcome": outcome, "asPlanned": True})
-    if yaml and not refused:
-        print_yaml({name: text for name, text in made.texts.items() if name not in FRAGMENTS})
-    elif options.format == "json":
-        told = made.record
-        more = {"asPlanned": None, "reasons": [_NOT_SIMULATED], "files": files, **layers_json(options)}
-        own = {"scheduler": told["scheduler"], "notExpressed": told["notExpressed"], "placed": told["plan"]["placed"]}
-        print_json(answer_json("Export", outcome, made.findings, told["plan"]["goals"], **own, **more))
-    elif not yaml:
-        cannot = Lines(f"What {title_of(options.scheduler)} cannot express", made.record["notExpressed"])
-        apply = Words(f"Apply them: kubectl apply -k {shlex.quote(str(options.dir))}")
-        more_parts: list[Part] = [cannot, Lines("Files", files), apply] if files else []
-        parts = [Sentence(sentence), *more_parts]
-        print_parts(layers_said(options, parts[:1] if options.detail == "answer" else parts), outcome)
-    print_findings(options, made.findings)
+    sentence, record, status = gang_sentence(plan), made.record, status_of(outcome)
+    if yaml:
+        print_yaml({name: text for name, text in made.texts.items() if not refused and name not in FRAGMENTS})
+        print_findings(options, made.findings)
+    else:
+        own = {name: record[name] for name in ("scheduler", "notExpressed")} | {"placed": record["plan"]["placed"]}
+        more = {"asPlanned": None, "reasons": [_NOT_SIMULATED], "files": files}
+        value = answer_json("Export", outcome, made.findings, record["plan"]["goals"], **own, **more)
+        parts: list[Part] = [Sentence(sentence)]
+        if files:
+            parts.append(Lines(f"What {title_of(options.scheduler)} cannot express", record["notExpressed"]))
+            parts.append(Lines("Files", files))
+            parts.append(Words(f"Apply them: kubectl apply -k {shlex.quote(str(options.dir))}"))
+        print_answer(options, lambda: value, parts, made.findings, outcome)
     if refused:
-        errors = "1 finding is an error" if len(wrong) == 1 else f"{len(wrong)} findings are errors"
-        why = f"{errors}." if wrong else sentence
-        print(f"error: nothing is written. {why} Use --allow-worse to write the files as they are", file=sys.stderr)
+        why = f"Correct {'the error' if len(wrong) == 1 else f'the {len(wrong)} errors'} above." if wrong else sentence
+        print(f"error: nothing is written. {why} --allow-worse writes the files as they are.", file=sys.stderr)
         return 1 if wrong and outcome == "fits" else status
     return status

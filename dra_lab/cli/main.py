@@ -20,9 +20,8 @@ from dra_lab.garbage import rare_collections
 from dra_lab.version import __version__
 
 _DESCRIPTION = """\
-A planning desk for Kubernetes Dynamic Resource Allocation. Without a command,
-or with `lab`, it opens JupyterLab on the planner; other words go to
-JupyterLab."""
+A planner for Kubernetes Dynamic Resource Allocation. Without a command, or
+with `lab`, it opens JupyterLab on the planner notebook."""
 
 _EPILOG = """\
 to start:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dra_lab.cli.exit_status import FITS, NOT
-from dra_lab.cli.options import add_cluster, add_release, cluster_of, release_of
-from dra_lab.cli.output import add_output, add_write, print_findings, print_json, print_parts, print_yaml, refuse_write
+from dra_lab.cli.exit_status import status_of
+from dra_lab.cli.options import add_cluster, add_release, cluster_of, print_answer, release_of
+from dra_lab.cli.output import add_output, add_write, print_findings, print_yaml, refuse_write
 from dra_lab.errors import InputError, SourceError
 from dra_lab.findings import Severity
+from dra_lab.words.plan_outcome import DOES_NOT_FIT, FITS
 
 if TYPE_CHECKING:
     from dra_lab.gitops.folder import Manifests
     from dra_lab.gitops.migration import Migration
+    from dra_lab.words.document import Part
 
 
 EXAMPLES = (
@@ -60,45 +63,42 @@ def run(options: argparse.Namespace) -> int:
     else:
         found = migrate(manifests, device_classes=classes, cluster=cluster, release=release)
     wrong = any(finding.severity is Severity.ERROR for finding in found.findings)
-    status = NOT if wrong or found.left else FITS
+    outcome = DOES_NOT_FIT if wrong or found.left else FITS
     files: tuple[Path, ...] = ()
     if found.texts and options.format != "yaml":
         files = write_files(options.dir, found.texts, overwrite=options.overwrite)
     if options.format == "yaml":
         print_yaml(found.texts)
-    elif options.format == "json":
-        print_json(_json(found, status, files))
-    else:
-        _print_text(options, found, files)
-    print_findings(options, found.findings)
-    return status
+        print_findings(options, found.findings)
+        return status_of(outcome)
+    return print_answer(
+        options, lambda: _json(found, outcome, files), _parts(options, found, files), found.findings, outcome
+    )
 
 
-def _json(found: Migration, status: int, files: tuple[Path, ...]) -> dict[str, object]:
+def _json(found: Migration, outcome: str, files: tuple[Path, ...]) -> dict[str, object]:
     from dra_lab.words.answer_json import answer_json
-    from dra_lab.words.plan_outcome import DOES_NOT_FIT, FITS
 
     outcomes = dict.fromkeys(found.workloads, "migrated")
     outcomes |= {name: "partly-migrated" if name in outcomes else "not-migrated" for name in found.left}
     objects = [{"object": name, "outcome": outcome} for name, outcome in outcomes.items()]
-    outcome = DOES_NOT_FIT if status else FITS
     return answer_json("Migration", outcome, found.findings, objects=objects, files=[*map(str, files)])
 
 
-def _print_text(options: argparse.Namespace, found: Migration, files: tuple[Path, ...]) -> None:
-    """Print what was migrated, the files, and the command that checks them."""
+def _parts(options: argparse.Namespace, found: Migration, files: tuple[Path, ...]) -> Iterator[Part]:
+    """Yield what was migrated, the files, and the command that checks them."""
     from dra_lab.words.document import Lines, Sentence, Words
     from dra_lab.words.facts import counted
 
     left = f" Not migrated, or only in part: {', '.join(found.left)}." if found.left else ""
     if not found.workloads:
         asks = "" if left else " No container requests a device of a device plugin."
-        print_parts([Sentence(f"Nothing is migrated.{asks}{left}")])
+        yield Sentence(f"Nothing is migrated.{asks}{left}")
         return
-    first = Sentence(f"Migrated {counted(len(found.workloads), 'workload')}.{left}")
+    yield Sentence(f"Migrated {counted(len(found.workloads), 'workload')}.{left}")
+    yield Lines("Files", [*map(str, files)])
     cluster = shlex.quote(options.cluster) if options.cluster else "CLUSTER"
-    more = Words(f"Check them: dra-lab check {cluster} {shlex.quote(str(options.dir))}")
-    print_parts([first] if options.detail == "answer" else [first, Lines("Files", [*map(str, files)]), more])
+    yield Words(f"Check them: dra-lab check {cluster} {shlex.quote(str(options.dir))}")
 
 
 def _refuse_templates(manifests: Manifests) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import asdict
 
+from dra_lab.cli.exit_status import status_of
+from dra_lab.cli.output import print_findings, print_json, print_parts
 from dra_lab.errors import InputError, SketchError
 from dra_lab.findings import Finding, Origin
 from dra_lab.model.cluster import Cluster
@@ -343,9 +345,23 @@ def findings_of(options: argparse.Namespace, session: Any) -> tuple[Finding, ...
     return sort_findings((*(f for f in findings if not f.rule.startswith("manifest-")), *found))
 
 
-def status_of(plan: Plan) -> int:
-    """Return the exit status of a plan after the search for its manifest (`exports.sentences.searched`)."""
-    from dra_lab.exports.outcome import exit_status
-    from dra_lab.words.plan_outcome import pod_outcome
+def print_answer(
+    options: argparse.Namespace,
+    as_json: Callable[[], Mapping[str, Any]],
+    parts: Iterable[Part],
+    findings: Iterable[Finding] = (),
+    outcome: str = "fits",
+) -> int:
+    """Print an answer as text or as JSON with its what-if changes, and its findings; return its exit status.
 
-    return exit_status({"outcome": pod_outcome(plan), "asPlanned": True})
+    `as_json` returns the JSON without the what-if changes. With -q the text has the sentences alone.
+    """
+    from dra_lab.words.document import Sentence
+
+    if options.format == "json":
+        print_json({**as_json(), **(layers_json(options) if "layers" in options else {})})
+    else:
+        shown = (part for part in parts if options.detail != "answer" or isinstance(part, Sentence))
+        print_parts(layers_said(options, shown), outcome)
+    print_findings(options, findings)
+    return status_of(outcome)

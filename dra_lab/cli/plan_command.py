@@ -13,14 +13,12 @@ from dra_lab.cli.options import (
     add_planning,
     add_what_if,
     findings_of,
-    layers_json,
-    layers_said,
     plan_with_bar,
+    print_answer,
     seconds,
     session_of,
-    status_of,
 )
-from dra_lab.cli.output import add_output, print_findings, print_json, print_parts
+from dra_lab.cli.output import add_output
 from dra_lab.cli.pod_option import plan_pod
 from dra_lab.cli.workload_options import add_gangs, add_workloads, is_fleet, is_gang, run_fleet
 from dra_lab.findings import Finding, Severity
@@ -79,8 +77,7 @@ def run(options: argparse.Namespace) -> int:
 
     pod = plan_pod(options)
     if pod is not None:
-        _tell(options, pod.plan, pod.cluster, (*_one_of_many(options, pod.pod), *pod.findings))
-        return status_of(pod.plan)
+        return _print(options, pod.plan, pod.cluster, (*_one_of_many(options, pod.pod), *pod.findings))
     session = session_of(options)
     plan = plan_with_bar(session)
     session.wait()
@@ -89,8 +86,7 @@ def run(options: argparse.Namespace) -> int:
         plan = session.plan()
         session.wait()
     plan, findings = searched(plan, findings_of(options, session))
-    _tell(options, plan, session.cluster, findings)
-    return status_of(plan)
+    return _print(options, plan, session.cluster, findings)
 
 
 def _one_of_many(options: argparse.Namespace, pod: AskedPod) -> Iterator[Finding]:
@@ -106,17 +102,13 @@ def _one_of_many(options: argparse.Namespace, pod: AskedPod) -> Iterator[Finding
     yield Finding("one-replica-planned", Severity.NOTE, pod.subject, message, advice)
 
 
-def _tell(options: argparse.Namespace, plan: Plan, cluster: Cluster, findings: Sequence[Finding]) -> None:
-    """Print the answer, and on standard error what was noticed."""
-    if options.format == "json":
-        from dra_lab.words.plan_json import plan_json
+def _print(options: argparse.Namespace, plan: Plan, cluster: Cluster, findings: Sequence[Finding]) -> int:
+    """Print the answer, and its findings on standard error; return the exit status."""
+    from dra_lab.words.plan_document import NAMES, detailed_parts
+    from dra_lab.words.plan_json import plan_json
+    from dra_lab.words.plan_outcome import pod_outcome
 
-        print_json(plan_json(replace(plan, findings=tuple(findings))) | layers_json(options))
-    else:
-        from dra_lab.words.plan_document import NAMES, detailed_parts
-        from dra_lab.words.plan_outcome import pod_outcome
-
-        # those of the plan are among the findings that go to standard error
-        parts = detailed_parts(replace(plan, findings=()), cluster, names=NAMES, detail=options.detail)
-        print_parts(layers_said(options, parts), pod_outcome(plan))
-    print_findings(options, findings)
+    # those of the plan are among the findings that go to standard error
+    parts = detailed_parts(replace(plan, findings=()), cluster, names=NAMES, detail=options.detail)
+    whole = replace(plan, findings=tuple(findings))
+    return print_answer(options, lambda: plan_json(whole), parts, findings, pod_outcome(plan))

@@ -31,9 +31,12 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print an answer a case, a line each."""
+    """Print the answer to each case on a line of its own; a note on standard error says if there is none."""
     from dra_lab.replay import replay_file
 
+    answer = None
     for answer in replay_file(options.cases, options.allocator):
         sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
+    if answer is None:
+        print(f"note: {str(options.cases)!r} has no case; each line is one case as JSON", file=sys.stderr)
     return FITS

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 
 from dra_lab.cli.exit_status import FITS
-from dra_lab.cli.output import add_output, print_json, print_parts
+from dra_lab.cli.options import print_answer
+from dra_lab.cli.output import add_output
 
 EXAMPLES = (
     "dra-lab samples",
@@ -21,17 +22,14 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print each sample with its examples; -q prints the names, -v also what each one teaches."""
+    """Print each sample with its examples; -q prints the names alone."""
     from dra_lab.sources import samples
     from dra_lab.words.answer_json import answer_json
     from dra_lab.words.document import Part, Table, Words
 
     found = samples()
-    if options.format == "json":
-        values = [{"name": one.name, "teaches": one.teaches, "examples": list(one.examples)} for one in found]
-        print_json(answer_json("Samples", "fits", samples=values))
-        return FITS
-    if options.detail == "answer":
+    values = [{"name": one.name, "teaches": one.teaches, "examples": list(one.examples)} for one in found]
+    if options.format == "text" and options.detail == "answer":
         print("\n".join(f"sample:{one.name}" for one in found))
         return FITS
     rows = [(f"sample:{one.name}", one.teaches, ", ".join(one.examples)) for one in found]
@@ -39,5 +37,4 @@ def run(options: argparse.Namespace) -> int:
     first = next(one for one in found if one.examples)
     name = f"sample:{first.name}"
     parts.append(Words(f"Plan an example: dra-lab plan {name} --claim {name}/{first.examples[0]}"))
-    print_parts(parts)
-    return FITS
+    return print_answer(options, lambda: answer_json("Samples", "fits", samples=values), parts)

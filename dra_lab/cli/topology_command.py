@@ -8,8 +8,8 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dra_lab.cli.exit_status import FITS
-from dra_lab.cli.output import add_output, print_findings, print_json, print_parts
+from dra_lab.cli.options import print_answer
+from dra_lab.cli.output import add_output
 from dra_lab.errors import InputError
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ def run(options: argparse.Namespace) -> int:
     clusters = [file for file in options.files if _is_cluster(file)]
     if clusters and len(options.files) > 1:
         raise InputError(f"{clusters[0]!r} is a cluster; give one cluster, or files about one server")
+    if clusters and _has_no_cluster(Path(clusters[0])):
+        raise InputError(f"the folder {clusters[0]!r} has no file of a cluster; name its files about one server")
     return _hierarchies(options) if clusters else _devices(options)
 
 
@@ -49,6 +51,11 @@ def _is_cluster(text: str) -> bool:
     path = Path(text)
     start = text.startswith(("sample:", "context:")) or text == "-"
     return start or path.suffix.lower() in _CLUSTER_FILES or path.is_dir()
+
+
+def _has_no_cluster(path: Path) -> bool:
+    files = [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else []
+    return bool(files) and not any(file.suffix.lower() in _CLUSTER_FILES for file in files)
 
 
 def _hierarchies(options: argparse.Namespace) -> int:
@@ -67,18 +74,14 @@ def _hierarchies(options: argparse.Namespace) -> int:
 
     cluster = load_cluster(options.files[0])
     found, findings = hierarchies(cluster), hierarchy_findings(cluster)
-    if options.format == "json":
-        values = [hierarchy_values(tree) for tree in found]
-        print_json(answer_json("Hierarchies", "fits", findings, cluster=cluster.name, hierarchies=values))
-        return FITS
+    values = [hierarchy_values(tree) for tree in found]
+    answer = answer_json("Hierarchies", "fits", findings, cluster=cluster.name, hierarchies=values)
     parts: list[Part] = [Sentence(hierarchy_line(cluster) or _NOTHING.format(cluster.name))]
-    if found and options.detail != "answer":
+    if found:
         parts.append(Table(LEVELS, list(level_rows(found))))
     if found and options.detail == "all":
         parts.append(Table(DOMAINS, list(domain_rows(found))))
-    print_parts(parts)
-    print_findings(options, findings)
-    return FITS
+    return print_answer(options, lambda: answer, parts, findings)
 
 
 def _devices(options: argparse.Namespace) -> int:
@@ -90,16 +93,12 @@ def _devices(options: argparse.Namespace) -> int:
 
     inventory = read_inventory(*options.files)
     findings = make_cluster(inventory).findings
-    if options.format == "json":
-        devices = [{"name": name, **facts} for name, facts in inventory_values(inventory).items()]
-        print_json(answer_json("Topology", "fits", findings, files=options.files, devices=devices))
-        return FITS
+    devices = [{"name": name, **facts} for name, facts in inventory_values(inventory).items()]
+    answer = answer_json("Topology", "fits", findings, files=options.files, devices=devices)
     rows = [*inventory_rows(inventory)]
     kinds = Counter(row[1] for row in rows)
     parts = [counted(kinds["gpu"], "GPU"), counted(kinds["nic"], "NIC"), counted(kinds["cpu"], "NUMA node")]
     first = Sentence(f"{parts[0]}, {parts[1]} and {parts[2]} with CPUs.")
     files = " ".join(f"--topology {shlex.quote(file)}" for file in options.files)
     more = Words(f"Plan on 8 such nodes: dra-lab plan {files} --nodes 8 --claim FILE")
-    print_parts([first] if options.detail == "answer" else [first, Table(INVENTORY_HEAD, rows), more])
-    print_findings(options, findings)
-    return FITS
+    return print_answer(options, lambda: answer, (first, Table(INVENTORY_HEAD, rows), more), findings)

@@ -20,16 +20,14 @@ from dra_lab.cli.options import (
     POD_HELP,
     AskedClaim,
     cluster_of,
-    layers_json,
-    layers_said,
     plan_files,
+    print_answer,
     refuse_node,
     refuse_pod,
     release_of,
     setting_of,
     whole,
 )
-from dra_lab.cli.output import print_findings, print_json, print_parts
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
@@ -137,7 +135,6 @@ def run_fleet(options: argparse.Namespace) -> int:
     from dra_lab.findings import sort_findings
     from dra_lab.planner.fleet import plan_fleet
     from dra_lab.planner.waiting import WaitingBar
-    from dra_lab.sketch.free_words import unread_words
     from dra_lab.words.plan_outcome import pod_outcome
 
     if options.node:
@@ -168,17 +165,10 @@ def run_fleet(options: argparse.Namespace) -> int:
     plan = plan.checked_against(after.rooms)
     told = (*asked.findings, *cluster.findings, *check_cluster(cluster), *plan.findings)
     findings = sort_findings(dict.fromkeys(told))
-    if options.format == "json":
-        print_json(_json(replace(plan, findings=findings), after) | layers_json(options))
-    else:
-        # findings go to standard error, as those of one claim do
-        explained = options.detail != "answer" and not plan.replicas and plan.status is PlanStatus.INFEASIBLE
-        causes = [_reasons(cluster, workloads, release)] if explained else []
-        unread = unread_words(cluster)
-        parts = _shown(options.detail, replace(plan, findings=()), after, unread, causes)
-        print_parts(layers_said(options, parts), pod_outcome(plan))
-    print_findings(options, findings)
-    return fleet_status(plan)
+    # findings go to standard error, as those of one claim do
+    parts = _shown(options.detail, asked, replace(plan, findings=()), after, release)
+    whole = replace(plan, findings=findings)
+    return print_answer(options, lambda: _json(whole, after), parts, findings, pod_outcome(plan))
 
 
 def workloads_of(asked: Sequence[AskedClaim], cluster: Cluster, release: KubernetesRelease) -> Asked:
@@ -280,14 +270,6 @@ def _started(
     return replace(plan, start=start_of(found), findings=(*plan.findings, *found)) if plan.replicas else plan
 
 
-def fleet_status(plan: FleetPlan) -> int:
-    """Return 0 where all replicas are placed, 1 where it is proven that not all fit, 2 where that is not decided."""
-    from dra_lab.exports.outcome import exit_status
-    from dra_lab.words.plan_outcome import pod_outcome
-
-    return exit_status({"outcome": pod_outcome(plan), "asPlanned": True})
-
-
 class _After(NamedTuple):
     """The capacity after a plan: more replicas and, if asked for, the largest jobs and stranded devices."""
 
@@ -326,13 +308,18 @@ def _after(
     return _After(rooms, jobs, stranded(cluster, claims, **common))
 
 
-def _shown(detail: str, plan: FleetPlan, after: _After, unread: str, causes: Sequence[Part]) -> Iterator[Part]:
+def _shown(detail: str, asked: Asked, plan: FleetPlan, after: _After, release: KubernetesRelease) -> Iterator[Part]:
+    from dra_lab.sketch.free_words import unread_words
     from dra_lab.words.document import Sentence
     from dra_lab.words.fleet_document import fleet_parts, fleet_sentence, short_fleet_parts
 
     if detail == "answer":
         yield Sentence(fleet_sentence(plan))
-    elif detail == "short":
+        return
+    explained = not plan.replicas and plan.status is PlanStatus.INFEASIBLE
+    causes = [_reasons(asked.cluster, asked.workloads, release)] if explained else []
+    unread = unread_words(asked.cluster)
+    if detail == "short":
         yield from short_fleet_parts(plan, after.rooms, unread, causes)
     else:
         yield from fleet_parts(plan, after.rooms, after.lost, after.jobs, unread)
@@ -357,6 +344,6 @@ def _reasons(cluster: Cluster, workloads: Sequence[Workload], release: Kubernete
     from dra_lab.words.plan_document import answer_sentence
 
     plans = {w.name: make_plan(cluster, w, release=release, time_limit=10.0) for w in workloads}
-    lines = [f"{name}: {answer_sentence(plan)}" for name, plan in plans.items() if not plan.fits]
+    lines = [f"{name}: {answer_sentence(plan, cluster)}" for name, plan in plans.items() if not plan.fits]
     fits = "One replica of each workload fits. --objective replicas places as many as possible."
     return Lines("Why one replica does not fit", lines) if lines else Words(fits)

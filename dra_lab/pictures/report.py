@@ -104,7 +104,7 @@ def _about_kube_scheduler(plan: Plan) -> Iterator[Part]:
     for name, found in first_fits(plan):
         if search_end(found) or not found.recorded:
             source = "" if found.recorded else " (from documentation, not recorded)"
-            yield Picture(f'<p class="facts">{escaped(f"{name.name}: {taken_words(plan, found)}{source}.")}</p>')
+            yield Picture(f'<p class="facts">{escaped(f"{name}: {taken_words(plan, found)}{source}.")}</p>')
     if plan.goals:
         words = "Other plugins of kube-scheduler help to choose the node. This compares what it allocates on this node."
         yield Picture(f'<p class="facts">{words}</p>')
@@ -223,7 +223,7 @@ def _of_node(cluster: Cluster, plan: Plan, node: str) -> Iterator[tuple[str, str
     if difference := over_each_other(plan):
         told = FIRST_FITS["manifest" if difference == "both" else "plain"]
         svg = hardware_svg(cluster, node, plan=plan, show=difference, prefix="both", width=_WIDTH)
-        yield "both", _figure(f"best and {told.name}", svg, "both"), ""
+        yield "both", _figure(f"best and {told}", svg, "both"), ""
 
 
 def _figure(caption: str, svg: str, show: str = "", *, hidden: bool = False) -> str:

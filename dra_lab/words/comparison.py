@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import unified_diff
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.sketch import Figure, Kept
+from dra_lab.words.answer_json import answer_json
 from dra_lab.words.document import Column, Item, Lines, Part, Sentence, Table, as_frame
 from dra_lab.words.facts import KINDS, counted
 
@@ -292,12 +293,9 @@ def comparison_parts(plans: Sequence[Kept]) -> Iterator[Part]:
         yield Lines(f"YAML of “{kept.name}” against “{plans[0].name}”", items)
 
 
-def comparison_json(plans: Sequence[Kept]) -> dict[str, object]:
+def comparison_json(plans: Sequence[Kept]) -> dict[str, Any]:
     """Return the comparison as plain values."""
-    return {
-        "apiVersion": "dra-lab/v1",
-        "kind": "Comparison",
-        "outcome": "different" if differ(plans) else "same",
+    more: dict[str, Any] = {
         "sentence": comparison_sentence(plans),
         "plans": [kept.name for kept in plans],
         "rows": [
@@ -312,6 +310,7 @@ def comparison_json(plans: Sequence[Kept]) -> dict[str, object]:
         ],
         "yaml": [{"plan": kept.name, "lines": list(yaml_diff(plans[0], kept))} for kept in plans[1:]],
     }
+    return answer_json("Comparison", "different" if differ(plans) else "same", **more)
 
 
 def comparison_csv(plans: Sequence[Kept]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import FirstFit, Plan
 from dra_lab.model.trace import Counts, Step, StepKind, Trace
@@ -23,6 +24,9 @@ Names = dict[str, Noun]
 
 _NO_NAMES: Names = {}
 
+_MOST_CAUSES = 3
+"""Causes that the short form names."""
+
 _MOST_STEPS = 4
 """Steps about one device that a text names."""
 
@@ -30,24 +34,31 @@ _ALL_ROWS = 100_000
 
 
 def node_parts(
-    plan: Plan, trace: Trace[FirstFit] | None, detail: Detail, found: WhyNot | None = None, names: Names = _NO_NAMES
+    plan: Plan,
+    trace: Trace[FirstFit] | None,
+    detail: Detail,
+    found: WhyNot | None = None,
+    names: Names = _NO_NAMES,
+    cluster: Cluster | None = None,
 ) -> Iterator[Part]:
     """Yield why a claim fits on the plan's node or not: the answer, what stops it, and kube-scheduler's end.
 
-    `found` has the tests of each request's devices on the node, `names` the nouns of the requests.
+    `found` has the tests of each request's devices on the node, `names` the nouns of the requests. With `cluster` the
+    answer names the devices as the plan does.
     """
-    yield Sentence(answer_sentence(plan))
+    yield Sentence(answer_sentence(plan, cluster))
     if detail == "answer":
         return
     if found is not None:
         yield Words(f"What is left of the devices of {found.node} after each test:")
         yield from map(_tests_table, [*bars(found, names), *_links(found, plan)])
     if not plan.fits:
-        causes = [sentence(line) for line in blocking_lines(plan.reasons)] if plan.reasons else []
-        yield Lines("What is in the way", causes if detail == "all" else causes[:3])
         if detail == "all":
             yield Lines("Reasons", [shortfall_item(shortfall) for shortfall in plan.shortfalls])
             yield from reasons_parts(plan.reasons)
+        elif plan.reasons:
+            causes = [sentence(line) for line in blocking_lines(plan.reasons)]
+            yield Lines("What is in the way", causes[:_MOST_CAUSES])
     if trace is not None:
         yield Words(f"{end_sentence(trace)} {counts_words(trace)}")
         yield Words("--step shows the search step by step, --device ID what becomes of one device.")
@@ -60,8 +71,9 @@ def _links(found: WhyNot, plan: Plan) -> list[TestBars]:
 
 def _tests_table(tests: TestBars) -> Table:
     """Return the tests of one request: how many devices pass each and all before it."""
-    rows = [(bar.label, bar.count, bar.of, "too few" if bar.short else "", bar.note) for bar in tests.bars]
-    return Table(("test", "left", "of", "", "in use by"), rows, tests.title)
+    notes = ["; ".join(filter(None, ("too few" if bar.short else "", bar.note))) for bar in tests.bars]
+    rows = [(bar.label, bar.count, bar.of, note) for bar, note in zip(tests.bars, notes, strict=True)]
+    return Table(("test", "left", "of", "note"), rows, tests.title)
 
 
 def funnel_json(found: WhyNot, names: Names) -> dict[str, Any]:
@@ -110,7 +122,10 @@ def device_parts(plan: Plan, trace: Trace[FirstFit], device: DeviceID, detail: D
 def device_sentence(plan: Plan, trace: Trace[FirstFit], device: DeviceID) -> str:
     """Return what becomes of a device, in one or two sentences."""
     chosen = plan.chosen().get(device) if plan.node == trace.node else None
-    ours = f"The plan uses {device} for {chosen}." if chosen else f"The plan does not use {device}."
+    if chosen:
+        ours = f"The plan uses {device} for {chosen}."
+    else:
+        ours = f"The plan does not use {device}." if plan.fits else f"The claim has no plan that uses {device}."
     taken = next((p.manifest_request or p.request for p in trace.end.placements if p.device == device), "")
     if taken:
         return f"{ours} kube-scheduler allocates it to {taken}."

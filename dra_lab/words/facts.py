@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from dra_lab.model.fleet import MOST_COUNTED
 from dra_lab.model.goals import GOAL_WORDS
@@ -22,17 +21,11 @@ COUNTING_ENDS = f"counting ends at {MOST_COUNTED:,} on a node"
 """The remark beside a number of replicas that is a cap."""
 
 
-class FirstFitName(NamedTuple):
-    """One of kube-scheduler's two first fits: its name in a text."""
-
-    name: str
-
-
-FIRST_FITS: Mapping[str, FirstFitName] = {
-    "manifest": FirstFitName("kube-scheduler with this manifest"),
-    "plain": FirstFitName("kube-scheduler without links"),
+FIRST_FITS: Mapping[str, str] = {
+    "manifest": "kube-scheduler with this manifest",
+    "plain": "kube-scheduler without links",
 }
-"""The first fits that a plan is compared with, by the names that `Regret.against` has."""
+"""The words for the first fits that a plan is compared with, by the names that `Regret.against` has."""
 
 FIT_WORDS: Mapping[NodeFit, str] = {
     NodeFit.BEST: "fits as well as the best",
@@ -59,8 +52,8 @@ def sentence(text: str) -> str:
     return text if not text or text.endswith((".", "!", "?")) else f"{text}."
 
 
-def first_fits(plan: Plan) -> Iterator[tuple[FirstFitName, FirstFit]]:
-    """Yield kube-scheduler's first fits of a plan that were asked for."""
+def first_fits(plan: Plan) -> Iterator[tuple[str, FirstFit]]:
+    """Yield the first fits that a plan has, each with its name in a text."""
     for name, found in ((FIRST_FITS["manifest"], plan.first_fit), (FIRST_FITS["plain"], plan.first_fit_plain)):
         if found is not None:
             yield name, found

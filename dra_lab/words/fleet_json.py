@@ -28,7 +28,7 @@ def fleet_json(plan: FleetPlan) -> dict[str, Any]:
         "release": plan.release,
         "workloads": [_workload(plan, workload) for workload in plan.workloads],
         "nodes": list(plan.nodes),
-        "replicas": [_replica(replica) for replica in plan.replicas],
+        "replicas": [replica_value(replica) for replica in plan.replicas],
         "firstFit": _first_fit(plan),
         "regrets": [regret_json(regret) for regret in plan.regrets],
         "states": plan.states,
@@ -46,7 +46,8 @@ def _workload(plan: FleetPlan, workload: Workload) -> dict[str, Any]:
     }
 
 
-def _replica(replica: Replica) -> dict[str, Any]:
+def replica_value(replica: Replica) -> dict[str, Any]:
+    """Return a placed pod as plain values."""
     return {
         "workload": replica.workload,
         "number": replica.number,

@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from dra_lab.model.fleet import MOST_COUNTED, UNPLACED
+from dra_lab.model.fleet import UNPLACED
 from dra_lab.model.gang import GANG_GOALS, GANGS, HOSTS, Gang, GangCount, GangPlan, GangRoom, PlacedGang
 from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.plan import GoalValue, PlanStatus
 from dra_lab.words.document import Column, Lines, Part, Sentence, Table, Words, printable
 from dra_lab.words.facts import counted, sentence
+from dra_lab.words.gang_verdict import more_gangs, number_words, room_words
 
 if TYPE_CHECKING:
     from dra_lab.model.node_type import AddedNodes
@@ -136,11 +137,11 @@ def rooms_lines(rooms: list[GangRoom]) -> Lines:
 
 def count_parts(found: GangCount) -> Iterator[Part]:
     """Yield how many more gangs fit, with each level and in each domain."""
-    yield Sentence(printable(f"{found.gang}: {_number((found.count, found.bound))} more."))
-    rows = [(level or "no level", _number(number)) for level, number in found.levels.items()]
+    yield Sentence(printable(f"{found.gang}: {more_gangs(found)}."))
+    rows = [(level or "no level", number_words(*number)) for level, number in found.levels.items()]
     yield Table(("required level", "gangs in all"), rows)
     rooms = sorted(found.rooms, key=lambda room: -room.gangs)[:MOST]
-    each = [("/".join(room.domain), _number((room.gangs, room.gangs_bound)), str(room)) for room in rooms]
+    each = [("/".join(room.domain), number_words(room.gangs, room.gangs_bound), str(room)) for room in rooms]
     yield Table(("domain", "gangs", "pods of one gang"), each)
 
 
@@ -191,17 +192,17 @@ def _domains_table(plan: GangPlan, gang: Gang, title: str) -> Table:
     """Return what each domain has for one gang, those with most pods first."""
     rooms = sorted((room for room in plan.rooms if room.gang == gang.name), key=lambda room: (-room.most, room.domain))
     rows = [
-        ("/".join(room.domain) or "all nodes", _pods_of(room), _number((room.gangs, room.gangs_bound)), _lacks(room))
+        (
+            "/".join(room.domain) or "all nodes",
+            room_words(room),
+            number_words(room.gangs, room.gangs_bound),
+            _lacks(room),
+        )
         for room in rooms[:MOST]
     ]
     more = [f"{len(rooms) - MOST:,} more domains are not shown; -o json has all."] if len(rooms) > MOST else []
     level = "node" if gang.required in HOSTS else gang.required or "domain"
     return Table((printable(level), "pods", "gangs", "lacks"), rows, title, more)
-
-
-def _pods_of(room: GangRoom) -> str:
-    known = "" if room.most >= room.bound else f", at most {room.bound:,}"
-    return f"{room.most:,} of {room.size:,}{known}"
 
 
 def _lacks(room: GangRoom) -> str:
@@ -230,9 +231,9 @@ def _in(domain: Sequence[str]) -> str:
 def more_words(now: GangCount, after: GangCount, gang: Gang) -> str:
     """Return how many gangs fit after the plan, and how many in all with each level: what the level costs."""
     levels = sorted(now.levels.items(), key=lambda row: row[0] != gang.required)
-    words = ", ".join(f"{_number(number)} with {name or 'no level'}" for name, number in levels)
-    more = (after.count, after.bound)
-    return f"After this plan, {_number(more)} more {'gang fits' if more == (1, 1) else 'gangs fit'}. In all: {words}."
+    words = ", ".join(f"{number_words(*number)} with {name or 'no level'}" for name, number in levels)
+    more = "1 more gang fits" if after.count == after.bound == 1 else f"{more_gangs(after)} gangs fit"
+    return f"After this plan, {more}. In all: {words}."
 
 
 def choice_lines(choices: Sequence[GangChoice], gang: Gang, heading: str) -> Lines:
@@ -259,10 +260,3 @@ def _more(least: int, most: int) -> str:
     if least == most:
         return f"{most:,} more than planned" if most > 0 else f"{-most:,} fewer than planned"
     return f"{least:+,} to {most:+,} against the plan"
-
-
-def _number(number: tuple[int, int]) -> str:
-    count, bound = number
-    if count >= MOST_COUNTED:
-        return f"at least {count:,}"
-    return f"{count:,}" if count >= bound else f"{count:,} to {bound:,}"

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dra_lab.model.fleet import MOST_COUNTED, UNPLACED, Replica
+from dra_lab.model.fleet import MOST_COUNTED, UNPLACED
 from dra_lab.model.gang import GANGS, Gang, GangCount, GangPlan, GangRoom
 from dra_lab.model.plan import PlanStatus
 from dra_lab.words.answer_json import answer_json
+from dra_lab.words.fleet_json import replica_value
 from dra_lab.words.gang_verdicts_document import verdicts_json
-from dra_lab.words.plan_json import goal_value, placement_value, shortfall_value
+from dra_lab.words.plan_json import goal_value, shortfall_value
 from dra_lab.words.plan_outcome import DOES_NOT_FIT, FITS, NOT_CHECKED, STOPPED
 
 if TYPE_CHECKING:
@@ -68,13 +69,13 @@ def gang_json(
                 "number": placed.number,
                 "domain": list(placed.domain),
                 "nodes": list(placed.nodes),
-                "pods": [_pod(pod) for pod in placed.replicas],
-                "shared": None if placed.shared is None else _pod(placed.shared),
+                "pods": [replica_value(pod) for pod in placed.replicas],
+                "shared": None if placed.shared is None else replica_value(placed.shared),
             }
             for placed in plan.placed
         ],
         "workloads": [{"name": one.name, "replicas": one.replicas} for one in plan.workloads],
-        "replicas": [_pod(pod) for pod in plan.replicas],
+        "replicas": [replica_value(pod) for pod in plan.replicas],
         "nodesToAdd": None if added is None else _added(added),
         "states": plan.states,
         "notExamined": plan.not_examined,
@@ -177,13 +178,3 @@ def _range(number: tuple[int, int]) -> dict[str, int]:
 def _added(found: AddedNodes) -> dict[str, Any]:
     rows = [{"like": one.type, "domain": list(one.domain), "count": one.count} for one in found.added]
     return {"count": found.count, "proven": found.proven, "added": rows}
-
-
-def _pod(pod: Replica) -> dict[str, Any]:
-    return {
-        "workload": pod.workload,
-        "number": pod.number,
-        "node": pod.node,
-        "devices": [placement_value(placement) for placement in pod.placements],
-        "goals": {goal.goal: goal.value for goal in pod.goals},
-    }

@@ -219,7 +219,7 @@ GOAL_COLUMNS = (
     Column(name="bound"),
     Column(name="proven"),
     Column(name="unknown"),
-    *(Column(name.name) for name in FIRST_FITS.values()),
+    *(Column(name) for name in FIRST_FITS.values()),
     Column(name="manifest"),
     Column(name="plain"),
     Column(name="regret"),

@@ -178,14 +178,14 @@ def _allocations(regrets: Sequence[Regret]) -> Iterator[tuple[str, tuple[PathSha
     if with_paths:
         yield "best", with_paths[0].best
     for regret in with_paths:
-        yield FIRST_FITS[regret.against].name, regret.theirs
+        yield FIRST_FITS[regret.against], regret.theirs
 
 
 def one_regret_parts(regret: Regret) -> Iterator[Part]:
     """Yield what one first fit costs: the goals that differ, then the bandwidth."""
     meanings = {**FLEET_GOALS, **GOALS}
     rows = [(meanings[g.goal], g.best, g.theirs, f"{g.difference:+,}") for g in regret.goals]
-    columns = ("goal", "best", FIRST_FITS[regret.against].name, "worse by")
+    columns = ("goal", "best", FIRST_FITS[regret.against], "worse by")
     yield Table(columns, rows, "Goals that differ")
     yield from regret_parts([regret])
 

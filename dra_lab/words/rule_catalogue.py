@@ -153,4 +153,5 @@ def rule_entry(name: str) -> RuleEntry:
     errors = {entry.error: entry.name for entry in known.values() if entry.error}
     if found := known.get(errors.get(name, name)):
         return found
-    raise InputError(f"there is no topic or rule {name!r}{did_you_mean(name, known)}; dra-lab help lists the topics")
+    hint = did_you_mean(name, (*known, *errors)) or "; dra-lab help lists the topics"
+    raise InputError(f"there is no topic or rule {name!r}{hint}")

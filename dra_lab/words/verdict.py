@@ -185,9 +185,9 @@ def _link_cause(first: Shortfall, link: Link, names: Mapping[str, Noun]) -> str:
     if link.how is How.PAIRWISE:
         of = f"of {listed(shorts)} on the same {place}"
         if first.widest:
-            none = f"The most that one node has is {first.available}." if first.available else "No node has any."
-            pairs = "a pair" if first.needed == 1 else f"{first.needed} pairs"
-            return f"No node has {pairs} {of}. {none}"
+            if not first.available:
+                return f"No node has a pair {of}."
+            return f"No node has {first.needed} pairs {of}. The most that one node has is {first.available}."
         return f"{first.node}, the nearest node, has {first.available} of {first.needed} pairs {of}."
     if link.how is How.TOGETHER and first.widest:
         return f"No {place} has all {first.needed} devices. The most on one are {first.available}."

@@ -112,3 +112,9 @@ def test_other_devices_of_the_same_nodes_are_a_difference(tmp_path, capsys):
     plan["placed"][0]["pods"][0]["devices"] = [{**first, "device": "gpu-99"}, *others]
     (tmp_path / "b.json").write_text(json.dumps(plan))
     assert main(["diff", str(tmp_path / "a.json"), str(tmp_path / "b.json")]) == 1
+
+
+def test_the_json_begins_like_that_of_every_command(one, capsys):
+    """`goals` and `findings` are there, and empty."""
+    main(["diff", str(one), str(one), "-o", "json"])
+    assert list(json.loads(capsys.readouterr().out))[:5] == ["apiVersion", "kind", "outcome", "goals", "findings"]

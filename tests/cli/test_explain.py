@@ -67,7 +67,7 @@ def test_a_device_of_another_node_than_the_best_is_explained(capsys):
 
 def test_a_full_node_is_explained_by_its_own_devices(capsys):
     """With --node the reason is that of this node."""
-    short = f"{FULL} is short of devices of class gpu.nvidia.com: 0 of 2 are free"
+    short = f"{FULL} is short of A100-SXM4-40GB GPUs: 0 of 2 are free"
     assert short in printed(capsys, *FITS, "--node", FULL)
 
 
@@ -113,3 +113,29 @@ def test_json_has_the_end_the_counts_and_the_steps(capsys):
     assert (found["kind"], found["outcome"], trace["end"]["status"]) == ("Explanation", "fits", "allocated")
     assert [row["first"] for row in trace["steps"]] == [1, *(row["last"] + 1 for row in trace["steps"][:-1])]
     assert trace["steps"][-1]["last"] == trace["counts"]["steps"]
+
+
+@pytest.mark.parametrize("example", ["gpu-nic-pairs", "five-pairs"])
+def test_the_answer_is_that_of_the_plan(example, capsys):
+    """Both commands name the devices with the same words."""
+    words = ["sample:eks-p4d", "--claim", f"sample:eks-p4d/{example}"]
+    assert printed(capsys, "explain", *words, "-q") == printed(capsys, "plan", *words, "-q")
+
+
+def test_a_test_that_leaves_too_few_devices_is_marked(capsys):
+    """The first such test is why a request cannot be met on the node."""
+    told = printed(capsys, "explain", "sample:eks-p4d", "--claim", "sample:eks-p4d/five-pairs")
+    rows = [line.split() for line in told.splitlines() if "too few" in line]
+    assert ["match", "rdma", "4", "15", "too", "few"] in rows
+
+
+def test_the_whole_answer_has_each_heading_once(capsys):
+    """What is in the way is a part of the reasons, and is not printed before them too."""
+    told = printed(capsys, "explain", "sample:eks-p4d", "--claim", "sample:eks-p4d/five-pairs", "-v")
+    assert told.splitlines().count("What is in the way") == 1
+
+
+def test_a_claim_that_does_not_fit_has_no_plan_that_leaves_a_device_out(capsys):
+    """The answer states what a plan uses only if there is a plan."""
+    words = ["explain", "sample:oke-gb200", "--claim", "sample:oke-gb200/one-pair", "--device", "gpu-0", "-q"]
+    assert "The plan does not use" not in printed(capsys, *words)

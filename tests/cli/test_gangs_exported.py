@@ -83,7 +83,8 @@ def test_a_gang_without_a_place_is_written_only_if_a_person_accepts_it(tmp_path,
 def test_files_that_the_scheduler_refuses_are_not_written(tmp_path, capsys):
     """Without a queue Kueue does not manage the Job."""
     status = main(["export", *GANG[:-2], "--scheduler", "kueue", "--dir", str(tmp_path / "new")])
-    assert (status, (tmp_path / "new").exists(), "1 finding is an error" in capsys.readouterr().err) == (1, False, True)
+    said = capsys.readouterr().err
+    assert (status, (tmp_path / "new").exists(), "Correct the error above." in said) == (1, False, True)
 
 
 def test_a_queue_without_quota_is_a_warning(tmp_path, capsys):

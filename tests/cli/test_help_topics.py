@@ -29,3 +29,10 @@ def test_the_help_of_a_command_points_to_the_topic(command, capsys):
         main([command, "--help"])
     told = " ".join(capsys.readouterr().out.split())
     assert ("dra-lab help clusters" in told, "lstopo" in told) == (True, False)
+
+
+def test_a_mistyped_rule_has_one_way_out(capsys):
+    """The nearest rule is named, or else the list of topics."""
+    main(["help", "selector-matches-nothin"])
+    error = capsys.readouterr().err
+    assert ("did you mean 'selector-matches-nothing'" in error, "?;" in error) == (True, False)

@@ -38,6 +38,7 @@ COMMANDS = {
         "Export",
         {"replicas", "files"},
     ),
+    "measure": (["export", EKS, "--claim", PAIRS, "--dir", "out", "--measure"], "Export", {"files"}),
     "check": (["check", EKS, "pod.yaml"], "Check", {"objects"}),
     "migrate": (["migrate", EKS, "pod.yaml", "--dir", "out"], "Migration", {"objects", "files"}),
     "migrate nothing": (["migrate", EKS, "other.yaml", "--dir", "out"], "Migration", {"objects", "files"}),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+from contextlib import redirect_stdout
 
 import pytest
 
@@ -65,3 +66,12 @@ def test_a_bar_may_go_back_to_the_beginning_of_its_line(monkeypatch):
     with plain_output():
         print("\r10 %\rx", end="", file=sys.stderr)
     assert sys.stderr.getvalue() == "\r10 %\\u000dx"
+
+
+def test_characters_that_an_encoding_lacks_are_written_as_escapes():
+    """A terminal without Unicode shows the answer, and JSON stays the same JSON."""
+    written = io.BytesIO()
+    stream = io.TextIOWrapper(written, "ascii")
+    with redirect_stdout(stream), plain_output():
+        print(json.dumps({"pods": "2 × gpu 😀"}, ensure_ascii=False), flush=True)
+    assert json.loads(written.getvalue()) == {"pods": "2 × gpu 😀"}

@@ -180,7 +180,12 @@ def test_the_mapping_is_written_only_when_asked_and_only_outside(tmp_path, capsy
     assert main(["capture", "sample:mig", str(out), "--anonymise", "--mapping", str(mapping)]) == 0
     assert json.loads(mapping.read_text())["node"]
     assert mapping.stat().st_mode & 0o077 == 0
-    assert "Replaced: " in capsys.readouterr().out
+
+
+def test_what_is_replaced_is_named_in_the_plural(tmp_path, capsys):
+    """Each number has the words of what it counts, not the name of a table."""
+    main(["capture", "sample:eks-p4d", str(tmp_path / "out"), "--anonymise"])
+    assert "12 IPv4 addresses" in capsys.readouterr().out
 
 
 def test_an_anonymised_snapshot_says_so(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 from checked_plans import checked_fleet
 
 from dra_lab.cli import main
-from dra_lab.cli.workload_options import fleet_status
+from dra_lab.cli.exit_status import status_of
 from dra_lab.errors import InputError
 from dra_lab.model.fleet import (
     FleetPlan,
@@ -46,6 +46,7 @@ from dra_lab.words.fleet_frames import (
     workloads_frame,
 )
 from dra_lab.words.fleet_json import fleet_json, job_json, room_json, stranded_json
+from dra_lab.words.plan_outcome import pod_outcome
 
 PAIRS = "sample:eks-p4d/gpu-nic-pairs"
 
@@ -96,7 +97,7 @@ def test_what_is_not_proven_is_told_with_its_bound():
 )
 def test_the_exit_status_is_0_only_when_all_are_placed_and_1_only_with_a_proof(fleet, status):
     """0: all placed; 1: proven that not all fit; 2: not decided."""
-    assert fleet_status(fleet) == status
+    assert status_of(pod_outcome(fleet)) == status
 
 
 def test_tables_hold_every_device_of_every_replica(plan, cluster):

@@ -86,7 +86,7 @@ def _told(answer: Plan | FleetPlan) -> list[str]:
     told = f"on {answer.node}: {proof_words(answer)}"
     found = {"manifest": answer.first_fit, "plain": answer.first_fit_plain}
     failed = [
-        f"{FIRST_FITS[name].name}: {taken_words(answer, fit) if fit is not None else 'not asked'}"
+        f"{FIRST_FITS[name]}: {taken_words(answer, fit) if fit is not None else 'not asked'}"
         for name, fit in found.items()
         if fit is None or not fit.placements
     ]
