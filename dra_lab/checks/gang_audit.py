@@ -83,6 +83,9 @@ class _Audit:
         for group in gang.groups:
             mine = [replica for replica in placed.replicas if replica.workload == group.workload.name]
             yield from self.group(gang, group, name, mine)
+            held = [replica for replica in placed.group_shared if replica.workload == group.workload.name]
+            if len(held) != bool(group.shared_claims) or (held and len({one.node for one in (*mine, *held)}) > 1):
+                yield broken("shared", f"{name}/{group.workload.name}", "its pods share claims and are not on one node")
 
     def group(self, gang: Gang, group: GangGroup, name: str, pods: Sequence[Replica]) -> Iterator[Finding]:
         """Yield what one group of a placed gang breaks."""
@@ -108,7 +111,7 @@ class _Audit:
         """Yield all pods, those that stand for shared claims too."""
         yield from self.plan.replicas
         for placed in self.plan.placed:
-            yield from placed.replicas
+            yield from (*placed.replicas, *placed.group_shared)
             if placed.shared is not None:
                 yield placed.shared
 

@@ -70,6 +70,7 @@ def gang_json(
                 "nodes": list(placed.nodes),
                 "pods": [_pod(pod) for pod in placed.replicas],
                 "shared": None if placed.shared is None else _pod(placed.shared),
+                "groupShared": [_pod(one) for one in placed.group_shared],
             }
             for placed in plan.placed
         ],
@@ -106,6 +107,7 @@ def _gang(plan: GangPlan, gang: Gang, queue: str) -> dict[str, Any]:
                 "slices": [{"size": size, "level": level} for size, level in group.slices],
                 "leader": group.leader,
                 "claims": [msgspec.to_builtins(claim, builtin_types=()) for claim in group.workload.claims],
+                "sharedClaims": [msgspec.to_builtins(claim, builtin_types=()) for claim in group.shared_claims],
             }
             for group in gang.groups
         ],

@@ -9,6 +9,7 @@ from dra_lab.errors import InputError
 from dra_lab.model.fleet import UNPLACED, Workload
 from dra_lab.model.gang import BEYOND, GANG_GOALS, GANGS, HOST, HOSTS, Gang, GangGroup
 from dra_lab.model.hierarchy import Hierarchy
+from dra_lab.model.sketch import ClaimSketch
 
 Path = tuple[str, ...]
 
@@ -32,7 +33,8 @@ class Tier:
 class GroupNeed:
     """Pods of one kind of a gang: a least and a most number, in one domain of the tier `required` if it is not -1.
 
-    `preferred` is the tier of which few domains are used, -1 for none. `slices` are sizes with their tiers.
+    `preferred` is the tier of which few domains are used, -1 for none. `slices` are sizes with their tiers. `same_as`
+    is the position of the group whose domain these have, -1 for none.
     """
 
     kind: int
@@ -41,21 +43,22 @@ class GroupNeed:
     required: int
     preferred: int
     slices: tuple[tuple[int, int], ...]
+    same_as: int = -1
 
 
 @dataclass(frozen=True)
 class GangNeed:
     """Gangs that are alike: each has all pods in one domain of the tier `required`.
 
-    `gangs` are their positions among the gangs that were given, one for each copy. If `shares`, the last group is the
-    pod that stands for the shared claims.
+    `gangs` are their positions among the gangs that were given, one for each copy. The last `shares` groups are no pods
+    but shared claims: those of the groups, then those of the gang.
     """
 
     priority: int
     required: int
     preferred: int
     groups: tuple[GroupNeed, ...]
-    shares: bool
+    shares: int
     gangs: tuple[int, ...] = ()
 
     @property
@@ -64,9 +67,14 @@ class GangNeed:
         return len(self.gangs)
 
     @property
+    def pods(self) -> int:
+        """Return the number of groups that are pods; those after them are shared claims."""
+        return len(self.groups) - self.shares
+
+    @property
     def preferences(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
         """Return the preferred tiers, each with the positions of the groups that it is about."""
-        whole = ((self.preferred, tuple(range(len(self.groups) - self.shares))),) if self.preferred >= 0 else ()
+        whole = ((self.preferred, tuple(range(self.pods))),) if self.preferred >= 0 else ()
         mine = ((group.preferred, (at,)) for at, group in enumerate(self.groups) if group.preferred >= 0)
         return (*whole, *mine)
 
@@ -165,14 +173,25 @@ class _Reader:
         hierarchy = self.hierarchy(gang, where)
         required = self._tier(hierarchy, gang.required)
         groups = [self._group(group, gang, hierarchy, required) for group in gang.groups]
+        # Devices belong to a node: all pods that use those of a shared claim are on it.
         if gang.shared_claims:
-            holder = Workload("shared", gang.shared_claims)
-            groups.append(GroupNeed(self.kind(holder, gang.replicas), 1, 1, -1, -1, ()))
-            # Devices belong to a node: all pods that use them are on it.
             required = self._tier(hierarchy, HOST, required)
-            groups = [_on_one_node(group) for group in groups]
+            groups = [*map(_on_one_node, groups)]
+        for at, group in enumerate(gang.groups):
+            if group.shared_claims:
+                inner = groups[at].required if groups[at].required >= 0 else required
+                if self.needs.tiers[inner].depth < HOST_DEPTH:
+                    groups[at] = replace(groups[at], required=self._tier(hierarchy, HOST, inner))
+                groups.append(self._shared(group.shared_claims, gang, groups[at].required, at))
+        if gang.shared_claims:
+            groups.append(self._shared(gang.shared_claims, gang))
         preferred = self._tier(hierarchy, gang.preferred) if gang.preferred else -1
-        return GangNeed(gang.priority, required, preferred, tuple(groups), bool(gang.shared_claims))
+        return GangNeed(gang.priority, required, preferred, tuple(groups), len(groups) - len(gang.groups))
+
+    def _shared(self, claims: tuple[ClaimSketch, ...], gang: Gang, required: int = -1, at: int = -1) -> GroupNeed:
+        """Return claims that pods share as one pod more, in the domain of the group at a position."""
+        kind = self.kind(Workload("shared", claims), gang.replicas)
+        return GroupNeed(kind, 1, 1, required, -1, (), at if required >= 0 else -1)
 
     def _group(self, group: GangGroup, gang: Gang, hierarchy: Hierarchy | None, outer: int) -> GroupNeed:
         where, most = f"group {group.workload.name!r} of gang {gang.name!r}", group.workload.replicas
@@ -182,6 +201,8 @@ class _Reader:
             )
         if group.leader and most != 1:
             raise InputError(f"{where} is a leader with {most} replicas; give it one")
+        if group.shared_claims and not group.least:
+            raise InputError(f"{where} has claims that its pods share, and may have no pod; give a min of 1 or more")
         required = self._tier(hierarchy, group.required, outer) if group.required else -1
         if required >= 0 and self.is_finer(outer, required):
             raise InputError(f"{where} requires {group.required!r}, which is outside {gang.required!r} of the gang")

@@ -118,7 +118,7 @@ def nodes_to_add(
         hierarchies=trees,
         findings=cluster.findings,
     )
-    claims = [claim for gang in gangs for claim in gang.shared_claims]
+    claims = [claim for gang in gangs for claim in gang.every_shared_claim]
     claims += [claim for gang in gangs for group in gang.groups for claim in group.workload.claims]
     unread = not_read(cluster, (*claims, *(claim for workload in workloads for claim in workload.claims)))
     if unread is not None:
