@@ -89,8 +89,8 @@ class Gang:
         hierarchy: The name of the hierarchy of all levels; "": the only one that has them.
         replicas: How many such gangs are wanted, each placed by itself.
         priority: Gangs of a higher priority are placed first. Ordinary workloads have priority 0.
-        shared_claims: Claims that exist once for each gang and that all its pods use. Their devices are those of one
-            node, so that all pods are on that node.
+        shared_claims: Claims that exist once for each gang and that all its pods use. They hold the pods to the nodes
+            that see their devices: one node, or several for devices of a network.
 
     Example:
         >>> from dra_lab import Gang, GangGroup, Workload, read_sketch

@@ -23,6 +23,7 @@ from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.fleet_work import Clock, FleetWork
 from dra_lab.planner.fleet.pods import FleetProblem, look_at
 from dra_lab.planner.fleet.tables import AnyTable
+from dra_lab.planner.gangs.claim_nodes import together
 from dra_lab.planner.gangs.domain_room import rooms_of
 from dra_lab.planner.gangs.needs import Needs, goal_order, read_needs
 from dra_lab.planner.gangs.problem import GangProblem, GangSolution, device_goals_of, over_nodes, state_tables
@@ -94,7 +95,7 @@ def plan_gangs(
     if unread is not None:
         return replace(plan, status=PlanStatus.NOT_CHECKED, shortfalls=(unread,))
     known = levels_of(cluster) if hierarchies is None else hierarchies
-    needs = read_needs(gangs, workloads, known, cluster.node_names)
+    needs = read_needs(gangs, workloads, known, cluster.node_names, together(cluster, release))
     if not any(kind.replicas for kind in needs.kinds):
         return plan
     clock = Clock()
