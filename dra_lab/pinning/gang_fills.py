@@ -66,7 +66,7 @@ class GangFills:
     def domain(self, name: str, nodes: Sequence[str], wanted: int) -> DomainReplay:
         """Return what a domain takes of the gang: for certain in any order of its pods and nodes, and at most.
 
-        A pod of a group finds no node only after every node has so many pods that it takes no more of them.
+        A pod of a group finds no node only after every node is too full for it.
         """
         sizes = [group.workload.replicas for group in self.groups]
         alone = [[self.on_node(node, number, size)[1] for node in nodes] for number, size in enumerate(sizes)]

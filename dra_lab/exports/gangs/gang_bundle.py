@@ -80,7 +80,9 @@ def _readme(
         "## Files",
         "\n".join(f"- `{printable(name)}`" for name in names),
         *_fragments(names),
-        "The pods are examples that sleep. Replace their image and command with yours.",
+        f"`{printable(files.workload)}` is your workload with the claims and levels of the gang."
+        if files.workload
+        else "The pods are examples that sleep. Replace their image and command with yours.",
         "Apply the files with `kubectl apply -k .` in this folder.",
     ]
     return "\n\n".join(parts) + "\n"

@@ -94,7 +94,7 @@ def _cut(
 
 
 def _constraint(parts: GangParts, required: str, preferred: str) -> Object:
-    found: Object = {"topology": _topology_name(parts)}
+    found: Object = {"topology": topology_name(parts)}
     if label := parts.label(required):
         found["requiredTopologyLevel"] = label
     if label := parts.label(preferred):
@@ -136,12 +136,13 @@ def _existing(parts: GangParts) -> str:
     return source.removeprefix(_OWN) if source.startswith(_OWN) else ""
 
 
-def _topology_name(parts: GangParts) -> str:
+def topology_name(parts: GangParts) -> str:
+    """Return the name of the Topology object of the gang's levels."""
     return _existing(parts) or object_name(parts.hierarchy.name if parts.hierarchy else "nodes")
 
 
 def _topology(parts: GangParts) -> Object:
-    name = _topology_name(parts)
+    name = topology_name(parts)
     levels = [{"nodeLabel": label} for label in level_labels(parts.hierarchy)]
     metadata = {"name": name, "labels": labels(name, "topology")}
     return {"apiVersion": TOPOLOGY, "kind": "Topology", "metadata": metadata, "spec": {"levels": levels}}

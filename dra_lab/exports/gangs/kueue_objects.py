@@ -79,7 +79,8 @@ def _level(parts: GangParts, required: str, preferred: str) -> dict[str, str]:
     return {PREFERRED: label} if label and not required else {}
 
 
-def _annotations(parts: GangParts, group: GroupParts) -> dict[str, str]:
+def annotations_of(parts: GangParts, group: GroupParts) -> dict[str, str]:
+    """Return the annotations of the pods of a group: its levels, slices and pod set group."""
     found = _level(parts, group.required, group.preferred)
     layers = [(size, label) for size, level in group.slices if (label := parts.label(level))]
     if len(layers) == 1:
@@ -101,14 +102,14 @@ def _job(parts: GangParts, copy: int) -> Object:
     least: Mapping[str, str] = {}
     if 0 < group.least < group.pods and not group.slices:
         least = {LEAST: str(group.least)}
-    template = parts.pod_template(copy, group, annotations=_annotations(parts, group))
+    template = parts.pod_template(copy, group, annotations=annotations_of(parts, group))
     return job(parts, parts.copies[copy], group.pods, template, labels=_queue(parts), annotations=least)
 
 
 def _job_set(parts: GangParts, copy: int) -> Object:
     jobs = []
     for group in parts.groups:
-        template = parts.pod_template(copy, group, annotations=_annotations(parts, group))
+        template = parts.pod_template(copy, group, annotations=annotations_of(parts, group))
         body = {"parallelism": group.pods, "completions": group.pods, "backoffLimit": 0, "template": template}
         jobs.append({"name": group.name, "replicas": 1, "template": {"spec": body}})
     metadata = parts.metadata(parts.copies[copy], labels=_queue(parts))
