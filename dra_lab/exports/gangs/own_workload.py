@@ -1,9 +1,11 @@
 """A gang as a person's own workload: the annotations, labels and fields of a scheduler, written into its file.
 
-Sources: kubernetes-sigs/kueue v0.19.2, `pkg/controller/jobframework/tas_validation.go`; kai-scheduler/KAI-Scheduler
-v0.17.0, `pkg/common/constants/constants.go`, `docs/topology/README.md`, `docs/batch/README.md`; volcano-sh/volcano
-v1.15.1, `staging/src/volcano.sh/apis/pkg/apis/scheduling/v1beta1/types.go`; kubernetes/api v0.36.3 `core/v1/types.go`
-(`PodSchedulingGroup`).
+Sources:
+
+- kubernetes-sigs/kueue v0.19.2, `pkg/controller/jobframework/tas_validation.go`
+- kai-scheduler/KAI-Scheduler v0.17.0, `pkg/common/constants/constants.go`, `docs/topology/README.md`
+- volcano-sh/volcano v1.15.1, `staging/src/volcano.sh/apis/pkg/apis/scheduling/v1beta1/types.go`
+- kubernetes/api v0.36.3, `core/v1/types.go` (`PodSchedulingGroup`)
 """
 
 from __future__ import annotations
