@@ -77,6 +77,12 @@ class GangFills:
         full = [sum(fewest[number] for fewest, _ in mixed) for number in range(len(sizes))]
         return DomainReplay(name, min(sum(sizes), *full), min(most, sum(pods for _, pods in mixed)), wanted)
 
+    def all_on(self, node: str) -> tuple[int, int]:
+        """Return how many pods of all groups a node takes: for certain, if they are of one group, and at most."""
+        each = [self.on_node(node, number, group.workload.replicas) for number, group in enumerate(self.groups)]
+        most = sum(most for _, most in each)
+        return each[0][0] if self.alone else 0, most if self.simulation.shared else min(most, self.mixed(node)[1])
+
     def mixed(self, node: str) -> tuple[tuple[int, ...], int]:
         """Return for each group the fewest pods on a node with which it takes no more of it, and the most pods there.
 

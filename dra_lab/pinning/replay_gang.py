@@ -35,8 +35,6 @@ from dra_lab.pinning.pin_budget import PinBudget
 from dra_lab.scheduler.kueue.assignment import HOSTNAME, KueueAssignment, KueueFlavor, KueuePodSet, kueue_assignments
 from dra_lab.scheduler.kueue.kueue_tree import KueueGates
 
-__all__ = ["DomainReplay", "GangReplay", "GangVerdict", "replay_kueue", "replay_pod_group"]
-
 KUEUE = "Kueue 0.19"
 
 SHARED = "claims that pods share are not replayed"
@@ -309,12 +307,8 @@ def _scores(
 
 def _tried(row: DomainReplay, nodes: Sequence[str], gang: Gang, fills: GangFills) -> GangStep:
     """Return the step that places the pods in one placement, node by node as many as first fit allows."""
-    found: list[StepDomain] = []
-    for node in nodes:
-        counts = [fills.on_node(node, number, group.workload.replicas) for number, group in enumerate(gang.groups)]
-        most, least = sum(count[1] for count in counts), sum(count[0] for count in counts)
-        most = most if fills.simulation.shared else min(most, fills.mixed(node)[1])
-        found.append(StepDomain((row.domain, node), most, least=least if fills.alone else 0))
+    each = ((node, *fills.all_on(node)) for node in nodes)
+    found = [StepDomain((row.domain, node), most, least=least) for node, least, most in each]
     listed = sorted(found, key=lambda one: -one.pods)[:MOST_LISTED]
     none = sum(not one.pods for one in found)
     return GangStep(
@@ -351,7 +345,8 @@ def _verdict(name: str, rows: tuple[DomainReplay, ...], gang: Gang) -> GangRepla
     wanted = gang.least
     sure = [row.domain for row in rows if row.least >= wanted]
     if sure:
-        which = sure[0] if len(sure) == 1 else f"one of {len(sure)} domains (scores and chance decide): {_named(sure)}"
+        some = ", ".join(sure[:3]) + (f" and {len(sure) - 3} more" if len(sure) > 3 else "")
+        which = sure[0] if len(sure) == 1 else f"one of {len(sure)} domains (scores and chance decide): {some}"
         return GangReplay(name, GangVerdict.YES, f"it finds a place in {which}", rows)
     best = max(rows, key=lambda row: row.most, default=None)
     if best is None:
@@ -361,10 +356,6 @@ def _verdict(name: str, rows: tuple[DomainReplay, ...], gang: Gang) -> GangRepla
         return GangReplay(name, GangVerdict.NO, sentence, rows)
     sentence = "the order of the pods and the nodes that scores choose decide whether every pod finds devices"
     return GangReplay(name, GangVerdict.MAYBE, sentence, rows)
-
-
-def _named(names: Sequence[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def level_key(level: str, hierarchy: Hierarchy | None) -> str:

@@ -142,7 +142,8 @@ def _edit_kueue(value: Any, parts: GangParts, places: _Places) -> None:
 
 def _edit_kai(value: Any, parts: GangParts, places: _Places) -> None:
     metadata, gang = _inside(value, "metadata"), parts.gang
-    levels = (gang.required, gang.preferred) if len(parts.groups) > 1 else (parts.groups[0].required, _preferred(parts))
+    one = parts.groups[0]
+    levels = (gang.required, gang.preferred) if len(parts.groups) > 1 else (one.required, one.preferred)
     named = [(key, parts.label(level)) for key, level in zip(_KAI_LEVELS[1:], levels, strict=True)]
     wanted = {key: label for key, label in named if label}
     if wanted:
@@ -184,10 +185,6 @@ _EDITS: Mapping[str, Callable[[Any, GangParts, _Places], None]] = {
     "volcano": _edit_volcano,
     "kube-scheduler": _edit_kube_scheduler,
 }
-
-
-def _preferred(parts: GangParts) -> str:
-    return parts.groups[0].preferred
 
 
 def _is_volcano(workload: WorkloadFile) -> bool:
