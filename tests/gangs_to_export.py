@@ -73,4 +73,6 @@ def _random_group(rng: random.Random, name: str, finer: list[str]) -> GangGroup:
     if pods == 8 and rng.random() < 0.7:
         least, required = rng.choice([None, 4]), ""
         slices = ((4, finer[0]), (2, finer[-1]), (1, "host"))[: rng.randint(1, 3)]
-    return group(name, pods, least, required=required, preferred=rng.choice(["", "", "rack"]), slices=slices)
+    shared = (CHANNEL,) if (least or pods) and least != 0 and rng.random() < 0.1 else ()
+    preferred = rng.choice(["", "", "rack"])
+    return group(name, pods, least, required=required, preferred=preferred, slices=slices, shared_claims=shared)

@@ -9,6 +9,7 @@ from dra_lab.checks.fleets import check_fleet
 from dra_lab.checks.plan_audit import broken
 from dra_lab.checks.plan_proofs import check_proofs
 from dra_lab.findings import Finding, sort_findings
+from dra_lab.index.pools import gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import NODES, UNPLACED, Replica
 from dra_lab.model.gang import BEYOND, DOMAINS, GANGS, HOST, LEVELS, Gang, GangGroup, GangPlan, PlacedGang
@@ -76,13 +77,16 @@ class _Audit:
         nodes = {replica.node for replica in placed.replicas}
         if not self.are_inside(gang, gang.required, nodes):
             yield broken("level", name, f"its pods are not in one domain of {gang.required}")
-        if gang.shared_claims:
-            nodes |= {placed.shared.node} if placed.shared is not None else {""}
-            if len(nodes) > 1:
-                yield broken("shared", name, "its pods share claims and are not on one node")
+        held = [placed.shared] if placed.shared is not None else []
+        if len(held) != bool(gang.shared_claims) or not all(self.see(nodes, one) for one in held):
+            yield broken("shared", name, "its pods share claims and do not see their devices")
         for group in gang.groups:
             mine = [replica for replica in placed.replicas if replica.workload == group.workload.name]
             yield from self.group(gang, group, name, mine)
+            held = [replica for replica in placed.group_shared if replica.workload == group.workload.name]
+            if len(held) != bool(group.shared_claims) or not all(self.see({p.node for p in mine}, o) for o in held):
+                where = f"{name}/{group.workload.name}"
+                yield broken("shared", where, "its pods share claims and do not see their devices")
 
     def group(self, gang: Gang, group: GangGroup, name: str, pods: Sequence[Replica]) -> Iterator[Finding]:
         """Yield what one group of a placed gang breaks."""
@@ -97,6 +101,14 @@ class _Audit:
             if None in counted or any(count % size for count in counted.values()):
                 yield broken("slices", where, f"its pods are not in slices of {size} in {level}")
 
+    def see(self, nodes: set[str], shared: Replica) -> bool:
+        """Say whether nodes see all devices of a shared claim: those of its own node, or of a network."""
+        if nodes <= {shared.node}:
+            return True
+        pools = [pool for node in nodes for pool in gather_pools(self.cluster, node)]
+        seen = Counter(one.id for pool in pools for one in pool.devices if one.on_node)
+        return all(seen[placement.device] == len(nodes) for placement in shared.placements)
+
     def are_inside(self, gang: Gang, level: str, nodes: set[str]) -> bool:
         """Say whether nodes are in one domain of a level."""
         domains = self.domains(gang, level)
@@ -108,7 +120,7 @@ class _Audit:
         """Yield all pods, those that stand for shared claims too."""
         yield from self.plan.replicas
         for placed in self.plan.placed:
-            yield from placed.replicas
+            yield from (*placed.replicas, *placed.group_shared)
             if placed.shared is not None:
                 yield placed.shared
 
@@ -160,10 +172,13 @@ class _Audit:
     def used(self, placed: PlacedGang) -> tuple[str, ...]:
         """Return the level and domain that a gang uses, () without a required level."""
         gang = self.gangs[placed.gang]
-        if gang.shared_claims or gang.required in HOSTS:
+        shared = gang.shared_claims and placed.domain == (placed.replicas[0].node,)
+        if shared or gang.required in HOSTS:
             return (HOST, *placed.domain)
         able = [name for name, one in self.hierarchies.items() if gang.hierarchy in ("", name) and _has(one, gang)]
-        return (able[0], *placed.domain) if able else ()
+        if not gang.shared_claims or placed.domain in self.domains(gang, gang.required).values():
+            return (able[0], *placed.domain) if able else ()
+        return (HOST, *placed.domain)  # nodes that see one device of a network
 
 
 def _has(hierarchy: Hierarchy, gang: Gang) -> bool:

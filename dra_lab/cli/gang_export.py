@@ -6,6 +6,7 @@ import argparse
 import shlex
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dra_lab.cli.exit_status import status_of
@@ -20,6 +21,7 @@ from dra_lab.planner.waiting import stoppable
 
 if TYPE_CHECKING:
     from dra_lab.exports.bundle import Bundle
+    from dra_lab.exports.workload_file import WorkloadFile
     from dra_lab.words.document import Part
 
 _SECONDS = 60.0
@@ -40,6 +42,7 @@ def run_gang_export(options: argparse.Namespace) -> int:
     _refuse(options)
     asked, release = gangs_of(options), release_of(options)
     one = _only(asked)
+    workload, has_claims = _workload(options, one)
     with stoppable() as cancel, WaitingBar(shown=sys.stderr.isatty()) as waiting:
         plan = plan_gangs(
             asked.cluster, [one.gang], release=release, time_limit=_SECONDS, progress=waiting.tell, cancel=cancel
@@ -52,12 +55,14 @@ def run_gang_export(options: argparse.Namespace) -> int:
         options.scheduler,
         one.hierarchy,
         cluster=asked.cluster,
-        namespace=options.namespace,
+        namespace=options.namespace or (workload.namespace if workload is not None else ""),
         queue=one.queue.rpartition("/")[2],  # Kueue's label has the name of the LocalQueue without its namespace
         pin=pins if options.pin else None,
         release=release,
+        workload=workload,
+        has_claims=has_claims,
     )
-    told = (*_placeholders(one), *asked.findings)
+    told = (*(_placeholders(one) if workload is None else ()), *asked.findings)
     if options.scheduler == "kueue":
         trees = [one.hierarchy] if one.hierarchy else []
         common: dict[str, Any] = {"release": release, "hierarchies": trees, "requests": one.requests}
@@ -75,8 +80,6 @@ def _refuse(options: argparse.Namespace) -> None:
     if not options.scheduler:
         raise InputError(f"--scheduler is missing: a gang is written for one of {', '.join(SCHEDULERS)}")
     given = {
-        "--workload": options.workload,
-        "--template": options.template,
         "--container": options.container,
         "--patch": options.patch,
         "--split": options.split,
@@ -89,7 +92,7 @@ def _refuse(options: argparse.Namespace) -> None:
     }
     for name, value in given.items():
         if value:
-            raise InputError(f"{name} is not for the files of a gang, which have their own pods; leave it out")
+            raise InputError(f"{name} is not for the files of a gang; leave it out")
 
 
 def _only(asked: AskedGangs) -> AskedGang:
@@ -100,11 +103,31 @@ def _only(asked: AskedGangs) -> AskedGang:
     return asked.gangs[0]
 
 
+def _workload(options: argparse.Namespace, one: AskedGang) -> tuple[WorkloadFile | None, bool]:
+    """Return the workload that gets the levels of the gang (None without --workload), and whether it has the claims.
+
+    Raises InputError if the claims of another file's pods would be lost.
+    """
+    from dra_lab.exports.workload_file import pod_templates, read_workload
+    from dra_lab.manifests.device_asks import asked_devices
+
+    if options.workload is None:
+        return None, False
+    source, file = Path(one.source).resolve(), options.workload.resolve()
+    if source == file or source in file.parents:
+        asking = [field.template for field in pod_templates(options.workload) if asked_devices(field.spec)]
+        return read_workload(options.workload, options.template or asking), True
+    if one.of_pods:
+        message = f"the pods of {one.source} have their own claims"
+        raise InputError(f"{message}; give --workload the same file, or --claim a claim")
+    return read_workload(options.workload, options.template), False
+
+
 def _placeholders(one: AskedGang) -> Iterator[Finding]:
     """Yield that the pods of a file are not among the files that are written."""
     if one.of_pods:
         message = f"the files have example pods; the containers of {one.source} are not in them"
-        advice = "Copy the levels and the node affinity into your workload, or your containers into the files."
+        advice = "--workload FILE with the same file writes the levels and the node affinity into it."
         yield Finding("gang-example-pods", Severity.WARNING, one.gang.name, message, advice)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Mapping, MutableMapping, MutableSequence, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,29 +49,37 @@ def patch_copy(
     container: str = "",
     affinity: Affinity = (),
     entries: Sequence[str] = (),
+    edit: Callable[[Any], None] | None = None,
 ) -> Patched:
     """Return the workload with the claims put in; everything else, comments too, stays as it was written.
 
     The claims go to the chosen pod templates (`WorkloadFile.templates`), several under the names of `entries` where
     these are free. There they go to `container`, by default the
     one that asks for devices today, or the first. `affinity` is required of the node in addition to what the workload
-    requires. Patching what was patched changes nothing. Raises InputError for a container that is not there.
+    requires. `edit` changes the object further. Patching what was patched changes nothing. Raises InputError for a
+    container that is not there.
     """
     findings: list[Finding] = []
     named = _named(claims, entries)
+
+    def change(value: Any) -> None:
+        _patch_object(workload, value, named, container, affinity, findings)
+        if edit is not None:
+            edit(value)
+
     if workload.name.lower().endswith(".json"):
         value = json.loads(workload.text)
-        _patch_object(workload, value, named, container, affinity, findings)
+        change(value)
         return Patched(workload.name, json.dumps(value, indent=2, ensure_ascii=False) + "\n", tuple(findings))
     if is_kyaml(workload.text):
         values = [document.value for document in load_yaml(workload.text)]
-        _patch_object(workload, values[workload.document], named, container, affinity, findings)
+        change(values[workload.document])
         return Patched(workload.name, with_values(workload.text, values), tuple(findings))
     text = workload.text.replace("\r\n", "\n")
     above = comments_above(text)
     yaml, documents = _round_trip(workload.name, text[len(above) :], above.count("\n"))
     value = [document for document in documents if document is not None][workload.document]
-    _patch_object(workload, value, named, container, affinity, findings)
+    change(value)
     out = io.StringIO()
     out.write(above)
     yaml.dump_all(documents, out)
@@ -152,7 +161,7 @@ def _patch_object(
     for field in workload.templates:
         _patch_spec(value_at(value, field.path), claims, container, affinity, findings, workload.title)
     others = [field for field in pod_fields(value) if field.path not in {chosen.path for chosen in workload.templates}]
-    if others or len(workload.templates) > 1:
+    if claims and (others or len(workload.templates) > 1):
         goes = "the claim goes" if len(claims) == 1 else "the claims go"
         message = f"{goes} to the pods of {_paths(workload.templates)}"
         message += f"; those of {_paths(others)} get none" if others else ""
@@ -173,6 +182,15 @@ def _patch_spec(
     findings: list[Finding],
     subject: str,
 ) -> None:
+    if claims:
+        _put_claims(spec, claims, container, findings, subject)
+    if affinity:
+        _require(spec, affinity)
+
+
+def _put_claims(
+    spec: MutableMapping[str, Any], claims: Sequence[_Named], container: str, findings: list[Finding], subject: str
+) -> None:
     target = _container(spec, container)
     used = _list(_mapping(target, "resources"), "claims")
     for claim, wanted in claims:
@@ -185,8 +203,6 @@ def _patch_spec(
         message = f"the devices go to its container {target.get('name')}; {', '.join(others)} {get} none"
         finding = Finding("container-chosen", Severity.NOTE, subject, message, "Name one with --container.")
         findings += [finding] if finding not in findings else []
-    if affinity:
-        _require(spec, affinity)
 
 
 def _put_claim(entries: Any, entry: Mapping[str, str], claim: ResourceClaimTemplate | ResourceClaim) -> str:
@@ -223,7 +239,8 @@ def _require(spec: MutableMapping[str, Any], affinity: Affinity) -> None:
         if not (term.get("matchExpressions") or term.get("matchFields")):
             continue
         expressions = _list(term, "matchExpressions")
-        expressions.extend(dict(wanted) for wanted in affinity if dict(wanted) not in [dict(e) for e in expressions])
+        # Each term has its own copy: YAML would write anchors for one that several terms have.
+        expressions.extend(deepcopy(dict(one)) for one in affinity if dict(one) not in [dict(e) for e in expressions])
 
 
 def _terms(affinity: Affinity) -> list[dict[str, Any]]:

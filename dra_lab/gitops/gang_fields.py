@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -47,7 +47,8 @@ class WrittenGroup(Struct, frozen=True):
 class WrittenGang(Struct, frozen=True):
     """A gang as written: `replicas` gangs are alike, and `least` pods must start in all, 0 for what the groups say.
 
-    `queue` is the LocalQueue of Kueue, "" for none.
+    `queue` is the LocalQueue of Kueue, "" for none. `claims` are the entries that its PodGroup has once for its pods:
+    (name, template, claim).
     """
 
     name: str
@@ -57,13 +58,14 @@ class WrittenGang(Struct, frozen=True):
     least: int = 0
     queue: str = ""
     findings: tuple[Finding, ...] = ()
+    claims: frozenset[tuple[str, str, str]] = frozenset()
 
 
 def written_gang(document: Document, pods: Sequence[PodTemplate], group: Document | None = None) -> WrittenGang:
     """Return the gang of a workload with its pod templates; `group` is the PodGroup that its pods name, if any.
 
     Sources: Kueue 0.19 `tas_validation.go`, Volcano 1.15 and KAI 0.17 CRDs, LeaderWorkerSet 0.10 and JobSet 0.12
-    annotations, `scheduling.k8s.io` v1alpha2 and v1beta1.
+    annotations, `scheduling.k8s.io` v1alpha2 and v1beta1, `Job.spec.scheduling` of Kubernetes 1.37 (KEP-5547).
     """
     told: list[Finding] = []
     copies = whole(value_at(document.value, "spec.replicas"), 1) if document.kind == "LeaderWorkerSet" else 1
@@ -77,12 +79,16 @@ def written_gang(document: Document, pods: Sequence[PodTemplate], group: Documen
         constraint = replace(groups[0].constraint, slices=(), hierarchy=constraint.hierarchy)
         groups = [replace(one, constraint=LevelConstraint(slices=one.constraint.slices)) for one in groups]
     least = _least_of_job(document)
-    if group is not None:
-        least, constraint = _of_pod_group(group, constraint, told)
+    scheduling = value_at(document.value, "spec.scheduling") if document.kind == "Job" else None
+    scheduling = value_at(group.value, "spec") if group is not None else scheduling
+    scheduling = scheduling if isinstance(scheduling, Mapping) else {}
+    if group is not None or scheduling:
+        least, constraint = _of_pod_group(scheduling, group or document, constraint, told)
     labels = _texts(document, "metadata.labels")
     queue = labels.get("kueue.x-k8s.io/queue-name", "") or str(value_at(document.value, "spec.queueName") or "")
     name = (group or document).name
-    return WrittenGang(name, tuple(groups), constraint, copies, least, queue, tuple(told))
+    shared = frozenset(_shared_claims(scheduling))
+    return WrittenGang(name, tuple(groups), constraint, copies, least, queue, tuple(told), shared)
 
 
 def with_least(gang: WrittenGang) -> WrittenGang:
@@ -245,10 +251,21 @@ def _least_of_job(document: Document) -> int:
     return whole(least, 0)
 
 
-def _of_pod_group(group: Document, found: LevelConstraint, told: list[Finding]) -> tuple[int, LevelConstraint]:
-    """Return the minimum and the level of a PodGroup of Kubernetes, Volcano or KAI."""
-    spec = group.value.get("spec")
-    spec = spec if isinstance(spec, Mapping) else {}
+def _shared_claims(spec: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Yield the entries of `resourceClaims` of a PodGroup of Kubernetes (KEP-5729)."""
+    entries = spec.get("resourceClaims")
+    for entry in entries if isinstance(entries, list) else ():
+        if isinstance(entry, Mapping):
+            name, template, claim = (
+                str(entry.get(key) or "") for key in ("name", "resourceClaimTemplateName", "resourceClaimName")
+            )
+            yield name, template, claim
+
+
+def _of_pod_group(
+    spec: Mapping[str, Any], group: Document, found: LevelConstraint, told: list[Finding]
+) -> tuple[int, LevelConstraint]:
+    """Return the minimum and the level of a PodGroup of Kubernetes, Volcano or KAI, or of `Job.spec.scheduling`."""
     least = whole(value_at(spec, "schedulingPolicy.gang.minCount"), 0) or whole(spec.get("minMember"), 0)
     topology = value_at(spec, "schedulingConstraints.topology")
     if isinstance(topology, list) and topology and isinstance(topology[0], Mapping):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 from pathlib import Path
 
@@ -152,7 +153,7 @@ def read_gangs(source: str | Path, cluster: Cluster, release: KubernetesRelease)
     for (kind, which), pods in members.items():
         group = groups[str(which)] if kind == "PodGroup" else None
         if any(asked[_place(pod)] is not None for pod in pods):
-            found.append(_read(cluster, pods, asked, group, "" if kind else str(which)))
+            found.append(_read(cluster, pods, asked, release, group, "" if kind else str(which)))
     if not found:
         raise InputError(f"no workload in {str(source)!r} requests devices")
     return tuple(found)
@@ -198,6 +199,7 @@ def _read(
     cluster: Cluster,
     pods: Sequence[PodTemplate],
     asked: Mapping[tuple[object, str], AskedPod | None],
+    release: KubernetesRelease,
     group: Document | None,
     plain: str = "",
 ) -> ReadGang:
@@ -205,7 +207,7 @@ def _read(
     written = _plain_pods(pods, plain) if plain else written
     written = with_least(written or written_gang(pods[0].document, pods))
     found: list[tuple[WrittenGroup, AskedPod]] = []
-    told = list(written.findings)
+    told = [*written.findings, *_claims_gate(written, release)]
     for one in written.groups:
         pod = asked[_place(one.pod)]
         if pod is None:
@@ -229,6 +231,14 @@ def _read(
     return ReadGang(gang, on, subject, written.queue, tuple(dict.fromkeys(told)), requests)
 
 
+def _claims_gate(written: WrittenGang, release: KubernetesRelease) -> Iterator[Finding]:
+    """Yield that the API server drops the claims of the PodGroup, if the gate is off."""
+    if written.claims and not release.enabled("DRAWorkloadResourceClaims"):
+        message = "the gate DRAWorkloadResourceClaims is off, so each pod gets a claim of its own; dra-lab plans one"
+        advice = "Enable it, or let the pods name a ResourceClaim."
+        yield Finding("pod-group-claims-gate", Severity.WARNING, written.name, message, advice)
+
+
 def _requests(pod: PodTemplate, cluster: Cluster) -> dict[str, str | int | float]:
     """Return what a pod requests of its node, without extended resources that DeviceClasses provide."""
     try:
@@ -248,9 +258,9 @@ def _joined(parts: Sequence[WrittenGang], document: Document | None) -> WrittenG
     merged: dict[object, WrittenGroup] = {}
     for part in parts:
         for group in part.groups:
-            claims = tuple((claim.name, claim.template) for claim in group.pod.claims)
+            claims = tuple((claim.name, claim.template, claim.claim) for claim in group.pod.claims)
             alike = (claims, group.constraint, group.pod.labels.get(SUBGROUP))
-            key = alike if group.pod.path == "spec" and _own(group) else _place(group.pod)
+            key = alike if group.pod.path == "spec" else _place(group.pod)
             known = merged.get(key)
             pods = group.pods + (known.pods if known else 0)
             merged[key] = replace(known or group, pods=pods, least=pods)
@@ -265,16 +275,26 @@ def _joined(parts: Sequence[WrittenGang], document: Document | None) -> WrittenG
     return replace(parts[0], groups=groups, findings=tuple(dict.fromkeys(told)))
 
 
-def _own(group: WrittenGroup) -> bool:
-    """Say whether each pod gets claims of its own."""
-    return all(claim.template for claim in group.pod.claims)
+def _shared(written: WrittenGang, group: WrittenGroup) -> dict[tuple[str, ...], str]:
+    """Return the claims that pods of a group share, each with its name in the pods.
+
+    They are ResourceClaims that the pods name, and claims that the PodGroup has under the same name (KEP-5729).
+    """
+    return {
+        (entry.claim,) if entry.claim else (entry.name, entry.template): entry.name
+        for entry in group.pod.claims
+        if entry.claim or (entry.name, entry.template, "") in written.claims
+    }
 
 
 def _gang(written: WrittenGang, found: Sequence[tuple[WrittenGroup, AskedPod]], cluster: Cluster) -> Gang:
-    shared = {pod.named for _, pod in found if pod.named}
-    if len(shared) > 1 or (shared and any(not pod.named for _, pod in found)):
-        raise InputError(f"{written.name}: only some of its pods share a ResourceClaim, which dra-lab does not plan")
-    claims = {name: sketch for _, pod in found for name, sketch in pod.claims.items() if name in pod.shared}
+    shares = [_shared(written, one) for one, _ in found]
+    times = Counter(key for each in shares for key in each)
+    if any(1 < count < len(found) for count in times.values()):
+        raise InputError(f"{written.name}: only some of its groups share a claim, which dra-lab does not plan")
+    if written.replicas > 1 and any(len(key) == 1 for key in times):
+        raise InputError(f"{written.name}: its {written.replicas} gangs share a claim, which dra-lab does not plan")
+    of_gang = {name: found[0][1].claims[name] for key, name in shares[0].items() if times[key] == len(found)}
     tiers = {
         level.source: (tree.name, level.name)
         for tree in hierarchies(cluster)
@@ -282,8 +302,10 @@ def _gang(written: WrittenGang, found: Sequence[tuple[WrittenGroup, AskedPod]], 
         if level.source.startswith("HyperNode tier ")
     }
     groups = []
-    for one, pod in found:
-        own = tuple(sketch for name, sketch in pod.claims.items() if name not in pod.shared)
+    for (one, pod), each in zip(found, shares, strict=True):
+        names = {*each.values()}
+        own = tuple(sketch for name, sketch in pod.claims.items() if name not in names)
+        of_group = tuple(pod.claims[name] for key, name in each.items() if times[key] < len(found))
         levels = _named(one.constraint, tiers)
         groups.append(
             GangGroup(
@@ -292,7 +314,8 @@ def _gang(written: WrittenGang, found: Sequence[tuple[WrittenGroup, AskedPod]], 
                 levels.required,
                 levels.preferred,
                 levels.slices,
-                leader=one.leader,
+                one.leader,
+                of_group,
             )
         )
     levels = _named(written.constraint, tiers)
@@ -303,7 +326,7 @@ def _gang(written: WrittenGang, found: Sequence[tuple[WrittenGroup, AskedPod]], 
         levels.preferred,
         levels.hierarchy,
         written.replicas,
-        shared_claims=tuple(claims.values()),
+        shared_claims=tuple(of_gang.values()),
     )
 
 

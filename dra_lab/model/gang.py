@@ -53,6 +53,8 @@ class GangGroup:
         preferred: The level of which as few domains as possible have pods of the group; "": none.
         slices: (size, level) from coarse to fine: every `size` pods are in one domain of `level`.
         leader: The group is one pod that leads the others.
+        shared_claims: Claims that exist once for the group in each gang and that all pods of the group use
+            (`PodGroup.spec.resourceClaims`, KEP-5729). `min` is then 1 or more.
 
     Example:
         >>> from dra_lab import GangGroup, Workload, read_sketch
@@ -66,6 +68,7 @@ class GangGroup:
     preferred: str = ""
     slices: tuple[tuple[int, str], ...] = ()
     leader: bool = False
+    shared_claims: tuple[ClaimSketch, ...] = ()
 
     @property
     def least(self) -> int:
@@ -86,8 +89,8 @@ class Gang:
         hierarchy: The name of the hierarchy of all levels; "": the only one that has them.
         replicas: How many such gangs are wanted, each placed by itself.
         priority: Gangs of a higher priority are placed first. Ordinary workloads have priority 0.
-        shared_claims: Claims that exist once for each gang and that all its pods use. Their devices are those of one
-            node, so that all pods are on that node.
+        shared_claims: Claims that exist once for each gang and that all its pods use. They hold the pods to the nodes
+            that see their devices: one node, or several for devices of a network.
 
     Example:
         >>> from dra_lab import Gang, GangGroup, Workload, read_sketch
@@ -120,6 +123,11 @@ class Gang:
         """Return the pods of one gang without which it does not start."""
         return sum(group.least for group in self.groups)
 
+    @property
+    def every_shared_claim(self) -> tuple[ClaimSketch, ...]:
+        """Return the claims that pods share: those of the gang, then those of its groups."""
+        return (*self.shared_claims, *(claim for group in self.groups for claim in group.shared_claims))
+
 
 def gang_of(pod: PodDrawing, drawn: GangDrawing) -> Gang:
     """Return the gang of a workload of a plan file: one group of `drawn.size` pods, `pod.replicas` times."""
@@ -132,7 +140,8 @@ class PlacedGang(Struct, frozen=True):
 
     `number` counts the identical gangs from 0. `domain` is the path of the domain of the required level, () if
     no level is required; for `host` it is the name of the node. `replicas` are the pods of all groups, each numbered
-    within its group, and `shared` what the shared claims have.
+    within its group, and `shared` what the shared claims have. `group_shared` has the same for each group with shared
+    claims, under the name of the group.
     """
 
     gang: str
@@ -140,6 +149,12 @@ class PlacedGang(Struct, frozen=True):
     domain: tuple[str, ...]
     replicas: tuple[Replica, ...]
     shared: Replica | None = None
+    group_shared: tuple[Replica, ...] = ()
+
+    @property
+    def every_shared(self) -> tuple[Replica, ...]:
+        """Return what all shared claims have: those of the groups, then those of the gang."""
+        return self.group_shared if self.shared is None else (*self.group_shared, self.shared)
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -261,7 +276,8 @@ class GangPlan:
         """Return the same pods as a fleet: each group of each gang is a workload `GANG/NUMBER/GROUP`.
 
         Returns:
-            A plan without goals. Ordinary workloads keep their names, and shared claims are a pod `GANG/NUMBER`.
+            A plan without goals. Ordinary workloads keep their names. Shared claims are a pod `GANG/NUMBER`, those of
+            a group `GANG/NUMBER/GROUP/shared`.
         """
         gangs = {gang.name: gang for gang in self.gangs}
         workloads, replicas = list(self.workloads), list(self.replicas)
@@ -270,7 +286,10 @@ class GangPlan:
             for group in gang.groups:
                 kind = group.workload
                 workloads.append(Workload(f"{name}/{kind.name}", kind.claims, kind.replicas))
+                if group.shared_claims:
+                    workloads.append(Workload(f"{name}/{kind.name}/shared", group.shared_claims))
             replicas += [replace(one, workload=f"{name}/{one.workload}") for one in placed.replicas]
+            replicas += [replace(one, workload=f"{name}/{one.workload}/shared") for one in placed.group_shared]
             if placed.shared is not None:
                 workloads.append(Workload(name, gang.shared_claims))
                 replicas.append(replace(placed.shared, workload=name))

@@ -12,7 +12,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.pinning.node_amounts import NodeAmounts, Requests
 from dra_lab.pinning.pin_budget import PinBudget
 from dra_lab.pinning.pod_kinds import pod_kind
-from dra_lab.pinning.scheduler_simulation import History, SchedulerSimulation
+from dra_lab.pinning.scheduler_simulation import History, Hold, SchedulerSimulation
 
 
 class GangFills:
@@ -35,6 +35,7 @@ class GangFills:
         names = [group.workload.name for group in groups]
         self.amounts = NodeAmounts(cluster, names, requests) if requests else None
         self._known: dict[tuple[object, int, int], tuple[int, int]] = {}
+        self._mixed: dict[object, tuple[tuple[int, ...], int]] = {}
 
     def on_node(self, node: str, number: int, wanted: int) -> tuple[int, int]:
         """Return how many pods of one group a node takes if no other pod comes: for certain, and at most."""
@@ -63,14 +64,67 @@ class GangFills:
         return [{goal.goal: goal.value for goal in taken.goals} for taken in found]
 
     def domain(self, name: str, nodes: Sequence[str], wanted: int) -> DomainReplay:
-        """Return what a domain takes of the gang: exact for pods that are alike on nodes that share no device."""
-        least = most = 0
-        for number, group in enumerate(self.groups):
-            size = group.workload.replicas
-            counts = [self.on_node(node, number, size) for node in nodes]
-            least += min(size, sum(count[0] for count in counts))
-            most += min(size, sum(count[1] for count in counts))
-        return DomainReplay(name, least if self.alone else 0, most, wanted)
+        """Return what a domain takes of the gang: for certain in any order of its pods and nodes, and at most.
+
+        A pod of a group finds no node only after every node is too full for it.
+        """
+        sizes = [group.workload.replicas for group in self.groups]
+        alone = [[self.on_node(node, number, size)[1] for node in nodes] for number, size in enumerate(sizes)]
+        most = sum(min(size, sum(counts)) for size, counts in zip(sizes, alone, strict=True))
+        if self.simulation.shared:
+            return DomainReplay(name, 0, most, wanted)
+        mixed = [self.mixed(node) for node in nodes]
+        full = [sum(fewest[number] for fewest, _ in mixed) for number in range(len(sizes))]
+        return DomainReplay(name, min(sum(sizes), *full), min(most, sum(pods for _, pods in mixed)), wanted)
+
+    def all_on(self, node: str) -> tuple[int, int]:
+        """Return how many pods of all groups a node takes: for certain, if they are of one group, and at most."""
+        each = [self.on_node(node, number, group.workload.replicas) for number, group in enumerate(self.groups)]
+        most = sum(most for _, most in each)
+        return each[0][0] if self.alone else 0, most if self.simulation.shared else min(most, self.mixed(node)[1])
+
+    def mixed(self, node: str) -> tuple[tuple[int, ...], int]:
+        """Return for each group the fewest pods on a node with which it takes no more of it, and the most pods there.
+
+        Pods of all groups come in any order; a group that always has room has as many as the gang. The node shares no
+        device with others.
+        """
+        kind = self.simulation.kind_of.get(node)
+        if kind is None:
+            return (0,) * len(self.groups), 0
+        key = kind, () if self.amounts is None else tuple(sorted(self.amounts.free(node).items()))
+        if key not in self._mixed:
+            self._mixed[key] = self._try_mixes(node)
+        return self._mixed[key]
+
+    def _try_mixes(self, node: str) -> tuple[tuple[int, ...], int]:
+        """Put pods on a node one after the other in every order; those that leave the same devices are one."""
+        sizes = [group.workload.replicas for group in self.groups]
+        fewest, most, tried = [sum(sizes)] * len(sizes), 0, 0
+        layer: dict[object, tuple[tuple[int, ...], tuple[Hold, ...]]] = {(): ((), ())}
+        while layer:
+            following: dict[object, tuple[tuple[int, ...], tuple[Hold, ...]]] = {}
+            for pods, holds in layer.values():
+                most = max(most, len(pods))
+                for number, size in enumerate(sizes):
+                    if pods.count(number) == size:
+                        continue
+                    tried += 1
+                    history = tuple(self._pod(node, one) for one in pods)
+                    taken = self.simulation.taken(node, history, number)
+                    if taken.unknown or tried > self.budget.pin_sizes.mixes:
+                        return tuple(min(len(pods), one) for one in fewest), sum(sizes)
+                    more = (*pods, number)
+                    if taken.status is FirstFitStatus.ALLOCATED and self._has_amounts(node, more):
+                        kept = (*holds, *taken.holds)
+                        following[tuple(sorted(more)), tuple(sorted(map(repr, kept)))] = more, kept
+                    else:
+                        fewest[number] = min(fewest[number], len(pods))
+            layer = following
+        return tuple(fewest), most
+
+    def _has_amounts(self, node: str, pods: Sequence[int]) -> bool:
+        return self.amounts is None or self.amounts.takes(node, pods)
 
     def _pod(self, node: str, number: int) -> tuple[str, int]:
         return node if self.simulation.shared else "", number

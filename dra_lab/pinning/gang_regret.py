@@ -32,8 +32,6 @@ from dra_lab.pinning.replay_gang import (
 from dra_lab.scheduler.kueue.assignment import KueueAssignment, kueue_assignments
 from dra_lab.scheduler.kueue.kueue_tree import KueueGates
 
-_SHARED = "claims that a gang shares are not replayed"
-
 
 class _Started(Struct, frozen=True):
     """The gangs and pods that start; `goals` has no goal whose value is not known."""
@@ -70,7 +68,7 @@ def kueue_regret(
     Returns:
         The gangs and pods that start, and the values of the goals beside those of the plan.
     """
-    unknown = _SHARED if gang.shared_claims else kueue_unknown(cluster, hierarchy)
+    unknown = kueue_unknown(cluster, gang, hierarchy)
     copies_most = (budget or PinBudget()).pin_sizes.copies
     if gang.replicas > copies_most:
         unknown = f"of more than {copies_most:,} gangs none is given to Kueue one after the other"
@@ -114,7 +112,7 @@ def pod_group_regret(
         domain and the nodes.
     """
     name = pod_group_name(release)
-    unknown = _SHARED if gang.shared_claims else pod_group_unknown(gang, hierarchy, release)
+    unknown = pod_group_unknown(gang, hierarchy, release)
     if unknown:
         return _compared(gang, name, plan, None, unknown)
     key = level_key(gang.required, hierarchy)

@@ -37,8 +37,16 @@ class NodeAmounts:
         have = self.allocatable.get(node)
         if have is None:
             return None
-        free = {name: amount - self.used[node][name] for name, amount in have.items()}
-        return fits(self.asked[group], free)[0]
+        return fits(self.asked[group], self.free(node))[0]
+
+    def free(self, node: str) -> dict[str, int]:
+        """Return the amounts of a node that are not in use, {} if it says nothing."""
+        return {name: amount - self.used[node][name] for name, amount in self.allocatable.get(node, {}).items()}
+
+    def takes(self, node: str, pods: Sequence[int]) -> bool:
+        """Say whether a node has room for pods, each by the number of its group; yes if it says nothing."""
+        wanted, free = sum((Counter(self.asked[group]) for group in pods), Counter[str]()), self.free(node)
+        return not free or all(amount <= free.get(name, 0) for name, amount in wanted.items())
 
     def score(self, nodes: Iterable[str], pods: int) -> int | None:
         """Return the percentage of CPUs and memory of some nodes that is requested with more pods of the first group.

@@ -35,9 +35,9 @@ from dra_lab.pinning.pin_budget import PinBudget
 from dra_lab.scheduler.kueue.assignment import HOSTNAME, KueueAssignment, KueueFlavor, KueuePodSet, kueue_assignments
 from dra_lab.scheduler.kueue.kueue_tree import KueueGates
 
-__all__ = ["DomainReplay", "GangReplay", "GangVerdict", "replay_kueue", "replay_pod_group"]
-
 KUEUE = "Kueue 0.19"
+
+SHARED = "claims that pods share are not replayed"
 
 _POD_GROUP_RELEASES = ("1.36", "1.37")
 
@@ -54,8 +54,9 @@ def replay_pod_group(
     """Return whether kube-scheduler's PodGroup loop finds a place for a gang.
 
     There is one placement for each value of the node label of the required level; nodes without the label are left
-    out, and equal values of different parents are one placement. In each, the pods are placed one after the other. The
-    group starts where as many pods as its minimum have a place.
+    out, and equal values of different parents are one placement. In each, the pods are placed one after the other: by
+    priority, then by the time of their first attempt. A pod without a node is passed over. The group starts where as
+    many pods as its minimum have a place, whatever groups of the gang they are of.
 
     Args:
         cluster: The nodes and what is in use.
@@ -104,6 +105,8 @@ def pod_group_name(release: KubernetesRelease) -> str:
 
 def pod_group_unknown(gang: Gang, hierarchy: Hierarchy | None, release: KubernetesRelease) -> str:
     """Return why kube-scheduler's choice for a gang is unknown, "" if it is known."""
+    if gang.every_shared_claim:
+        return SHARED
     if release.version not in _POD_GROUP_RELEASES:
         return f"Kubernetes {release.version} has no PodGroup with a level; it starts the pods one by one"
     if gang.required and not level_key(gang.required, hierarchy):
@@ -170,7 +173,7 @@ def replay_kueue(
         >>> found.verdict.value, [(row.domain, row.most, row.wanted) for row in found.domains]
         ('no', [('h100-01', 0, 1), ('h100-02', 0, 1), ('h100-03', 1, 1)])
     """
-    unknown = kueue_unknown(cluster, hierarchy)
+    unknown = kueue_unknown(cluster, gang, hierarchy)
     if unknown:
         return GangReplay(KUEUE, GangVerdict.MAYBE, unknown, gang=gang.name)
     flavor = flavor_of(hierarchy)
@@ -205,8 +208,10 @@ def replay_kueue(
     return replace(found, verdict=GangVerdict.YES, sentence="Kueue chooses nodes on which all claims can be met")
 
 
-def kueue_unknown(cluster: Cluster, hierarchy: Hierarchy) -> str:
-    """Return why Kueue's choice is unknown, "" if it is known."""
+def kueue_unknown(cluster: Cluster, gang: Gang, hierarchy: Hierarchy) -> str:
+    """Return why Kueue's choice for a gang is unknown, "" if it is known."""
+    if gang.every_shared_claim:
+        return f"{SHARED}; Kueue refuses pods that name a ResourceClaim"
     if not all(level.key for level in hierarchy.levels):
         return f"a level of {hierarchy.name!r} has no node label, which Kueue needs"
     if not any(node.status.allocatable for node in cluster.nodes):
@@ -302,11 +307,8 @@ def _scores(
 
 def _tried(row: DomainReplay, nodes: Sequence[str], gang: Gang, fills: GangFills) -> GangStep:
     """Return the step that places the pods in one placement, node by node as many as first fit allows."""
-    found: list[StepDomain] = []
-    for node in nodes:
-        counts = [fills.on_node(node, number, group.workload.replicas) for number, group in enumerate(gang.groups)]
-        most, least = sum(count[1] for count in counts), sum(count[0] for count in counts)
-        found.append(StepDomain((row.domain, node), most, least=least if fills.alone else 0))
+    each = ((node, *fills.all_on(node)) for node in nodes)
+    found = [StepDomain((row.domain, node), most, least=least) for node, least, most in each]
     listed = sorted(found, key=lambda one: -one.pods)[:MOST_LISTED]
     none = sum(not one.pods for one in found)
     return GangStep(
@@ -343,7 +345,8 @@ def _verdict(name: str, rows: tuple[DomainReplay, ...], gang: Gang) -> GangRepla
     wanted = gang.least
     sure = [row.domain for row in rows if row.least >= wanted]
     if sure:
-        which = sure[0] if len(sure) == 1 else f"one of {len(sure)} domains (scores and chance decide): {_named(sure)}"
+        some = ", ".join(sure[:3]) + (f" and {len(sure) - 3} more" if len(sure) > 3 else "")
+        which = sure[0] if len(sure) == 1 else f"one of {len(sure)} domains (scores and chance decide): {some}"
         return GangReplay(name, GangVerdict.YES, f"it finds a place in {which}", rows)
     best = max(rows, key=lambda row: row.most, default=None)
     if best is None:
@@ -353,10 +356,6 @@ def _verdict(name: str, rows: tuple[DomainReplay, ...], gang: Gang) -> GangRepla
         return GangReplay(name, GangVerdict.NO, sentence, rows)
     sentence = "the order of the pods and the nodes that scores choose decide whether every pod finds devices"
     return GangReplay(name, GangVerdict.MAYBE, sentence, rows)
-
-
-def _named(names: Sequence[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def level_key(level: str, hierarchy: Hierarchy | None) -> str:

@@ -8,16 +8,24 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from dra_lab.errors import InputError, SourceError, did_you_mean
 from dra_lab.exports.written_files import RECORD
 from dra_lab.manifests.file_text import expanded, read_bytes, utf8_text
 from dra_lab.manifests.yaml_text import dump_yaml
+from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import from_builtins
-from dra_lab.model.sketch import ClaimSketch, Kept
+from dra_lab.model.fleet import Workload
+from dra_lab.model.gang import GangPlan, gang_of
+from dra_lab.model.sketch import ClaimSketch, Drawing, Kept
 from dra_lab.session.drawings import PLAN_FILE, read_plan_file
+from dra_lab.session.fleet_files import fleet_cluster
 from dra_lab.words.comparison import GANGS
 from dra_lab.words.kept_figures import gang_figures, plan_figures
+
+_SECONDS = 60.0
+"""Seconds for the plan of the gangs of a plan file, as `dra-lab plan` has them."""
 
 MAX_FILE_BYTES = 64 * 2**20
 _CLAIMS = ("resourceclaimtemplate*.yaml", "resourceclaim-*.yaml", "resourceclaim.yaml")
@@ -76,14 +84,16 @@ def _kept(name: str, plan: Mapping[str, Any], manifest: str) -> Kept:
 
 def _kept_gangs(name: str, plan: Mapping[str, Any], manifest: str) -> Kept:
     """Return a plan of gangs as a kept plan."""
-    pods = [pod for placed in plan["placed"] for pod in placed["pods"]] + plan["replicas"]
-    domains = sorted({"/".join(placed["domain"]) for placed in plan["placed"]})
+    placed = plan["placed"]
+    pods = [pod for one in placed for pod in (*one["pods"], *one.get("groupShared", ()))] + plan["replicas"]
+    pods += [one["shared"] for one in placed if one.get("shared")]
+    domains = [_domain(one, len(placed)) for one in placed if one["domain"]]
     return Kept(
         name=name,
         mode=GANGS,
         cluster=str(plan["cluster"]),
         release=str(plan["release"]),
-        node=", ".join(domain for domain in domains if domain),
+        node=", ".join(domains),
         figures=gang_figures(plan),
         yaml=manifest,
         devices={
@@ -92,6 +102,12 @@ def _kept_gangs(name: str, plan: Mapping[str, Any], manifest: str) -> Kept:
             for one in pod["devices"]
         },
     )
+
+
+def _domain(placed: Mapping[str, Any], gangs: int) -> str:
+    """Return the domain of a gang, of several with the name and the number of pods of each."""
+    domain = "/".join(map(str, placed["domain"]))
+    return domain if gangs == 1 else f"{placed['gang']} {placed['number']}: {domain} ({len(placed['pods'])})"
 
 
 _KINDS: Mapping[str, Callable[[str, Mapping[str, Any], str], Kept]] = {"Plan": _kept, "GangPlan": _kept_gangs}
@@ -112,8 +128,19 @@ def _of_plan_file(file: str, name: str) -> Kept:
     return kept[names.index(name)]
 
 
+def _plan_of_gangs(cluster: Cluster, drawing: Drawing) -> GangPlan:
+    """Return the plan of the gangs and the other workloads of a plan file."""
+    from dra_lab.planner.gangs import plan_gangs
+
+    gangs = [gang_of(pod, pod.gang) for pod in drawing.workloads if pod.gang is not None]
+    others = [Workload(pod.pod, pod.claims, pod.replicas) for pod in drawing.workloads if pod.gang is None]
+    on = fleet_cluster(cluster, drawing.workloads)
+    return plan_gangs(on, gangs, others, release=drawing.release or None, time_limit=_SECONDS)
+
+
 def _planned(file: str) -> Kept:
     from dra_lab.session.session import Session
+    from dra_lab.words.gang_json import gang_json
 
     drawing = read_plan_file(file)
     if drawing is None or not drawing.cluster:
@@ -121,6 +148,10 @@ def _planned(file: str) -> Kept:
     session = Session(drawing.cluster, sketch=drawing.sketch, drawn=False)
     try:
         session.open(drawing, whole=True)
+        if any(pod.gang for pod in drawing.workloads):
+            plan = gang_json(_plan_of_gangs(session.cluster, drawing))
+            kept = _kept_gangs(Path(file).name.removesuffix(PLAN_FILE), plan, "")
+            return replace(kept, cluster=drawing.cluster, layers=drawing.layers)
         name = session.comparing.keep(session.plan(), Path(file).name.removesuffix(PLAN_FILE))
         session.comparing.wait()
         return session.comparing.kept(name)

@@ -162,6 +162,7 @@ ROWS: Mapping[str, tuple[str, Callable[[Kept], str], Callable[[Kept], float | No
     "stranded": ("Stranded", _stranded, _none),
     "levels": ("Domains of preferred levels", _value("gangs/levels"), _less("gangs/levels")),
     "nodes": ("Nodes used", _value("gangs/nodes"), _less("gangs/nodes")),
+    "proof": ("Goals not proven", _value("gangs/open"), _less("gangs/open")),
     "node": ("Best node", lambda kept: kept.node if kept.mode != GANGS else "", _none),
     "paired": ("GPUs paired", _paired, _less("unpaired")),
     "numa": ("NUMA nodes", _value("numa"), _less("numa")),

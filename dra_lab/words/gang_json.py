@@ -71,6 +71,7 @@ def gang_json(
                 "nodes": list(placed.nodes),
                 "pods": [replica_value(pod) for pod in placed.replicas],
                 "shared": None if placed.shared is None else replica_value(placed.shared),
+                "groupShared": [replica_value(one) for one in placed.group_shared],
             }
             for placed in plan.placed
         ],
@@ -107,6 +108,7 @@ def _gang(plan: GangPlan, gang: Gang, queue: str) -> dict[str, Any]:
                 "slices": [{"size": size, "level": level} for size, level in group.slices],
                 "leader": group.leader,
                 "claims": [msgspec.to_builtins(claim, builtin_types=()) for claim in group.workload.claims],
+                "sharedClaims": [msgspec.to_builtins(claim, builtin_types=()) for claim in group.shared_claims],
             }
             for group in gang.groups
         ],

@@ -42,7 +42,11 @@ def gang_figures(plan: Mapping[str, Any]) -> dict[str, Figure]:
     gangs, pods = plan["gangs"], [pod for placed in plan["placed"] for pod in placed["pods"]]
     wanted = sum(int(gang["replicas"]) * int(gang["size"]) for gang in gangs)
     wanted += sum(int(workload["replicas"]) for workload in plan["workloads"])
-    found = {"gangs": _exact(len(plan["placed"])), "gangs/of": _exact(sum(int(gang["replicas"]) for gang in gangs))}
+    wanted_gangs = sum(int(gang["replicas"]) for gang in gangs)
+    least = [goal.get("bound") for goal in plan["goals"] if str(goal["goal"]).partition(" ")[0] == "gangs"]
+    most = None if None in least or not least else wanted_gangs - sum(map(int, least))
+    found = {"gangs": Figure(value=len(plan["placed"]), bound=most), "gangs/of": _exact(wanted_gangs)}
+    found["gangs/open"] = _exact(sum(not goal["proven"] for goal in plan["goals"]))
     found |= {"placed": _exact(len(pods) + len(plan["replicas"])), "wanted": _exact(wanted)}
     known = {str(goal["goal"]): Figure(value=int(goal["value"]), bound=goal.get("bound")) for goal in plan["goals"]}
     found |= {name: known[name] for name in ("numa", "unpaired", "roots") if name in known and pods}

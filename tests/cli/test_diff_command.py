@@ -118,3 +118,39 @@ def test_the_json_begins_like_that_of_every_command(one, capsys):
     """`goals` and `findings` are there, and empty."""
     main(["diff", str(one), str(one), "-o", "json"])
     assert list(json.loads(capsys.readouterr().out))[:5] == ["apiVersion", "kind", "outcome", "goals", "findings"]
+
+
+FILE = """
+apiVersion: dra-lab/v2
+kind: Drawing
+cluster: sample:h100-pod
+workloads:
+- pod: train
+  replicas: 2
+  claims: [{name: gpus, requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com, count: 8}}]}]
+  gang: {size: 3, level: leaf switch}
+"""
+
+
+def test_plan_files_with_gangs_are_planned_and_compared(tmp_path, capsys):
+    """Each of several gangs has its domain and its pods, and goals that are not proven are counted."""
+    files = [tmp_path / "a.dralab.yaml", tmp_path / "b.dralab.yaml"]
+    for file, size in zip(files, ("3", "2"), strict=True):
+        file.write_text(FILE.replace("size: 3", f"size: {size}"))
+    assert main(["diff", *map(str, files), "-o", "json"]) == 1
+    rows = {row["row"]: row["values"] for row in json.loads(capsys.readouterr().out)["rows"]}
+    assert (rows["gangs"], rows["placed"], rows["proof"]) == (["2 of 2"] * 2, ["6 of 6", "4 of 4"], ["0", "0"])
+    assert [len(domains.split("), ")) for domains in rows["domains"]] == [2, 2]
+
+
+def test_gangs_that_may_still_fit_are_a_range(tmp_path, capsys):
+    """A plan that ended before its proof has the most that may be placed."""
+    gangs(tmp_path / "a.json", 2, "leaf switch", capsys)
+    plan = json.loads((tmp_path / "a.json").read_text())
+    plan["gangs"][0]["replicas"] = 3
+    for goal in plan["goals"]:
+        goal |= {"proven": False, "bound": 1 if goal["goal"] == "gangs" else goal["bound"]}
+    (tmp_path / "b.json").write_text(json.dumps(plan))
+    main(["diff", str(tmp_path / "a.json"), str(tmp_path / "b.json"), "-o", "json"])
+    rows = {row["row"]: row["values"] for row in json.loads(capsys.readouterr().out)["rows"]}
+    assert rows["gangs"] == ["1 of 1", "1 to 2 of 3"]

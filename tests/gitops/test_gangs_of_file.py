@@ -234,11 +234,99 @@ def test_a_minimum_of_several_groups_is_not_split(read):
 
 def test_a_claim_of_all_pods_is_a_claim_of_the_gang(read):
     """A ResourceClaim that they name is there once."""
-    claim = TEMPLATE.replace("ClaimTemplate", "Claim").replace("four", "one").replace("{spec: {devices", "{devices")
-    claim = claim.replace("}]}}}", "}]}}")
     shared = POD.replace("resourceClaimTemplateName: four", "resourceClaimName: one")
-    [found] = read(claim, f"{head('batch/v1', 'Job')}spec: {{parallelism: 2, template: {template(shared)}}}")
+    [found] = read(CLAIM, f"{head('batch/v1', 'Job')}spec: {{parallelism: 2, template: {template(shared)}}}")
     assert ([len(group.workload.claims) for group in found.gang.groups], len(found.gang.shared_claims)) == ([0], 1)
+
+
+GROUPS = """
+apiVersion: scheduling.k8s.io/v1alpha2
+kind: PodGroup
+metadata: {name: train, namespace: ml}
+spec:
+  schedulingPolicy: {gang: {minCount: 4}}
+  resourceClaims: [{name: once, resourceClaimTemplateName: four}]
+"""
+ONCE = "{name: once, resourceClaimTemplateName: four}"
+
+
+def job(name: str, entries: str, **fields: str) -> str:
+    """Return a Job of two pods with claims, in the PodGroup."""
+    pod = POD.replace("{containers", "{schedulingGroup: {podGroupName: train}, containers")
+    pod = pod.replace("{name: gpus, resourceClaimTemplateName: four}", entries)
+    more = "".join(f", {key}: {value}" for key, value in fields.items())
+    names = f"apiVersion: batch/v1\nkind: Job\nmetadata: {{name: {name}, namespace: ml}}\n"
+    return f"{names}spec: {{parallelism: 2, template: {template(pod)}{more}}}"
+
+
+def claims(found: ReadGang) -> tuple[list[str], list[tuple[list[str], list[str]]]]:
+    """Return the names of the claims of a gang, and of each group: its pods' own, and those that they share."""
+    groups = [([c.name for c in g.workload.claims], [c.name for c in g.shared_claims]) for g in found.gang.groups]
+    return [claim.name for claim in found.gang.shared_claims], groups
+
+
+GPUS = "{name: gpus, resourceClaimTemplateName: four}"
+
+
+@pytest.mark.parametrize(
+    ("others", "expected"),
+    [
+        (GPUS, ([], [(["gpus"], ["once"]), (["gpus"], [])])),
+        (f"{GPUS}, {ONCE}", (["once"], [(["gpus"], []), (["gpus"], [])])),
+        (f"{GPUS}, {ONCE.replace('once', 'twice')}", ([], [(["gpus"], ["once"]), (["gpus", "twice"], [])])),
+    ],
+    ids=["one group", "all groups", "another name"],
+)
+def test_a_claim_of_a_pod_group_is_shared_by_the_pods_with_the_same_entry(read, others, expected):
+    """The name and the template of the entry must be those of the PodGroup (KEP-5729)."""
+    [found] = read(GROUPS, job("a", f"{GPUS}, {ONCE}"), job("b", others))
+    assert claims(found) == expected
+
+
+def test_claims_of_a_pod_group_need_a_gate(read):
+    """Without it the API server drops the field, and each pod has its own claim."""
+    [found] = read(GROUPS, job("a", f"{GPUS}, {ONCE}"))
+    assert "pod-group-claims-gate" in [finding.rule for finding in found.findings]
+
+
+def test_a_job_says_its_own_scheduling(read):
+    """`Job.spec.scheduling` of Kubernetes 1.37 has the fields of a PodGroup."""
+    own = f"{{schedulingPolicy: {{gang: {{minCount: 1}}}}, resourceClaims: [{ONCE}], "
+    own += f"schedulingConstraints: {{topology: [{{key: {CLIQUE}}}]}}}}"
+    [found] = read(
+        job("a", f"{GPUS}, {ONCE}", scheduling=own).replace("{schedulingGroup: {podGroupName: train}, ", "{")
+    )
+    assert (found.gang.required, found.gang.least, claims(found)) == (CLIQUE, 1, (["once"], [(["gpus"], [])]))
+
+
+CLAIM = (
+    TEMPLATE.replace("ClaimTemplate", "Claim")
+    .replace("four", "one")
+    .replace("{spec: {devices", "{devices")
+    .replace("}]}}}", "}]}}")
+)
+
+
+def test_a_claim_that_the_pods_of_one_group_name_is_theirs(read):
+    """The pods of the other group have their own."""
+    named = "{name: once, resourceClaimName: one}"
+    [found] = read(CLAIM, GROUPS.replace(f"resourceClaims: [{ONCE}]", ""), job("a", f"{GPUS}, {named}"), job("b", GPUS))
+    assert claims(found) == ([], [(["gpus"], ["once"]), (["gpus"], [])])
+
+
+def test_a_claim_of_some_groups_is_refused(read):
+    """Two of three groups are neither a group nor the gang."""
+    jobs = [job(name, f"{GPUS}, {ONCE}" if name != "c" else GPUS) for name in "abc"]
+    with pytest.raises(InputError, match="only some of its groups share a claim"):
+        read(GROUPS, *jobs)
+
+
+def test_a_claim_that_several_gangs_name_is_refused(read):
+    """A LeaderWorkerSet of two replicas has the ResourceClaim once, and not once for each."""
+    pods = template(POD.replace("resourceClaimTemplateName: four", "resourceClaimName: one"))
+    text = f"spec: {{replicas: 2, leaderWorkerTemplate: {{size: 3, workerTemplate: {pods}}}}}"
+    with pytest.raises(InputError, match="2 gangs share a claim"):
+        read(CLAIM, f"{head('leaderworkerset.x-k8s.io/v1', 'LeaderWorkerSet')}{text}")
 
 
 def test_without_devices_there_is_no_gang(read):

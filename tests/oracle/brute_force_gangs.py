@@ -37,6 +37,7 @@ class BruteForceGangs:
         wanted: list[int] = []
         asked = [(g.workload.claims, g.workload.replicas * one.replicas) for one in gangs for g in one.groups]
         asked += [(one.shared_claims, one.replicas) for one in gangs if one.shared_claims]
+        asked += [(g.shared_claims, one.replicas) for one in gangs for g in one.groups if g.shared_claims]
         for claims, replicas in [*asked, *((w.claims, w.replicas) for w in workloads)]:
             if claims not in self.kinds:
                 self.kinds.append(claims)
@@ -88,7 +89,19 @@ class BruteForceGangs:
             if group.required and not used and not any(self.names[at] in where for at in allowed):
                 continue
             if all(self.whole_slices(counts, size, inside) for size, inside in slices):
-                yield kind, counts
+                able = [at for at in allowed if all(self.names[at] in one for one in (where, *(s for _, s in slices)))]
+                yield from self.with_shared(group, (kind, counts), able)
+
+    def with_shared(self, group: GangGroup, pods, able: Sequence[int]):
+        """Yield the pods of a group with every node that the claims may have that it shares, all on this node."""
+        if not group.shared_claims:
+            yield (pods,)
+            return
+        used = {at for at, count in enumerate(pods[1]) if count}
+        for at in able:
+            if used <= {at}:
+                row = tuple(int(at == other) for other in range(len(self.names)))
+                yield pods, (self.kinds.index(group.shared_claims), row)
 
     def whole_slices(self, counts, size, inside) -> bool:
         sums: dict = {}
@@ -110,7 +123,7 @@ class BruteForceGangs:
                 rows = [list(self.of_group(gang, group, allowed)) for group in gang.groups]
                 if gang.shared_claims:
                     kind = self.kinds.index(gang.shared_claims)
-                    rows.append([(kind, counts) for counts in self.spread(kind, 1, 1, allowed)])
+                    rows.append([((kind, counts),) for counts in self.spread(kind, 1, 1, allowed)])
                 for chosen in product(*rows):
                     self.steps -= 1
                     if self.steps < 0:
@@ -151,12 +164,12 @@ class BruteForceGangs:
 
     def placed(self, gang: Gang, chosen, domain, allowed) -> Placed | None:
         pods = [[0] * len(self.kinds) for _ in self.names]
-        for kind, counts in chosen:
+        for kind, counts in (one for row in chosen for one in row):
             for at, count in enumerate(counts):
                 pods[at][kind] += count
         if any(tuple(row) not in self.best[at] for at, row in enumerate(pods)):
             return None
-        mine = chosen[: len(gang.groups)]
+        mine = [row[0] for row in chosen[: len(gang.groups)]]
         levels = self.count(gang, gang.preferred, mine)
         for group, one in zip(gang.groups, mine, strict=True):
             levels += self.count(gang, group.preferred, [one])

@@ -90,3 +90,16 @@ def random_group(rng: random.Random, name: str, sketches, depth: int) -> GangGro
             slices = (*slices, (1, "host"))
     preferred = rng.choice(["", "", "", "rack", "host"])
     return GangGroup(Workload(name, (rng.choice(sketches),), most), least, required, preferred, slices)
+
+
+def random_shared_case(rng: random.Random):
+    """Make a case in which pods of some groups share claims."""
+    cluster, hierarchy, gangs, workloads = random_case(rng)
+    claims = [group.workload.claims[0] for gang in gangs for group in gang.groups]
+
+    def sharing(group: GangGroup) -> GangGroup:
+        shares = group.least and rng.random() < 0.6
+        return dataclasses.replace(group, shared_claims=(rng.choice(claims),) * bool(shares))
+
+    gangs = tuple(dataclasses.replace(gang, groups=tuple(map(sharing, gang.groups))) for gang in gangs)
+    return cluster, hierarchy, gangs, workloads

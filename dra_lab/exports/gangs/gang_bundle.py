@@ -49,7 +49,7 @@ def gang_bundle(
     texts = dict(files.documents) | {KUSTOMIZATION: kustomization(applied)}
     texts["README.md"] = _readme(files, gang, plan, release, pinned, [*texts, "README.md"])
     drawings = [claim for group in gang.groups for claim in group.workload.claims]
-    record: dict[str, Any] = target_record(gang.name, [*drawings, *gang.shared_claims], cluster, Target(release))
+    record: dict[str, Any] = target_record(gang.name, [*drawings, *gang.every_shared_claim], cluster, Target(release))
     record["scheduler"] = files.scheduler
     record["notExpressed"] = list(files.not_expressed)
     record["plan"] = gang_json(plan)
@@ -80,7 +80,9 @@ def _readme(
         "## Files",
         "\n".join(f"- `{printable(name)}`" for name in names),
         *_fragments(names),
-        "The pods are examples that sleep. Replace their image and command with yours.",
+        f"`{printable(files.workload)}` is your workload with the claims and levels of the gang."
+        if files.workload
+        else "The pods are examples that sleep. Replace their image and command with yours.",
         "Apply the files with `kubectl apply -k .` in this folder.",
     ]
     return "\n\n".join(parts) + "\n"

@@ -15,8 +15,10 @@ from dra_lab.exports.gangs.kai_objects import kai_objects
 from dra_lab.exports.gangs.kueue_objects import kueue_objects
 from dra_lab.exports.gangs.level_keys import pin_affinity
 from dra_lab.exports.gangs.not_expressed import not_expressed
+from dra_lab.exports.gangs.own_workload import own_workload
 from dra_lab.exports.gangs.pod_group_objects import pod_group_objects, pod_group_version
 from dra_lab.exports.gangs.volcano_objects import volcano_objects
+from dra_lab.exports.workload_file import WorkloadFile
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.manifests.yaml_text import dump_all
 from dra_lab.model.cluster import Cluster
@@ -52,6 +54,9 @@ SCHEDULERS: Mapping[str, _Scheduler] = {
 """The schedulers that a gang can be written for."""
 
 
+_RESERVED = ("kustomization.yaml", "README.md", "plan.json")
+
+
 @dataclass(frozen=True)
 class GangFiles:
     """The files of a gang for one scheduler.
@@ -61,6 +66,7 @@ class GangFiles:
         documents: The texts by file name.
         not_expressed: What the scheduler cannot express of the gang, a sentence each.
         findings: Feature gates that are off, dropped fields, and what the scheduler refuses.
+        workload: The file of the person's own workload among the documents; "": the pods are examples.
 
     Example:
         >>> from dra_lab import Gang, GangGroup, Workload, gang_files, read_sketch
@@ -77,6 +83,7 @@ class GangFiles:
     documents: Mapping[str, str]
     not_expressed: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = field(default=())
+    workload: str = ""
 
 
 def gang_files(
@@ -90,6 +97,8 @@ def gang_files(
     pin: Pin | None = None,
     release: KubernetesRelease | str | None = None,
     objects: bool = False,
+    workload: WorkloadFile | None = None,
+    has_claims: bool = False,
 ) -> GangFiles:
     """Return a gang as files for one scheduler; the same gang gives the same bytes every time.
 
@@ -104,6 +113,9 @@ def gang_files(
             `PlacedGang` has them. Default: the scheduler chooses.
         release: The release of Kubernetes; default: 1.36.
         objects: For Kueue, write Topology, ResourceFlavor, ClusterQueue and LocalQueue as well.
+        workload: The workload with the pods of the gang (`read_workload`), which gets the claims and the levels. It
+            keeps its comments and names. Default: Jobs with example pods.
+        has_claims: Whether the pods of `workload` have the claims already.
 
     Returns:
         The files, what they cannot say, and the findings.
@@ -141,16 +153,25 @@ def gang_files(
         shared_templates=chosen.shared_templates,
     )
     made = chosen.write(parts, objects)
-    if parts.channels:
+    own = None if workload is None else own_workload(scheduler, parts, workload, made, has_claims=has_claims)
+    made = made if own is None else dict(own.objects)
+    if parts.channels and own is None:
         made = {"computedomain.yaml": [compute_domain(one, parts.metadata(one)) for one in parts.copies], **made}
     if parts.priority_class:
         made = {"priorityclass.yaml": [priority_class(parts)], **made}
     head = f"# Gang {parts.name}: for {chosen.title} Kubernetes {target}, drawn with dra-lab.\n"
     documents = {**parts.texts, **{file: head + dump_all(items) for file, items in made.items()}}
     findings = [*parts.findings, *gang_findings(scheduler, parts), *_pin_findings(parts, pin)]
-    findings += channel_findings(parts.copies[0]) if parts.channels else ()
+    findings += channel_findings(parts.copies[0]) if parts.channels and own is None else ()
     findings += [_FLAVOR] if "resourceflavor.yaml" in made else []
-    return GangFiles(scheduler, documents, not_expressed(scheduler, parts), sort_findings(findings))
+    cannot = not_expressed(scheduler, parts)
+    if own is None:
+        return GangFiles(scheduler, documents, cannot, sort_findings(findings))
+    if has_claims:
+        documents = {file: text for file, text in documents.items() if file in made or file.startswith("deviceclass-")}
+    name = own.patched.name if own.patched.name not in (*documents, *_RESERVED) else f"workload-{own.patched.name}"
+    every = sort_findings([*findings, *own.patched.findings])
+    return GangFiles(scheduler, {**documents, name: own.patched.text}, (*cannot, *own.not_expressed), every, name)
 
 
 def _pin(hierarchy: Hierarchy | None, pin: Pin | None, number: int) -> Affinity:

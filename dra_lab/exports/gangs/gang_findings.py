@@ -90,7 +90,7 @@ def _kai(parts: GangParts) -> Iterator[Finding]:
     if not parts.queue:
         message = "KAI does not schedule a PodGroup without a queue"
         yield Finding("kai-queue-missing", _ERROR, name, message, "Name a Queue of KAI.")
-    for claim in parts.gang.shared_claims:
+    for claim in parts.gang.every_shared_claim:
         message = "KAI does not support claims that several pods share"
         yield Finding("kai-shared-claim", _ERROR, claim.name, message, "Choose another scheduler.")
     for claim_name, request in parts.requests:
@@ -124,7 +124,7 @@ def _volcano(parts: GangParts) -> Iterator[Finding]:
     if any(request.first_available for _, request in parts.requests):
         message = "Volcano reads a list of alternatives (firstAvailable) only with its gate DRAPrioritizedList"
         yield Finding("volcano-alternatives", _WARNING, name, message, "Add the gate to its --feature-gates.")
-    for claim in parts.gang.shared_claims:
+    for claim in parts.gang.every_shared_claim:
         message = "that Volcano places a gang with a shared claim is not proven"
         yield Finding("volcano-shared-claim", _WARNING, claim.name, message, "Try it on a test cluster.")
     if wanted_levels(parts):
@@ -158,13 +158,13 @@ def _kube_scheduler(parts: GangParts) -> Iterator[Finding]:
             message = f"{len(twice)} values of the label have several parents ({twice[0]}); kube-scheduler merges them"
             advice = "Pin a planned domain, or give every domain its own value."
             yield Finding("pod-group-same-value", _WARNING, name, message, advice)
-    if parts.shared:
+    if shared := parts.gang.every_shared_claim:
         if not parts.release.enabled("DRAWorkloadResourceClaims"):
             message = "claims of a PodGroup need the gate DRAWorkloadResourceClaims, which is off; it drops them"
             advice = "Enable it. Without it, each pod gets a claim of its own."
             yield Finding("pod-group-claims-gate", _WARNING, name, message, advice)
-        if len(parts.gang.shared_claims) > MOST_SHARED:
-            message = f"a PodGroup has at most {MOST_SHARED} claims, and this has {len(parts.gang.shared_claims)}"
+        if len(shared) > MOST_SHARED:
+            message = f"a PodGroup has at most {MOST_SHARED} claims, and this has {len(shared)}"
             yield Finding("pod-group-claims", _ERROR, name, message, "Put several requests into one claim.")
     if parts.priority_class and release == "1.36":
         message = "priorityClassName of a PodGroup needs the gate WorkloadAwarePreemption, which is alpha and off"

@@ -30,10 +30,15 @@ HIGHEST_PRIORITY = 1_000_000_000
 """The highest value of a PriorityClass that people may use (`HighestUserDefinablePriority`)."""
 
 
+SharedClaims = tuple[tuple[ResourceClaimTemplate | ResourceClaim, ...], ...]
+"""For each copy of a gang, claims that several pods use: templates if the scheduler makes them from templates."""
+
+
 @dataclass(frozen=True)
 class GroupParts:
     """One group of a gang: its name in the objects, and the claims of each of its pods.
 
+    `shared` are the claims that its pods share, as `GangParts.shared`, and `shared_entries` their names in the pods.
     `own` is the level that it requires besides that of the gang, "" if it adds nothing, as for a single pod. `required`
     and `preferred` are those of the gang where it has none. `slices` are those of more than one pod.
     """
@@ -47,6 +52,8 @@ class GroupParts:
     preferred: str
     slices: tuple[tuple[int, str], ...]
     channel: bool
+    shared: SharedClaims
+    shared_entries: tuple[str, ...]
 
     @property
     def pods(self) -> int:
@@ -64,8 +71,7 @@ class GangParts:
     """A gang, ready to be written.
 
     `copies` are the names of the gangs that are alike, each with its own objects; `pins` are the requirements on the
-    nodes of each. `shared` are the claims that exist once for each gang: templates if the scheduler makes them from
-    templates, else one ResourceClaim for each copy.
+    nodes of each. `shared` are the claims that exist once for each gang.
     """
 
     gang: Gang
@@ -78,7 +84,7 @@ class GangParts:
     copies: tuple[str, ...]
     groups: tuple[GroupParts, ...]
     pins: tuple[Affinity, ...]
-    shared: tuple[tuple[ResourceClaimTemplate | ResourceClaim, ...], ...]
+    shared: SharedClaims
     texts: Mapping[str, str]
     findings: tuple[Finding, ...]
 
@@ -102,6 +108,11 @@ class GangParts:
         """Return the names of the shared claims in the pods."""
         return _entries(self.gang.shared_claims, (CHANNEL,))
 
+    def every_shared(self, copy: int) -> tuple[tuple[ResourceClaimTemplate | ResourceClaim, str], ...]:
+        """Return the claims that pods of one copy share, all of them and those of one group, with their names."""
+        rows = [(self.shared, self.shared_entries), *((one.shared, one.shared_entries) for one in self.groups)]
+        return tuple(pair for claims, names in rows if claims for pair in zip(claims[copy], names, strict=True))
+
     @property
     def priority_class(self) -> str:
         """Return the name of the PriorityClass of the pods, "" for priority 0."""
@@ -113,7 +124,7 @@ class GangParts:
         """Return all requests as they are written, each with the name of its claim."""
         every = [claim for group in self.groups for claim in group.claims]
         found: dict[str, ResourceClaimTemplate | ResourceClaim] = {claim.metadata.name: claim for claim in every}
-        found |= {claim.metadata.name: claim for claim in (self.shared[0] if self.shared else ())}
+        found |= {claim.metadata.name: claim for claim, _ in self.every_shared(0)}
         return tuple(
             (name, request)
             for name, claim in found.items()
@@ -145,8 +156,8 @@ class GangParts:
     ) -> Object:
         """Return the pod template of a group; `spec` are the fields that a scheduler needs."""
         used = [pod_claim(claim, entry) for claim, entry in zip(group.claims, group.entries, strict=True)]
-        if self.shared:
-            used += [pod_claim(one, entry) for one, entry in zip(self.shared[copy], self.shared_entries, strict=True)]
+        for shared, entries in ((self.shared, self.shared_entries), (group.shared, group.shared_entries)):
+            used += [pod_claim(one, entry) for one, entry in zip(shared[copy] if shared else (), entries, strict=True)]
         affinity = self.pins[copy]
         if group.channel:
             used.append(channel_entry(self.copies[copy]))
@@ -186,6 +197,8 @@ def gang_parts(
     copies = tuple(f"{name}-{number}" for number in range(gang.replicas)) if gang.replicas > 1 else (name,)
     names, groups = ObjectNames(), []
     taken = (CHANNEL, *_entries(gang.shared_claims, (CHANNEL,)))
+    taken += _entries([claim for group in gang.groups for claim in group.shared_claims], taken)
+    of_groups = iter(taken[1 + len(gang.shared_claims) :])
     for group in gang.groups:
         own = names.one(_short(group.workload.name, findings))
         claims = tuple(writer.template(claim, f"{name}-{own}") for claim in group.workload.claims)
@@ -195,12 +208,14 @@ def gang_parts(
         channel, preferred = needs_channel(gang, group, hierarchy), group.preferred or gang.preferred
         entries = _entries(group.workload.claims, taken)
         required = level or gang.required
-        groups.append(GroupParts(group, own, claims, entries, level, required, preferred, slices, channel))
-    shared: tuple[tuple[ResourceClaimTemplate | ResourceClaim, ...], ...] = ()
-    if gang.shared_claims and shared_templates:
-        shared = (tuple(writer.template(claim, f"{name}-shared") for claim in gang.shared_claims),) * len(copies)
-    elif gang.shared_claims:
-        shared = tuple(tuple(writer.claim(claim, copy) for claim in gang.shared_claims) for copy in copies)
+        once = writer.shared(group.shared_claims, name, copies, f"-{own}", templates=shared_templates)
+        names_of_once = tuple(next(of_groups) for _ in group.shared_claims)
+        groups.append(
+            GroupParts(
+                group, own, claims, entries, level, required, preferred, slices, channel, once, names_of_once
+            )
+        )  # fmt: skip
+    shared = writer.shared(gang.shared_claims, name, copies, "", templates=shared_templates)
     if cluster is None:
         texts = {file: text for file, text in texts.items() if not file.startswith("deviceclass-")}
         findings = [one for one in findings if not one.rule.startswith("class-")]
@@ -254,6 +269,14 @@ class _ClaimWriter:
         found = self._written(sketch, prefix, self.target)
         assert isinstance(found, ResourceClaimTemplate)
         return found
+
+    def shared(
+        self, claims: Sequence[ClaimSketch], name: str, copies: Sequence[str], own: str, *, templates: bool
+    ) -> SharedClaims:
+        """Return claims that pods share: one template for all copies, or a ResourceClaim for each copy."""
+        if claims and templates:
+            return (tuple(self.template(claim, f"{name}{own}-shared") for claim in claims),) * len(copies)
+        return tuple(tuple(self.claim(claim, f"{copy}{own}") for claim in claims) for copy in copies if claims)
 
     def claim(self, sketch: ClaimSketch, prefix: str) -> ResourceClaim:
         target = Target(self.target.release, kind="claim", namespace=self.target.namespace)

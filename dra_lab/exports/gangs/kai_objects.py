@@ -9,7 +9,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from dra_lab.exports.gangs.gang_parts import GangParts, GroupParts, Object, job, wanted_levels
-from dra_lab.exports.gangs.level_keys import level_labels
+from dra_lab.exports.gangs.level_keys import level_labels, topology_of
 from dra_lab.sketch.claim_objects import labels
 from dra_lab.sketch.object_names import object_name
 
@@ -35,7 +35,7 @@ def kai_objects(parts: GangParts) -> dict[str, list[Object]]:
     """Return the objects of a gang by file."""
     subgroups, leaves = _tree(parts)
     found = {"podgroup.yaml": [_pod_group(parts, name, subgroups) for name in parts.copies]}
-    if level_named(parts) and not _existing(parts):
+    if level_named(parts) and not topology_of(parts.hierarchy, _OWN):
         found["kai-topology.yaml"] = [_topology(parts)]
     copies = range(len(parts.copies))
     found["job.yaml"] = [_job(parts, copy, leaf) for copy in copies for leaf in leaves]
@@ -94,7 +94,7 @@ def _cut(
 
 
 def _constraint(parts: GangParts, required: str, preferred: str) -> Object:
-    found: Object = {"topology": _topology_name(parts)}
+    found: Object = {"topology": topology_name(parts)}
     if label := parts.label(required):
         found["requiredTopologyLevel"] = label
     if label := parts.label(preferred):
@@ -130,18 +130,13 @@ def _job(parts: GangParts, copy: int, leaf: _Leaf) -> Object:
     return job(parts, name, leaf.pods, template, labels=queue, annotations={OWN_GROUP: "true"})
 
 
-def _existing(parts: GangParts) -> str:
-    """Return the name of the Topology object that the hierarchy was read from, if the cluster has it."""
-    source = parts.hierarchy.levels[0].source if parts.hierarchy and parts.hierarchy.levels else ""
-    return source.removeprefix(_OWN) if source.startswith(_OWN) else ""
-
-
-def _topology_name(parts: GangParts) -> str:
-    return _existing(parts) or object_name(parts.hierarchy.name if parts.hierarchy else "nodes")
+def topology_name(parts: GangParts) -> str:
+    """Return the name of the Topology object of the gang's levels."""
+    return topology_of(parts.hierarchy, _OWN) or object_name(parts.hierarchy.name if parts.hierarchy else "nodes")
 
 
 def _topology(parts: GangParts) -> Object:
-    name = _topology_name(parts)
+    name = topology_name(parts)
     levels = [{"nodeLabel": label} for label in level_labels(parts.hierarchy)]
     metadata = {"name": name, "labels": labels(name, "topology")}
     return {"apiVersion": TOPOLOGY, "kind": "Topology", "metadata": metadata, "spec": {"levels": levels}}

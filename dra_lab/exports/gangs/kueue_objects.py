@@ -12,7 +12,7 @@ from typing import Any
 
 from dra_lab.exports.gangs.compute_domain import CHANNEL_CLASS
 from dra_lab.exports.gangs.gang_parts import GangParts, GroupParts, Object, job
-from dra_lab.exports.gangs.level_keys import level_labels
+from dra_lab.exports.gangs.level_keys import level_labels, topology_of
 from dra_lab.model.sketch import asks
 from dra_lab.sketch.claim_objects import labels
 from dra_lab.sketch.object_names import object_name
@@ -42,7 +42,7 @@ def kueue_objects(parts: GangParts, *, objects: bool) -> dict[str, list[Object]]
     if device_classes(parts):
         found["kueue-configuration.yaml"] = [_configuration(parts)]
     if objects:
-        if not _existing(parts):
+        if not topology_of(parts.hierarchy, _OWN):
             found["topology.yaml"] = [_topology(parts)]
         found["resourceflavor.yaml"] = [_flavor(parts)]
         found["clusterqueue.yaml"] = [_cluster_queue(parts)]
@@ -79,7 +79,8 @@ def _level(parts: GangParts, required: str, preferred: str) -> dict[str, str]:
     return {PREFERRED: label} if label and not required else {}
 
 
-def _annotations(parts: GangParts, group: GroupParts) -> dict[str, str]:
+def annotations_of(parts: GangParts, group: GroupParts) -> dict[str, str]:
+    """Return the annotations of the pods of a group: its levels, slices and pod set group."""
     found = _level(parts, group.required, group.preferred)
     layers = [(size, label) for size, level in group.slices if (label := parts.label(level))]
     if len(layers) == 1:
@@ -101,14 +102,14 @@ def _job(parts: GangParts, copy: int) -> Object:
     least: Mapping[str, str] = {}
     if 0 < group.least < group.pods and not group.slices:
         least = {LEAST: str(group.least)}
-    template = parts.pod_template(copy, group, annotations=_annotations(parts, group))
+    template = parts.pod_template(copy, group, annotations=annotations_of(parts, group))
     return job(parts, parts.copies[copy], group.pods, template, labels=_queue(parts), annotations=least)
 
 
 def _job_set(parts: GangParts, copy: int) -> Object:
     jobs = []
     for group in parts.groups:
-        template = parts.pod_template(copy, group, annotations=_annotations(parts, group))
+        template = parts.pod_template(copy, group, annotations=annotations_of(parts, group))
         body = {"parallelism": group.pods, "completions": group.pods, "backoffLimit": 0, "template": template}
         jobs.append({"name": group.name, "replicas": 1, "template": {"spec": body}})
     metadata = parts.metadata(parts.copies[copy], labels=_queue(parts))
@@ -120,14 +121,8 @@ def _configuration(parts: GangParts) -> Object:
     return {"apiVersion": CONFIGURATION, "kind": "Configuration", "resources": {"deviceClassMappings": rows}}
 
 
-def _existing(parts: GangParts) -> str:
-    """Return the name of the Topology object that the hierarchy was read from, if the cluster has it."""
-    source = parts.hierarchy.levels[0].source if parts.hierarchy and parts.hierarchy.levels else ""
-    return source.removeprefix(_OWN) if source.startswith(_OWN) else ""
-
-
 def _topology_name(parts: GangParts) -> str:
-    return _existing(parts) or object_name(parts.hierarchy.name if parts.hierarchy else "nodes")
+    return topology_of(parts.hierarchy, _OWN) or object_name(parts.hierarchy.name if parts.hierarchy else "nodes")
 
 
 def _topology(parts: GangParts) -> Object:

@@ -44,6 +44,12 @@ def same_level(hierarchy: Hierarchy | None, level: str, other: str) -> bool:
     return hierarchy.level_index(level) == hierarchy.level_index(other)
 
 
+def topology_of(hierarchy: Hierarchy | None, kind: str) -> str:
+    """Return the name of the Topology object of a kind that a hierarchy was read from, "" if it was from others."""
+    source = hierarchy.levels[0].source if hierarchy is not None and hierarchy.levels else ""
+    return source.removeprefix(kind) if source.startswith(kind) else ""
+
+
 def level_labels(hierarchy: Hierarchy | None) -> tuple[str, ...]:
     """Return the labels of all levels that have one, from the outermost to the node."""
     found = [_label(level.key) for level in hierarchy.levels] if hierarchy else []

@@ -40,7 +40,7 @@ def _kueue(parts: GangParts) -> Iterator[str]:
 
 def _kai(parts: GangParts) -> Iterator[str]:
     yield from _without_label(parts, "KAI")
-    if parts.gang.shared_claims:
+    if parts.gang.every_shared_claim:
         yield "KAI does not support claims that several pods share."
 
 

@@ -39,9 +39,8 @@ def _pod_group(parts: GangParts, copy: int) -> Object:
     spec: Object = {"schedulingPolicy": {"gang": {"minCount": parts.gang.least}}}
     if label := parts.label(parts.required):
         spec["schedulingConstraints"] = {"topology": [{"key": label}]}
-    if parts.shared:
-        entries = zip(parts.shared[copy], parts.shared_entries, strict=True)
-        spec["resourceClaims"] = [pod_claim(claim, entry) for claim, entry in entries]
+    if shared := parts.every_shared(copy):
+        spec["resourceClaims"] = [pod_claim(claim, entry) for claim, entry in shared]
     if parts.priority_class:
         spec["priorityClassName"] = parts.priority_class
     head = {"apiVersion": pod_group_version(parts.release), "kind": "PodGroup"}

@@ -25,7 +25,7 @@ _TIER = re.compile(r"HyperNode tier (\d+)")
 
 def volcano_objects(parts: GangParts) -> dict[str, list[Object]]:
     """Return the objects of a gang by file."""
-    found = {"volcano-job.yaml": [_job(parts, copy) for copy in range(len(parts.copies))]}
+    found = {"volcano-job.yaml": [job_of(parts, copy) for copy in range(len(parts.copies))]}
     if hyper_nodes := _hyper_nodes(parts):
         found["hypernodes.yaml"] = hyper_nodes
     return found
@@ -74,7 +74,8 @@ def _nodes(parts: GangParts) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found)) or tuple(parts.cluster.node_names)
 
 
-def _job(parts: GangParts, copy: int) -> Object:
+def job_of(parts: GangParts, copy: int) -> Object:
+    """Return the Job of one copy of a gang."""
     tasks = [_task(parts, copy, group) for group in parts.groups]
     spec: Object = {
         "schedulerName": SCHEDULER,

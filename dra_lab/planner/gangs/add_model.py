@@ -110,8 +110,9 @@ class AddModel:
                 most = min([need.copies, *caps])
                 if most:
                     found[number, path] = self._integer(most)
+                    inner: list[dict[Path, Any]] = []
                     for group in need.groups:
-                        self._add_group(group, inside, found[number, path], most, takes, room)
+                        inner.append(self._add_group(group, inside, (found[number, path], most), takes, room, inner))
         for kind, wanted in needs.ordinary if ordinary else ():
             each = {r: self._integer(min(wanted, room[r][kind])) for r in sorted(mine) if room[r][kind]}
             for region, variable in each.items():
@@ -138,24 +139,29 @@ class AddModel:
         self,
         group: GroupNeed,
         inside: Sequence[int],
-        gang: Any,
-        most: int,
+        gangs: tuple[Any, int],
         takes: dict[tuple[int, int], Factors],
         room: Mapping[int, Sequence[int]],
-    ) -> None:
-        """Add the pods of a group of the gangs that one variable counts."""
+        before: Sequence[Mapping[Path, Any]],
+    ) -> dict[Path, Any]:
+        """Add the pods of a group of the gangs that one variable counts; return how many of them each domain has.
+
+        `before` has that for the groups before it.
+        """
+        gang, most = gangs
         tiers = [tier for tier in (group.required, *(tier for _, tier in group.slices)) if tier >= 0]
         able = [region for region in inside if all(self.problem.keys[region][tier] is not None for tier in tiers)]
         pods: dict[int, Factors] = {}
+        found: dict[Path, Any] = {}
         if group.required < 0:
             pods = self._add_pods(group, able, gang, most, room)
         else:
-            split: Factors = {gang: -1}
-            for regions in parted(self.problem, able, group.required).values():
-                inner = self._integer(most)
-                split[inner] = 1
-                pods |= self._add_pods(group, regions, inner, most, room)
-            self._row(split, 0, equal=True)
+            known = before[group.same_as] if group.same_as >= 0 else None
+            for path, regions in parted(self.problem, able, group.required).items():
+                if known is None or path in known:
+                    found[path] = self._integer(most) if known is None else known[path]
+                    pods |= self._add_pods(group, regions, found[path], most, room)
+            self._row({gang: -1, **dict.fromkeys(found.values(), 1)}, 0, equal=True)
         for size, tier in group.slices:
             for regions in parted(self.problem, able, tier).values():
                 every: Factors = {self._integer(most * group.least // size): -size}
@@ -164,6 +170,7 @@ class AddModel:
                 self._row(every, 0, equal=True)
         for region, factors in pods.items():
             _add(takes.setdefault((region, group.kind), {}), factors)
+        return found
 
     def _add_pods(
         self, group: GroupNeed, regions: Sequence[int], gang: Any, most: int, room: Mapping[int, Sequence[int]]

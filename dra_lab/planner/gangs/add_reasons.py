@@ -33,6 +33,8 @@ def _names(asked: AddQuestion) -> Iterator[tuple[str, object]]:
     for gang in asked.gangs:
         for group in gang.groups:
             yield f"{group.workload.name!r} of gang {gang.name!r}", group.workload.claims
+            if group.shared_claims:
+                yield f"the shared claims of {group.workload.name!r} of gang {gang.name!r}", group.shared_claims
         if gang.shared_claims:
             yield f"the shared claims of gang {gang.name!r}", gang.shared_claims
     for workload in asked.workloads:

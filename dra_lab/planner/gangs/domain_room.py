@@ -64,7 +64,7 @@ def _room(
 ) -> tuple[int, int, int, int]:
     """Return the most pods of one gang in regions and its bound, and the same of whole gangs."""
     caps = [sum(problem.room[region][group.kind] for region in regions) for group in need.groups]
-    pods = need.groups[: len(need.groups) - need.shares]
+    pods = need.groups[: need.pods]
     bound = sum(min(group.most, cap) for group, cap in zip(pods, caps, strict=False))
     count = min(cap // group.least for group, cap in zip(need.groups, caps, strict=True) if group.least)
     if len(need.groups) == 1 and not need.groups[0].slices and need.groups[0].required < 0:
@@ -96,7 +96,7 @@ def _most(
         return 0, 0
     inside = set(regions)
     groups = tuple(
-        replace(group, preferred=-1, least=group.least if whole or _is_shared(need, at) else 0)
+        replace(group, preferred=-1, least=group.least if whole or at >= need.pods else 0)
         for at, group in enumerate(need.groups)
     )
     alone = replace(need, groups=groups, preferred=-1, gangs=(0,) * (most if whole else 1))
@@ -108,7 +108,7 @@ def _most(
         model = GangModel(part, solver, budget, least=least)
         if budget.reached:
             break
-        expression = model.expression(GANGS) if whole else model.all_pods(sum(1 for _ in groups) - need.shares)
+        expression = model.expression(GANGS) if whole else model.all_pods(need.pods)
         outcome = None if isinstance(expression, int) else model.minimise(expression, budget)
         shift = most if whole else 0
         if not least:
@@ -116,10 +116,6 @@ def _most(
         if (least or problem.closed) and (outcome is None or outcome.infeasible or outcome.bound is not None):
             bound = min(most, found if outcome is None or outcome.bound is None else shift - outcome.bound)
     return found, bound
-
-
-def _is_shared(need: GangNeed, at: int) -> bool:
-    return need.shares and at == len(need.groups) - 1
 
 
 def _lacking(problem: GangProblem, need: GangNeed, nodes: Sequence[str]) -> Iterator[str]:

@@ -151,8 +151,13 @@ class GangModel:
             split = {gang: -1}
             for inner, regions in _domains(self.problem, group.required, able).items():
                 key = (number, at, inner)
-                variable = self._integer(most, ("group", *key))
-                self.groups[key] = variable
+                if group.same_as < 0:
+                    self.groups[key] = self._integer(most, ("group", *key))
+                elif (number, group.same_as, inner) in self.groups:
+                    self.groups[key] = self.groups[number, group.same_as, inner]
+                else:
+                    continue
+                variable = self.groups[key]
                 split[variable] = 1
                 self._add_pods(number, at, group, regions, variable, most)
             self._row(split, 0, equal=True)

@@ -344,16 +344,25 @@ class _Greedy:
         mark = len(self._changed)
         groups: dict[int, dict[int, int]] = {}
         within: dict[int, list[int]] = {}
-        for at, group in sorted(enumerate(need.groups), key=lambda row: -row[1].least):
+        alone = [row for row in enumerate(need.groups) if row[1].same_as < 0]
+        for at, group in sorted(alone, key=lambda row: -row[1].least):
             prefer = group.preferred if group.preferred >= 0 else need.preferred
             sets = [list(regions)]
             if group.required >= 0:
                 sets = self._domains(group.kind, group.least, regions, group.required)
+            shared = [(other, one) for other, one in enumerate(need.groups) if one.same_as == at]
             for mine in sets:
+                before = len(self._changed)
                 found = self.put(group.kind, group.least, mine, group.slices, prefer)
-                if found is not None:
-                    groups[at], within[at] = found, mine
+                each = {at: found}
+                for other, one in shared if found is not None else ():
+                    each[other] = self.put(one.kind, one.least, mine, ())
+                placed = {other: row for other, row in each.items() if row is not None}
+                if len(placed) == 1 + len(shared):
+                    groups |= placed
+                    within |= dict.fromkeys(placed, mine)
                     break
+                self._undo(before)
             else:
                 self._undo(mark)
                 return None

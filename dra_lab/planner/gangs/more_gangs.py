@@ -16,8 +16,9 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.after import held_after
 from dra_lab.planner.fleet.fleet_work import Clock
+from dra_lab.planner.gangs.claim_nodes import together
 from dra_lab.planner.gangs.domain_room import rooms_of
-from dra_lab.planner.gangs.needs import Needs, read_needs
+from dra_lab.planner.gangs.needs import Needs, Together, read_needs
 from dra_lab.planner.gangs.plan_gangs import tables_for
 from dra_lab.planner.gangs.problem import GangProblem, over_nodes
 from dra_lab.planner.waiting import awaited
@@ -75,7 +76,7 @@ def how_many_more_gangs(
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
     held = held_after(cluster, None if after is None else after.as_fleet(), release)
     known = levels_of(cluster) if hierarchies is None else hierarchies
-    every = dict(_by_level(cluster, gang, known))
+    every = dict(_by_level(cluster, gang, known, together(cluster, release)))
     fleet, pairs = tables_for(cluster, every[gang.required], release, budget, held, solver, Clock())
     problems = {level: over_nodes(fleet, needs, pairs, cluster.cordoned) for level, needs in every.items()}
     count, bound = _counted(problems[gang.required], solver, budget.part(budget.shares.step))
@@ -94,10 +95,12 @@ def _plain(gang: Gang) -> Gang:
     return replace(gang, groups=groups, preferred="", replicas=MOST_COUNTED, priority=0)
 
 
-def _by_level(cluster: Cluster, gang: Gang, hierarchies: Sequence[Hierarchy]) -> Iterator[tuple[str, Needs]]:
+def _by_level(
+    cluster: Cluster, gang: Gang, hierarchies: Sequence[Hierarchy], seen: Together
+) -> Iterator[tuple[str, Needs]]:
     """Yield the needs of a gang with each level required, without those that its groups do not allow."""
     plain = _plain(gang)
-    yield gang.required, read_needs([plain], (), hierarchies, cluster.node_names)
+    yield gang.required, read_needs([plain], (), hierarchies, cluster.node_names, seen)
     named = [one for one in hierarchies if gang.hierarchy in ("", one.name)]
     mine = named[0] if len(named) == 1 else None
     names = ["", *([level.name for level in mine.levels] if mine is not None else []), HOST]
@@ -105,7 +108,7 @@ def _by_level(cluster: Cluster, gang: Gang, hierarchies: Sequence[Hierarchy]) ->
         if name != gang.required:
             try:
                 other = replace(plain, required=name, hierarchy=mine.name if mine is not None else gang.hierarchy)
-                yield name, read_needs([other], (), hierarchies, cluster.node_names)
+                yield name, read_needs([other], (), hierarchies, cluster.node_names, seen)
             except InputError:
                 continue
 

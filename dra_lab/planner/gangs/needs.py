@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from dra_lab.errors import InputError
+from dra_lab.errors import InputError, UnsupportedFeature
 from dra_lab.model.fleet import UNPLACED, Workload
 from dra_lab.model.gang import BEYOND, GANG_GOALS, GANGS, HOST, HOSTS, Gang, GangGroup
 from dra_lab.model.hierarchy import Hierarchy
+from dra_lab.model.sketch import ClaimSketch
 
 Path = tuple[str, ...]
+
+Together = Callable[[tuple[ClaimSketch, ...]], Mapping[str, Path] | None]
+"""Which nodes' pods can share claims, as `nodes_of_claims` says it."""
 
 HOST_DEPTH = 1_000
 """The depth of hosts, below every level."""
@@ -32,7 +36,8 @@ class Tier:
 class GroupNeed:
     """Pods of one kind of a gang: a least and a most number, in one domain of the tier `required` if it is not -1.
 
-    `preferred` is the tier of which few domains are used, -1 for none. `slices` are sizes with their tiers.
+    `preferred` is the tier of which few domains are used, -1 for none. `slices` are sizes with their tiers. `same_as`
+    is the position of the group whose domain these have, -1 for none.
     """
 
     kind: int
@@ -41,21 +46,22 @@ class GroupNeed:
     required: int
     preferred: int
     slices: tuple[tuple[int, int], ...]
+    same_as: int = -1
 
 
 @dataclass(frozen=True)
 class GangNeed:
     """Gangs that are alike: each has all pods in one domain of the tier `required`.
 
-    `gangs` are their positions among the gangs that were given, one for each copy. If `shares`, the last group is the
-    pod that stands for the shared claims.
+    `gangs` are their positions among the gangs that were given, one for each copy. The last `shares` groups are no pods
+    but shared claims: those of the groups, then those of the gang.
     """
 
     priority: int
     required: int
     preferred: int
     groups: tuple[GroupNeed, ...]
-    shares: bool
+    shares: int
     gangs: tuple[int, ...] = ()
 
     @property
@@ -64,9 +70,14 @@ class GangNeed:
         return len(self.gangs)
 
     @property
+    def pods(self) -> int:
+        """Return the number of groups that are pods; those after them are shared claims."""
+        return len(self.groups) - self.shares
+
+    @property
     def preferences(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
         """Return the preferred tiers, each with the positions of the groups that it is about."""
-        whole = ((self.preferred, tuple(range(len(self.groups) - self.shares))),) if self.preferred >= 0 else ()
+        whole = ((self.preferred, tuple(range(self.pods))),) if self.preferred >= 0 else ()
         mine = ((group.preferred, (at,)) for at, group in enumerate(self.groups) if group.preferred >= 0)
         return (*whole, *mine)
 
@@ -103,10 +114,17 @@ def goal_order(needs: Needs) -> tuple[str, ...]:
 
 
 def read_needs(
-    gangs: Sequence[Gang], workloads: Sequence[Workload], hierarchies: Sequence[Hierarchy], nodes: Sequence[str]
+    gangs: Sequence[Gang],
+    workloads: Sequence[Workload],
+    hierarchies: Sequence[Hierarchy],
+    nodes: Sequence[str],
+    together: Together = lambda _: None,
 ) -> Needs:
-    """Return gangs and workloads as the planner needs them. Raises InputError for what makes no sense."""
-    reader = _Reader(hierarchies, nodes)
+    """Return gangs and workloads as the planner needs them; `together` says which nodes can share claims.
+
+    Raises InputError for what makes no sense.
+    """
+    reader = _Reader(hierarchies, nodes, together)
     names = [gang.name for gang in gangs]
     alike: dict[GangNeed, list[int]] = {}
     for number, gang in enumerate(gangs):
@@ -126,12 +144,12 @@ def read_needs(
 
 def hierarchy_of(gang: Gang, hierarchies: Sequence[Hierarchy]) -> Hierarchy | None:
     """Return the hierarchy of the levels of a gang, None if it names none. Raises InputError if it is unknown."""
-    return _Reader(hierarchies, ()).hierarchy(gang, f"gang {gang.name!r}")
+    return _Reader(hierarchies, (), lambda _: None).hierarchy(gang, f"gang {gang.name!r}")
 
 
 class _Reader:
-    def __init__(self, hierarchies: Sequence[Hierarchy], nodes: Sequence[str]) -> None:
-        self.hierarchies, self.nodes = hierarchies, nodes
+    def __init__(self, hierarchies: Sequence[Hierarchy], nodes: Sequence[str], together: Together) -> None:
+        self.hierarchies, self.nodes, self.together = hierarchies, nodes, together
         self.needs = Needs([], [Tier("", 0, dict.fromkeys(nodes, ()))], [], [])
         self._tiers: dict[tuple[str, str], int] = {}
 
@@ -166,13 +184,46 @@ class _Reader:
         required = self._tier(hierarchy, gang.required)
         groups = [self._group(group, gang, hierarchy, required) for group in gang.groups]
         if gang.shared_claims:
-            holder = Workload("shared", gang.shared_claims)
-            groups.append(GroupNeed(self.kind(holder, gang.replicas), 1, 1, -1, -1, ()))
-            # Devices belong to a node: all pods that use them are on it.
-            required = self._tier(hierarchy, HOST, required)
-            groups = [_on_one_node(group) for group in groups]
+            required = self._seen(hierarchy, gang.shared_claims, required)
+            if self.needs.tiers[required].depth == HOST_DEPTH:
+                groups = [*map(_on_one_node, groups)]
+            else:
+                self._check_nested(groups, required, where)
+        for at, group in enumerate(gang.groups):
+            if group.shared_claims:
+                inner = groups[at].required if groups[at].required >= 0 else required
+                if self.needs.tiers[inner].depth < HOST_DEPTH:
+                    inner = self._seen(hierarchy, group.shared_claims, inner)
+                    groups[at] = replace(groups[at], required=inner if inner != required else -1)
+                groups.append(self._shared(group.shared_claims, gang, groups[at].required, at))
+        if gang.shared_claims:
+            groups.append(self._shared(gang.shared_claims, gang))
         preferred = self._tier(hierarchy, gang.preferred) if gang.preferred else -1
-        return GangNeed(gang.priority, required, preferred, tuple(groups), bool(gang.shared_claims))
+        return GangNeed(gang.priority, required, preferred, tuple(groups), len(groups) - len(gang.groups))
+
+    def _seen(self, hierarchy: Hierarchy | None, claims: tuple[ClaimSketch, ...], inside: int) -> int:
+        """Return the tier of the nodes that see the devices of a claim, in the domains of the tier `inside`."""
+        seen, outer = self.together(claims), self.needs.tiers[inside]
+        if seen is None:
+            return self._tier(hierarchy, HOST, inside)
+        paths = {node: (*path, *seen[node]) for node, path in outer.paths.items() if node in seen}
+        if paths == outer.paths:
+            return inside
+        return self._number(Tier(outer.hierarchy, outer.depth, paths), (outer.hierarchy, f"{outer.depth} {seen}"))
+
+    def _check_nested(self, groups: Sequence[GroupNeed], outer: int, where: str) -> None:
+        """Raise UnsupportedFeature if nodes that share a claim are parts of several domains of a group's level."""
+        paths = self.needs.tiers[outer].paths
+        for inner in (self.needs.tiers[group.required].paths for group in groups if group.required >= 0):
+            pairs = {(path, paths[node]) for node, path in inner.items() if node in paths}
+            if len(pairs) > len({path for path, _ in pairs}):
+                message = f"{where}: nodes that see the devices of its shared claims are in several domains of a group"
+                raise UnsupportedFeature("resourceClaims", message)
+
+    def _shared(self, claims: tuple[ClaimSketch, ...], gang: Gang, required: int = -1, at: int = -1) -> GroupNeed:
+        """Return claims that pods share as one pod more, in the domain of the group at a position."""
+        kind = self.kind(Workload("shared", claims), gang.replicas)
+        return GroupNeed(kind, 1, 1, required, -1, (), at if required >= 0 else -1)
 
     def _group(self, group: GangGroup, gang: Gang, hierarchy: Hierarchy | None, outer: int) -> GroupNeed:
         where, most = f"group {group.workload.name!r} of gang {gang.name!r}", group.workload.replicas
@@ -182,6 +233,8 @@ class _Reader:
             )
         if group.leader and most != 1:
             raise InputError(f"{where} is a leader with {most} replicas; give it one")
+        if group.shared_claims and not group.least:
+            raise InputError(f"{where} has claims that its pods share, and may have no pod; give a min of 1 or more")
         required = self._tier(hierarchy, group.required, outer) if group.required else -1
         if required >= 0 and self.is_finer(outer, required):
             raise InputError(f"{where} requires {group.required!r}, which is outside {gang.required!r} of the gang")
@@ -224,7 +277,7 @@ class _Reader:
         """Return the number of the tier of a level; of hosts, only those in a domain of the tier `inside`."""
         if not level:
             return WHOLE
-        tiers, outer = self.needs.tiers, self.needs.tiers[inside]
+        outer = self.needs.tiers[inside]
         if level in HOSTS:
             found = Tier("", HOST_DEPTH, {node: (node,) for node in self.nodes if node in outer.paths})
             key = (outer.hierarchy, f"{HOST} {outer.depth}")
@@ -234,9 +287,12 @@ class _Reader:
             known = set(self.nodes)
             paths = {node: domain.path for domain in hierarchy.at(level) for node in domain.nodes if node in known}
             found, key = Tier(hierarchy.name, index + 1, paths), (hierarchy.name, str(index))
+        return self._number(found, key)
+
+    def _number(self, tier: Tier, key: tuple[str, str]) -> int:
         if key not in self._tiers:
-            self._tiers[key] = len(tiers)
-            tiers.append(found)
+            self._tiers[key] = len(self.needs.tiers)
+            self.needs.tiers.append(tier)
         return self._tiers[key]
 
 

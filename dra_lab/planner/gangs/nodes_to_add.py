@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from dra_lab.errors import InputError, SolverError
+from dra_lab.errors import InputError, SolverError, UnsupportedFeature
 from dra_lab.findings import Finding, Severity
 from dra_lab.index.not_read import not_read
 from dra_lab.model.allocated import AllocatedDevices
@@ -24,6 +24,7 @@ from dra_lab.planner.gangs.add_bound import counted_cost
 from dra_lab.planner.gangs.add_greedy import FirstAnswer, missing
 from dra_lab.planner.gangs.add_problem import AddQuestion, Enlarged, enlarged, new_nodes, wanted_gangs
 from dra_lab.planner.gangs.add_reasons import reasons_of
+from dra_lab.planner.gangs.claim_nodes import nodes_of_claims
 from dra_lab.planner.gangs.greedy import greedy
 from dra_lab.planner.gangs.needs import Needs, Path
 from dra_lab.planner.gangs.new_spots import Spot, spots_of
@@ -118,11 +119,15 @@ def nodes_to_add(
         hierarchies=trees,
         findings=cluster.findings,
     )
-    claims = [claim for gang in gangs for claim in gang.shared_claims]
+    claims = [claim for gang in gangs for claim in gang.every_shared_claim]
     claims += [claim for gang in gangs for group in gang.groups for claim in group.workload.claims]
     unread = not_read(cluster, (*claims, *(claim for workload in workloads for claim in workload.claims)))
     if unread is not None:
         return replace(answer, status=PlanStatus.NOT_CHECKED, shortfalls=(unread,))
+    shared = [gang.shared_claims for gang in gangs] + [group.shared_claims for gang in gangs for group in gang.groups]
+    if any(one and nodes_of_claims(cluster, one, release) is not None for one in shared):
+        message = "several nodes see the devices of shared claims; dra-lab adds no nodes for such gangs yet"
+        raise UnsupportedFeature("resourceClaims", message)
     search = _Search(asked, release, solver, budget, held, answer)
     answer = search.run()
     return replace(answer, seconds=time.monotonic() - began, parts=dict(search.clock.parts))

@@ -23,6 +23,7 @@ from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.fleet_work import Clock, FleetWork
 from dra_lab.planner.fleet.pods import FleetProblem, look_at
 from dra_lab.planner.fleet.tables import AnyTable
+from dra_lab.planner.gangs.claim_nodes import together
 from dra_lab.planner.gangs.domain_room import rooms_of
 from dra_lab.planner.gangs.needs import Needs, goal_order, read_needs
 from dra_lab.planner.gangs.problem import GangProblem, GangSolution, device_goals_of, over_nodes, state_tables
@@ -90,11 +91,11 @@ def plan_gangs(
     )
     groups = [group.workload for gang in gangs for group in gang.groups]
     claims = [claim for workload in (*groups, *workloads) for claim in workload.claims]
-    unread = not_read(cluster, (*claims, *(claim for gang in gangs for claim in gang.shared_claims)))
+    unread = not_read(cluster, (*claims, *(claim for gang in gangs for claim in gang.every_shared_claim)))
     if unread is not None:
         return replace(plan, status=PlanStatus.NOT_CHECKED, shortfalls=(unread,))
     known = levels_of(cluster) if hierarchies is None else hierarchies
-    needs = read_needs(gangs, workloads, known, cluster.node_names)
+    needs = read_needs(gangs, workloads, known, cluster.node_names, together(cluster, release))
     if not any(kind.replicas for kind in needs.kinds):
         return plan
     clock = Clock()
@@ -180,7 +181,7 @@ def _recount(
 ) -> None:
     """Raise SolverError if the devices are not worth what the solver says."""
     every = [*replicas, *(one for gang in placed for one in gang.replicas)]
-    every += [gang.shared for gang in placed if gang.shared is not None]
+    every += [one for gang in placed for one in gang.every_shared]
     for goal in goals:
         have = goal.value
         if goal.goal == NODES:
@@ -222,10 +223,12 @@ def written(
         mine = gangs[at]
         rows = zip(need.groups, one.groups, strict=True)
         pods = [given(group.kind, row, name) for (group, row), name in zip(rows, _names(mine), strict=True)]
-        shared = pods.pop()[0] if need.shares else None
+        held = [pod for row in pods[need.pods :] for pod in row]
+        shared = held.pop() if mine.shared_claims else None
         number = numbers.get(at, 0)
         numbers[at] = number + 1
-        placed.append(PlacedGang(mine.name, number, one.domain, tuple(p for row in pods for p in row), shared))
+        own = tuple(pod for row in pods[: need.pods] for pod in row)
+        placed.append(PlacedGang(mine.name, number, one.domain, own, shared, tuple(held)))
     ordinary = [
         replica
         for (kind, _), row, workload in zip(problem.needs.ordinary, solution.ordinary, workloads, strict=True)
@@ -236,4 +239,5 @@ def written(
 
 
 def _names(gang: Gang) -> list[str]:
-    return [*(group.workload.name for group in gang.groups), *(["shared"] if gang.shared_claims else [])]
+    shared = [group.workload.name for group in gang.groups if group.shared_claims]
+    return [*(group.workload.name for group in gang.groups), *shared, *(["shared"] if gang.shared_claims else [])]

@@ -27,8 +27,9 @@ class RoomTables:
     def __init__(self, problem: GangProblem, need: GangNeed, sizes: Sizes) -> None:
         """Note what one gang has of each kind of pods."""
         self.problem, self.sizes = problem, sizes
-        self.shared = need.groups[-1].kind if need.shares else -1
-        self.least, self.most = np.zeros((2, problem.kinds), np.int64)
+        self.least, self.most, self.shared = np.zeros((3, problem.kinds), np.int64)
+        for group in need.groups[need.pods :]:
+            self.shared[group.kind] += 1
         for group in need.groups:
             self.least[group.kind] += group.least
             self.most[group.kind] += group.most
@@ -60,9 +61,8 @@ class RoomTables:
         """Return the most pods of one gang; its shared claims are there, and count as none."""
         pods = np.argwhere(fits)
         pods = pods[(pods <= self.most).all(axis=1)]
-        if self.shared >= 0:
-            pods = pods[pods[:, self.shared] > 0]
-        return int(pods.sum(axis=1).max(initial=0)) - (self.shared >= 0 and len(pods) > 0)
+        pods = pods[(pods >= self.shared).all(axis=1)] - self.shared
+        return int(pods.sum(axis=1).max(initial=0))
 
     def _gangs(self, fits: Array, times: int) -> int:
         return next((n for n in range(times, 0, -1) if fits[tuple((self.least * n).tolist())]), 0)

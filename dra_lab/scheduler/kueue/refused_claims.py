@@ -34,7 +34,7 @@ def refused_claims(
         A finding for each request or claim that is refused.
     """
     asked = tuple(requests)
-    for claim in gang.shared_claims:
+    for claim in gang.every_shared_claim:
         message = "Kueue refuses pods that name a ResourceClaim, as pods with a shared claim do"
         yield Finding("kueue-shared-claim", Severity.ERROR, claim.name, message, _ADVICE)
     for claim_name, request in asked:

@@ -157,6 +157,7 @@ LIST = ClaimSketch(
         (gang(group(claims=exact(allocation_mode="All"))), "kueue-all-devices"),
         (gang(group(claims=exact(admin_access=True))), "kueue-admin-access"),
         (gang(shared_claims=(CHANNEL,)), "kueue-shared-claim"),
+        (gang(group(shared_claims=(CHANNEL,))), "kueue-shared-claim"),
         (gang(), "kueue-class-mapping"),
         (gang(required="rack"), "kueue-devices-not-counted"),
         (gang(), "kueue-flavor"),

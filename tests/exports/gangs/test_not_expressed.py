@@ -26,6 +26,7 @@ def exported(one, scheduler, hierarchy=None, pin=None):
         ("kueue", gang(group(least=2)), "between 2 and 4 pods of worker"),
         ("kueue", gang(group(least=2), group("b")), "all 4 pods of worker or none"),
         ("kai", gang(shared_claims=(CHANNEL,)), "claims that several pods share"),
+        ("kai", gang(group(shared_claims=(CHANNEL,))), "claims that several pods share"),
         ("volcano", gang(required="block", preferred="rack"), "hard or soft, so the preferred level"),
         ("volcano", gang(preferred="rack"), "names no level"),
         ("volcano", gang(SLICED), "one layer of partitions, so the slices in host"),

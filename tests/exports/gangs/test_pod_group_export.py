@@ -61,6 +61,18 @@ def test_a_shared_claim_is_the_same_entry_in_the_group_and_its_pods():
     assert (shared in job["resourceClaims"], shared["resourceClaimTemplateName"]) == (True, "train-shared-channel")
 
 
+def test_a_claim_that_one_group_shares_is_an_entry_of_its_pods_only():
+    """The PodGroup has it once, and pods without the entry do not use it."""
+    files = exported(gang(group("leader", 1), group("worker", 4, shared_claims=(CHANNEL,)), shared_claims=(CHANNEL,)))
+    jobs = yaml.safe_load_all(files.documents["job.yaml"])
+    names = [[one["name"] for one in job["spec"]["template"]["spec"]["resourceClaims"]] for job in jobs]
+    entries = yaml.safe_load(files.documents["podgroup.yaml"])["spec"]["resourceClaims"]
+    assert (names, [(one["name"], one["resourceClaimTemplateName"]) for one in entries]) == (
+        [["gpus", "channel"], ["gpus", "channel", "channel-1"]],
+        [("channel", "train-shared-channel"), ("channel-1", "train-worker-shared-channel")],
+    )
+
+
 def test_pods_and_group_have_one_priority():
     """kube-scheduler compares them."""
     files = exported(gang(priority=-5))

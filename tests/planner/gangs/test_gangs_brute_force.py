@@ -10,7 +10,7 @@ import pytest
 from brute_force import TooLarge
 from brute_force_gangs import BruteForceGangs
 from random_clusters import random_sketch, small_fleet, switches
-from random_gangs import hierarchy_of, random_case, random_gang, random_places
+from random_gangs import hierarchy_of, random_case, random_gang, random_places, random_shared_case
 
 from dra_lab.checks.gang_audit import check_gangs
 from dra_lab.model.release import KubernetesRelease
@@ -32,9 +32,19 @@ def test_gangs_are_brute_force(block):
     assert drawn <= 3 * STEP, "too many cases were too large to try everything"
 
 
-def is_brute_force(seed: str) -> bool:
+@pytest.mark.parametrize("block", range(-(-GANGS // (2 * STEP))))
+def test_gangs_with_claims_of_groups_are_brute_force(block):
+    """The goals are those of trying everything if pods of one group share claims."""
+    compared = drawn = 0
+    while compared < STEP:
+        drawn += 1
+        compared += is_brute_force(f"shared {block} {drawn}", random_shared_case)
+    assert drawn <= 4 * STEP, "too many cases were too large to try everything"
+
+
+def is_brute_force(seed: str, case=random_case) -> bool:
     """Compare one case; say whether everything could be tried."""
-    cluster, hierarchy, gangs, workloads = random_case(random.Random(seed))
+    cluster, hierarchy, gangs, workloads = case(random.Random(seed))
     release = KubernetesRelease("1.36")
     try:
         expected = BruteForceGangs(cluster, gangs, workloads, [hierarchy], release).values()
@@ -46,6 +56,15 @@ def is_brute_force(seed: str) -> bool:
     assert plan.proven, f"seed {seed}"
     assert check_gangs(cluster, plan, [hierarchy], release) == (), f"seed {seed}"
     return True
+
+
+def test_rooms_with_claims_of_groups_are_brute_force():
+    """Each domain has as many pods and gangs as trying everything finds if pods of one group share claims."""
+    compared = drawn = 0
+    while compared < STEP:
+        drawn += 1
+        compared += has_the_rooms(f"shared rooms {drawn}", random_shared_case)
+    assert drawn <= 5 * STEP, "too many cases were too large to try everything"
 
 
 ROOMS = int(os.environ.get("DRA_LAB_RANDOM_GANGS", "40"))
@@ -61,9 +80,9 @@ def test_rooms_are_brute_force(block):
     assert drawn <= 4 * STEP, "too many cases were too large to try everything"
 
 
-def has_the_rooms(seed: str) -> bool:
+def has_the_rooms(seed: str, case=random_case) -> bool:
     """Compare the rooms of one case; say whether everything could be tried."""
-    cluster, hierarchy, gangs, _ = random_case(random.Random(seed))
+    cluster, hierarchy, gangs, _ = case(random.Random(seed))
     # The number that fits is compared for whole numbers of one gang: the tables end with what all together want.
     gangs = [dataclasses.replace(gang, replicas=6) for gang in gangs[:1]]
     release = KubernetesRelease("1.36")

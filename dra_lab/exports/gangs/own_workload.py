@@ -1,0 +1,258 @@
+"""A gang as a person's own workload: the annotations, labels and fields of a scheduler, written into its file.
+
+Sources:
+
+- kubernetes-sigs/kueue v0.19.2, `pkg/controller/jobframework/tas_validation.go`
+- kai-scheduler/KAI-Scheduler v0.17.0, `pkg/common/constants/constants.go`, `docs/topology/README.md`
+- volcano-sh/volcano v1.15.1, `staging/src/volcano.sh/apis/pkg/apis/scheduling/v1beta1/types.go`
+- kubernetes/api v0.36.3, `core/v1/types.go` (`PodSchedulingGroup`)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from dra_lab.errors import InputError
+from dra_lab.exports.gangs import kai_objects, kueue_objects, volcano_objects
+from dra_lab.exports.gangs.gang_parts import GangParts, GroupParts, Object
+from dra_lab.exports.workload import Patched, patch_copy
+from dra_lab.exports.workload_file import WorkloadFile
+from dra_lab.manifests.pod_templates import PodField, value_at
+from dra_lab.manifests.yaml_text import load_yaml
+
+EXAMPLES = ("job.yaml", "jobset.yaml", "volcano-job.yaml", "computedomain.yaml")
+"""Files with example pods, and what belongs to them, which a person's own workload replaces."""
+
+_KAI = "kai.scheduler/topology"
+_KAI_LEVELS = (_KAI, f"{_KAI}-required-placement", f"{_KAI}-preferred-placement")
+_KAI_LEAST = "kai.scheduler/batch-min-member"
+_KUEUE_LEVELS = (
+    kueue_objects.REQUIRED, kueue_objects.PREFERRED, kueue_objects.SLICE, kueue_objects.SLICE_SIZE,
+    kueue_objects.SLICES, kueue_objects.GROUP, f"{kueue_objects.PREFIX}podset-unconstrained-topology",
+)  # fmt: skip
+_VOLCANO_GROUP = "scheduling.k8s.io/group-name"
+_VOLCANO = "scheduling.volcano.sh/v1beta1"
+_LEADER_SETS = "LeaderWorkerSet"
+_ADMITTED = (
+    "Job", "JobSet", _LEADER_SETS, "MPIJob", "PyTorchJob", "TFJob", "XGBoostJob", "JAXJob", "PaddleJob", "RayJob",
+    "RayCluster", "TrainJob", "Pod", "Deployment", "StatefulSet", "AppWrapper",
+)  # fmt: skip
+"""The kinds that Kueue 0.19 admits (`pkg/controller/jobs`)."""
+
+_WITH_GROUP = ("Pod", "Job", "CronJob", "Deployment", "StatefulSet", "ReplicaSet", "DaemonSet", "JobSet", _LEADER_SETS)
+"""The kinds whose pod templates have `schedulingGroup`: those of Kubernetes 1.36, JobSet 0.12, LeaderWorkerSet 0.10."""
+
+
+class OwnWorkload(Struct, frozen=True):
+    """A workload with the fields of a gang, the objects beside it, and what its kind cannot express."""
+
+    patched: Patched
+    objects: Mapping[str, list[Object]]
+    not_expressed: tuple[str, ...]
+
+
+_Places = Sequence[tuple[PodField, GroupParts]]
+
+
+def own_workload(
+    scheduler: str, parts: GangParts, workload: WorkloadFile, made: Mapping[str, list[Object]], *, has_claims: bool
+) -> OwnWorkload:
+    """Return a person's workload as one gang for a scheduler.
+
+    Args:
+        scheduler: Its name.
+        parts: The gang, of one copy or, for a LeaderWorkerSet, of as many as it has replicas.
+        workload: The file; its chosen templates are those of the groups in their order, or all those of one group.
+        made: The objects of the gang with example pods, by file.
+        has_claims: Whether the pods have their claims already.
+
+    Returns:
+        The file, the objects that the gang needs beside it, and what the scheduler cannot express of it.
+
+    Raises:
+        InputError: The file does not have the pods of the gang, or has a PodGroup of its own.
+    """
+    places = _places(parts, workload)
+    _check(scheduler, parts, workload)
+    shared = parts.every_shared(0)
+    claims = () if has_claims else (*parts.groups[0].claims, *(claim for claim, _ in shared))
+    entries = () if has_claims else (*parts.groups[0].entries, *(name for _, name in shared))
+
+    def edit(value: Any) -> None:
+        _EDITS[scheduler](value, parts, places)
+        for field, _ in places if parts.priority_class else ():
+            value_at(value, field.path)["priorityClassName"] = parts.priority_class
+
+    patched = patch_copy(workload, claims, affinity=parts.pins[0], entries=entries, edit=edit)
+    objects = {file: items for file, items in made.items() if file not in EXAMPLES}
+    for group in objects.get("podgroup.yaml", ()) if has_claims else ():
+        group["spec"].pop("resourceClaims", None)  # the pods name what they share
+    if scheduler == "kai":
+        objects.pop("podgroup.yaml")  # KAI makes one for the owner of the pods
+    if scheduler == "volcano" and not _is_volcano(workload):
+        objects["podgroup.yaml"] = [_volcano_group(parts)]
+    return OwnWorkload(patched, objects, tuple(_not_expressed(scheduler, parts, workload)))
+
+
+def _places(parts: GangParts, workload: WorkloadFile) -> _Places:
+    """Return the chosen templates with the group that each belongs to."""
+    fields, groups = workload.templates, parts.groups
+    if len(groups) > 1 and len(fields) != len(groups):
+        message = (
+            f"{workload.title} has {len(fields)} pod templates with devices, and the gang has {len(groups)} groups"
+        )
+        raise InputError(f"{message}; give --claim the same file")
+    if workload.pods != parts.gang.size * parts.gang.replicas:
+        wanted = f"{parts.gang.size:,}" + (f" in each of {parts.gang.replicas}" if parts.gang.replicas > 1 else "")
+        message = f"{workload.title} runs {workload.pods:,} pods, and the gang has {wanted}"
+        raise InputError(f"{message}; give --gang the number of its pods")
+    return [(field, groups[at if len(groups) > 1 else 0]) for at, field in enumerate(fields)]
+
+
+def _check(scheduler: str, parts: GangParts, workload: WorkloadFile) -> None:
+    several = parts.gang.replicas > 1
+    if several and (workload.kind != _LEADER_SETS or scheduler not in ("kueue", "kai")):
+        raise InputError(
+            f"one pod template cannot name {parts.gang.replicas} PodGroups; write one object for each gang"
+        )
+    if several and any(parts.pins):
+        raise InputError("the pods of all gangs have one template, so they cannot be held to several domains")
+    kinds = [one.value.get("kind") for one in load_yaml(workload.text) if isinstance(one.value, Mapping)]
+    if "PodGroup" in kinds and scheduler != "kueue":
+        raise InputError(f"{workload.name} has a PodGroup of its own; change its level there, or remove it")
+
+
+# ------------------------------------------------------------------ the fields of each scheduler
+
+
+def _edit_kueue(value: Any, parts: GangParts, places: _Places) -> None:
+    metadata = _inside(value, "metadata")
+    if parts.queue:
+        _inside(metadata, "labels")[kueue_objects.QUEUE] = parts.queue
+    least = parts.groups[0]
+    if value.get("kind") == "Job" and 0 < least.least < least.pods and not least.slices:
+        _inside(metadata, "annotations")[kueue_objects.LEAST] = str(least.least)
+    for field, group in places:
+        wanted = kueue_objects.annotations_of(parts, group)
+        _replace(_pod_metadata(value, field), "annotations", _KUEUE_LEVELS, wanted)
+
+
+def _edit_kai(value: Any, parts: GangParts, places: _Places) -> None:
+    metadata, gang = _inside(value, "metadata"), parts.gang
+    one = parts.groups[0]
+    levels = (gang.required, gang.preferred) if len(parts.groups) > 1 else (one.required, one.preferred)
+    named = [(key, parts.label(level)) for key, level in zip(_KAI_LEVELS[1:], levels, strict=True)]
+    wanted = {key: label for key, label in named if label}
+    if wanted:
+        wanted = {_KAI: kai_objects.topology_name(parts), **wanted}
+    if value.get("kind") == "Job" and gang.size > 1:
+        wanted[_KAI_LEAST] = str(gang.least)
+    _replace(metadata, "annotations", (*_KAI_LEVELS, _KAI_LEAST), wanted)
+    if parts.queue:
+        _inside(metadata, "labels")[kai_objects.QUEUE] = parts.queue
+    for field, _ in places:
+        if parts.queue:
+            _inside(_pod_metadata(value, field), "labels")[kai_objects.QUEUE] = parts.queue
+        value_at(value, field.path)["schedulerName"] = kai_objects.SCHEDULER
+
+
+def _edit_volcano(value: Any, parts: GangParts, places: _Places) -> None:
+    if value.get("apiVersion") == volcano_objects.JOB:
+        own = volcano_objects.job_of(parts, 0)["spec"]
+        value["spec"].pop("networkTopology", None)
+        value["spec"].update({name: field for name, field in own.items() if name != "tasks"})
+        for (field, _), task in zip(places, own["tasks"], strict=False):
+            mine = value_at(value, field.path.removesuffix(".template.spec"))
+            mine.pop("partitionPolicy", None)
+            mine.update({key: task[key] for key in ("minAvailable", "partitionPolicy") if key in task})
+        return
+    for field, _ in places:
+        _inside(_pod_metadata(value, field), "annotations")[_VOLCANO_GROUP] = parts.copies[0]
+        value_at(value, field.path)["schedulerName"] = volcano_objects.SCHEDULER
+
+
+def _edit_kube_scheduler(value: Any, parts: GangParts, places: _Places) -> None:
+    for field, _ in places:
+        value_at(value, field.path)["schedulingGroup"] = {"podGroupName": parts.copies[0]}
+
+
+_EDITS: Mapping[str, Callable[[Any, GangParts, _Places], None]] = {
+    "kueue": _edit_kueue,
+    "kai": _edit_kai,
+    "volcano": _edit_volcano,
+    "kube-scheduler": _edit_kube_scheduler,
+}
+
+
+def _is_volcano(workload: WorkloadFile) -> bool:
+    return any(
+        one.value.get("apiVersion") == volcano_objects.JOB
+        for one in load_yaml(workload.text)
+        if isinstance(one.value, Mapping)
+    )
+
+
+def _volcano_group(parts: GangParts) -> Object:
+    """Return the PodGroup that the pods name."""
+    own = volcano_objects.job_of(parts, 0)["spec"]
+    spec = {"minMember": parts.gang.least, "queue": own["queue"]}
+    spec |= {key: own[key] for key in ("priorityClassName", "networkTopology") if key in own}
+    return {"apiVersion": _VOLCANO, "kind": "PodGroup", "metadata": parts.metadata(parts.copies[0]), "spec": spec}
+
+
+def _not_expressed(scheduler: str, parts: GangParts, workload: WorkloadFile) -> Iterator[str]:
+    """Yield what the kind of a workload cannot express, besides what the scheduler cannot."""
+    kind, elastic = workload.kind, parts.gang.least < parts.gang.size
+    if scheduler == "kueue":
+        if kind not in _ADMITTED:
+            yield f"Kueue 0.19 does not admit a {kind}."
+        if elastic and kind != "Job":
+            yield f"Kueue starts all pods of a {kind} or none."
+    own_group = scheduler == "kai" or (scheduler == "volcano" and not _is_volcano(workload))
+    for group in parts.groups if own_group else ():
+        if group.slices:
+            yield f"The pods of one template are in one PodGroup, so the slices of {group.name} are left out."
+        if group.own and len(parts.groups) > 1:
+            yield f"The pods of a {kind} are in one PodGroup, so {group.own} of {group.name} is left out."
+    if scheduler == "kai" and elastic and kind != "Job":
+        yield f"KAI takes the minimum of a {kind} from its own fields, so {parts.gang.least} pods are left out."
+    if scheduler == "kube-scheduler" and (kind not in _WITH_GROUP or _is_volcano(workload)):
+        yield f"dra-lab does not know that the schema of {kind} has schedulingGroup; without, the API server drops it."
+    if parts.channels:
+        yield f"dra-lab writes no ComputeDomain for a {kind} of yours; its pods need one to use NVLink between nodes."
+
+
+# ------------------------------------------------------------------ writing into a parsed file
+
+
+def _pod_metadata(value: Any, field: PodField) -> Any:
+    path = field.path.removesuffix("spec").removesuffix(".")
+    return _inside(value_at(value, path) if path else value, "metadata")
+
+
+def _inside(value: Any, key: str) -> Any:
+    """Return a mapping in another one, made before its other keys if it is missing."""
+    found = value.get(key)
+    if isinstance(found, MutableMapping):
+        return found
+    made: dict[str, Any] = {}
+    if key == "metadata" and hasattr(value, "insert"):
+        value.pop(key, None)
+        value.insert(0, key, made)
+        return value[key]
+    value[key] = made
+    return value[key]
+
+
+def _replace(metadata: Any, key: str, known: Sequence[str], wanted: Mapping[str, str]) -> None:
+    """Write annotations, and remove others of the same list, which would contradict them."""
+    if not wanted and not metadata.get(key):
+        return
+    found = _inside(metadata, key)
+    for name in known:
+        if name not in wanted:
+            found.pop(name, None)
+    found.update(wanted)

@@ -1,0 +1,78 @@
+"""The nodes whose pods can share one claim: those that see the same devices.
+
+A claim that is allocated holds its pods to the nodes that see all its devices: one node for devices of a node, several
+for devices that are attached to a network.
+
+Source: kubernetes 1.36.2, staging/src/k8s.io/dynamic-resource-allocation/structured/internal/stable/allocator_stable.go
+(`createNodeSelector`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from dra_lab.cel.matching import Matching
+from dra_lab.errors import UnsupportedFeature
+from dra_lab.index.documented_classes import with_documented_classes
+from dra_lab.index.pools import gather_pools
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import Device
+from dra_lab.model.names import DeviceID
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch, asks
+
+Path = tuple[str, ...]
+Claims = tuple[ClaimSketch, ...]
+
+
+def together(cluster: Cluster, release: KubernetesRelease) -> Callable[[Claims], Mapping[str, Path] | None]:
+    """Return `nodes_of_claims` for one cluster and release."""
+    return lambda claims: nodes_of_claims(cluster, claims, release)
+
+
+def nodes_of_claims(cluster: Cluster, claims: Claims, release: KubernetesRelease) -> Mapping[str, Path] | None:
+    """Return for each node the name of the nodes whose pods can share claims with its pods.
+
+    Args:
+        cluster: The nodes and their devices.
+        claims: The claims that pods share.
+        release: The release of Kubernetes.
+
+    Returns:
+        The name by node, without nodes that see no device for the claims, () if all nodes see the same devices. None if
+        the pods must be on one node.
+
+    Raises:
+        UnsupportedFeature: The claims may have devices that different nodes see, so that their choice decides.
+    """
+    if not cluster.network_slices:
+        return None
+    seen: dict[DeviceID, list[str]] = {}
+    devices: dict[DeviceID, Device] = {}
+    for node in cluster.node_names:
+        for one in (one for pool in gather_pools(cluster, node) for one in pool.devices if one.on_node):
+            seen.setdefault(one.id, []).append(node)
+            devices[one.id] = one.device
+    rows = [[frozenset(seen[one]) for one in found] for found in _candidates(cluster, claims, release, devices)]
+    if any(all(len(nodes) == 1 for nodes in row) for row in rows):
+        return None
+    every = sorted(dict.fromkeys(nodes for row in rows for nodes in row), key=sorted)
+    if sum(map(len, every)) > len(frozenset().union(*every)):
+        message = "its shared claims may have devices that different nodes see, which dra-lab does not plan yet"
+        raise UnsupportedFeature("resourceClaims", message)
+    if every == [frozenset(cluster.node_names)]:
+        return dict.fromkeys(cluster.node_names, ())
+    names = {nodes: f"{min(nodes)} and {len(nodes) - 1} more" if len(nodes) > 1 else min(nodes) for nodes in every}
+    return {node: (names[nodes],) for nodes in every for node in nodes}
+
+
+def _candidates(
+    cluster: Cluster, claims: Claims, release: KubernetesRelease, devices: Mapping[DeviceID, Device]
+) -> Iterator[list[DeviceID]]:
+    """Yield for each request the devices that match it, or one of its alternatives."""
+    matching = Matching(with_documented_classes(cluster), release)
+    for request in (request for claim in claims for request in claim.requests):
+        alternatives = asks(request)
+        yield [
+            one for one, device in devices.items() if any(matching.match(a, one.driver, device) for a in alternatives)
+        ]

@@ -1,0 +1,255 @@
+"""A person's own workload as a gang: what each scheduler reads, in the file as the person wrote it."""
+
+from __future__ import annotations
+
+import json
+from difflib import ndiff
+from textwrap import indent
+
+import pytest
+import yaml
+from crd_schemas import FILES, kind_of, problems
+from gangs_to_export import RACK, gang, group, tree
+
+from dra_lab.errors import InputError
+from dra_lab.exports.gangs.gang_files import SCHEDULERS, gang_files
+from dra_lab.exports.workload_file import WorkloadFile, read_workload
+
+EVERY = pytest.mark.parametrize("scheduler", SCHEDULERS)
+POD = """\
+# the pods
+affinity:
+  nodeAffinity:
+    requiredDuringSchedulingIgnoredDuringExecution:
+      nodeSelectorTerms:
+      - matchExpressions:
+        - {key: zone, operator: In, values: [a]}
+      - matchExpressions:
+        - {key: zone, operator: In, values: [b]}
+containers:
+- name: main  # the trainer
+  image: "train:1"
+restartPolicy: Never
+"""
+HEAD = "# my training\napiVersion: {}\nkind: {}\nmetadata:\n  name: mine  # keep\nspec:\n"
+
+
+def written(version: str, kind: str, before: str, depth: int) -> str:
+    """Return an object whose pods are at some depth."""
+    return HEAD.format(version, kind) + before + indent(POD, " " * depth)
+
+
+KINDS = {
+    "Job": written("batch/v1", "Job", "  parallelism: 4\n  completions: 4\n  template:\n    spec:\n", 6),
+    "JobSet": written(
+        "jobset.x-k8s.io/v1alpha2",
+        "JobSet",
+        "  replicatedJobs:\n  - name: workers\n    replicas: 1\n    template:\n      spec:\n        parallelism: 4\n"
+        "        completions: 4\n        template:\n          spec:\n",
+        12,
+    ),
+    "LeaderWorkerSet": written(
+        "leaderworkerset.x-k8s.io/v1",
+        "LeaderWorkerSet",
+        "  replicas: 1\n  leaderWorkerTemplate:\n    size: 4\n    workerTemplate:\n      spec:\n",
+        8,
+    ),
+    "Volcano": written(
+        "batch.volcano.sh/v1alpha1",
+        "Job",
+        "  minAvailable: 2\n  tasks:\n  - name: t\n    replicas: 4\n    template:\n      spec:\n",
+        8,
+    ),
+}
+KIND = pytest.mark.parametrize("kind", KINDS)
+ONE = gang(group(pods=4), required="rack")
+
+
+def workload(folder, kind: str = "Job", text: str = "") -> WorkloadFile:
+    """Return a workload of four pods."""
+    file = folder / "mine.yaml"
+    file.write_text(text or KINDS[kind])
+    return read_workload(file)
+
+
+def exported(folder, scheduler, kind="Job", one=ONE, text="", pin=("b0", "b0r0"), **more):
+    """Return the files of a gang in a person's workload."""
+    own = workload(folder, kind, text)
+    return gang_files(one, scheduler, tree(), namespace="ml", queue="team-a", pin=pin, workload=own, **more)
+
+
+@EVERY
+@KIND
+def test_the_objects_are_valid(scheduler, kind, tmp_path):
+    """The workload and what goes beside it, by the schema of each."""
+    files = exported(tmp_path, scheduler, kind)
+    documents = [one for text in files.documents.values() for one in yaml.safe_load_all(text)]
+    known = [
+        one for one in documents if kind_of(one) in FILES or one["apiVersion"] in ("batch/v1", "resource.k8s.io/v1")
+    ]
+    told = [problem for one in known for problem in problems(one)]
+    dropped = ["schedulingGroup"] if (scheduler, kind) == ("kube-scheduler", "Volcano") else []
+    assert [next((word for word in dropped if word in problem), problem) for problem in told] == dropped
+
+
+@EVERY
+@KIND
+def test_every_line_of_the_person_is_kept(scheduler, kind, tmp_path):
+    """Comments, quotes, names and order; only the values that a scheduler reads are changed."""
+    text = exported(tmp_path, scheduler, kind).documents["mine.yaml"]
+    gone = [line[2:] for line in ndiff(KINDS[kind].splitlines(), text.splitlines()) if line.startswith("- ")]
+    assert gone == (["  minAvailable: 2"] if (scheduler, kind) == ("volcano", "Volcano") else [])
+
+
+@EVERY
+@KIND
+def test_a_second_export_changes_nothing(scheduler, kind, tmp_path):
+    """The file that was written is the person's file of the next export."""
+    first = exported(tmp_path, scheduler, kind).documents["mine.yaml"]
+    assert exported(tmp_path, scheduler, kind, text=first).documents["mine.yaml"] == first
+
+
+@EVERY
+def test_a_pin_is_in_every_term(scheduler, tmp_path):
+    """Terms are alternatives, so one without it would let the pods go elsewhere."""
+    value = yaml.safe_load(exported(tmp_path, scheduler).documents["mine.yaml"])
+    affinity = value["spec"]["template"]["spec"]["affinity"]["nodeAffinity"]
+    terms = affinity["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    keys = [sorted(one["key"] for one in term["matchExpressions"]) for term in terms]
+    assert (keys, "id001" in exported(tmp_path, scheduler).documents["mine.yaml"]) == (
+        [sorted(["zone", *(one["key"] for one in pin_of(scheduler, tmp_path))])] * 2,
+        False,
+    )
+
+
+def pin_of(scheduler, folder):
+    """Return the requirements of the planned domain in a workload without requirements of its own."""
+    bare = KINDS["Job"].replace(indent(POD, " " * 6), "      containers: [{name: main}]\n")
+    value = yaml.safe_load(exported(folder, scheduler, text=bare).documents["mine.yaml"])
+    required = value["spec"]["template"]["spec"]["affinity"]["nodeAffinity"]
+    return required["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"][0]["matchExpressions"]
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "path", "expected"),
+    [
+        ("kueue", "metadata.labels", {"kueue.x-k8s.io/queue-name": "team-a"}),
+        ("kueue", "spec.template.metadata.annotations", {"kueue.x-k8s.io/podset-required-topology": RACK}),
+        ("kai", "metadata.labels", {"kai.scheduler/queue": "team-a"}),
+        (
+            "kai",
+            "metadata.annotations",
+            {
+                "kai.scheduler/topology": "fabric",
+                "kai.scheduler/topology-required-placement": RACK,
+                "kai.scheduler/batch-min-member": "4",
+            },
+        ),
+        ("kai", "spec.template.spec.schedulerName", "kai-scheduler"),
+        ("volcano", "spec.template.metadata.annotations", {"scheduling.k8s.io/group-name": "train"}),
+        ("volcano", "spec.template.spec.schedulerName", "volcano"),
+        ("kube-scheduler", "spec.template.spec.schedulingGroup", {"podGroupName": "train"}),
+    ],
+)
+def test_each_scheduler_has_its_own_fields(scheduler, path, expected, tmp_path):
+    """At the places where its source reads them."""
+    value = yaml.safe_load(exported(tmp_path, scheduler).documents["mine.yaml"])
+    for key in path.split("."):
+        value = value[key]
+    assert value == expected
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "names"),
+    [
+        ("kueue", {"kueue-configuration.yaml"}),
+        ("kai", {"kai-topology.yaml"}),
+        ("volcano", {"podgroup.yaml", "hypernodes.yaml"}),
+        ("kube-scheduler", {"podgroup.yaml"}),
+    ],
+)
+def test_no_example_pods_are_written(scheduler, names, tmp_path):
+    """The workload has the pods."""
+    files = exported(tmp_path, scheduler, pin=None).documents
+    assert {name for name in files if not name.startswith("resourceclaimtemplate")} == {*names, "mine.yaml"}
+
+
+def test_a_job_of_volcano_has_the_fields_itself(tmp_path):
+    """It needs no PodGroup, and its minimum is that of the gang."""
+    files = exported(tmp_path, "volcano", "Volcano")
+    spec = yaml.safe_load(files.documents["mine.yaml"])["spec"]
+    assert (
+        "podgroup.yaml" in files.documents,
+        spec["minAvailable"],
+        spec["networkTopology"]["mode"],
+        spec["queue"],
+    ) == (
+        False,
+        4,
+        "hard",
+        "team-a",
+    )
+
+
+def test_levels_that_contradict_are_replaced(tmp_path):
+    """Kueue refuses a required level beside a preferred one."""
+    old = "  template:\n    metadata: {annotations: {kueue.x-k8s.io/podset-preferred-topology: x, mine: kept}}\n"
+    text = KINDS["Job"].replace("  template:\n", old)
+    value = yaml.safe_load(exported(tmp_path, "kueue", text=text).documents["mine.yaml"])
+    assert value["spec"]["template"]["metadata"]["annotations"] == {
+        "mine": "kept",
+        "kueue.x-k8s.io/podset-required-topology": RACK,
+    }
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "kind", "one", "told"),
+    [
+        ("kai", "Job", gang(group(pods=4, slices=((2, "rack"),)), required="block"), "slices of worker are left out"),
+        (
+            "volcano",
+            "Job",
+            gang(group(pods=4, slices=((2, "rack"),)), required="block"),
+            "slices of worker are left out",
+        ),
+        ("kueue", "JobSet", gang(group(pods=4, least=2), required="rack"), "starts all pods of a JobSet or none"),
+        ("kai", "JobSet", gang(group(pods=4, least=2), required="rack"), "KAI takes the minimum of a JobSet"),
+        ("kube-scheduler", "Volcano", ONE, "does not know that the schema of Job has schedulingGroup"),
+    ],
+)
+def test_what_a_kind_cannot_express_is_a_sentence(scheduler, kind, one, told, tmp_path):
+    """Besides what the scheduler cannot."""
+    assert any(told in sentence for sentence in exported(tmp_path, scheduler, kind, one, pin=None).not_expressed)
+
+
+@pytest.mark.parametrize(
+    ("one", "text", "message"),
+    [
+        (gang(group(pods=3), required="rack"), "", "runs 4 pods, and the gang has 3"),
+        (gang(group(pods=2), required="rack", replicas=2), "", "cannot name 2 PodGroups"),
+        (gang(group("a", 2), group("b", 2)), "", "and the gang has 2 groups"),
+        (ONE, KINDS["Job"] + "---\nkind: PodGroup\n", "has a PodGroup of its own"),
+    ],
+)
+def test_a_workload_that_is_not_the_gang_is_refused(one, text, message, tmp_path):
+    """Nothing is written then."""
+    with pytest.raises(InputError, match=message):
+        exported(tmp_path, "kube-scheduler", one=one, text=text, pin=None)
+
+
+def test_pods_with_claims_keep_them(tmp_path):
+    """Only the levels are written; no template is, because the file has it."""
+    text = KINDS["Job"].replace("      restart", "      resourceClaims: [{name: g}]\n      restart")
+    files = exported(tmp_path, "kube-scheduler", text=text, has_claims=True)
+    spec = yaml.safe_load(files.documents["mine.yaml"])["spec"]["template"]["spec"]
+    assert (sorted(files.documents), spec["resourceClaims"]) == (["mine.yaml", "podgroup.yaml"], [{"name": "g"}])
+
+
+@EVERY
+def test_a_workload_in_json_stays_json(scheduler, tmp_path):
+    """With the same fields."""
+    file = tmp_path / "mine.json"
+    file.write_text(json.dumps(yaml.safe_load(KINDS["Job"])))
+    files = gang_files(ONE, scheduler, tree(), namespace="ml", queue="team-a", workload=read_workload(file))
+    same = yaml.safe_load(exported(tmp_path, scheduler, pin=None).documents["mine.yaml"])
+    assert json.loads(files.documents["mine.json"]) == same

@@ -1,0 +1,164 @@
+"""Claims that the pods of one group of a gang share: one node for each such group, and not for the gang."""
+
+from __future__ import annotations
+
+from dataclasses import replace as replaced
+
+import pytest
+from msgspec.structs import replace
+from random_gangs import hierarchy_of
+from small_claims import request
+from small_nodes import a_slice, cluster, device, gpu
+
+from dra_lab.checks.gang_audit import check_gangs
+from dra_lab.errors import InputError, UnsupportedFeature
+from dra_lab.model.claims import CELDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import Workload
+from dra_lab.model.gang import Gang, GangGroup
+from dra_lab.model.node_type import NodeType
+from dra_lab.model.nodes import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectMeta
+from dra_lab.model.plan import PlanStatus
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
+from dra_lab.planner.gangs import plan_gangs
+from dra_lab.planner.gangs.nodes_to_add import nodes_to_add
+
+GPU = ClaimSketch(name="gpus", requests=(request("gpu", "gpu.nvidia.com"),))
+SHARED = ClaimSketch(name="shared", requests=(request("gpu", "gpu.nvidia.com"),))
+
+
+def nodes(*counts: int) -> Cluster:
+    """Return nodes with some GPUs each."""
+    slices = [
+        a_slice("gpu.nvidia.com", *(gpu(at, f"r{at}") for at in range(count)), node=f"n{number}")
+        for number, count in enumerate(counts)
+    ]
+    return cluster(*slices)
+
+
+def sharing(name: str, pods: int = 2, **more) -> GangGroup:
+    """Return a group whose pods have one GPU each and one more together."""
+    return GangGroup(Workload(name, (GPU,), pods), shared_claims=(SHARED,), **more)
+
+
+def test_each_group_is_on_one_node():
+    """Two nodes of three GPUs are enough for two groups of two pods, and one node of six is not needed."""
+    plan = plan_gangs(nodes(3, 3), [Gang("g", (sharing("a"), sharing("b")))])
+    [placed] = plan.placed
+    homes = {(one.workload, one.node) for one in (*placed.replicas, *placed.group_shared)}
+    assert (plan.proven, len(homes), len({node for _, node in homes})) == (True, 2, 2)
+
+
+@pytest.mark.parametrize(("counts", "status"), [((2, 2, 2), PlanStatus.INFEASIBLE), ((3, 1), PlanStatus.OPTIMAL)])
+def test_the_claim_takes_its_devices_once_on_the_node_of_the_group(counts, status):
+    """Two pods and their claim need three GPUs of one node."""
+    assert plan_gangs(nodes(*counts), [Gang("g", (sharing("a"),))]).status is status
+
+
+def test_a_group_with_shared_claims_has_a_pod():
+    """Without one its claim would have no devices."""
+    with pytest.raises(InputError, match="give a min of 1 or more"):
+        plan_gangs(nodes(4), [Gang("g", (sharing("a", min=0), GangGroup(Workload("b", (GPU,), 1))))])
+
+
+def test_a_gang_with_both_kinds_of_shared_claims_is_on_one_node():
+    """The claim of the gang holds all its pods to one node."""
+    gang = Gang("g", (sharing("a"), sharing("b")), shared_claims=(SHARED,))
+    plan = plan_gangs(nodes(3, 4, 7), [gang])
+    assert (plan.proven, plan.placed[0].nodes, len(plan.placed[0].every_shared)) == (True, ("n2",), 3)
+
+
+def test_nodes_to_add_have_the_claim_too():
+    """A node of two GPUs cannot have the group, however many there are; one of three GPUs can."""
+    tree = hierarchy_of({"n0": ("a", "r"), "n1": ("a", "r")})
+    on, gang = nodes(2, 3), Gang("g", (sharing("a"),), replicas=3)
+    small, large = (NodeType(name, node=node) for name, node in (("small", "n0"), ("large", "n1")))
+    found = nodes_to_add(on, [gang], types=[small, large], hierarchies=[tree])
+    assert ({one.type: one.count for one in found.added}, found.status) == ({"large": 2}, PlanStatus.OPTIMAL)
+
+
+LINK = ClaimSketch(name="link", requests=(request("link", "net.example.com"),))
+
+
+def selected(name: str, count: int, **labels: str) -> ResourceSlice:
+    """Return devices of a network that the nodes with some labels see; without labels, all nodes."""
+    wanted = tuple(NodeSelectorRequirement(key, "In", (value,)) for key, value in labels.items())
+    spec = ResourceSliceSpec(
+        driver="net.example.com",
+        pool=ResourcePool(name=name, generation=1, resource_slice_count=1),
+        devices=tuple(device(f"{name}-{at}") for at in range(count)),
+        node_selector=NodeSelector((NodeSelectorTerm(wanted),)) if labels else None,
+        all_nodes=not labels,
+    )
+    return ResourceSlice(metadata=ObjectMeta(name=name), spec=spec)
+
+
+def networked(*slices: ResourceSlice, racks: str = "aabb", gpus: int = 1) -> Cluster:
+    """Return one node with GPUs for each letter, which is its rack, with devices of networks."""
+    own = nodes(*[gpus] * len(racks)).slices
+    classes = [
+        DeviceClass(
+            ObjectMeta(name=driver),
+            DeviceClassSpec((DeviceSelector(CELDeviceSelector(f'device.driver == "{driver}"')),)),
+        )
+        for driver in ("net.example.com", "gpu.nvidia.com")
+    ]
+    places = [Node(ObjectMeta(name=f"n{at}", labels={"rack": rack})) for at, rack in enumerate(racks)]
+    return cluster(*own, *slices, classes=tuple(classes), nodes=tuple(places))
+
+
+def linked(pods: int, replicas: int = 1, *, of_gang: bool = True) -> Gang:
+    """Return a gang whose pods have one GPU each and one link together."""
+    own = {} if of_gang else {"shared_claims": (LINK,)}
+    more = {"shared_claims": (LINK,)} if of_gang else {}
+    return Gang("g", (GangGroup(Workload("a", (GPU,), pods), **own),), replicas=replicas, **more)
+
+
+@pytest.mark.parametrize("of_gang", [True, False])
+@pytest.mark.parametrize(
+    ("slices", "pods", "placed"),
+    [
+        ((selected("all", 1),), 4, 1),
+        ((selected("a", 1, rack="a"),), 2, 1),
+        ((selected("a", 1, rack="a"),), 3, 0),
+        ((selected("a", 1, rack="a"), selected("b", 1, rack="b")), 2, 2),
+        ((selected("a", 2, rack="a"),), 2, 1),
+        ((selected("none", 1, rack="c"),), 1, 0),
+    ],
+)
+def test_pods_that_share_a_device_of_a_network_are_where_it_is_seen(slices, pods, placed, of_gang):
+    """The claim holds its pods to the nodes that see the device, and not to one of them."""
+    on = networked(*slices)
+    plan = plan_gangs(on, [linked(pods, 2, of_gang=of_gang)])
+    first = plan.goal("gangs")
+    assert (len(plan.placed), first.value, first.proven) == (placed, 2 - placed, True)
+    assert check_gangs(on, plan, (), on.target_release(None)) == ()
+
+
+def test_devices_that_different_nodes_see_are_not_planned():
+    """Which device the claim gets decides where the pods may be."""
+    with pytest.raises(UnsupportedFeature, match="different nodes"):
+        plan_gangs(networked(selected("all", 1), selected("a", 1, rack="a")), [linked(2)])
+
+
+def test_a_claim_with_a_device_of_a_node_holds_its_pods_to_the_node():
+    """A link of the network besides does not help."""
+    both = replace(LINK, requests=(*LINK.requests, *GPU.requests))
+    gang = replaced(linked(2), shared_claims=(both,))
+    placed = plan_gangs(networked(selected("all", 1), gpus=3), [gang]).placed
+    assert [len(one.nodes) for one in placed] == [1]
+
+
+def test_a_domain_of_the_required_level_sees_its_own_device():
+    """The pods are in one rack and see one device: no rack has both nodes of it."""
+    tree = hierarchy_of({"n0": ("a", "r"), "n1": ("b", "r"), "n2": ("a", "r"), "n3": ("b", "r")})
+    on = networked(selected("a", 1, rack="a"), selected("b", 1, rack="b"))
+    plans = [plan_gangs(on, [replaced(linked(2), required=level)], hierarchies=[tree]) for level in ("block", "")]
+    assert [(len(plan.placed), plan.goal("gangs").proven) for plan in plans] == [(0, True), (1, True)]
+
+
+def test_nodes_are_not_added_for_devices_of_a_network():
+    """A new node may see them or not."""
+    with pytest.raises(UnsupportedFeature, match="several nodes see"):
+        nodes_to_add(networked(selected("all", 1)), [linked(9)], types=[NodeType.like("n0")])
