@@ -83,8 +83,8 @@ def _hints(supply: NumaSupply, count: int, numa_nodes: Sequence[int]) -> Iterato
 def _best(hints: Sequence[Sequence[_Hint]], everywhere: frozenset[int]) -> _Hint:
     """Return the best merged hint; it is preferred only if all hints are preferred and name the same NUMA nodes.
 
-    Preferred hints come before others, the fewest NUMA nodes first. The best of the others has as many NUMA nodes as the
-    resource that needs the most, or the next number below.
+    Preferred hints come before others, the fewest NUMA nodes first. The best of the others has as many NUMA nodes
+    as the resource that needs the most, or the next number below.
     """
     widest = max((min(len(numa) for numa, _ in own) for own in hints if own), default=0)
     best: _Hint = (everywhere, False)
