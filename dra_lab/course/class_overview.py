@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ COLUMNS = (
     "checks",
     "minutes",
     "problem",
+    "file",
 )
 
 
@@ -38,7 +40,7 @@ def class_overview(folder: str | Path, *, csv: str | Path | None = None) -> pd.D
     Returns:
         The table, sorted by student and lesson. `tasks done` counts to 5, `minutes` is the time from the first action
         to the last task, and missing where the lesson is not finished. A file that cannot be read has its reason in
-        `problem`.
+        `problem`. `file` is the file inside the folder; it tells students of the same name apart.
 
     Raises:
         SourceError: There is no such folder.
@@ -68,13 +70,14 @@ def class_overview(folder: str | Path, *, csv: str | Path | None = None) -> pd.D
 
 def _row(path: Path, root: Path) -> tuple[Any, ...]:
     owner = path.parent.relative_to(root).as_posix()
-    owner = root.resolve().name if owner == "." else owner
+    owner = _cell(root.resolve().name if owner == "." else owner)
+    file = _cell(path.relative_to(root).as_posix())
     try:
         progress = read_progress(path)
         if progress is None or progress.lesson not in {lesson.id for lesson in lessons()}:
             raise SourceError(f"{path.name!r} belongs to no lesson of this course")
     except DraLabError as error:
-        return (owner, path.name.removesuffix(SUFFIX), 0, False, 0, 0, 0, 0, None, error.message)
+        return (owner, _cell(path.name.removesuffix(SUFFIX)), 0, False, 0, 0, 0, 0, None, _cell(error.message), file)
     right, done = sum(progress.predictions), len(set(progress.done) & set(TASKS))
     return (
         _cell(progress.student) or owner,
@@ -87,10 +90,11 @@ def _row(path: Path, root: Path) -> tuple[Any, ...]:
         progress.checks,
         None if progress.minutes is None else round(progress.minutes, 1),
         "",
+        file,
     )
 
 
 def _cell(text: str) -> str:
-    """Return a student's name in one line that no spreadsheet takes for a formula."""
-    name = " ".join(text.split())[:100]
-    return f"'{name}" if name[:1] in ("=", "+", "-", "@") else name
+    """Return a name or message in one line of text that no spreadsheet computes as a formula."""
+    line = "".join(one if one.isprintable() else " " for one in " ".join(text.split()))[:200].strip()
+    return f"'{line}" if unicodedata.normalize("NFKC", line)[:1] in ("=", "+", "-", "@") else line

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -11,16 +13,23 @@ from msgspec.structs import replace
 
 from dra_lab.course.lesson_text import HINTS, TASKS, LessonText, lesson_named
 from dra_lab.course.needs_of_lesson import DrawnAnswer, meets
-from dra_lab.course.progress_file import SUFFIX, LessonProgress, ProgressFile, now
+from dra_lab.course.progress_file import SUFFIX, LessonProgress, ProgressFile, now, rename_to_copy
 from dra_lab.course.varied_cluster import lesson_cluster
 from dra_lab.errors import DraLabError, InputError
+from dra_lab.index.node_index import node_index
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import Plan
 from dra_lab.model.sketch import ClaimSketch, Drawing
 from dra_lab.planner import make_plan
+from dra_lab.topology.locality import localities
 
+NOTHING_ELSE = "The claim gets no other kind of device."
 NOT_DRAWN = "Nothing is drawn. Add a request to the canvas, then check again."
+
+
+SHORTEST = 12
+"""Characters of the shortest text that counts as a sentence; the comparison is left to the student."""
 
 
 class JudgedNeed(Struct, frozen=True):
@@ -59,16 +68,15 @@ class LessonRun:
     Attributes:
         lesson: The texts of the lesson.
         seed: The number that varies the cluster, None for the sample itself.
-        problem: Why a file beside the notebook could not be used, "" if nothing is wrong.
     """
 
     def __init__(self, lesson: LessonText, folder: Path, seed: int | None, student: str) -> None:
         """Read the progress; nothing is written before the student does something."""
         self.lesson = lesson
-        self.seed = seed
         empty = LessonProgress(lesson=lesson.id, student=student, seed=seed)
         self._file = ProgressFile(folder / f"{lesson.id}{SUFFIX}", empty)
         self._folder = folder
+        self.seed = self._file.value.seed
 
     @property
     def progress(self) -> LessonProgress:
@@ -77,7 +85,7 @@ class LessonRun:
 
     @property
     def problem(self) -> str:
-        """Return why the file with the progress could not be used, "" if it could."""
+        """Return why the file with the progress cannot be used or written, "" if it can."""
         return self._file.problem
 
     @property
@@ -94,6 +102,27 @@ class LessonRun:
     def searched(self) -> Plan:
         """Return the plan of the claim to predict, with kube-scheduler's first fit on the node of the lesson."""
         return make_plan(self.cluster, self.lesson.predict.sketch, node=self.lesson.predict.node)
+
+    @cached_property
+    def names(self) -> Mapping[DeviceID, str]:
+        """Return the devices of the node to predict in the order of the search, each with its name on the picture.
+
+        Devices that have the same name on the picture have the name of their slice.
+        """
+        node = self.lesson.predict.node
+        places = localities(self.cluster, node)
+        listed = node_index(self.cluster, self.cluster.target_release(None)).view(node).devices
+        shown = {item.id: places[item.id].short or item.id.device for item in listed}
+        often = Counter(shown.values())
+        return {device: name if often[name] == 1 else device.device for device, name in shown.items()}
+
+    @property
+    def slice_lines(self) -> tuple[str, ...]:
+        """Return the order of the devices in the slices that the prediction needs: a picture cannot show it."""
+        found = self.searched.first_fit
+        drivers = sorted({placement.device.driver for placement in found.placements}) if found else []
+        listed = {driver: [name for one, name in self.names.items() if one.driver == driver] for driver in drivers}
+        return tuple(f"Order in the slice of `{driver}`: {', '.join(names)}." for driver, names in listed.items())
 
     @property
     def task(self) -> int:
@@ -157,7 +186,8 @@ class LessonRun:
             drawing: The student's drawing, or its claims.
 
         Returns:
-            One row for each need. It is passed if all are met, whatever the shape of the drawing.
+            One row for each need, and one more if the claim gets a kind of device that no need names. It is passed if
+            all are met, whatever the shape of the drawing.
         """
         drawn = drawing if isinstance(drawing, Drawing) else Drawing(sketch=drawing)
         if not drawn.sketch.requests:
@@ -165,6 +195,7 @@ class LessonRun:
         try:
             answer = DrawnAnswer(self.lesson, self.cluster, drawn)
             rows = tuple(JudgedNeed(need.text, meets(answer, need)) for need in self.lesson.needs)
+            rows += (JudgedNeed(NOTHING_ELSE, kept=False),) if answer.has_others else ()
         except DraLabError as error:
             rows, message = (), f"The drawing cannot be planned: {error}"
         else:
@@ -202,11 +233,13 @@ class LessonRun:
             The sentence beside the model sentence, and the points to compare.
 
         Raises:
-            InputError: The sentence is empty.
+            InputError: The sentence is empty, or shorter than 12 characters.
         """
         sentence = " ".join(text.split())[:1000]
         if not sentence:
             raise InputError("the sentence is empty; say in your words what you saw")
+        if len(sentence) < SHORTEST:
+            raise InputError("this is not a sentence yet; say in your words what you saw")
         self._file.change(lambda kept: _with_done(replace(kept, sentence=sentence), {"explain"}))
         assert self.explained is not None
         return self.explained
@@ -217,22 +250,16 @@ class LessonRun:
         yours, told = self.progress.sentence, self.lesson.explain
         if not yours:
             return None
-        said = yours.casefold()
         points = tuple(
-            (point, any(word.casefold() in said for word in words) if words else None)
+            (point, any(_names(yours, word) for word in words) if words else None)
             for point, words in told.points.items()
         )
         return Explained(yours, told.model, points)
 
     def reset(self) -> None:
-        """Begin the lesson again; progress and drawing stay as `.bak` files beside the notebook."""
+        """Begin the lesson again; progress and drawing stay as `.bak` files. Raises ExportError if they cannot."""
         self._file.reset()
-        if self.drawing_path.exists():
-            number, kept = 1, self.drawing_path.with_name(f"{self.drawing_path.name}.bak")
-            while kept.exists():
-                number += 1
-                kept = self.drawing_path.with_name(f"{self.drawing_path.name}.{number}.bak")
-            self.drawing_path.rename(kept)
+        rename_to_copy(self.drawing_path)
 
 
 def open_lesson(name: str, folder: str | Path = ".", *, seed: int | None = None, student: str = "") -> LessonRun:
@@ -242,7 +269,7 @@ def open_lesson(name: str, folder: str | Path = ".", *, seed: int | None = None,
         name: The id of the lesson, such as `03-first-fit`, or its number.
         folder: The folder of the progress and the drawing; default: the present one.
         seed: A number that varies the cluster; every number keeps the optimum, the number of fitting nodes and the
-            devices that kube-scheduler gives back. Default None: the sample itself.
+            devices that kube-scheduler gives back. Default None: that of the progress in the folder, else the sample.
         student: The name that the progress is kept under; default: none.
 
     Returns:
@@ -265,6 +292,11 @@ def _with_done(progress: LessonProgress, kinds: Collection[str]) -> LessonProgre
     done = tuple(kind for kind in TASKS if kind in progress.done or kind in kinds)
     finished = progress.finished or (now() if len(done) == len(TASKS) else "")
     return replace(progress, done=done, finished=finished)
+
+
+def _names(sentence: str, word: str) -> bool:
+    """Say whether a word of the sentence begins with this text, so that `own` is not found in `known`."""
+    return re.search(rf"(?<!\w){re.escape(word)}", sentence, re.IGNORECASE) is not None
 
 
 def _devices(count: int) -> str:

@@ -68,11 +68,13 @@ class LessonNeed(Value, frozen=True):
     accepts: dict[str, str] | None = None
     takes: dict[str, str] | None = None
     amount: dict[str, QuantityText] | None = None
+    exact_amount: dict[str, QuantityText] | None = None
     nodes: int | None = None
     placed: int | None = None
     gangs: dict[str, int] | None = None
     as_planned: bool | None = None
-    prefers: bool | None = None
+    prefers: str | None = None
+    untainted: bool | None = None
 
 
 class BaselineText(Value, frozen=True):

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from dra_lab.course.lesson_text import LessonNeed, LessonText
 from dra_lab.index.node_index import NodeIndex, node_index
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Workload
-from dra_lab.model.gang import GangPlan, gang_of
+from dra_lab.model.gang import GangPlan, PlacedGang, gang_of
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import FirstFit, FirstFitStatus, Placement, Plan
 from dra_lab.model.quantity import QuantityText, parse_quantity
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import Ask, ClaimSketch, Drawing, asks
+from dra_lab.model.sketch import Ask, ClaimSketch, Drawing, PodDrawing, asks
 from dra_lab.pinning.plan_replay import replay_plan
 from dra_lab.planner import make_plan
 from dra_lab.planner.fleet import plan_fleet
 from dra_lab.planner.gangs import plan_gangs
+from dra_lab.sketch.compile import compile_claim
 from dra_lab.topology.hierarchies import hierarchies
 
 
@@ -53,8 +55,12 @@ class DrawnAnswer:
 
     @cached_property
     def first_fits(self) -> tuple[FirstFit, ...]:
-        """Return what kube-scheduler does with the manifest on every node where the claim fits."""
-        plans = (make_plan(self.cluster, self.sketch, node=node) for node in self.plan.fitting_nodes)
+        """Return what kube-scheduler does with the manifest on every node where the claim fits, in two slice orders.
+
+        A drawing that gets the right devices only because of the order in which the drivers list them does not pass.
+        """
+        clusters = self.cluster, _reordered(self.cluster, self.class_of)
+        plans = (make_plan(one, self.sketch, node=node) for one in clusters for node in self.plan.fitting_nodes)
         return tuple(plan.first_fit for plan in plans if plan.first_fit is not None)
 
     @cached_property
@@ -64,9 +70,14 @@ class DrawnAnswer:
 
     @cached_property
     def gangs(self) -> GangPlan | None:
-        """Return the plan of the drawn gangs, None if no gang is drawn."""
-        drawn = [gang_of(pod, pod.gang) for pod in self.drawing.workloads if pod.gang is not None]
-        return plan_gangs(self.cluster, drawn) if drawn else None
+        """Return the plan of the gang of the drawn claim, None if it is no gang."""
+        pod = self.gang_pod
+        return plan_gangs(self.cluster, [gang_of(pod, pod.gang)]) if pod and pod.gang else None
+
+    @property
+    def gang_pod(self) -> PodDrawing | None:
+        """Return the workload of the drawn claim, None if the claim belongs to none."""
+        return next((pod for pod in self.drawing.workloads if pod.pod == self.drawing.editing), None)
 
     @cached_property
     def index(self) -> NodeIndex:
@@ -74,9 +85,15 @@ class DrawnAnswer:
         return node_index(self.cluster, self.release)
 
     @cached_property
-    def class_of(self) -> Mapping[str, str]:
-        """Return the DeviceClass of every reference of the drawing."""
-        return {ask.reference: ask.device_class_name for ask in _asks(self.sketch)}
+    def class_of(self) -> Mapping[DeviceID, str]:
+        """Return the DeviceClass that the lesson names for each of its devices, whatever class a drawing requests."""
+        named = {name for need in self.lesson.needs for name in need.devices or ()}
+        return {device: name for name in named for device in self.accepted_by(name, "")}
+
+    @property
+    def has_others(self) -> bool:
+        """Say whether the best allocation has a device of a kind that no need of the lesson names."""
+        return any(one.device not in self.class_of for one in self.plan.placements)
 
     def accepted(self, ask: Ask) -> frozenset[DeviceID]:
         """Return the devices of the whole cluster that a class and selectors accept."""
@@ -98,12 +115,21 @@ class DrawnAnswer:
             yield found.placements
 
 
-def _asks(sketch: ClaimSketch) -> tuple[Ask, ...]:
-    return tuple(ask for request in sketch.requests for ask in asks(request))
+def _reordered(cluster: Cluster, devices: Collection[DeviceID]) -> Cluster:
+    """Return the cluster with opposite orders in the slices of every second driver that has some of the devices."""
+    drivers = sorted({device.driver for device in devices}, reverse=True)[::2]
+    return cluster.with_objects(
+        slices=tuple(
+            replace(one, spec=replace(one.spec, devices=tuple(reversed(one.spec.devices))))
+            if one.spec.driver in drivers and one.spec.devices
+            else one
+            for one in cluster.slices
+        )
+    )
 
 
 def _devices(answer: DrawnAnswer, wanted: Mapping[str, int]) -> bool:
-    counted = Counter(answer.class_of.get(one.reference, "") for one in answer.plan.placements)
+    counted = Counter(answer.class_of.get(one.device, "") for one in answer.plan.placements)
     return answer.plan.fits and all(counted[name] == count for name, count in wanted.items())
 
 
@@ -118,29 +144,40 @@ def _first_fit(answer: DrawnAnswer, wanted: Mapping[str, int]) -> bool:
 
 
 def _accepts(answer: DrawnAnswer, wanted: Mapping[str, str]) -> bool:
-    drawn = _asks(answer.sketch)
-    by_class = {name: [ask for ask in drawn if ask.device_class_name == name] for name in wanted}
+    drawn = [answer.accepted(ask) for request in answer.sketch.requests for ask in asks(request)]
     return all(
-        own and all(answer.accepted(ask) == answer.accepted_by(name, wanted[name]) for ask in own)
-        for name, own in by_class.items()
+        bool(own) and all(accepted == answer.accepted_by(name, cel) for accepted in own)
+        for name, cel in wanted.items()
+        for own in ([accepted for accepted in drawn if accepted & answer.accepted_by(name, "")],)
     )
 
 
 def _takes(answer: DrawnAnswer, wanted: Mapping[str, str]) -> bool:
     for name, cel in wanted.items():
         good = answer.accepted_by(name, cel)
-        taken = [[p.device for p in found if answer.class_of.get(p.reference) == name] for found in answer.placed()]
+        taken = [[p.device for p in found if answer.class_of.get(p.device) == name] for found in answer.placed()]
         if not all(devices and good.issuperset(devices) for devices in taken):
             return False
     return True
 
 
 def _amount(answer: DrawnAnswer, wanted: Mapping[str, QuantityText]) -> bool:
+    taken = _taken(answer)
+    return answer.plan.fits and all(taken[name] >= parse_quantity(least) for name, least in wanted.items())
+
+
+def _exact_amount(answer: DrawnAnswer, wanted: Mapping[str, QuantityText]) -> bool:
+    taken = _taken(answer)
+    return answer.plan.fits and all(taken[name] == parse_quantity(amount) for name, amount in wanted.items())
+
+
+def _taken(answer: DrawnAnswer) -> Mapping[str, Fraction]:
+    """Return what the best allocation consumes, by the name of the capacity without its domain."""
+    taken: dict[str, Fraction] = defaultdict(Fraction)
     for placement in answer.plan.placements:
-        taken = {name.rpartition("/")[2]: amount for name, amount in placement.consumed.items()}
-        if not all(parse_quantity(taken.get(name, "0")) >= parse_quantity(least) for name, least in wanted.items()):
-            return False
-    return answer.plan.fits
+        for name, amount in placement.consumed.items():
+            taken[name.rpartition("/")[2]] += parse_quantity(amount)
+    return taken
 
 
 def _nodes(answer: DrawnAnswer, wanted: int) -> bool:
@@ -152,17 +189,25 @@ def _placed(answer: DrawnAnswer, wanted: int) -> bool:
 
 
 def _gangs(answer: DrawnAnswer, wanted: Mapping[str, int]) -> bool:
-    """Say whether a gang of `pods` pods has a place in at most the given number of domains of each level."""
-    if answer.gangs is None or not answer.gangs.placed:
+    """Say whether the gang starts with `pods` pods or not at all, in one domain with so few domains of each level."""
+    pod, plan = answer.gang_pod, answer.gangs
+    if pod is None or pod.gang is None or plan is None or not plan.placed:
         return False
+    least = pod.gang.size if pod.gang.min is None else pod.gang.min
     trees = hierarchies(answer.cluster)
-    for one in answer.gangs.placed:
-        used = {level: _domains(trees, level, one.nodes) for level in wanted if level != "pods"}
-        if len(one.replicas) < wanted.get("pods", 1) or not one.domain:
-            return False
-        if any(len(domains) > wanted[level] for level, domains in used.items()):
-            return False
-    return True
+    levels = {level: most for level, most in wanted.items() if level != "pods"}
+    return least >= wanted.get("pods", 1) and all(
+        one.domain and len(_domains(trees, level, _nodes_in(answer.cluster, trees, one))) <= most
+        for one in plan.placed
+        for level, most in levels.items()
+    )
+
+
+def _nodes_in(cluster: Cluster, trees: Sequence[Hierarchy], gang: PlacedGang) -> Sequence[str]:
+    """Return every node on which the pods could have been placed: the level must demand what it achieved."""
+    depth = len(gang.domain)
+    inside = [node for node in cluster.node_names if any(tree.path_of(node)[:depth] == gang.domain for tree in trees)]
+    return inside or gang.nodes
 
 
 def _domains(trees: Sequence[Hierarchy], level: str, nodes: Sequence[str]) -> set[tuple[str, ...]]:
@@ -178,9 +223,29 @@ def _as_planned(answer: DrawnAnswer, wanted: bool) -> bool:  # noqa: FBT001
     return replay_plan(answer.cluster, answer.plan, answer.release).as_planned is wanted
 
 
-def _prefers(answer: DrawnAnswer, wanted: bool) -> bool:  # noqa: FBT001
-    drawn = answer.sketch
-    return wanted is any(not link.must for link in drawn.links)
+def _prefers(answer: DrawnAnswer, wanted: str) -> bool:
+    """Say whether alternatives of the manifest demand one place, and other alternatives of the same requests do not.
+
+    A preferred link is written as such alternatives, and a student can draw them as well.
+    """
+    devices = compile_claim(answer.sketch, answer.cluster, answer.release).spec.devices
+    names = {one.name for one in devices.requests}
+    alternatives = [{f"{one.name}/{sub.name}" for sub in one.first_available} for one in devices.requests]
+    near = [one for one in devices.constraints if (one.match_attribute or "").rpartition("/")[2] == wanted]
+    ends = [set(one.requests or names) for one in near]
+    preferred = [own for own in ends if any(own & some and some - own for some in alternatives)]
+    return bool(names) and names == {end.partition("/")[0] for own in preferred for end in own}
+
+
+def _untainted(answer: DrawnAnswer, wanted: bool) -> bool:  # noqa: FBT001
+    nodes = map(answer.index.view, answer.plan.fitting_nodes)
+    closed = {
+        item.id
+        for view in nodes
+        for item in view.devices
+        if any(taint.effect != "None" for taint in item.device.taints)
+    }
+    return answer.plan.fits and wanted is closed.isdisjoint(p.device for found in answer.placed() for p in found)
 
 
 CHECKS: Mapping[str, Callable[[DrawnAnswer, Any], bool]] = {
@@ -190,25 +255,30 @@ CHECKS: Mapping[str, Callable[[DrawnAnswer, Any], bool]] = {
     "accepts": _accepts,
     "takes": _takes,
     "amount": _amount,
+    "exact_amount": _exact_amount,
     "nodes": _nodes,
     "placed": _placed,
     "gangs": _gangs,
     "as_planned": _as_planned,
     "prefers": _prefers,
+    "untainted": _untainted,
 }
 """By member of `LessonNeed`, whether the drawing meets it.
 
-- `devices`: the best allocation takes this many devices of each class.
+- `devices`: the best allocation has this many devices of each class.
 - `best`: the best allocation has these values of the goals.
-- `firstFit`: kube-scheduler's first fit with the manifest has them on every node where the claim fits.
-- `accepts`: every request of a class accepts exactly the devices that this CEL expression accepts.
+- `firstFit`: kube-scheduler's first fit allocates on every node where the claim fits, with these values of the goals.
+- `accepts`: every request for a device of a class accepts exactly the devices that this CEL expression accepts.
 - `takes`: the best allocation and kube-scheduler take devices of a class that this CEL expression accepts.
-- `amount`: each allocated device gives at least this much of a capacity.
+- `amount`: the best allocation has at least this much of a capacity in all.
+- `exactAmount`: the best allocation has exactly this much of a capacity in all.
 - `nodes`: the claim fits on this many nodes.
 - `placed`: at least this many pods of the lesson have a place.
-- `gangs`: a gang with a level is drawn; it has at least this many `pods`, in at most this many domains of a level.
+- `gangs`: the claim is that of a gang which starts with at least this many `pods`. It requires one domain, which has at
+  most this many domains of each level.
 - `asPlanned`: kube-scheduler allocates as well as planned with the manifest, in every order of pods.
-- `prefers`: some link is a preference.
+- `prefers`: the manifest prefers one place of this kind for all requests, and does not demand it.
+- `untainted`: no allocated device has a taint with an effect.
 """
 
 

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dra_lab.errors import SourceError
+from dra_lab.errors import DraLabError, ExportError, SourceError
 from dra_lab.model.decoding import from_json
 from dra_lab.sources.drawing_files import write_whole
 
@@ -76,17 +76,23 @@ def read_progress(path: Path) -> LessonProgress | None:
 
 
 class ProgressFile:
-    """The file with the progress of one lesson; it is written with the first thing that a student does.
+    """The file of a lesson's progress. Only `change` and `reset` write or rename it.
 
-    A file that cannot be used is never lost: it is renamed to `.bak`, and `problem` says why.
+    `problem` says why the file that is there cannot be used, or why a change could not be written; "" if all is well.
+    Without a file that can be written, the progress is kept in memory.
     """
 
     def __init__(self, path: Path, empty: LessonProgress) -> None:
-        """Read the file, if there is one; `empty` is the progress without it."""
+        """Read the file, if there is one; `empty` is the progress without it.
+
+        If `empty` has no seed, a file of any seed is used.
+        """
         self.path = path
         self.problem = ""
         self._empty = empty
+        self._saved = True
         self._last = self._read() or empty
+        self._empty = replace(empty, seed=self._last.seed)
 
     @property
     def value(self) -> LessonProgress:
@@ -95,36 +101,49 @@ class ProgressFile:
 
     def change(self, how: Callable[[LessonProgress], LessonProgress]) -> LessonProgress:
         """Apply a change to what the file has now, which another kernel may have written, and write it."""
-        found = self._read() or (self._empty if not self.path.exists() else self._last)
+        self.problem = ""
+        found = self._read() or (self._last if self.problem or not self._saved else self._empty)
         began = found if found.started else replace(found, started=now())
         self._last = how(began)
-        write_whole(self.path, msgspec.json.format(msgspec.json.encode(self._last), indent=2).decode() + "\n")
+        try:
+            if self.problem:
+                rename_to_copy(self.path)
+            write_whole(self.path, msgspec.json.format(msgspec.json.encode(self._last), indent=2).decode() + "\n")
+        except DraLabError as error:
+            self.problem = f"Your progress is not saved: {error.message}."
+        else:
+            self.problem = ""
+        self._saved = not self.problem
         return self._last
 
     def reset(self) -> None:
-        """Begin without progress; the former file stays as `.bak`."""
-        self._keep_copy()
-        self._last = self._empty
+        """Begin without progress; the former file stays as `.bak`. Raises ExportError if it cannot be renamed."""
+        rename_to_copy(self.path)
+        self._last, self.problem = self._empty, ""
 
     def _read(self) -> LessonProgress | None:
         try:
             found = read_progress(self.path)
         except SourceError as error:
-            self.problem = f"{error.message}. It was renamed to {self._keep_copy()!r}, and the lesson begins again."
+            self.problem = f"{error.message}. The lesson begins again; the file is renamed before the first change."
             return None
-        if found is not None and (found.lesson != self._empty.lesson or found.seed != self._empty.seed):
-            was = f"lesson {found.lesson!r}" if found.lesson != self._empty.lesson else "another seed"
-            self.problem = f"{self.path.name!r} belongs to {was}. It was renamed to {self._keep_copy()!r}."
-            return None
-        return found
+        if found is None or found.lesson != self._empty.lesson:
+            other = "" if found is None else f"lesson {found.lesson!r}"
+        else:
+            other = "" if self._empty.seed in (None, found.seed) else "another seed"
+        if other:
+            self.problem = f"{self.path.name!r} belongs to {other}. The file is renamed before the first change."
+        return None if other else found
 
-    def _keep_copy(self) -> str:
-        """Rename the file to the first free `.bak` name, and return that name."""
-        kept = self.path.with_name(f"{self.path.name}.bak")
-        number = 1
-        while kept.exists():
-            number += 1
-            kept = self.path.with_name(f"{self.path.name}.{number}.bak")
-        if self.path.exists():
-            self.path.rename(kept)
-        return kept.name
+
+def rename_to_copy(path: Path) -> None:
+    """Rename a file, if it is there, to its first free `.bak` name. Raises ExportError."""
+    number, kept = 1, path.with_name(f"{path.name}.bak")
+    while kept.exists():
+        number += 1
+        kept = path.with_name(f"{path.name}.{number}.bak")
+    try:
+        if path.exists():
+            path.rename(kept)
+    except OSError as error:
+        raise ExportError(f"{path.name!r} cannot be renamed: {error.strerror or error}") from None

@@ -81,15 +81,23 @@ def _hints(supply: NumaSupply, count: int, numa_nodes: Sequence[int]) -> Iterato
 
 
 def _best(hints: Sequence[Sequence[_Hint]], everywhere: frozenset[int]) -> _Hint:
-    """Return the best merged hint: preferred before others, then the fewest NUMA nodes, then the lowest."""
+    """Return the best merged hint; it is preferred only if all hints are preferred and name the same NUMA nodes.
+
+    Preferred hints come before others, the fewest NUMA nodes first. The best of the others has as many NUMA nodes
+    as the resource that needs the most, or the next number below.
+    """
+    widest = max((min(len(numa) for numa, _ in own) for own in hints if own), default=0)
     best: _Hint = (everywhere, False)
+    least: tuple[int, ...] = ()
     for chosen in product(*hints):
         merged = everywhere.intersection(*(numa for numa, _ in chosen))
         if not merged:
             continue
-        preferred = all(is_preferred for _, is_preferred in chosen)
-        if (not preferred, len(merged), sorted(merged)) < (not best[1], len(best[0]), sorted(best[0])):
-            best = merged, preferred
+        preferred = all(is_preferred and numa == chosen[0][0] for numa, is_preferred in chosen)
+        size = len(merged) if preferred or len(merged) > widest else widest - len(merged)
+        order = (not preferred, not preferred and len(merged) > widest, size, sum(1 << one for one in merged))
+        if not least or order < least:
+            least, best = order, (merged, preferred)
     return best
 
 
@@ -123,6 +131,7 @@ def baseline_lines(run: LessonRun) -> tuple[str, ...]:
     lines = [f"A pod of device plugins asks for {numbers} on `{asked.node}`:"]
     for policy in Policy:
         found = admit(policy, supplies, tuple(asked.devices.values()), numa_nodes)
-        where = f", looks on NUMA node {' and '.join(map(str, found.numa_nodes))} first" if found.numa_nodes else ""
+        numbers = " and ".join(map(str, found.numa_nodes))
+        where = f", first on NUMA node{'s' * (len(found.numa_nodes) > 1)} {numbers}" if found.numa_nodes else ""
         lines.append(f"**{policy}**: {'admitted' if found.admits else 'refused'}{where}")
     return tuple(lines)

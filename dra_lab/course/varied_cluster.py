@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 from msgspec.structs import replace
@@ -19,14 +19,14 @@ from dra_lab.model.names import DeviceID
 from dra_lab.planner import make_plan
 from dra_lab.sources import load_cluster
 
-TRIES = 60
+TRIES = 200
 """How many variations are tried for one that is as hard as the sample; after that the sample itself is the answer."""
 
 
 def lesson_cluster(lesson: LessonText, seed: int | None) -> Cluster:
     """Return the sample of a lesson, varied by a seed; without a seed the sample.
 
-    Devices of a kind change their places on the node: `gpu-0` has the attributes that another GPU had. Other devices of
+    Devices of a kind change their names on the node: `gpu-0` is at the place where another GPU was. Other devices of
     the kind are in use. The optimum of the right answer, the number of nodes on which it fits, and the number of
     devices that kube-scheduler gives back for the claim to predict stay as they are. The answers of the lesson must
     also be judged as before. Variations are drawn until all of that holds.
@@ -64,10 +64,20 @@ def invariants(lesson: LessonText, cluster: Cluster) -> tuple[Hashable, ...]:
     searched = make_plan(cluster, lesson.predict.sketch, node=lesson.predict.node)
     given_back = searched.trace(lesson.predict.node).counts.given_back
     found = searched.first_fit
-    taken = len(found.placements) if found else 0
+    taken = [placement.device for placement in found.placements] if found else []
     goals = tuple((goal.goal, goal.value) for goal in best.goals)
     first = tuple((goal.goal, goal.value) for goal in found.goals) if found else ()
-    return goals, first, len(best.fitting_nodes), len(searched.fitting_nodes), given_back, taken
+    kinds = tuple(sorted(_rdma(cluster, taken)))
+    return goals, first, len(best.fitting_nodes), len(searched.fitting_nodes), given_back, kinds
+
+
+def _rdma(cluster: Cluster, taken: Collection[DeviceID]) -> Iterator[str]:
+    """Yield the driver of each device, and whether it is a card with RDMA: the words of a lesson depend on it."""
+    for slice_ in cluster.slices:
+        for device in slice_.spec.devices or ():
+            if DeviceID(slice_.spec.driver, slice_.spec.pool.name, device.name) in taken:
+                rdma = [str(value) for name, value in device.attributes.items() if name.endswith("/rdma")]
+                yield f"{slice_.spec.driver} {rdma}"
 
 
 def verdicts(lesson: LessonText, cluster: Cluster) -> tuple[tuple[bool, ...], ...]:
@@ -88,12 +98,19 @@ def _varied(cluster: Cluster, chance: random.Random) -> Cluster:
             kinds[_kind(device)].append(at)
         # The names stay in their order, as a driver lists them.
         hardware = _mixed(kinds.values(), chance)
-        changed = tuple(replace(devices[hardware[at]], name=device.name) for at, device in enumerate(devices))
+        changed = tuple(_named(devices[hardware[at]], device) for at, device in enumerate(devices))
         slices.append(replace(slice_, spec=replace(spec, devices=changed)) if devices else slice_)
         for at, other in _mixed(kinds.values(), chance).items():
             own, new = (DeviceID(spec.driver, spec.pool.name, devices[i].name) for i in (at, other))
             held[own] = new
     return cluster.with_objects(slices=tuple(slices), claims=tuple(_holding(one, held) for one in cluster.claims))
+
+
+def _named(hardware: Device, place: Device) -> Device:
+    """Return a device under another name, with the attributes from which a driver makes its names."""
+    own = {name: value for name, value in hardware.attributes.items() if name.rpartition("/")[2] not in _NAMES}
+    names = {name: value for name, value in place.attributes.items() if name.rpartition("/")[2] in _NAMES}
+    return replace(hardware, name=place.name, attributes={**own, **names})
 
 
 def _mixed(groups: Iterable[Sequence[int]], chance: random.Random) -> dict[int, int]:
@@ -115,13 +132,16 @@ def _holding(claim: ResourceClaim, held: Mapping[DeviceID, DeviceID]) -> Resourc
 
 
 def _kind(device: Device) -> Hashable:
-    """Return what devices that may change places have in common; a device with counters or taints stays."""
-    if device.consumes_counters or device.taints:
+    """Return what devices that may change places have in common; a device with counters stays."""
+    if device.consumes_counters:
         return device.name
     values = {name: value for name, value in device.attributes.items() if name.rpartition("/")[2] in _SAME}
     capacity = tuple(sorted((name, str(one.value)) for name, one in device.capacity.items()))
-    return tuple(sorted(device.attributes)), tuple(sorted((k, str(v)) for k, v in values.items())), capacity
+    return tuple(sorted((k, str(v)) for k, v in values.items())), capacity
 
 
-_SAME = ("rdma", "type", "productName", "encapsulation", "virtual")
+_NAMES = ("pciAddress", "index", "minor")
+"""Attributes, without their domain, that say the same as the name of a device."""
+
+_SAME = ("type", "productName", "encapsulation", "virtual")
 """Attributes, without their domain, that devices must have in common to change places."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ from dra_lab.errors import DraLabError
 from dra_lab.model.names import DeviceID
 from dra_lab.session import Session
 from dra_lab.session.outputs import manifest
-from dra_lab.topology.locality import localities
 from dra_lab.widgets import lesson_rows as rows
 from dra_lab.widgets.claim_canvas import ClaimCanvas
 from dra_lab.widgets.kernel_loop import on_kernel_loop
@@ -251,20 +250,12 @@ class Lesson(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
             judged=rows.judged_row(judged, stale=stale and on_drawing),
             explained=rows.explained_row(run) if kind == "explain" else {},
             terms=rows.term_rows(run),
-            picked=self._names(picked),
+            picked=[run.names[DeviceID.parse(one)] for one in picked],
             saved=rows.SAVED if on_drawing else "",
             yaml=manifest(drawn).text if checked and drawn is not None else "",
             ask=dict(drawn.ask) if drawn is not None else {},
             busy="",
         )
-
-    def _names(self, picked: Sequence[str]) -> list[str]:
-        """Return devices as the picture calls them."""
-        if self.run is None or not picked:
-            return []
-        places = localities(self.run.cluster, self.run.lesson.predict.node)
-        devices = map(DeviceID.parse, picked)
-        return [places[one].short or one.device if one in places else one.device for one in devices]
 
     # ------------------------------------------------------------ what the student does
 
@@ -280,6 +271,7 @@ class Lesson(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
             case _:
                 if self.run is not None:
                     self._act_in_lesson(self.run, message)
+                    self._view.problem = self.run.problem or self._view.problem
 
     def _act_in_lesson(self, run: LessonRun, message: Message) -> None:
         match message:

@@ -76,6 +76,7 @@ def task_row(run: LessonRun, *, picked: Sequence[str], drawn: bool) -> TaskRow:
     text, primary, waits, onward = told.text, _PRIMARY[kind], "", ""
     action: Action = "check" if kind == "draw" else "next" if kind == "trace" else kind
     if kind == "predict":
+        text = "\n\n".join([text, *run.slice_lines])
         if run.progress.predictions[-1:] == (True,):
             primary, action = "Go to Trace", "next"
         else:

@@ -26,7 +26,7 @@ def test_each_student_and_lesson_has_a_row(tmp_path):
     """The row counts tasks, predictions, hints and checks; the folder names the student."""
     finish(tmp_path / "mia")
     open_lesson("05-links", tmp_path / "noor").hint()
-    rows = class_overview(tmp_path).drop(columns=["minutes"]).to_numpy().tolist()
+    rows = class_overview(tmp_path).drop(columns=["minutes", "file"]).to_numpy().tolist()
     assert rows == [
         ["mia", "03-first-fit", 5, True, 1, 2, 1, 1, ""],
         ["noor", "05-links", 0, False, 0, 0, 1, 0, ""],
@@ -65,9 +65,30 @@ def test_the_csv_has_the_table_and_no_formula(tmp_path):
     assert (row["student"], row["lesson"]) == ("'=HYPERLINK(1)", "03-first-fit")
 
 
+@pytest.mark.parametrize("first", ["=", "+", "-", "@", "\uff1d", "\t=", "\u200b="])
+def test_no_cell_of_the_csv_begins_with_a_formula(first: str, tmp_path):
+    """Names of folders, of files and of students are text for a spreadsheet, whatever they begin with."""
+    finish(tmp_path / f"{first}a", student=f"{first}b")
+    (tmp_path / f"{first}c").mkdir()
+    (tmp_path / f"{first}c" / f"{first}d.progress.json").write_text("{", encoding="utf-8")
+    class_overview(tmp_path, csv=tmp_path / "class.csv")
+    with (tmp_path / "class.csv").open(encoding="utf-8") as file:
+        cells = [cell for row in csv.reader(file) for cell in row]
+    assert [cell for cell in cells if cell[:1] in "=+-@\t\uff1d\u200b" and cell] == []
+
+
+def test_students_of_the_same_name_have_a_row_each(tmp_path):
+    """Their files tell them apart."""
+    for folder in ("room-1", "room-2"):
+        open_lesson("03-first-fit", tmp_path / folder, student="Mia").hint()
+    rows = class_overview(tmp_path)
+    assert rows["student"].tolist() == ["Mia", "Mia"]
+    assert sorted(rows["file"]) == [f"room-{at}/03-first-fit.progress.json" for at in (1, 2)]
+
+
 def test_an_empty_class_has_no_rows(tmp_path):
     """The columns are there all the same."""
-    assert class_overview(tmp_path).shape == (0, 10)
+    assert class_overview(tmp_path).shape == (0, 11)
 
 
 def test_a_missing_folder_is_told(tmp_path):

@@ -105,10 +105,23 @@ def test_the_explanation_is_kept_beside_the_model_sentence(tmp_path):
     assert [named for _, named in explained.points] == [True, False, False]
 
 
-def test_an_empty_explanation_is_refused(tmp_path):
-    """There is no sentence without words."""
-    with pytest.raises(InputError, match="the sentence is empty"):
-        open_lesson(LESSON, tmp_path).explain(" \n ")
+@pytest.mark.parametrize(("text", "reason"), [(" \n ", "the sentence is empty"), ("dunno", "not a sentence yet")])
+def test_a_text_that_is_no_sentence_is_refused(text: str, reason: str, tmp_path):
+    """Nothing and a few letters do not end the lesson."""
+    with pytest.raises(InputError, match=reason):
+        open_lesson(LESSON, tmp_path).explain(text)
+
+
+def test_a_point_is_found_at_the_beginning_of_a_word_only(tmp_path):
+    """`own` of "a card of its own" is not found in `known`."""
+    explained = open_lesson("05-links", tmp_path).explain("It is known where they are.")
+    assert explained.points[0] == ("Each GPU has a card of its own.", False)
+
+
+def test_the_order_of_a_slice_is_shown_before_the_prediction(tmp_path):
+    """A student needs the order of the devices, with the names of the picture; CPUs have the same name there."""
+    assert open_lesson("02", tmp_path).slice_lines == ("Order in the slice of `dra.net`: eno1, rdma0, rdma1, rdma2.",)
+    assert "cpudevnuma000, cpudevnuma001" in open_lesson("06", tmp_path).slice_lines[0]
 
 
 def test_a_reset_keeps_a_copy_of_everything(tmp_path):
@@ -129,13 +142,15 @@ def test_a_reset_keeps_a_copy_of_everything(tmp_path):
      b"[" * 100_000],
     ids=["empty", "cut off", "no text", "a list", "wrong type", "version", "no times", "another lesson", "deep"],
 )  # fmt: skip
-def test_a_file_that_cannot_be_used_is_kept_and_told(content: bytes, tmp_path):
-    """The lesson begins again, the file stays under another name, and a message says so."""
+def test_a_file_that_cannot_be_used_is_kept_under_another_name(content: bytes, tmp_path):
+    """Opening changes nothing and says what is wrong; the first change renames the file and begins again."""
     (tmp_path / f"{LESSON}.progress.json").write_bytes(content)
     run = open_lesson(LESSON, tmp_path)
+    assert f"{LESSON}.progress.json" in run.problem
+    assert (run.progress.done, files(tmp_path)) == ((), {f"{LESSON}.progress.json"})
+    run.hint()
     assert (tmp_path / f"{LESSON}.progress.json.bak").read_bytes() == content
-    assert f"{LESSON}.progress.json.bak" in run.problem
-    assert run.progress.done == ()
+    assert (run.problem, open_lesson(LESSON, tmp_path).progress.hints) == ("", 1)
 
 
 def test_two_kernels_add_to_one_progress(tmp_path):
@@ -151,8 +166,26 @@ def test_another_seed_begins_anew_and_keeps_the_former_progress(tmp_path):
     """The cluster of another seed needs other predictions; the former file stays."""
     played(tmp_path, seed=1)
     run = open_lesson(LESSON, tmp_path, seed=2)
+    run.hint()
     assert run.progress.done == ()
     assert f"{LESSON}.progress.json.bak" in files(tmp_path)
+
+
+def test_without_a_seed_the_progress_of_any_seed_goes_on(tmp_path):
+    """The list of lessons and the planner give no seed, and show what was reached with one."""
+    open_lesson(LESSON, tmp_path, seed=1).hint()
+    run = open_lesson(LESSON, tmp_path)
+    assert (run.seed, run.progress.hints, run.problem) == (1, 1, "")
+
+
+def test_without_a_folder_that_can_be_written_the_lesson_goes_on_in_memory(tmp_path):
+    """The progress is there until the kernel ends, and every change says that it is not saved."""
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    run = open_lesson(LESSON, tmp_path / "file")
+    run.hint()
+    run.predict(taken(run))
+    assert (run.progress.hints, run.progress.done) == (1, ("predict",))
+    assert run.problem.startswith("Your progress is not saved:")
 
 
 @pytest.mark.parametrize("name", ["3", "03", "03-first-fit"])

@@ -43,6 +43,16 @@ def test_three_gpus_where_a_numa_node_has_two(policy: str, admitted: int):
     assert admits(Policy(policy), [supply((2, 2), (2, 2))], [3]) is bool(admitted)
 
 
+@pytest.mark.parametrize(
+    ("policy", "admitted", "numa"),
+    [("none", 1, ()), ("best-effort", 1, (0, 1)), ("restricted", 0, ()), ("single-numa-node", 0, ())],
+)
+def test_three_gpus_and_a_card_prefer_different_numa_nodes(policy: str, admitted: int, numa: tuple[int, ...]):
+    """Hints are preferred only if all resources name the same NUMA nodes (`mergePermutation` in policy.go)."""
+    found = admit(Policy(policy), [supply((2, 2), (2, 2)), supply((2, 2), (2, 2))], [3, 1], NUMA)
+    assert (found.admits, found.numa_nodes) == (bool(admitted), numa)
+
+
 def test_aligned_resources_are_looked_for_on_the_numa_node_that_has_both():
     """The GPU is free on both NUMA nodes, the card on the second alone."""
     found = admit(Policy.SINGLE_NUMA_NODE, [supply((2, 1), (2, 2)), supply((1, 0), (1, 1))], [1, 1], NUMA)
@@ -76,7 +86,7 @@ def test_the_lesson_shows_each_policy(tmp_path):
     """One line for each policy, with its verdict."""
     told = baseline_lines(open_lesson("10", tmp_path))
     assert [line.partition(":")[0].strip("*") for line in told[1:]] == [policy.value for policy in Policy]
-    assert [("refused" in line) for line in told[1:]] == [False, False, False, True]
+    assert [("refused" in line) for line in told[1:]] == [False, False, True, True]
 
 
 def test_a_lesson_without_numbers_shows_none(tmp_path):
