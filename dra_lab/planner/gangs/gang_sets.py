@@ -11,11 +11,11 @@ import numpy as np
 from dra_lab.model.gang import BEYOND, DOMAINS, GANGS, LEVELS
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
+from dra_lab.planner.gangs.goal_values import priority_of
 from dra_lab.planner.gangs.needs import WHOLE, GangNeed, Path, splits
 from dra_lab.planner.gangs.problem import GangProblem, GangSolution, Instance
 from dra_lab.planner.gangs.region_values import NEVER, Cells, RegionValues
 from dra_lab.planner.gangs.set_items import REGIONS, Extra, SetItems, is_single, may_be_split
-from dra_lab.planner.gangs.worth import priority_of
 from dra_lab.planner.states.columns import Array
 
 Chosen = dict[tuple[int, int], int]
@@ -90,7 +90,7 @@ class GangSets:
         copies = self.layout.copies()
         wanted = np.array(copies, np.int64) @ self._most
         regions = [regions[0] for regions in self.classes.values()]
-        self.limits = np.minimum(np.array(self.problem.room, np.int64)[regions], wanted)
+        self.limits = np.minimum(np.array(self.problem.capacity, np.int64)[regions], wanted)
         if (np.prod(self.limits + 1.0, axis=1) > budget.sizes.domain_pods).any():
             return False
         limits = self.limits.max(axis=0)

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 from dra_lab.model.gang import DOMAINS, GANGS, LEVELS
 from dra_lab.planner.fleet.counting import Counts
+from dra_lab.planner.gangs.goal_values import priority_of
 from dra_lab.planner.gangs.needs import WHOLE, GangNeed, Path
 from dra_lab.planner.gangs.problem import GangProblem, fewest
-from dra_lab.planner.gangs.worth import priority_of
 
 REGIONS = "regions"
 """Not a goal, but never more than `levels`: gangs in one region each, and regions with pods of other gangs."""
@@ -141,7 +141,7 @@ class SetItems:
                 costs = {self._gangs_goal(need.priority): -1, LEVELS: len(need.preferences)}
                 if whole:
                     group = need.groups[0]
-                    sizes = [self.problem.room[region][group.kind] for region in regions]
+                    sizes = [self.problem.capacity[region][group.kind] for region in regions]
                     costs[LEVELS] = max(2, fewest(sizes, group.least))
                 else:
                     costs[REGIONS] = len(need.preferences)

@@ -19,8 +19,8 @@ from dra_lab.model.fleet import UNPLACED
 from dra_lab.model.gang import BEYOND, GANGS, LEVELS
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.gangs.gang_sets import Chosen, GangSets
+from dra_lab.planner.gangs.goal_values import priority_of, wanted_beyond
 from dra_lab.planner.gangs.set_items import REGIONS
-from dra_lab.planner.gangs.worth import priority_of, wanted_beyond
 from dra_lab.planner.node.modelling import pulp
 from dra_lab.planner.node.solver import minimise, run_within
 from dra_lab.planner.node.solver_outcome import ROUNDING, Outcome, integer_bound
