@@ -101,20 +101,22 @@ class AddModel:
         """Add the pods of all gangs in regions, without the nodes that are lost; return the gangs by domain."""
         mine = set(regions)
         takes: dict[tuple[int, int], Factors] = {}
-        room = self._room(mine)
+        capacity = self._capacity(mine)
         found: dict[tuple[int, Path], Any] = {}
         needs = self.problem.base.needs
         for number, need in enumerate(needs.gangs):
             for path, inside in parted(self.problem, mine, need.required).items():
-                caps = [sum(room[r][kind] for r in inside) // pods for kind, pods in pods_of(need).items()]
+                caps = [sum(capacity[r][kind] for r in inside) // pods for kind, pods in pods_of(need).items()]
                 most = min([need.copies, *caps])
                 if most:
                     found[number, path] = self._integer(most)
                     inner: list[dict[Path, Any]] = []
                     for group in need.groups:
-                        inner.append(self._add_group(group, inside, (found[number, path], most), takes, room, inner))
+                        inner.append(
+                            self._add_group(group, inside, (found[number, path], most), takes, capacity, inner)
+                        )
         for kind, wanted in needs.ordinary if ordinary else ():
-            each = {r: self._integer(min(wanted, room[r][kind])) for r in sorted(mine) if room[r][kind]}
+            each = {r: self._integer(min(wanted, capacity[r][kind])) for r in sorted(mine) if capacity[r][kind]}
             for region, variable in each.items():
                 _add(takes.setdefault((region, kind), {}), {variable: 1})
             self._row(dict.fromkeys(each.values(), 1), wanted, equal=True)
@@ -123,17 +125,17 @@ class AddModel:
             self._need_nodes(found)
         return found
 
-    def _room(self, regions: Iterable[int]) -> dict[int, list[int]]:
+    def _capacity(self, regions: Iterable[int]) -> dict[int, list[int]]:
         """Return for each region the most pods of each kind that may be there alone, on added nodes too."""
-        room = {region: [0] * self.problem.base.kinds for region in regions}
+        capacity = {region: [0] * self.problem.base.kinds for region in regions}
         counts: Counter[tuple[int, int]] = Counter({key: len(n) for key, n in self.problem.base.cells.items()})
         for slot in self.problem.slots:
             counts[slot.region, slot.profile] += slot.most
         for (region, profile), count in counts.items():
-            if region in room:
+            if region in capacity:
                 bound = self.problem.base.profiles[profile].bound
-                room[region] = [have + count * most for have, most in zip(room[region], bound, strict=True)]
-        return room
+                capacity[region] = [have + count * most for have, most in zip(capacity[region], bound, strict=True)]
+        return capacity
 
     def _add_group(
         self,
@@ -141,7 +143,7 @@ class AddModel:
         inside: Sequence[int],
         gangs: tuple[Any, int],
         takes: dict[tuple[int, int], Factors],
-        room: Mapping[int, Sequence[int]],
+        capacity: Mapping[int, Sequence[int]],
         before: Sequence[Mapping[Path, Any]],
     ) -> dict[Path, Any]:
         """Add the pods of a group of the gangs that one variable counts; return how many of them each domain has.
@@ -154,13 +156,13 @@ class AddModel:
         pods: dict[int, Factors] = {}
         found: dict[Path, Any] = {}
         if group.required < 0:
-            pods = self._add_pods(group, able, gang, most, room)
+            pods = self._add_pods(group, able, gang, most, capacity)
         else:
             known = before[group.same_as] if group.same_as >= 0 else None
             for path, regions in parted(self.problem, able, group.required).items():
                 if known is None or path in known:
                     found[path] = self._integer(most) if known is None else known[path]
-                    pods |= self._add_pods(group, regions, found[path], most, room)
+                    pods |= self._add_pods(group, regions, found[path], most, capacity)
             self._row({gang: -1, **dict.fromkeys(found.values(), 1)}, 0, equal=True)
         for size, tier in group.slices:
             for regions in parted(self.problem, able, tier).values():
@@ -173,11 +175,11 @@ class AddModel:
         return found
 
     def _add_pods(
-        self, group: GroupNeed, regions: Sequence[int], gang: Any, most: int, room: Mapping[int, Sequence[int]]
+        self, group: GroupNeed, regions: Sequence[int], gang: Any, most: int, capacity: Mapping[int, Sequence[int]]
     ) -> dict[int, Factors]:
         if len(regions) == 1:
             return {regions[0]: {gang: group.least}}
-        pods = {r: self._integer(min(most * group.least, room[r][group.kind])) for r in regions}
+        pods = {r: self._integer(min(most * group.least, capacity[r][group.kind])) for r in regions}
         self._row({**dict.fromkeys(pods.values(), 1), gang: -group.least}, 0, equal=True)
         return {region: {variable: 1} for region, variable in pods.items()}
 

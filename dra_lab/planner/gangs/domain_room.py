@@ -63,12 +63,12 @@ def _room(
     problem: GangProblem, need: GangNeed, regions: Sequence[int], solver: str, budget: Budget
 ) -> tuple[int, int, int, int]:
     """Return the most pods of one gang in regions and its bound, and the same of whole gangs."""
-    caps = [sum(problem.room[region][group.kind] for region in regions) for group in need.groups]
+    caps = [sum(problem.capacity[region][group.kind] for region in regions) for group in need.groups]
     pods = need.groups[: need.pods]
     bound = sum(min(group.most, cap) for group, cap in zip(pods, caps, strict=False))
     count = min(cap // group.least for group, cap in zip(need.groups, caps, strict=True) if group.least)
     if len(need.groups) == 1 and not need.groups[0].slices and need.groups[0].required < 0:
-        have = sum(problem.found_room[region][need.groups[0].kind] for region in regions)
+        have = sum(problem.found_capacity[region][need.groups[0].kind] for region in regions)
         return min(have, need.groups[0].most), bound, have // need.groups[0].least, count
     if not bound or budget.reached or not problem.whole:
         return 0, bound, 0, count

@@ -10,10 +10,10 @@ from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.model.gang import BEYOND, DOMAINS, GANGS, LEVELS
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
+from dra_lab.planner.gangs.goal_values import priority_of, wanted_beyond
 from dra_lab.planner.gangs.hand_out import hand_out
 from dra_lab.planner.gangs.needs import WHOLE, GangNeed, GroupNeed, Path, splits
 from dra_lab.planner.gangs.problem import GangProblem, GangSolution, fewest
-from dra_lab.planner.gangs.worth import priority_of, wanted_beyond
 from dra_lab.planner.node.modelling import pulp
 from dra_lab.planner.node.solver import minimise, relaxed_bound
 from dra_lab.planner.node.solver_outcome import Outcome, Rows
@@ -115,7 +115,7 @@ class GangModel:
             row[variable] = row.get(variable, 0) + times * factor
 
     def _cap(self, regions: Iterable[int], kind: int) -> int:
-        return sum(self.problem.room[region][kind] for region in regions)
+        return sum(self.problem.capacity[region][kind] for region in regions)
 
     # ------------------------------------------------------------------ gangs
 
@@ -175,7 +175,7 @@ class GangModel:
             if simple:
                 self.pods[key] = {gang: group.least}
             else:
-                cap = min(self.problem.room[region][group.kind], most * group.most)
+                cap = min(self.problem.capacity[region][group.kind], most * group.most)
                 self.pods[key] = {self._integer(cap, ("pods", *key)): 1}
             self._take(region, group.kind, self.pods[key], -1)
         if simple:
@@ -225,9 +225,9 @@ class GangModel:
     # ------------------------------------------------------------------ pods by themselves, and nodes
 
     def _add_ordinary(self, number: int, kind: int, wanted: int) -> None:
-        for region, room in enumerate(self.problem.room):
-            if room[kind]:
-                variable = self._integer(min(room[kind], wanted), ("plain", number, region))
+        for region, most in enumerate(self.problem.capacity):
+            if most[kind]:
+                variable = self._integer(min(most[kind], wanted), ("plain", number, region))
                 self.ordinary[number, region] = variable
                 self._take(region, kind, {variable: 1}, -1)
         self._row({v: 1 for (n, _), v in self.ordinary.items() if n == number}, wanted)

@@ -11,11 +11,11 @@ import numpy as np
 from dra_lab.model.gang import BEYOND, DOMAINS, GANGS, LEVELS
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
+from dra_lab.planner.gangs.goal_values import priority_of
 from dra_lab.planner.gangs.needs import WHOLE, GangNeed, Path, splits
 from dra_lab.planner.gangs.problem import GangProblem, GangSolution, Instance
 from dra_lab.planner.gangs.region_values import NEVER, Cells, RegionValues
-from dra_lab.planner.gangs.set_items import Extra, SetItems, is_single
-from dra_lab.planner.gangs.worth import priority_of
+from dra_lab.planner.gangs.set_items import REGIONS, Extra, SetItems, is_single, may_be_split
 from dra_lab.planner.states.columns import Array
 
 Chosen = dict[tuple[int, int], int]
@@ -30,9 +30,11 @@ def gang_sets(problem: GangProblem, budget: Budget) -> GangSets | None:
     for need in needs.gangs:
         if any(group.required >= 0 for group in need.groups):
             return None
-        if any(splits(needs.tiers, need, one) for one in need.preferences):
-            return None
         single = is_single(problem, need.required)
+        if any(splits(needs.tiers, need, one) for one in need.preferences):
+            if single or not may_be_split(problem, need):
+                return None
+            continue
         for group in need.groups:
             if group.slices and (single or len(group.slices) > 1 or not is_single(problem, group.slices[0][1])):
                 return None
@@ -88,7 +90,7 @@ class GangSets:
         copies = self.layout.copies()
         wanted = np.array(copies, np.int64) @ self._most
         regions = [regions[0] for regions in self.classes.values()]
-        self.limits = np.minimum(np.array(self.problem.room, np.int64)[regions], wanted)
+        self.limits = np.minimum(np.array(self.problem.capacity, np.int64)[regions], wanted)
         if (np.prod(self.limits + 1.0, axis=1) > budget.sizes.domain_pods).any():
             return False
         limits = self.limits.max(axis=0)
@@ -195,7 +197,9 @@ class GangSets:
         return np.clip(more - first, 0, mine).sum(axis=-1)
 
     def _domains_of(self, row: Counts) -> int:
-        used = (item for item, count in zip(self.items, row, strict=True) if count and item.need >= 0)
+        # The domains of gangs that may be in several regions are counted by extra columns.
+        mine = (item for item, count in zip(self.items, row, strict=True) if count and item.need >= 0)
+        used = (item for item in mine if item.need not in self.parts)
         return len({self.problem.needs.counted(item.tiers[0], ()) for item in used} - {(WHOLE, ())})
 
     def cost(self, goal: str) -> Array:
@@ -208,8 +212,10 @@ class GangSets:
                 mine = self.sets @ self._by_item(lambda need: -(need.priority == priority))
             elif name == BEYOND:
                 mine = -self._beyond(goal, self.pods - self._at_least, self.sets)
-            elif name == LEVELS:
+            elif name in (LEVELS, REGIONS):
                 mine = self.sets @ self._by_item(lambda need: len(need.preferences))
+                parts = [item.preferred for item in self.items] if name == REGIONS else []
+                mine = mine + (self.sets[:, parts] > 0).sum(axis=1) if any(parts) else mine
             else:
                 mine = self._domains if name == DOMAINS else np.zeros(len(self.sets), np.int64)
             self._costs[goal] = np.broadcast_to(mine, self.packed.shape)
@@ -226,13 +232,15 @@ class GangSets:
         wide: Counter[tuple[int, tuple[int, Path]]] = Counter()
         item_of = {item.need: at for at, item in enumerate(self.items)}
         for one in solution.instances:
-            tier = self.needs[one.need].required
-            if one.need not in self.parts:
-                inside.setdefault(self.problem.inside[tier][one.domain][0], Counter())[item_of[one.need]] += 1
+            need = self.layout.first[one.need]
+            tier = self.needs[need].required
+            regions = {region for row in one.groups for region, pods in row.items() if pods}
+            if need not in self.parts or (need in item_of and len(regions) == 1):
+                inside.setdefault(regions.pop(), Counter())[item_of[need]] += 1
                 continue
-            wide[one.need, (tier, one.domain)] += 1
+            wide[need, (tier, one.domain)] += 1
             wide[-1, self.problem.needs.counted(tier, one.domain)] = 1
-            for group, (item, _) in zip(one.groups, self.parts[one.need], strict=True):
+            for group, (item, _) in zip(one.groups, self.parts[need], strict=True):
                 for region, pods in group.items():
                     inside.setdefault(region, Counter())[item] += pods // max(self.items[item].least)
         class_of = {region: at for at, regions in enumerate(self.classes.values()) for region in regions}
@@ -269,6 +277,9 @@ class GangSets:
         for at, extra in enumerate(self.extras):
             for _ in range(chosen.get((-1, at), 0) if extra.need >= 0 else 0):
                 solution.instances.append(self._wide(extra, slices))
+        members = {first: iter(mine) for first, mine in self.layout.members.items()}
+        for one in solution.instances:
+            one.need = next(members[one.need])
         return solution
 
     def _slices(self, region: int, at: int) -> Iterator[tuple[int, Path, int]]:

@@ -10,9 +10,9 @@ from operator import add, sub
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Values
+from dra_lab.planner.gangs.goal_values import values_of
 from dra_lab.planner.gangs.needs import GangNeed, Path, priorities
 from dra_lab.planner.gangs.problem import GangProblem, GangSolution, Instance, fewest
-from dra_lab.planner.gangs.worth import values_of
 
 Slices = tuple[tuple[int, int], ...]
 
@@ -20,20 +20,20 @@ Slices = tuple[tuple[int, int], ...]
 def greedy(problem: GangProblem, budget: Budget) -> GangSolution:
     """Return a solution in which gangs of a high priority are placed first, large ones before small ones.
 
-    They are placed where they leave least. Then each is placed again where its pods are worth most, as long as that is
-    better for the whole.
+    They are placed where they leave least. Then each is placed again where its pods have the best values, as long as
+    that is better for the whole.
     """
     found = _Greedy(problem, budget)
     found.run()
-    found.by_worth = True
+    found.by_value = True
     found.place_again()
     return found.solution
 
 
 def with_ordinary(problem: GangProblem, solution: GangSolution, budget: Budget) -> GangSolution:
-    """Return a solution without ordinary pods with as many of them as fit, where they are worth most."""
+    """Return a solution without ordinary pods with as many of them as fit, where they have the best values."""
     found = _Greedy(problem, budget)
-    found.solution, found.by_worth = solution, True
+    found.solution, found.by_value = solution, True
     found.place_ordinary()
     return found.solution
 
@@ -48,13 +48,13 @@ class _Greedy:
         for (region, _), nodes in problem.cells.items():
             self.nodes[region].extend(nodes)
         self.zero = (0,) * problem.kinds
-        self.by_worth = False
+        self.by_value = False
         self.pods: list[dict[str, Counts]] = []
         """For each placed gang, its pods on each node."""
         self._more: dict[tuple[int, Counts, int], int] = {}
-        self._worth: dict[tuple[int, Counts, int], Values] = {}
+        self._added: dict[tuple[int, Counts, int], Values] = {}
         self._free: dict[tuple[int, int], int] = {}
-        self._worths: dict[tuple[int, int], list[Values]] = {}
+        self._added_in: dict[tuple[int, int], list[Values]] = {}
         self._changed: list[tuple[str, Counts]] = []
 
     def run(self) -> None:
@@ -73,7 +73,7 @@ class _Greedy:
                 self.place_ordinary()
 
     def place_again(self) -> None:
-        """Place each gang again where its pods are worth most, until no such change makes the whole better."""
+        """Place each gang again where its pods have the best values, until no such change makes the whole better."""
         values = values_of(self.problem, self.solution)
         same = 0
         while same < len(self.solution.instances) and not self.budget.reached:
@@ -141,31 +141,31 @@ class _Greedy:
             self._free[key] = sum(self.more(node, kind) for node in self.nodes[region])
         return self._free[key]
 
-    def worth(self, node: str, kind: int) -> Values:
+    def added(self, node: str, kind: int) -> Values:
         """Return what one more pod of a kind adds to the goals on a node that takes it."""
         _, profile, _ = self.problem.on[node]
         counts = self.solution.nodes.get(node, self.zero)
         key = profile, counts, kind
-        if key not in self._worth:
+        if key not in self._added:
             found = self.problem.profiles[profile].found
-            self._worth[key] = tuple(map(sub, found[plus(counts, kind, 1)], found[counts]))
-        return self._worth[key]
+            self._added[key] = tuple(map(sub, found[plus(counts, kind, 1)], found[counts]))
+        return self._added[key]
 
-    def worths(self, region: int, kind: int) -> list[Values]:
-        """Return what pods of a kind add one after the other on the nodes of a region, those worth most first."""
+    def added_in(self, region: int, kind: int) -> list[Values]:
+        """Return what pods of a kind add one after the other on the nodes of a region, the best values first."""
         key = region, kind
-        if key not in self._worths:
+        if key not in self._added_in:
             mark, found = len(self._changed), []
             for *_, node in self._in_order([region], kind, 1_000_000):
-                found.append(self.worth(node, kind))
+                found.append(self.added(node, kind))
                 self._set(node, plus(self.solution.nodes.get(node, self.zero), kind, 1))
             self._undo(mark)
-            self._worths[key] = found
-        return self._worths[key]
+            self._added_in[key] = found
+        return self._added_in[key]
 
-    def worth_of(self, regions: Iterable[int], kind: int, pods: int) -> Values:
+    def added_by(self, regions: Iterable[int], kind: int, pods: int) -> Values:
         """Return about what a number of pods of a kind adds to the goals in regions."""
-        every = [self.worths(region, kind)[:pods] for region in regions]
+        every = [self.added_in(region, kind)[:pods] for region in regions]
         cheapest = sorted(every[0] if len(every) == 1 else chain.from_iterable(every))[:pods]
         return tuple(map(sum, zip(*cheapest, strict=True)))
 
@@ -173,7 +173,7 @@ class _Greedy:
         """Yield the node of each pod of a kind, last in a row; the caller places it there before the next."""
         used = self.solution.nodes
         able = [node for region in regions for node in self.nodes[region] if self.more(node, kind)]
-        queue = [(self.worth(node, kind), node not in used, -self.more(node, kind), node) for node in able]
+        queue = [(self.added(node, kind), node not in used, -self.more(node, kind), node) for node in able]
         heapify(queue)
         for _ in range(pods):
             if not queue:
@@ -182,7 +182,7 @@ class _Greedy:
             yield first
             node = first[-1]
             if more := self.more(node, kind):
-                heappush(queue, (self.worth(node, kind), node not in used, -more, node))
+                heappush(queue, (self.added(node, kind), node not in used, -more, node))
 
     def _set(self, node: str, counts: Counts) -> None:
         self._changed.append((node, self.solution.nodes.get(node, self.zero)))
@@ -196,7 +196,7 @@ class _Greedy:
         region = self.problem.on[node][0]
         for kind in range(self.problem.kinds):
             self._free.pop((region, kind), None)
-            self._worths.pop((region, kind), None)
+            self._added_in.pop((region, kind), None)
 
     def _undo(self, mark: int) -> None:
         while len(self._changed) > mark:
@@ -229,7 +229,7 @@ class _Greedy:
             return
         if not slices:
             left = list(regions)
-            pair = self._pair(kind, pods, left, prefer) if self.by_worth else left
+            pair = self._pair(kind, pods, left, prefer) if self.by_value else left
             if len(pair) < len(left):
                 yield from self._on_nodes(kind, pods, pair)
                 return
@@ -244,7 +244,7 @@ class _Greedy:
         regions = list(regions)
         while pods:
             found = None
-            for inside in self._domains(kind, size if self.by_worth else pods, regions, tier):
+            for inside in self._domains(kind, size if self.by_value else pods, regions, tier):
                 found = self.put(kind, size, inside, tuple(finer))
                 if found is not None:
                     break
@@ -254,7 +254,7 @@ class _Greedy:
             yield found
 
     def _on_nodes(self, kind: int, pods: int, regions: Iterable[int]) -> Iterator[dict[int, int]]:
-        if self.by_worth:
+        if self.by_value:
             for *_, node in self._in_order(regions, kind, pods):
                 self._set(node, plus(self.solution.nodes.get(node, self.zero), kind, 1))
                 yield {self.problem.on[node][0]: 1}
@@ -272,10 +272,10 @@ class _Greedy:
         """Return the domains of a tier among regions: the smallest in which all pods fit first, then the largest."""
         found = self._parted(regions, tier)
         free = {path: sum(self.free(region, kind) for region in mine) for path, mine in found.items()}
-        if self.by_worth:
-            worth = {path: self.worth_of(mine, kind, pods) for path, mine in found.items() if free[path] >= pods}
-            order = sorted(worth, key=lambda path: (worth[path], free[path]))
-            order += sorted(found.keys() - worth.keys(), key=lambda path: (-free[path], path))
+        if self.by_value:
+            values = {path: self.added_by(mine, kind, pods) for path, mine in found.items() if free[path] >= pods}
+            order = sorted(values, key=lambda path: (values[path], free[path]))
+            order += sorted(found.keys() - values.keys(), key=lambda path: (-free[path], path))
         else:
             full = [path for path in found if free[path] < pods]
             order = sorted(found.keys() - set(full), key=lambda path: (free[path], path))
@@ -283,13 +283,13 @@ class _Greedy:
         return [found[path] for path in order]
 
     def _pair(self, kind: int, pods: int, regions: Iterable[int], tier: int) -> list[int]:
-        """Return the regions of two domains of a tier where pods are worth most, if two hold them and one does not."""
+        """Return the regions of the two domains of a tier with the best values, if two hold the pods and one cannot."""
         found = self._parted(regions, tier)
         free = {path: sum(self.free(region, kind) for region in mine) for path, mine in found.items()}
         both = [pair for pair in combinations(found, 2) if sum(free[path] for path in pair) >= pods]
         if not both or max(free.values()) >= pods:
             return list(regions)
-        best = min(both, key=lambda pair: (self.worth_of([r for path in pair for r in found[path]], kind, pods), pair))
+        best = min(both, key=lambda pair: (self.added_by([r for path in pair for r in found[path]], kind, pods), pair))
         return [region for path in best for region in found[path]]
 
     # ------------------------------------------------------------------ gangs
@@ -301,10 +301,10 @@ class _Greedy:
             for path, mine in inside.items()
         }
         able = [path for path in inside if all(f >= g.least for f, g in zip(free[path], need.groups, strict=True))]
-        worth: dict[Path, tuple[int, ...]] = dict.fromkeys(able, ())
-        if self.by_worth:
-            worth = {path: self._about(need, inside[path]) for path in able}
-        for path in sorted(able, key=lambda path: (worth[path], sum(free[path]), path)):
+        values: dict[Path, tuple[int, ...]] = dict.fromkeys(able, ())
+        if self.by_value:
+            values = {path: self._about(need, inside[path]) for path in able}
+        for path in sorted(able, key=lambda path: (values[path], sum(free[path]), path)):
             if self.budget.reached:
                 return False
             found = self._in_domain(need, inside[path])
@@ -329,7 +329,7 @@ class _Greedy:
                 fitting = [part for part, pods in zip(inside, free, strict=True) if pods >= group.least]
                 parts = fitting or [self._pair(group.kind, group.least, regions, tier)]
             if group.least:
-                rows.append(min(self.worth_of(part, group.kind, group.least) for part in parts))
+                rows.append(min(self.added_by(part, group.kind, group.least) for part in parts))
         return (wide, *map(sum, zip(*rows, strict=True)))
 
     def _parted(self, regions: Iterable[int], tier: int) -> dict[Path, list[int]]:

@@ -12,10 +12,10 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.master import GoalBound
 from dra_lab.planner.gangs.gang_model import GangModel
 from dra_lab.planner.gangs.gang_sets import gang_sets
+from dra_lab.planner.gangs.goal_values import priority_of, values_of
 from dra_lab.planner.gangs.greedy import greedy, with_ordinary
 from dra_lab.planner.gangs.problem import GangProblem, GangSolution
 from dra_lab.planner.gangs.whole_gangs import WholeGangs
-from dra_lab.planner.gangs.worth import priority_of, values_of
 from dra_lab.planner.node.solver_outcome import agreed
 
 
@@ -45,7 +45,7 @@ def counted_bound(problem: GangProblem, goal: str) -> int:
         able = 0
         for regions in problem.inside[need.required].values():
             each = [(group.kind, group.least) for group in need.groups if group.least]
-            able += min(sum(problem.room[region][kind] for region in regions) // least for kind, least in each)
+            able += min(sum(problem.capacity[region][kind] for region in regions) // least for kind, least in each)
         found += max(0, need.copies - able)
     return found
 
@@ -60,7 +60,6 @@ class _Search:
         self._whole: WholeGangs | None = None
         self._tried = False
         self._by_whole = 0
-        self.sure = problem.whole
 
     def run(self, order: Sequence[str]) -> list[GoalBound]:
         """Decide goal after goal; return what is proven of each."""
@@ -72,7 +71,6 @@ class _Search:
             bound = self._decide(at, goal, floors=floors)
             have = self.values[at]
             goals.append(GoalBound(goal, have, agreed(bound, have) if self.problem.whole else None))
-            self.sure = self.sure and goals[-1].proven
             self.budget.tell(goal, f"{goal}: best {have}, bound {bound}", have, bound)
             self._keep(goal, have, floors=floors)
             open_device = open_device or (goal in self.problem.device and not goals[-1].proven)

@@ -179,7 +179,7 @@ def _not_examined(number: int) -> Iterator[Finding]:
 def _recount(
     problem: GangProblem, placed: Sequence[PlacedGang], replicas: Sequence[Replica], goals: Sequence[GoalValue]
 ) -> None:
-    """Raise SolverError if the devices are not worth what the solver says."""
+    """Raise SolverError if the values of the devices are not those that the solver reports."""
     every = [*replicas, *(one for gang in placed for one in gang.replicas)]
     every += [one for gang in placed for one in gang.every_shared]
     for goal in goals:

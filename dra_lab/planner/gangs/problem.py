@@ -26,7 +26,7 @@ Domain = tuple[int, Path | None]
 
 @dataclass(frozen=True)
 class Profile:
-    """The room of nodes that are alike: numbers of pods by kind with the values found, and the least that may exist.
+    """What identical nodes hold: numbers of pods by kind with the values found, and the least that may exist.
 
     `least` is None if the numbers are too many to list; `rows` then bound them. `floors` are by kind values that each
     hold goal by goal.
@@ -144,12 +144,12 @@ class GangProblem:
         return found
 
     @cached_property
-    def room(self) -> list[Counts]:
+    def capacity(self) -> list[Counts]:
         """Return for each region the most pods of each kind that may be there alone."""
         return self._summed([profile.bound for profile in self.profiles])
 
     @cached_property
-    def found_room(self) -> list[Counts]:
+    def found_capacity(self) -> list[Counts]:
         """Return for each region the most pods of each kind that surely are there alone."""
         return self._summed([profile.most for profile in self.profiles])
 

@@ -15,7 +15,7 @@ from dra_lab.planner.gangs.problem import GangProblem, Profile
 from dra_lab.planner.states.columns import Array
 
 NEVER = 1 << 61
-"""More than any sum of values; the worth of numbers of pods that do not fit."""
+"""More than any sum of values; the value of numbers of pods that do not fit."""
 
 Cells = tuple[tuple[int, int], ...]
 """The nodes of a region: how many have each profile."""

@@ -46,7 +46,7 @@ class RoomTables:
         """
         cells = self.problem.profiles_of(regions)
         if cells not in self._known:
-            able = np.array([self.problem.room[region] for region in regions], np.int64).reshape(-1, len(self.most))
+            able = np.array([self.problem.capacity[region] for region in regions], np.int64).reshape(-1, len(self.most))
             room = able.sum(axis=0)
             times = int(min(room[kind] // count for kind, count in enumerate(self.least) if count))
             limits = np.minimum(room, np.maximum(self.most, self.least * times))

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dra_lab.model.gang import DOMAINS, GANGS, LEVELS
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.gangs.needs import WHOLE, Path
-from dra_lab.planner.gangs.problem import GangProblem
-from dra_lab.planner.gangs.worth import priority_of
+from dra_lab.planner.gangs.goal_values import priority_of
+from dra_lab.planner.gangs.needs import WHOLE, GangNeed, Path
+from dra_lab.planner.gangs.problem import GangProblem, fewest
+
+REGIONS = "regions"
+"""Not a goal, but never more than `levels`: gangs in one region each, and regions with pods of other gangs."""
 
 
 @dataclass(frozen=True)
@@ -18,13 +21,15 @@ class SetItem:
     """What a set counts: gangs alike with all pods in one region, or slices of gangs in a wider domain.
 
     `need` is the number of the gangs, -1 for slices. `tiers` are those of which a region must have a domain; the first
-    is the required one. `least` and `most` are the pods of one.
+    is the required one. `least` and `most` are the pods of one. `preferred` says that they are single pods of gangs
+    that use several domains of the level that they prefer.
     """
 
     need: int
     tiers: tuple[int, ...]
     least: Counts
     most: Counts
+    preferred: bool = False
 
 
 @dataclass(frozen=True)
@@ -46,10 +51,19 @@ def is_single(problem: GangProblem, tier: int) -> bool:
     return all(len(regions) == 1 for regions in problem.inside[tier].values())
 
 
+def may_be_split(problem: GangProblem, need: GangNeed) -> bool:
+    """Say whether gangs are whole in one region of the level that they prefer, or else have pods in several."""
+    group, regions = need.groups[0], [one for mine in problem.inside[need.required].values() for one in mine]
+    plain = len(need.groups) == 1 and not group.slices and group.required < 0 and group.least == group.most
+    inside = need.preferred >= 0 > group.preferred and is_single(problem, need.preferred)
+    return plain and inside and all(problem.domain(need.preferred, region) is not None for region in regions)
+
+
 class SetItems:
     """Items, the rows of the model of sets, (limit, whether it is kept exactly), and its extra columns.
 
-    `parts` has for gangs in wider domains the slices of each group, (item, number).
+    `parts` has for gangs in wider domains the slices of each group, (item, number). Gangs that differ in nothing but
+    their numbers are counted together, at the first of them: `members` has all of them, and `first` the first of each.
     """
 
     def __init__(self, problem: GangProblem) -> None:
@@ -57,6 +71,8 @@ class SetItems:
         self.problem, self.needs = problem, problem.needs.gangs
         self.items: list[SetItem] = []
         self.parts: dict[int, list[tuple[int, int]]] = {}
+        self.members: dict[int, list[int]] = {}
+        self.first: list[int] = []
         self.rows: list[tuple[int, bool]] = []
         self.extras: list[Extra] = []
         self._row_of: dict[tuple[int, Path | None], int] = {}
@@ -65,17 +81,26 @@ class SetItems:
 
     def _list_items(self) -> None:
         """List whole gangs, and the slices of the others."""
+        known: dict[GangNeed, int] = {}
         for at, need in enumerate(self.needs):
-            if is_single(self.problem, need.required):
-                least = self._counts((group.kind, group.least) for group in need.groups)
-                most = self._counts((group.kind, group.most) for group in need.groups)
-                self.items.append(SetItem(at, (need.required,), least, most))
-                continue
+            self.first.append(known.setdefault(replace(need, gangs=()), at))
+            self.members.setdefault(self.first[at], []).extend([at] * need.copies)
+            if self.first[at] == at:
+                self._list_need(at, need)
+
+    def _list_need(self, at: int, need: GangNeed) -> None:
+        single, split = is_single(self.problem, need.required), may_be_split(self.problem, need)
+        if single or split:
+            least = self._counts((group.kind, group.least) for group in need.groups)
+            most = self._counts((group.kind, group.most) for group in need.groups)
+            self.items.append(SetItem(at, (need.required,), least, most))
+        if not single:
             self.parts[at] = []
             for group in need.groups:
                 size, *tiers = group.slices[0] if group.slices else (1,)
+                tiers = [need.preferred] if split else tiers
                 pods = self._counts([(group.kind, size)])
-                item = SetItem(-1, (need.required, *tiers), pods, pods)
+                item = SetItem(-1, (need.required, *tiers), pods, pods, split)
                 if item not in self.items:
                     self.items.append(item)
                 self.parts[at].append((self.items.index(item), group.most // size))
@@ -91,16 +116,20 @@ class SetItems:
         for at, item in enumerate(self.items):
             if item.need >= 0:
                 self._row_of[at, None] = len(self.rows)
-                self.rows.append((self.needs[item.need].copies, False))
+                self.rows.append((len(self.members[item.need]), False))
                 continue
             for path in self.problem.inside[item.tiers[0]]:
                 self._row_of[at, path] = len(self.rows)
                 self.rows.append((0, True))
         used: dict[tuple[int, Path], list[int]] = {}
         for number in self.parts:
-            need, gangs = self.needs[number], len(self.rows)
-            self.rows.append((need.copies, False))
-            for path in self.problem.inside[need.required]:
+            need, copies, gangs = self.needs[number], len(self.members[number]), len(self.rows)
+            whole = [at for at, item in enumerate(self.items) if item.need == number]
+            if whole:
+                gangs = self._row_of[whole[0], None]
+            else:
+                self.rows.append((copies, False))
+            for path, regions in self.problem.inside[need.required].items():
                 entries = Counter({gangs: 1})
                 for part, count in self.parts[number]:
                     entries[self._row_of[part, path]] += count
@@ -110,7 +139,13 @@ class SetItems:
                     used.setdefault(domain, []).append(len(self.rows))
                     self.rows.append((0, False))
                 costs = {self._gangs_goal(need.priority): -1, LEVELS: len(need.preferences)}
-                self.extras.append(Extra(number, (need.required, path), need.copies, entries, costs))
+                if whole:
+                    group = need.groups[0]
+                    sizes = [self.problem.capacity[region][group.kind] for region in regions]
+                    costs[LEVELS] = max(2, fewest(sizes, group.least))
+                else:
+                    costs[REGIONS] = len(need.preferences)
+                self.extras.append(Extra(number, (need.required, path), copies, entries, costs))
         most = {row: extra.most for extra in self.extras for row in extra.entries}
         for domain, rows in used.items():
             self.extras.append(Extra(-1, domain, 1, {row: -most[row] for row in rows}, {DOMAINS: 1}))
@@ -128,8 +163,8 @@ class SetItems:
 
     def copies(self) -> list[int]:
         """Return how many of each item are wanted in all."""
-        found = [self.needs[item.need].copies if item.need >= 0 else 0 for item in self.items]
+        found = [len(self.members[item.need]) if item.need >= 0 else 0 for item in self.items]
         for number, parts in self.parts.items():
             for item, count in parts:
-                found[item] += count * self.needs[number].copies
+                found[item] += count * len(self.members[number])
         return found

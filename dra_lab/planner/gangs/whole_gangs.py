@@ -16,10 +16,11 @@ import numpy as np
 
 from dra_lab.errors import SolverError
 from dra_lab.model.fleet import UNPLACED
-from dra_lab.model.gang import BEYOND, GANGS
+from dra_lab.model.gang import BEYOND, GANGS, LEVELS
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.gangs.gang_sets import Chosen, GangSets
-from dra_lab.planner.gangs.worth import priority_of, wanted_beyond
+from dra_lab.planner.gangs.goal_values import priority_of, wanted_beyond
+from dra_lab.planner.gangs.set_items import REGIONS
 from dra_lab.planner.node.modelling import pulp
 from dra_lab.planner.node.solver import minimise, run_within
 from dra_lab.planner.node.solver_outcome import ROUNDING, Outcome, integer_bound
@@ -70,6 +71,8 @@ class WholeGangs:
         if goal == UNPLACED and not value:
             self._beside = self._of_ordinary()
         self._kept.append((goal, value))
+        if goal == LEVELS and any(item.preferred for item in self.sets.items):
+            self._kept.append((REGIONS, value))
         self._engine = None
 
     def _of_ordinary(self) -> dict[str, int]:
@@ -254,16 +257,21 @@ class WholeGangs:
     # ------------------------------------------------------------------ the integer model
 
     def _solved(self, goal: str, have: int, start: Chosen, budget: Budget) -> tuple[Chosen | None, int]:
-        """Return the sets of a better plan, None if none was found, and the bound if the model had all sets."""
-        worth = np.where(self.sets.open, self._left, math.inf)
-        worth[:, 0] = math.inf
+        """Return the sets of a better plan, None if none was found, and the bound.
+
+        A plan with a set that the model lacks is bounded by the relaxation and what is left of that set's costs.
+        """
+        left = np.where(self.sets.open, self._left, math.inf)
+        left[:, 0] = math.inf
+        order, able, bound = np.argsort(left, axis=None, kind="stable"), int((left < math.inf).sum()), 0
         for step in count():
-            order = np.argsort(worth, axis=None, kind="stable")[: budget.sizes.domain_columns << (2 * step)]
-            keys = [divmod(int(at), worth.shape[1]) for at in order if worth.flat[at] < math.inf]
-            every = len(keys) == int((worth < math.inf).sum())
+            most = budget.sizes.domain_columns << (2 * step)
+            keys = [divmod(int(at), left.shape[1]) for at in order[: min(most, able)]]
+            every = len(keys) == able
             mine = dict.fromkeys([*keys, *(key for key in start if key[0] >= 0 and self.sets.open[key])])
             outcome, chosen = self._minimised(goal, mine, start, budget)
-            bound = outcome.bound or 0 if every else 0
+            others = outcome.bound or 0 if every else integer_bound(self._least + float(left.flat[order[most]])) or 0
+            bound = max(bound, min(outcome.bound or 0, others))
             if outcome.value is not None and outcome.value < have:
                 return chosen, bound
             if every or budget.reached:

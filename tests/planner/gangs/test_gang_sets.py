@@ -22,7 +22,7 @@ RELEASE = KubernetesRelease("1.36")
 
 
 def a_case(rng: random.Random):
-    """Return four to eight nodes in racks of blocks, with gangs in racks, and gangs in blocks with slices."""
+    """Return four to eight nodes in racks of blocks, with gangs in racks, and gangs in blocks."""
     cluster = random_fleet(rng, rng.randint(4, 8), rng.choice([PLAIN, TREES]))
     places = {name: (f"b{number % 2}", f"r{rng.choice('xy')}") for number, name in enumerate(cluster.node_names)}
     sketches = [replace(random_sketch(rng), name="claim") for _ in range(2)]
@@ -30,7 +30,7 @@ def a_case(rng: random.Random):
 
 
 def a_gang(rng: random.Random, name: str, sketches) -> Gang:
-    """Return a gang that is whole in a rack, or that has slices in the racks of a block."""
+    """Return a gang that is whole in a rack, or in a block, with slices in its racks or in few of them."""
     whole = rng.random() < 0.5
     groups = []
     for at in range(rng.choice([1, 1, 2])):
@@ -39,7 +39,8 @@ def a_gang(rng: random.Random, name: str, sketches) -> Gang:
         slices = () if whole or rng.random() < 0.4 else ((2, "rack"),)
         groups.append(GangGroup(Workload(f"w{at}", (rng.choice(sketches),), pods), least, slices=slices))
     priority = rng.choice([0, 0, 5])
-    return Gang(name, groups, "rack" if whole else "block", replicas=rng.choice([1, 2]), priority=priority)
+    preferred = "" if whole or any(group.slices for group in groups) else rng.choice(["", "rack"])
+    return Gang(name, groups, "rack" if whole else "block", preferred, "", rng.choice([1, 2]), priority)
 
 
 @pytest.mark.parametrize("seed", range(CASES))
