@@ -88,8 +88,8 @@ def _solve(search: _Search, name: str, best: Solution | None) -> Solution:
     found = scan.solutions.get(key) if name in scan.exact else None
     if found is None:
         # Progress is reported for the first node; the others only have to show that they are as good.
-        told = search.budget if best is None or pinned else changed(search.budget, report=None)
-        found = solve_problem(scan.problem(name), search.order, told, solver=search.solver, best=bar)
+        budget = search.budget if best is None or pinned else changed(search.budget, report=None)
+        found = solve_problem(scan.problem(name), search.order, budget, solver=search.solver, best=bar)
         if name in scan.exact and (found.infeasible or found.worse or found.proven):
             scan.solutions[key] = found
     return found

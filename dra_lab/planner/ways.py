@@ -142,5 +142,5 @@ def _look(ways: ListedWays, number: int, names: Sequence[str], budget: Budget) -
 
 
 def _solution(values: Array, order: Sequence[str]) -> Solution:
-    told = zip(order, values.tolist(), strict=True)
-    return Solution((), tuple(GoalValue(goal, value, value, proven=True) for goal, value in told), copied=True)
+    goals = zip(order, values.tolist(), strict=True)
+    return Solution((), tuple(GoalValue(goal, value, value, proven=True) for goal, value in goals), copied=True)

@@ -126,7 +126,7 @@ def _path(
                 if not kind[one]:
                     continue
                 if rest:
-                    return _told(one, kind, before)
+                    return _path_to(one, kind, before)
                 for other, mine in enumerate(found):
                     if other not in before and mine.get(kind, 0):
                         before[other] = (one, kind)
@@ -135,7 +135,9 @@ def _path(
     return []
 
 
-def _told(last: int, kind: tuple[bool, ...], before: Mapping[int, tuple[int, tuple[bool, ...]] | None]) -> list[_Step]:
+def _path_to(
+    last: int, kind: tuple[bool, ...], before: Mapping[int, tuple[int, tuple[bool, ...]] | None]
+) -> list[_Step]:
     steps: list[_Step] = []
     gets = kind
     at: int | None = last

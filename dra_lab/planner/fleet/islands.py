@@ -50,7 +50,7 @@ def with_islands(fleet: FleetProblem, sites: Sequence[Site], budget: Budget) -> 
     """
     kept: list[Site] = []
     left: list[Site] = []
-    alike: dict[object, list[_Island]] = {}
+    identical: dict[object, list[_Island]] = {}
     known: dict[int, tuple[Positions, ...]] = {}
     most = most_vectors(len(sites), fleet.sizes)
     looks = _Looks(fleet)
@@ -64,7 +64,7 @@ def with_islands(fleet: FleetProblem, sites: Sequence[Site], budget: Budget) -> 
             continue
         for number, groups in enumerate(islands):
             key, order = looks.of(site, groups)
-            alike.setdefault(key, []).append(_Island(site, number, tuple(groups[at] for at in order)))
+            identical.setdefault(key, []).append(_Island(site, number, tuple(groups[at] for at in order)))
     # Islands of one node are asked for one after the other.
     latest: dict[str, Mapping[int, list[DeviceID]]] = {}
 
@@ -74,7 +74,7 @@ def with_islands(fleet: FleetProblem, sites: Sequence[Site], budget: Budget) -> 
             latest[node] = devices_of(fleet, site, node)
         return latest[node]
 
-    return [*kept, *(_site_of(islands, whole) for islands in alike.values()), *left]
+    return [*kept, *(_site_of(islands, whole) for islands in identical.values()), *left]
 
 
 def _site_of(islands: Sequence[_Island], whole: Callable[[Site, str], Mapping[int, list[DeviceID]]]) -> Site:

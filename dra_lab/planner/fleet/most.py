@@ -109,13 +109,13 @@ def _pods(shared_nodes: SharedNodes, most: int, solver: str, budget: Budget) -> 
 
 
 def solved(
-    model: SharedModel, lp: Expression, worth: Mapping[Expression, int], most: int, solver: str, budget: Budget
+    model: SharedModel, lp: Expression, value_of: Mapping[Expression, int], most: int, solver: str, budget: Budget
 ) -> Bounds:
-    """Return the most that variables are worth together, and what they do not exceed; that is `most` at a limit."""
-    if not worth:
+    """Return the largest value of variables together, and a bound on it; that is `most` at a limit."""
+    if not value_of:
         return 0, 0
     while True:
-        outcome = minimise(lp, {variable: -amount for variable, amount in worth.items()}, solver, budget)
+        outcome = minimise(lp, {variable: -amount for variable, amount in value_of.items()}, solver, budget)
         if outcome.value is None or not model.cut():
             break
     return -(outcome.value or 0), most if outcome.bound is None else min(most, -outcome.bound)

@@ -30,7 +30,7 @@ _GOALS = ("roots",)
 """The goals by which pods are placed if only their number is requested."""
 
 MOST = MOST_COUNTED
-"""More pods than this are not told apart on one node."""
+"""More pods than this are not counted on one node."""
 
 
 @awaited
@@ -138,11 +138,11 @@ def _not_examined(
 ) -> Iterator[RoomOnNodes]:
     """Yield the nodes that time did not suffice for, with what counting published devices allows there."""
     seen = {node for found in classes for node in found.nodes}
-    alike: dict[int, list[str]] = {}
+    identical: dict[int, list[str]] = {}
     for node in fleet.scan.rules.nodes:
         if node not in seen:
-            alike.setdefault(published.on(node), []).append(node)
-    yield from (RoomOnNodes(tuple(nodes), 0, bound) for bound, nodes in alike.items())
+            identical.setdefault(published.on(node), []).append(node)
+    yield from (RoomOnNodes(tuple(nodes), 0, bound) for bound, nodes in identical.items())
 
 
 def holds_one(fleet: FleetProblem, budget: Budget, solver: str) -> tuple[str, bool]:
@@ -205,10 +205,10 @@ def _room_on_trees(fleet: FleetProblem, trees: Sequence[TreeTable], published: P
             budget.tell("nodes", f"counted on {len(found):,} of {len(copies):,} kinds of node states")
         if id(table.numbers) not in found:
             found[id(table.numbers)] = table.count(budget)
-    alike: dict[tuple[int, int], list[str]] = {}
+    identical: dict[tuple[int, int], list[str]] = {}
     for table in trees:
-        alike.setdefault(found[id(table.numbers)], []).extend(table.site.members)
-    classes = [RoomOnNodes(tuple(sorted(nodes)), least, most) for (least, most), nodes in alike.items()]
+        identical.setdefault(found[id(table.numbers)], []).extend(table.site.members)
+    classes = [RoomOnNodes(tuple(sorted(nodes)), least, most) for (least, most), nodes in identical.items()]
     return _room(fleet, [*classes, *_not_examined(fleet, classes, published)], ())
 
 
@@ -220,8 +220,8 @@ def _on_nodes(found: Sequence[Known], published: PublishedBounds) -> list[RoomOn
         for node in known.site.home_nodes.values():
             mine = sums.setdefault(node, [0, 0])
             mine[0], mine[1] = mine[0] + known.least, mine[1] + known.most
-    alike: dict[tuple[int, int], list[str]] = {}
+    identical: dict[tuple[int, int], list[str]] = {}
     for node, (least, bound) in sorted(sums.items()):
         most = bound if least == bound else published.on(node)
-        alike.setdefault((min(published.largest, least), min(published.largest, bound, most)), []).append(node)
-    return classes + [RoomOnNodes(tuple(nodes), least, bound) for (least, bound), nodes in alike.items()]
+        identical.setdefault((min(published.largest, least), min(published.largest, bound, most)), []).append(node)
+    return classes + [RoomOnNodes(tuple(nodes), least, bound) for (least, bound), nodes in identical.items()]

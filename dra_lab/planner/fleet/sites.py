@@ -106,13 +106,13 @@ def parts_on(fleet: FleetProblem, node: str) -> tuple[CopyPart, ...]:
 
 
 def _by_state(fleet: FleetProblem, budget: Budget) -> list[Site]:
-    alike: dict[NodeState, list[str]] = {}
+    identical: dict[NodeState, list[str]] = {}
     for node, state in fleet.survey.states.items():
-        alike.setdefault(state, []).append(node)
-    few = len(alike) <= fleet.sizes.states
+        identical.setdefault(state, []).append(node)
+    few = len(identical) <= fleet.sizes.states
     sites: list[Site] = []
     merged: dict[object, dict[str, _Ordered]] = {}
-    for state, nodes in alike.items():
+    for state, nodes in identical.items():
         if few and not budget.reached:
             found = _ordered(fleet, state)
             merged.setdefault(found[0], {}).update(dict.fromkeys(nodes, found))
@@ -162,12 +162,12 @@ def _by_problem(fleet: FleetProblem) -> list[Site]:
 def alone_sites(fleet: FleetProblem, nodes: Iterable[str]) -> list[Site]:
     """Return the classes of some nodes, each node by itself, as if no other node took what others see too."""
     wanted = set(nodes)
-    alike: dict[object, list[str]] = {}
+    identical: dict[object, list[str]] = {}
     for equal in fleet.scan.classes:
         if mine := [node for node in equal.nodes if node in wanted]:
-            alike.setdefault(equal.now, []).extend(mine)
+            identical.setdefault(equal.now, []).extend(mine)
     found = []
-    for mine in alike.values():
+    for mine in identical.values():
         members = tuple(sorted(mine))
         found.append(Site(members, parts_on(fleet, members[0]), partial(table, fleet, members[0])))
     return found

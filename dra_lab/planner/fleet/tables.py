@@ -47,7 +47,7 @@ class SiteTable:
     _barred: list[Counts] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Note the worth of no pods."""
+        """Note the values of no pods."""
         nothing = (0,) * len(self.order)
         self.packed[self.site.zero] = Packed(nothing, nothing)
 
@@ -133,9 +133,9 @@ class SiteTable:
             found = replace(found, takes=named(self.site, found.takes))
             if found.lower is None and before is not None:
                 raise SolverError("the solver finds no way where one is known; try the solver CBC")
-        elif every.rows is not None and self.stock is not None:
-            values = self.stock.values(every.rows)
-            found = Packed(values, values, self._takes(every.rows))
+        elif every and self.stock is not None:
+            values = self.stock.values(every)
+            found = Packed(values, values, self._takes(every))
         else:
             found = Packed(before)
         if before is not None and (found.upper is None or before <= found.upper):

@@ -18,7 +18,7 @@ from dra_lab.scheduler.capacity import capacity_use
 
 
 class Stage(IntEnum):
-    """The tests that a device passes before an ask may take it, in the order in which they are told to people."""
+    """The tests that a device passes before an ask may take it, in the order in which they are shown to people."""
 
     CLASS = 0
     SELECTOR = 1
