@@ -208,7 +208,7 @@ def _fit(found: Solution, best: Solution | None, chosen: bool) -> NodeFit:  # no
 
 
 def _fits_idle(search: _Search, equal: EqualNodes, found: Solution) -> bool | None:
-    """Say whether the claim would fit with nothing in use; the same idle node is asked once."""
+    """Say whether the claim would fit with nothing in use; the same idle node is planned once."""
     if equal.idle == equal.now:
         return None if found.taken is None and not found.infeasible else found.taken is not None
     if equal.idle not in search.idle and search.budget.reached:

@@ -41,7 +41,7 @@ class ListedWays:
     def placed(self, name: str) -> Taken | None:
         """Return devices of a node that have its best values; None where the ways do not tell."""
         if name not in self.chosen:
-            # Its values are remembered from an earlier look: one node is looked at again, also when time is over.
+            # Its values are stored from an earlier look: one node is looked at again, also when time is over.
             _look(self, 0, [name], Budget(sizes=self.sizes))
         if name not in self.chosen:
             return None

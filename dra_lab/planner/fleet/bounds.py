@@ -98,8 +98,8 @@ def found_classes(tables: Sequence[AnyTable]) -> ClassedSites:
 def least_classes(tables: Sequence[AnyTable], budget: Budget) -> ClassedSites | None:
     """Return every pattern that may exist, with values that it cannot undercut.
 
-    A site of which there are too many patterns to list stands as room for single replicas, as many as counting allows.
-    Nothing is returned if time ends before.
+    If a site has too many patterns to list, single replicas are returned, as many as counting allows. Nothing is
+    returned if time ends before.
     """
     identical: dict[_Patterns, list[AnyTable]] = {}
     singles = ClassedSites()

@@ -79,7 +79,7 @@ def first_plan(
 
     `order` names the goals of devices, `demand` the replicas wanted of each workload. Workloads take their turn by
     size, once the smallest and once the largest first, and nodes are filled one after the other; the plan with more
-    pods is returned. Nothing is placed on nodes where the order of devices counts or where all shares are asked for,
+    pods is returned. Nothing is placed on nodes where the order of devices counts or where all shares are requested,
     nor of a fleet with admin access.
     """
     if any(ask.admin_access for ask in fleet.scan.rules.asks):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 from msgspec.structs import replace as changed
@@ -16,10 +15,10 @@ from msgspec.structs import replace as changed
 from dra_lab.index.counter_draws import Counter as SharedCounter
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.counting import room_of
+from dra_lab.planner.fleet.counting import pod_limits
 from dra_lab.planner.fleet.fill import most_vectors
 from dra_lab.planner.fleet.pods import FleetProblem
-from dra_lab.planner.fleet.sites import Site, devices_of
+from dra_lab.planner.fleet.sites import Site, devices_of, idle_site
 from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.copies import CopyPart
 from dra_lab.planner.node_classes import canonical
@@ -90,7 +89,7 @@ def _site_of(islands: Sequence[_Island], whole: Callable[[Site, str], Mapping[in
         return {at: list(every[mine.site.kept[group]]) for at, group in enumerate(mine.groups)}
 
     home_nodes = {member: node for member, (node, _) in where.items()}
-    return Site(members, parts, partial(_given, problem), devices=devices, home_nodes=home_nodes)
+    return Site(members, parts, lambda: problem, devices=devices, home_nodes=home_nodes)
 
 
 @dataclass
@@ -134,10 +133,6 @@ class _Looks:
         return self.counters[layout, groups]
 
 
-def _given(problem: AllocationProblem) -> AllocationProblem:
-    return problem
-
-
 def _of_site(
     fleet: FleetProblem, site: Site, known: dict[int, tuple[Positions, ...]], most: int
 ) -> tuple[Positions, ...]:
@@ -149,7 +144,7 @@ def _of_site(
     layout = site.state.layout
     if layout not in known:
         idle = fleet.scan.layouts[layout].problem
-        whole = Site(("",), site.parts, lambda: idle)
+        whole = idle_site(idle, site.parts)
         known[layout] = islands_of(idle, site.parts, fleet.sizes.pod_ways) if _is_full(fleet, whole, most) else ()
     at = {group: position for position, group in enumerate(site.kept)}
     mine = (tuple(at[group] for group in groups if group in at) for groups in known[layout])
@@ -159,7 +154,7 @@ def _of_site(
 def _is_full(fleet: FleetProblem, site: Site, most: int) -> bool:
     # a solver decides each number where counters are shared
     most = fleet.sizes.replicas if site.problem.counters else most
-    return room_of(site, fleet.demand).vectors(most) is None
+    return pod_limits(site, fleet.demand).vectors(most) is None
 
 
 def islands_of(problem: AllocationProblem, parts: Sequence[CopyPart], most: int) -> tuple[Positions, ...]:

@@ -10,7 +10,7 @@ from math import gcd
 import numpy as np
 
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.counting import CountRow, room_of, rows_of
+from dra_lab.planner.fleet.counting import CountRow, pod_limits, rows_of
 from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.published import PublishedBounds
 from dra_lab.planner.fleet.sites import Site
@@ -92,7 +92,7 @@ def _of_hardware(
     if stock is None or counted is None:
         for site in sites:
             exact = amounts is None and not budget.reached
-            yield Known(site, 0, room_of(site, (most,)).caps[0]) if exact else bounded(site)
+            yield Known(site, 0, pod_limits(site, (most,)).caps[0]) if exact else bounded(site)
         return
     if amounts is None and most == 1:
         # Every way is listed: a state holds a pod if one of them fits.

@@ -1,7 +1,7 @@
 """Pods on one tree of NUMA nodes and PCIe roots: the best place of one pod, and one pod after the other.
 
 The best place of a pod is a dynamic programme: roots of a NUMA node, then NUMA nodes of a node. Its states are the
-units that the pod has so far. Everything is remembered by canonical state, so that a fleet of thousands of nodes asks
+units that the pod has so far. Everything is stored by canonical state, so that a fleet of thousands of nodes asks
 for it a few hundred times.
 """
 

@@ -54,8 +54,8 @@ def cpu_key(problem: AllocationProblem, number: int) -> str:
     group = problem.groups[number]
     if not group.shareable or group.kind != "cpu":
         return ""
-    asked = {key for ask in problem.asks for key in ask.capacity}
-    return min((key for _, uses in group.uses for key, _ in uses if key in asked), default="")
+    requested = {key for ask in problem.asks for key in ask.capacity}
+    return min((key for _, uses in group.uses for key, _ in uses if key in requested), default="")
 
 
 def is_additive(problem: AllocationProblem, kind: str) -> bool:
@@ -239,8 +239,8 @@ def used_of_kinds(
 def tree_uses(trees: Sequence[TreeTable], kind: str) -> list[TreeUse] | None:
     """Return what pods use of a kind on trees; None if a shared device counts once for several pods."""
     tree = trees[0].tree
-    asked = {key for problem in tree.problems.values() for ask in problem.asks for key in ask.capacity}
-    if kind == "cpu" and not asked.issuperset(filter(None, tree.kinds.key)):
+    requested = {key for problem in tree.problems.values() for ask in problem.asks for key in ask.capacity}
+    if kind == "cpu" and not requested.issuperset(filter(None, tree.kinds.key)):
         return None
     of_root = {"gpu": tree.kinds.gpu, "nic": tree.kinds.nic}.get(kind, frozenset())
     of_pool = dict(enumerate(tree.units if kind == "cpu" else ()))

@@ -225,7 +225,7 @@ class Pairwise(LinkRows):
         return places.values()
 
     def reason(self, problem: AllocationProblem, link: int, parts: Sequence[int]) -> LinkReason:
-        """Say how many groups the places have room for, or that the counts make none."""
+        """Say how many groups fit on the places, or that the counts make none."""
         name, place = link_words(problem.links[link]), _place(problem, link)
         counts = [problem.need(part) for part in parts]
         share = pairwise_share(counts)

@@ -139,7 +139,7 @@ def _ask(case: NodeCase, index: int, part: AskEligibility) -> Shortfall | None:
 
 
 def _without_key(case: NodeCase, part: AskEligibility, found: Shortfall) -> Shortfall:
-    """Return the reason with what the devices publish, if none of them publishes a capacity that is asked for.
+    """Return the reason with what the devices publish, if none of them publishes a capacity that is requested.
 
     Less of such a capacity would not help.
     """

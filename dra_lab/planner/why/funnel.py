@@ -51,7 +51,7 @@ class AskCounts(Struct, frozen=True):
 
 
 class NodeCounts(Struct, frozen=True):
-    """All requests of a claim on nodes that have the same counts; the nodes in the order in which they were asked."""
+    """All requests of a claim on nodes that have the same counts; the nodes in the order of examination."""
 
     asks: tuple[AskCounts, ...]
     nodes: list[str] = field(default_factory=list)

@@ -27,7 +27,7 @@ from dra_lab.sketch.links import attribute_for
 
 
 def plan_of_misfit(work: Work, pinned: str, early: Callable[[Plan], None] | None = None) -> Plan:
-    """Return the plan with its reasons, within their own time; `pinned` is the only node asked about ("": all).
+    """Return the plan with its reasons, within their own time; `pinned` is the only node examined ("": all).
 
     `early` gets the plan with what is short, before every change is tried.
     """
@@ -113,9 +113,9 @@ def _changes(work: Work, nearest: str, offered: Sequence[Relaxation]) -> list[Re
 
 def _idle(plan: Plan, names: Sequence[str]) -> Iterator[Relaxation]:
     """Yield to wait, where the claim fits on nodes with nothing in use."""
-    asked = set(names)
-    idle = tuple(name for name in plan.fitting_idle_nodes if name in asked)
-    unknown = sum(name in asked for c in plan.node_classes if c.fits_idle is None for name in c.nodes)
+    examined = set(names)
+    idle = tuple(name for name in plan.fitting_idle_nodes if name in examined)
+    unknown = sum(name in examined for c in plan.node_classes if c.fits_idle is None for name in c.nodes)
     if idle:
         title = "Wait until the devices in use are freed"
         yield Relaxation("idle", "", title, len(idle), len(names), unknown, idle[0])
