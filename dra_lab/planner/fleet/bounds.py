@@ -22,7 +22,7 @@ from dra_lab.planner.fleet.tables import AnyTable
 from dra_lab.planner.node.solver_outcome import agreed
 
 _Patterns = tuple[tuple[tuple[Counts, Values], ...], bool, tuple[Cap, ...]]
-"""Patterns with their values, whether they are those of islands, and what is kept together with others."""
+"""Patterns with their values, whether they are those of components, and what is kept together with others."""
 
 
 @dataclass
@@ -47,7 +47,7 @@ class ClassedSites:
         return tuple(CouplingRow(weights, len(devices)) for devices, weights in inside.items())
 
     def find_home_nodes(self) -> None:
-        """Put together the nodes whose islands are members, and those that take many patterns at once."""
+        """Put together the nodes whose components are members, and those that take many patterns at once."""
         self.home_nodes = home_nodes_of(
             (table.site.home_nodes.get(member, member), number)
             for number, (site_class, tables) in enumerate(zip(self.classes, self.tables, strict=True))
@@ -57,7 +57,7 @@ class ClassedSites:
         )
 
     def placed(self, chosen: Chosen) -> Iterator[tuple[AnyTable, str, Counts]]:
-        """Yield who takes what in a solution, most replicas first; of islands, those on nodes that are used."""
+        """Yield who takes what in a solution, most replicas first; of components, those on nodes that are used."""
         used = {node for home, n in zip(self.home_nodes, chosen.home_nodes, strict=True) for node in home.nodes[:n]}
         for taken, tables in zip(chosen.patterns, self.tables, strict=True):
             able = (
@@ -123,9 +123,9 @@ def _patterns(table: AnyTable, values: Mapping[Counts, Values]) -> _Patterns:
 
 def _classed(identical: dict[_Patterns, list[AnyTable]]) -> ClassedSites:
     classed = ClassedSites()
-    for (patterns, islands, _), tables in identical.items():
+    for (patterns, components, _), tables in identical.items():
         count = sum(table.site.count for table in tables)
-        classed.classes.append(SiteClass(count, dict(patterns), 0 if islands else 1))
+        classed.classes.append(SiteClass(count, dict(patterns), 0 if components else 1))
         classed.tables.append(tables)
     classed.find_home_nodes()
     return classed

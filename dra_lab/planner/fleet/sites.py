@@ -41,8 +41,8 @@ class Site:
     stand there. `state` is that of the first member where the nodes' states are known, and `keep` returns the group of
     its layout behind each group of the problem. If nodes share devices, a member is a set of them under the name of the
     first, and `nodes` holds these sets. A part is then a kind of pod on one node of the first set. `devices` finds the
-    devices of a member if nothing else tells them. Where members are islands, `home_nodes` says on which node. `caps`
-    bound the devices that pods here and on other sites with the same caps take together of those that all of them see.
+    devices of a member if nothing else tells them. If members are components of nodes, `home_nodes` says of which node.
+    `caps` bound the devices that pods here and on other sites with the same caps take together of those that all see.
     """
 
     members: tuple[str, ...]
