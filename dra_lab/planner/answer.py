@@ -77,7 +77,7 @@ class Work(Struct, frozen=True):
         return suggest(self.scan.cluster, self.scan.sketch, self.scan.release, nodes=nodes)
 
     def offered(self, suggestions: Sequence[Suggestion]) -> tuple[Suggestion, ...]:
-        """Return suggestions as they are told; those for claims that are not one drawing cannot be applied."""
+        """Return suggestions as they are shown; those for claims that are not one drawing cannot be applied."""
         if not self.several:
             return tuple(suggestions)
         return tuple(Suggestion(s.title, s.detail, s.source, s.selectors, self._in_pod(s.sketch)) for s in suggestions)

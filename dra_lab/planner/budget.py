@@ -179,7 +179,7 @@ def default_shares() -> Shares:
     return _SHARES
 
 
-class _Told(Struct):
+class _Reported(Struct):
     """When a step was last reported, of a budget and all its parts."""
 
     at: float = -inf
@@ -193,7 +193,7 @@ class Budget(Struct):
     report: Callable[[Progress], None] | None = None
     sizes: Sizes = field(default_factory=default_sizes)
     shares: Shares = field(default_factory=default_shares)
-    _told: _Told = field(default_factory=_Told)
+    _reported: _Reported = field(default_factory=_Reported)
 
     @property
     def cancelled(self) -> bool:
@@ -222,10 +222,10 @@ class Budget(Struct):
     @property
     def due(self) -> bool:
         """Say whether to report one of many steps: a report is wanted, and the last one was half a second ago."""
-        return self.report is not None and time.monotonic() - self._told.at > _TELL_EVERY
+        return self.report is not None and time.monotonic() - self._reported.at > _TELL_EVERY
 
     def tell(self, stage: str, text: str, best: int | None = None, bound: int | None = None) -> None:
         """Report a step, if a report is wanted."""
         if self.report is not None:
-            self._told.at = time.monotonic()
+            self._reported.at = time.monotonic()
             self.report(Progress(stage, text, best, bound))

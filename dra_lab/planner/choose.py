@@ -88,8 +88,8 @@ def _solve(search: _Search, name: str, best: Solution | None) -> Solution:
     found = scan.solutions.get(key) if name in scan.exact else None
     if found is None:
         # Progress is reported for the first node; the others only have to show that they are as good.
-        told = search.budget if best is None or pinned else changed(search.budget, report=None)
-        found = solve_problem(scan.problem(name), search.order, told, solver=search.solver, best=bar)
+        budget = search.budget if best is None or pinned else changed(search.budget, report=None)
+        found = solve_problem(scan.problem(name), search.order, budget, solver=search.solver, best=bar)
         if name in scan.exact and (found.infeasible or found.worse or found.proven):
             scan.solutions[key] = found
     return found
@@ -208,7 +208,7 @@ def _fit(found: Solution, best: Solution | None, chosen: bool) -> NodeFit:  # no
 
 
 def _fits_idle(search: _Search, equal: EqualNodes, found: Solution) -> bool | None:
-    """Say whether the claim would fit with nothing in use; the same idle node is asked once."""
+    """Say whether the claim would fit with nothing in use; the same idle node is planned once."""
     if equal.idle == equal.now:
         return None if found.taken is None and not found.infeasible else found.taken is not None
     if equal.idle not in search.idle and search.budget.reached:

@@ -28,14 +28,14 @@ def coupled_devices(scan: Scan) -> Mapping[DeviceID, tuple[str, ...]]:
 
 def _coupled_devices(scan: Scan) -> Mapping[DeviceID, tuple[str, ...]]:
     # nodes that see the same far devices together: a pool that many nodes see is gone through once
-    alike: dict[tuple[DeviceID, ...], list[str]] = defaultdict(list)
+    identical: dict[tuple[DeviceID, ...], list[str]] = defaultdict(list)
     for name in _looked_at(scan):
-        alike[tuple([item.id for item in _meant(scan, name) if item.slice.spec.node_name is None])].append(name)
+        identical[tuple([item.id for item in _meant(scan, name) if item.slice.spec.node_name is None])].append(name)
     seen: dict[DeviceID, list[tuple[str, ...]]] = defaultdict(list)
-    for mine, nodes in alike.items():
-        told = tuple(nodes)
+    for mine, nodes in identical.items():
+        names = tuple(nodes)
         for device in mine:
-            seen[device].append(told)
+            seen[device].append(names)
     # one tuple for all devices that the same nodes see
     same: dict[tuple[tuple[str, ...], ...], tuple[str, ...]] = {}
     found = {}
@@ -78,11 +78,11 @@ def _drawn_on(scan: Scan, name: str) -> dict[tuple[str, str], None]:
 
 
 def _meant(scan: Scan, name: str) -> list[PoolDevice]:
-    """Return the devices of a node that some ask means; their positions are found once for all nodes that are alike."""
+    """Return the devices of a node that some ask means; their positions are found once for all identical nodes."""
     views = scan.views
-    alike = tuple([views.answers(ask, name).by_node[name] for ask in scan.rules.asks])
-    if (_MEANT, alike) not in scan.coupled:
+    identical = tuple([views.answers(ask, name).by_node[name] for ask in scan.rules.asks])
+    if (_MEANT, identical) not in scan.coupled:
         reached = zip(*(views.stages(ask, name) for ask in scan.rules.asks), strict=True)
-        scan.coupled[_MEANT, alike] = [at for at, stages in enumerate(reached) if "match" in stages]
+        scan.coupled[_MEANT, identical] = [at for at, stages in enumerate(reached) if "match" in stages]
     devices = views.view(name).devices
-    return [devices[at] for at in scan.coupled[_MEANT, alike]]
+    return [devices[at] for at in scan.coupled[_MEANT, identical]]

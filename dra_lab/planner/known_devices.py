@@ -32,7 +32,7 @@ _Key = tuple[object, ...]
 class KnownDevices:
     """The groups that devices belong to, by what they publish and which asks match them.
 
-    A look at 5,000 nodes of which no two are alike takes twice as long without them (`bench_pairs`).
+    A look at 5,000 nodes of which no two are identical takes twice as long without them (`bench_pairs`).
     """
 
     rules: Rules
@@ -47,8 +47,8 @@ class KnownDevices:
         """Note whether the rules look at each device by itself."""
         rules = self.rules
         links = rules.sketch.links
-        alike = {(ask.device_class_name, ask.selectors): ask for ask in rules.asks}
-        self._asks = tuple(alike.values())
+        identical = {(ask.device_class_name, ask.selectors): ask for ask in rules.asks}
+        self._asks = tuple(identical.values())
         self._apart = not any(ask.all_devices or ask.admin_access for ask in rules.asks) and all(
             not link.is_level or link.where in _LEVELS for link in links
         )

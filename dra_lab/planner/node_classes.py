@@ -59,7 +59,7 @@ def thinned(layout: Layout, held: Collection[int]) -> tuple[int, ...]:
 
 
 class Print:
-    """A value that hashes once, and is compared by its place in memory first: both are asked for often."""
+    """A value that hashes once, and is compared by its place in memory first: both are needed often."""
 
     __slots__ = ("known", "value")
 

@@ -122,7 +122,7 @@ def make_plan(
 
 
 def _elsewhere(plan: Plan, cluster: Cluster, pod: PodClaims, node: str) -> Plan:
-    """Return the plan of a pod that may start on no node that is asked about: allocated claims, or cordoned nodes."""
+    """Return the plan of a pod that may start on no node that is examined: allocated claims, or cordoned nodes."""
     where = f"on node {node}" if node else "on any node of the cluster"
     reasons = tuple(
         Shortfall(

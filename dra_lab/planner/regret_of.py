@@ -45,7 +45,7 @@ def regret_of(
     found: FirstFit | None,
     places: Mapping[DeviceID, Locality],
 ) -> Regret | None:
-    """Return the regret of one first fit, None where it allocated nothing or was not asked."""
+    """Return the regret of one first fit, None where it allocated nothing or was not simulated."""
     if found is None or found.status is not FirstFitStatus.ALLOCATED:
         return None
     theirs = {goal.goal: goal.value for goal in found.goals}
@@ -58,7 +58,7 @@ def regret_of(
 
 
 def fleet_regret(cluster: Cluster, plan: FleetPlan) -> Regret | None:
-    """Return what the first fit costs over all replicas that it placed nodes for; None where it was not asked.
+    """Return what the first fit costs over all replicas that it placed nodes for; None where it was not simulated.
 
     A GPU's NIC is one of its own replica. Where not every node was compared, all of it is about the nodes that were.
     """
@@ -80,7 +80,7 @@ def replica_paths(
 ) -> Iterator[tuple[Replica, tuple[PathShare, ...], tuple[PathShare, ...] | None]]:
     """Yield each replica with how its GPUs reach their NICs, and how those do of the pod that first fit put there.
 
-    The last is None where first fit found no place for it, or was not asked.
+    The last is None where first fit found no place for it, or was not simulated.
     """
     found = plan.first_fit
     theirs = {(replica.workload, replica.number): replica for replica in (found.replicas if found else ())}

@@ -54,7 +54,7 @@ class FurtherReplicas(Struct, dict=True):
 
     @property
     def bounded(self) -> Budget:
-        """Return the budget with the time that counting may take on one node; it begins when they are asked for.
+        """Return the budget with the time that counting may take on one node; it begins when they are needed.
 
         It is one of this thread's processor time, so that what is proven depends little on what else a machine does.
         """
@@ -121,12 +121,12 @@ class FurtherReplicas(Struct, dict=True):
             found = _meaning_all_of(found, eligibility(replace(rules, held=held), self.node))
         paired = self.scan.paired
         problem = build_problem(joined, found, localities(self.scan.cluster, self.node), paired=paired)
-        parts, asked, drawn, tied = [], 0, 0, 0
+        parts, ask, request, link = [], 0, 0, 0
         for number, (sketch, _) in enumerate(pods):
-            ends = (asked + sum(len(asks(one)) for one in sketch.requests), drawn + len(sketch.requests))
-            linked = tied + len(sketch.links)
-            parts.append(CopyPart(number, self.node, (asked, ends[0]), (drawn, ends[1]), (tied, linked), paired))
-            (asked, drawn), tied = ends, linked
+            ends = (ask + sum(len(asks(one)) for one in sketch.requests), request + len(sketch.requests))
+            linked = link + len(sketch.links)
+            parts.append(CopyPart(number, self.node, (ask, ends[0]), (request, ends[1]), (link, linked), paired))
+            (ask, request), link = ends, linked
         merged = merge_requests(problem)
         if merged is not None:
             problem, parts = merged.problem, [merged.part(part) for part in parts]
@@ -166,7 +166,7 @@ def _meaning_all_of(before: NodeEligibility, after: NodeEligibility) -> NodeElig
     """Return what is eligible `after` something was taken, requests for all devices meaning those of `before`.
 
     To 1.36 such a request means what has capacity at that moment (docs/semantics.md 3.6.5): by itself it would ask
-    for less the more is taken, and a plan would seem to make room for others.
+    for less the more is taken, and a plan would seem to free devices for others.
     """
     parts = []
     for early, late in zip(before.asks, after.asks, strict=True):
@@ -214,17 +214,17 @@ def most_replicas(problem: AllocationProblem) -> int:
         single = all(len(part) == 1 and part in problem.requests for part in parts)
         if not link.must or not single or any(p[0] in problem.impossible for p in parts):
             continue
-        asked = [part[0] for part in parts]
-        needs = [problem.need(ask) for ask in asked]
+        mine = [part[0] for part in parts]
+        needs = [problem.need(ask) for ask in mine]
         share = LINK_ROWS[link.how].groups(needs)
         if share == NO_GROUPS:
             continue
         if share is None or not all(needs):
             return 0
-        shareable = any(group.shareable for group in problem.groups if set(group.asks) & set(asked))
+        shareable = any(group.shareable for group in problem.groups if set(group.asks) & set(mine))
         if not shareable:
-            at = place_counts(problem, index, asked)
-            groups = sum(min(c[ask] // size for ask, size in zip(asked, share[1], strict=True)) for c in at.values())
+            at = place_counts(problem, index, mine)
+            groups = sum(min(c[ask] // size for ask, size in zip(mine, share[1], strict=True)) for c in at.values())
             bounds.append(groups // share[0])
     return min(bounds, default=0)
 

@@ -75,7 +75,7 @@ class Scan(Struct):
 
     @property
     def excluded(self) -> tuple[str, ...]:
-        """Return the nodes of the cluster that are not asked about."""
+        """Return the nodes of the cluster that are not examined."""
         wanted = set(self.rules.nodes)
         return tuple(name for name in self.cluster.node_names if name not in wanted)
 
@@ -130,7 +130,7 @@ def scan_nodes(rules: Rules, budget: Budget, *, again: bool = True) -> Scan:
     """Look at every node and put equal ones together.
 
     Nodes with the same hardware are looked at once; what is in use there only thins out the groups of equal devices.
-    `again` says that the same may be asked once more: what was found is then remembered.
+    `again` says that the same question may come again: what was found is then stored.
     Raises UnsupportedFeature when an eligible device needs a rule that the planner does not know.
     """
     scan = Scan(rules, node_index(rules.cluster, rules.release))

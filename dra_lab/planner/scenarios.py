@@ -105,16 +105,16 @@ def plan_scenarios(
         >>> from dra_lab import Scenario, load_cluster, plan_scenarios, read_sketch, when_idle
         >>> # On a sample cluster.
         >>> cluster, sketch = load_cluster("sample:two-sockets"), read_sketch("sample:two-sockets/lesson")
-        >>> asked = [Scenario("now", cluster, sketch=sketch), Scenario("idle", when_idle(cluster), sketch=sketch)]
+        >>> scenarios = [Scenario("now", cluster, sketch=sketch), Scenario("idle", when_idle(cluster), sketch=sketch)]
         >>> # What it returns.
-        >>> [(one.scenario, one.plan.node) for one in plan_scenarios(asked, jobs=1, progress=False)]
+        >>> [(one.scenario, one.plan.node) for one in plan_scenarios(scenarios, jobs=1, progress=False)]
         [('now', 'lab-1'), ('idle', 'lab-1')]
     """
-    asked = tuple(scenarios)
+    every = tuple(scenarios)
     if jobs == 0:
         raise InputError("0 jobs answer nothing; give 1 or more, or -1 for one a core")
     found: dict[int, ScenarioAnswer] = {}
-    with closing(_answers(asked, jobs, backend, cancel)) as answers, _bar(len(asked), shown=progress) as bar:
+    with closing(_answers(every, jobs, backend, cancel)) as answers, _bar(len(every), shown=progress) as bar:
         while not (cancel is not None and cancel.is_set()):
             arrived = next(answers, None)
             if arrived is None:
@@ -123,7 +123,7 @@ def plan_scenarios(
             bar.update()
             if each is not None:
                 each(arrived[1])
-    return tuple(found.get(at) or _cancelled(scenario) for at, scenario in enumerate(asked))
+    return tuple(found.get(at) or _cancelled(scenario) for at, scenario in enumerate(every))
 
 
 def answer_scenario(scenario: Scenario, cancel: threading.Event | None = None) -> ScenarioAnswer:
@@ -181,7 +181,7 @@ def _numbered(at: int, scenario: Scenario, cancel: threading.Event | None) -> tu
 
 
 def _answers(
-    asked: Sequence[Scenario], jobs: int, backend: str | None, cancel: threading.Event | None
+    scenarios: Sequence[Scenario], jobs: int, backend: str | None, cancel: threading.Event | None
 ) -> Generator[tuple[int, ScenarioAnswer], None, None]:
     """Yield (number, answer) as they come. Closing it ends what still runs."""
     from joblib import Parallel, delayed, parallel_config
@@ -193,7 +193,7 @@ def _answers(
             parallel = Parallel(n_jobs=jobs, batch_size=1, return_as="generator_unordered")
         # An event of this process means nothing to another one.
         here = cancel if jobs == 1 or backend == "threading" else None
-        running: Any = parallel(delayed(_numbered)(at, scenario, here) for at, scenario in enumerate(asked))
+        running: Any = parallel(delayed(_numbered)(at, scenario, here) for at, scenario in enumerate(scenarios))
     except (ValueError, ImportError, NotImplementedError) as error:
         raise InputError(f"backend {backend or 'of joblib'!r} cannot be used: {_first_line(error)}") from error
     try:

@@ -79,7 +79,7 @@ class WaitingBar:
             self._bar.close()
 
     def tell(self, progress: Any) -> None:
-        """Show what the solve is at: its latest Progress, None where it has told nothing yet."""
+        """Show what the solve is at: its latest Progress, None before its first report."""
         if not self._wanted or time.monotonic() - self._began < DELAY:
             return
         if self._bar is None:

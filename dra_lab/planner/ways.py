@@ -41,7 +41,7 @@ class ListedWays:
     def placed(self, name: str) -> Taken | None:
         """Return devices of a node that have its best values; None where the ways do not tell."""
         if name not in self.chosen:
-            # Its values are remembered from an earlier look: one node is looked at again, also when time is over.
+            # Its values are stored from an earlier look: one node is looked at again, also when time is over.
             _look(self, 0, [name], Budget(sizes=self.sizes))
         if name not in self.chosen:
             return None
@@ -142,5 +142,5 @@ def _look(ways: ListedWays, number: int, names: Sequence[str], budget: Budget) -
 
 
 def _solution(values: Array, order: Sequence[str]) -> Solution:
-    told = zip(order, values.tolist(), strict=True)
-    return Solution((), tuple(GoalValue(goal, value, value, proven=True) for goal, value in told), copied=True)
+    goals = zip(order, values.tolist(), strict=True)
+    return Solution((), tuple(GoalValue(goal, value, value, proven=True) for goal, value in goals), copied=True)

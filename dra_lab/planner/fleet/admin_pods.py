@@ -94,7 +94,7 @@ def _with(goal: GoalBound, more: int, *, sure: bool) -> GoalBound:
 def admin_pods(fleet: FleetProblem, order: Sequence[str]) -> AdminPods | None:
     """Return the pods with admin access; None if there are none, or if they are better planned with all others.
 
-    That is if the states of nodes are not known, and if the nodes used count more than what devices are worth.
+    That is if the states of nodes are not known, and if the nodes used count more than the values of devices.
     """
     asks = fleet.scan.rules.asks
     mine = [

@@ -19,7 +19,7 @@ _Able = frozenset[DeviceID]
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _SharedRequests:
     """What pods on many nodes want of shared devices.
 
     `wanted` is (node, (replica, ask), number of devices, type) for each take, `able` which devices a type of request
@@ -31,7 +31,7 @@ class _Asked:
     stock: Mapping[tuple[bool, ...], list[DeviceID]]
 
     @classmethod
-    def of(cls, nodes: Sequence[tuple[Site, Takes]]) -> _Asked:
+    def of(cls, nodes: Sequence[tuple[Site, Takes]]) -> _SharedRequests:
         able: dict[tuple[int, int], _Able] = {}
         types: dict[_Able, int] = {}
         wanted: list[tuple[int, tuple[int, int], int, int]] = []
@@ -62,14 +62,14 @@ def assign_shared(nodes: Sequence[tuple[Site, Takes]]) -> list[Given]:
     A request takes of all that it may take (`shared_pools`): those that few others may take, if there are any left.
     Raises SolverError where there are too few for all.
     """
-    asked = _Asked.of(nodes)
-    flow = asked.flow()
+    requests = _SharedRequests.of(nodes)
+    flow = requests.flow()
     if flow is None:
         raise SolverError("shared devices are too few for a plan; please report the claims and the cluster")
-    stock = {kind: list(devices) for kind, devices in asked.stock.items()}
+    stock = {kind: list(devices) for kind, devices in requests.stock.items()}
     pools = [[device for kind, often in mine.items() for device in _taken(stock[kind], often)] for mine in flow]
     found: list[Given] = [{} for _ in nodes]
-    for number, key, count, mine in asked.wanted:
+    for number, key, count, mine in requests.wanted:
         found[number].setdefault(key, []).extend(_taken(pools[mine], count))
     return found
 
@@ -126,7 +126,7 @@ def _path(
                 if not kind[one]:
                     continue
                 if rest:
-                    return _told(one, kind, before)
+                    return _path_to(one, kind, before)
                 for other, mine in enumerate(found):
                     if other not in before and mine.get(kind, 0):
                         before[other] = (one, kind)
@@ -135,7 +135,9 @@ def _path(
     return []
 
 
-def _told(last: int, kind: tuple[bool, ...], before: Mapping[int, tuple[int, tuple[bool, ...]] | None]) -> list[_Step]:
+def _path_to(
+    last: int, kind: tuple[bool, ...], before: Mapping[int, tuple[int, tuple[bool, ...]] | None]
+) -> list[_Step]:
     steps: list[_Step] = []
     gets = kind
     at: int | None = last

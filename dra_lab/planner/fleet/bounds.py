@@ -22,7 +22,7 @@ from dra_lab.planner.fleet.tables import AnyTable
 from dra_lab.planner.node.solver_outcome import agreed
 
 _Patterns = tuple[tuple[tuple[Counts, Values], ...], bool, tuple[Cap, ...]]
-"""Patterns with their values, whether they are those of islands, and what is kept together with others."""
+"""Patterns with their values, whether they are those of components, and what is kept together with others."""
 
 
 @dataclass
@@ -47,7 +47,7 @@ class ClassedSites:
         return tuple(CouplingRow(weights, len(devices)) for devices, weights in inside.items())
 
     def find_home_nodes(self) -> None:
-        """Put together the nodes whose islands are members, and those that take many patterns at once."""
+        """Put together the nodes whose components are members, and those that take many patterns at once."""
         self.home_nodes = home_nodes_of(
             (table.site.home_nodes.get(member, member), number)
             for number, (site_class, tables) in enumerate(zip(self.classes, self.tables, strict=True))
@@ -57,7 +57,7 @@ class ClassedSites:
         )
 
     def placed(self, chosen: Chosen) -> Iterator[tuple[AnyTable, str, Counts]]:
-        """Yield who takes what in a solution, most replicas first; of islands, those on nodes that are used."""
+        """Yield who takes what in a solution, most replicas first; of components, those on nodes that are used."""
         used = {node for home, n in zip(self.home_nodes, chosen.home_nodes, strict=True) for node in home.nodes[:n]}
         for taken, tables in zip(chosen.patterns, self.tables, strict=True):
             able = (
@@ -89,19 +89,19 @@ class ClassedSites:
 
 def found_classes(tables: Sequence[AnyTable]) -> ClassedSites:
     """Return the patterns for which a way was found; sites with the same ones are one site class."""
-    alike: dict[_Patterns, list[AnyTable]] = {}
+    identical: dict[_Patterns, list[AnyTable]] = {}
     for table in tables:
-        alike.setdefault(_patterns(table, table.found()), []).append(table)
-    return _classed(alike)
+        identical.setdefault(_patterns(table, table.found()), []).append(table)
+    return _classed(identical)
 
 
 def least_classes(tables: Sequence[AnyTable], budget: Budget) -> ClassedSites | None:
     """Return every pattern that may exist, with values that it cannot undercut.
 
-    A site of which there are too many patterns to list stands as room for single replicas, as many as counting allows.
-    Nothing is returned if time ends before.
+    If a site has too many patterns to list, single replicas are returned, as many as counting allows. Nothing is
+    returned if time ends before.
     """
-    alike: dict[_Patterns, list[AnyTable]] = {}
+    identical: dict[_Patterns, list[AnyTable]] = {}
     singles = ClassedSites()
     for table in tables:
         if budget.reached:
@@ -110,8 +110,8 @@ def least_classes(tables: Sequence[AnyTable], budget: Budget) -> ClassedSites | 
         if least is None:
             _add_singles(singles, table)
         else:
-            alike.setdefault(_patterns(table, least), []).append(table)
-    classed = _classed(alike)
+            identical.setdefault(_patterns(table, least), []).append(table)
+    classed = _classed(identical)
     whole = ClassedSites(classed.classes + singles.classes, classed.tables + singles.tables)
     whole.find_home_nodes()
     return whole
@@ -121,11 +121,11 @@ def _patterns(table: AnyTable, values: Mapping[Counts, Values]) -> _Patterns:
     return tuple(sorted(values.items())), bool(table.site.home_nodes), table.site.caps
 
 
-def _classed(alike: dict[_Patterns, list[AnyTable]]) -> ClassedSites:
+def _classed(identical: dict[_Patterns, list[AnyTable]]) -> ClassedSites:
     classed = ClassedSites()
-    for (patterns, islands, _), tables in alike.items():
+    for (patterns, components, _), tables in identical.items():
         count = sum(table.site.count for table in tables)
-        classed.classes.append(SiteClass(count, dict(patterns), 0 if islands else 1))
+        classed.classes.append(SiteClass(count, dict(patterns), 0 if components else 1))
         classed.tables.append(tables)
     classed.find_home_nodes()
     return classed
@@ -253,8 +253,8 @@ def _floors(
 ) -> list[int]:
     """Return, goal by goal, what no plan undercuts that places as many replicas as the one found.
 
-    Every replica is worth at least what no way of its workload undercuts anywhere, goal by goal, and a node holds no
-    more replicas than the fullest; so it holds whichever replicas are placed.
+    Every replica has at least the value that no way of its workload undercuts anywhere, goal by goal. No node has more
+    replicas than the one with most. So the bound holds whichever replicas are placed.
     """
     order = tuple(goal.goal for goal in answer.goals)
     if not order:

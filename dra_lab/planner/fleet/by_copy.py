@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from msgspec.structs import replace as changed
 
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.counting import Counts, room_of
+from dra_lab.planner.fleet.counting import Counts, pod_limits
 from dra_lab.planner.fleet.pack import takes_of
 from dra_lab.planner.fleet.shared_devices import SharedModel, SharedNodes, SharedTaken
 from dra_lab.planner.fleet.sites import Site
@@ -57,7 +57,7 @@ def by_copy(site: Site, demand: Sequence[int], order: Sequence[str], budget: Bud
     if _takes_of(site, able) > budget.sizes.copies:
         return None
     site = replace(site, make=lambda: problem)
-    caps = room_of(site, demand).caps
+    caps = pod_limits(site, demand).caps
     if _takes_of(site, caps) > budget.sizes.copies:
         return None
     return ByCopy(site, caps, tuple(order))

@@ -25,7 +25,7 @@ Counts = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class CountedRoom:
+class PodLimits:
     """Bounds on the replicas that a site can hold.
 
     `caps` is the most of each part alone; every row (weights, limit) says that the weighted sum stays within a limit.
@@ -122,7 +122,7 @@ def rows_of(site: Site) -> tuple[CountRow, ...]:
     return tuple(dict.fromkeys((*_device_rows(site), *_capacity_rows(site), *_bundle_rows(site))))
 
 
-def room_of(site: Site, demand: Sequence[int]) -> CountedRoom:
+def pod_limits(site: Site, demand: Sequence[int]) -> PodLimits:
     """Return what counting says of a site; `demand` is the number of replicas wanted of each workload."""
     rows = tuple((row.weights, row.limit(site.problem)) for row in rows_of(site))
     caps = []
@@ -132,7 +132,7 @@ def room_of(site: Site, demand: Sequence[int]) -> CountedRoom:
             if weights[at] > 0:
                 cap = min(cap, int(limit // weights[at]))
         caps.append(min(cap, _alone(site, at, part)) if cap > 0 else 0)
-    return CountedRoom(tuple(caps), rows)
+    return PodLimits(tuple(caps), rows)
 
 
 def counted_together(site: Site, most: Sequence[int]) -> int:

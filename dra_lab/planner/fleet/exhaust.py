@@ -16,16 +16,12 @@ from dra_lab.planner.fleet.pack import Values
 from dra_lab.planner.states.columns import Array
 from dra_lab.planner.states.stock import Stock, first_column, fitting
 
+Rows = tuple[tuple[int, int], ...]
+"""(pod, column) of each replica."""
+
 _BASE = 1_000
 _AT_ONCE = 1_000_000
 """Pairs of a partial way and a column that are looked at in one array."""
-
-
-@dataclass(frozen=True)
-class Exhausted:
-    """The best way better than the one known, as (pod, column) of each replica; none at all where `rows` is None."""
-
-    rows: tuple[tuple[int, int], ...] | None
 
 
 @dataclass(frozen=True)
@@ -39,10 +35,10 @@ class _Able:
 
 @dataclass(frozen=True)
 class _Partial:
-    """Partial ways: what is left, what they are worth, their latest column, and which way each continues."""
+    """Partial ways: what is left, their ranks, their latest column, and which way each continues."""
 
     left: Array
-    worth: Array
+    rank: Array
     column: Array
     parent: Array
 
@@ -62,12 +58,12 @@ def exhaust(
     best: Values | None,
     lower: Callable[[Counts], Values | None],
     most: int,
-) -> Exhausted | None:
+) -> Rows | None:
     """Look for a way for `counts` that is better than `best` in a state with the words `free`.
 
     `lower(rest)` are values that no way to place a part of the replicas there undercuts, None where there is none.
-    Every way is looked at that these do not rule out, so that none is left when the answer is none. None where a step
-    would compare more than `most` partial ways with a way.
+    The answer is the best way, or () if none is better: every way that these values do not rule out is compared. It is
+    None if a step would compare more than `most` partial ways with a way.
     """
     if not _ranks_hold(stock, counts):
         return None
@@ -81,15 +77,15 @@ def exhaust(
         rest[pod] -= 1
         least = lower(tuple(rest))
         if least is None:
-            return Exhausted(None)
+            return ()
         again = depth > 0 and pods[depth - 1] == pod
         following = _extended(steps[-1], able[pod], stock.guards, limit - _ranked(least), most, again=again)
         if following is None:
             return None
-        if not len(following.worth):
-            return Exhausted(None)
+        if not len(following.rank):
+            return ()
         steps.append(following)
-    if len(steps[-1].worth) * len(able[pods[-1]].number) > most:
+    if len(steps[-1].rank) * len(able[pods[-1]].number) > most:
         return None
     return _last(steps, [able[pod] for pod in pods], pods, stock.guards, limit)
 
@@ -115,14 +111,14 @@ def _ranked(values: Values) -> int:
 
 def _extended(front: _Partial, able: _Able, guards: Array, limit: int, most: int, *, again: bool) -> _Partial | None:
     """Return the partial ways with one replica more that stay below a limit; None when there are too many."""
-    ends = np.searchsorted(able.ranks, limit - front.worth, side="left")
+    ends = np.searchsorted(able.ranks, limit - front.rank, side="left")
     columns_below = int(ends.max(initial=0))
-    if columns_below * len(front.worth) > most:
+    if columns_below * len(front.rank) > most:
         return None
     at = np.arange(columns_below)
     size = max(1, _AT_ONCE // max(1, columns_below))
     parents, columns = [], []
-    for start in range(0, len(front.worth), size):
+    for start in range(0, len(front.rank), size):
         part = slice(start, start + size)
         fits = fitting(front.left[part], able.wanted[:columns_below], guards)
         fits &= at[None, :] < ends[part, None]
@@ -133,21 +129,19 @@ def _extended(front: _Partial, able: _Able, guards: Array, limit: int, most: int
         parents.append(parent + start)
         columns.append(column)
     parent, column = np.concatenate([*parents, whole := np.zeros(0, np.int64)]), np.concatenate([*columns, whole])
-    return _Partial(front.left[parent] - able.wanted[column], front.worth[parent] + able.ranks[column], column, parent)
+    return _Partial(front.left[parent] - able.wanted[column], front.rank[parent] + able.ranks[column], column, parent)
 
 
-def _last(
-    steps: Sequence[_Partial], able: Sequence[_Able], pods: Sequence[int], guards: Array, limit: int
-) -> Exhausted:
+def _last(steps: Sequence[_Partial], able: Sequence[_Able], pods: Sequence[int], guards: Array, limit: int) -> Rows:
     front = steps[-1]
     column = first_column(front.left, able[-1].wanted, guards)
     fits = np.flatnonzero(column >= 0)
-    worth = front.worth[fits] + able[-1].ranks[column[fits]]
-    if not len(fits) or worth.min() >= limit:
-        return Exhausted(None)
-    at = int(fits[worth.argmin()])
+    total = front.rank[fits] + able[-1].ranks[column[fits]]
+    if not len(fits) or total.min() >= limit:
+        return ()
+    at = int(fits[total.argmin()])
     rows = [(pods[-1], int(able[-1].number[column[at]]))]
     for depth in range(len(steps) - 1, 0, -1):
         rows.append((pods[depth - 1], int(able[depth - 1].number[steps[depth].column[at]])))
         at = int(steps[depth].parent[at])
-    return Exhausted(tuple(sorted(rows)))
+    return tuple(sorted(rows))

@@ -31,7 +31,7 @@ Rows = list[tuple[int, int]]
 
 
 class _Level(NamedTuple):
-    """States with as many pods in all, sorted by `key`: what is `left`, what the pods are worth, and who came last.
+    """States with as many pods in all, sorted by `key`: what is `left`, the pods' values, and the last pod.
 
     `key` is the position of the state times the number of all vectors, plus the position of the vector. `parent` is the
     row of the level before that a row continues with one more `pod`, which takes a `column`.

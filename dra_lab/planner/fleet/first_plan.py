@@ -79,19 +79,19 @@ def first_plan(
 
     `order` names the goals of devices, `demand` the replicas wanted of each workload. Workloads take their turn by
     size, once the smallest and once the largest first, and nodes are filled one after the other; the plan with more
-    pods is returned. Nothing is placed on nodes where the order of devices counts or where all shares are asked for,
+    pods is returned. Nothing is placed on nodes where the order of devices counts or where all shares are requested,
     nor of a fleet with admin access.
     """
     if any(ask.admin_access for ask in fleet.scan.rules.asks):
         return FirstPlan()
-    alike = [_Nodes(fleet, site, order) for site in _alone(fleet, sites) if _is_counted(site.problem)]
-    sizes = [max((nodes.size_of(pod) for nodes in alike), default=0.0) for pod in range(len(fleet.pods))]
+    identical = [_Nodes(fleet, site, order) for site in _alone(fleet, sites) if _is_counted(site.problem)]
+    sizes = [max((nodes.size_of(pod) for nodes in identical), default=0.0) for pod in range(len(fleet.pods))]
     smallest = sorted(range(len(sizes)), key=sizes.__getitem__)
     best = FirstPlan()
     for turn in dict.fromkeys((tuple(smallest), tuple(reversed(smallest)))):
         if best.replicas and (budget.reached or best.replicas == sum(demand)):
             break
-        found = _filled(demand, alike, turn, budget)
+        found = _filled(demand, identical, turn, budget)
         best = found if found.replicas > best.replicas else best
     return best
 
@@ -103,11 +103,11 @@ def _alone(fleet: FleetProblem, sites: Sequence[Site]) -> Iterator[Site]:
         if not site.nodes:
             yield site
             continue
-        alike: dict[frozenset[tuple[str, ...]], list[str]] = {}
+        identical: dict[frozenset[tuple[str, ...]], list[str]] = {}
         sets = [(seen, frozenset(seen)) for seen in seeing]
         for node in site.all_nodes:
-            alike.setdefault(frozenset(seen for seen, nodes in sets if node in nodes), []).append(node)
-        for nodes in alike.values():
+            identical.setdefault(frozenset(seen for seen, nodes in sets if node in nodes), []).append(node)
+        for nodes in identical.values():
             yield from alone_sites(fleet, nodes)
 
 
@@ -119,16 +119,16 @@ def _is_counted(problem: AllocationProblem) -> bool:
     )
 
 
-def _filled(demand: Sequence[int], alike: Sequence[_Nodes], turn: Sequence[int], budget: Budget) -> FirstPlan:
+def _filled(demand: Sequence[int], identical: Sequence[_Nodes], turn: Sequence[int], budget: Budget) -> FirstPlan:
     ledger, rest = _Ledger(), list(demand)
-    for nodes in alike:
+    for nodes in identical:
         nodes.begin()
     for pod in turn:
-        for nodes in alike:
+        for nodes in identical:
             if rest[pod]:
                 rest[pod] -= nodes.place(pod, rest[pod], ledger, budget)
-    values = zip(*(way.values for nodes in alike for _, way in nodes.ways()), strict=True)
-    stands = [stand for nodes in alike for stand in nodes.stands()]
+    values = zip(*(way.values for nodes in identical for _, way in nodes.ways()), strict=True)
+    stands = [stand for nodes in identical for stand in nodes.stands()]
     return FirstPlan(stands, ledger.placed, tuple(map(sum, values)), not budget.reached)
 
 

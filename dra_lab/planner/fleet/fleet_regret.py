@@ -131,7 +131,7 @@ def _on_node(trial: _Trial, node: str, replicas: Sequence[Replica]) -> bool:
 
 
 def with_held(fleet: FleetProblem, part: Cluster) -> Cluster:
-    """Return the part with what the plan was told to be in use."""
+    """Return the part with what was in use for the plan."""
     held = fleet.scan.rules.held
     if held is None:
         return part

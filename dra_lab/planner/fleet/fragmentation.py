@@ -161,8 +161,8 @@ def _usable(free: int, used: tuple[int, int] | None) -> tuple[int, int]:
 def _requested(fleet: FleetProblem) -> frozenset[str]:
     """Return the kinds of devices that the claims request, all of them if no device is of a requested class."""
     rules, found = fleet.scan.rules, set[str]()
-    for asked in (candidates(rules.cluster, ask, rules.release) for ask in rules.asks if not ask.admin_access):
-        found |= {shape.kind for shape in asked.shapes} or set(map(kind_of, asked.in_class))
+    for found_of in (candidates(rules.cluster, ask, rules.release) for ask in rules.asks if not ask.admin_access):
+        found |= {shape.kind for shape in found_of.shapes} or set(map(kind_of, found_of.in_class))
     return frozenset(kind if kind in _NAMED else "other" for kind in found) or frozenset(_KINDS)
 
 

@@ -22,8 +22,8 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import MAX_DEVICES, Ask, ClaimSketch, asks
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.after import held_after
+from dra_lab.planner.fleet.headroom import headroom_of_claim, holds_one
 from dra_lab.planner.fleet.pods import look_at
-from dra_lab.planner.fleet.room import holds_one, room_of_claim
 from dra_lab.planner.waiting import awaited
 
 _NO_LIMIT = 10**9
@@ -83,7 +83,7 @@ def largest_job(
     _check_scale(names, scale)
     held = held_after(cluster, after, release)
     # Half of the time: how many fit as drawn is the lesser question.
-    room = room_of_claim(
+    room = headroom_of_claim(
         cluster, Workload(claim.name, (claim,)), release, held, budget.part(budget.shares.step), solver
     )
     found = LargestJob(claim.name, 0, 0, room.count, room.bound, capped=room.capped)

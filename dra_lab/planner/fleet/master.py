@@ -33,7 +33,7 @@ class GoalBound:
 class Mastered:
     """The answer of the master: the goals in order as far as they were decided, and how often each pattern is taken.
 
-    `goals` ends with the first goal that is not proven, unless the caller asked for all; `chosen` is None where no
+    `goals` ends with the first goal that is not proven, unless the caller wants all; `chosen` is None where no
     solution was found; `infeasible` says that there is none.
     """
 

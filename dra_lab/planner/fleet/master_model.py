@@ -130,7 +130,7 @@ class MasterModel:
         return True
 
     def _count_nodes(self, goal: str) -> None:
-        # Before they are asked for they would only be in the solver's way.
+        # Before they are needed they would only be in the solver's way.
         if goal == NODES and not self._nodes_counted:
             self._nodes_counted = True
             for model in self._shared:

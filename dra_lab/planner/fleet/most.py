@@ -8,7 +8,7 @@ from dataclasses import replace
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.by_copy import ByCopy, by_copy
 from dra_lab.planner.fleet.by_option import by_option
-from dra_lab.planner.fleet.counting import counted_together, room_of
+from dra_lab.planner.fleet.counting import counted_together, pod_limits
 from dra_lab.planner.fleet.first_plan import first_plan
 from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.shared_devices import SharedModel, SharedNodes, SharedTaken
@@ -93,7 +93,7 @@ def most_together(fleet: FleetProblem, site: Site, most: int, solver: str, budge
 def _counted(site: Site, most: int, least: int) -> int:
     """Return how many pods counting allows on nodes that share devices, on each alone if not all agree on `least`."""
     bound = counted_together(site, (most * len(site.parts),))
-    return bound if bound <= least else min(bound, sum(room_of(site, (most,)).caps))
+    return bound if bound <= least else min(bound, sum(pod_limits(site, (most,)).caps))
 
 
 def _pods(shared_nodes: SharedNodes, most: int, solver: str, budget: Budget) -> Bounds:
@@ -109,13 +109,13 @@ def _pods(shared_nodes: SharedNodes, most: int, solver: str, budget: Budget) -> 
 
 
 def solved(
-    model: SharedModel, lp: Expression, worth: Mapping[Expression, int], most: int, solver: str, budget: Budget
+    model: SharedModel, lp: Expression, value_of: Mapping[Expression, int], most: int, solver: str, budget: Budget
 ) -> Bounds:
-    """Return the most that variables are worth together, and what they do not exceed; that is `most` at a limit."""
-    if not worth:
+    """Return the largest value of variables together, and a bound on it; that is `most` at a limit."""
+    if not value_of:
         return 0, 0
     while True:
-        outcome = minimise(lp, {variable: -amount for variable, amount in worth.items()}, solver, budget)
+        outcome = minimise(lp, {variable: -amount for variable, amount in value_of.items()}, solver, budget)
         if outcome.value is None or not model.cut():
             break
     return -(outcome.value or 0), most if outcome.bound is None else min(most, -outcome.bound)

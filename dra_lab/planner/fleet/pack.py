@@ -123,8 +123,8 @@ def _values(stage: _Stage) -> Values:
     """Return the goals of the way that was found, by what it takes (`goal_values`)."""
     found = [0] * len(stage.order)
     for one, links in stage.ones:
-        worth = goal_values(one.problem, {key: int(taken.varValue or 0) for key, taken in one.take.items()}, links)
-        found = [value + worth[goal] for value, goal in zip(found, stage.order, strict=True)]
+        values = goal_values(one.problem, {key: int(taken.varValue or 0) for key, taken in one.take.items()}, links)
+        found = [value + values[goal] for value, goal in zip(found, stage.order, strict=True)]
     return tuple(found)
 
 

@@ -61,21 +61,21 @@ def plan_pinned(
         common = {"release": target, "goals": goals, "progress": progress, "cancel": cancel}
         return plan_fleet(on, wanted, time_limit=left, held=held, first_fit=False, **common)  # type: ignore[arg-type]
 
-    asked = {w.name: {node: n for node, n in pins.get(w.name, {}).items() if n} for w in workloads}
-    if not any(asked.values()):
+    on_nodes = {w.name: {node: n for node, n in pins.get(w.name, {}).items() if n} for w in workloads}
+    if not any(on_nodes.values()):
         return plan(cluster, workloads, None)
     whole = FleetPlan(PlanStatus.EMPTY, tuple(workloads), cluster.name, str(target))
     lost: list[Shortfall] = []
-    for node in sorted({node for nodes in asked.values() for node in nodes}):
-        here = [replace(w, replicas=asked[w.name].get(node, 0)) for w in workloads]
+    for node in sorted({node for nodes in on_nodes.values() for node in nodes}):
+        here = [replace(w, replicas=on_nodes[w.name].get(node, 0)) for w in workloads]
         found = plan(_only(cluster, node), here, whole) if node in cluster.node_by_name else None
         lost += _not_there(here, found, node)
         whole = _joined(whole, found) if found is not None else whole
-    others = [replace(w, replicas=w.replicas - sum(asked[w.name].values())) for w in workloads]
+    others = [replace(w, replicas=w.replicas - sum(on_nodes[w.name].values())) for w in workloads]
     rest = plan(cluster, others, whole)
     whole = _joined(whole, rest)
     free = plan(cluster, workloads, None)
-    if free.replicas and _keeps(free, asked):
+    if free.replicas and _keeps(free, on_nodes):
         return free
     return _bounded(replace(whole, findings=free.findings, shortfalls=(*lost, *rest.shortfalls)), free)
 

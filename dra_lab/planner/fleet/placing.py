@@ -1,4 +1,4 @@
-"""From patterns to pods: which replica stands on which node with which devices, and what each is worth."""
+"""From patterns to pods: which replica stands on which node with which devices, and the values of each."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class _Row:
     """Devices of a group for an ask, as placements tell them.
 
     `inner` is the reference in the pod's expanded drawing. `alone` says that no other pod gets such a device, `admin`
-    that the pod only looks into it. Groups of one `kind` are worth the same to every pod; `group` is one of them.
+    that the pod only looks into it. Groups of one `kind` have the same values for every pod; `group` is one of them.
     """
 
     kind: int
@@ -84,7 +84,7 @@ _Take = tuple[int, int, int]
 
 
 class _Writer:
-    """Pods on nodes; what equal devices of the same hardware are worth is counted once."""
+    """Pods on nodes; the values of equal devices of the same hardware are counted once."""
 
     def __init__(self, fleet: FleetProblem, order: tuple[str, ...]) -> None:
         self._fleet, self._order = fleet, order
@@ -106,11 +106,11 @@ class _Writer:
             takes.setdefault(number, []).append((ask, group, count))
         parts = [at for at, count in enumerate(stand.counts) for _ in range(count)]
         known = self._pods.setdefault(where, {})
-        alike: dict[object, tuple[tuple[Placement, ...], tuple[GoalValue, ...]]] = {}
+        identical: dict[object, tuple[tuple[Placement, ...], tuple[GoalValue, ...]]] = {}
         for number, at in enumerate(parts):
             mine, part = takes.get(number, []), site.parts[at]
             key = (part.asks, *mine)
-            found = alike.get(key) if alike else None
+            found = identical.get(key) if identical else None
             if found is None:
                 before = known.get(key)
                 rows = before[0] if before else [self._row(site, part, ask, group) for ask, group, _ in mine]
@@ -129,7 +129,7 @@ class _Writer:
                 found = placements, before[1]
                 if not shared and not any(row.alone or row.admin for row in rows):
                     # Pods that share the same devices in the same way have the same placements.
-                    alike[key] = found
+                    identical[key] = found
             yield at, *found
 
     def _given_to(
@@ -164,7 +164,7 @@ class _Writer:
         problem = site.problem if site.state is None else self._fleet.scan.layouts[site.state.layout].problem
         one = problem.groups[at]
         if site.state is None:
-            # members are equal up to the names of devices and places, and so is what these are worth
+            # members are equal up to the names of devices and places, and so are their values
             key: object = (id(site), part.node, at)
         else:
             key = (one.asks, one.places, one.kind, one.numa, one.root, one.shareable, one.uses)
@@ -209,20 +209,20 @@ class _Writer:
         key = (part.pod, *each)
         found = self._goals.get(key)
         if found is None:
-            alike = (part.pod, *_renumbered(rows, each))
-            if alike not in self._goals:
+            identical = (part.pod, *_renumbered(rows, each))
+            if identical not in self._goals:
                 inner = [row.inner for row, take in zip(rows, takes, strict=True) for _ in range(take[2])]
                 node = stand.site.node(stand.node, part)
-                self._goals[alike] = self._count(part, node, placements, inner)
-            found = self._goals[key] = self._goals[alike]
+                self._goals[identical] = self._count(part, node, placements, inner)
+            found = self._goals[key] = self._goals[identical]
         return found
 
     def _count(
         self, part: CopyPart, node: str, placements: Sequence[Placement], inner: Sequence[str]
     ) -> tuple[GoalValue, ...]:
         scale = scale_on(self._fleet, self._fleet.pods[part.pod], node)
-        told = [Placement(name, placement.device) for placement, name in zip(placements, inner, strict=True)]
-        return value_placements(scale, told, self._order)
+        renamed = [Placement(name, placement.device) for placement, name in zip(placements, inner, strict=True)]
+        return value_placements(scale, renamed, self._order)
 
 
 def _renumbered(
@@ -230,7 +230,7 @@ def _renumbered(
 ) -> Iterator[tuple[int, str, bool, int, int, object, int, int]]:
     """Yield what a pod takes with numbers instead of places: goals count which places are the same, not their names.
 
-    NUMA nodes, and the roots of each, are in the order of what is taken there: most pods that are worth the same have
+    NUMA nodes, and the roots of each, are in the order of what is taken there: most pods with the same values have
     the same numbers then.
     """
     inside: dict[object, dict[object, list[tuple[_Row, tuple[int, int, int, int]]]]] = {}
@@ -278,7 +278,7 @@ def goals_of(
     fleet: FleetProblem, replicas: Sequence[Replica], order: Sequence[str], nodes: int
 ) -> Mapping[str, GoalValue]:
     """Return the goals of a fleet counted again from its replicas."""
-    # Pods that are worth the same have the same goals: thousands of pods, some hundred values.
+    # Pods with identical values share one tuple of goals: thousands of pods, some hundred values.
     times = Counter(id(replica.goals) for replica in replicas)
     values = [(value, times[at]) for at, goals in {id(r.goals): r.goals for r in replicas}.items() for value in goals]
     found = {}
@@ -295,7 +295,7 @@ def goals_of(
 
 
 def proven_goals(answer: Answer, counted: Mapping[str, GoalValue]) -> tuple[GoalValue, ...]:
-    """Return the goals with their bounds; raises SolverError where the devices are not worth what the solver says."""
+    """Return the goals with their bounds; raises SolverError if the devices have other values than the solver."""
     goals = []
     for goal in answer.goals:
         if counted[goal.goal].value != goal.value:

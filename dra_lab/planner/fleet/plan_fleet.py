@@ -196,6 +196,6 @@ def _planned(work: FleetWork, plan: FleetPlan) -> FleetPlan:
     status = PlanStatus.OPTIMAL if all(goal.proven for goal in goals) else PlanStatus.FEASIBLE
     if not replicas:
         status = PlanStatus.INFEASIBLE if goals[0].proven else PlanStatus.STOPPED
-        # without a placed pod there is nothing to be worth anything, and nothing to prove of it
+        # without a placed pod no goal has a value, and there is nothing to prove
         goals = tuple(goal for goal in goals if goal.goal == UNPLACED)
     return replace(plan, status=status, replicas=replicas, goals=goals)

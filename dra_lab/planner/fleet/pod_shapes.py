@@ -292,17 +292,17 @@ class _Maker:
         """Return the shape of bundles; units that are the same are one with a count."""
         takes: dict[tuple[_Unit, tuple[_Unit, ...]], list[Takes]] = {}
         for made in bundles:
-            alike = tuple(sorted(unit for unit, _ in made)) if len(made) > 1 else ()
+            identical = tuple(sorted(unit for unit, _ in made)) if len(made) > 1 else ()
             for unit, taken in made:
-                takes.setdefault((unit, alike), []).append(taken)
+                takes.setdefault((unit, identical), []).append(taken)
         return PodShape(
             tuple(Unit(root, pool, tuple(taken)) for ((root, pool, _), _), taken in takes.items()),
             sum(self.problem.asks[ask].rank for ask in self.chosen),
             lost,
             self.part.paired,
             tuple(
-                tuple(alike.count(unit) if alike == other else 0 for unit, other in takes)
-                for alike in dict.fromkeys(alike for _, alike in takes if alike)
+                tuple(identical.count(unit) if identical == other else 0 for unit, other in takes)
+                for identical in dict.fromkeys(identical for _, identical in takes if identical)
             ),
             tuple(
                 OnePerPlace(where == "root", tuple(weights[at] for (_, _, weights), _ in takes))

@@ -208,8 +208,8 @@ class LinearRelaxation:
         cheapest = np.zeros(len(self.classes))
         np.minimum.at(cheapest, self._class_of[~loose], left[:columns][~loose])
         total += float(cheapest @ books.members)
-        homes = [sum(n * cheapest[at] for at, n in home.classes.items()) for home in self.home_nodes]
-        inside = left[columns:] + np.array(homes)
+        cheapest_in = [sum(n * cheapest[at] for at, n in home.classes.items()) for home in self.home_nodes]
+        inside = left[columns:] + np.array(cheapest_in)
         return total + float(np.minimum(inside, 0) @ self._home_nodes)
 
     def _constant(self, goal: str) -> int:

@@ -15,8 +15,8 @@ from dra_lab.planner.fleet.by_option import all_by_option_or_copy
 from dra_lab.planner.fleet.counting import Counts, counted_together
 from dra_lab.planner.fleet.first_plan import FirstPlan, first_plan
 from dra_lab.planner.fleet.fleet_work import FleetWork
-from dra_lab.planner.fleet.islands import with_islands
 from dra_lab.planner.fleet.master import GoalBound
+from dra_lab.planner.fleet.node_components import with_components
 from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.fleet.placing import Stand, stands_of
 from dra_lab.planner.fleet.shared_devices import SharedNodes
@@ -64,7 +64,7 @@ def _search(work: FleetWork) -> Found:
     if any(site.nodes for site in states):
         first = first_plan(work.fleet, states, order, work.fleet.demand, work.budget)
         work.clock.lap("first plan")
-    places = with_islands(work.fleet, states, work.budget.part(work.budget.shares.step))
+    places = with_components(work.fleet, states, work.budget.part(work.budget.shares.step))
     sites = apart(work.fleet, places, work.budget)
     answer, stands = _searched(work, sites)
     if first.whole:

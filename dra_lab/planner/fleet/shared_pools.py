@@ -24,7 +24,7 @@ _Kinds = frozenset[_Kind]
 def apart(fleet: FleetProblem, sites: Sequence[Site], budget: Budget) -> list[Site]:
     """Return the sites, with those of nodes that share devices as nodes by themselves wherever that is exact.
 
-    This is exact where all devices that a request may take are worth the same to it, if any is shared. The choice
+    This is exact where all devices that a request may take have the same value for it, if any is shared. The choice
     among them then affects other pods only through what is left. There are enough devices for all just if no set of
     devices is smaller than the number of devices wanted by requests that may take no others (Hall's theorem), which
     `Site.caps` keeps. Which pod gets which is decided when devices are assigned (`assign_shared`). Sites with sets that
@@ -89,7 +89,7 @@ class _Look:
         """Note what pods want of shared devices on a node; say whether only numbers count there."""
         problem = site.problem
         kinds: dict[int, set[_Kind]] = {}
-        worth: dict[int, Hashable] = {}
+        places: dict[int, Hashable] = {}
         for group in _tied(problem, shared):
             if group.shareable or group.draws or group.tie is not Tie.SELECTOR:
                 return False
@@ -98,7 +98,7 @@ class _Look:
                 return False
             for ask in group.asks:
                 kinds.setdefault(ask, set()).update(mine.values())
-                if worth.setdefault(ask, _worth(problem, group, ask)) != _worth(problem, group, ask):
+                if places.setdefault(ask, _places(problem, group, ask)) != _places(problem, group, ask):
                     return False
         if not all(_is_single(problem, ask) for ask in kinds):
             return False
@@ -143,7 +143,7 @@ def _has_own_too(site: Site, shared: Collection[DeviceID]) -> bool:
     return any(device not in shared for group in tied for device in group.devices)
 
 
-def _worth(problem: AllocationProblem, group: DeviceGroup, ask: int) -> Hashable:
+def _places(problem: AllocationProblem, group: DeviceGroup, ask: int) -> Hashable:
     """Return what an ask can see of a group: kind and places, those of links only where these tie the ask."""
     tied = (group.places[link] for link in range(len(problem.links)) if ask in problem.ends(link))
     return group.kind, group.numa, group.root, tuple(tied)

@@ -10,7 +10,7 @@ from math import gcd
 import numpy as np
 
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.counting import CountRow, room_of, rows_of
+from dra_lab.planner.fleet.counting import CountRow, pod_limits, rows_of
 from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.published import PublishedBounds
 from dra_lab.planner.fleet.sites import Site
@@ -57,16 +57,16 @@ def known_sites(
     Pods are those of one workload. At a limit, their ways are no longer listed, and they are bounded by what is
     `published`.
     """
-    alike: dict[int, list[Site]] = {}
+    identical: dict[int, list[Site]] = {}
     for number, site in enumerate(sites):
-        alike.setdefault(-1 - number if site.state is None else site.state.layout, []).append(site)
+        identical.setdefault(-1 - number if site.state is None else site.state.layout, []).append(site)
     found: dict[int, Known] = {}
 
     def bounded(site: Site) -> Known:
         node = site.members[0]
         return Known(site, 0, most if published is None else published.on(site.home_nodes.get(node, node)))
 
-    for layout, mine in alike.items():
+    for layout, mine in identical.items():
         if budget.reached:
             found.update((id(site), bounded(site)) for site in mine)
             continue
@@ -92,7 +92,7 @@ def _of_hardware(
     if stock is None or counted is None:
         for site in sites:
             exact = amounts is None and not budget.reached
-            yield Known(site, 0, room_of(site, (most,)).caps[0]) if exact else bounded(site)
+            yield Known(site, 0, pod_limits(site, (most,)).caps[0]) if exact else bounded(site)
         return
     if amounts is None and most == 1:
         # Every way is listed: a state holds a pod if one of them fits.
@@ -101,13 +101,13 @@ def _of_hardware(
         return
     unit = common_unit(counted.values()) or Fraction(1)
     in_units = {pair: int(amount / unit) for pair, amount in counted.items()}
-    worth = [
+    value = [
         np.ones(len(ways.takes), np.int64)
         if amounts is None
         else ways.takes.astype(np.int64) @ np.array([in_units.get(pair, 0) for pair in ways.pairs], np.int64)
         for ways in stock.columns
     ]
-    ways = _Ways.of(stock, worth, rows_of(Site(sites[0].members, sites[0].parts, lambda: problem)))
+    ways = _Ways.of(stock, value, rows_of(Site(sites[0].members, sites[0].parts, lambda: problem)))
     bound = ways.counted(int(most / unit))
     for site, low, high in zip(sites, ways.first_fit(bound, budget.sizes.filled).tolist(), bound.tolist(), strict=True):
         yield Known(site, int(low * unit), int(high * unit))
@@ -115,38 +115,38 @@ def _of_hardware(
 
 @dataclass(frozen=True)
 class _Ways:
-    """The ways of pods that are worth anything: what each uses of the resources, and whose it is."""
+    """The ways of pods that have a value: what each uses of the resources, and whose it is."""
 
     stock: Stock
     uses: Array
-    worth: Array
+    value: Array
     pods: Array
     rows: Sequence[CountRow]
 
     @classmethod
-    def of(cls, stock: Stock, worth: Sequence[Array], rows: Sequence[CountRow]) -> _Ways:
+    def of(cls, stock: Stock, value: Sequence[Array], rows: Sequence[CountRow]) -> _Ways:
         """Put the ways of all pods together."""
-        every = np.concatenate(worth)
-        pods = np.concatenate([np.full(len(mine), pod) for pod, mine in enumerate(worth)])
+        every = np.concatenate(value)
+        pods = np.concatenate([np.full(len(mine), pod) for pod, mine in enumerate(value)])
         some = every > 0
         return cls(stock, np.concatenate(stock.uses)[some], every[some], pods[some], rows)
 
     def first_fit(self, most: Array, tried: int) -> Array:
-        """Return for each state what ways are worth if they are taken in some order, each while there is enough.
+        """Return for each state the value of ways that are taken in some order, each while there is enough.
 
-        Those worth most come first, or those that take little of what is scarce for what they are worth; only the first
-        `tried` of them.
+        Those of the largest value come first, or those that take little of what is scarce for their value. Only the
+        first `tried` of them are taken.
         """
         free = self.stock.free
         found = np.zeros(len(free), np.int64)
-        scarce = (self.uses / np.maximum(1, free.sum(axis=0))).sum(axis=1) / self.worth
-        for order in (np.argsort(-self.worth, kind="stable"), np.argsort(scarce, kind="stable")):
+        scarce = (self.uses / np.maximum(1, free.sum(axis=0))).sum(axis=1) / self.value
+        for order in (np.argsort(-self.value, kind="stable"), np.argsort(scarce, kind="stable")):
             todo = np.flatnonzero(found < most)
             left, reached = free[todo], np.zeros(len(todo), np.int64)
             for way in order[:tried].tolist():
                 used = np.flatnonzero(self.uses[way])
                 times = (left[:, used] // self.uses[way][used]).min(axis=1, initial=most.max(initial=0))
-                reached += times * self.worth[way]
+                reached += times * self.value[way]
                 left[:, used] -= times[:, None] * self.uses[way][used]
             found[todo] = np.maximum(found[todo], np.minimum(reached, most[todo]))
         return found
@@ -161,11 +161,11 @@ class _Ways:
         return np.minimum(found, most)
 
     def _inside(self, resources: Array, most: int) -> Array:
-        """Return what ways are worth together that use some resources, at most: each takes a least part of some."""
+        """Return the largest value of ways that use some resources: each takes a least part of some."""
         mine = np.flatnonzero(self.uses[:, resources].any(axis=1))
-        uses, worth, pods = self.uses[np.ix_(mine, resources)], self.worth[mine], self.pods[mine]
+        uses, value, pods = self.uses[np.ix_(mine, resources)], self.value[mine], self.pods[mine]
         keys, free = [self.stock.keys[at] for at in resources.tolist()], self.stock.free[:, resources]
-        best = {pod: int(worth[pods == pod].max()) for pod in set(pods.tolist())}
+        best = {pod: int(value[pods == pod].max()) for pod in set(pods.tolist())}
         found = np.full(len(free), most)
         for row in self.rows:
             if all(row.weights[pod] > 0 for pod in best):
@@ -176,8 +176,8 @@ class _Ways:
         for chosen in (*np.eye(len(keys), dtype=bool), *sets):
             taken = uses[:, chosen].sum(axis=1)
             if len(taken) and taken.min() > 0:
-                best_rate = max(Fraction(w, t) for w, t in {*zip(worth.tolist(), taken.tolist(), strict=True)})
+                best_rate = max(Fraction(w, t) for w, t in {*zip(value.tolist(), taken.tolist(), strict=True)})
                 whole = free[:, chosen].sum(axis=1) * best_rate.numerator // best_rate.denominator
                 found = np.minimum(found, whole)
-        step = gcd(*worth.tolist())
+        step = gcd(*value.tolist())
         return found // step * step

@@ -113,10 +113,10 @@ def home_nodes_of(where: Iterable[tuple[str, int]]) -> tuple[HomeNodes, ...]:
     for node, site_class in where:
         mine = nodes.setdefault(node, {})
         mine[site_class] = mine.get(site_class, 0) + 1
-    alike: dict[tuple[tuple[int, int], ...], list[str]] = {}
+    identical: dict[tuple[tuple[int, int], ...], list[str]] = {}
     for node, classes in nodes.items():
-        alike.setdefault(tuple(sorted(classes.items())), []).append(node)
-    return tuple(HomeNodes(tuple(sorted(names)), dict(key)) for key, names in alike.items())
+        identical.setdefault(tuple(sorted(classes.items())), []).append(node)
+    return tuple(HomeNodes(tuple(sorted(names)), dict(key)) for key, names in identical.items())
 
 
 @dataclass(frozen=True)
@@ -158,8 +158,8 @@ def few_home_nodes(
     used, rest = np.zeros(len(home_nodes), np.int64), needs.need.copy()
     if not len(rest):
         return [0] * len(home_nodes)
-    worth = (np.minimum(needs.holds, rest[:, None]) / rest[:, None]).sum(axis=0)
-    for kind in np.argsort(-worth, kind="stable").tolist():
+    share = (np.minimum(needs.holds, rest[:, None]) / rest[:, None]).sum(axis=0)
+    for kind in np.argsort(-share, kind="stable").tolist():
         mine = (needs.holds[:, kind] > 0) & (rest > 0)
         if mine.any():
             wanted = int((-(-rest[mine] // needs.holds[mine, kind])).max())

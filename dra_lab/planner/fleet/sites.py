@@ -41,8 +41,8 @@ class Site:
     stand there. `state` is that of the first member where the nodes' states are known, and `keep` returns the group of
     its layout behind each group of the problem. If nodes share devices, a member is a set of them under the name of the
     first, and `nodes` holds these sets. A part is then a kind of pod on one node of the first set. `devices` finds the
-    devices of a member if nothing else tells them. Where members are islands, `home_nodes` says on which node. `caps`
-    bound the devices that pods here and on other sites with the same caps take together of those that all of them see.
+    devices of a member if nothing else tells them. If members are components of nodes, `home_nodes` says of which node.
+    `caps` bound the devices that pods here and on other sites with the same caps take together of those that all see.
     """
 
     members: tuple[str, ...]
@@ -98,6 +98,11 @@ def sites_of(fleet: FleetProblem, budget: Budget) -> tuple[Site, ...]:
     return tuple(sorted(sites, key=lambda site: (-site.count, site.members[0])))
 
 
+def idle_site(problem: AllocationProblem, parts: Sequence[CopyPart]) -> Site:
+    """Return a site for the hardware of a problem; its one member has no name."""
+    return Site(("",), tuple(parts), lambda: problem)
+
+
 def parts_on(fleet: FleetProblem, node: str) -> tuple[CopyPart, ...]:
     """Return the kinds of pods of a fleet, as they may stand on a node."""
     return tuple(
@@ -106,13 +111,13 @@ def parts_on(fleet: FleetProblem, node: str) -> tuple[CopyPart, ...]:
 
 
 def _by_state(fleet: FleetProblem, budget: Budget) -> list[Site]:
-    alike: dict[NodeState, list[str]] = {}
+    identical: dict[NodeState, list[str]] = {}
     for node, state in fleet.survey.states.items():
-        alike.setdefault(state, []).append(node)
-    few = len(alike) <= fleet.sizes.states
+        identical.setdefault(state, []).append(node)
+    few = len(identical) <= fleet.sizes.states
     sites: list[Site] = []
     merged: dict[object, dict[str, _Ordered]] = {}
-    for state, nodes in alike.items():
+    for state, nodes in identical.items():
         if few and not budget.reached:
             found = _ordered(fleet, state)
             merged.setdefault(found[0], {}).update(dict.fromkeys(nodes, found))
@@ -162,12 +167,12 @@ def _by_problem(fleet: FleetProblem) -> list[Site]:
 def alone_sites(fleet: FleetProblem, nodes: Iterable[str]) -> list[Site]:
     """Return the classes of some nodes, each node by itself, as if no other node took what others see too."""
     wanted = set(nodes)
-    alike: dict[object, list[str]] = {}
+    identical: dict[object, list[str]] = {}
     for equal in fleet.scan.classes:
         if mine := [node for node in equal.nodes if node in wanted]:
-            alike.setdefault(equal.now, []).extend(mine)
+            identical.setdefault(equal.now, []).extend(mine)
     found = []
-    for mine in alike.values():
+    for mine in identical.values():
         members = tuple(sorted(mine))
         found.append(Site(members, parts_on(fleet, members[0]), partial(table, fleet, members[0])))
     return found

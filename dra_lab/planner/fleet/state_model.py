@@ -171,7 +171,7 @@ class StateModel:
                     self._rows["pool", at, kind][arc] = amount
 
     def _arc(
-        self, pod: int, number: int, begin: _Place, end: _Place, worth: Mapping[str, int], taken: _Taken, most: int
+        self, pod: int, number: int, begin: _Place, end: _Place, values: Mapping[str, int], taken: _Taken, most: int
     ) -> Any:
         """Let pods of one shape go on from a place of their path: `taken` is (NUMA node, units) or ()."""
         variable = self._variable(most)
@@ -182,13 +182,13 @@ class StateModel:
             self._rows["path", pod, number, begin][variable] = -1
         if end != ("end",):
             self._rows["path", pod, number, end][variable] = 1
-        self._count(worth, variable)
+        self._count(values, variable)
         return variable
 
-    def _count(self, worth: Mapping[str, int], variable: Any) -> None:
+    def _count(self, values: Mapping[str, int], variable: Any) -> None:
         for goal, name in enumerate(self.fill.order):
-            if worth.get(name):
-                self._goals[goal][variable] = worth[name]
+            if values.get(name):
+                self._goals[goal][variable] = values[name]
 
     def _demand(self) -> None:
         for key, factors in self._rows.items():
@@ -234,9 +234,9 @@ class StateModel:
                 bound = max(bound, outcome.bound or 0)
                 if outcome.value is not None:
                     found = self._read()
-                    worth = self.worth(found)
-                    if known is None or worth < known:
-                        known, recipe = worth, found
+                    values = self.recounted(found)
+                    if known is None or values < known:
+                        known, recipe = values, found
                 if known is None or known[:goal] != tuple(proven) or known[goal] > bound:
                     return Packed(max(lower, (*proven, bound, *(0 for _ in lower[goal + 1 :]))), known), recipe
             if known[goal] < bound:
@@ -247,17 +247,17 @@ class StateModel:
         return Packed(tuple(proven), known), recipe
 
     def most(
-        self, known: int, solver: str, budget: Budget, worth: Mapping[tuple[int, int], int], limit: int
+        self, known: int, solver: str, budget: Budget, value_of: Mapping[tuple[int, int], int], limit: int
     ) -> tuple[int, int, Recipe | None]:
-        """Return the most that pods are worth together, what no way exceeds, and where they lie if that is new.
+        """Return the largest value of pods together, what no way exceeds, and where they lie if that is new.
 
-        `worth` is that of one pod of each (workload, shape). `known` was found, and `limit` is not exceeded.
+        `value_of` is the value of one pod of each (workload, shape). `known` was found, and `limit` is not exceeded.
         """
         factors = {
-            arc: -worth[key]
+            arc: -value_of[key]
             for key, mine in self._paths.items()
             for arc in mine.get(("start",), {}).values()
-            if worth[key]
+            if value_of[key]
         }
         expression = pulp.LpAffineExpression(factors)
         self.lp.setObjective(expression)
@@ -322,12 +322,12 @@ class StateModel:
                     left = tuple(map(sub, left, vector))
         return found
 
-    def worth(self, recipe: Recipe) -> Values:
-        """Return what pods are worth at their places, counted again."""
+    def recounted(self, recipe: Recipe) -> Values:
+        """Return the values of pods at their places, counted again."""
         total = self.fill.zero
         for pod, number, where in recipe:
             shape = self.fill.tree.shapes[pod][number]
-            worth = self.fill.values(
+            values = self.fill.values(
                 alternatives=shape.alternatives,
                 preferences=shape.preferences,
                 numa=len(where),
@@ -338,7 +338,7 @@ class StateModel:
                     for _, units in roots
                 ),
             )
-            total = tuple(map(add, total, worth))
+            total = tuple(map(add, total, values))
         return total
 
 

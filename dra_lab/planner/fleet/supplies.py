@@ -191,12 +191,12 @@ def _reduced(
             at[kind] = len(groups)
         groups.append(group if kind is None else changed(group, draws=()))
         behind.append(number)
-    alike: dict[tuple[tuple[int, ...], tuple[Vector, ...]], list[_CounterSet]] = {}
+    identical: dict[tuple[tuple[int, ...], tuple[Vector, ...]], list[_CounterSet]] = {}
     for one in sets:
-        alike.setdefault((tuple(at[kind] for kind in one.kinds), tuple(one.vectors)), []).append(one)
+        identical.setdefault((tuple(at[kind] for kind in one.kinds), tuple(one.vectors)), []).append(one)
     supplies = tuple(
         Supply(kinds, vectors, tuple(_in_use(problem, one, kind_of) for one in mine))
-        for (kinds, vectors), mine in alike.items()
+        for (kinds, vectors), mine in identical.items()
     )
     gone = {counter for number in merged for counter, _ in problem.groups[number].draws}
     counters = tuple((counter, left) for counter, left in problem.counters if counter not in gone)
@@ -228,12 +228,12 @@ def _shares_by_size(
     distinguish, which they take one by one, and which use no counters. With GPUs, NICs and CPUs it applies if no pod
     may take several of them, because then it counts whether these are one device.
     """
-    alike: dict[Hashable, list[int]] = {}
+    same: dict[Hashable, list[int]] = {}
     for number, group in enumerate(problem.groups):
         if _is_in_shares(problem, group, parts):
             where = problem.wheres[number] if isinstance(problem, JointProblem) else ()
-            alike.setdefault((changed(group, devices=()), where), []).append(number)
-    held = {mine[0]: (mine, _shares_of(problem.groups[mine[0]], limits)) for mine in alike.values() if len(mine) > 1}
+            same.setdefault((changed(group, devices=()), where), []).append(number)
+    held = {mine[0]: (mine, _shares_of(problem.groups[mine[0]], limits)) for mine in same.values() if len(mine) > 1}
     gone = {number for mine, found in held.values() if found is not None for number in mine}
     groups: list[DeviceGroup] = []
     behind: list[int] = []

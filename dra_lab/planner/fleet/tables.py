@@ -10,13 +10,13 @@ import numpy as np
 
 from dra_lab.errors import SolverError
 from dra_lab.planner.budget import Budget, Sizes
-from dra_lab.planner.fleet.counting import CountedRoom, Counts, room_of, rows_of
+from dra_lab.planner.fleet.counting import Counts, PodLimits, pod_limits, rows_of
 from dra_lab.planner.fleet.exhaust import exhaust
 from dra_lab.planner.fleet.fill import Rows, StateFill, in_order, most_vectors, orders_of
 from dra_lab.planner.fleet.fleet_work import FleetWork
 from dra_lab.planner.fleet.pack import Packed, Takes, Values, device_goals, pack
 from dra_lab.planner.fleet.pods import FleetProblem
-from dra_lab.planner.fleet.sites import Site, parts_on
+from dra_lab.planner.fleet.sites import Site, idle_site, parts_on
 from dra_lab.planner.fleet.tree_table import TreeTable
 from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.states.columns import number_of_ways
@@ -47,14 +47,14 @@ class SiteTable:
     _barred: list[Counts] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Note the worth of no pods."""
+        """Note the values of no pods."""
         nothing = (0,) * len(self.order)
         self.packed[self.site.zero] = Packed(nothing, nothing)
 
     @cached_property
-    def room(self) -> CountedRoom:
+    def limits(self) -> PodLimits:
         """Return what counting says of the site."""
-        return room_of(self.site, self.demand)
+        return pod_limits(self.site, self.demand)
 
     def lower(self, counts: Counts) -> Values | None:
         """Return values that no way undercuts, None where the numbers are impossible."""
@@ -65,7 +65,7 @@ class SiteTable:
             return None
         if self.filled is not None:
             return self.filled.least[self.number].get(counts)
-        return self._summed(counts) if self.room.may_hold(counts) else None
+        return self._summed(counts) if self.limits.may_hold(counts) else None
 
     def _summed(self, counts: Counts) -> Values | None:
         """Return the sum of what the replicas cost alone, or with one less: no packing costs less than its parts."""
@@ -89,13 +89,13 @@ class SiteTable:
     @property
     def caps(self) -> Counts:
         """Return the most replicas of each part."""
-        return self.room.caps
+        return self.limits.caps
 
     @property
     def rows(self) -> tuple[tuple[Counts, int], ...]:
         """Return rows that numbers of replicas keep, by what counting says."""
-        caps = ((_one(self.room.caps, at), cap) for at, cap in enumerate(self.room.caps))
-        return (*caps, *self.room.whole)
+        caps = ((_one(self.limits.caps, at), cap) for at, cap in enumerate(self.limits.caps))
+        return (*caps, *self.limits.whole)
 
     def is_barred(self, counts: Counts) -> bool:
         """Say whether the numbers contain some that are known to be impossible."""
@@ -133,9 +133,9 @@ class SiteTable:
             found = replace(found, takes=named(self.site, found.takes))
             if found.lower is None and before is not None:
                 raise SolverError("the solver finds no way where one is known; try the solver CBC")
-        elif every.rows is not None and self.stock is not None:
-            values = self.stock.values(every.rows)
-            found = Packed(values, values, self._takes(every.rows))
+        elif every and self.stock is not None:
+            values = self.stock.values(every)
+            found = Packed(values, values, self._takes(every))
         else:
             found = Packed(before)
         if before is not None and (found.upper is None or before <= found.upper):
@@ -184,7 +184,7 @@ class SiteTable:
         if self.stock is not None:
             return self.stock.floors
         found: list[Values | None] = []
-        for at, cap in enumerate(self.room.caps):
+        for at, cap in enumerate(self.limits.caps):
             lower = self.lower(_one(self.site.zero, at)) if cap else None
             # If goals are compared one after the other, only the first one's floor is true whatever the others are.
             found.append(None if lower is None else (*lower[:1], *(0 for _ in lower[1:])))
@@ -239,7 +239,7 @@ def tables_of(work: FleetWork, sites: Sequence[Site], states: int) -> list[SiteT
 def _plain(work: FleetWork, site: Site) -> SiteTable:
     """Return the table of a site whose ways are not listed."""
     table = SiteTable(site, work.fleet.demand, device_goals(work.order), work.solver)
-    table.vectors = table.room.vectors(work.budget.sizes.numbers)
+    table.vectors = table.limits.vectors(work.budget.sizes.numbers)
     return table
 
 
@@ -257,8 +257,8 @@ def _filled(
     stock = stock_of(problem, parts, known, order, sizes.pod_ways)
     if stock is None:
         return None
-    whole = Site(("",), parts, partial(_same, problem))
-    vectors = room_of(whole, work.fleet.demand).vectors(most_vectors(states, sizes))
+    whole = idle_site(problem, parts)
+    vectors = pod_limits(whole, work.fleet.demand).vectors(most_vectors(states, sizes))
     made = partial(SiteTable, demand=work.fleet.demand, order=order, solver=work.solver, own=own)
     if vectors is not None:
         filled = StateFill.of(stock, vectors, rows_of(whole), order)
@@ -273,7 +273,7 @@ def _filled(
                 stock = Stock(problem, known[:number], stock.columns)
                 break
             tables.append(made(site, number=number))
-            tables[-1].vectors = tables[-1].room.vectors(min(sizes.numbers, sizes.numbers_in_turn // states))
+            tables[-1].vectors = tables[-1].limits.vectors(min(sizes.numbers, sizes.numbers_in_turn // states))
         _fill_in_order(stock, tables, work.budget.part(work.budget.shares.step), states)
     work.budget.tell("patterns", f"looked at {len(sites)} states of one kind of hardware")
     return tables
@@ -325,8 +325,8 @@ def is_listed(fleet: FleetProblem, sizes: Sizes, *, numbers: bool = True) -> boo
             return False
         if not numbers:
             continue
-        room = room_of(Site(("",), parts, partial(_same, problem)), fleet.demand)
-        if room.vectors(vectors) is None:
+        limits = pod_limits(idle_site(problem, parts), fleet.demand)
+        if limits.vectors(vectors) is None:
             return False
     return True
 
@@ -336,10 +336,6 @@ def named(site: Site, takes: Takes) -> Takes:
     if site.state is None:
         return takes
     return tuple((number, ask, site.kept[group], count) for number, ask, group, count in takes)
-
-
-def _same(problem: AllocationProblem) -> AllocationProblem:
-    return problem
 
 
 def _one(counts: Counts, at: int) -> Counts:

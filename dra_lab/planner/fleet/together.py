@@ -6,7 +6,6 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
-from typing import TypeVar
 
 from msgspec.structs import replace as changed
 
@@ -23,8 +22,6 @@ from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGro
 from dra_lab.planner.node.copies import CopyPart, JointProblem, Where
 from dra_lab.planner.node.eligible import is_shareable
 from dra_lab.planner.node.node_counters import CounterBooks, counter_books
-
-_Any = TypeVar("_Any")
 
 
 def shared_nodes(fleet: FleetProblem) -> tuple[tuple[str, ...], ...]:
@@ -165,7 +162,7 @@ def _books(fleet: FleetProblem, nodes: Sequence[str]) -> CounterBooks:
     pools: dict[tuple[str, str], Pool] = {}
     for pool in (pool for node in nodes for pool in pools_of(rules.cluster, node, rules.gates)):
         known = pools.get((pool.driver, pool.name))
-        # nodes that see a pool alike have it as one object
+        # nodes that see the same of a pool have it as one object
         pools[pool.driver, pool.name] = pool if known is None or known is pool else _merged(known, pool)
     shared = frozenset(
         item.id
@@ -190,18 +187,18 @@ def _merged(one: Pool, other: Pool) -> Pool:
 
 def _groups(problems: Sequence[AllocationProblem], books: CounterBooks) -> tuple[tuple[DeviceGroup, Where], ...]:
     tied = any(group.tie is Tie.TERMS for problem in problems for group in problem.groups)
-    alike: dict[object, tuple[DeviceGroup, Where]] = {}
+    identical: dict[object, tuple[DeviceGroup, Where]] = {}
     for seen in _in_order(problems, tied=tied):
         group = _group(problems, seen, books)
         inspected = any(problems[k].asks[ask].admin_access for k, own in seen.groups for ask in own.asks)
         alone = tied or inspected or group.shareable or seen.device in books.coarse
         where = tuple((k, own.kind, own.numa, own.root) for k, own in seen.groups)
         key = (changed(group, devices=()), where, seen.device if alone else None)
-        known = alike.get(key)
+        known = identical.get(key)
         if known is not None:
             group = changed(known[0], devices=(*known[0].devices, seen.device))
-        alike[key] = (group, where)
-    return tuple(alike.values())
+        identical[key] = (group, where)
+    return tuple(identical.values())
 
 
 def _group(problems: Sequence[AllocationProblem], seen: _Seen, books: CounterBooks) -> DeviceGroup:
@@ -253,12 +250,3 @@ def _agreed(problems: Sequence[AllocationProblem]) -> Sequence[DeviceID]:
             "nodes that share devices whose node selector has several terms have them in different orders; "
             "add a selector that leaves such devices out",
         ) from error
-
-
-def united(sets: Iterable[frozenset[_Any]]) -> list[frozenset[_Any]]:
-    """Return sets that overlap, directly or by way of others, as one."""
-    found: list[frozenset[_Any]] = []
-    for one in sets:
-        apart = [other for other in found if not one & other]
-        found = [*apart, one.union(*(other for other in found if one & other))]
-    return found

@@ -32,7 +32,7 @@ class TooMany(Exception):
 
 @dataclass
 class EveryNumber:
-    """Exact tables of the trees of a fleet; trees that are left by pods are remembered like those of nodes.
+    """Exact tables of the trees of a fleet; trees that are left by pods are stored like those of nodes.
 
     `steps` is how many places and numbers may still be looked at.
     """
@@ -60,9 +60,9 @@ class EveryNumber:
                     if counts[pod] == self.demand[pod]:
                         continue
                     more = (*counts[:pod], counts[pod] + 1, *counts[pod + 1 :])
-                    worth = tuple(map(add, values, placed.values))
-                    if more not in found or worth < found[more][0]:
-                        found[more] = worth, placed
+                    total = tuple(map(add, values, placed.values))
+                    if more not in found or total < found[more][0]:
+                        found[more] = total, placed
         self._tables[key] = found
         return found
 
@@ -101,13 +101,13 @@ class EveryNumber:
         layer: dict[tuple[Vector, TreeState], tuple[Values, tuple[InNuma, ...]]] = {(nothing, ()): (fixed, ())}
         for numa in state:
             after = {(have, (*left, numa)): known for (have, left), known in layer.items()}
-            for units, inside, rest, worth in self._in_numa(numa, pod, number):
+            for units, inside, rest, added in self._in_numa(numa, pod, number):
                 for (have, left), (values, taken) in layer.items():
                     sum_of = tuple(map(add, have, units))
                     if all(map(le, sum_of, need)):
                         self._spend(1)
                         key = sum_of, (*left, rest)
-                        total = tuple(map(add, values, worth))
+                        total = tuple(map(add, values, added))
                         if key not in after or total < after[key][0]:
                             after[key] = total, (*taken, inside)
             layer = after
@@ -133,12 +133,12 @@ class EveryNumber:
         for pool_units in product(*in_pools):
             if not all(map(le, pools_of_units(shape, pool_units), numa[0])):
                 continue
-            for units, taken, worth in self._on_roots(shape, pod, number, numa, pool_units):
+            for units, taken, added in self._on_roots(shape, pod, number, numa, pool_units):
                 self._spend(1)
                 if units == nothing or not shape.fits_numa(units):
                     continue
                 key = units, self.fill.numa_left(shape, numa, units, taken)
-                values = tuple(map(add, one, worth))
+                values = tuple(map(add, one, added))
                 if key not in best or values < best[key][0]:
                     best[key] = values, InNuma(numa, units, taken, key[1])
         return [(units, inside, left, values) for (units, left), (values, inside) in best.items()]
@@ -161,7 +161,7 @@ class EveryNumber:
                         units = tuple(map(add, have_now, pieces[at].units))
                         if all(map(le, units, need)):
                             self._spend(1)
-                            worth = tuple(map(add, values_now, pieces[at].values))
-                            todo.append((units, (*taken_now, (root, pieces[at].units)), worth, at, left - 1))
+                            total = tuple(map(add, values_now, pieces[at].values))
+                            todo.append((units, (*taken_now, (root, pieces[at].units)), total, at, left - 1))
             layer = following
         yield from layer

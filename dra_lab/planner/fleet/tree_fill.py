@@ -1,7 +1,7 @@
 """Pods on one tree of NUMA nodes and PCIe roots: the best place of one pod, and one pod after the other.
 
 The best place of a pod is a dynamic programme: roots of a NUMA node, then NUMA nodes of a node. Its states are the
-units that the pod has so far. Everything is remembered by canonical state, so that a fleet of thousands of nodes asks
+units that the pod has so far. Everything is stored by canonical state, so that a fleet of thousands of nodes asks
 for it a few hundred times.
 """
 
@@ -32,7 +32,7 @@ Values = tuple[int, ...]
 
 
 Price = tuple[Unit, int, bool]
-"""A unit, what it is worth, and whether pods need it on different roots: it is worth less on a root with more."""
+"""A unit, its value, and whether pods need it on different roots: its value is less on a root with more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class InNuma:
 
 @dataclass(frozen=True, slots=True)
 class TreePlaced:
-    """One pod on a tree: which shape of which workload, what that is worth, where it lies, and what is left."""
+    """One pod on a tree: which shape of which workload, its values, where it lies, and what is left."""
 
     pod: int
     shape: int
@@ -303,8 +303,8 @@ class Fill:
                 devices = devices_of_units(shape, units)
                 if any(units) and all(map(le, devices, root)) and shape.fits_root(units):
                     lost = self._lost(root, tuple(map(sub, root, devices)))
-                    worth = self.values(roots=1, unpaired=self.unpaired(shape, devices), scarcity=lost)
-                    found.append(Piece(units, devices, worth, sum(root) - sum(devices)))
+                    values = self.values(roots=1, unpaired=self.unpaired(shape, devices), scarcity=lost)
+                    found.append(Piece(units, devices, values, sum(root) - sum(devices)))
         return found
 
     def _lost(self, before: Vector, after: Vector) -> int:

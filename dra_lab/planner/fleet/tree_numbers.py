@@ -81,7 +81,7 @@ class TreeNumbers:
             if len(chain) % _LOOK == _LOOK - 1 and budget.reached:
                 break
             counts[one.pod] += 1
-            # what the pod is worth without its scarcity, which comes first
+            # the values of the pod without its scarcity, which comes first
             values = tuple(map(add, values, one.values[-len(values) :]))
             chain.append(one)
             if len(chain) <= most or len(chain) % max(1, most // 4) == 0:
@@ -167,7 +167,7 @@ class TreeNumbers:
                     yield weights, amount
 
     def lower(self, counts: Counts) -> Values | None:
-        """Return values that no way undercuts: no pod is worth more than the best one that is alone on the tree."""
+        """Return values that no way undercuts: no pod has better values than the best one that is alone on the tree."""
         known = self.packed.get(counts)
         if known is not None:
             return known.lower
@@ -265,7 +265,7 @@ class TreeNumbers:
 
 
 def floors_of(tree: FleetTree, order: tuple[str, ...], states: Iterable[TreeState]) -> tuple[Values | None, ...]:
-    """Return, goal by goal, the least that one pod of each workload is worth on any tree; None if it fits on none.
+    """Return, goal by goal, the least value of one pod of each workload on any tree; None if it fits on none.
 
     They are the values on a tree into which every other one fits. Each of its NUMA nodes has the most of each pool. It
     has as many roots of each kind as the NUMA node with the most roots has in all.

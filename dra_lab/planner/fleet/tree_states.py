@@ -243,12 +243,12 @@ def _levels(problems: Iterable[AllocationProblem], number: int) -> tuple[str, ..
     A GPU or NIC whose place is not known has no value either.
     """
     covered: dict[int, set[int]] = {}
-    told: set[tuple[object, ...]] = set()
+    places_seen: set[tuple[object, ...]] = set()
     for problem in problems:
         covered = covered or {link: set(problem.ends(link)) for link in range(number)}
-        told.update((group.asks, group.places, group.numa, group.root, group.kind) for group in problem.groups)
+        places_seen.update((group.asks, group.places, group.numa, group.root, group.kind) for group in problem.groups)
     able = [{"root", "numa"} for _ in range(number)]
-    for asks, places, numa, root, kind in told:
+    for asks, places, numa, root, kind in places_seen:
         for link, values in enumerate(places):  # type: ignore[arg-type, var-annotated]
             if covered[link].isdisjoint(asks):  # type: ignore[arg-type]
                 continue

@@ -91,7 +91,7 @@ class TreeTable:
             found, bound, recipe = model.most(found, self.solver, budget, _ONE_EACH, bound)
             numbers.most = (bound,)
             if recipe is not None:
-                numbers.found[found,], numbers.recipes[found,] = model.worth(recipe), recipe
+                numbers.found[found,], numbers.recipes[found,] = model.recounted(recipe), recipe
         return found, bound
 
     def takes(self, counts: Counts) -> Takes:
@@ -127,12 +127,12 @@ def tree_tables(fleet: FleetProblem, order: tuple[str, ...], solver: str, budget
     tree = tree_of(fleet) if set(order) <= GOALS_OF_TREES else None
     if tree is None:
         return None
-    alike: dict[NodeState, list[str]] = {}
+    identical: dict[NodeState, list[str]] = {}
     for node, state in fleet.survey.states.items():
-        alike.setdefault(state, []).append(node)
+        identical.setdefault(state, []).append(node)
     trees: dict[NodeState, TreeState] = {}
     copies = Counter[TreeState]()
-    for state, nodes in alike.items():
+    for state, nodes in identical.items():
         if trees and budget.reached:
             break
         trees[state] = tree.state(state)
@@ -149,7 +149,7 @@ def tree_tables(fleet: FleetProblem, order: tuple[str, ...], solver: str, budget
             known[found].place(filling, first=True)
     for numbers in known.values():
         numbers.place(filling, first=False)
-    sites = ((plain_site(fleet, state, alike[state]), found) for state, found in trees.items() if found in known)
+    sites = ((plain_site(fleet, state, identical[state]), found) for state, found in trees.items() if found in known)
     return [TreeTable(site, tree, known[found], solver) for site, found in sites]
 
 
@@ -166,7 +166,7 @@ def list_all(tables: Sequence[TreeTable], budget: Budget) -> None:
 
 
 def _prices(tree: FleetTree, copies: Mapping[TreeState, int]) -> tuple[Price, ...]:
-    """Return what each kind of unit is worth: the fewer pods find theirs in the whole fleet, the more."""
+    """Return the scarcity of each kind of unit: the fewer pods find theirs in the whole fleet, the more."""
     units: dict[Vector, Unit] = {}
     apart: set[Vector] = set()
     for shape in (shape for shapes in tree.shapes for shape in shapes):

@@ -39,7 +39,7 @@ def unplaced(fleet: FleetProblem, plan: FleetPlan) -> tuple[Shortfall, ...]:
 def _lacking(
     fleet: FleetProblem, pod: FleetPod, taken: set[DeviceID], missing: int, *, whole: bool
 ) -> Iterator[Shortfall]:
-    """Yield what single requests lack; requests with alternatives and for all devices are not told by counting.
+    """Yield what single requests lack; requests with alternatives and for all devices are not counted.
 
     `whole` asks for the devices of all replicas instead of one's.
     """

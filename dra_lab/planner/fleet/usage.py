@@ -34,7 +34,7 @@ NAMED = ("gpu", "nic", "cpu")
 
 
 def kind_of(problem: AllocationProblem, number: int) -> str:
-    """Return the kind of a group's devices, as it is told."""
+    """Return the kind of a group's devices, as answers name it."""
     kind = problem.groups[number].kind
     return kind if kind in NAMED else "other"
 
@@ -54,8 +54,8 @@ def cpu_key(problem: AllocationProblem, number: int) -> str:
     group = problem.groups[number]
     if not group.shareable or group.kind != "cpu":
         return ""
-    asked = {key for ask in problem.asks for key in ask.capacity}
-    return min((key for _, uses in group.uses for key, _ in uses if key in asked), default="")
+    requested = {key for ask in problem.asks for key in ask.capacity}
+    return min((key for _, uses in group.uses for key, _ in uses if key in requested), default="")
 
 
 def is_additive(problem: AllocationProblem, kind: str) -> bool:
@@ -100,8 +100,8 @@ class UsagePlace:
         model = shared_nodes.model(lp, 0, self.fleet.demand)
         amounts = _amounts_in(model, shared_nodes.site.problem, problem, kind, lp)
         unit = common_unit(amounts.values()) or Fraction(1)
-        worth = {variable: int(amount / unit) for variable, amount in amounts.items()}
-        least, most = solved(model, lp, worth, int(free / unit), self.solver, self.budget)
+        value_of = {variable: int(amount / unit) for variable, amount in amounts.items()}
+        least, most = solved(model, lp, value_of, int(free / unit), self.solver, self.budget)
         return int(least * unit), int(most * unit)
 
 
@@ -239,20 +239,20 @@ def used_of_kinds(
 def tree_uses(trees: Sequence[TreeTable], kind: str) -> list[TreeUse] | None:
     """Return what pods use of a kind on trees; None if a shared device counts once for several pods."""
     tree = trees[0].tree
-    asked = {key for problem in tree.problems.values() for ask in problem.asks for key in ask.capacity}
-    if kind == "cpu" and not asked.issuperset(filter(None, tree.kinds.key)):
+    requested = {key for problem in tree.problems.values() for ask in problem.asks for key in ask.capacity}
+    if kind == "cpu" and not requested.issuperset(filter(None, tree.kinds.key)):
         return None
     of_root = {"gpu": tree.kinds.gpu, "nic": tree.kinds.nic}.get(kind, frozenset())
     of_pool = dict(enumerate(tree.units if kind == "cpu" else ()))
     memo: dict[Hashable, TreeUse] = {}
-    worth = {
+    value_of = {
         (pod, at): sum(devices_of_units(shape, shape.need)[number] for number in of_root)
         + sum(pools_of_units(shape, shape.need)[number] * unit for number, unit in of_pool.items())
         for pod, shapes in enumerate(tree.shapes)
         for at, shape in enumerate(shapes)
     }
-    unit = common_unit(map(Fraction, worth.values())) or Fraction(1)
-    in_units = {key: int(amount / unit) for key, amount in worth.items()}
+    unit = common_unit(map(Fraction, value_of.values())) or Fraction(1)
+    in_units = {key: int(amount / unit) for key, amount in value_of.items()}
     found = []
     for table in trees:
         key = id(table.numbers)
@@ -264,10 +264,10 @@ def tree_uses(trees: Sequence[TreeTable], kind: str) -> list[TreeUse] | None:
 
 @dataclass
 class TreeUse:
-    """Use of devices by pods on one tree: `worth` is that of one pod of each (workload, shape), in a `unit`."""
+    """Use of devices by pods on one tree: `value_of` is the value of one pod of each (workload, shape), in a `unit`."""
 
     numbers: TreeNumbers
-    worth: Mapping[tuple[int, int], int]
+    value_of: Mapping[tuple[int, int], int]
     unit: Fraction
     known: Bounds | None = None
 
@@ -280,34 +280,34 @@ class TreeUse:
     @cached_property
     def _bounds(self) -> Bounds:
         chains = {id(chain): chain for chain, _ in self.numbers.chains.values()}
-        least = max(sum(self.worth[one.pod, one.shape] for one in chain) for chain in chains.values())
+        least = max(sum(self.value_of[one.pod, one.shape] for one in chain) for chain in chains.values())
         return least, max(least, self._counted())
 
     def _counted(self) -> int:
         shapes = [
-            (shape, self.worth[pod, at])
+            (shape, self.value_of[pod, at])
             for pod, mine in enumerate(self.numbers.fill.tree.shapes)
             for at, shape in enumerate(mine)
-            if self.worth[pod, at]
+            if self.value_of[pod, at]
         ]
         if not shapes:
             return 0
         if all(shape.one_numa for shape, _ in shapes):
-            return sum(most_worth((numa,), shapes) for numa in self.numbers.state)
-        return most_worth(self.numbers.state, shapes)
+            return sum(largest_value((numa,), shapes) for numa in self.numbers.state)
+        return largest_value(self.numbers.state, shapes)
 
     def solved(self, solver: str, budget: Budget) -> Bounds:
         """Return what the model of the tree says; nodes with the same tree ask it once."""
         if self.known is None:
             low, high = self._bounds
             model = StateModel(self.numbers.fill, self.numbers.state, self.numbers.most, at_most=True)
-            low, high, _ = model.most(low, solver, budget, self.worth, high)
+            low, high, _ = model.most(low, solver, budget, self.value_of, high)
             self.known = int(low * self.unit), int(high * self.unit)
         return self.known
 
 
-def most_worth(numas: Sequence[NumaState], shapes: Sequence[tuple[PodShape, int]]) -> int:
-    """Return what pods of some shapes, each with what one is worth, are worth at most on some NUMA nodes together.
+def largest_value(numas: Sequence[NumaState], shapes: Sequence[tuple[PodShape, int]]) -> int:
+    """Return the largest value of pods of some shapes, each with the value of one, on some NUMA nodes together.
 
     What all of them take of, devices of a kind, an amount of a pool or units of one kind, bounds them by the best rate.
     """
@@ -322,12 +322,12 @@ def most_worth(numas: Sequence[NumaState], shapes: Sequence[tuple[PodShape, int]
         ]
         rows.append((sum(units_inside(unit, numa) for numa in numas), counts))
     found = [
-        amount * max(Fraction(worth, need) for (_, worth), need in zip(shapes, mine, strict=True))
+        amount * max(Fraction(value, need) for (_, value), need in zip(shapes, mine, strict=True))
         for amount, mine in rows
         if all(mine)
     ]
     # Shapes that have nothing in common, or NUMA nodes that are none: each shape by itself.
     most = [min(amount // mine[at] for amount, mine in rows if mine[at]) for at in range(len(shapes))]
-    found.append(Fraction(sum(count * worth for count, (_, worth) in zip(most, shapes, strict=True))))
-    step = gcd(*(worth for _, worth in shapes))
+    found.append(Fraction(sum(count * value for count, (_, value) in zip(most, shapes, strict=True))))
+    step = gcd(*(value for _, value in shapes))
     return int(min(found)) // step * step

@@ -182,7 +182,7 @@ def _groups(
     values: Mapping[DeviceID, tuple[Values, ...]],
     claims: Sequence[int],
 ) -> tuple[DeviceGroup, ...]:
-    alike: dict[tuple[object, ...], list[DeviceID]] = {}
+    identical: dict[tuple[object, ...], list[DeviceID]] = {}
     uses = [part.uses for part in eligible.asks if part.uses]
     admin = {at for at, part in enumerate(eligible.asks) if claims and part.ask.admin_access}
     for device in eligible.seen:
@@ -199,8 +199,8 @@ def _groups(
             tie = eligible.ties.get(device, Tie.NODE if tied else Tie.SELECTOR)
             rules = (shared, draws, tie, alone)
             key = (tuple(takers[device]), values[device], place.kind, typed(numa), typed(root), *rules)
-            alike.setdefault(key, []).append(device)
-    return tuple(_group(eligible, key, devices) for key, devices in alike.items())
+            identical.setdefault(key, []).append(device)
+    return tuple(_group(eligible, key, devices) for key, devices in identical.items())
 
 
 def _group(eligible: NodeEligibility, key: tuple[object, ...], devices: list[DeviceID]) -> DeviceGroup:

@@ -38,7 +38,7 @@ class Copy(Struct, frozen=True):
 
 
 class Copies(Struct, frozen=True):
-    """A problem with as many pods of each part as were asked for.
+    """A problem with as many pods of each part as were requested.
 
     `origin` is the group of the problem of one behind each of its groups.
     """

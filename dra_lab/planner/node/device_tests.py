@@ -18,7 +18,7 @@ from dra_lab.scheduler.capacity import capacity_use
 
 
 class Stage(IntEnum):
-    """The tests that a device passes before an ask may take it, in the order in which they are told to people."""
+    """The tests that a device passes before an ask may take it, in the order in which they are shown to people."""
 
     CLASS = 0
     SELECTOR = 1
@@ -71,7 +71,7 @@ def is_hidden(gates: Gates, device: Device) -> bool:
 def device_use(gates: Gates, ask: Ask, device: Device) -> Amounts | None:
     """Return what `capacity.requests` take of a device by key, by its `requestPolicy`; None where it cannot serve them.
 
-    A dedicated device is asked too, as a filter (docs/semantics.md 3.11.1 to 3.11.4).
+    A dedicated device is tested too, as a filter (docs/semantics.md 3.11.1 to 3.11.4).
     """
     if not (gates.consumable_capacity and (ask.capacity or device.capacity)):
         return {}

@@ -85,7 +85,7 @@ class Rules(Struct, frozen=True, dict=True):
 
     @cached_property
     def nodes(self) -> tuple[str, ...]:
-        """Return the names of the nodes that are asked about, sorted: all, or those in `only`."""
+        """Return the names of the nodes that are examined, sorted: all, or those in `only`."""
         names = self.cluster.node_names
         return names if self.only is None else tuple(name for name in names if name in self.only)
 

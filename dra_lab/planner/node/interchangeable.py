@@ -49,14 +49,14 @@ def interchangeable(meanings: Sequence[Hashable], links: Sequence[Tied]) -> tupl
         ((0, 1), (2, 3))
     """
     colour = _refined(meanings, links)
-    alike: dict[int, set[int]] = {}
+    identical: dict[int, set[int]] = {}
     for request, own in enumerate(colour):
-        alike.setdefault(own, set()).add(request)
-    # A link that ties all requests of a colour ties every copy alike; the others make requests one unit.
+        identical.setdefault(own, set()).add(request)
+    # A link that ties all requests of a colour ties every copy in the same way; the others make requests one unit.
     shared = {
         number
         for number, (_, ends) in enumerate(links)
-        if all((other, sub) in ends for request, sub in ends for other in alike[colour[request]])
+        if all((other, sub) in ends for request, sub in ends for other in identical[colour[request]])
     }
     found: dict[Hashable, list[tuple[tuple[int, ...], tuple[int, ...]]]] = {}
     for requests in _components(len(meanings), [ends for at, (_, ends) in enumerate(links) if at not in shared]):
@@ -86,12 +86,12 @@ def _refined(meanings: Sequence[Hashable], links: Sequence[Tied]) -> list[int]:
     """Return a number for each request, different where meanings, or those of what links tie it to, are different."""
     colour = _numbered(meanings)
     while True:
-        told = [
+        linked = [
             (repr(what), tuple(sorted((colour[request], sub) for request, sub in ends)), ends) for what, ends in links
         ]
         seen = [
-            (own, tuple(sorted((what, around, sub) for what, around, ends in told for r, sub in ends if r == request)))
-            for request, own in enumerate(colour)
+            (own, tuple(sorted((what, around, sub) for what, around, ends in linked for r, sub in ends if r == one)))
+            for one, own in enumerate(colour)
         ]
         finer = _numbered(seen)
         if len(set(finer)) == len(set(colour)):

@@ -189,6 +189,6 @@ def _values(run: _Run) -> dict[str, int]:
         return run.valued[1]
     group_of = {device: number for number, group in enumerate(run.problem.groups) for device in group.devices}
     found = goal_values(run.problem, Counter((ask, group_of[device]) for ask, device in run.have or ()))
-    told = {goal.goal: goal.expression if isinstance(goal.expression, int) else found[goal.goal] for goal in run.goals}
-    run.valued = (run.have, told)
-    return told
+    values = {g.goal: g.expression if isinstance(g.expression, int) else found[g.goal] for g in run.goals}
+    run.valued = (run.have, values)
+    return values

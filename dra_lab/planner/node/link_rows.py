@@ -225,7 +225,7 @@ class Pairwise(LinkRows):
         return places.values()
 
     def reason(self, problem: AllocationProblem, link: int, parts: Sequence[int]) -> LinkReason:
-        """Say how many groups the places have room for, or that the counts make none."""
+        """Say how many groups fit on the places, or that the counts make none."""
         name, place = link_words(problem.links[link]), _place(problem, link)
         counts = [problem.need(part) for part in parts]
         share = pairwise_share(counts)
@@ -349,8 +349,8 @@ def _place(problem: AllocationProblem, link: int) -> str:
 
 
 def _table(problem: AllocationProblem, parts: Sequence[int], at: Mapping[PlaceValue, Mapping[int, int]]) -> str:
-    told = (f"{_word(value)} has {_counted(problem, parts, counts)}" for value, counts in at.items())
-    return ", ".join(told) or "none has any"
+    places = (f"{_word(value)} has {_counted(problem, parts, counts)}" for value, counts in at.items())
+    return ", ".join(places) or "none has any"
 
 
 def _counted(problem: AllocationProblem, parts: Sequence[int], counts: Mapping[int, int]) -> str:
@@ -358,15 +358,15 @@ def _counted(problem: AllocationProblem, parts: Sequence[int], counts: Mapping[i
 
 
 def _sides(problem: AllocationProblem, parts: Sequence[int], at: Mapping[PlaceValue, Mapping[int, int]]) -> str:
-    told = []
+    sides = []
     for part in parts:
         values = [_word(value) for value, counts in at.items() if counts[part]]
-        told.append(f"{problem.asks[part].reference} at {', '.join(values) or 'none that is known'}")
-    return "; ".join(told)
+        sides.append(f"{problem.asks[part].reference} at {', '.join(values) or 'none that is known'}")
+    return "; ".join(sides)
 
 
 def _word(value: PlaceValue) -> str:
-    """Return a value as it is told: a list that this release does not read has none, an empty text is quoted."""
+    """Return a value as messages show it: a list that this release does not read has none, an empty text is quoted."""
     if value[0] == LIST:
         return "a list that is not read"
     return '""' if value[1] == "" else str(value[1])

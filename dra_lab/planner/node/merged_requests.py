@@ -30,7 +30,7 @@ class MergedRequests(Struct, frozen=True):
     """A problem in which a request stands for all that mean the same, `written` the problem as it was.
 
     `units` are those of `written` that were merged; `asks`, `requests` and `links` are the positions in `written` of
-    those that are left. Groups are the same in both, and so is what any allocation is worth.
+    those that are left. Groups are the same in both, and so are the values of any allocation.
     """
 
     problem: AllocationProblem

@@ -110,7 +110,7 @@ def add_shared_capacity(model: Model) -> None:
 
 
 def takers_at_once(problem: AllocationProblem, number: int) -> list[tuple[int, ...]]:
-    """Return the asks whose shares of a device have to find room beside one another.
+    """Return the asks whose shares of a device must fit on it together.
 
     A request with `adminAccess` allocates nothing (docs/semantics.md 3.14), so each pod's fits beside the allocations
     of all pods.

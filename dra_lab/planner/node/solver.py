@@ -124,8 +124,8 @@ def run_within(engine: Any, budget: Budget) -> None:
         # HiGHS counts from the start of its first run.
         engine.setOptionValue("time_limit", engine.getRunTime() + budget.left)
     # HiGHS may overshoot its own time limit by far, so the clock is looked at from outside as well.
-    asked = budget.cancel is not None or budget.deadline is not None
-    looks = (engine.cbMipInterrupt, engine.cbSimplexInterrupt) if asked else ()
+    limited = budget.cancel is not None or budget.deadline is not None
+    looks = (engine.cbMipInterrupt, engine.cbSimplexInterrupt) if limited else ()
     for look in looks:
         look.subscribe(interrupt)
     try:

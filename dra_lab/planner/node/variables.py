@@ -76,7 +76,7 @@ class Model:
 
     @cached_property
     def payers(self) -> list[dict[int, Expression]]:
-        """Return who pays shared counters at once: how often each group is paid, for each that has to find room.
+        """Return who pays shared counters at once: how often each group is paid, for each that must fit.
 
         What `adminAccess` takes allocates nothing (docs/semantics.md 3.14): of several pods each pays for that beside
         what all take to keep, and no other pod does.

@@ -121,8 +121,8 @@ def _every_take(
                 whole = whole[whole[:, mine].sum(axis=1) <= group.size]
         if len(whole) > most:
             return None
-    starts = sorted({problem.claim_of(ask) for ask in range(*part.asks)})
-    for claim in starts:
+    claims = sorted({problem.claim_of(ask) for ask in range(*part.asks)})
+    for claim in claims:
         mine = [at for at, (ask, _) in enumerate(pairs) if problem.claim_of(ask) == claim]
         whole = whole[whole[:, mine].sum(axis=1) <= MAX_DEVICES]
     return whole

@@ -127,8 +127,8 @@ def ordered(
 def coarse(problem: AllocationProblem) -> tuple[AllocationProblem, tuple[int, ...]]:
     """Return a problem in which as many pods fit, with fewer groups, and the group of it that each group is now in.
 
-    Devices that one pod has to itself are alike if the same asks may take them and all must-links see them at the same
-    places. A pod that takes some of two such groups can take as many in any other share, so only their sum counts.
+    Devices that one pod has to itself are identical if the same asks may take them and all must-links see them at the
+    same places. A pod that takes some of two such groups can take as many in any other share, so only their sum counts.
     """
     must = [at for at, link in enumerate(problem.links) if link.must]
     first: dict[object, int] = {}

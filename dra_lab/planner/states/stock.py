@@ -151,7 +151,7 @@ class Stock:
         return words
 
     def values(self, rows: Sequence[tuple[int, int]]) -> tuple[int, ...]:
-        """Return what pods with these (pod, column) are worth."""
+        """Return the values of pods with these (pod, column)."""
         return tuple(int(value) for value in sum(self.columns[pod].values[column] for pod, column in rows))
 
     def takes(self, rows: Sequence[tuple[int, int]]) -> tuple[tuple[int, int, int, int], ...]:

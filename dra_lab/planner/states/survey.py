@@ -69,7 +69,7 @@ def counted_layout(scan: Scan, layout: Layout, name: str) -> Counted | None:
         if not item.device.consumes_counters:
             continue
         if is_shareable(item.device, scan.rules):
-            # it pays once for all its shares: whether it has to pay is not told by what is left
+            # it pays once for all its shares: what is left does not say whether it has to pay
             return None
         if group < 0:
             continue
@@ -224,13 +224,13 @@ def _put_together(problem: AllocationProblem) -> tuple[DeviceGroup, ...]:
 
     Pods of one claim look into other devices than those that they take: of equal ones only the number counts.
     """
-    alike: dict[object, DeviceGroup] = {}
+    identical: dict[object, DeviceGroup] = {}
     for at, group in enumerate(problem.groups):
         plain = not group.shareable and not group.draws and inspectors(problem, group)
         key: object = replace(group, devices=()) if plain else at
-        known = alike.get(key)
-        alike[key] = group if known is None else replace(known, devices=(*known.devices, *group.devices))
-    return tuple(alike.values())
+        known = identical.get(key)
+        identical[key] = group if known is None else replace(known, devices=(*known.devices, *group.devices))
+    return tuple(identical.values())
 
 
 def state_on(scan: Scan, number: int, layout: Layout, name: str, known: Left) -> NodeState:

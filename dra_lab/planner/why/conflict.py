@@ -96,9 +96,9 @@ def find_conflict(sketch: ClaimSketch, fits: Fits, tries: int, node: str = "") -
     # A request for all devices asks for more without its selectors: there the filter alone is no proof.
     sure = sure and all(together([o for o in left if o != element]) is True for element in left)
     smaller = _smaller(sketch, left, together, tries) if len(left) > 1 else tuple(left)
-    if smaller is None:
-        return Conflict(_told(left), node, sure)
-    return Conflict(_told(smaller), node, minimal=True, smallest=True) if sure else Conflict(_told(left), node, sure)
+    if smaller is None or not sure:
+        return Conflict(_ordered(left), node, sure)
+    return Conflict(_ordered(smaller), node, minimal=True, smallest=True)
 
 
 def _stands(element: Element, rest: Sequence[Element]) -> bool:
@@ -140,6 +140,6 @@ def _closed(sketch: ClaimSketch, element: Element, chosen: Sequence[Element]) ->
     return any(split_request(end)[0] in there for end in link.requests)
 
 
-def _told(found: Sequence[Element]) -> tuple[Element, ...]:
+def _ordered(found: Sequence[Element]) -> tuple[Element, ...]:
     order = {"request": 0, "selector": 1, "link": 2}
     return tuple(sorted(found, key=lambda element: (order[element.kind], element.subject, element.position)))

@@ -24,7 +24,7 @@ def explain_link(case: NodeCase, name: str) -> Shortfall:
     """
     index = _index(case, name)
     tied = [parts for parts in islice(_ways(case, index), case.sizes.tries) if parts]
-    return min((_told(case, index, parts) for parts in tied), key=lambda s: s.needed - s.available)
+    return min((_shortfall(case, index, parts) for parts in tied), key=lambda s: s.needed - s.available)
 
 
 def counted_out(case: NodeCase, name: str) -> Shortfall | None:
@@ -37,7 +37,7 @@ def counted_out(case: NodeCase, name: str) -> Shortfall | None:
     least = case.problem.links[index].kind.least_ends
     if len(ways) > case.sizes.tries or any(len(parts) < least for parts in ways):
         return None  # there is a choice that the link says nothing about
-    found = [_told(case, index, parts) for parts in ways]
+    found = [_shortfall(case, index, parts) for parts in ways]
     return None if any(s.available >= s.needed for s in found) else min(found, key=lambda s: s.needed - s.available)
 
 
@@ -60,12 +60,12 @@ def _ways(case: NodeCase, index: int) -> Iterator[tuple[int, ...]]:
         yield tuple(sorted((ask for ask in chosen if ask is not None), key=order.index))
 
 
-def _told(case: NodeCase, index: int, parts: Sequence[int]) -> Shortfall:
+def _shortfall(case: NodeCase, index: int, parts: Sequence[int]) -> Shortfall:
     link = case.problem.links[index]
     found = LINK_ROWS[link.how].reason(case.problem, index, parts)
     node = "" if found.drawn else case.eligible.node
-    told = shortfall_of("link", link.name, found.text, found.needed, found.available, node)
-    return replace(told, advice=found.advice) if found.advice else told
+    shortfall = shortfall_of("link", link.name, found.text, found.needed, found.available, node)
+    return replace(shortfall, advice=found.advice) if found.advice else shortfall
 
 
 _RULES = (
@@ -139,7 +139,7 @@ def _ask(case: NodeCase, index: int, part: AskEligibility) -> Shortfall | None:
 
 
 def _without_key(case: NodeCase, part: AskEligibility, found: Shortfall) -> Shortfall:
-    """Return the reason with what the devices publish, if none of them publishes a capacity that is asked for.
+    """Return the reason with what the devices publish, if none of them publishes a capacity that is requested.
 
     Less of such a capacity would not help.
     """
@@ -161,21 +161,21 @@ def _blocked_rule(part: AskEligibility) -> str:
 
 
 def _chain(case: NodeCase, part: AskEligibility, last: Stage) -> str:
-    """Tell the counts from test to test, up to the one that leaves too few."""
-    told, before = [], -1
+    """Return the counts from test to test as text, up to the one that leaves too few."""
+    passed, before = [], -1
     for _, stage, words in _RULES:
         have = part.count(stage)
         if have != before or stage == last:
-            told.append(f"{have} {words.format(device_class=part.ask.device_class_name)}")
+            passed.append(f"{have} {words.format(device_class=part.ask.device_class_name)}")
         before = have
         if stage == last:
             break
     if part.errors and last is Stage.TAINT:
-        told.append(f"on {len(part.errors)} a selector fails")
+        passed.append(f"on {len(part.errors)} a selector fails")
     need = "at least one device" if part.ask.all_devices else devices(part.ask.count)
     if not part.stages:
         return f"request {part.ask.reference} needs {need}; none is published here"
-    return f"request {part.ask.reference} needs {need}; {_published(case, part)} published here, {', '.join(told)}"
+    return f"request {part.ask.reference} needs {need}; {_published(case, part)} published here, {', '.join(passed)}"
 
 
 def _published(case: NodeCase, part: AskEligibility) -> str:

@@ -91,14 +91,14 @@ def explain_together(case: NodeCase) -> Shortfall:
     # devices that tie a claim to nodes reach beyond what requests have in common
     positions = list(range(len(case.sketch.requests))) if positions is None else positions
     problem, names = _of(case.bare, positions), [case.sketch.requests[position].name for position in positions]
-    told = f"the request{'s' if len(names) > 1 else ''} {', '.join(names)}"
+    subject = f"the request{'s' if len(names) > 1 else ''} {', '.join(names)}"
     need, have = _need(problem, problem.requests), sum(group.size for group in _groups(problem, problem.requests))
-    one = f"{told} {'can be served one by one' if len(names) > 1 else 'has devices enough'}, but"
+    one = f"{subject} {'can be served one by one' if len(names) > 1 else 'has devices enough'}, but"
     for rule, without, text in (
         (
             "counters",
             _without_counters(problem),
-            f"the {devices(have)} for {told[4:]} draw on {_counters(case, problem)}",
+            f"the {devices(have)} for {subject[4:]} draw on {_counters(case, problem)}",
         ),
         (
             "capacity",

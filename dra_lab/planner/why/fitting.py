@@ -24,7 +24,7 @@ from dra_lab.topology.locality import localities
 
 @dataclass(frozen=True, slots=True)
 class Fitting:
-    """Nodes on which a drawing fits, of all that were asked; `undecided` are those that time left open."""
+    """Nodes on which a drawing fits, of all that were examined; `undecided` are those that time left open."""
 
     nodes: int = 0
     total: int = 0
@@ -37,7 +37,7 @@ class Trial:
     """Tries drawings on one cluster; `node` restricts it to one node ("" for all).
 
     `cluster` has every class; `expanded` says that large CPU requests of the drawings are split already; `only` are the
-    nodes that are asked about, None for all.
+    nodes that are examined, None for all.
     """
 
     cluster: Cluster
@@ -106,7 +106,7 @@ class Trial:
     def _is_hopeless(self, scan: Scan, seen: Mapping[tuple[int, ...], Sequence[str]]) -> bool:
         """Say whether a drawing fits on no node even with nothing in use."""
         if any(ask.all_devices for ask in scan.rules.asks):
-            return False  # for all devices, less may be asked where some are in use
+            return False  # for all devices, less may be requested where some are in use
         idle = (scan.problem(nodes[0], idle=True) for nodes in seen.values())
         none = all(is_feasible(problem, self.budget, solver=self.solver) is False for problem in idle)
         return none and sum(map(len, seen.values())) == len(scan.rules.nodes)

@@ -51,7 +51,7 @@ class AskCounts(Struct, frozen=True):
 
 
 class NodeCounts(Struct, frozen=True):
-    """All requests of a claim on nodes that have the same counts; the nodes in the order in which they were asked."""
+    """All requests of a claim on nodes that have the same counts; the nodes in the order of examination."""
 
     asks: tuple[AskCounts, ...]
     nodes: list[str] = field(default_factory=list)
@@ -110,9 +110,9 @@ class _Table:
             for test in range(self.use, self.depths[position]):
                 counts[test] -= 1
         gate, capacity = self.use - 2, self.use + 1
-        told = zip(self._tests, counts, strict=True)
+        counted = zip(self._tests, counts, strict=True)
         hides = counts[gate] != counts[gate - 1]
-        steps = tuple(FunnelStep(test, count, text) for (test, text), count in told if test != "gate" or hides)
+        steps = tuple(FunnelStep(test, count, text) for (test, text), count in counted if test != "gate" or hides)
         needed = self.part.ask.count or len(self.part.listed)
         far = tuple(at for at in self._far if self.depths[at] > capacity and at not in used)
         left = enumerate(counts[self._of_class :])
@@ -252,9 +252,9 @@ def funnels(rows: Sequence[NodeCounts]) -> tuple[Funnel, ...]:
         for ask in row.asks:
             # the figures of a request are the same whichever of its devices other nodes see
             found.setdefault(replace(ask, far=(), short=()), []).extend(row.nodes)
-    told = (Funnel(a.request, a.needed, min(nodes), len(nodes), a.steps, a.failing) for a, nodes in found.items())
+    funnels = (Funnel(a.request, a.needed, min(nodes), len(nodes), a.steps, a.failing) for a, nodes in found.items())
     order = {request: number for number, request in enumerate(dict.fromkeys(ask.request for ask in found))}
-    return tuple(sorted(told, key=lambda funnel: (order[funnel.request], -funnel.nodes, funnel.node)))
+    return tuple(sorted(funnels, key=lambda funnel: (order[funnel.request], -funnel.nodes, funnel.node)))
 
 
 def scarcity(scan: Scan, rows: Sequence[NodeCounts]) -> tuple[Scarcity, ...]:

@@ -27,7 +27,7 @@ from dra_lab.sketch.links import attribute_for
 
 
 def plan_of_misfit(work: Work, pinned: str, early: Callable[[Plan], None] | None = None) -> Plan:
-    """Return the plan with its reasons, within their own time; `pinned` is the only node asked about ("": all).
+    """Return the plan with its reasons, within their own time; `pinned` is the only node examined ("": all).
 
     `early` gets the plan with what is short, before every change is tried.
     """
@@ -85,22 +85,22 @@ def _trial(work: Work, budget: Budget, node: str = "") -> Trial:
 def _conflicts(work: Work, pinned: str, nearest: str, budget: Budget) -> tuple[tuple[Conflict, ...], bool]:
     """Return what cannot hold together on the nearest node, and in the cluster where that is another set."""
     trial, tries, drawn = _trial(work, budget), budget.sizes.tries, _drawn(work)
-    found = [find_conflict(drawn, _told_by(lambda s: trial.fits_on(s, nearest)), tries, nearest)]
+    found = [find_conflict(drawn, _unknown_if_unsupported(lambda s: trial.fits_on(s, nearest)), tries, nearest)]
     if not pinned and not budget.reached:
-        found.append(find_conflict(drawn, _told_by(trial.fits_somewhere), tries))
+        found.append(find_conflict(drawn, _unknown_if_unsupported(trial.fits_somewhere), tries))
     return tuple(conflict for conflict in found if conflict is not None), not budget.reached
 
 
-def _told_by(fits: Fits) -> Fits:
+def _unknown_if_unsupported(fits: Fits) -> Fits:
     """Return a trial that does not know it of a drawing that needs a rule which is not known here."""
 
-    def told(sketch: ClaimSketch) -> bool | None:
+    def result(sketch: ClaimSketch) -> bool | None:
         try:
             return fits(sketch)
         except UnsupportedFeature:
             return None
 
-    return told
+    return result
 
 
 def _changes(work: Work, nearest: str, offered: Sequence[Relaxation]) -> list[Relaxation]:
@@ -108,20 +108,20 @@ def _changes(work: Work, nearest: str, offered: Sequence[Relaxation]) -> list[Re
     # A suggestion may be for the expanded drawing: the same words are the same change.
     known, titles = [change.sketch for change in offered], {change.title for change in offered}
     own = list(changes(_drawn(work), _taints(work, nearest)))
-    return [*offered, *(_told(work, c) for c in own if c.sketch not in known and c.title not in titles)]
+    return [*offered, *(_with_manifest_note(work, c) for c in own if c.sketch not in known and c.title not in titles)]
 
 
 def _idle(plan: Plan, names: Sequence[str]) -> Iterator[Relaxation]:
     """Yield to wait, where the claim fits on nodes with nothing in use."""
-    asked = set(names)
-    idle = tuple(name for name in plan.fitting_idle_nodes if name in asked)
-    unknown = sum(name in asked for c in plan.node_classes if c.fits_idle is None for name in c.nodes)
+    examined = set(names)
+    idle = tuple(name for name in plan.fitting_idle_nodes if name in examined)
+    unknown = sum(name in examined for c in plan.node_classes if c.fits_idle is None for name in c.nodes)
     if idle:
         title = "Wait until the devices in use are freed"
         yield Relaxation("idle", "", title, len(idle), len(names), unknown, idle[0])
 
 
-def _told(work: Work, change: Relaxation) -> Relaxation:
+def _with_manifest_note(work: Work, change: Relaxation) -> Relaxation:
     """Return a change that weakens a link with a word on whether a manifest can say the link then."""
     if change.kind != "level" or change.sketch is None:
         return change

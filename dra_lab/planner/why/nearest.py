@@ -1,4 +1,4 @@
-"""Why a claim fits on no node, told on the node that comes nearest."""
+"""Why a claim fits on no node, explained for the node that comes nearest."""
 
 from __future__ import annotations
 
@@ -39,25 +39,25 @@ class Misfit:
 
 
 def explain_misfit(scan: Scan, budget: Budget, *, solver: str, pinned: str = "") -> Misfit:
-    """Return why the claim fits on no node, told on the node that comes nearest, or on the pinned node.
+    """Return why the claim fits on no node, explained for the node that comes nearest, or on the pinned node.
 
     Ends after `Shares.explain`, or with the budget; the reasons then say how many kinds of nodes were explained.
     """
     within = budget.until(time.monotonic() + budget.shares.explain)
     classes = [c for c in scan.classes if not pinned or pinned in c.nodes]
-    apart = None if pinned else _lacking_alike(scan, classes, within.part(within.shares.step))
+    apart = None if pinned else _lacking_the_same(scan, classes, within.part(within.shares.step))
     classes = classes if apart is None else apart
     classes.sort(key=lambda c: (-len(c.nodes), c.nodes[0]))
     # One of every kind of hardware comes first: what is missing although it is free is the same on all of them.
     first = {c.idle: c for c in reversed(classes)}
     classes.sort(key=lambda c: first[c.idle] is not c)
-    told = list(_explained(scan, [pinned or equal.nodes[0] for equal in classes], within, solver))
-    if not told:
+    explained = list(_explained(scan, [pinned or equal.nodes[0] for equal in classes], within, solver))
+    if not explained:
         return Misfit((Shortfall("count", "cluster", "The cluster has no node", advice="Load a cluster with nodes."),))
-    known = [row for row in told if not _is_open(row[0])]
-    nearest, _ = min(known or told, key=lambda row: (missing(row[0]), row[1]))
+    known = [row for row in explained if not _is_open(row[0])]
+    nearest, _ = min(known or explained, key=lambda row: (missing(row[0]), row[1]))
     done = len(known) == len(classes)
-    single = {ask.reference for ask in scan.rules.asks} if len(known) == len(told) >= len(first) else set()
+    single = {ask.reference for ask in scan.rules.asks} if len(known) == len(explained) >= len(first) else set()
     others, every = [row[0] for row in known], done and apart is not None
     part = (
         "" if done or pinned else f", the nearest of {len(known)} of {len(classes)} kinds of nodes that were explained"
@@ -86,7 +86,7 @@ def _is_open(found: Sequence[Shortfall]) -> bool:
     return any(shortfall.rule == "undecided" for shortfall in found)
 
 
-def _lacking_alike(scan: Scan, classes: Sequence[EqualNodes], budget: Budget) -> list[EqualNodes] | None:
+def _lacking_the_same(scan: Scan, classes: Sequence[EqualNodes], budget: Budget) -> list[EqualNodes] | None:
     """Return the classes with nodes apart that lack something else, though equal for the claim; None: not found out."""
     rows = node_counts(scan, scan.rules.nodes, budget, looks=budget.sizes.explained)
     kinds = {node: row.short for row in rows for node in row.nodes}
@@ -139,9 +139,9 @@ def _finish(
     if link is not None and link.where == "pcieRoot" and shortfall.available == 0 and link.kind.near:
         text += _numa_instead(scan, link)
     if shortfall.rule == "capacity" and (without := _partitions_without_gate(scan, shortfall)):
-        told = f"{text}. {without} of them are partitions, and Kubernetes {scan.release} has {PARTITIONS} off"
+        message = f"{text}. {without} of them are partitions, and Kubernetes {scan.release} has {PARTITIONS} off"
         advice = f"Target a release that has the gate on (1.36), or turn it on: --feature-gates {PARTITIONS}=true"
-        return replace(shortfall, message=told, advice=advice)
+        return replace(shortfall, message=message, advice=advice)
     return replace(shortfall, message=text)
 
 

@@ -1,4 +1,4 @@
-"""What could be relaxed: single changes to a drawing, each tried over the cluster and its gain told."""
+"""What could be relaxed: single changes to a drawing, each tried over the cluster, with its gain."""
 
 from __future__ import annotations
 
@@ -160,10 +160,10 @@ def as_suggestions(
     `known` are the suggestions that were among the changes tried: their own words are kept. `drawn` is the drawing, as
     given and as expanded.
     """
-    told = {id(suggestion.sketch): suggestion for suggestion in known if suggestion.sketch is not None}
+    by_sketch = {id(suggestion.sketch): suggestion for suggestion in known if suggestion.sketch is not None}
     rows: list[tuple[tuple[int, int, int], Suggestion]] = []
     for change in tried:
-        own = told.get(id(change.sketch))
+        own = by_sketch.get(id(change.sketch))
         detail = gain_words(change)
         detail = f"{detail[0].upper()}{detail[1:]}."
         order = (0, _given_up(change.sketch, drawn), -(change.fitting or 0))

@@ -126,11 +126,11 @@ def _test(scan: Scan, part: AskEligibility, item: PoolDevice) -> FailedTest:
         case Stage.IN_USE:
             return FailedTest(request, "in-use", ", ".join(rules.allocated.holders(item.id)))
         case Stage.CAPACITY:
-            asked = (
+            lacking = (
                 f"{amount} of {key} asked for, {_published(item, key)} published"
                 for key, amount in part.ask.capacity.items()
             )
-            return FailedTest(request, "capacity", "; ".join(asked))
+            return FailedTest(request, "capacity", "; ".join(lacking))
         case _:
             return FailedTest(request, "")
 

@@ -24,7 +24,7 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner import scan
-from dra_lab.planner.fleet import islands
+from dra_lab.planner.fleet import node_components
 
 RELEASE = KubernetesRelease("1.37")
 NODES, DEVICES = 80, 60
@@ -69,8 +69,8 @@ def test_nodes_that_time_did_not_reach_are_not_looked_at_later(monkeypatch):
 def test_equal_gpus_are_looked_at_once(monkeypatch):
     """On nodes that differ only in their used partitions, GPUs have few distinct states, and each is examined once."""
     use_sizes(monkeypatch, replicas=-1)
-    told, first = [], islands.canonical
-    monkeypatch.setattr(islands, "canonical", lambda *given: told.append(given) or first(*given))
+    told, first = [], node_components.canonical
+    monkeypatch.setattr(node_components, "canonical", lambda *given: told.append(given) or first(*given))
     chance, gpus, held = random.Random(1), 4, []
     slices = [s for number in range(NODES) for s in partitions(f"n{number:02}", gpus)]
     for number in range(NODES):

@@ -28,7 +28,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.slices import CounterSet
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet import islands
+from dra_lab.planner.fleet import node_components
 from dra_lab.planner.fleet.fleet_work import Clock, FleetWork
 from dra_lab.planner.fleet.plan_fleet import fleet_order
 from dra_lab.planner.fleet.pods import look_at
@@ -80,8 +80,8 @@ def test_a_node_of_many_pods_whose_ways_are_not_listed_has_a_plan(monkeypatch):
 
 
 def test_nodes_that_nobody_looked_at_bound_nothing(monkeypatch):
-    """If time ended before the node that holds all pods, the bound is one node, for islands as for whole nodes."""
-    monkeypatch.setattr(islands, "most_vectors", lambda *_: -1)
+    """If time ended before the node that holds all pods, the bound is one node, for components as for whole nodes."""
+    monkeypatch.setattr(node_components, "most_vectors", lambda *_: -1)
     use_sizes(monkeypatch, replicas=-1)
     sizes = {f"n{number:02}": 2 for number in range(50)} | {"z": 6}
     slices = [s for name, sets in sizes.items() for s in partitions(name, sets)]

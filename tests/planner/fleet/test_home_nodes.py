@@ -1,4 +1,4 @@
-"""Nodes of several islands, and nodes that take many patterns: the master and its bounds against every solution."""
+"""Nodes of several components, and nodes that take many patterns: the master and its bounds against every solution."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def best(
 
 
 @pytest.mark.parametrize("seed", range(80))
-def test_nodes_of_islands_are_brute_force(seed: int) -> None:
+def test_nodes_of_components_are_brute_force(seed: int) -> None:
     """The master's goals are those of the best of all solutions, the nodes among them, each with a proof."""
     classes, members, demand = some_nodes(seed)
     order = ORDERS[seed // 2 % 2]
@@ -78,7 +78,7 @@ def test_nodes_of_islands_are_brute_force(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(80))
-def test_no_solution_on_islands_is_below_a_bound(seed: int) -> None:
+def test_no_solution_on_components_is_below_a_bound(seed: int) -> None:
     """A bound is not above the least value of its goal, the goals before it being as good as in the best solution."""
     classes, members, demand = some_nodes(seed)
     order = ORDERS[seed // 2 % 2]

@@ -11,7 +11,7 @@ from dra_lab.model.claims import DeviceRequest, DeviceSubRequest
 from dra_lab.model.sketch import MAX_DEVICES, ClaimSketch, How, Link
 from dra_lab.planner.fleet import stranded
 from dra_lab.planner.fleet.shapes import PodShape, Unit
-from dra_lab.planner.fleet.usage import most_worth
+from dra_lab.planner.fleet.usage import largest_value
 
 
 @pytest.mark.parametrize(("size", "used"), [(MAX_DEVICES - 1, MAX_DEVICES - 1), (MAX_DEVICES + 1, 0)])
@@ -48,4 +48,4 @@ def test_pods_on_no_numa_node_are_worth_nothing():
     """A node with nothing left has no NUMA node and no pools, and pods of other amounts have no unit in common."""
     units = [Unit((), (amount,), (((number, 0, 1),),)) for number, amount in enumerate((2, 7))]
     shapes = [(PodShape((unit,), 0, 0, paired=False), unit.pool[0]) for unit in units]
-    assert most_worth((), shapes) == 0
+    assert largest_value((), shapes) == 0

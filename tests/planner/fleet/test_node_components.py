@@ -1,4 +1,4 @@
-"""Nodes filled island by island, as those are that hold too many pods to list all their numbers."""
+"""Nodes filled component by component, as those are that hold too many pods to list all their numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from random_clusters import random_workloads, small_fleet, switches
 
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.planner.fleet import islands
+from dra_lab.planner.fleet import node_components
 from dra_lab.planner.fleet.plan_fleet import fleet_order
 
 FLEETS = int(os.environ.get("DRA_LAB_RANDOM_FLEETS", "520"))
@@ -28,9 +28,9 @@ ORDERS = ((), ("roots", "numa"), ("nodes", "numa"), ("nodes",), ("preferences", 
 
 @pytest.mark.parametrize("block", range(-(-FLEETS // (10 * STEP))))
 @pytest.mark.parametrize("sharing", [False, True])
-def test_islands_are_brute_force(block, sharing, monkeypatch):
+def test_components_are_brute_force(block, sharing, monkeypatch):
     """Every goal has the value that trying everything finds, proven, the number of nodes among them."""
-    monkeypatch.setattr(islands, "most_vectors", lambda *_: -1)
+    monkeypatch.setattr(node_components, "most_vectors", lambda *_: -1)
     use_sizes(monkeypatch, replicas=-1)
     compared = drawn = 0
     while compared < STEP:
@@ -51,7 +51,7 @@ def test_pods_that_take_their_turn_are_within_the_bounds(sharing, monkeypatch):
 
 
 def of_one_device(sketch: ClaimSketch) -> ClaimSketch:
-    """Return a drawing's first request alone, for one device: what does not straddle islands."""
+    """Return a drawing's first request alone, for one device: what does not straddle components."""
     first = sketch.requests[0]
     if first.exactly is not None:
         one = structs.replace(first, exactly=structs.replace(first.exactly, count=1, allocation_mode=""))

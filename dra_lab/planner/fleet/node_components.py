@@ -1,4 +1,4 @@
-"""Nodes as islands that no pod straddles: each GPU with its partitions or shares is filled by itself.
+"""Nodes as components that no pod straddles: each GPU with its partitions or shares is filled by itself.
 
 Benchmark row that needs it: shares of GPU memory on 200 nodes (`bench_crowded`) take 0.5 s to the proof, and 3.5 s
 without it, with the number of nodes open.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 from msgspec.structs import replace as changed
@@ -16,10 +15,10 @@ from msgspec.structs import replace as changed
 from dra_lab.index.counter_draws import Counter as SharedCounter
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.counting import room_of
+from dra_lab.planner.fleet.counting import pod_limits
 from dra_lab.planner.fleet.fill import most_vectors
 from dra_lab.planner.fleet.pods import FleetProblem
-from dra_lab.planner.fleet.sites import Site, devices_of
+from dra_lab.planner.fleet.sites import Site, devices_of, idle_site
 from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.copies import CopyPart
 from dra_lab.planner.node_classes import canonical
@@ -32,25 +31,25 @@ Positions = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class _Island:
-    """One island of each member of a site: its groups, in the order in which equal islands have theirs."""
+class _Component:
+    """One component of each member of a site: its groups, in the order in which equal components have theirs."""
 
     site: Site
     number: int
     groups: Positions
 
 
-def with_islands(fleet: FleetProblem, sites: Sequence[Site], budget: Budget) -> list[Site]:
-    """Return the sites, those that hold too many pods to list all their numbers replaced by their islands.
+def with_components(fleet: FleetProblem, sites: Sequence[Site], budget: Budget) -> list[Site]:
+    """Return the sites, those that hold too many pods to list all their numbers replaced by their components.
 
-    Two groups of devices are on one island when some pod can take of both, or when they draw on the same counter. Equal
-    islands, of one node or of several, are one site. Where a pod stands is known then, but not how many nodes some
-    numbers of pods use: islands are counted in their place. At a limit the sites that are left stay as they are, and
-    come last.
+    Two groups of devices are in one component if some pod can take of both, or if they draw on the same counter.
+    Identical components, of one node or of several, are one site. The node of a pod is known then. The number of nodes
+    that some numbers of pods use is not, so components are counted instead. At a limit the sites that are left stay as
+    they are, and come last.
     """
     kept: list[Site] = []
     left: list[Site] = []
-    alike: dict[object, list[_Island]] = {}
+    identical: dict[object, list[_Component]] = {}
     known: dict[int, tuple[Positions, ...]] = {}
     most = most_vectors(len(sites), fleet.sizes)
     looks = _Looks(fleet)
@@ -58,14 +57,14 @@ def with_islands(fleet: FleetProblem, sites: Sequence[Site], budget: Budget) -> 
         if budget.reached:
             left.append(site)
             continue
-        islands = _of_site(fleet, site, known, most)
-        if len(islands) < 2:
+        components = _of_site(fleet, site, known, most)
+        if len(components) < 2:
             kept.append(site)
             continue
-        for number, groups in enumerate(islands):
+        for number, groups in enumerate(components):
             key, order = looks.of(site, groups)
-            alike.setdefault(key, []).append(_Island(site, number, tuple(groups[at] for at in order)))
-    # Islands of one node are asked for one after the other.
+            identical.setdefault(key, []).append(_Component(site, number, tuple(groups[at] for at in order)))
+    # Components of one node are asked for one after the other.
     latest: dict[str, Mapping[int, list[DeviceID]]] = {}
 
     def whole(site: Site, node: str) -> Mapping[int, list[DeviceID]]:
@@ -74,15 +73,17 @@ def with_islands(fleet: FleetProblem, sites: Sequence[Site], budget: Budget) -> 
             latest[node] = devices_of(fleet, site, node)
         return latest[node]
 
-    return [*kept, *(_site_of(islands, whole) for islands in alike.values()), *left]
+    return [*kept, *(_site_of(components, whole) for components in identical.values()), *left]
 
 
-def _site_of(islands: Sequence[_Island], whole: Callable[[Site, str], Mapping[int, list[DeviceID]]]) -> Site:
-    where = {f"{node} {island.number}": (node, island) for island in islands for node in island.site.members}
+def _site_of(components: Sequence[_Component], whole: Callable[[Site, str], Mapping[int, list[DeviceID]]]) -> Site:
+    where = {
+        f"{node} {component.number}": (node, component) for component in components for node in component.site.members
+    }
     members = tuple(sorted(where, key=lambda member: (where[member][0], where[member][1].number)))
-    first, island = where[members[0]]
-    parts = tuple(part._replace(node=first) for part in island.site.parts)
-    problem = _narrowed(island.site.problem, island.groups)
+    first, component = where[members[0]]
+    parts = tuple(part._replace(node=first) for part in component.site.parts)
+    problem = _narrowed(component.site.problem, component.groups)
 
     def devices(member: str) -> Mapping[int, list[DeviceID]]:
         node, mine = where[member]
@@ -90,19 +91,19 @@ def _site_of(islands: Sequence[_Island], whole: Callable[[Site, str], Mapping[in
         return {at: list(every[mine.site.kept[group]]) for at, group in enumerate(mine.groups)}
 
     home_nodes = {member: node for member, (node, _) in where.items()}
-    return Site(members, parts, partial(_given, problem), devices=devices, home_nodes=home_nodes)
+    return Site(members, parts, lambda: problem, devices=devices, home_nodes=home_nodes)
 
 
 @dataclass
 class _Looks:
-    """The fingerprints of islands, each looked at once by what is left there: of many nodes only few differ."""
+    """The fingerprints of components, each looked at once by what is left there: of many nodes only few differ."""
 
     fleet: FleetProblem
     known: dict[Hashable, tuple[object, Positions]] = field(default_factory=dict)
     counters: dict[tuple[int, Positions], Positions] = field(default_factory=dict)
 
     def of(self, site: Site, groups: Positions) -> tuple[object, Positions]:
-        """Return the fingerprint of an island, and its order of the groups, by their places in `groups`."""
+        """Return the fingerprint of a component, and its order of the groups, by their places in `groups`."""
         state = site.state
         if state is None:
             return self._look(site, groups)
@@ -134,23 +135,19 @@ class _Looks:
         return self.counters[layout, groups]
 
 
-def _given(problem: AllocationProblem) -> AllocationProblem:
-    return problem
-
-
 def _of_site(
     fleet: FleetProblem, site: Site, known: dict[int, tuple[Positions, ...]], most: int
 ) -> tuple[Positions, ...]:
-    """Return the islands of a site, () where it is better looked at whole; `known` are those of idle hardware."""
+    """Return the components of a site, () where it is better looked at whole; `known` are those of idle hardware."""
     if site.nodes:
         return ()
     if site.state is None:
-        return islands_of(site.problem, site.parts, fleet.sizes.pod_ways) if _is_full(fleet, site, most) else ()
+        return components_of(site.problem, site.parts, fleet.sizes.pod_ways) if _is_full(fleet, site, most) else ()
     layout = site.state.layout
     if layout not in known:
         idle = fleet.scan.layouts[layout].problem
-        whole = Site(("",), site.parts, lambda: idle)
-        known[layout] = islands_of(idle, site.parts, fleet.sizes.pod_ways) if _is_full(fleet, whole, most) else ()
+        whole = idle_site(idle, site.parts)
+        known[layout] = components_of(idle, site.parts, fleet.sizes.pod_ways) if _is_full(fleet, whole, most) else ()
     at = {group: position for position, group in enumerate(site.kept)}
     mine = (tuple(at[group] for group in groups if group in at) for groups in known[layout])
     return tuple(groups for groups in mine if groups)
@@ -159,13 +156,13 @@ def _of_site(
 def _is_full(fleet: FleetProblem, site: Site, most: int) -> bool:
     # a solver decides each number where counters are shared
     most = fleet.sizes.replicas if site.problem.counters else most
-    return room_of(site, fleet.demand).vectors(most) is None
+    return pod_limits(site, fleet.demand).vectors(most) is None
 
 
-def islands_of(problem: AllocationProblem, parts: Sequence[CopyPart], most: int) -> tuple[Positions, ...]:
-    """Return the groups of a problem that no pod and no counter ties to others, together; () where that is not known.
+def components_of(problem: AllocationProblem, parts: Sequence[CopyPart], most: int) -> tuple[Positions, ...]:
+    """Return the groups of a problem that no pod and no counter joins with others, together; () if that is unknown.
 
-    It is not known either where a pod has more than `most` ways.     Groups that no pod can take are on none.
+    It is not known either where a pod has more than `most` ways. Groups that no pod can take are on none.
     """
     if not is_listable(problem, parts) or any(ask.admin_access for ask in problem.asks):
         return ()
@@ -193,7 +190,7 @@ def _touched(problem: AllocationProblem, counters: Mapping[SharedCounter, int], 
 
 
 def _narrowed(problem: AllocationProblem, groups: Positions) -> AllocationProblem:
-    """Return a problem with some of its groups; counters are named by their order, equal islands have other ones."""
+    """Return a problem with some of its groups; counters are named by their order, equal components have other ones."""
     mine = [problem.groups[at] for at in groups]
     used = sorted({counter for group in mine for counter, _ in group.draws})
     sets = {owner: number for number, owner in enumerate(dict.fromkeys(counter[:2] for counter in used))}

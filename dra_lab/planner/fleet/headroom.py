@@ -30,7 +30,7 @@ _GOALS = ("roots",)
 """The goals by which pods are placed if only their number is requested."""
 
 MOST = MOST_COUNTED
-"""More pods than this are not told apart on one node."""
+"""More pods than this are not counted on one node."""
 
 
 @awaited
@@ -81,11 +81,11 @@ def how_many_more(
     began = time.monotonic()
     release = cluster.target_release(release)
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
-    room = room_of_claim(cluster, workload, release, held_after(cluster, after, release), budget, solver)
+    room = headroom_of_claim(cluster, workload, release, held_after(cluster, after, release), budget, solver)
     return changed(room, seconds=time.monotonic() - began)
 
 
-def room_of_claim(
+def headroom_of_claim(
     cluster: Cluster,
     workload: Workload,
     release: KubernetesRelease,
@@ -96,24 +96,24 @@ def room_of_claim(
     """Return how many more pods of a workload fit beside what is held."""
     workloads, looking = [replace(workload, replicas=MOST)], budget.part(budget.shares.first)
     fleet = look_at(cluster, workloads, release, looking, held)
-    return room_of_fleet(fleet, budget, solver)
+    return headroom_of_fleet(fleet, budget, solver)
 
 
-def room_of_fleet(fleet: FleetProblem, budget: Budget, solver: str) -> Room:
+def headroom_of_fleet(fleet: FleetProblem, budget: Budget, solver: str) -> Room:
     """Return how many pods of a fleet's one workload fit, with no more on a node than its replicas."""
     # The solver takes half a second to import; only who asks waits for it.
-    from dra_lab.planner.fleet.islands import with_islands
     from dra_lab.planner.fleet.most import most_pods, most_together
+    from dra_lab.planner.fleet.node_components import with_components
     from dra_lab.planner.fleet.site_bounds import known_sites
     from dra_lab.planner.fleet.tree_table import tree_tables
 
     published = PublishedBounds(fleet)
     trees = tree_tables(fleet, _GOALS, solver, budget)
     if trees is not None:
-        return _room_on_trees(fleet, trees, published, budget)
+        return _headroom_on_trees(fleet, trees, published, budget)
     sites, most = sites_of(fleet, budget), fleet.demand[0]
     shared = [site for site in sites if site.nodes]
-    alone = with_islands(fleet, [site for site in sites if not site.nodes], budget)
+    alone = with_components(fleet, [site for site in sites if not site.nodes], budget)
     found = known_sites(fleet, alone, most, budget, published=published)
     for known in sorted(found, key=lambda known: (-known.gap, known.site.members[0])):
         if not known.gap or budget.reached:
@@ -124,7 +124,7 @@ def room_of_fleet(fleet: FleetProblem, budget: Budget, solver: str) -> Room:
     classes = _on_nodes(found, published)
     joint = [_on_all(site, most_together(fleet, site, most, solver, budget), published) for site in shared]
     together = tuple(site.all_nodes for site in shared)
-    return _room(fleet, [*classes, *joint, *_not_examined(fleet, [*classes, *joint], published)], together)
+    return _headroom(fleet, [*classes, *joint, *_not_examined(fleet, [*classes, *joint], published)], together)
 
 
 def _on_all(site: Site, known: tuple[int, int], published: PublishedBounds) -> RoomOnNodes:
@@ -138,11 +138,11 @@ def _not_examined(
 ) -> Iterator[RoomOnNodes]:
     """Yield the nodes that time did not suffice for, with what counting published devices allows there."""
     seen = {node for found in classes for node in found.nodes}
-    alike: dict[int, list[str]] = {}
+    identical: dict[int, list[str]] = {}
     for node in fleet.scan.rules.nodes:
         if node not in seen:
-            alike.setdefault(published.on(node), []).append(node)
-    yield from (RoomOnNodes(tuple(nodes), 0, bound) for bound, nodes in alike.items())
+            identical.setdefault(published.on(node), []).append(node)
+    yield from (RoomOnNodes(tuple(nodes), 0, bound) for bound, nodes in identical.items())
 
 
 def holds_one(fleet: FleetProblem, budget: Budget, solver: str) -> tuple[str, bool]:
@@ -185,7 +185,7 @@ def _tell(found: Sequence[Known], budget: Budget) -> None:
     budget.tell("nodes", f"at least {least:,} fit, not more than {most:,}", least, most)
 
 
-def _room(fleet: FleetProblem, classes: Sequence[RoomOnNodes], together: tuple[tuple[str, ...], ...]) -> Room:
+def _headroom(fleet: FleetProblem, classes: Sequence[RoomOnNodes], together: tuple[tuple[str, ...], ...]) -> Room:
     """Return what classes hold in all, those that hold most first."""
     times = [1 if c.nodes in together else len(c.nodes) for c in classes]
     count = sum(c.each * n for c, n in zip(classes, times, strict=True))
@@ -194,7 +194,9 @@ def _room(fleet: FleetProblem, classes: Sequence[RoomOnNodes], together: tuple[t
     return Room(fleet.pods[0].workload.name, count, bound, ordered, together)
 
 
-def _room_on_trees(fleet: FleetProblem, trees: Sequence[TreeTable], published: PublishedBounds, budget: Budget) -> Room:
+def _headroom_on_trees(
+    fleet: FleetProblem, trees: Sequence[TreeTable], published: PublishedBounds, budget: Budget
+) -> Room:
     """Return how many pods of a fleet's one workload fit; of the trees with most copies first, if time is short."""
     copies = Counter[int]()
     for table in trees:
@@ -205,23 +207,23 @@ def _room_on_trees(fleet: FleetProblem, trees: Sequence[TreeTable], published: P
             budget.tell("nodes", f"counted on {len(found):,} of {len(copies):,} kinds of node states")
         if id(table.numbers) not in found:
             found[id(table.numbers)] = table.count(budget)
-    alike: dict[tuple[int, int], list[str]] = {}
+    identical: dict[tuple[int, int], list[str]] = {}
     for table in trees:
-        alike.setdefault(found[id(table.numbers)], []).extend(table.site.members)
-    classes = [RoomOnNodes(tuple(sorted(nodes)), least, most) for (least, most), nodes in alike.items()]
-    return _room(fleet, [*classes, *_not_examined(fleet, classes, published)], ())
+        identical.setdefault(found[id(table.numbers)], []).extend(table.site.members)
+    classes = [RoomOnNodes(tuple(sorted(nodes)), least, most) for (least, most), nodes in identical.items()]
+    return _headroom(fleet, [*classes, *_not_examined(fleet, classes, published)], ())
 
 
 def _on_nodes(found: Sequence[Known], published: PublishedBounds) -> list[RoomOnNodes]:
-    """Return what nodes hold, those with equal numbers of equal sites together; islands are summed up."""
+    """Return what nodes hold, those with equal numbers of equal sites together; components are summed up."""
     classes = [RoomOnNodes(known.site.members, known.least, known.most) for known in found if not known.site.home_nodes]
     sums: dict[str, list[int]] = {}
     for known in found:
         for node in known.site.home_nodes.values():
             mine = sums.setdefault(node, [0, 0])
             mine[0], mine[1] = mine[0] + known.least, mine[1] + known.most
-    alike: dict[tuple[int, int], list[str]] = {}
+    identical: dict[tuple[int, int], list[str]] = {}
     for node, (least, bound) in sorted(sums.items()):
         most = bound if least == bound else published.on(node)
-        alike.setdefault((min(published.largest, least), min(published.largest, bound, most)), []).append(node)
-    return classes + [RoomOnNodes(tuple(nodes), least, bound) for (least, bound), nodes in alike.items()]
+        identical.setdefault((min(published.largest, least), min(published.largest, bound, most)), []).append(node)
+    return classes + [RoomOnNodes(tuple(nodes), least, bound) for (least, bound), nodes in identical.items()]
