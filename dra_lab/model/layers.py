@@ -18,6 +18,9 @@ MOST_ADDED = 10_000
 class Layer(Value, frozen=True):
     """One change: `change` is a name of LAYER_KINDS, `subject` the node, device or release, `count` the nodes to add.
 
+    New nodes are in the domains of the node `beside`; "": in those of `subject`. With a `level` of a `hierarchy`, they
+    are in a new domain of it, next to that of `beside`.
+
     >>> str(Layer(change="add", subject="node-1", count=4))
     '--add 4=node-1'
     >>> Layer(change="drain", subject="node-1").words
@@ -27,10 +30,15 @@ class Layer(Value, frozen=True):
     change: str
     subject: str = ""
     count: int = 0
+    beside: str = ""
+    hierarchy: str = ""
+    level: str = ""
 
     def __str__(self) -> str:
         """Return the text form, which is an option of the command line: `--add 4=node-1`, `--drain node-1`."""
         value = f"{self.count}={self.subject}" if self.count else self.subject
+        value += f"@{self.beside}" if self.beside else ""
+        value += f"/{self.hierarchy}/{self.level}" if self.level else ""
         return f"--{self.change} {value}".rstrip()
 
     @property
@@ -38,7 +46,35 @@ class Layer(Value, frozen=True):
         """Return what it changes, in a few words."""
         if self.change not in LAYER_KINDS:
             return self.change
-        return LAYER_KINDS[self.change].words.format(self.subject, f"{self.count:,}", "" if self.count == 1 else "s")
+        words = LAYER_KINDS[self.change].words.format(self.subject, f"{self.count:,}", "" if self.count == 1 else "s")
+        if self.level:
+            return f"{words} in a new {self.level.rpartition('/')[2]} next to that of {self.beside}"
+        return f"{words} next to {self.beside}" if self.beside else words
+
+
+class AddableNode(Value, frozen=True):
+    """Nodes that a person can add: copies of `node`, which cost `cost` each.
+
+    Each existing domain has places for `places` of them; a mapping has them by domain, and None is no limit.
+    """
+
+    node: str
+    cost: float = 1.0
+    places: dict[str, int] | int | None = None
+
+
+class Addable(Value, frozen=True):
+    """What a person can add to a cluster: node types, and domains of one level of one hierarchy.
+
+    `domains` new ones may be made, with places for `nodes` each. With `spare`, a gang needs one node more per domain.
+    """
+
+    types: tuple[AddableNode, ...] = ()
+    hierarchy: str = ""
+    level: str = ""
+    domains: int = 0
+    nodes: int = 0
+    spare: bool = False
 
 
 class LayerKind(Struct, frozen=True):
@@ -57,8 +93,8 @@ def read_layer(change: str, value: str = "") -> Layer:
 
     Raises InputError, with the form that is expected, for another kind or value.
 
-    >>> read_layer("add", "4=node-1")
-    Layer(change='add', subject='node-1', count=4)
+    >>> str(read_layer("add", "4=node-1@node-2"))
+    '--add 4=node-1@node-2'
     """
     kind = _kind(change)
     if not kind.value:
@@ -69,11 +105,14 @@ def read_layer(change: str, value: str = "") -> Layer:
         if not value:
             raise InputError(f"--{change} needs {kind.value}")
         return Layer(change=change, subject=value)
-    number, equals, like = value.partition("=")
+    number, equals, place = value.partition("=")
+    like, _, place = place.partition("@")
+    beside, _, domain = place.partition("/")
+    hierarchy, _, level = domain.partition("/")
     count = whole_number(number)
     if not equals or not like or count is None:
         raise InputError(f"--add {value!r}: write {kind.value}, for example 4=node-1")
-    layer = Layer(change=change, subject=like, count=count)
+    layer = Layer(change=change, subject=like, count=count, beside=beside, hierarchy=hierarchy, level=level)
     check_layer(layer)
     return layer
 
@@ -86,8 +125,10 @@ def check_layer(layer: Layer) -> None:
     if layer.change == "add":
         if not 1 <= layer.count <= MOST_ADDED:
             raise InputError(f"{layer.count:,} more nodes: give 1 to {MOST_ADDED:,}")
-    elif layer.count:
-        raise InputError(f"change {layer.change!r} has no count")
+        if bool(layer.hierarchy) != bool(layer.level) or (layer.level and not layer.beside):
+            raise InputError("nodes in a new domain need its hierarchy, its level, and a node next to it")
+    elif layer.count or layer.beside or layer.level or layer.hierarchy:
+        raise InputError(f"change {layer.change!r} has no count and no place")
     if layer.change == "release":
         KubernetesRelease(layer.subject)
 

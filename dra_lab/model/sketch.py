@@ -22,7 +22,7 @@ from dra_lab.model.claims import (
     expressions,
 )
 from dra_lab.model.device import Value
-from dra_lab.model.layers import Layer
+from dra_lab.model.layers import Addable, Layer
 from dra_lab.model.names import MARK, part_of, split_request
 from dra_lab.model.quantity import QuantityText
 
@@ -314,9 +314,10 @@ class Drawing(Value, frozen=True):
     `layout` maps a request or link name to its (x, y) in canvas pixels. `cluster` is the name of the cluster. `release`
     is "" for the cluster's default. `node` is "" unless a person pinned one. `goals` is the order of goals 4 to 8 if a
     person changed it. `workloads` are the pods of the fleet; `editing` names the one whose only claim is the sketch, ""
-    if the sketch is none of them. `layers` are what-if changes of the cluster, in their order; `kept` are plans for
-    comparing; `view` is what the screen shows, by setting. `measured` are bandwidths that a person measured with and
-    without the link, by the path between GPU and NIC without it (`topology.bandwidth.PATHS`).
+    if the sketch is none of them. `layers` are what-if changes of the cluster, in their order; `addable` is what may be
+    added to it. `kept` are plans for comparing; `view` is what the screen shows, by setting. `measured` are bandwidths
+    that a person measured with and without the link, by the path between GPU and NIC without it
+    (`topology.bandwidth.PATHS`).
     """
 
     sketch: ClaimSketch = ClaimSketch()
@@ -328,6 +329,7 @@ class Drawing(Value, frozen=True):
     workloads: tuple[PodDrawing, ...] = ()
     editing: str = ""
     layers: tuple[Layer, ...] = ()
+    addable: Addable = Addable()
     kept: tuple[Kept, ...] = ()
     view: dict[str, str] = {}
     measured: dict[str, tuple[float, float]] = {}

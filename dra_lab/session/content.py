@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.layers import Layer
+from dra_lab.model.layers import Addable, Layer
 from dra_lab.model.sketch import ClaimSketch, Drawing, Kept, PodDrawing, claims_of
 from dra_lab.session.loaded_scene import Scene
 from dra_lab.topology.layered import with_possible_layers
@@ -24,6 +24,7 @@ class Content(Struct, frozen=True):
     editing: str = ""
     layers: tuple[Layer, ...] = ()
     kept: tuple[Kept, ...] = ()
+    addable: Addable = Addable()
 
     def with_sketch(self, sketch: ClaimSketch) -> Content:
         """Return the content with another drawing, which has the claims of the workload that is edited."""
@@ -40,6 +41,7 @@ class Content(Struct, frozen=True):
             editing=self.editing,
             layers=self.layers,
             kept=self.kept,
+            addable=self.addable,
         )
 
 
@@ -49,11 +51,12 @@ MOST_KEPT = 12
 
 def content_of(drawing: Drawing, scene: Scene) -> Content:
     """Return the content of a drawing in a scene."""
-    return Content(scene, drawing.sketch, drawing.workloads, drawing.editing, drawing.layers, drawing.kept)
+    parts = drawing.sketch, drawing.workloads, drawing.editing, drawing.layers, drawing.kept, drawing.addable
+    return Content(scene, *parts)
 
 
 def on_other_cluster(content: Content, cluster: Cluster) -> Content:
-    """Return the content for another cluster: without layers and pins of nodes and devices that it does not have."""
+    """Return the content for another cluster, without what names nodes and devices that it does not have."""
     refused = with_possible_layers(cluster, content.layers).refused
     layers = tuple(layer for number, layer in enumerate(content.layers) if number not in refused)
     nodes = cluster.node_by_name
@@ -61,4 +64,6 @@ def on_other_cluster(content: Content, cluster: Cluster) -> Content:
         replace(pod, pins={node: count for node, count in pod.pins.items() if node in nodes}) if pod.pins else pod
         for pod in content.workloads
     )
-    return replace(content, layers=layers, workloads=workloads)
+    types = tuple(one for one in content.addable.types if one.node in nodes)
+    addable = content.addable if types == content.addable.types else Addable(types=types)
+    return replace(content, layers=layers, workloads=workloads, addable=addable)

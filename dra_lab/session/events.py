@@ -24,6 +24,7 @@ EVENTS = (
     "fleet",
     "fleet-progress",
     "fleet-why",
+    "fleet-added",
     "export",
     "compare",
     "look",
@@ -34,9 +35,9 @@ EVENTS = (
 
 The cluster or drawing changed, matches were counted, a solve began, went on, or ended, or the manifest was searched.
 Something went wrong, the person is asked, or something is highlighted. The running cluster is followed, lost or no
-longer followed. Another mode is shown, the fleet or its answer changed, its solve went on, or the reasons for stranded
-devices are known. An export was opened, simulated, written or closed, kept plans changed, a node or device is looked
-at, the picture shows another allocation, or copies were counted.
+longer followed. Another mode is shown, the fleet or its answer changed, its solve went on, the reasons for stranded
+devices are known, or nodes to add are sought or found. An export was opened, simulated, written or closed, kept plans
+changed, a node or device is looked at, the picture shows another allocation, or copies were counted.
 """
 
 

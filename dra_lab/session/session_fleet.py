@@ -12,11 +12,12 @@ from msgspec.structs import replace
 from dra_lab.errors import Cancelled, DraLabError, InputError, did_you_mean
 from dra_lab.model.cluster import Cluster, cluster_fingerprint
 from dra_lab.model.fleet import FleetPlan
-from dra_lab.model.layers import Layer
+from dra_lab.model.layers import Addable, Layer
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Drawing, GangDrawing, Kept, PodDrawing, claims_of, pod_drawing
 from dra_lab.model.sketch_rules import MOST_PODS, check_pods
 from dra_lab.planner.waiting import WaitingBar
+from dra_lab.session.adding import Adding, AddingQuestion, first_addable, layers_with
 from dra_lab.session.content import MOST_KEPT, Content
 from dra_lab.session.events import Events
 from dra_lab.session.fleet_answer import FleetAnswer, FleetQuestion, amount_figures, fleet_answers, fleet_yaml, pods_of
@@ -63,6 +64,7 @@ class SessionFleet:
         self._session = session
         self._worker = Worker("dra-lab-fleet", owner=self)
         self.stranding = Stranding(session.events)
+        self.adding = Adding(session.events)
         self._lock = threading.RLock()
         self._question: FleetQuestion | None = None  # the latest one, and the latest one that the worker was given
         self._given: FleetQuestion | None = None
@@ -220,6 +222,38 @@ class SessionFleet:
         rest = (*self.layers[:number], *self.layers[number + 1 :])
         self._change(replace(self._session.history.present, layers=rest))
 
+    # -- nodes to add
+
+    @property
+    def addable(self) -> Addable:
+        """Return what may be added: what the person chose, else a copy of each kind of node."""
+        chosen = self._session.history.present.addable
+        return chosen if chosen.types else first_addable(self._session.cluster)
+
+    def set_addable(self, addable: Addable) -> None:
+        """Choose what may be added. Raises NodeError for a node that the cluster does not have."""
+        for one in addable.types:
+            self._session.cluster.node_named(one.node)
+        self._change(replace(self._session.history.present, addable=addable))
+
+    @property
+    def adding_question(self) -> AddingQuestion | None:
+        """Return which nodes to add for the present workloads, None while these cannot be planned."""
+        return None if self._question is None else AddingQuestion(self._question, self.addable)
+
+    def find_nodes(self) -> None:
+        """Find the nodes that have to be added at least cost; `adding` has the answer."""
+        self.ask()
+        if (question := self.adding_question) is not None:
+            self.adding.ask(question, self._session.time_limit)
+
+    def add_found(self) -> None:
+        """Add the nodes that were found, as what-if changes. Raises InputError if there are none."""
+        added, question = self.adding.answer, self.adding.question
+        if added is None or question is None or not question.fleet.is_same(self._question):
+            raise InputError("no nodes are found for the present workloads and cluster; find them again")
+        self.what_if(*layers_with(added, question.fleet.cluster))
+
     # -- kept plans
 
     def keep(self, name: str = "") -> str:
@@ -334,6 +368,7 @@ class SessionFleet:
         """End the threads."""
         self._worker.close()
         self.stranding.close()
+        self.adding.close()
 
     def _solve(self, number: int, question: FleetQuestion, stop: threading.Event, *, plain: bool) -> None:
         refusal: DraLabError | None = None

@@ -12,7 +12,8 @@ from dra_lab.model.topologies import HyperNode
 from dra_lab.topology.domain_tree import domain_tree
 from dra_lab.topology.node_tree import natural_order
 
-_NAME = "HyperNodes"
+HYPER_NODES = "HyperNodes"
+"""The name of the hierarchy that HyperNodes make."""
 
 
 def hyper_node_tree(cluster: Cluster, nodes: Sequence[str], findings: list[Finding]) -> Iterator[Hierarchy]:
@@ -36,7 +37,7 @@ def hyper_node_tree(cluster: Cluster, nodes: Sequence[str], findings: list[Findi
     own = _own(by_name, members, paths, findings)
     left_out = (LeftOut(node, "is in no HyperNode") for node in nodes if node not in own)
     placed = {node: paths[own[node]] for node in nodes if node in own}
-    yield domain_tree(_NAME, _levels(by_name, tiers), placed, left_out)
+    yield domain_tree(HYPER_NODES, _levels(by_name, tiers), placed, left_out)
 
 
 def _parents(

@@ -16,6 +16,7 @@ from dra_lab.model.names import NUMA_NODE, DeviceID
 from dra_lab.model.slices import ResourceSlice
 from dra_lab.model.what_if import uncordoned, when_idle, with_more_nodes, without_nodes
 from dra_lab.topology.locality import Locality, localities
+from dra_lab.topology.new_nodes import with_nodes_beside
 
 TAINT = DeviceTaint(key="dra-lab/what-if", effect="NoSchedule")
 """The taint of a device that a layer taints."""
@@ -67,7 +68,9 @@ def _applied(cluster: Cluster, layer: Layer) -> Cluster:
 
 
 def _with_more(cluster: Cluster, layer: Layer) -> Cluster:
-    return with_more_nodes(cluster, like=layer.subject, count=layer.count)
+    if not layer.beside:
+        return with_more_nodes(cluster, like=layer.subject, count=layer.count)
+    return with_nodes_beside(cluster, layer.subject, layer.count, layer.beside, layer.hierarchy, layer.level)
 
 
 def _with_release(cluster: Cluster, layer: Layer) -> Cluster:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
+from itertools import count as count_from
+from itertools import islice
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,8 +18,11 @@ from dra_lab.model.names import split_qualified
 from dra_lab.model.node_type import NodeType
 from dra_lab.model.nodes import Node, NodeSpec, ObjectMeta, node_matches
 from dra_lab.model.slices import ResourceSlice
+from dra_lab.model.topologies import HyperNode, Member, MemberSelector, NameMatch, TopologyObject
 from dra_lab.model.what_if import copied_slices
 from dra_lab.topology.domain_tree import domain_tree
+from dra_lab.topology.hierarchies import hierarchies
+from dra_lab.topology.hyper_nodes import HYPER_NODES
 from dra_lab.topology.node_tree import natural_order
 from dra_lab.topology.presets import ATTRIBUTES, CLIQUE, HOSTNAME, NVLINK, PRESETS, ZONE, is_host, is_known
 
@@ -161,6 +166,52 @@ def with_new_nodes(cluster: Cluster, new: Sequence[NewNode]) -> Cluster:
         slices=(*cluster.slices, *slices),
         name=f"{cluster.name} + {len(new)} {'node' if len(new) == 1 else 'nodes'}".strip(" +"),
     )
+
+
+def with_nodes_beside(
+    cluster: Cluster, like: str, count: int, beside: str, hierarchy: str = "", level: str = ""
+) -> Cluster:
+    """Return the cluster with more nodes like one, in the domains of the node `beside`.
+
+    With a level of a hierarchy, they are in a new domain of this level. Raises NodeError or InputError for nodes,
+    hierarchies and levels that do not exist.
+    """
+    node_type, trees = NodeType.like(cluster.node_named(like).name), hierarchies(cluster)
+    cluster.node_named(beside)
+    if level:
+        tree = next((one for one in trees if one.name == hierarchy), None)
+        if tree is None or not tree.path_of(beside)[tree.level_index(level) :]:
+            raise InputError(f"{beside} is in no {level} of a hierarchy {hierarchy!r}")
+        known = [value for one in trees for domain in one.domains for value in domain.path]
+        number = next(at for at in count_from(1) if not any(f"-new-{at}" in value for value in known))
+        place = new_place(cluster, trees, tree, level, beside, number)
+    else:
+        paths = {tree.name: tree.path_of(beside) for tree in trees}
+        place = NewPlace((), paths, _values(cluster, trees, _keys(cluster, trees), beside, paths))
+    check_own_devices(cluster, node_type, [place])
+    new = [NewNode(name, node_type, place) for name in islice(new_names(like, cluster.node_by_name), count)]
+    larger = with_new_nodes(cluster, new)
+    if HYPER_NODES not in place.paths:
+        return larger
+    if level:
+        raise InputError("a new domain needs HyperNodes of its own, which a change cannot make")
+    return larger.with_objects(topologies=_with_members(cluster, place.paths[HYPER_NODES], new))
+
+
+def _with_members(cluster: Cluster, path: Path, new: Sequence[NewNode]) -> tuple[TopologyObject, ...]:
+    """Return the topology objects, with the new nodes as members of the innermost HyperNode of a path."""
+    members = tuple(Member(type="Node", selector=MemberSelector(exact_match=NameMatch(name=one.name))) for one in new)
+    return tuple(
+        replace(item, spec=replace(item.spec, members=(*item.spec.members, *members)))
+        if isinstance(item, HyperNode) and item.name in path[-1:]
+        else item
+        for item in cluster.topologies
+    )
+
+
+def new_names(like: str, taken: Container[str]) -> Iterator[str]:
+    """Yield names for new nodes that no node has."""
+    return (name for number in count_from(1) if (name := f"{like}-new-{number}") not in taken)
 
 
 def _original(cluster: Cluster, node_type: NodeType) -> Node:

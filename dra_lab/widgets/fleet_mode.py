@@ -17,6 +17,7 @@ from dra_lab.session.fleet_answer import FleetAnswer
 from dra_lab.topology.hierarchy_findings import plural
 from dra_lab.widgets import messages
 from dra_lab.widgets.domain_rows import gang_row
+from dra_lab.widgets.fleet_adding import FleetAdding
 from dra_lab.widgets.fleet_answer_rows import answer_row
 from dra_lab.widgets.fleet_domains import FleetDomains
 from dra_lab.widgets.fleet_filters import filter_rows, matching
@@ -47,7 +48,7 @@ MOST_NAMES = 300
 _NOTHING = "No devices here. Load a cluster."
 
 
-class FleetMode(FleetDomains):
+class FleetMode(FleetDomains, FleetAdding):
     """The part of a view that shows the fleet; it has no values before the mode is shown for the first time.
 
     Both sides write `fleet_kind`, `fleet_by`, `fleet_filters` (`driver:dra.net`), `fleet_chosen` (the id of a bar) and
@@ -70,6 +71,7 @@ class FleetMode(FleetDomains):
 
     def _follow_fleet(self, session: Session) -> None:
         self._follow_domains(session)
+        self._follow_adding(session)
         self._bars: Bars | None = None
         self._bars_of: FleetAnswer | None = None
         self._when(session, self._show_fleet, "fleet", "mode", "history")
@@ -269,6 +271,7 @@ class FleetMode(FleetDomains):
 
     fleet_actions: ClassVar[Mapping[type[messages.Message], Callable[[Any, Any], None]]] = {
         **FleetDomains.gang_actions,
+        **FleetAdding.adding_actions,
         messages.AddWorkload: _add_workload,
         messages.RemoveWorkload: _remove_workload,
         messages.SetReplicas: _set_replicas,

@@ -20,17 +20,17 @@ MOST = 20
 
 def added_sentence(found: AddedNodes) -> str:
     """Return the answer in one or two short sentences, with what is proven of it."""
-    wanted = _wanted(found)
+    wanted, fit = _wanted(found)
     match found.status:
         case PlanStatus.NOT_CHECKED:
             return printable(f"Not checked: {sentence(found.shortfalls[0].message)}")
         case PlanStatus.INFEASIBLE:
-            return f"No number of these nodes helps, proven: not all of {wanted} can fit."
+            return f"No number of these nodes helps, proven. They cannot make {wanted} fit."
         case PlanStatus.STOPPED:
             least = f" They cost at least {number_words(found.bound)}." if found.bound else ""
-            return f"Not answered: there was not enough time to place all of {wanted}.{least}"
+            return f"Not answered: there was not enough time to find nodes with which {wanted} {fit}.{least}"
     if not found.count:
-        return f"No nodes have to be added: all of {wanted} fit{'' if found.proven else ', as far as is known'}."
+        return f"No nodes have to be added: {wanted} {fit}{'' if found.proven else ', as far as is known'}."
     types = Counter[str]()
     for one in found.added:
         types[one.type] += one.count
@@ -38,7 +38,7 @@ def added_sentence(found: AddedNodes) -> str:
     domains = len({one.domain for one in found.added if one.new})
     where = f", {counted(domains, 'new domain')}" if domains else ""
     text = f"Add {counted(found.count, 'node')} ({each}{where}) at a cost of {number_words(found.cost)}"
-    return printable(f"{text} so that all of {wanted} fit. {_proof(found)}")
+    return printable(f"{text} so that {wanted} {fit}. {_proof(found)}")
 
 
 def _proof(found: AddedNodes) -> str:
@@ -46,15 +46,16 @@ def _proof(found: AddedNodes) -> str:
         return "Nothing cheaper exists, proven."
     if found.bound is None:
         return "Something cheaper may exist."
-    return f"Best so far: the cost is {number_words(found.bound)} at least."
+    return f"Best so far: no answer costs less than {number_words(found.bound)}, proven."
 
 
-def _wanted(found: AddedNodes) -> str:
+def _wanted(found: AddedNodes) -> tuple[str, str]:
+    """Return what must fit, with its verb."""
     gangs = sum(gang.replicas for gang in found.wanted)
     pods = sum(workload.replicas for workload in found.workloads)
-    parts = [counted(gangs, "gang")] if gangs else []
+    parts = ["the gang" if gangs == 1 else f"all {gangs:,} gangs"] if gangs or not pods else []
     parts += [counted(pods, "ordinary pod")] if pods else []
-    return " and ".join(parts) or "0 gangs"
+    return " and ".join(parts), "fits" if gangs + pods == 1 else "fit"
 
 
 def added_parts(found: AddedNodes) -> Iterator[Part]:
@@ -68,13 +69,18 @@ def added_parts(found: AddedNodes) -> Iterator[Part]:
         yield Lines(
             "Why", [printable(" ".join(filter(None, (sentence(one.message), one.advice)))) for one in found.shortfalls]
         )
-    if found.spare is not None and found.status is not PlanStatus.INFEASIBLE:
-        level, number = found.spare
-        fail = f"any node of a {level} fails" if number == 1 else f"any {number} nodes of a {level} fail"
-        yield Words(printable(f"If {fail}, the gangs of that {level} fit on its other nodes."))
+    yield from map(Words, spare_words(found))
     for finding in found.findings:
         if finding.rule in ("not-placed-yet", "hyper-nodes-of-new-nodes"):
             yield Words(printable(sentence(finding.message)))
+
+
+def spare_words(found: AddedNodes) -> Iterator[str]:
+    """Yield what the spare nodes of an answer bring, if it has any."""
+    if found.spare is not None and found.status in (PlanStatus.OPTIMAL, PlanStatus.FEASIBLE):
+        level, number = found.spare
+        fail = f"any node of a {level} fails" if number == 1 else f"any {number} nodes of a {level} fail"
+        yield printable(f"If {fail}, the gangs of that {level} fit on its other nodes.")
 
 
 def added_table(found: AddedNodes) -> Table:

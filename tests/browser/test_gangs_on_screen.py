@@ -106,3 +106,24 @@ def test_a_frame_is_drawn_edited_and_deleted_by_keyboard(open_notebook):
     planner.page.keyboard.press("Control+z")
     frame.wait_for()
     assert planner.lab.eval("lab.session.drawing.workloads[0].gang.size") == 8
+
+
+def test_the_nodes_to_add_are_found_added_and_undone(open_notebook):
+    """One click below the verdict finds the cheapest nodes, another plans with them, and Undo takes them out."""
+    gangs = Gangs(open_notebook)
+    gangs.pane.get_by_role("button", name=f"Actions for {POD}").click()
+    gangs.page.get_by_role("menuitem", name="Make it a gang").click()
+    gangs.field(f"pods of one gang of {POD}", "4")
+    gangs.verdict("No leaf switch holds 4 pods.")
+    gangs.pane.get_by_role("button", name="Which nodes to add?").click()
+    panel = gangs.pane.get_by_role("region", name="Nodes to add")
+    panel.get_by_text("Nothing cheaper exists, proven.").wait_for()
+    gangs.lab.picture("nodes-to-add")
+    assert gangs.lab.low_contrast(".dra-adding") == []
+    assert panel.locator(".dra-adding-rows tbody td").all_text_contents()[1:] == ["1", "1"]
+    panel.get_by_text("Show the YAML").click()
+    assert "kind: ProvisioningRequest" in panel.locator("pre").inner_text()
+    panel.get_by_role("button", name="Add as what-if").click()
+    gangs.verdict("All 4 pods fit in leaf switch")
+    gangs.pane.get_by_role("button", name="Undo").click()
+    gangs.verdict("No leaf switch holds 4 pods.")

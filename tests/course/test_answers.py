@@ -294,13 +294,13 @@ def test_every_lesson_has_three_correct_shapes_and_two_wrong_ones():
 
 
 def test_another_kind_of_device_is_named(tmp_path):
-    """A claim that gets more than the lesson needs is told so, in a row of its own."""
+    """A row of its own reports that a claim gets more than the lesson needs."""
     judged = open_lesson("1", tmp_path).check(read(WRONG["01"]["another device"]))
     assert [row.text for row in judged.rows if not row.kept] == ["The claim gets no other kind of device."]
 
 
 def test_a_preference_is_written_as_alternatives():
-    """What lesson 7 says of a manifest: the near devices are the first alternative, any devices the second."""
+    """As lesson 7 explains, near devices are the first alternative in the manifest, and any devices the second."""
     cluster = load_cluster("sample:two-sockets")
     spec = compile_claim(read(CORRECT["07"][0]).sketch, cluster, cluster.target_release(None)).spec
     (only,), (near,) = spec.devices.requests, spec.devices.constraints

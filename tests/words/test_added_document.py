@@ -25,10 +25,10 @@ ANSWER = AddedNodes(
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({}, "Add 20 nodes (20 × n41, 1 new domain) at a cost of 60 so that all of 4 gangs fit."),
-        ({"status": PlanStatus.FEASIBLE, "bound": 57.0}, "Best so far: the cost is 57 at least."),
+        ({}, "Add 20 nodes (20 × n41, 1 new domain) at a cost of 60 so that all 4 gangs fit."),
+        ({"status": PlanStatus.FEASIBLE, "bound": 57.0}, "Best so far: no answer costs less than 57, proven."),
         ({"status": PlanStatus.FEASIBLE, "bound": None}, "Something cheaper may exist."),
-        ({"added": (), "cost": 0.0}, "No nodes have to be added: all of 4 gangs fit."),
+        ({"added": (), "cost": 0.0}, "No nodes have to be added: all 4 gangs fit."),
         ({"added": (), "status": PlanStatus.INFEASIBLE}, "No number of these nodes helps, proven"),
         ({"added": (), "status": PlanStatus.STOPPED}, "Not answered"),
     ],

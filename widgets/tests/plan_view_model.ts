@@ -14,6 +14,7 @@ export function fakeTimers(): void {
 
 export const YAML = "apiVersion: v1\nrequests:\n- name: gpu\n- name: nic\n";
 export const PLAN: PlanViewModel = {
+  fleet_adding: {},
   fleet_answer: {},
   fleet_domain: "",
   fleet_domain_card: {},

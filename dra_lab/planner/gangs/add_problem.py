@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
@@ -17,7 +18,7 @@ from dra_lab.planner.budget import Sizes
 from dra_lab.planner.gangs.needs import HOST_DEPTH, GangNeed, GroupNeed, Needs, Path, Tier, read_needs, replaced
 from dra_lab.planner.gangs.new_spots import Spot, Spots, hosts_matter, spots_of
 from dra_lab.planner.gangs.problem import GangProblem
-from dra_lab.topology.new_nodes import NewNode, hierarchies_with
+from dra_lab.topology.new_nodes import NewNode, hierarchies_with, new_names
 
 
 @dataclass(frozen=True)
@@ -320,16 +321,10 @@ def _spare_domains(asked: AddQuestion, problem: AddProblem) -> dict[int, Path]:
 def new_nodes(asked: AddQuestion, chosen: Sequence[tuple[Spot, int]]) -> list[NewNode]:
     """Return the nodes to add with their names."""
     taken = set(asked.cluster.node_names)
-    numbers: Counter[int] = Counter()
     found = []
     for spot, count in chosen:
         one = asked.types[spot.type]
-        for _ in range(count):
-            while True:
-                numbers[spot.type] += 1
-                name = f"{one.name}-new-{numbers[spot.type]}"
-                if name not in taken:
-                    break
+        for name in islice(new_names(one.name, taken), count):
             taken.add(name)
             found.append(NewNode(name, one, spot.place))
     return found

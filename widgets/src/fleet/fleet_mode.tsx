@@ -3,6 +3,7 @@ import "./fleet.css";
 import { HeatMap } from "../hardware/heat_map";
 import { useChannel, useTrait } from "../plan/model";
 import { PaneProblem } from "../view/pane_problem";
+import { Adding, useIsAdding } from "./adding";
 import { Bars } from "./bars";
 import { Card } from "./card";
 import { Choice } from "./choice";
@@ -33,31 +34,32 @@ export function FleetMode() {
   );
 }
 
-const SIDES = [
-  ["domains", "Where gangs fit"],
-  ["devices", "Devices in use"],
-] as const;
-
-/** The devices of the nodes; with gangs also the domains, one of the two at a time. */
+/** The devices of the nodes; with gangs also the domains, and without a place for all the nodes to add: one at a time. */
 function Right() {
   const channel = useChannel();
   const [side, { gangs = [] }] = [useTrait("fleet_side"), useTrait("fleet_domains")];
-  const isOfGangs = gangs.length > 0 && side === "domains";
+  const isAdding = useIsAdding();
+  const sides = [
+    ...(gangs.length ? [["domains", "Where gangs fit"] as const] : []),
+    ["devices", "Devices in use"] as const,
+    ...(isAdding ? [["adding", "Nodes to add"] as const] : []),
+  ];
+  const shown = sides.some(([key]) => key === side) ? side : "devices";
   return (
     <div className="dra-fleet-right">
-      {gangs.length > 0 && (
+      {sides.length > 1 && (
         <div className="dra-fleet-sides">
           <Choice
             name="Right side"
-            values={SIDES}
-            now={side}
+            values={sides}
+            now={shown}
             onChoose={(value) => channel.set({ fleet_side: value })}
           />
         </div>
       )}
-      {isOfGangs ? (
-        <Domains />
-      ) : (
+      {shown === "domains" && <Domains />}
+      {shown === "adding" && <Adding />}
+      {shown === "devices" && (
         <>
           <Bars />
           <Card />

@@ -3,6 +3,7 @@ import { useEffect, useState } from "react";
 import { useChannel, useTrait } from "../plan/model";
 import { Figure } from "../view/figure";
 import { Icon, type IconName } from "../view/icon";
+import { AddingButton } from "./adding";
 
 const SIGNS: Readonly<Record<string, readonly [IconName, string]>> = {
   fits: ["check", "All pods fit"],
@@ -32,6 +33,7 @@ export function Verdict() {
         <div className="dra-fleet-proof">
           <span>{proof}</span>
           <Working />
+          <AddingButton />
         </div>
         {scheduler && <p className="dra-fleet-scheduler">{scheduler}</p>}
       </div>

@@ -6,6 +6,37 @@ export const LINK_KINDS = [
   { value: "apart", meaning: "No two devices share the place.", leastEnds: 1 },
 ] as const;
 
+export interface AddableRow {
+  node: string;
+  hardware: string;
+  cost: string;
+  places: string;
+}
+
+export interface AddingRow {
+  needed?: boolean;
+  types?: readonly AddableRow[];
+  levels?: readonly LevelRow[];
+  hierarchy?: string;
+  level?: string;
+  word?: string;
+  domains?: number;
+  nodes?: number;
+  spare?: boolean;
+  spareNote?: string;
+  working?: boolean;
+  found?: "" | "error" | "nodes" | "none" | "open";
+  verdict?: string;
+  rows?: readonly [string, string, boolean, string, string][];
+  total?: [string, string];
+  lines?: readonly string[];
+  stale?: boolean;
+  request?: string;
+  file?: string;
+  limits?: readonly string[];
+  findings?: readonly FindingRow[];
+}
+
 export interface AmountRow {
   key: string;
   unit?: string;
@@ -1016,6 +1047,15 @@ export type ExportSheetMessage =
   | { type: "write-export"; overwrite?: boolean; allowWorse?: boolean }
   | { type: "write-measure" };
 
+export interface FleetAddingModel {
+  fleet_adding: AddingRow;
+  mode: string;
+  problem: string;
+}
+
+export type FleetAddingMessage =
+  | { type: "dismiss-problem" };
+
 export interface FleetDomainsModel {
   fleet_domain: string;
   fleet_domain_card: DomainCard;
@@ -1030,6 +1070,7 @@ export type FleetDomainsMessage =
   | { type: "dismiss-problem" };
 
 export interface FleetModeModel {
+  fleet_adding: AddingRow;
   fleet_answer: FleetAnswerRow;
   fleet_bars: BarTable;
   fleet_by: string;
@@ -1235,6 +1276,7 @@ export interface PlanViewModel {
   export: ExportRow;
   export_terms: Readonly<Record<string, string>>;
   findings: readonly FindingRow[];
+  fleet_adding: AddingRow;
   fleet_answer: FleetAnswerRow;
   fleet_bars: BarTable;
   fleet_by: string;
@@ -1272,6 +1314,7 @@ export interface PlanViewModel {
 }
 
 export type PlanViewMessage =
+  | { type: "add-found-nodes" }
   | { type: "add-layer"; change: string; subject?: string; count?: number }
   | { type: "add-workload"; source?: string }
   | { type: "apply-suggestion"; id: string }
@@ -1283,6 +1326,7 @@ export type PlanViewMessage =
   | { type: "compare-plans" }
   | { type: "dismiss-problem" }
   | { type: "edit-claim"; text: string; number: number }
+  | { type: "find-nodes" }
   | { type: "fix-claim"; text?: string | null; number?: number }
   | { type: "forget-scenario"; name: string }
   | { type: "improve-fleet" }
@@ -1297,14 +1341,18 @@ export type PlanViewMessage =
   | { type: "redo" }
   | { type: "remove-kept"; name: string }
   | { type: "remove-layer"; number: number }
+  | { type: "remove-node-type"; node: string }
   | { type: "remove-workload"; name: string }
   | { type: "rename-kept"; name: string; to: string }
   | { type: "restore-kept"; name: string }
   | { type: "restore-scenario"; name: string }
   | { type: "set-gang"; size: number; name?: string; min?: number; level?: string; hierarchy?: string; prefer?: string; queue?: string }
+  | { type: "set-new-domains"; hierarchy: string; level: string; domains: number; nodes: number; spare?: boolean }
+  | { type: "set-node-type"; node: string; cost?: string; places?: string }
   | { type: "set-replicas"; name: string; replicas: number }
   | { type: "show-difference" }
   | { type: "show-export" }
+  | { type: "stop-finding" }
   | { type: "stop-fleet" }
   | { type: "undo" }
   | { type: "use-measured"; near: number; far: number }

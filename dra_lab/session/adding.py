@@ -1,0 +1,195 @@
+"""Which nodes a fleet needs in addition: what may be added, the answer of `nodes_to_add`, and the layers it becomes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from functools import partial
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dra_lab.errors import DraLabError, InputError
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.hierarchy import Hierarchy
+from dra_lab.model.layers import Addable, AddableNode, Layer
+from dra_lab.session.events import Events
+from dra_lab.session.fleet_answer import FleetQuestion
+from dra_lab.session.worker import Worker
+from dra_lab.topology.hierarchies import hierarchies
+
+if TYPE_CHECKING:
+    from dra_lab.model.node_type import AddedCount, AddedNodes, NodeType
+
+MOST_TYPES = 4
+"""Node types that are offered at first."""
+
+SECONDS = 60.0
+"""Seconds after which the best answer so far is shown."""
+
+
+class AddingQuestion(Struct, frozen=True):
+    """Which nodes have to be added for a fleet, out of what may be added."""
+
+    fleet: FleetQuestion
+    addable: Addable
+
+    def is_same(self, other: AddingQuestion | None) -> bool:
+        """Say whether another question is this one."""
+        return other is not None and self.addable == other.addable and self.fleet.is_same(other.fleet)
+
+
+class Adding:
+    """Answers one question at a time in a thread of its own; the event "fleet-added" reports each change.
+
+    `question` is the latest one, `answer` what is known of it, and `refusal` why there is no answer.
+    """
+
+    def __init__(self, events: Events) -> None:
+        """Begin without a question; no thread is begun."""
+        self._events = events
+        self._worker = Worker("dra-lab-adding", owner=self)
+        self.question: AddingQuestion | None = None
+        self.answer: AddedNodes | None = None
+        self.refusal: DraLabError | None = None
+        self.progress: Any = None
+        self.is_working = False
+
+    def ask(self, question: AddingQuestion, time_limit: float | None) -> None:
+        """Find the nodes to add."""
+        self.question, self.answer, self.refusal, self.progress, self.is_working = question, None, None, None, True
+        self._worker.submit(lambda stop: self._solve(question, stop, time_limit))
+        self._events.emit("fleet-added")
+
+    def cancel(self) -> None:
+        """Stop: the best answer so far stays."""
+        if self._worker.cancel():
+            self.is_working = False
+            self._events.emit("fleet-added")
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until nothing is sought; returns False when the time (in seconds) is over before."""
+        return self._worker.wait(timeout)
+
+    def close(self) -> None:
+        """End the thread."""
+        self._worker.close()
+
+    def _solve(self, question: AddingQuestion, stop: threading.Event, time_limit: float | None) -> None:
+        from dra_lab.planner.gangs.nodes_to_add import nodes_to_add
+
+        answer, refusal = None, None
+        fleet, tree = question.fleet, tree_of(question)
+        try:
+            answer = nodes_to_add(
+                fleet.cluster,
+                fleet.gangs,
+                fleet.workloads,
+                types=node_types(question),
+                spare_per=(level_of(question), 1) if question.addable.spare and tree is not None else None,
+                release=fleet.release,
+                time_limit=SECONDS if time_limit is None else time_limit,
+                progress=partial(self._on_progress, question),
+                cancel=stop,
+            )
+        except DraLabError as error:
+            refusal = error
+        except Exception as error:  # noqa: BLE001  a defect of ours must be seen and not end the thread
+            refusal = DraLabError(f"this is a defect of dra_lab: {type(error).__name__}: {error}")
+        if question is self.question:
+            self.answer, self.refusal, self.is_working = answer, refusal, False
+            self._events.emit("fleet-added")
+
+    def _on_progress(self, question: AddingQuestion, progress: Any) -> None:
+        if question is self.question:
+            self.progress = progress
+            self._events.emit("fleet-added")
+
+
+def first_addable(cluster: Cluster) -> Addable:
+    """Return copies of a node of each kind of hardware, in any number in every domain."""
+    kinds: dict[object, str] = {}
+    for node, slices in cluster.slices_by_node.items():
+        kinds.setdefault(tuple(sorted((one.spec.driver, len(one.spec.devices or ())) for one in slices)), node)
+    return Addable(types=tuple(map(AddableNode, [*kinds.values()][:MOST_TYPES])))
+
+
+def tree_of(question: AddingQuestion) -> Hierarchy | None:
+    """Return the hierarchy in whose domains nodes are added: the chosen one, else that of the first gang."""
+    from dra_lab.session.fleet_gangs import hierarchy_of
+
+    known = [tree for tree in hierarchies(question.fleet.cluster) if tree.domains]
+    chosen = next((tree for tree in known if tree.name == question.addable.hierarchy), None)
+    of_gangs = (hierarchy_of(question.fleet.cluster, gang) for gang in question.fleet.gangs)
+    return chosen or next((tree for tree in of_gangs if tree in known), next(iter(known), None))
+
+
+def level_of(question: AddingQuestion) -> str:
+    """Return the level in whose domains nodes are added: the chosen one, else the innermost; "" without a hierarchy."""
+    tree, level = tree_of(question), question.addable.level
+    if tree is None:
+        return ""
+    return level if any(level == one.name for one in tree.levels) else tree.levels[-1].name
+
+
+def node_types(question: AddingQuestion) -> list[NodeType]:
+    """Return the node types of a question. Raises InputError for what makes no sense."""
+    from dra_lab.model.node_type import NewDomains, NodeType
+
+    addable, tree, level = question.addable, tree_of(question), level_of(question)
+    if not addable.types:
+        raise InputError("choose at least one node to copy")
+    if question.fleet.pins:
+        names = " and ".join(question.fleet.pins)
+        raise InputError(f"{names}: nodes to add are found for pods that are not pinned. Unpin them first")
+    new = None
+    if addable.domains and tree is not None:
+        new = NewDomains(nodes=addable.nodes or largest(tree, level), most=addable.domains, level=level)
+    where = "" if tree is None else tree.name
+    return [
+        NodeType.like(one.node, cost=one.cost, places=one.places, level=level, hierarchy=where, new_domains=new)
+        for one in addable.types
+    ]
+
+
+def largest(tree: Hierarchy, level: str) -> int:
+    """Return how many nodes the largest domain of a level has, 1 at least."""
+    return max((len(domain.nodes) for domain in tree.at(level)), default=1)
+
+
+def layers_with(added: AddedNodes, cluster: Cluster) -> tuple[Layer, ...]:
+    """Return the what-if changes that add the nodes of an answer to its cluster."""
+    trees = added.hierarchies
+    beside: dict[tuple[tuple[str, ...], ...], str] = {}
+
+    def place(node: str) -> tuple[tuple[str, ...], ...]:
+        return tuple(tree.path_of(node) for tree in trees)
+
+    for node in cluster.node_names:
+        beside.setdefault(place(node), node)
+    found = []
+    like = {one.name: one.node for one in added.types}
+    for count in added.added:
+        for where, nodes in groupby(count.nodes, key=place):
+            names = tuple(nodes)
+            layer = Layer(change="add", subject=like[count.type], count=len(names))
+            if where in beside:
+                layer = replace(layer, beside=beside[where] if trees else "")
+            else:
+                layer = replace(layer, **_new_domain(trees, cluster.node_names, count, layer.subject))
+                beside[where] = names[0]
+            found.append(layer)
+    return tuple(found)
+
+
+def _new_domain(trees: Sequence[Hierarchy], old: Sequence[str], count: AddedCount, like: str) -> dict[str, str]:
+    """Return the fields of a layer that makes a new domain: next to that of the copied node, if it can be."""
+    path = count.domain
+    tree = next(tree for tree in trees if any(domain.path == path for domain in tree.domains))
+    level = tree.levels[len(path) - 1].name
+    known = [node for node in old if len(tree.path_of(node)) >= len(path)]
+    depth = max(at for at in range(len(path)) if any(tree.path_of(node)[:at] == path[:at] for node in known))
+    nearest = [node for node in known if tree.path_of(node)[:depth] == path[:depth]]
+    return {"beside": like if like in nearest else nearest[0], "hierarchy": tree.name, "level": level}

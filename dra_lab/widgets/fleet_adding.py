@@ -1,0 +1,285 @@
+"""Which nodes to add, in the Fleet mode: what may be added, the cheapest answer with its proof, and its uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import traitlets
+from msgspec.structs import replace
+
+from dra_lab.errors import InputError
+from dra_lab.model.layers import Addable, AddableNode
+from dra_lab.model.plan import PlanStatus
+from dra_lab.session import Session
+from dra_lab.session.adding import Adding, AddingQuestion, largest, level_of, tree_of
+from dra_lab.widgets.bar_values import FindingRow
+from dra_lab.widgets.canvas_values import Row
+from dra_lab.widgets.cluster_rows import finding_rows
+from dra_lab.widgets.domain_rows import level_rows
+from dra_lab.widgets.domain_values import LevelRow
+from dra_lab.widgets.fleet_rows import hardware_types
+from dra_lab.widgets.messages import Message
+from dra_lab.widgets.session_view import FollowingWidget
+from dra_lab.words.document import number_words
+from dra_lab.words.facts import sentence
+from dra_lab.words.gang_verdict import domain_name, level_word
+
+if TYPE_CHECKING:
+    from dra_lab.model.node_type import AddedNodes
+
+FILE = "provisioning-request.yaml"
+"""The file in which a person saves the ProvisioningRequests."""
+
+_ANY = "any"
+_NO_SPARE = "Spare nodes are found for gangs alone. Remove the other workloads."
+
+
+class FindNodes(Message, frozen=True):
+    """Find the nodes that have to be added at least cost."""
+
+
+class StopFinding(Message, frozen=True):
+    """Stop finding nodes; the best answer so far stays."""
+
+
+class SetNodeType(Message, frozen=True):
+    """Let copies of a node be added: what one costs, and how many each domain has places for.
+
+    `places` is `any`, a number for each domain, or numbers by domain: `rack-1=2, rack-2=0`.
+    """
+
+    node: str
+    cost: str = "1"
+    places: str = _ANY
+
+
+class RemoveNodeType(Message, frozen=True):
+    """Let no copies of a node be added."""
+
+    node: str
+
+
+class SetNewDomains(Message, frozen=True):
+    """Choose the level whose domains get nodes, and how many new domains there may be for `nodes` nodes each."""
+
+    hierarchy: str
+    level: str
+    domains: int
+    nodes: int
+    spare: bool = False
+
+
+class AddFoundNodes(Message, frozen=True):
+    """Add the nodes that were found, as what-if changes."""
+
+
+class AddableRow(Row, frozen=True):
+    """Nodes that may be added: the node that is copied, its hardware, the cost and the places of `SetNodeType`."""
+
+    node: str
+    hardware: str
+    cost: str
+    places: str
+
+
+AddedRow = tuple[str, str, bool, str, str]
+"""The node that is copied, the domain, whether it is new, how many nodes, their cost."""
+
+
+class AddingRow(Row, frozen=True):
+    """What may be added, and the answer.
+
+    `needed` says that pods have no place. `word` is what people call a domain of the level, and `nodes` how many nodes
+    a new one has places for. `found` is "none" if no node helps. `stale` says that the answer is for other workloads.
+    `lines` are the reasons and what spare nodes bring; `request` is the text of the ProvisioningRequests with its
+    `limits` and `findings`.
+    """
+
+    needed: bool = False
+    types: tuple[AddableRow, ...] = ()
+    levels: tuple[LevelRow, ...] = ()
+    hierarchy: str = ""
+    level: str = ""
+    word: str = ""
+    domains: int = 0
+    nodes: int = 1
+    spare: bool = False
+    spare_note: str = ""
+    working: bool = False
+    found: Literal["", "nodes", "none", "open", "error"] = ""
+    verdict: str = ""
+    rows: tuple[AddedRow, ...] = ()
+    total: tuple[str, str] = ("", "")
+    lines: tuple[str, ...] = ()
+    stale: bool = False
+    request: str = ""
+    file: str = FILE
+    limits: tuple[str, ...] = ()
+    findings: tuple[FindingRow, ...] = ()
+
+
+class FleetAdding(FollowingWidget):
+    """The part of the Fleet mode about nodes to add."""
+
+    fleet_adding = traitlets.Dict().tag(sync=True, value=AddingRow)
+
+    def _follow_adding(self, session: Session) -> None:
+        self._when(session, self._show_adding, "fleet", "mode", "fleet-added", "history")
+
+    def _show_adding(self) -> None:
+        if (session := self._session) is not None and session.mode == "fleet":
+            self._tell(fleet_adding=adding_row(session))
+
+    def _find_nodes(self, _message: FindNodes) -> None:
+        if self._session is not None:
+            self._session.fleet.find_nodes()
+
+    def _stop_finding(self, _message: StopFinding) -> None:
+        if self._session is not None:
+            self._session.fleet.adding.cancel()
+
+    def _set_node_type(self, message: SetNodeType) -> None:
+        made = AddableNode(node=message.node.strip(), cost=_cost(message.cost), places=_places(message.places))
+        self._change(lambda now: replace(now, types=_with(now.types, made)))
+
+    def _remove_node_type(self, message: RemoveNodeType) -> None:
+        self._change(lambda now: replace(now, types=tuple(one for one in now.types if one.node != message.node)))
+
+    def _set_new_domains(self, message: SetNewDomains) -> None:
+        if message.domains < 0 or message.nodes < 1:
+            raise InputError("enter 0 or more new domains, with places for 1 node or more each")
+        chosen = {"hierarchy": message.hierarchy, "level": message.level, "spare": message.spare}
+        self._change(lambda now: replace(now, domains=message.domains, nodes=message.nodes, **chosen))
+
+    def _change(self, change: Callable[[Addable], Addable]) -> None:
+        if self._session is not None:
+            self._session.fleet.set_addable(change(self._session.fleet.addable))
+
+    def _add_found(self, _message: AddFoundNodes) -> None:
+        if self._session is not None:
+            self._session.fleet.add_found()
+
+    adding_actions: ClassVar[Mapping[type[Message], Callable[[Any, Any], None]]] = {
+        FindNodes: _find_nodes,
+        StopFinding: _stop_finding,
+        SetNodeType: _set_node_type,
+        RemoveNodeType: _remove_node_type,
+        SetNewDomains: _set_new_domains,
+        AddFoundNodes: _add_found,
+    }
+
+
+def adding_row(session: Session) -> AddingRow:
+    """Return what may be added to the cluster of a session, and the answer so far."""
+    question, adding = session.fleet.adding_question, session.fleet.adding
+    if question is None:
+        return AddingRow()
+    kinds, tree, level = hardware_types(session.cluster), tree_of(question), level_of(question)
+    addable = question.addable
+    row = AddingRow(
+        needed=_is_needed(session),
+        types=tuple(
+            AddableRow(node=one.node, hardware=kinds.get(one.node, ""), cost=f"{one.cost:g}", places=_places_words(one))
+            for one in addable.types
+        ),
+        levels=tuple(one for one in level_rows(session.cluster) if one.hierarchy),
+        hierarchy="" if tree is None else tree.name,
+        level=level,
+        word=level_word(level),
+        domains=addable.domains,
+        nodes=addable.nodes or (1 if tree is None else largest(tree, level)),
+        spare=addable.spare,
+        spare_note=_NO_SPARE if question.fleet.workloads else "",
+    )
+    return _with_answer(row, adding, question)
+
+
+def _is_needed(session: Session) -> bool:
+    answer = session.fleet.answer
+    if answer is None or not session.fleet.is_current or answer.plan.status is PlanStatus.EMPTY:
+        return False
+    return answer.figures["placed"].value < answer.figures["wanted"].value
+
+
+def _with_answer(row: AddingRow, adding: Adding, question: AddingQuestion) -> AddingRow:
+    from dra_lab.words.added_document import added_sentence  # only those who ask wait for it
+
+    if adding.is_working:
+        return replace(row, working=True)
+    row = replace(row, stale=adding.question is not None and not question.is_same(adding.question))
+    if adding.refusal is not None:
+        return replace(row, found="error", verdict=sentence(str(adding.refusal)))
+    if (added := adding.answer) is None:
+        return row
+    row = replace(
+        row,
+        found="nodes" if added.added else "none" if added.status is PlanStatus.INFEASIBLE else "open",
+        verdict=added_sentence(added),
+        rows=tuple(
+            (one.type, _domain_words(one.domain), one.new, f"{one.count:,}", number_words(one.cost))
+            for one in added.added
+        ),
+        total=(f"{added.count:,}", number_words(added.cost)),
+        lines=tuple(_lines(added)),
+    )
+    return _with_request(row, added) if added.added else row
+
+
+def _lines(added: AddedNodes) -> Iterator[str]:
+    from dra_lab.words.added_document import spare_words
+
+    for one in added.shortfalls:
+        yield " ".join(filter(None, (sentence(one.message), one.advice)))
+    yield from spare_words(added)
+    for finding in added.findings:
+        if finding.rule in ("not-placed-yet", "hyper-nodes-of-new-nodes"):
+            yield sentence(finding.message)
+
+
+def _with_request(row: AddingRow, added: AddedNodes) -> AddingRow:
+    from dra_lab.exports.gangs.provisioning_request import provisioning_request
+
+    try:
+        files = provisioning_request(added)
+    except InputError as error:
+        return replace(row, limits=(sentence(error.message),))
+    text = "---\n".join(files.documents.values())
+    return replace(row, request=text, limits=files.not_expressed, findings=finding_rows(files.findings))
+
+
+def _domain_words(domain: tuple[str, ...]) -> str:
+    return " / ".join(domain_name((value,)) for value in domain) or "the cluster"
+
+
+def _with(types: tuple[AddableNode, ...], made: AddableNode) -> tuple[AddableNode, ...]:
+    if all(one.node != made.node for one in types):
+        return (*types, made)
+    return tuple(made if one.node == made.node else one for one in types)
+
+
+def _cost(text: str) -> float:
+    try:
+        return float(text.replace(",", "").strip())
+    except ValueError:
+        raise InputError(f"cost {text!r}: enter a number above 0") from None
+
+
+def _places(text: str) -> dict[str, int] | int | None:
+    """Return how many nodes each domain has places for, None for any number. Raises InputError."""
+    if text.strip().casefold() in ("", _ANY):
+        return None
+    if text.strip().isdecimal():
+        return int(text)
+    parts = [part.rpartition("=") for part in text.split(",")]
+    if not all(name.strip() and count.strip().isdecimal() for name, _, count in parts):
+        raise InputError(f"places {text!r}: enter any, a number, or numbers by domain such as rack-1=2, rack-2=0")
+    return {name.strip(): int(count) for name, _, count in parts}
+
+
+def _places_words(one: AddableNode) -> str:
+    if one.places is None:
+        return _ANY
+    if isinstance(one.places, int):
+        return str(one.places)
+    return ", ".join(f"{name}={count}" for name, count in one.places.items())
