@@ -1,6 +1,6 @@
-"""A planning desk for Kubernetes Dynamic Resource Allocation, in Jupyter.
+"""A planner for Kubernetes Dynamic Resource Allocation, in Jupyter.
 
-Nothing heavy is imported before it is used; the names below are the front door.
+The names below are the public API. Each is imported when it is first used.
 """
 
 from __future__ import annotations
@@ -326,7 +326,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name from its room when it is first used."""
+    """Import a public name from its module when it is first used."""
     home = _HOME.get(name)
     if home is None:
         raise AttributeError(f"module 'dra_lab' has no attribute {name!r}")
@@ -336,7 +336,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """List the front door."""
+    """List the public API."""
     return sorted([*__all__, "__version__"])
 
 

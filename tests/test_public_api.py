@@ -1,4 +1,4 @@
-"""The front door: what it offers, and that nothing heavy hides behind it."""
+"""The public API: its names, and that importing it imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ NAMES = [
 
 
 def test_a_new_public_name_is_a_conscious_change():
-    """The front door offers these names and no others, sorted."""
+    """The public API has these names and no others, sorted."""
     assert dra_lab.__all__ == NAMES
 
 

@@ -1,4 +1,4 @@
-"""The notebooks: short texts, one front door, no outputs."""
+"""The notebooks: short texts, imports from the public API only, no outputs."""
 
 from __future__ import annotations
 
