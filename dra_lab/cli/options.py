@@ -88,7 +88,7 @@ def add_what_if(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what if (repeatable, applied in the order given)")
     parser.set_defaults(layers=())
     options = {
-        "--add": ("N=NODE", "with N more nodes like NODE"),
+        "--add": ("N=NODE", "with N more nodes like NODE; N=NODE@NEAR: in the rack and other domains of NEAR"),
         "--drain": ("NODE", "without NODE"),
         "--uncordon": ("NODE", "as if NODE were not cordoned"),
         "--without": ("DEVICE", "without a device: driver/pool/device"),

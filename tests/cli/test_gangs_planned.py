@@ -53,6 +53,13 @@ def test_a_misfit_says_which_nodes_would_help(capsys):
     assert told in out
 
 
+@pytest.mark.parametrize("place", ["1=h100-01@h100-05", "4=h100-01@h100-05/h100-pod/leaf switch"])
+def test_nodes_are_added_next_to_a_node(capsys, place):
+    """`--add N=NODE@NEAR` puts them below the leaf switch of NEAR, or below a new one next to it."""
+    status, out, _ = planned(capsys, PAIRS, "--gang", "4", *LEAF, "--add", place)
+    assert (status, out.splitlines()[0].split(": ")[1]) == (0, "4 pods on 4 nodes. Every goal is proven optimal.")
+
+
 def test_the_nodes_that_would_help_are_in_the_json(capsys):
     """None if everything fits."""
     found = [answer(capsys, PAIRS, "--gang", size, *LEAF)["nodesToAdd"] for size in ("3", "4")]
