@@ -22,8 +22,8 @@ PLANNED = "lab.fleet.answer is not None and lab.fleet.answer.complete and not la
 class Gangs(Planner):
     """The planner in Fleet mode, on 16 nodes below four leaf switches."""
 
-    def __init__(self, open_notebook) -> None:
-        super().__init__(open_notebook, CELL)
+    def __init__(self, open_notebook, cell: str = CELL) -> None:
+        super().__init__(open_notebook, cell)
         self.show()
         self.root.locator(".dra-modes label", has_text="Fleet").click()
         self.pane.wait_for()
@@ -110,7 +110,7 @@ def test_a_frame_is_drawn_edited_and_deleted_by_keyboard(open_notebook):
 
 def test_the_nodes_to_add_are_found_added_and_undone(open_notebook):
     """One click below the verdict finds the cheapest nodes, another plans with them, and Undo takes them out."""
-    gangs = Gangs(open_notebook)
+    gangs = Gangs(open_notebook, CELL.replace("gangs-on-screen", "nodes-to-add"))
     gangs.pane.get_by_role("button", name=f"Actions for {POD}").click()
     gangs.page.get_by_role("menuitem", name="Make it a gang").click()
     gangs.field(f"pods of one gang of {POD}", "4")
