@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-AT_EACH_CHANGE = 6
+AT_EACH_CHANGE = 3
 """Cases of each family of random cases that `make test` runs; `make test-long` runs the others."""
 
 
