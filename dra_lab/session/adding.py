@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,7 +15,7 @@ from dra_lab.errors import DraLabError, InputError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.layers import Addable, AddableNode, Layer
-from dra_lab.session.events import Events
+from dra_lab.session.asking import Asking
 from dra_lab.session.fleet_answer import FleetQuestion
 from dra_lab.session.worker import Worker
 from dra_lab.topology.hierarchies import hierarchies
@@ -41,15 +41,27 @@ class AddingQuestion(Struct, frozen=True):
         return other is not None and self.addable == other.addable and self.fleet.is_same(other.fleet)
 
 
+class AskedFleet(Protocol):
+    """What nodes to add need of the fleet of a session."""
+
+    question: FleetQuestion | None
+
+    def ask(self) -> None:
+        """Ask about the present workloads and cluster."""
+
+    def what_if(self, *changes: Layer | str) -> None:
+        """Add what-if changes."""
+
+
 class Adding:
     """Answers one question at a time in a thread of its own; the event "fleet-added" reports each change.
 
     `question` is the latest one, `answer` what is known of it, and `refusal` why there is no answer.
     """
 
-    def __init__(self, events: Events) -> None:
+    def __init__(self, session: Asking, fleet: AskedFleet) -> None:
         """Begin without a question; no thread is begun."""
-        self._events = events
+        self._session, self._fleet, self._events = session, fleet, session.events
         self._worker = Worker("dra-lab-adding", owner=self)
         self.question: AddingQuestion | None = None
         self.answer: AddedNodes | None = None
@@ -57,11 +69,37 @@ class Adding:
         self.progress: Any = None
         self.is_working = False
 
-    def ask(self, question: AddingQuestion, time_limit: float | None) -> None:
-        """Find the nodes to add."""
-        self.question, self.answer, self.refusal, self.progress, self.is_working = question, None, None, None, True
-        self._worker.submit(lambda stop: self._solve(question, stop, time_limit))
-        self._events.emit("fleet-added")
+    @property
+    def addable(self) -> Addable:
+        """Return what may be added: what the person chose, else a copy of each kind of node."""
+        chosen = self._session.history.present.addable
+        return chosen if chosen.types else first_addable(self._session.cluster)
+
+    def choose(self, addable: Addable) -> None:
+        """Choose what may be added. Raises NodeError for a node that the cluster does not have."""
+        for one in addable.types:
+            self._session.cluster.node_named(one.node)
+        self._session.change(replace(self._session.history.present, addable=addable))
+
+    @property
+    def present(self) -> AddingQuestion | None:
+        """Return which nodes to add for the present workloads, None while these cannot be planned."""
+        return None if self._fleet.question is None else AddingQuestion(self._fleet.question, self.addable)
+
+    def find(self) -> None:
+        """Find the nodes that have to be added at least cost; `answer` has them later."""
+        self._fleet.ask()
+        if (question := self.present) is not None:
+            self.question, self.answer, self.refusal, self.progress, self.is_working = question, None, None, None, True
+            self._worker.submit(lambda stop: self._solve(question, stop, self._session.time_limit))
+            self._events.emit("fleet-added")
+
+    def add_found(self) -> None:
+        """Add the nodes that were found, as what-if changes. Raises InputError if there are none."""
+        added, question = self.answer, self.question
+        if added is None or question is None or not question.fleet.is_same(self._fleet.question):
+            raise InputError("no nodes are found for the present workloads and cluster; find them again")
+        self._fleet.what_if(*layers_with(added, question.fleet.cluster))
 
     def cancel(self) -> None:
         """Stop: the best answer so far stays."""

@@ -27,8 +27,8 @@ from dra_lab.words.plan_json import plan_json
 if TYPE_CHECKING:
     from dra_lab.exports.simulation import Simulation
     from dra_lab.model.cluster import Cluster
+    from dra_lab.session.asking import Asking
     from dra_lab.session.content import Content
-    from dra_lab.session.session_fleet import Asking
 
 MOST_COMPARED = 4
 """Plans side by side."""

@@ -5,49 +5,25 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from msgspec.structs import replace
 
 from dra_lab.errors import Cancelled, DraLabError, InputError, did_you_mean
 from dra_lab.model.cluster import Cluster, cluster_fingerprint
 from dra_lab.model.fleet import FleetPlan
-from dra_lab.model.layers import Addable, Layer
-from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, Drawing, GangDrawing, Kept, PodDrawing, claims_of, pod_drawing
+from dra_lab.model.layers import Layer
+from dra_lab.model.sketch import ClaimSketch, GangDrawing, Kept, PodDrawing, claims_of, pod_drawing
 from dra_lab.model.sketch_rules import MOST_PODS, check_pods
 from dra_lab.planner.waiting import WaitingBar
-from dra_lab.session.adding import Adding, AddingQuestion, first_addable, layers_with
+from dra_lab.session.adding import Adding
+from dra_lab.session.asking import Asking
 from dra_lab.session.content import MOST_KEPT, Content
-from dra_lab.session.events import Events
 from dra_lab.session.fleet_answer import FleetAnswer, FleetQuestion, amount_figures, fleet_answers, fleet_yaml, pods_of
 from dra_lab.session.fleet_files import fitting_pins, fleet_cluster, layer_of, read_workload
-from dra_lab.session.history import History
 from dra_lab.session.stranding import Stranding
 from dra_lab.session.worker import Worker
 from dra_lab.topology.layered import with_layers
-
-
-class Asking(Protocol):
-    """What a fleet needs of its session."""
-
-    history: History[Content]
-    cluster: Cluster
-    snapshot: Cluster
-    drawing: Drawing
-    events: Events
-    mode: str
-    time_limit: float | None
-
-    @property
-    def release(self) -> KubernetesRelease:
-        """Return the target release."""
-
-    def change(self, content: Content) -> None:
-        """Replace the content: one undo step."""
-
-    def complete(self, content: Content) -> None:
-        """Replace the content without an undo step."""
 
 
 class SessionFleet:
@@ -55,8 +31,8 @@ class SessionFleet:
 
     Without workloads, the drawing is the only one, with one pod. `answer` is the latest answer, which grows while it is
     worked out (`stale`); `refusal` is why there is none. `unchanged` is the last complete answer to these workloads
-    without layers; `kept_plans` are the plans of what was kept, by name. The fleet is planned when its mode is shown,
-    or once `plan` was called.
+    without layers; `kept_plans` are the plans of what was kept, by name. `adding` finds nodes to add. The fleet is
+    planned when its mode is shown, or once `plan` was called.
     """
 
     def __init__(self, session: Asking) -> None:
@@ -64,9 +40,9 @@ class SessionFleet:
         self._session = session
         self._worker = Worker("dra-lab-fleet", owner=self)
         self.stranding = Stranding(session.events)
-        self.adding = Adding(session.events)
+        self.adding = Adding(session, self)
         self._lock = threading.RLock()
-        self._question: FleetQuestion | None = None  # the latest one, and the latest one that the worker was given
+        self.question: FleetQuestion | None = None  # the latest one, and the latest one that the worker was given
         self._given: FleetQuestion | None = None
         self._on: tuple[Cluster, object, Cluster] | None = None
         self._is_wanted = False
@@ -103,7 +79,7 @@ class SessionFleet:
     @property
     def is_current(self) -> bool:
         """Say whether the answer is for the present question, if it is complete or not."""
-        return self.answer is not None and self.answer.question.is_same(self._question)
+        return self.answer is not None and self.answer.question.is_same(self.question)
 
     @property
     def editing(self) -> str:
@@ -222,38 +198,6 @@ class SessionFleet:
         rest = (*self.layers[:number], *self.layers[number + 1 :])
         self._change(replace(self._session.history.present, layers=rest))
 
-    # -- nodes to add
-
-    @property
-    def addable(self) -> Addable:
-        """Return what may be added: what the person chose, else a copy of each kind of node."""
-        chosen = self._session.history.present.addable
-        return chosen if chosen.types else first_addable(self._session.cluster)
-
-    def set_addable(self, addable: Addable) -> None:
-        """Choose what may be added. Raises NodeError for a node that the cluster does not have."""
-        for one in addable.types:
-            self._session.cluster.node_named(one.node)
-        self._change(replace(self._session.history.present, addable=addable))
-
-    @property
-    def adding_question(self) -> AddingQuestion | None:
-        """Return which nodes to add for the present workloads, None while these cannot be planned."""
-        return None if self._question is None else AddingQuestion(self._question, self.addable)
-
-    def find_nodes(self) -> None:
-        """Find the nodes that have to be added at least cost; `adding` has the answer."""
-        self.ask()
-        if (question := self.adding_question) is not None:
-            self.adding.ask(question, self._session.time_limit)
-
-    def add_found(self) -> None:
-        """Add the nodes that were found, as what-if changes. Raises InputError if there are none."""
-        added, question = self.adding.answer, self.adding.question
-        if added is None or question is None or not question.fleet.is_same(self._question):
-            raise InputError("no nodes are found for the present workloads and cluster; find them again")
-        self.what_if(*layers_with(added, question.fleet.cluster))
-
     # -- kept plans
 
     def keep(self, name: str = "") -> str:
@@ -336,9 +280,9 @@ class SessionFleet:
                 return
             drawing = session.drawing
             question = FleetQuestion(on, self.workloads, session.release, drawing.goals, drawing.measured)
-            is_new = not question.is_same(self._question)
+            is_new = not question.is_same(self.question)
             if is_new or (again and not self.stale):
-                self._question, self._given = question, None
+                self.question, self._given = question, None
                 self.number += 1
             if not (self._is_wanted or session.mode == "fleet") or question.is_same(self._given):
                 return
@@ -360,7 +304,7 @@ class SessionFleet:
         """Have no answer: these workloads cannot be planned together."""
         self._worker.cancel()
         self.number += 1
-        self._question = self._given = self.unchanged = None
+        self.question = self._given = self.unchanged = None
         self.refusal, self.progress, self.answered = error, None, self.number
         self._session.events.emit("fleet")
 

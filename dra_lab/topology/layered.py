@@ -16,7 +16,6 @@ from dra_lab.model.names import NUMA_NODE, DeviceID
 from dra_lab.model.slices import ResourceSlice
 from dra_lab.model.what_if import uncordoned, when_idle, with_more_nodes, without_nodes
 from dra_lab.topology.locality import Locality, localities
-from dra_lab.topology.new_nodes import with_nodes_beside
 
 TAINT = DeviceTaint(key="dra-lab/what-if", effect="NoSchedule")
 """The taint of a device that a layer taints."""
@@ -70,6 +69,8 @@ def _applied(cluster: Cluster, layer: Layer) -> Cluster:
 def _with_more(cluster: Cluster, layer: Layer) -> Cluster:
     if not layer.beside:
         return with_more_nodes(cluster, like=layer.subject, count=layer.count)
+    from dra_lab.topology.new_nodes import with_nodes_beside  # only new nodes with a place need it
+
     return with_nodes_beside(cluster, layer.subject, layer.count, layer.beside, layer.hierarchy, layer.level)
 
 

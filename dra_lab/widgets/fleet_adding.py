@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from dra_lab.errors import InputError
 from dra_lab.model.layers import Addable, AddableNode
+from dra_lab.model.numbers import whole_number
 from dra_lab.model.plan import PlanStatus
 from dra_lab.session import Session
 from dra_lab.session.adding import Adding, AddingQuestion, largest, level_of, tree_of
@@ -133,7 +134,7 @@ class FleetAdding(FollowingWidget):
 
     def _find_nodes(self, _message: FindNodes) -> None:
         if self._session is not None:
-            self._session.fleet.find_nodes()
+            self._session.fleet.adding.find()
 
     def _stop_finding(self, _message: StopFinding) -> None:
         if self._session is not None:
@@ -154,11 +155,11 @@ class FleetAdding(FollowingWidget):
 
     def _change(self, change: Callable[[Addable], Addable]) -> None:
         if self._session is not None:
-            self._session.fleet.set_addable(change(self._session.fleet.addable))
+            self._session.fleet.adding.choose(change(self._session.fleet.adding.addable))
 
     def _add_found(self, _message: AddFoundNodes) -> None:
         if self._session is not None:
-            self._session.fleet.add_found()
+            self._session.fleet.adding.add_found()
 
     adding_actions: ClassVar[Mapping[type[Message], Callable[[Any, Any], None]]] = {
         FindNodes: _find_nodes,
@@ -172,7 +173,8 @@ class FleetAdding(FollowingWidget):
 
 def adding_row(session: Session) -> AddingRow:
     """Return what may be added to the cluster of a session, and the answer so far."""
-    question, adding = session.fleet.adding_question, session.fleet.adding
+    adding = session.fleet.adding
+    question = adding.present
     if question is None:
         return AddingRow()
     kinds, tree, level = hardware_types(session.cluster), tree_of(question), level_of(question)
@@ -269,12 +271,15 @@ def _places(text: str) -> dict[str, int] | int | None:
     """Return how many nodes each domain has places for, None for any number. Raises InputError."""
     if text.strip().casefold() in ("", _ANY):
         return None
-    if text.strip().isdecimal():
-        return int(text)
-    parts = [part.rpartition("=") for part in text.split(",")]
-    if not all(name.strip() and count.strip().isdecimal() for name, _, count in parts):
-        raise InputError(f"places {text!r}: enter any, a number, or numbers by domain such as rack-1=2, rack-2=0")
-    return {name.strip(): int(count) for name, _, count in parts}
+    if (every := whole_number(text.strip())) is not None and every >= 0:
+        return every
+    found: dict[str, int] = {}
+    for name, _, count in (part.rpartition("=") for part in text.split(",")):
+        number = whole_number(count.strip())
+        if not name.strip() or number is None or number < 0:
+            raise InputError(f"places {text!r}: enter any, a number, or numbers by domain such as rack-1=2, rack-2=0")
+        found[name.strip()] = number
+    return found
 
 
 def _places_words(one: AddableNode) -> str:

@@ -34,7 +34,7 @@ export function FleetMode() {
   );
 }
 
-/** The devices of the nodes; with gangs also the domains, and without a place for all the nodes to add: one at a time. */
+/** The devices of the nodes, the domains of gangs, or the nodes to add. */
 function Right() {
   const channel = useChannel();
   const [side, { gangs = [] }] = [useTrait("fleet_side"), useTrait("fleet_domains")];
