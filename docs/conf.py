@@ -1,4 +1,4 @@
-"""Settings of Sphinx; `build.py` makes the pages and calls it. No page asks another machine for anything."""
+"""Settings of Sphinx; `build_site.py` makes the pages and calls it. No page asks another machine for anything."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ myst_enable_extensions = ["colon_fence", "deflist", "attrs_block"]
 myst_heading_anchors = 4
 # GitHub draws its own tables and quotes in the same files, so the Markdown stays plain.
 suppress_warnings = ["myst.header"]
+# Quotes and dashes stay as they are written: `--pin` is an option and not a dash.
+smartquotes = False
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True, "undoc-members": False, "exclude-members": "__new__"}
