@@ -17,16 +17,17 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+from site_charts import chart_block, chart_of, with_charts
 from site_checks import problems
 from site_pages import ROOT, pages
 
 DOCS = ROOT / "docs"
 BUILD = ROOT / "build" / "docs"
 CACHE = BUILD / "cache"
-SOURCE, SITE = BUILD / "source", BUILD / "html"
+SOURCE, SITE, DOCTREES = BUILD / "source", BUILD / "html", BUILD / "doctrees"
 _LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])+)\]\((?!https?:|#)([^)\s]+)\)")
 _NAMED = re.compile(r"^\[[^\]]+\]: \.\./\S+$\n?", re.MULTILINE)
-NOT_SHOWN = {"build_site.py", "site_checks.py", "site_pages.py", "site_pictures.py", "__pycache__"}
+NOT_SHOWN = {"build_site.py", "site_charts.py", "site_checks.py", "site_pages.py", "site_pictures.py", "__pycache__"}
 
 
 def main() -> None:
@@ -45,14 +46,16 @@ def main() -> None:
     listed = "\n".join(name for name, _ in notebooks)
     hint = "Each notebook was run from top to bottom for this page." if listed else "They are in `notebooks/`."
     write(SOURCE / "notebooks-shown.md", f"# Notebooks\n\n{hint}\n\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n")
-    for name, page in notebooks:
-        write(SOURCE / f"{name}.md", page)
     from site_pictures import draw_pictures, take_screenshots
 
+    for (name, _), page in zip(notebooks, with_charts([page for _, page in notebooks], CACHE), strict=True):
+        write(SOURCE / f"{name}.md", page)
     draw_pictures(SOURCE / "_static")
     take_screenshots(SOURCE / "_static", CACHE, key_of(), made=not given.no_notebooks)
-    shutil.rmtree(SITE, ignore_errors=True)
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-j", "auto", "-b", "html", SOURCE, SITE]
+    for folder in (SITE, DOCTREES):
+        shutil.rmtree(folder, ignore_errors=True)
+    strict = ["-q", "-W", "--keep-going", "-j", "auto", "-d", DOCTREES]
+    command = [sys.executable, "-m", "sphinx", *strict, "-b", "html", SOURCE, SITE]
     if subprocess.run(command, check=False).returncode:
         sys.exit("Sphinx has warnings, see above")
     if found := list(problems(SITE)):
@@ -140,13 +143,20 @@ def _cells(notebook) -> Iterator[str]:
                 yield from _output(output)
 
 
+_PROGRESS = re.compile(r"\s*(?:\d\d:\d\d\s*)+")
+"""The bar of a question that takes long: it changes from run to run."""
+
+
 def _output(output) -> Iterator[str]:
     data = output.get("data", {})
+    if (chart := chart_of(data)) is not None:
+        yield chart_block(chart)
+        return
     html = "".join(data.get("text/html", "")) or "".join(data.get("image/svg+xml", ""))
     text = "".join(output.get("text", "")) or "".join(data.get("text/plain", ""))
     if html and "<script" not in html:
         yield f'```{{raw}} html\n<div class="dra-output">{html}</div>\n```'
-    elif text:
+    elif text and not _PROGRESS.fullmatch(text):
         yield f"```text\n{text.rstrip()}\n```"
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from enum import Enum
+from types import GetSetDescriptorType, MemberDescriptorType
 
 from dra_lab.version import __version__
 
@@ -28,6 +30,9 @@ add_module_names = False
 html_theme = "furo"
 html_title = f"dra_lab {__version__}"
 html_static_path = ["_static"]
+html_css_files = ["site.css"]
+# An excerpt below each result needs a fetch, which browsers refuse on pages that are opened as files.
+html_show_search_summary = False
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
@@ -52,7 +57,14 @@ def _short_types(
     return signature and _PATH.sub("", signature), returns and _PATH.sub("", returns)
 
 
+def _without_text(_app: object, what: str, _name: str, obj: object, *_more: object) -> bool | None:
+    """A field without a text of its own is in the signature and in the text of its class already."""
+    plain = isinstance(obj, MemberDescriptorType | GetSetDescriptorType) or not callable(obj)
+    return True if what == "class" and plain and not isinstance(obj, property | Enum) else None
+
+
 def setup(app: object) -> None:
     """Let Sphinx read our docstrings."""
+    app.connect("autodoc-skip-member", _without_text)  # type: ignore[attr-defined]
     app.connect("autodoc-process-docstring", _plain_code)  # type: ignore[attr-defined]
     app.connect("autodoc-process-signature", _short_types)  # type: ignore[attr-defined]

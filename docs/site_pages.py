@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -20,6 +21,8 @@ from dra_lab.words.glossary import GLOSSARY
 from dra_lab.words.rule_catalogue import rule_catalogue, rule_groups
 
 ROOT = Path(__file__).resolve().parents[1]
+_OPTION = re.compile(r"(?<![\w`-])(--[a-z][\w-]*|-[a-z](?!\w))")
+_SPECIAL = re.compile(r"(`[^`]+`)|([*_<])")
 _KEY = re.compile(r'\["([^"]+)", "([^"]+)"\]')
 
 
@@ -52,21 +55,54 @@ def _table(heads: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
 # ---------------------------------------------------------------- Python
 
 
+SUBJECTS = {
+    "sources": "Clusters",
+    "topology": "Clusters",
+    "checks": "Clusters",
+    "model": "Values",
+    "session": "Drawings, claims and manifests",
+    "sketch": "Drawings, claims and manifests",
+    "exports": "Drawings, claims and manifests",
+    "gitops": "Drawings, claims and manifests",
+    "planner": "Plans",
+    "pinning": "What schedulers do",
+    "words": "Tables",
+    "pictures": "Pictures and charts",
+    "widgets": "Widgets",
+    "course": "The course",
+}
+"""The subject of a public name, by the package that defines it."""
+
+
+def _subject(value: object) -> str:
+    package = getattr(value, "__module__", "dra_lab.sources").split(".")[1]
+    return SUBJECTS.get(package, "Errors and findings")
+
+
 def _api() -> str:
-    """Return a page with every public name and its docstring."""
-    parts = ["# Python API\n\nEvery name is imported from `dra_lab`. The examples run as they stand.\n"]
-    for name in sorted((one for one in dra_lab.__all__ if not one.startswith("__")), key=str.lower):
-        value = getattr(dra_lab, name)
-        parts.append(f"## {name}\n")
-        if isinstance(value, type):
-            directive = f".. autoclass:: {value.__module__}.{value.__name__}\n   :noindex:"
-        elif callable(value):
-            directive = f".. autofunction:: {value.__module__}.{value.__name__}\n   :noindex:"
-        else:
-            parts.append(f"`{value!r}`\n")
-            continue
-        parts.append(f"```{{eval-rst}}\n{directive}\n```\n")
-    return "\n".join(parts)
+    """Return a page with every public name: by subject, then each with its docstring."""
+    public = sorted((one for one in dra_lab.__all__ if not one.startswith("__")), key=str.lower)
+    parts = ["# Python API\n\nEvery name is imported from `dra_lab`. The examples run as they are.\n"]
+    for subject in (*dict.fromkeys(SUBJECTS.values()), "Errors and findings"):
+        names = [name for name in public if _subject(getattr(dra_lab, name)) == subject]
+        rows = ((f"[`{name}`](#api-{name})", _first_line(getattr(dra_lab, name))) for name in names)
+        parts.append(f"**{subject}**\n\n{_table(('Name', 'What it is'), rows)}\n")
+    entries = (f"(api-{name})=\n## {name}\n\n{_api_entry(getattr(dra_lab, name))}" for name in public)
+    return "\n".join((*parts, *entries))
+
+
+def _first_line(value: object) -> str:
+    if isinstance(value, str):
+        return "The command of kubectl that writes a cluster to a file."
+    return _escaped((inspect.getdoc(value) or "").partition("\n")[0])
+
+
+def _api_entry(value: object) -> str:
+    if isinstance(value, str):
+        return f"{_first_line(value)}\n\n```text\n{value}\n```\n"
+    assert callable(value)
+    directive = "autoclass" if isinstance(value, type) else "autofunction"
+    return f"```{{eval-rst}}\n.. {directive}:: {value.__module__}.{value.__name__}\n   :noindex:\n```\n"
 
 
 # ---------------------------------------------------------------- the command line
@@ -75,15 +111,16 @@ def _api() -> str:
 def _cli() -> str:
     """Return a page with every command and option of the parser."""
     parts = [
-        "# Command line\n\n`dra-lab COMMAND --help` prints the same. Exit status: 0 is fits or valid, 1 is not, 2 is "
-        "not answered.\n"
+        "# Command line\n\n`dra-lab COMMAND --help` prints the same. `dra-lab --help` lists the commands.\n\n"
+        "| Exit status | Meaning |\n|---|---|\n| 0 | it fits, or everything is valid |\n"
+        "| 1 | it does not fit, or something is not valid |\n| 2 | the command could not answer |\n"
     ]
     for name, listed in COMMANDS.items():
         parser = Parser(prog=f"dra-lab {name}")
         declare(parser, listed)
         parts += [
             f"## dra-lab {name}\n",
-            f"{_escaped(listed.text)}\n",
+            f"{_sentence(listed.text)}\n",
             f"```text\n{parser.format_usage().strip()}\n```\n",
         ]
         rows = list(_options(parser))
@@ -105,12 +142,20 @@ def _options(parser: Parser) -> Iterator[tuple[str, ...]]:
             value = "" if action.nargs == 0 else f" {action.metavar or action.dest.upper()}"
             names = ", ".join(f"`{option}{value}`" for option in action.option_strings)
         text = (action.help or "") % {**vars(action), "prog": parser.prog}
-        choices = f" One of {', '.join(f'`{one}`' for one in action.choices)}." if action.choices else ""
-        yield names, f"{_escaped(text)}{choices}"
+        names_all = all(str(one) in text for one in action.choices or ())
+        choices = "" if names_all else f" One of {', '.join(f'`{one}`' for one in action.choices or ())}."
+        yield names, f"{_sentence(text)}{choices}"
+
+
+def _sentence(text: str) -> str:
+    """Return a text of help as Markdown: its options as code, with a full stop, and a capital before a word."""
+    shown = _OPTION.sub(r"`\1`", _escaped(text)).rstrip(".")
+    return f"{shown[:1].upper() if re.match(r'[a-z]+ ', shown) else shown[:1]}{shown[1:]}."
 
 
 def _escaped(text: str) -> str:
-    return re.sub(r"([*_<])", r"\\\1", text)
+    """Return a text as Markdown: what is special there is escaped, except in code between backticks."""
+    return _SPECIAL.sub(lambda found: found[1] or rf"\{found[2]}", text)
 
 
 # ---------------------------------------------------------------- rules
@@ -135,10 +180,32 @@ def _rules(group: str, title: str) -> str:
             raises = f"Python raises `{entry.error}`.\n\n" if entry.error else ""
             parts.append(
                 f"({entry.name})=\n## `{entry.name}`\n\n{entry.means}\n\n{raises}**Cause.** {entry.cause}\n\n"
-                f"**What to do.** {entry.remedy}\n\n```text\n{entry.example}\n```\n\n**Source.** {entry.source}\n"
+                f"**What to do.** {entry.remedy}\n\n**Example.**\n\n```text\n{entry.example}\n```\n\n"
+                f"**Source.** {_linked(entry.source)}\n"
             )
     return "\n".join(parts)
 
+
+def _linked(source: str) -> str:
+    """Return a source whose pages and sections are links."""
+    places = {found[1]: found[0] for found in _SECTION.finditer((ROOT / "docs" / "semantics.md").read_text("utf-8"))}
+
+    def page(found: re.Match[str]) -> str:
+        name, numbers = found[1], re.findall(r"\d+(?:\.\d+)?", found[2] or "")
+        if not numbers:
+            return f"[{name}](../../{name}.md)"
+        return " and ".join(f"[{name} {number}](../../semantics.md#{_anchor(places[number])})" for number in numbers)
+
+    return _PAGE.sub(page, source)
+
+
+def _anchor(heading: str) -> str:
+    """Return the place of a heading, as Sphinx and GitHub name it."""
+    return re.sub(r"[^\w -]", "", heading.lstrip("# ").lower()).replace(" ", "-")
+
+
+_SECTION = re.compile(r"^#{2,3} (\d+(?:\.\d+)?) .*$", re.MULTILINE)
+_PAGE = re.compile(r"docs/(semantics|planner|gangs)\.md((?: \d+(?:\.\d+)?)(?: and \d+(?:\.\d+)?)*)?")
 
 # ---------------------------------------------------------------- what the code knows
 
@@ -193,20 +260,88 @@ def _goals() -> str:
     )
 
 
+FIGURES = {
+    "unpaired": "GPUs paired with a NIC",
+    "numa": "NUMA nodes",
+    "roots": "PCIe roots",
+    "alternatives": "Steps down the list of alternatives",
+    "preferences": "Preferred links broken",
+    "damage": "Copies that no longer fit beside it",
+    "proof": "Proof",
+    "copies": "Copies that fit",
+    "manifest": "kube-scheduler with this YAML",
+    "plain": "kube-scheduler without the links",
+    "most": "How near it is",
+    "gangs": "Gangs placed",
+    "domains": "Domains of the gangs",
+    "levels": "Domains of the preferred level",
+    "nodes": "Nodes used",
+    "wanted": "Pods wanted",
+    "placed": "Pods placed",
+    "more": "More pods that fit",
+    "more gangs": "More gangs that fit",
+    "stranded": "Stranded devices",
+    "tried": "Devices tried",
+    "rejected": "Devices rejected",
+    "given back": "Devices given back",
+    "cluster": "Cluster",
+    "snapshot": "Snapshot",
+    "changes": "What-if changes",
+    "release": "Release",
+    "fits": "Nodes that fit",
+    "node": "Best node",
+    "paired": "GPUs paired",
+    "bandwidth": "GPU\u2013NIC bandwidth",
+    "scheduler": "kube-scheduler on every node",
+    "scheduler-node": "kube-scheduler on the best node",
+    "scheduler-bandwidth": "GPU\u2013NIC bandwidth with kube-scheduler",
+    "devices": "Devices",
+    "added": "Lines added",
+    "removed": "Lines removed",
+    "yaml": "Length of the YAML",
+}
+"""The name of a figure on the page, by its name in the glossary of the code."""
+
+
+def _lower(entry: tuple[str, str]) -> str:
+    return entry[0].lower()
+
+
 def _glossary() -> str:
     terms = {word: meaning for lesson in lessons() for word, meaning in lesson.words.items()}
-    words = "\n\n".join(
-        f"{word}\n: {meaning}" for word, meaning in sorted(terms.items(), key=lambda one: one[0].lower())
-    )
-    figures = "\n\n".join(f"{word}\n: {meaning}" for word, meaning in sorted(GLOSSARY.items()))
+    words = "\n\n".join(f"{word}\n: {meaning}" for word, meaning in sorted(terms.items(), key=_lower))
+    shown = {FIGURES.get(name, name): meaning for name, meaning in GLOSSARY.items()}
+    figures = "\n\n".join(f"{word}\n: {meaning}" for word, meaning in sorted(shown.items(), key=_lower))
     return f"# Glossary\n\n## Words of the field\n\n{words}\n\n## Figures on the screen\n\n{figures}\n"
 
 
 def _benchmarks() -> str:
     """Return the page of docs with the table of all measurements."""
     page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
-    table = (ROOT / "tests" / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8").partition("\n")[2]
-    return f"{page}{table}"
+    recorded = (ROOT / "tests" / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8")
+    rows = (_measured(*found) for found in _RESULT.findall(recorded))
+    return f"{page}{_table(('Benchmark', 'Question', 'Result', 'Target', 'Measured'), rows)}\n"
+
+
+def _measured(date: str, commit: str, machine: str, benchmark: str, value: str) -> tuple[str, ...]:
+    """Return a row of the table: a recorded value, with its question and target in columns of their own."""
+    targets = _TARGET.findall(value)
+    # A row with several targets keeps each next to its value.
+    rest = _TARGET.sub("", value) if len(targets) == 1 else value
+    question, colon, result = rest.partition(": ")
+    state = machine.rpartition("Python ")[2].partition(", ")[2]
+    place = f"{date}, {commit[:8]}, {state}" if state else f"{date}, {commit[:8]}"
+    return (
+        f"`{benchmark}`",
+        question if colon else "",
+        result or question,
+        targets[0] if len(targets) == 1 else "",
+        place,
+    )
+
+
+_RESULT = re.compile(r"^\| (\d\S+) \| (\w+) \| ([^|]+) \| (\w+) \| (.+?) \|$", re.MULTILINE)
+_TARGET = re.compile(r"(?:; |\s*\()(?:no )?targets?:? ?([^;()]*)\)?")
 
 
 def _course() -> str:
@@ -234,8 +369,17 @@ def _regret() -> str:
     """Return the page of docs with the ranges of bandwidth, and the measurements that they come from."""
     rows = []
     for cost in PATHS.values():
-        left = "unknown" if cost.low is None or cost.high is None else f"{cost.low:.0%} to {cost.high:.0%}"
-        measured = "; ".join(f"{one.what} ({one.source})" for one in cost.measurements) or cost.note or "none"
-        rows.append((cost.path, left, cost.kind, measured))
-    table = _table(("Path between GPU and card", "Bandwidth that is left", "Kind", "Measurements"), iter(rows))
-    return f"{(ROOT / 'docs' / 'concepts' / 'regret.md').read_text(encoding='utf-8')}{table}\n"
+        left = "not known" if cost.low is None or cost.high is None else _percent(cost.low, cost.high)
+        rows.append((cost.path, left, cost.kind, cost.note or f"{len(cost.measurements)} measurements, below"))
+    ranges = _table(("Path between GPU and NIC", "Bandwidth that is left", "Kind", "Note"), iter(rows))
+    inside = {one: None for cost in PATHS.values() for one in cost.measurements}
+    every = inside | {one: None for cost in PATHS.values() for one in cost.against}
+    measured = ((one.what, _percent(one.low, one.high), one.source) for one in every)
+    sources = _table(("Measurement", "Bandwidth that is left", "Source"), measured)
+    page = (ROOT / "docs" / "concepts" / "regret.md").read_text(encoding="utf-8")
+    return page.replace("<!-- ranges -->", ranges).replace("<!-- measurements -->", sources)
+
+
+def _percent(low: float, high: float) -> str:
+    least, most = (f"{round(100 * value, 1):g}" for value in (low, high))
+    return f"{least} %" if least == most else f"{least} to {most} %"

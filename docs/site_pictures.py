@@ -6,10 +6,18 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dra_lab import hardware_svg, load_cluster, make_plan, read_sketch
+
+if TYPE_CHECKING:
+    from lab_server import LabServer
+    from playwright.sync_api import BrowserContext
 
 ROOT = Path(__file__).resolve().parents[1]
 SCREENS = {
@@ -72,13 +80,12 @@ def take_screenshots(folder: Path, cache: Path, key: str, *, made: bool) -> None
         shutil.copy(picture if picture.is_file() else ROOT / "notebooks" / "planner.png", folder / f"{name}.png")
 
 
-def _photograph(folder: Path) -> None:
+@contextmanager
+def in_jupyterlab() -> Iterator[tuple[LabServer, BrowserContext]]:
+    """Yield a JupyterLab of its own and a browser for it, as the browser tests use them."""
     sys.path[:0] = [str(ROOT / "tests" / "browser"), str(ROOT / "tests")]
-    import tempfile
-
     import provide_chromium
     from conftest import ARGUMENTS
-    from lab_page import LabPage, write_notebook
     from lab_server import LabServer
     from playwright.sync_api import sync_playwright
 
@@ -89,19 +96,25 @@ def _photograph(folder: Path) -> None:
         server = LabServer(Path(place))
         browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
         try:
-            write_notebook(server.root / "planner.ipynb", [SCREENS["plan"]])
-            context = browser.new_context(reduced_motion="reduce", viewport={"width": 1440, "height": 1000})
-            lab = LabPage(context, server).open("planner.ipynb").run_all()
-            screen = lab.page.locator(".dra-lab").first
-            screen.locator(".dra-hardware svg [data-request]").first.wait_for()
-            for name, code in SCREENS.items():
-                if name != "plan":
-                    lab.run(code)
-                    screen.locator(".dra-mode-pane:visible").first.wait_for()
-                # An answer that comes later than this is not on the picture, and nothing depends on it.
-                lab.page.wait_for_timeout(800)
-                screen.screenshot(path=folder / f"{name}.png")
-            lab.close()
+            yield server, browser.new_context(reduced_motion="reduce", viewport={"width": 1440, "height": 1000})
         finally:
             browser.close()
             server.close()
+
+
+def _photograph(folder: Path) -> None:
+    with in_jupyterlab() as (server, context):
+        from lab_page import LabPage, write_notebook
+
+        write_notebook(server.root / "planner.ipynb", [SCREENS["plan"]])
+        lab = LabPage(context, server).open("planner.ipynb").run_all()
+        screen = lab.page.locator(".dra-lab").first
+        screen.locator(".dra-hardware svg [data-request]").first.wait_for()
+        for name, code in SCREENS.items():
+            if name != "plan":
+                lab.run(code)
+                screen.locator(".dra-mode-pane:visible").first.wait_for()
+            # An answer that comes later than this is not on the picture, and nothing depends on it.
+            lab.page.wait_for_timeout(800)
+            screen.screenshot(path=folder / f"{name}.png")
+        lab.close()

@@ -81,13 +81,37 @@ def test_the_index_has_every_rule(pages):
         ("reference/releases.md", (*GATES, *RELEASES)),
         ("reference/goals-and-links.md", tuple(GOAL_WORDS)),
         ("reference/keys.md", ("Delete", "Ctrl + Z", "Enter")),
-        ("glossary.md", tuple(GLOSSARY)),
+        ("glossary.md", tuple(GLOSSARY.values())),
         ("course.md", tuple(lesson.title for lesson in lessons())),
     ],
 )
 def test_what_the_code_knows_is_on_its_page(page: str, names: tuple[str, ...], pages):
     """Each name has an entry."""
     assert [name for name in names if name not in pages[page]] == []
+
+
+def test_every_figure_has_a_name_that_the_screen_shows():
+    """The glossary of the site names no figure by its key in the code."""
+    sys.path.insert(0, str(DOCS))
+    try:
+        import site_pages
+    finally:
+        sys.path.remove(str(DOCS))
+    assert set(site_pages.FIGURES) == set(GLOSSARY)
+
+
+def test_the_benchmarks_have_every_recorded_value(pages):
+    """Each row of RESULTS.md is a row of the page."""
+    recorded = (DOCS.parent / "tests" / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \d{4}-.*$", recorded, re.MULTILINE)
+    assert len(re.findall(r"^\| `[a-z_]+` \|", pages["benchmarks.md"], re.MULTILINE)) == len(rows) > 0
+
+
+@pytest.mark.parametrize("section", ["1.11", "3.5", "3.13", "4"])
+def test_a_source_of_a_rule_is_a_link_to_its_section(section: str, pages):
+    """A section of semantics.md is linked from the rules that name it."""
+    rules = "\n".join(text for name, text in pages.items() if name.startswith("reference/rules/"))
+    assert re.search(rf"\[semantics {re.escape(section)}\]\(\.\./\.\./semantics\.md#[\w-]+\)", rules)
 
 
 def test_every_file_format_has_an_entry():
