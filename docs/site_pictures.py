@@ -52,9 +52,54 @@ def layers_svg() -> str:
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">{drawn}</svg>\n'
 
 
+_BOXES = {
+    "driver": (10, 20, "Driver on a node"),
+    "slice": (265, 20, "ResourceSlice"),
+    "scheduler": (520, 75, "kube-scheduler"),
+    "pod": (10, 130, "Pod"),
+    "claim": (265, 130, "ResourceClaim"),
+    "kubelet": (10, 240, "kubelet and driver"),
+}
+"""Left, top and text of each box of the picture of DRA."""
+
+_ARROWS = (
+    ((160, 40), (265, 40), "1 publishes", (212, 32)),
+    ((160, 150), (265, 150), "2 names", (212, 142)),
+    ((415, 40), (520, 85), "reads", (462, 52)),
+    ((520, 105), (415, 143), "3 allocates", (490, 140)),
+    ((300, 170), (160, 250), "4 prepares the devices", (290, 220)),
+)
+"""Start, end, text, and place of the text of each arrow."""
+
+
+def flow_svg() -> str:
+    """Return who writes and reads the objects of DRA, as a picture."""
+    parts = []
+    for left, top, text in _BOXES.values():
+        parts.append(f'<rect x="{left}" y="{top}" width="150" height="40" rx="5"/>')
+        parts.append(f'<text x="{left + 75}" y="{top + 25}">{text}</text>')
+    for (x1, y1), (x2, y2), text, (x, y) in _ARROWS:
+        parts.append(f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" marker-end="url(#arrow)"/>')
+        parts.append(f'<text class="small" x="{x}" y="{y}">{text}</text>')
+    style = (
+        "svg{background:#fff}rect{fill:#f6f8fa;stroke:#57606a}line{stroke:#57606a;stroke-width:1.5}path{fill:#57606a}"
+        "text{font:14px system-ui,sans-serif;text-anchor:middle;fill:#1f2328}.small{font-size:12px}"
+        "@media(prefers-color-scheme:dark){svg{background:#131416}rect{fill:#161b22;stroke:#8b949e}line{stroke:#8b949e}"
+        "path{fill:#8b949e}text{fill:#e6edf3}}"
+    )
+    marker = (
+        '<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
+        '<path d="M0 0L8 4L0 8z"/></marker></defs>'
+    )
+    drawn = f"<title>The objects of DRA, and who writes them</title><style>{style}</style>{marker}{''.join(parts)}"
+    size = 'viewBox="0 0 690 295" width="690" height="295"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">{drawn}</svg>\n'
+
+
 def draw_pictures(folder: Path) -> None:
-    """Write the pictures of a node: its hardware, and the best allocation beside kube-scheduler's."""
+    """Write the pictures of DRA and of a node: its hardware, and the best allocation beside kube-scheduler's."""
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / "flow.svg").write_text(flow_svg(), encoding="utf-8")
     cluster, sketch = load_cluster("sample:two-sockets"), read_sketch("sample:two-sockets/lesson")
     # Without links, kube-scheduler takes GPUs of two NUMA nodes on this node.
     plan = make_plan(cluster, sketch, node="lab-2")
