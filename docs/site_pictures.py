@@ -67,7 +67,7 @@ _ARROWS = (
     ((160, 150), (265, 150), "2 names", (212, 142)),
     ((415, 40), (520, 85), "reads", (462, 52)),
     ((520, 105), (415, 143), "3 allocates", (490, 140)),
-    ((300, 170), (160, 250), "4 prepares the devices", (290, 220)),
+    ((300, 170), (160, 250), "4 prepares the devices", (325, 225)),
 )
 """Start, end, text, and place of the text of each arrow."""
 

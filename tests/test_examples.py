@@ -57,8 +57,22 @@ def test_the_github_workflow_names_fixed_versions_of_actions():
     assert [step["uses"] for step in steps if "uses" in step and not re.search(r"@v\d", step["uses"])] == []
 
 
+def test_the_github_workflow_has_the_least_rights():
+    """Nothing is allowed for the workflow; the job may read the repository and report findings."""
+    workflow = read("github-actions.yml")
+    rights = {"contents": "read", "security-events": "write"}
+    assert (workflow["permissions"], workflow["jobs"]["check"]["permissions"]) == ({}, rights)
+
+
+def test_the_checkout_keeps_no_token():
+    """Later steps of the job cannot write to the repository."""
+    steps = read("github-actions.yml")["jobs"]["check"]["steps"]
+    (checkout,) = [step for step in steps if step.get("uses", "").startswith("actions/checkout@")]
+    assert checkout["with"]["persist-credentials"] is False
+
+
 def test_the_argo_cd_application_has_its_fields():
-    """Source, destination and policy stand where Argo CD reads them."""
+    """Source, destination and policy are in the fields that Argo CD reads."""
     application = read("argocd/application.yaml")
     assert (application["apiVersion"], application["kind"]) == ("argoproj.io/v1alpha1", "Application")
     assert {"repoURL", "targetRevision", "path"} <= set(application["spec"]["source"])
@@ -94,9 +108,11 @@ def test_a_container_file_has_known_instructions_and_no_root(path: Path):
 
 @by_container
 def test_a_container_file_copies_what_exists_or_is_made(path: Path):
-    """A source is in the repository, or `make wheelhouse` writes it."""
-    copied = re.findall(r"^COPY (?:--\S+ )?(\S+) \S+$", path.read_text(encoding="utf-8"), re.MULTILINE)
-    assert [name for name in copied if name != "dist/wheelhouse" and not (ROOT / name).exists()] == []
+    """A source is in the repository, or a command at the head of the file writes it."""
+    text = path.read_text(encoding="utf-8")
+    copied = re.findall(r"^COPY (?:--\S+ )?(\S+) \S+$", text, re.MULTILINE)
+    made = {"dist/wheelhouse": "make wheelhouse", "dist/wheels": "--wheel-dir dist/wheels"}
+    assert [name for name in copied if made.get(name, "\0") not in text and not (ROOT / name).exists()] == []
 
 
 @pytest.mark.parametrize("path", [*CONTAINERS, EXAMPLES / "binder" / "postBuild"], ids=lambda path: path.name)
@@ -114,7 +130,7 @@ def test_binder_has_a_python_that_dra_lab_supports():
     assert python.removeprefix("python=") in ("3.11", "3.12", "3.13", "3.14")
 
 
-def test_every_example_stands_in_the_readme():
+def test_every_example_is_in_the_readme():
     """A person finds each example in the table."""
     text = (EXAMPLES / "README.md").read_text(encoding="utf-8")
     files = [path.relative_to(EXAMPLES).as_posix() for path in EXAMPLES.rglob("*") if path.is_file()]

@@ -17,7 +17,7 @@ def cells(path: Path, kind: str) -> list[str]:
 
 
 @by_notebook
-def test_a_notebook_imports_dra_lab_by_its_front_door_alone(path: Path):
+def test_a_notebook_imports_from_the_public_api_only(path: Path):
     """Names come from `dra_lab`, never from a module inside it."""
     assert re.findall(r"(?:from|import) dra_lab\.\S+", "\n".join(cells(path, "code"))) == []
 

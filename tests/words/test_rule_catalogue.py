@@ -12,6 +12,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
+import yaml
 
 import dra_lab
 from dra_lab.cli import main
@@ -198,3 +199,15 @@ def test_findings_and_errors_end_with_the_command_that_explains_them(capsys):
     assert shown.rstrip().endswith("[dra-lab help device-tainted]")
     assert "[" not in quiet
     assert error.rstrip().endswith("[dra-lab help source-error]")
+
+
+COMMAND = re.compile(r"(sudo|dra-lab|kubectl|nvidia-smi|lstopo|helm|pip|try:|make_plan|kube-scheduler|<)")
+BROKEN_ON_PURPOSE = {"file-broken"}
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_an_example_of_a_document_is_yaml(entry):
+    """An example that is not a command is a part of a document, which a person can paste."""
+    written = not COMMAND.match(entry.example) and entry.name not in BROKEN_ON_PURPOSE
+    found = yaml.safe_load(entry.example) if written else {}
+    assert isinstance(found, dict)
