@@ -7,9 +7,11 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).parents[1]
 CHANGES = sorted((ROOT / "docs" / "examples").glob("*.patch"))
@@ -53,9 +55,9 @@ from dra_lab.cli import main
 claim = ["sample:eks-p4d", "--claim", "sample:eks-p4d/gpu-nic-pairs"]
 from contextlib import redirect_stdout
 from io import StringIO
-with redirect_stdout(StringIO()) as said:
+with redirect_stdout(StringIO()) as printed:
     main(["export", *claim, "--pin", "--table", "--dir", "out"])
-print("out/devices.csv" in said.getvalue(), open("out/devices.csv").readline(), end="")
+print("out/devices.csv" in printed.getvalue(), open("out/devices.csv").readline(), end="")
 """,
     "new-finding": """
 from dra_lab import check_cluster, load_cluster
@@ -76,6 +78,12 @@ print(plan.goal("lonely"))
     "new-link": """
 from dra_lab import load_cluster, make_plan, read_sketch
 print(make_plan(load_cluster("sample:eks-p4d"), read_sketch("spread.yaml")).goal("numa"))
+""",
+    "new-lesson": """
+from dra_lab import lessons, open_lesson
+lesson = lessons()[-1]
+run = open_lesson(lesson.id)
+print(lesson.title, run.check(lesson.answers.right).passed, run.check(lesson.answers.wrong).passed)
 """,
     "new-message": """
 from dra_lab.session import Session
@@ -108,6 +116,7 @@ Example:
 """,
     "new-format": "gpu 0000:17:00.0 1\n",
     "new-goal": "0\n",
+    "new-lesson": "Two GPUs on one NUMA node True False\n",
     "new-link": "2\n",
     "new-message": "rejected\n",
 }
@@ -123,7 +132,7 @@ def touched(patch: Path) -> list[str]:
 def changed(request, tmp_path):
     """A copy of the tree with one change."""
     without = shutil.ignore_patterns("static", "node_modules", "__pycache__", "lib")
-    for folder in ("dra_lab", "widgets", "tests/drivers"):
+    for folder in ("dra_lab", "widgets", "tests/drivers", "notebooks/course"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=without)
     (tmp_path / "dra_lab" / "_samples").symlink_to(ROOT / "sample_clusters")
     for link in ("dra_lab/widgets/static", "dra_lab/pictures/static", "widgets/node_modules"):
@@ -174,7 +183,7 @@ def test_a_worked_change_does_what_it_is_for(changed, name):
 
 
 def test_the_page_adds_a_driver_and_a_finding(tmp_path):
-    """The commands of CONTRIBUTING.md, run as they stand in a copy of the tree, end with the new driver and rule."""
+    """The commands of CONTRIBUTING.md, run unchanged in a copy of the tree, end with the new driver and rule."""
     (commands,) = re.findall(
         r"^```sh\n(.*?)^```$", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.MULTILINE | re.DOTALL
     )
@@ -182,8 +191,23 @@ def test_the_page_adds_a_driver_and_a_finding(tmp_path):
         without = shutil.ignore_patterns("static", "__pycache__")
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=without)
     (tmp_path / "dra_lab" / "_samples").symlink_to(ROOT / "sample_clusters")
-    told = ran(tmp_path, "bash", "-euc", commands.replace("python -c", f"{sys.executable} -c"))
-    assert told.startswith("example FPGA\nslice-empty: ")
+    printed = ran(tmp_path, "bash", "-euc", commands.replace("python -c", f"{sys.executable} -c"))
+    assert printed.startswith("example FPGA\nslice-empty: ")
+
+
+def test_the_page_lists_every_package_of_the_picture():
+    """Each package of the contract has its row in the table of CONTRIBUTING.md."""
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    names = [name for row in contracts[0]["layers"] for name in re.findall(r"\w+", row)]
+    assert [name for name in names if not re.search(rf"^\|[^|]*`{name}`", text, re.MULTILINE)] == []
+
+
+def test_the_hooks_of_pre_commit_are_programs_of_the_tests():
+    """Each hook runs a program of the environment that `make test` sets up, so that nothing is fetched."""
+    (local,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))["repos"]
+    programs = {hook["entry"].split()[0] for hook in local["hooks"]}
+    assert (local["repo"], programs) == ("local", {".venv/bin/ruff", ".venv/bin/python", ".venv/bin/lint-imports"})
 
 
 @pytest.mark.parametrize(
