@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from dra_lab.cli.options import CLAIM_HELP, AskedClaim, whole
+from dra_lab.cli.options import CLAIM_HELP, ClaimOptions, whole
 
 MOST_REPLICAS = 1_000_000
 
@@ -18,8 +18,8 @@ class AddClaim(argparse.Action):
     ) -> None:
         """Take a --claim."""
         del parser, option_string
-        namespace.asked = [*(getattr(namespace, "asked", None) or []), AskedClaim(values)]
-        namespace.claim = namespace.asked[0].claim
+        namespace.claims = [*(getattr(namespace, "claims", None) or []), ClaimOptions(values)]
+        namespace.claim = namespace.claims[0].claim
 
 
 class OfClaim(argparse.Action):
@@ -29,14 +29,14 @@ class OfClaim(argparse.Action):
         self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: str | None = None
     ) -> None:
         """Take an option. Ends the command if it has no claim before it, or if it is there twice."""
-        asked = list(getattr(namespace, "asked", None) or [])
-        if not asked or asked[-1]._asdict()[self.dest] is not None:
+        claims = list(getattr(namespace, "claims", None) or [])
+        if not claims or claims[-1]._asdict()[self.dest] is not None:
             parser.error(f"write {option_string} {self.metavar} after the --claim that it is for, once for each")
         least = int(self.dest == "gang")
         if isinstance(values, int) and not least <= values <= MOST_REPLICAS:
             parser.error(f"{option_string} {values}: give a number from {least} to {MOST_REPLICAS}")
-        asked[-1] = asked[-1]._replace(**{self.dest: values})
-        namespace.asked = asked
+        claims[-1] = claims[-1]._replace(**{self.dest: values})
+        namespace.claims = claims
 
 
 def add_one_claim(parser: argparse.ArgumentParser) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from dra_lab.cli.claim_option import add_one_claim
 from dra_lab.cli.options import (
     POD_HELP,
-    AskedClaim,
+    ClaimOptions,
     add_cluster,
     add_planning,
     add_what_if,
@@ -66,12 +66,12 @@ def run(options: argparse.Namespace) -> int:
     from dra_lab.words.explain_document import device_parts, node_parts, steps_parts
     from dra_lab.words.plan_outcome import pod_outcome
 
-    asked = _one_claim(options)
+    claim = _one_claim(options)
     if is_gang(options):
         from dra_lab.cli.explain_gang import explain_gangs
 
         return explain_gangs(options)
-    for option, value in (("scheduler", options.scheduler), ("replicas", asked.replicas)):
+    for option, value in (("scheduler", options.scheduler), ("replicas", claim.replicas)):
         if value is not None:
             raise InputError(f"--{option} {value} is for a gang; write --gang SIZE after --claim")
     if options.node:
@@ -91,15 +91,15 @@ def run(options: argparse.Namespace) -> int:
     return print_answer(options, answer, parts, findings, pod_outcome(plan))
 
 
-def _one_claim(options: argparse.Namespace) -> AskedClaim:
+def _one_claim(options: argparse.Namespace) -> ClaimOptions:
     """Return the only --claim of a command. Raises InputError without one, or for several."""
-    if "asked" not in options:
+    if "claims" not in options:
         raise InputError(f"--claim is missing; {what_to_try(options.cluster)}")
-    if len(options.asked) > 1:
-        names = " and ".join(one.claim for one in options.asked)
+    if len(options.claims) > 1:
+        names = " and ".join(one.claim for one in options.claims)
         raise InputError(f"one --claim is explained at a time; leave out one of {names}")
-    asked: AskedClaim = options.asked[0]
-    return asked
+    claim: ClaimOptions = options.claims[0]
+    return claim
 
 
 def _planned(options: argparse.Namespace) -> tuple[Plan, Cluster, Iterable[Finding]]:

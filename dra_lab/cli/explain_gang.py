@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _SECONDS = 60.0
 """Seconds for the plan, and for the searches of each scheduler."""
 
-Told = Sequence[tuple[GangReplay, GangRegret]]
+ReplaysWithRegret = Sequence[tuple[GangReplay, GangRegret]]
 
 
 def explain_gangs(options: argparse.Namespace) -> int:
@@ -37,26 +37,26 @@ def explain_gangs(options: argparse.Namespace) -> int:
         if value:
             raise InputError(f"--{option} is for one pod; leave it out to explain a gang, or leave out --gang")
     release = release_of(options)
-    asked = gangs_of(options)
-    cluster = asked.cluster
+    given = gangs_of(options)
+    cluster = given.cluster
     found: list[tuple[GangReplay, GangRegret]] = []
     with stoppable() as cancel, WaitingBar(shown=sys.stderr.isatty()) as waiting:
-        gangs = [one.gang for one in asked.gangs]
+        gangs = [one.gang for one in given.gangs]
         limits: dict[str, Any] = {"release": release, "time_limit": _SECONDS, "cancel": cancel}
-        plan = plan_gangs(cluster, gangs, asked.workloads, progress=waiting.tell, **limits)
-        for one in asked.gangs:
+        plan = plan_gangs(cluster, gangs, given.workloads, progress=waiting.tell, **limits)
+        for one in given.gangs:
             for scheduler in [options.scheduler] if options.scheduler else SCHEDULERS:
                 common = {**limits, "requests": one.requests}
                 replay = trace_gang(cluster, one.gang, scheduler, **common)
                 found.append((replay, gang_regret(cluster, one.gang, plan, scheduler, **common)))
     outcome = gang_outcome(plan)
     read = cluster_of(options)
-    findings = sort_findings(dict.fromkeys((*asked.findings, *read.findings, *check_cluster(read), *plan.findings)))
+    findings = sort_findings(dict.fromkeys((*given.findings, *read.findings, *check_cluster(read), *plan.findings)))
     answer = partial(_json, plan, found, outcome, findings)
     return print_answer(options, answer, _parts(options, plan, found), findings, outcome)
 
 
-def _parts(options: argparse.Namespace, plan: GangPlan, found: Told) -> Iterator[Part]:
+def _parts(options: argparse.Namespace, plan: GangPlan, found: ReplaysWithRegret) -> Iterator[Part]:
     """Yield the answer of the planner, then what each scheduler does, with its steps if they are asked for."""
     from dra_lab.words.document import Sentence, Words
     from dra_lab.words.gang_document import gang_sentence
@@ -76,7 +76,7 @@ def _parts(options: argparse.Namespace, plan: GangPlan, found: Told) -> Iterator
         yield Words("--step shows each step of their choice.")
 
 
-def _json(plan: GangPlan, found: Told, outcome: str, findings: Sequence[Any]) -> dict[str, Any]:
+def _json(plan: GangPlan, found: ReplaysWithRegret, outcome: str, findings: Sequence[Any]) -> dict[str, Any]:
     from dra_lab.words.answer_json import answer_json
     from dra_lab.words.gang_replay_document import regret_json, replay_json
     from dra_lab.words.plan_json import goal_value

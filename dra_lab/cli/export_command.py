@@ -29,7 +29,7 @@ from dra_lab.model.plan import Plan
 
 if TYPE_CHECKING:
     from dra_lab.exports.bundle import Bundle, Wanted
-    from dra_lab.gitops.claims_of_file import AskedPod
+    from dra_lab.gitops.claims_of_file import ReadPod
     from dra_lab.session import Session
     from dra_lab.words.document import Part
 
@@ -96,8 +96,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def _refuse_too_many(pods: int, source: object) -> None:
     if pods > MOST_REPLICAS:
-        asked = f"{pods:,}" if pods < 10**18 else "too many"
-        raise InputError(f"{source} wants {asked} replicas; at most {MOST_REPLICAS:,} are planned. Give --replicas N.")
+        number = f"{pods:,}" if pods < 10**18 else "too many"
+        raise InputError(f"{source} wants {number} replicas; at most {MOST_REPLICAS:,} are planned. Give --replicas N.")
 
 
 def _refuse(options: argparse.Namespace, *, fleet: bool) -> None:
@@ -139,7 +139,7 @@ def run(options: argparse.Namespace) -> int:
     pod = None if fleet else pod_of(options)
     if pod is not None:
         _refuse_too_many(pod.replicas, options.claim)
-        options.asked = [options.asked[0]._replace(replicas=pod.replicas)]
+        options.claims = [options.claims[0]._replace(replicas=pod.replicas)]
     example = options.example or (_like(pod) if pod else "deployment" if is_fleet(options) else "pod")
     wanted = Wanted(
         example, workload, options.container, options.patch, extra=tuple(options.extra), annotate=options.annotate
@@ -151,7 +151,7 @@ def run(options: argparse.Namespace) -> int:
             f"note: {pods} replicas are planned, as {options.workload} says; --replicas N plans another number",
             file=sys.stderr,
         )
-        options.asked = [options.asked[0]._replace(replicas=pods)]
+        options.claims = [options.claims[0]._replace(replicas=pods)]
     if is_fleet(options):
         return _run_fleet(options, wanted)
     session = session_of(options)
@@ -222,7 +222,7 @@ def _parts(
         yield Words(f"Apply them: kubectl apply {apply} {shlex.quote(str(options.dir))}")
 
 
-def _like(pod: AskedPod) -> str:
+def _like(pod: ReadPod) -> str:
     """Return the example that is most like the workload of a pod that was given."""
     kind = pod.subject.partition("/")[0].lower() or "pod"
     return kind if kind in _EXAMPLES else "deployment"
@@ -242,11 +242,11 @@ def _run_fleet(options: argparse.Namespace, wanted: Wanted) -> int:
         )
     cluster = cluster_of(options)
     target = Target(release_of(options), options.api_version, options.kind, options.namespace)
-    asked = workloads_of(options.asked, cluster, target.release)
-    cluster = asked.cluster
+    planned = workloads_of(options.claims, cluster, target.release)
+    cluster = planned.cluster
     goals = setting_of(options, "goals")
     plan = plan_fleet(
-        cluster, asked.workloads, release=target.release, goals=goals, objective=options.objective, first_fit=False
+        cluster, planned.workloads, release=target.release, goals=goals, objective=options.objective, first_fit=False
     )
     made = fleet_bundle(cluster, plan, target, wanted, pin=options.pin, split=options.split)
-    return _write(options, made, fleet_sentence(plan), (*asked.findings, *made.findings))
+    return _write(options, made, fleet_sentence(plan), (*planned.findings, *made.findings))

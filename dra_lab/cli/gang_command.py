@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dra_lab.cli.gang_options import AskedGang, AskedGangs, gangs_of
+from dra_lab.cli.gang_options import GangInput, GangsInput, gangs_of
 from dra_lab.cli.options import cluster_of, print_answer, release_of
 from dra_lab.errors import Cancelled, InputError, UnsupportedFeature
 from dra_lab.findings import Finding, Severity
@@ -49,25 +49,25 @@ def run_gangs(options: argparse.Namespace) -> int:
 
     refuse_options(options)
     release = release_of(options)
-    asked = gangs_of(options)
+    given = gangs_of(options)
     with stoppable() as cancel, WaitingBar(shown=sys.stderr.isatty()) as waiting:
         plan = plan_gangs(
-            asked.cluster,
-            [one.gang for one in asked.gangs],
-            asked.workloads,
+            given.cluster,
+            [one.gang for one in given.gangs],
+            given.workloads,
             release=release,
             time_limit=options.time_limit,
             progress=waiting.tell,
             cancel=cancel,
         )
-        counts = _counts(asked, plan, release, options.time_limit, waiting.tell, cancel)
-        choices, told = _choices(asked, plan, release, options.time_limit, cancel)
-        verdicts, unknown = queue_verdicts(asked, plan, release)
-        added = nodes_that_help(asked, plan, release, options.time_limit, cancel)
+        counts = _counts(given, plan, release, options.time_limit, waiting.tell, cancel)
+        choices, unread = _choices(given, plan, release, options.time_limit, cancel)
+        verdicts, unknown = queue_verdicts(given, plan, release)
+        added = nodes_that_help(given, plan, release, options.time_limit, cancel)
     read = cluster_of(options)
-    told = (*asked.findings, *read.findings, *check_cluster(read), *plan.findings, *told, *unknown)
-    findings = sort_findings(dict.fromkeys(told))
-    whole, queues = replace(plan, findings=findings), {one.gang.name: one.queue for one in asked.gangs}
+    findings = (*given.findings, *read.findings, *check_cluster(read), *plan.findings, *unread, *unknown)
+    findings = sort_findings(dict.fromkeys(findings))
+    whole, queues = replace(plan, findings=findings), {one.gang.name: one.queue for one in given.gangs}
     parts = _shown(options.detail, plan, counts, choices, verdicts, added)
     answer = partial(gang_json, whole, counts, choices, queues, verdicts, added)
     return print_answer(options, answer, parts, findings, gang_outcome(plan))
@@ -86,27 +86,27 @@ def refuse_options(options: argparse.Namespace) -> None:
 
 
 def queue_verdicts(
-    asked: AskedGangs, plan: GangPlan, release: KubernetesRelease
+    given: GangsInput, plan: GangPlan, release: KubernetesRelease
 ) -> tuple[dict[str, GangVerdicts], tuple[Finding, ...]]:
     """Return what quota, Kueue's counts and devices say of each gang with a queue, and queues that are not there."""
     from dra_lab.planner.gangs import gang_verdicts
 
     found: dict[str, GangVerdicts] = {}
-    told: list[Finding] = []
-    for one in asked.gangs:
+    findings: list[Finding] = []
+    for one in given.gangs:
         if not one.queue or plan.status in _UNANSWERED:
             continue
         common: dict[str, Any] = {"plan": plan, "release": release, "requests": one.requests or None}
         try:
-            found[one.gang.name] = gang_verdicts(asked.cluster, one.gang, queue=one.queue, **common)
+            found[one.gang.name] = gang_verdicts(given.cluster, one.gang, queue=one.queue, **common)
         except InputError as error:
             advice = "Only the devices are answered."
-            told.append(Finding("gang-queue-unknown", Severity.WARNING, one.gang.name, error.message, advice))
-    return found, tuple(told)
+            findings.append(Finding("gang-queue-unknown", Severity.WARNING, one.gang.name, error.message, advice))
+    return found, tuple(findings)
 
 
 def nodes_that_help(
-    asked: AskedGangs, plan: GangPlan, release: KubernetesRelease, time_limit: float | None, cancel: threading.Event
+    given: GangsInput, plan: GangPlan, release: KubernetesRelease, time_limit: float | None, cancel: threading.Event
 ) -> AddedNodes | None:
     """Return the fewest nodes like those of the cluster with which everything fits, None if that is not known."""
     from dra_lab.model.node_type import NodeType
@@ -115,14 +115,14 @@ def nodes_that_help(
     if gang_outcome(plan) != DOES_NOT_FIT or cancel.is_set():
         return None
     kinds: dict[Hashable, str] = {}
-    for node, slices in asked.cluster.slices_by_node.items():
+    for node, slices in given.cluster.slices_by_node.items():
         kinds.setdefault(tuple(sorted((one.spec.driver, len(one.spec.devices or ())) for one in slices)), node)
     types = [NodeType.like(node) for node in [*kinds.values()][:_MOST_TYPES]]
     limit = _TO_ADD if time_limit is None else min(time_limit, _TO_ADD)
-    gangs = [one.gang for one in asked.gangs]
+    gangs = [one.gang for one in given.gangs]
     try:
         found = nodes_to_add(
-            asked.cluster, gangs, asked.workloads, types=types, release=release, time_limit=limit, cancel=cancel
+            given.cluster, gangs, given.workloads, types=types, release=release, time_limit=limit, cancel=cancel
         )
     except (InputError, UnsupportedFeature):
         return None
@@ -130,7 +130,7 @@ def nodes_that_help(
 
 
 def _counts(
-    asked: AskedGangs,
+    given: GangsInput,
     plan: GangPlan,
     release: KubernetesRelease,
     time_limit: float | None,
@@ -145,47 +145,47 @@ def _counts(
         return found
     common: dict[str, Any] = {"release": release, "progress": tell, "cancel": cancel}
     common["time_limit"] = _AFTER_SECONDS if time_limit is None else time_limit
-    for one in asked.gangs:
+    for one in given.gangs:
         if cancel.is_set():
             break
-        now = how_many_more_gangs(asked.cluster, one.gang, **common)
-        after = how_many_more_gangs(asked.cluster, one.gang, after=plan, **common) if plan.placed else now
+        now = how_many_more_gangs(given.cluster, one.gang, **common)
+        after = how_many_more_gangs(given.cluster, one.gang, after=plan, **common) if plan.placed else now
         found.append((now, after))
     return found
 
 
 def _choices(
-    asked: AskedGangs, plan: GangPlan, release: KubernetesRelease, time_limit: float | None, cancel: threading.Event
+    given: GangsInput, plan: GangPlan, release: KubernetesRelease, time_limit: float | None, cancel: threading.Event
 ) -> tuple[list[Sequence[GangChoice]], tuple[Finding, ...]]:
     """Return what schedulers do with each gang, and what is not known of that."""
     from dra_lab.pinning.gang_choices import gang_choices
     from dra_lab.pinning.pin_budget import budget_of
 
     found: list[Sequence[GangChoice]] = []
-    told: tuple[Finding, ...] = ()
+    findings: tuple[Finding, ...] = ()
     if plan.status in _UNANSWERED:
         return found, ()
     with suppress(Cancelled):
-        for one in asked.gangs:
+        for one in given.gangs:
             budget = budget_of(_AFTER_SECONDS if time_limit is None else time_limit, cancel)
             common: dict[str, Any] = {"requests": one.requests, "budget": budget}
             try:
-                found.append(gang_choices(asked.cluster, one.gang, one.hierarchy, release, plan, **common))
+                found.append(gang_choices(given.cluster, one.gang, one.hierarchy, release, plan, **common))
             except UnsupportedFeature as error:
                 finding = Finding("gang-not-replayed", Severity.WARNING, one.gang.name, error.message)
                 return found, (finding,)
-        told = tuple(
-            _unknown_requests(one) for one, mine in zip(asked.gangs, found, strict=False) if _guesses(one, mine)
+        findings = tuple(
+            _unknown_requests(one) for one, mine in zip(given.gangs, found, strict=False) if _guesses(one, mine)
         )
-    return found, told
+    return found, findings
 
 
-def _guesses(one: AskedGang, choices: Sequence[GangChoice]) -> bool:
+def _guesses(one: GangInput, choices: Sequence[GangChoice]) -> bool:
     """Say whether Kueue was replayed with pods of which it is not known what they request of a node."""
     return not any(one.requests.values()) and any(choice.replay.steps for choice in choices)
 
 
-def _unknown_requests(one: AskedGang) -> Finding:
+def _unknown_requests(one: GangInput) -> Finding:
     message = (
         f"Kueue counts CPUs and memory, and {one.source} says none for its pods, so Kueue may put all pods on one node"
     )

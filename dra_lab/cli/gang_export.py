@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dra_lab.cli.exit_status import status_of
 from dra_lab.cli.gang_command import refuse_options
-from dra_lab.cli.gang_options import AskedGang, AskedGangs, gangs_of
+from dra_lab.cli.gang_options import GangInput, GangsInput, gangs_of
 from dra_lab.cli.options import cluster_of, print_answer, release_of
 from dra_lab.cli.output import print_findings, print_yaml
 from dra_lab.errors import InputError
@@ -40,12 +40,12 @@ def run_gang_export(options: argparse.Namespace) -> int:
     from dra_lab.scheduler.kueue.quota_findings import quota_findings
 
     _refuse(options)
-    asked, release = gangs_of(options), release_of(options)
-    one = _only(asked)
+    gangs, release = gangs_of(options), release_of(options)
+    one = _only(gangs)
     workload, has_claims = _workload(options, one)
     with stoppable() as cancel, WaitingBar(shown=sys.stderr.isatty()) as waiting:
         plan = plan_gangs(
-            asked.cluster, [one.gang], release=release, time_limit=_SECONDS, progress=waiting.tell, cancel=cancel
+            gangs.cluster, [one.gang], release=release, time_limit=_SECONDS, progress=waiting.tell, cancel=cancel
         )
     pins = {placed.number: placed.domain for placed in plan.placed}
     if options.pin and not one.gang.required:
@@ -54,7 +54,7 @@ def run_gang_export(options: argparse.Namespace) -> int:
         one.gang,
         options.scheduler,
         one.hierarchy,
-        cluster=asked.cluster,
+        cluster=gangs.cluster,
         namespace=options.namespace or (workload.namespace if workload is not None else ""),
         queue=one.queue.rpartition("/")[2],  # Kueue's label has the name of the LocalQueue without its namespace
         pin=pins if options.pin else None,
@@ -62,13 +62,13 @@ def run_gang_export(options: argparse.Namespace) -> int:
         workload=workload,
         has_claims=has_claims,
     )
-    told = (*(_placeholders(one) if workload is None else ()), *asked.findings)
+    findings = (*(_placeholders(one) if workload is None else ()), *gangs.findings)
     if options.scheduler == "kueue":
         trees = [one.hierarchy] if one.hierarchy else []
         common: dict[str, Any] = {"release": release, "hierarchies": trees, "requests": one.requests}
-        told += tuple(quota_findings(asked.cluster, one.gang, one.queue, **common))
+        findings += tuple(quota_findings(gangs.cluster, one.gang, one.queue, **common))
     pinned = [pins[number] for number in sorted(pins)] if options.pin else ()
-    made = gang_bundle(files, one.gang, plan, cluster_of(options), release, pinned=pinned, findings=told)
+    made = gang_bundle(files, one.gang, plan, cluster_of(options), release, pinned=pinned, findings=findings)
     return _write(options, made, plan)
 
 
@@ -95,15 +95,15 @@ def _refuse(options: argparse.Namespace) -> None:
             raise InputError(f"{name} is not for the files of a gang; leave it out")
 
 
-def _only(asked: AskedGangs) -> AskedGang:
+def _only(given: GangsInput) -> GangInput:
     """Return the gang of a command. Raises InputError if there are several, or workloads beside it."""
-    if len(asked.gangs) > 1 or asked.workloads:
-        names = ", ".join([*(one.gang.name for one in asked.gangs), *(pod.name for pod in asked.workloads)])
+    if len(given.gangs) > 1 or given.workloads:
+        names = ", ".join([*(one.gang.name for one in given.gangs), *(pod.name for pod in given.workloads)])
         raise InputError(f"one gang is exported at a time, and these are several: {names}; give each its own --dir")
-    return asked.gangs[0]
+    return given.gangs[0]
 
 
-def _workload(options: argparse.Namespace, one: AskedGang) -> tuple[WorkloadFile | None, bool]:
+def _workload(options: argparse.Namespace, one: GangInput) -> tuple[WorkloadFile | None, bool]:
     """Return the workload that gets the levels of the gang (None without --workload), and whether it has the claims.
 
     Raises InputError if the claims of another file's pods would be lost.
@@ -123,7 +123,7 @@ def _workload(options: argparse.Namespace, one: AskedGang) -> tuple[WorkloadFile
     return read_workload(options.workload, options.template), False
 
 
-def _placeholders(one: AskedGang) -> Iterator[Finding]:
+def _placeholders(one: GangInput) -> Iterator[Finding]:
     """Yield that the pods of a file are not among the files that are written."""
     if one.of_pods:
         message = f"the files have example pods; the containers of {one.source} are not in them"

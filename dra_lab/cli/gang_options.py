@@ -10,7 +10,7 @@ from itertools import chain, count
 from msgspec import Struct
 from msgspec.structs import replace as changed
 
-from dra_lab.cli.options import AskedClaim, cluster_of, plan_files, release_of
+from dra_lab.cli.options import ClaimOptions, cluster_of, plan_files, release_of
 from dra_lab.cli.workload_options import asks_for_gangs, workloads_of
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding
@@ -29,7 +29,7 @@ MOST_GANGS = 10_000
 _WORKER = "worker"
 
 
-class AskedGang(Struct, frozen=True):
+class GangInput(Struct, frozen=True):
     """A gang of a command with the hierarchy of its levels (None: it names none), its queue and its file.
 
     `of_pods` says that the file has the pods of the gang, with their containers.
@@ -43,10 +43,10 @@ class AskedGang(Struct, frozen=True):
     of_pods: bool = False
 
 
-class AskedGangs(Struct, frozen=True):
-    """The gangs and ordinary workloads of a command, the cluster to plan them on, and what is to be told."""
+class GangsInput(Struct, frozen=True):
+    """The gangs and ordinary workloads of a command, the cluster to plan them on, and findings."""
 
-    gangs: tuple[AskedGang, ...]
+    gangs: tuple[GangInput, ...]
     workloads: tuple[Workload, ...]
     cluster: Cluster
     findings: tuple[Finding, ...] = ()
@@ -55,27 +55,27 @@ class AskedGangs(Struct, frozen=True):
 class _Found(Struct, frozen=True):
     """What one --claim asks for."""
 
-    gangs: tuple[AskedGang, ...] = ()
+    gangs: tuple[GangInput, ...] = ()
     workloads: tuple[Workload, ...] = ()
     cluster: Cluster | None = None
     findings: tuple[Finding, ...] = ()
 
 
-def gangs_of(options: argparse.Namespace) -> AskedGangs:
+def gangs_of(options: argparse.Namespace) -> GangsInput:
     """Return the gangs and workloads of a command, each level found in a hierarchy of the cluster.
 
     Raises InputError for levels that the cluster lacks, and for pods that are admitted to different nodes.
     """
     cluster, release = cluster_of(options), release_of(options)
-    found = [_read(options, one, cluster, release) for one in options.asked]
-    plain = [one for one, of_file in zip(options.asked, found, strict=True) if of_file is None]
-    asked = workloads_of([one._replace(replicas=_pods(one)) for one in plain], cluster, release) if plain else None
-    clusters = [asked.cluster] if asked else []
-    ours = iter(asked.workloads if asked else ())
-    gangs: list[AskedGang] = []
+    found = [_read(options, one, cluster, release) for one in options.claims]
+    plain = [one for one, of_file in zip(options.claims, found, strict=True) if of_file is None]
+    given = workloads_of([one._replace(replicas=_pods(one)) for one in plain], cluster, release) if plain else None
+    clusters = [given.cluster] if given else []
+    ours = iter(given.workloads if given else ())
+    gangs: list[GangInput] = []
     workloads: list[Workload] = []
-    told = list(asked.findings) if asked else []
-    for one, of_file in zip(options.asked, found, strict=True):
+    findings = list(given.findings) if given else []
+    for one, of_file in zip(options.claims, found, strict=True):
         if of_file is None:
             pod = next(ours)
             gangs += [_of_workload(one, pod)] if one.gang is not None else []
@@ -83,7 +83,7 @@ def gangs_of(options: argparse.Namespace) -> AskedGangs:
             continue
         gangs += [_overridden(each, one) for each in of_file.gangs]
         workloads += of_file.workloads
-        told += of_file.findings
+        findings += of_file.findings
         clusters.append(of_file.cluster or cluster)
     if sum(each.gang.replicas for each in gangs) > MOST_GANGS:
         raise InputError(f"at most {MOST_GANGS:,} gangs are planned at a time; give --replicas N after --claim")
@@ -93,10 +93,12 @@ def gangs_of(options: argparse.Namespace) -> AskedGangs:
     names = _own_names([*(each.gang.name for each in gangs), *(pod.name for pod in workloads)])
     gangs = [with_hierarchy(replaced_gang(each, name=next(names)), on) for each in gangs]
     workloads = [Workload(next(names), pod.claims, pod.replicas) for pod in workloads]
-    return AskedGangs(tuple(gangs), tuple(workloads), on, tuple(told))
+    return GangsInput(tuple(gangs), tuple(workloads), on, tuple(findings))
 
 
-def _read(options: argparse.Namespace, one: AskedClaim, cluster: Cluster, release: KubernetesRelease) -> _Found | None:
+def _read(
+    options: argparse.Namespace, one: ClaimOptions, cluster: Cluster, release: KubernetesRelease
+) -> _Found | None:
     """Return what a file says of gangs, None for a claim or pod that --gang or --replicas is for."""
     if not asks_for_gangs(options, one.claim):
         return None
@@ -111,7 +113,7 @@ def _read(options: argparse.Namespace, one: AskedClaim, cluster: Cluster, releas
     on = read[0].cluster
     for each in read[1:]:
         on = _joined(on, each.cluster)
-    gangs = tuple(AskedGang(each.gang, None, each.queue, one.claim, each.requests, True) for each in read)
+    gangs = tuple(GangInput(each.gang, None, each.queue, one.claim, each.requests, True) for each in read)
     return _Found(gangs, (), on, tuple(finding for each in read for finding in each.findings))
 
 
@@ -119,31 +121,31 @@ def _of_drawing(source: str, pods: Sequence[PodDrawing], cluster: Cluster) -> _F
     """Return the gangs and the other workloads of a plan file."""
     from dra_lab.session.fleet_files import fleet_cluster
 
-    gangs = [AskedGang(gang_of(pod, pod.gang), None, pod.gang.queue, source, {}) for pod in pods if pod.gang]
+    gangs = [GangInput(gang_of(pod, pod.gang), None, pod.gang.queue, source, {}) for pod in pods if pod.gang]
     others = [Workload(pod.pod, pod.claims, pod.replicas) for pod in pods if pod.gang is None and pod.claims]
     return _Found(tuple(gangs), tuple(others), fleet_cluster(cluster, pods))
 
 
-def _pods(one: AskedClaim) -> int | None:
+def _pods(one: ClaimOptions) -> int | None:
     """Return how many pods of a claim are wanted, so that claims which pods cannot share are refused."""
     return one.replicas if one.gang is None else one.gang
 
 
-def _of_workload(one: AskedClaim, pod: Workload) -> AskedGang:
+def _of_workload(one: ClaimOptions, pod: Workload) -> GangInput:
     copies = 1 if one.replicas is None else one.replicas
     worker = Workload(_WORKER, pod.claims, pod.replicas)
     gang = Gang(pod.name, [GangGroup(worker)], one.level or "", one.prefer_level or "", replicas=copies)
-    return AskedGang(gang, None, one.queue or "", one.claim, {})
+    return GangInput(gang, None, one.queue or "", one.claim, {})
 
 
-def replaced_gang(asked: AskedGang, **fields: object) -> AskedGang:
+def replaced_gang(given: GangInput, **fields: object) -> GangInput:
     """Return a gang of a command with other fields."""
-    return changed(asked, gang=replace(asked.gang, **fields))  # type: ignore[arg-type]
+    return changed(given, gang=replace(given.gang, **fields))  # type: ignore[arg-type]
 
 
-def _overridden(asked: AskedGang, one: AskedClaim) -> AskedGang:
+def _overridden(given: GangInput, one: ClaimOptions) -> GangInput:
     """Return the gang of a file with what the options say instead. Raises InputError for a size of several groups."""
-    gang = asked.gang
+    gang = given.gang
     if one.gang is not None:
         if len(gang.groups) > 1:
             names = ", ".join(group.workload.name for group in gang.groups)
@@ -157,7 +159,7 @@ def _overridden(asked: AskedGang, one: AskedClaim) -> AskedGang:
         gang = replace(gang, preferred=one.prefer_level, hierarchy="")
     if one.replicas is not None:
         gang = replace(gang, replicas=one.replicas)
-    return changed(asked, gang=gang, queue=asked.queue if one.queue is None else one.queue)
+    return changed(given, gang=gang, queue=given.queue if one.queue is None else one.queue)
 
 
 def _sized(workload: Workload, pods: int) -> Workload:
@@ -186,7 +188,7 @@ def _own_names(names: Sequence[str]) -> Iterator[str]:
         yield own
 
 
-def with_hierarchy(asked: AskedGang, cluster: Cluster) -> AskedGang:
+def with_hierarchy(given: GangInput, cluster: Cluster) -> GangInput:
     """Return a gang of a command with the hierarchy that has its levels.
 
     A level may name its hierarchy: `fabric:rack`. If several hierarchies group the nodes alike there, the first is
@@ -194,7 +196,7 @@ def with_hierarchy(asked: AskedGang, cluster: Cluster) -> AskedGang:
     """
     from dra_lab.topology.hierarchies import hierarchies
 
-    gang, trees = asked.gang, {tree.name: tree for tree in hierarchies(cluster)}
+    gang, trees = given.gang, {tree.name: tree for tree in hierarchies(cluster)}
     for part in ("required", "preferred"):
         name, colon, level = getattr(gang, part).partition(":")
         if colon and name in trees:
@@ -204,7 +206,7 @@ def with_hierarchy(asked: AskedGang, cluster: Cluster) -> AskedGang:
     levels = [level for level in dict.fromkeys(_levels(gang)) if level not in HOSTS]
     if gang.hierarchy and gang.hierarchy not in trees:
         raise InputError(
-            f"{asked.source}: there is no hierarchy {gang.hierarchy!r}; the cluster has: {', '.join(trees) or 'none'}"
+            f"{given.source}: there is no hierarchy {gang.hierarchy!r}; the cluster has: {', '.join(trees) or 'none'}"
         )
     among = [trees[gang.hierarchy]] if gang.hierarchy else list(trees.values())
     able = [tree for tree in among if all(_has(tree, level) for level in levels)] if levels or gang.hierarchy else []
@@ -218,7 +220,7 @@ def with_hierarchy(asked: AskedGang, cluster: Cluster) -> AskedGang:
         gang = replace(
             gang, hierarchy=tree.name, required=_name(tree, gang.required), preferred=_name(tree, gang.preferred)
         )
-    return changed(asked, gang=gang, hierarchy=tree)
+    return changed(given, gang=gang, hierarchy=tree)
 
 
 def _name(tree: Hierarchy, level: str) -> str:

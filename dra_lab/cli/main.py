@@ -108,15 +108,15 @@ def _parser(arguments: list[str]) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"dra-lab {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     commands.add_parser("lab", help="open JupyterLab on the planner notebook (the default)")
-    asked = next((word for word in arguments if not word.startswith("-")), "")
-    if asked and asked not in ("lab", *COMMANDS):
-        parser.error(unknown("command", asked, COMMANDS))
+    chosen = next((word for word in arguments if not word.startswith("-")), "")
+    if chosen and chosen not in ("lab", *COMMANDS):
+        parser.error(unknown("command", chosen, COMMANDS))
     for name, listed in COMMANDS.items():
         text = listed.text
         command = commands.add_parser(
             name, help=text, description=f"{text[0].upper()}{text[1:]}.", formatter_class=_Formatter
         )
-        if name == asked:
+        if name == chosen:
             # Another command's options are not needed, and importing them takes most of the start.
             declare(command, listed, arguments)
             command.set_defaults(commands=COMMANDS)

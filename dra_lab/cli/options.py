@@ -34,7 +34,7 @@ CLAIM_HELP = (
 POD_HELP = "the pod or workload to use if the file of --claim contains several"
 
 
-class AskedClaim(NamedTuple):
+class ClaimOptions(NamedTuple):
     """A --claim with the options after it; None for an option that is not given.
 
     `gang` is the number of pods that start together, `level` and `prefer_level` their levels, `queue` their LocalQueue.
@@ -236,7 +236,9 @@ def plan_files(options: argparse.Namespace) -> Mapping[str, Drawing]:
     from dra_lab.session import read_plan_file
 
     if "drawings" not in options:
-        files = [asked.claim for asked in options.asked] if "asked" in options else list(filter(None, [options.claim]))
+        files = (
+            [claim.claim for claim in options.claims] if "claims" in options else list(filter(None, [options.claim]))
+        )
         options.drawings = {file: drawing for file in files if (drawing := read_plan_file(file)) is not None}
     drawings: Mapping[str, Drawing] = options.drawings
     return drawings

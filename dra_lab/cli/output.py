@@ -80,13 +80,13 @@ def print_json(value: Any) -> None:
 def print_findings(options: argparse.Namespace, findings: Iterable[Finding]) -> None:
     """Print each finding once on standard error; -q leaves out the notes."""
     quiet = options.detail == "answer"
-    told = [f for f in dict.fromkeys(findings) if not (quiet and f.severity is Severity.NOTE)]
-    if told and sys.stderr.isatty():
+    shown = [f for f in dict.fromkeys(findings) if not (quiet and f.severity is Severity.NOTE)]
+    if shown and sys.stderr.isatty():
         from dra_lab.words import terminal
 
-        terminal.print_findings([finding_line(finding, options.detail) for finding in told], underlying(sys.stderr))
+        terminal.print_findings([finding_line(finding, options.detail) for finding in shown], underlying(sys.stderr))
         return
-    for finding in told:
+    for finding in shown:
         print(finding_line(finding, options.detail), file=sys.stderr)
 
 

@@ -26,7 +26,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
 
 if TYPE_CHECKING:
-    from dra_lab.gitops.claims_of_file import AskedPod
+    from dra_lab.gitops.claims_of_file import ReadPod
 
 
 EXAMPLES = (
@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
     return _print(options, plan, session.cluster, findings)
 
 
-def _one_of_many(options: argparse.Namespace, pod: AskedPod) -> Iterator[Finding]:
+def _one_of_many(options: argparse.Namespace, pod: ReadPod) -> Iterator[Finding]:
     """Yield that one pod was planned where its workload runs several."""
     if pod.replicas < 2:
         return

@@ -16,15 +16,15 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.waiting import stoppable
 
 if TYPE_CHECKING:
-    from dra_lab.gitops.claims_of_file import AskedPod
+    from dra_lab.gitops.claims_of_file import ReadPod
 
 _SECONDS = 60.0
 
 
 class PodAnswer(Struct, frozen=True):
-    """The plan of a pod's claims, the cluster that it is for, and everything that is to be told."""
+    """The plan of a pod's claims, the cluster that it is for, and its findings."""
 
-    pod: AskedPod
+    pod: ReadPod
     plan: Plan
     release: KubernetesRelease
     findings: tuple[Finding, ...]
@@ -43,12 +43,12 @@ class PodAnswer(Struct, frozen=True):
         return "---\n".join(texts)
 
 
-def pod_of(options: argparse.Namespace) -> AskedPod | None:
+def pod_of(options: argparse.Namespace) -> ReadPod | None:
     """Return the pod in a command's --claim, None where that is one claim or drawing alone.
 
     Raises what `cluster_of` and `gitops.claims_of_file.read_pod` raise.
     """
-    name = options.asked[0].pod or "" if "asked" in options else options.pod
+    name = options.claims[0].pod or "" if "claims" in options else options.pod
     found = None
     if _may_be_pod(options.claim):
         from dra_lab.gitops.claims_of_file import read_pod
@@ -86,8 +86,8 @@ def plan_pod(options: argparse.Namespace) -> PodAnswer | None:
             cancel=cancel,
         )
         found = pod.search(plan, release, time_limit=time_limit, cancel=cancel)
-    told = (*pod.findings, *read.findings, *check_cluster(read), *plan.findings, *found)
-    plan, findings = searched(plan, sort_findings(dict.fromkeys(told)))
+    every = (*pod.findings, *read.findings, *check_cluster(read), *plan.findings, *found)
+    plan, findings = searched(plan, sort_findings(dict.fromkeys(every)))
     return PodAnswer(pod, plan, release, findings)
 
 

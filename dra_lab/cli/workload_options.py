@@ -18,7 +18,7 @@ from dra_lab.cli.claim_option import AddClaim, OfClaim
 from dra_lab.cli.options import (
     CLAIM_HELP,
     POD_HELP,
-    AskedClaim,
+    ClaimOptions,
     cluster_of,
     plan_files,
     print_answer,
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 _AFTER_SECONDS = 30.0
 
 
-class Asked(Struct, frozen=True):
-    """The workloads of a command, the cluster to plan them on, and what is to be told.
+class WorkloadsInput(Struct, frozen=True):
+    """The workloads of a command, the cluster to plan them on, and findings.
 
     `written` are the workloads whose claims are manifests, not drawings.
     """
@@ -84,7 +84,7 @@ def is_gang(options: argparse.Namespace) -> bool:
     Raises InputError for an option of gangs after a claim that is none.
     """
     found = False
-    for one in options.asked:
+    for one in options.claims:
         asks = one.gang is not None or asks_for_gangs(options, one.claim)
         given = [name for name in ("level", "prefer_level", "queue") if getattr(one, name) is not None]
         if given and not asks:
@@ -111,9 +111,9 @@ def is_fleet(options: argparse.Namespace) -> bool:
 
     Raises InputError without a --claim, with the examples of the sample.
     """
-    if "asked" not in options:
+    if "claims" not in options:
         raise InputError(f"--claim is missing; {what_to_try(options.cluster)}")
-    return len(options.asked) > 1 or options.asked[0].replicas is not None
+    return len(options.claims) > 1 or options.claims[0].replicas is not None
 
 
 def what_to_try(cluster: str) -> str:
@@ -144,8 +144,8 @@ def run_fleet(options: argparse.Namespace) -> int:
         )
     cluster = cluster_of(options)
     release = release_of(options)
-    asked = workloads_of(options.asked, cluster, release)
-    workloads, cluster = asked.workloads, asked.cluster
+    wanted = workloads_of(options.claims, cluster, release)
+    workloads, cluster = wanted.workloads, wanted.cluster
     goals = setting_of(options, "goals")
     with stoppable() as cancel, WaitingBar(shown=sys.stderr.isatty()) as waiting:
         plan = plan_fleet(
@@ -158,44 +158,44 @@ def run_fleet(options: argparse.Namespace) -> int:
             progress=waiting.tell,
             cancel=cancel,
         )
-        plan = _started(asked, plan, release, options.time_limit, cancel)
+        plan = _started(wanted, plan, release, options.time_limit, cancel)
         everything = options.format == "json" or options.detail == "all"
         limit = options.time_limit
         after = _after(cluster, workloads, release, plan, limit, waiting.tell, cancel, everything=everything)
     plan = plan.checked_against(after.rooms)
-    told = (*asked.findings, *cluster.findings, *check_cluster(cluster), *plan.findings)
-    findings = sort_findings(dict.fromkeys(told))
+    every = (*wanted.findings, *cluster.findings, *check_cluster(cluster), *plan.findings)
+    findings = sort_findings(dict.fromkeys(every))
     # findings go to standard error, as those of one claim do
-    parts = _shown(options.detail, asked, replace(plan, findings=()), after, release)
+    parts = _shown(options.detail, wanted, replace(plan, findings=()), after, release)
     whole = replace(plan, findings=findings)
     return print_answer(options, lambda: _json(whole, after), parts, findings, pod_outcome(plan))
 
 
-def workloads_of(asked: Sequence[AskedClaim], cluster: Cluster, release: KubernetesRelease) -> Asked:
+def workloads_of(claims: Sequence[ClaimOptions], cluster: Cluster, release: KubernetesRelease) -> WorkloadsInput:
     """Return what is asked for; a name that comes again gets a number.
 
     A file with a pod gives all its claims, and the replicas of its workload where none are given. Raises InputError for
     what replicas cannot have: claims that are allocated already or that all share, or nodes of their own for some of
     the workloads.
     """
-    from dra_lab.gitops.claims_of_file import AskedPod, read_pod
+    from dra_lab.gitops.claims_of_file import ReadPod, read_pod
     from dra_lab.gitops.given_classes import classes_beside
     from dra_lab.gitops.node_filter import only_nodes
     from dra_lab.index.not_read import refuse_not_read
     from dra_lab.session import read_plan_file, read_sketch
 
     found: list[Workload] = []
-    told: list[Finding] = []
+    findings: list[Finding] = []
     places: set[frozenset[str] | None] = set()
     named: frozenset[tuple[str, str]] = frozenset()
     written: set[str] = set()
     pinned = False
-    for claim, replicas, named_pod, *_ in asked:
+    for claim, replicas, named_pod, *_ in claims:
         pod = read_pod(claim, cluster, release, pod=named_pod or "")
         if pod is None:
             refuse_pod(claim, named_pod or "")
             sketch = read_sketch(claim)
-            pod = AskedPod("", {sketch.name: sketch}, classes_beside(claim, cluster), nodes=_pinned(claim, cluster))
+            pod = ReadPod("", {sketch.name: sketch}, classes_beside(claim, cluster), nodes=_pinned(claim, cluster))
             pinned = pinned or pod.nodes is not None
         elif pod.nodes is not None:
             refuse_not_read(cluster, (), selects_nodes=True)
@@ -217,7 +217,7 @@ def workloads_of(asked: Sequence[AskedClaim], cluster: Cluster, release: Kuberne
             )
         named |= pod.named
         cluster = pod.cluster
-        told += pod.findings
+        findings += pod.findings
         places.add(pod.nodes)
         base = pod.subject.partition(":")[0].rpartition("/")[2] or "-".join(pod.claims) or "claim"
         taken = {workload.name for workload in found}
@@ -229,7 +229,7 @@ def workloads_of(asked: Sequence[AskedClaim], cluster: Cluster, release: Kuberne
         raise InputError("the node selectors of these workloads admit different nodes; plan the workloads one by one")
     admitted = places.pop() if places else None
     on = cluster if admitted is None else only_nodes(cluster, sorted(admitted), tolerant=not pinned)
-    return Asked(tuple(found), on, tuple(told), frozenset(written))
+    return WorkloadsInput(tuple(found), on, tuple(findings), frozenset(written))
 
 
 def _pinned(claim: str, cluster: Cluster) -> frozenset[str] | None:
@@ -244,7 +244,11 @@ def _pinned(claim: str, cluster: Cluster) -> frozenset[str] | None:
 
 
 def _started(
-    asked: Asked, plan: FleetPlan, release: KubernetesRelease, time_limit: float | None, cancel: threading.Event
+    wanted: WorkloadsInput,
+    plan: FleetPlan,
+    release: KubernetesRelease,
+    time_limit: float | None,
+    cancel: threading.Event,
 ) -> FleetPlan:
     """Return the plan after kube-scheduler's search for a pod of each placed workload, on every node that it may use.
 
@@ -260,10 +264,10 @@ def _started(
         for workload in (one for one in plan.workloads if plan.placed[one.name]):
             found += start_findings(
                 workload.claims,
-                asked.cluster,
+                wanted.cluster,
                 release,
                 workload.name,
-                written=workload.name in asked.written,
+                written=workload.name in wanted.written,
                 time_limit=seconds,
                 cancel=cancel,
             )
@@ -308,7 +312,9 @@ def _after(
     return _After(rooms, jobs, stranded(cluster, claims, **common))
 
 
-def _shown(detail: str, asked: Asked, plan: FleetPlan, after: _After, release: KubernetesRelease) -> Iterator[Part]:
+def _shown(
+    detail: str, wanted: WorkloadsInput, plan: FleetPlan, after: _After, release: KubernetesRelease
+) -> Iterator[Part]:
     from dra_lab.sketch.free_words import unread_words
     from dra_lab.words.document import Sentence
     from dra_lab.words.fleet_document import fleet_parts, fleet_sentence, short_fleet_parts
@@ -317,8 +323,8 @@ def _shown(detail: str, asked: Asked, plan: FleetPlan, after: _After, release: K
         yield Sentence(fleet_sentence(plan))
         return
     explained = not plan.replicas and plan.status is PlanStatus.INFEASIBLE
-    causes = [_reasons(asked.cluster, asked.workloads, release)] if explained else []
-    unread = unread_words(asked.cluster)
+    causes = [_reasons(wanted.cluster, wanted.workloads, release)] if explained else []
+    unread = unread_words(wanted.cluster)
     if detail == "short":
         yield from short_fleet_parts(plan, after.rooms, unread, causes)
     else:

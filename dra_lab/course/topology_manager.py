@@ -122,15 +122,15 @@ def supplies_of(cluster: Cluster, node: str, classes: Sequence[str]) -> tuple[Nu
 
 def baseline_lines(run: LessonRun) -> tuple[str, ...]:
     """Return what each policy does with the numbers of a lesson, one line a policy; () for a lesson without them."""
-    asked = run.lesson.baseline
-    if asked is None:
+    baseline = run.lesson.baseline
+    if baseline is None:
         return ()
-    supplies = supplies_of(run.cluster, asked.node, tuple(asked.devices))
+    supplies = supplies_of(run.cluster, baseline.node, tuple(baseline.devices))
     numa_nodes = sorted({numa for supply in supplies for numa in supply.all})
-    numbers = " and ".join(f"{count} of `{name}`" for name, count in asked.devices.items())
-    lines = [f"A pod of device plugins asks for {numbers} on `{asked.node}`:"]
+    numbers = " and ".join(f"{count} of `{name}`" for name, count in baseline.devices.items())
+    lines = [f"A pod of device plugins asks for {numbers} on `{baseline.node}`:"]
     for policy in Policy:
-        found = admit(policy, supplies, tuple(asked.devices.values()), numa_nodes)
+        found = admit(policy, supplies, tuple(baseline.devices.values()), numa_nodes)
         numbers = " and ".join(map(str, found.numa_nodes))
         where = f", first on NUMA node{'s' * (len(found.numa_nodes) > 1)} {numbers}" if found.numa_nodes else ""
         lines.append(f"**{policy}**: {'admitted' if found.admits else 'refused'}{where}")

@@ -14,10 +14,10 @@ import msgspec
 from msgspec.structs import replace
 
 from dra_lab.errors import InputError
-from dra_lab.exports.asked_twice import asked_twice
 from dra_lab.exports.extra_files import Exported, extra_texts
 from dra_lab.exports.manifests import ManifestFiles, manifest_files
 from dra_lab.exports.outcome import export_answer
+from dra_lab.exports.requested_twice import requested_twice
 from dra_lab.exports.simulation import UNKNOWN, Simulation, simulation_of
 from dra_lab.exports.workload import kustomize_patch, patch_copy
 from dra_lab.exports.workload_file import WorkloadFile
@@ -141,7 +141,7 @@ def make_bundle(
         make = kustomize_patch if wanted.patch else patch_copy
         made = make(workload, files.claims, container=wanted.container, affinity=affinity, entries=drawn.claims)
         texts[made.name], patch = made.text, made.name if wanted.patch else ""
-        findings += (*made.findings, *(one for claim in files.claims for one in asked_twice(workload, claim)))
+        findings += (*made.findings, *(one for claim in files.claims for one in requested_twice(workload, claim)))
     if wanted.annotate:
         inputs = _inputs([sketch], cluster)
         texts |= {name: _annotated(texts[name], inputs) for name in files.claim_files}

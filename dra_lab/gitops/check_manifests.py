@@ -97,7 +97,7 @@ def check_manifests(
         findings += together_findings(together)
         reviewed = with_together(reviewed, together)
     without_unmet(manifests, claims, reviewed, findings)
-    records, told = exported_outcomes(manifests, cluster, allow_worse=allow_worse)
+    records, of_records = exported_outcomes(manifests, cluster, allow_worse=allow_worse)
     answered = AnsweredPod(claims, reviewed, findings, read, target, short_of(together))
     objects, others = checked_objects(manifests, answered)
     if not objects and not records:
@@ -109,7 +109,7 @@ def check_manifests(
         now,
         tuple(reviewed),
         together,
-        sort_findings((*findings, *told)),
+        sort_findings((*findings, *of_records)),
         tuple(manifests.texts),
         unread_words(read),
         (*objects, *records),
@@ -119,12 +119,12 @@ def check_manifests(
 
 def _classes_once(findings: Iterable[Finding]) -> Iterator[Finding]:
     """Yield findings, and of those about a class that the cluster lacks the first: it is one fact of the cluster."""
-    told: set[str] = set()
+    subjects: set[str] = set()
     for finding in findings:
-        if finding.rule != "class-not-in-cluster" or finding.subject not in told:
+        if finding.rule != "class-not-in-cluster" or finding.subject not in subjects:
             yield finding
         if finding.rule == "class-not-in-cluster":
-            told.add(finding.subject)
+            subjects.add(finding.subject)
 
 
 def _answers(
@@ -147,9 +147,9 @@ def _answers(
             answers[id(question)], more = answer_question(question, cluster, release, _left(deadline), cancel)
             findings += more
         elif id(question) not in answers:
-            found, told = answer_tied(group, cluster, release, _left(deadline), cancel)
+            found, of_group = answer_tied(group, cluster, release, _left(deadline), cancel)
             answers |= {id(member): one for member, one in zip(group, found, strict=True)}
-            findings += told
+            findings += of_group
     return [answers[id(question)] for question in questions]
 
 
@@ -168,7 +168,7 @@ def _api_findings(manifests: Manifests, release: KubernetesRelease) -> Iterator[
         try:
             yield from check_text(text, name, release, broken=lambda _: None)
         except DraLabError:
-            continue  # told when the file was read
+            continue  # reported when the file was read
 
 
 def _version_findings(manifests: Manifests) -> Iterator[Finding]:

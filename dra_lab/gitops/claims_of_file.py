@@ -41,7 +41,7 @@ _SOME = 6
 
 
 @dataclass(frozen=True)
-class AskedPod:
+class ReadPod:
     """A pod as it was asked for: its claims by their name in the pod, in the pod's order.
 
     `subject` names the workload (`subjects_of`), "" for claims without one. `allocated` are claims of the pod that the
@@ -87,7 +87,7 @@ class AskedPod:
             return (Finding("manifest-not-replayed", Severity.WARNING, self.subject, message),)
 
 
-def read_pod(source: str | Path, cluster: Cluster, release: KubernetesRelease, *, pod: str = "") -> AskedPod | None:
+def read_pod(source: str | Path, cluster: Cluster, release: KubernetesRelease, *, pod: str = "") -> ReadPod | None:
     """Return the pod that a file or folder asks for, None where it holds one claim or drawing alone.
 
     A Pod, Deployment or any other object with a pod template stands with its ResourceClaimTemplates in the file or
@@ -117,7 +117,7 @@ def read_pod(source: str | Path, cluster: Cluster, release: KubernetesRelease, *
 
 def asked_pods(
     manifests: Manifests, cluster: Cluster, release: KubernetesRelease
-) -> tuple[tuple[PodTemplate, AskedPod | None], ...]:
+) -> tuple[tuple[PodTemplate, ReadPod | None], ...]:
     """Return every pod template of manifests with what its pods ask for, None if they request no devices.
 
     Raises as `read_pod`.
@@ -168,7 +168,7 @@ def _raise(findings: Sequence[Finding]) -> None:
             raise ManifestError(finding.message, origin=finding.origin)
 
 
-def _without_pod(claims: Claims, cluster: Cluster) -> AskedPod:
+def _without_pod(claims: Claims, cluster: Cluster) -> ReadPod:
     sketches: dict[str, ClaimSketch] = {}
     for claim in claims.values():
         name = claim.document.name or "claim"
@@ -176,18 +176,18 @@ def _without_pod(claims: Claims, cluster: Cluster) -> AskedPod:
             raise InputError(f"two claims are called {name!r}; add the pod that says which one it uses")
         sketches[name] = sketch_of(claim.spec, name)
     if len(sketches) == 1:
-        return AskedPod("", sketches, cluster)
-    told = Finding(
+        return ReadPod("", sketches, cluster)
+    finding = Finding(
         "claims-as-one-pod",
         Severity.NOTE,
         ", ".join(sketches),
         "no pod with these claims was given, so dra-lab plans them as the claims of one pod, in this order",
         "Give the pod as well, or one claim at a time.",
     )
-    return AskedPod("", sketches, cluster, findings=(told,))
+    return ReadPod("", sketches, cluster, findings=(finding,))
 
 
-def _of_pod(pod: PodTemplate, subject: str, claims: Claims, cluster: Cluster, release: KubernetesRelease) -> AskedPod:
+def _of_pod(pod: PodTemplate, subject: str, claims: Claims, cluster: Cluster, release: KubernetesRelease) -> ReadPod:
     held = held_claims(cluster)
     namespace = pod.document.namespace or DEFAULT_NAMESPACE
     findings = list(check_references(pod, claims, held))
@@ -217,15 +217,14 @@ def _of_pod(pod: PodTemplate, subject: str, claims: Claims, cluster: Cluster, re
     nodes = None if admitted == cluster.open_nodes else admitted
     shared = frozenset(entry.name for entry in pod.claims if entry.claim)
     named = frozenset((namespace, entry.claim) for entry in pod.claims if entry.claim)
-    told = tuple(findings)
-    return AskedPod(
+    return ReadPod(
         subject,
         sketches,
         cluster,
         tuple(allocated),
         nodes,
         pod.replicas,
-        told,
+        tuple(findings),
         shared,
         named,
         spec=pod.spec,

@@ -118,10 +118,10 @@ def _key(finding: Finding) -> tuple[str, ...]:
 def _states(review: Review) -> Iterator[tuple[tuple[str, int], ComparedState]]:
     """Yield the workloads and claims with an answer, then the other objects; equal names are numbered."""
     seen: Counter[str] = Counter()
-    told = {item.sentence for item in review.reviewed}
+    sentences = {item.sentence for item in review.reviewed}
     rows: list[Reviewed | Checked] = [*review.reviewed]
     names = {item.subject for item in review.reviewed} | {item.origin.object for item in review.reviewed}
-    rows += [o for o in review.objects if o.object not in names and o.reason not in told]
+    rows += [o for o in review.objects if o.object not in names and o.reason not in sentences]
     for row in rows:
         if isinstance(row, Reviewed):
             name = row.subject

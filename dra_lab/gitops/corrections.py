@@ -122,16 +122,16 @@ def with_corrections(
         for one, edits in _find(manifests.texts[name], name, cluster, release):
             if edits or one.advice:
                 answered |= {(one.source, one.document, path): one for path in one.about or (one.path,)}
-    told: dict[object, Finding] = {}
+    corrected: dict[object, Finding] = {}
     for number, finding in enumerate(findings):
         place = finding.origin
         answer = answered.get((place.source, place.document, place.path)) if place is not None else None
         if answer is None:
-            told[number] = finding
+            corrected[number] = finding
         else:
             advice = answer.advice or f"Did you mean {answer.new}? `check --fix` writes it."
-            told.setdefault(answer, replace(finding, advice=advice))
-    return list(told.values())
+            corrected.setdefault(answer, replace(finding, advice=advice))
+    return list(corrected.values())
 
 
 def _find(text: str, source: str, cluster: Cluster, release: KubernetesRelease) -> Iterator[Found]:

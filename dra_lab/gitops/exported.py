@@ -43,9 +43,9 @@ def exported_outcomes(
             message = f"{', '.join(edited)} changed since the export, so its record in {RECORD} is no longer valid"
             findings.append(Finding("export-edited", Severity.NOTE, subject, message, "Export again.", place))
             continue
-        outcome, told = _answer(record, answer, subject, place, allow_worse=allow_worse)
-        objects.append(Checked(subject, outcome, "" if outcome is Fit.FITS else told[0].message, place))
-        findings += [*told, *_other_cluster(record, subject, place, cluster)]
+        outcome, own = _answer(record, answer, subject, place, allow_worse=allow_worse)
+        objects.append(Checked(subject, outcome, "" if outcome is Fit.FITS else own[0].message, place))
+        findings += [*own, *_other_cluster(record, subject, place, cluster)]
     return tuple(objects), tuple(findings)
 
 

@@ -96,9 +96,9 @@ def _amounts(pod: Pod, cluster: Cluster) -> list[dict[str, int]]:
 
 
 def _of_container(container: Container, cluster: Cluster) -> dict[str, int]:
-    asked: Mapping[str, str | int | float] = {**container.resources.limits, **container.resources.requests}
+    resources: Mapping[str, str | int | float] = {**container.resources.limits, **container.resources.requests}
     return {
-        name: _whole(name, amount) for name, amount in asked.items() if class_of_resource(cluster, name) is not None
+        name: _whole(name, amount) for name, amount in resources.items() if class_of_resource(cluster, name) is not None
     }
 
 
@@ -143,9 +143,9 @@ def unserved_resources(pod: PodTemplate, cluster: Cluster, release: KubernetesRe
     An amount that is no number (`$GPUS`) counts too. `unserved_words` says who may serve them.
     """
     gate = release.enabled(_GATE)
-    asked = [item for _, container in containers(pod.spec) for item in extended_resources(container).items()]
-    served = {name for name, _ in asked if gate and class_of_resource(cluster, name) is not None}
-    return tuple(sorted({f"{name}: {amount}" for name, amount in asked if name not in served}))
+    resources = [item for _, container in containers(pod.spec) for item in extended_resources(container).items()]
+    served = {name for name, _ in resources if gate and class_of_resource(cluster, name) is not None}
+    return tuple(sorted({f"{name}: {amount}" for name, amount in resources if name not in served}))
 
 
 def unserved_words(unserved: Sequence[str], release: KubernetesRelease) -> str:

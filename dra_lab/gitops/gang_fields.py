@@ -67,14 +67,14 @@ def written_gang(document: Document, pods: Sequence[PodTemplate], group: Documen
     Sources: Kueue 0.19 `tas_validation.go`, Volcano 1.15 and KAI 0.17 CRDs, LeaderWorkerSet 0.10 and JobSet 0.12
     annotations, `scheduling.k8s.io` v1alpha2 and v1beta1, `Job.spec.scheduling` of Kubernetes 1.37 (KEP-5547).
     """
-    told: list[Finding] = []
+    findings: list[Finding] = []
     copies = whole(value_at(document.value, "spec.replicas"), 1) if document.kind == "LeaderWorkerSet" else 1
-    groups = [_group(document, pod, copies, told) for pod in pods]
+    groups = [_group(document, pod, copies, findings) for pod in pods]
     names = {one.constraint.shared for one in groups}
     own = {replace(one.constraint, slices=()) for one in groups}
     # pod sets of one group name, and a single pod set, have their level together
     joined = len(own) == 1 and (len(groups) == 1 or names != {""})
-    constraint = _of_object(document, told)
+    constraint = _of_object(document, findings)
     if joined and not (constraint.required or constraint.preferred):
         constraint = replace(groups[0].constraint, slices=(), hierarchy=constraint.hierarchy)
         groups = [replace(one, constraint=LevelConstraint(slices=one.constraint.slices)) for one in groups]
@@ -83,12 +83,12 @@ def written_gang(document: Document, pods: Sequence[PodTemplate], group: Documen
     scheduling = value_at(group.value, "spec") if group is not None else scheduling
     scheduling = scheduling if isinstance(scheduling, Mapping) else {}
     if group is not None or scheduling:
-        least, constraint = _of_pod_group(scheduling, group or document, constraint, told)
+        least, constraint = _of_pod_group(scheduling, group or document, constraint, findings)
     labels = _texts(document, "metadata.labels")
     queue = labels.get("kueue.x-k8s.io/queue-name", "") or str(value_at(document.value, "spec.queueName") or "")
     name = (group or document).name
     shared = frozenset(_shared_claims(scheduling))
-    return WrittenGang(name, tuple(groups), constraint, copies, least, queue, tuple(told), shared)
+    return WrittenGang(name, tuple(groups), constraint, copies, least, queue, tuple(findings), shared)
 
 
 def with_least(gang: WrittenGang) -> WrittenGang:
@@ -103,7 +103,7 @@ def with_least(gang: WrittenGang) -> WrittenGang:
     return replace(gang, findings=(*gang.findings, finding))
 
 
-def _group(document: Document, pod: PodTemplate, copies: int, told: list[Finding]) -> WrittenGroup:
+def _group(document: Document, pod: PodTemplate, copies: int, findings: list[Finding]) -> WrittenGroup:
     found = value_at(document.value, pod.path.partition(".template")[0])
     fields = found if isinstance(found, Mapping) else {}
     count = max(1, pod.replicas // copies)
@@ -112,14 +112,14 @@ def _group(document: Document, pod: PodTemplate, copies: int, told: list[Finding
     least = count
     if document.kind == "Job" and "tasks" in pod.path:  # Volcano
         least = 0 if fields.get("minAvailable") == 0 else whole(fields.get("minAvailable"), count)
-        constraint = _of_partitions(fields.get("partitionPolicy"), constraint, told, document)
+        constraint = _of_partitions(fields.get("partitionPolicy"), constraint, findings, document)
     if document.kind == "Workload":
         least = whole(fields.get("minCount"), count)
         constraint = _of_request(fields.get("topologyRequest"), constraint)
     if document.kind == "JobSet":
-        constraint = _of_jobs(document, pod, constraint, told)
+        constraint = _of_jobs(document, pod, constraint, findings)
     if document.kind == "LeaderWorkerSet" and not leader:
-        constraint = _of_leader_set(document, count, constraint, told)
+        constraint = _of_leader_set(document, count, constraint, findings)
     name = str(fields.get("name") or "") or ("leader" if leader else _last_word(pod.path))
     return WrittenGroup(pod, name, count, min(least, count), constraint, leader)
 
@@ -161,7 +161,7 @@ def _hard_tier(texts: Mapping[str, Any]) -> str:
     return f"tier {tier}" if tier and texts.get(f"{_VOLCANO}mode", "hard") == "hard" else ""
 
 
-def _of_object(document: Document, told: list[Finding]) -> LevelConstraint:
+def _of_object(document: Document, findings: list[Finding]) -> LevelConstraint:
     """Return what an object says of all its pods."""
     texts = _texts(document, "metadata.annotations")
     found = LevelConstraint(
@@ -170,13 +170,13 @@ def _of_object(document: Document, told: list[Finding]) -> LevelConstraint:
         hierarchy=texts.get(_KAI, ""),
     )
     if document.kind == "LeaderWorkerSet" and (key := texts.get(f"{_LWS}exclusive-topology")):
-        told.append(_exclusive(document, key))
+        findings.append(_exclusive(document, key))
         found = replace(found, required=key)
     network = value_at(document.value, "spec.networkTopology")
-    return _of_network(network, found, told, document) if isinstance(network, Mapping) else found
+    return _of_network(network, found, findings, document) if isinstance(network, Mapping) else found
 
 
-def _of_jobs(document: Document, pod: PodTemplate, found: LevelConstraint, told: list[Finding]) -> LevelConstraint:
+def _of_jobs(document: Document, pod: PodTemplate, found: LevelConstraint, findings: list[Finding]) -> LevelConstraint:
     """Return the slices of a JobSet whose child jobs have a domain each."""
     job = pod.path.partition(".template")[0]
     own = value_at(document.value, f"{job}.template.metadata.annotations")
@@ -184,12 +184,12 @@ def _of_jobs(document: Document, pod: PodTemplate, found: LevelConstraint, told:
     key = texts.get(f"{_JOBSET}exclusive-topology")
     if not isinstance(key, str) or not key or found.slices:
         return found
-    told.append(_exclusive(document, key))
+    findings.append(_exclusive(document, key))
     size = pod.replicas // whole(value_at(document.value, f"{job}.replicas"), 1)
     return replace(found, slices=((max(1, size), key),))
 
 
-def _of_leader_set(document: Document, count: int, found: LevelConstraint, told: list[Finding]) -> LevelConstraint:
+def _of_leader_set(document: Document, count: int, found: LevelConstraint, findings: list[Finding]) -> LevelConstraint:
     """Return the slices of the workers of a LeaderWorkerSet whose subgroups have a domain each."""
     key = _texts(document, "metadata.annotations").get(f"{_LWS}subgroup-exclusive-topology", "")
     size = whole(value_at(document.value, "spec.leaderWorkerTemplate.subGroupPolicy.subGroupSize"), 0)
@@ -197,9 +197,9 @@ def _of_leader_set(document: Document, count: int, found: LevelConstraint, told:
         return found
     if count % size:
         message = f"its leader is in a subgroup of {size} with workers, which dra-lab plans without the level {key}"
-        told.append(Finding("gang-subgroup-level", Severity.WARNING, document.name, message))
+        findings.append(Finding("gang-subgroup-level", Severity.WARNING, document.name, message))
         return found
-    told.append(_exclusive(document, key))
+    findings.append(_exclusive(document, key))
     return replace(found, slices=((size, key),))
 
 
@@ -208,23 +208,23 @@ def _exclusive(document: Document, key: str) -> Finding:
     return Finding("gang-exclusive", Severity.NOTE, document.name, message, "", document.at("metadata.annotations"))
 
 
-def _of_partitions(policy: Any, found: LevelConstraint, told: list[Finding], document: Document) -> LevelConstraint:
+def _of_partitions(policy: Any, found: LevelConstraint, findings: list[Finding], document: Document) -> LevelConstraint:
     """Return the slices of a task of Volcano: each partition in a HyperNode of a tier."""
     network = policy.get("networkTopology") if isinstance(policy, Mapping) else None
     if not isinstance(network, Mapping):
         return found
-    level = _of_network(network, LevelConstraint(), told, document).required
+    level = _of_network(network, LevelConstraint(), findings, document).required
     size = whole(policy.get("partitionSize"), 0)
     return replace(found, slices=((size, level),)) if level and size else found
 
 
 def _of_network(
-    network: Mapping[str, Any], found: LevelConstraint, told: list[Finding], document: Document
+    network: Mapping[str, Any], found: LevelConstraint, findings: list[Finding], document: Document
 ) -> LevelConstraint:
     """Return the level of Volcano's `networkTopology`: the highest tier, if it must hold."""
     if network.get("mode", "hard") != "hard":
         message = "its networkTopology is soft and names no level; dra-lab plans it without one"
-        told.append(
+        findings.append(
             Finding("gang-soft", Severity.NOTE, document.name, message, "", document.at("spec.networkTopology"))
         )
         return found
@@ -263,7 +263,7 @@ def _shared_claims(spec: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
 
 
 def _of_pod_group(
-    spec: Mapping[str, Any], group: Document, found: LevelConstraint, told: list[Finding]
+    spec: Mapping[str, Any], group: Document, found: LevelConstraint, findings: list[Finding]
 ) -> tuple[int, LevelConstraint]:
     """Return the minimum and the level of a PodGroup of Kubernetes, Volcano or KAI, or of `Job.spec.scheduling`."""
     least = whole(value_at(spec, "schedulingPolicy.gang.minCount"), 0) or whole(spec.get("minMember"), 0)
@@ -271,7 +271,7 @@ def _of_pod_group(
     if isinstance(topology, list) and topology and isinstance(topology[0], Mapping):
         return least, replace(found, required=str(topology[0].get("key") or ""))
     if isinstance(spec.get("networkTopology"), Mapping):
-        return least, _of_network(spec["networkTopology"], found, told, group)
+        return least, _of_network(spec["networkTopology"], found, findings, group)
     if isinstance(spec.get("topologyConstraint"), Mapping):
         return least, topology_constraint(spec["topologyConstraint"])
     return least, found

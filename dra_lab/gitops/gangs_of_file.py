@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
-from dra_lab.gitops.claims_of_file import AskedPod, asked_pods
+from dra_lab.gitops.claims_of_file import ReadPod, asked_pods
 from dra_lab.gitops.folder import Document, read_manifests
 from dra_lab.gitops.gang_fields import LevelConstraint, WrittenGang, WrittenGroup, with_least, written_gang
 from dra_lab.gitops.given_classes import with_topologies
@@ -143,7 +143,7 @@ def read_gangs(source: str | Path, cluster: Cluster, release: KubernetesRelease)
     cluster = with_topologies(cluster, manifests)
     groups = {item.name: item for item in manifests.documents if item.kind == "PodGroup"}
     every = asked_pods(manifests, cluster, release)
-    asked = {_place(pod): found for pod, found in every}
+    read_pods = {_place(pod): found for pod, found in every}
     members: dict[tuple[str, object], list[PodTemplate]] = {}
     for pod, _ in every:
         name, plain = _group_name(pod), _kueue_group(pod)
@@ -152,8 +152,8 @@ def read_gangs(source: str | Path, cluster: Cluster, release: KubernetesRelease)
     found: list[ReadGang] = []
     for (kind, which), pods in members.items():
         group = groups[str(which)] if kind == "PodGroup" else None
-        if any(asked[_place(pod)] is not None for pod in pods):
-            found.append(_read(cluster, pods, asked, release, group, "" if kind else str(which)))
+        if any(read_pods[_place(pod)] is not None for pod in pods):
+            found.append(_read(cluster, pods, read_pods, release, group, "" if kind else str(which)))
     if not found:
         raise InputError(f"no workload in {str(source)!r} requests devices")
     return tuple(found)
@@ -198,7 +198,7 @@ def _plain_pods(pods: Sequence[PodTemplate], name: str) -> WrittenGang:
 def _read(
     cluster: Cluster,
     pods: Sequence[PodTemplate],
-    asked: Mapping[tuple[object, str], AskedPod | None],
+    read_pods: Mapping[tuple[object, str], ReadPod | None],
     release: KubernetesRelease,
     group: Document | None,
     plain: str = "",
@@ -206,18 +206,18 @@ def _read(
     written = _joined([written_gang(pod.document, [pod], group) for pod in pods], group) if group else None
     written = _plain_pods(pods, plain) if plain else written
     written = with_least(written or written_gang(pods[0].document, pods))
-    found: list[tuple[WrittenGroup, AskedPod]] = []
-    told = [*written.findings, *_claims_gate(written, release)]
+    found: list[tuple[WrittenGroup, ReadPod]] = []
+    findings = [*written.findings, *_claims_gate(written, release)]
     for one in written.groups:
-        pod = asked[_place(one.pod)]
+        pod = read_pods[_place(one.pod)]
         if pod is None:
             message = f"its {one.name} pods request no devices, so they are not planned"
-            told.append(Finding("gang-without-devices", Severity.NOTE, written.name, message))
+            findings.append(Finding("gang-without-devices", Severity.NOTE, written.name, message))
             continue
         if pod.allocated:
             names = ", ".join(claim.metadata.name for claim in pod.allocated)
             raise InputError(f"{pod.subject}: {names} is already allocated; plan claims that have no devices yet")
-        told += pod.findings
+        findings += pod.findings
         found.append((one, pod))
     nodes = {pod.nodes for _, pod in found}
     if len(nodes) > 1:
@@ -228,7 +228,7 @@ def _read(
     subject = f"PodGroup/{group.name}" if group else plain or pods[0].subject
     requests = {one.name: _requests(one.pod, on) for one, _ in found}
     gang = _gang(written, found, cluster)
-    return ReadGang(gang, on, subject, written.queue, tuple(dict.fromkeys(told)), requests)
+    return ReadGang(gang, on, subject, written.queue, tuple(dict.fromkeys(findings)), requests)
 
 
 def _claims_gate(written: WrittenGang, release: KubernetesRelease) -> Iterator[Finding]:
@@ -264,15 +264,15 @@ def _joined(parts: Sequence[WrittenGang], document: Document | None) -> WrittenG
             known = merged.get(key)
             pods = group.pods + (known.pods if known else 0)
             merged[key] = replace(known or group, pods=pods, least=pods)
-    told = [finding for part in parts for finding in part.findings]
+    findings = [finding for part in parts for finding in part.findings]
     found = list(merged.values())
-    found = found if document is None else subgroup_groups(document, found, told)
+    found = found if document is None else subgroup_groups(document, found, findings)
     names = [group.name for group in found]
     groups = tuple(
         replace(group, name=group.name if names.count(group.name) == 1 else f"{group.name}-{number}")
         for number, group in enumerate(found)
     )
-    return replace(parts[0], groups=groups, findings=tuple(dict.fromkeys(told)))
+    return replace(parts[0], groups=groups, findings=tuple(dict.fromkeys(findings)))
 
 
 def _shared(written: WrittenGang, group: WrittenGroup) -> dict[tuple[str, ...], str]:
@@ -287,7 +287,7 @@ def _shared(written: WrittenGang, group: WrittenGroup) -> dict[tuple[str, ...], 
     }
 
 
-def _gang(written: WrittenGang, found: Sequence[tuple[WrittenGroup, AskedPod]], cluster: Cluster) -> Gang:
+def _gang(written: WrittenGang, found: Sequence[tuple[WrittenGroup, ReadPod]], cluster: Cluster) -> Gang:
     shares = [_shared(written, one) for one, _ in found]
     times = Counter(key for each in shares for key in each)
     if any(1 < count < len(found) for count in times.values()):

@@ -29,7 +29,7 @@ class _SubGroup(Struct, frozen=True):
     constraint: LevelConstraint
 
 
-def subgroup_groups(document: Document, groups: Sequence[WrittenGroup], told: list[Finding]) -> list[WrittenGroup]:
+def subgroup_groups(document: Document, groups: Sequence[WrittenGroup], findings: list[Finding]) -> list[WrittenGroup]:
     """Return the groups of pods that name the subgroups of a PodGroup; the same groups if it has no subgroups."""
     known = {one.name: one for one in _subgroups(document)}
     leaves: dict[str, list[WrittenGroup]] = {}
@@ -42,7 +42,7 @@ def subgroup_groups(document: Document, groups: Sequence[WrittenGroup], told: li
         tops.setdefault(_chain(known, name)[0].name, []).append(name)
     found = others
     for name, below in tops.items():
-        found += _group(document, [(_chain(known, leaf), leaves[leaf]) for leaf in below], name, told)
+        found += _group(document, [(_chain(known, leaf), leaves[leaf]) for leaf in below], name, findings)
     return found
 
 
@@ -72,7 +72,7 @@ def _group(
     document: Document,
     leaves: Sequence[tuple[tuple[_SubGroup, ...], Sequence[WrittenGroup]]],
     name: str,
-    told: list[Finding],
+    findings: list[Finding],
 ) -> Iterator[WrittenGroup]:
     """Yield the pods below one outermost subgroup: one group with slices if its children are identical."""
     top, first = leaves[0][0][0], leaves[0][1][0]
@@ -103,7 +103,7 @@ def _group(
     if top.constraint.required:
         message = f"the level {top.constraint.required} of its subgroup {name} is planned for each part of it alone"
         advice = "Give the PodGroup that level if all of its pods need one domain."
-        told.append(Finding("gang-subgroup-level", Severity.WARNING, document.name, message, advice))
+        findings.append(Finding("gang-subgroup-level", Severity.WARNING, document.name, message, advice))
 
 
 def _claims(group: WrittenGroup) -> tuple[tuple[str, str], ...]:

@@ -12,7 +12,7 @@ from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.gitops.folder import Manifests
 from dra_lab.gitops.migration import Migration, MigrationTarget, known_requests
 from dra_lab.gitops.object_pods import pod_templates
-from dra_lab.gitops.what_changes import told_once, what_changes_by_name
+from dra_lab.gitops.what_changes import what_changes_by_name, without_repeats
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.manifests.documents import encode
 from dra_lab.manifests.yaml_text import dump_yaml
@@ -65,17 +65,17 @@ def keep_names(
     for document in manifests.documents:
         for pod in pod_templates(document):
             # a class serves whole devices: without a driver for shares, workloads with shares stay as they are
-            asked = known_requests(pod, MigrationTarget(device_classes or {}, None, release), findings)
-            for resource in {request.resource: known for request, known in asked}.values():
+            requests = known_requests(pod, MigrationTarget(device_classes or {}, None, release), findings)
+            for resource in {request.resource: known for request, known in requests}.values():
                 if resource.resource in served:
                     continue
                 made = _class(resource, cluster, findings)
                 texts[f"deviceclass-{made.name}.yaml"] = dump_yaml(encode(made))
-            if asked:
+            if requests:
                 workloads.append(pod.subject)
-                findings += what_changes_by_name(pod, [request for request, _ in asked], release)
-    told = sort_findings((*manifests.findings, *told_once(findings)))
-    return Migration(texts, told, tuple(dict.fromkeys(workloads)))
+                findings += what_changes_by_name(pod, [request for request, _ in requests], release)
+    every = sort_findings((*manifests.findings, *without_repeats(findings)))
+    return Migration(texts, every, tuple(dict.fromkeys(workloads)))
 
 
 def _class(resource: PluginResource, cluster: Cluster, findings: list[Finding]) -> DeviceClass:

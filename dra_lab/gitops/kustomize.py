@@ -20,7 +20,7 @@ ADVICE = (
 def renamed_findings(manifests: Manifests) -> Iterator[Finding]:
     """Yield a warning for each kustomization that changes names while claims, templates or classes are among the files.
 
-    The files are checked as they are: what kustomize makes of them is another matter, and told how to check.
+    The files are checked as they are: what kustomize makes of them is not known; a finding says how to check it.
     """
     if not any(document.kind in _KINDS for document in manifests.documents):
         return

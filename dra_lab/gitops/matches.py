@@ -1,4 +1,4 @@
-"""Does every selector of a claim match something? Told at the line of the selector."""
+"""Does every selector of a claim match something? Reported at the line of the selector."""
 
 from __future__ import annotations
 

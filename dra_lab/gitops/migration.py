@@ -16,7 +16,7 @@ from dra_lab.gitops.folder import Document, Manifests
 from dra_lab.gitops.object_pods import PodTemplate, pod_templates
 from dra_lab.gitops.plugin_requests import PluginRequest, plugin_requests
 from dra_lab.gitops.plugin_shares import Share, shares_of
-from dra_lab.gitops.what_changes import told_once, what_changes, what_is_not_read
+from dra_lab.gitops.what_changes import what_changes, what_is_not_read, without_repeats
 from dra_lab.manifests.device_asks import IMPLICIT, asks_outside
 from dra_lab.manifests.documents import encode
 from dra_lab.manifests.file_text import STANDARD_INPUT
@@ -116,28 +116,28 @@ def migrate(
     for document in manifests.documents:
         work.findings += _outside(document)
         for pod in pod_templates(document):
-            asked = known_requests(pod, target, work.findings)
-            if not asked:
+            known_requested = known_requests(pod, target, work.findings)
+            if not known_requested:
                 continue
             workloads.append(pod.subject)
             source = document.origin.source
             if source not in files:
                 files[source] = YamlFile(manifests.texts[source], source)
-            for template in _rewrite(work, files[source], pod, asked, names):
+            for template in _rewrite(work, files[source], pod, known_requested, names):
                 work.texts[f"{template.metadata.name}.yaml"] = files[source].dump(encode(template))
-            work.findings += (*what_changes(pod, asked), *what_is_not_read(pod, asked, cluster))
+            work.findings += (*what_changes(pod, known_requested), *what_is_not_read(pod, known_requested, cluster))
     for source, file in files.items():
         path = Path(source if source != STANDARD_INPUT else "workloads.yaml")
         taken = path.name in work.texts
         work.texts[f"{path.parent.name}-{path.name}" if taken else path.name] = file.text()
-    findings = sort_findings((*manifests.findings, *told_once(work.findings)))
+    findings = sort_findings((*manifests.findings, *without_repeats(work.findings)))
     return Migration(work.texts, findings, tuple(dict.fromkeys(workloads)))
 
 
-Asked = list[tuple[PluginRequest, PluginResource]]
+KnownRequests = list[tuple[PluginRequest, PluginResource]]
 
 
-def known_requests(pod: PodTemplate, target: MigrationTarget, findings: list[Finding]) -> Asked:
+def known_requests(pod: PodTemplate, target: MigrationTarget, findings: list[Finding]) -> KnownRequests:
     """Return what can be migrated of a pod, and add a Finding for each resource that cannot.
 
     Where a share cannot be migrated the whole pod stays as it is: its other devices may be on the same GPU.
@@ -150,7 +150,7 @@ def known_requests(pod: PodTemplate, target: MigrationTarget, findings: list[Fin
             place = pod.document.at(one.path)
             findings.append(Finding(NOT_MIGRATED, Severity.WARNING, pod.subject, message, one.advice, place))
         return []
-    found: Asked = []
+    found: KnownRequests = []
     shared = {(share.path, name) for share in shares for name in share.resources}
     for share in shares:
         found += _shared_requests(share)
@@ -195,7 +195,7 @@ def _is_served(cluster: Cluster, known: PluginResource) -> bool:
     )
 
 
-def _shared_requests(share: Share) -> Asked:
+def _shared_requests(share: Share) -> KnownRequests:
     """Return the requests of a share; more than two devices one by one, so that each is another one.
 
     Up to 1.36.2 kube-scheduler compares a distinctAttribute with the last device of a request only
@@ -254,12 +254,12 @@ def _in_text(document: Document) -> Iterator[Finding]:
 
 
 def _rewrite(
-    work: _Work, file: YamlFile, pod: PodTemplate, asked: Asked, names: ObjectNames
+    work: _Work, file: YamlFile, pod: PodTemplate, known_requested: KnownRequests, names: ObjectNames
 ) -> list[ResourceClaimTemplate]:
     """Change the pod's text and return the templates of its claims: one, unless one cannot hold all devices."""
     document = pod.document
     prefix = f"{document.inside}." if document.inside else ""
-    requests, uses = _share_out(asked)
+    requests, uses = _share_out(known_requested)
     parts, own = _parts(requests), ObjectNames(entry.name for entry in pod.claims)
     entries = [own.one(POD_CLAIM) for _ in parts]
     entry_of = {name: entry for part, entry in zip(parts, entries, strict=True) for name in part}
@@ -267,7 +267,7 @@ def _rewrite(
         container = file.at(document.origin.document, prefix + path)
         resources = container["resources"]
         gone = frozenset().union(
-            *({request.resource, *known.resources} for request, known in asked if request.path == path)
+            *({request.resource, *known.resources} for request, known in known_requested if request.path == path)
         )
         for part in ("limits", "requests"):
             remove_keys(resources, part, gone)
@@ -277,7 +277,7 @@ def _rewrite(
     spec = file.at(document.origin.document, prefix + pod.path)
     added = [{"name": entry, "resourceClaimTemplateName": name} for entry, name in zip(entries, templates, strict=True)]
     spec["resourceClaims"] = [*spec.get("resourceClaims", ()), *added]
-    work.findings += (*_too_many(pod, requests, len(parts)), *_more_than_asked(pod, asked, requests, uses))
+    work.findings += (*_too_many(pod, requests, len(parts)), *_more_than_asked(pod, known_requested, requests, uses))
     return [
         _template(document, name, part, _different(part, uses)) for name, part in zip(templates, parts, strict=True)
     ]
@@ -307,13 +307,13 @@ def _parts(requests: Requests) -> list[Requests]:
     return parts
 
 
-def _share_out(asked: Asked) -> tuple[Requests, dict[str, list[str]]]:
+def _share_out(known_requested: KnownRequests) -> tuple[Requests, dict[str, list[str]]]:
     """Return the requests of the claim (count and sort of device by name), and what each container uses of them."""
     names, requests = ObjectNames(), Requests()
     uses: dict[str, list[str]] = {}
     of_resource: dict[str, list[str]] = {}
-    alone = len({request.path for request, _ in asked if not request.once}) <= 1
-    for request, known in asked:
+    alone = len({request.path for request, _ in known_requested if not request.once}) <= 1
+    for request, known in known_requested:
         if request.once:
             continue
         base = known.request if alone else object_name(f"{request.container}-{known.request}")
@@ -322,7 +322,7 @@ def _share_out(asked: Asked) -> tuple[Requests, dict[str, list[str]]]:
         uses.setdefault(request.path, []).append(name)
         if not _is_sidecar(request):
             of_resource.setdefault(request.resource, []).append(name)
-    for request, known in asked:
+    for request, known in known_requested:
         if not request.once:
             continue
         left, mine = request.count, []
@@ -367,9 +367,9 @@ def _different(requests: Requests, uses: Mapping[str, list[str]]) -> tuple[Devic
 
 
 def _more_than_asked(
-    pod: PodTemplate, asked: Asked, requests: Requests, uses: Mapping[str, list[str]]
+    pod: PodTemplate, known_requested: KnownRequests, requests: Requests, uses: Mapping[str, list[str]]
 ) -> Iterator[Finding]:
-    for request, known in asked:
+    for request, known in known_requested:
         given = sum(
             count
             for name in uses[request.path]

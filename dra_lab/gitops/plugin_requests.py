@@ -42,10 +42,10 @@ def unreadable_amounts(pod: PodTemplate) -> tuple[tuple[PluginRequest, str], ...
 def amount_findings(pod: PodTemplate) -> Iterator[Finding]:
     """Yield an error for each container that asks for devices in an amount that is no whole number."""
     for path, container in containers(pod.spec, pod.path):
-        asked = extended_resources(container)
-        broken = [name for name, amount in sorted(asked.items()) if not whole_amount(amount)]
+        resources = extended_resources(container)
+        broken = [name for name, amount in sorted(resources.items()) if not whole_amount(amount)]
         if broken:
-            amounts = ", ".join(f"{name}: {asked[name]}" for name in broken)
+            amounts = ", ".join(f"{name}: {resources[name]}" for name in broken)
             part = "limits" if broken[0] in (container["resources"].get("limits") or {}) else "requests"
             message = f"{amounts}: the API server accepts a whole number of devices only"
             place = pod.document.at(f"{path}.resources.{part}")

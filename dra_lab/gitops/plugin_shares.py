@@ -74,10 +74,10 @@ def shares_of(
     of_container: dict[str, list[PluginRequest]] = defaultdict(list)
     for request in requests:
         of_container[request.path].append(request)
-    for asked in of_container.values():
-        parts = [(r, known) for r in asked if (known := plugin_resource(r.resource)) is not None and known.share]
+    for requests in of_container.values():
+        parts = [(r, known) for r in requests if (known := plugin_resource(r.resource)) is not None and known.share]
         if parts:
-            found = _share(pod, asked, parts, device_classes, cluster, release)
+            found = _share(pod, requests, parts, device_classes, cluster, release)
             shares += [found] if isinstance(found, Share) else []
             refused += [found] if isinstance(found, ShareRefusal) else []
     worked = [share.capacity for share in shares if not share.once]
@@ -90,16 +90,16 @@ def shares_of(
 
 def _share(
     pod: PodTemplate,
-    asked: Sequence[PluginRequest],
+    requested: Sequence[PluginRequest],
     parts: Sequence[tuple[PluginRequest, PluginResource]],
     device_classes: Mapping[str, str],
     cluster: Cluster | None,
     release: KubernetesRelease | None,
 ) -> Share | ShareRefusal:
-    first = asked[0]
+    first = requested[0]
     names = frozenset(request.resource for request, _ in parts)
     counted = {name for _, known in parts for name in known.part_of}
-    counts = [request for request in asked if request.resource in counted]
+    counts = [request for request in requested if request.resource in counted]
     names |= {request.resource for request in counts}
 
     def refuse(why: str, advice: str = _ADVICE) -> ShareRefusal:
@@ -147,9 +147,9 @@ def _capacity(parts: Sequence[tuple[PluginRequest, PluginResource]], cluster: Cl
     for request, part in parts:
         amount = _amount(request, part, cluster)
         if amount is None:
-            asked = f"{request.resource}: {request.count}"
+            resource = f"{request.resource}: {request.count}"
             return (
-                f"{asked} is a part of a device's memory, but the devices of this cluster do not publish how "
+                f"{resource} is a part of a device's memory, but the devices of this cluster do not publish how "
                 "much they have"
             )
         if amount:
@@ -205,19 +205,19 @@ def _unreadable(pod: PodTemplate) -> Iterator[ShareRefusal]:
     for request, amount in unreadable_amounts(pod):
         if plugin_resource(request.resource) is not None:
             of_container[request.path].append(f"{request.resource}: {amount}")
-    for path, asked in of_container.items():
+    for path, resources in of_container.items():
         why, advice = "the API server accepts only a whole number", "Write a whole number."
-        if any(has_variables(text) for text in asked):
+        if any(has_variables(text) for text in resources):
             why, advice = "this is a variable, not a number", "Give the file with its variables replaced."
-        yield ShareRefusal(f"{path}.resources.limits", ", ".join(asked), why, advice)
+        yield ShareRefusal(f"{path}.resources.limits", ", ".join(resources), why, advice)
 
 
 def _labelled(
     pod: PodTemplate, requests: Iterable[PluginRequest], device_classes: Mapping[str, str], cluster: Cluster | None
 ) -> Iterator[ShareRefusal]:
     """Yield a refusal where labels say that nvidia.com/gpu counts time slices or partitions, and no whole GPUs."""
-    asked = next((request for request in requests if request.resource == _GPU), None)
-    if asked is None or _GPU in device_classes:
+    gpus = next((request for request in requests if request.resource == _GPU), None)
+    if gpus is None or _GPU in device_classes:
         return
     selector = pod.spec.get("nodeSelector")
     own = _not_whole(selector if isinstance(selector, Mapping) else {})
@@ -229,7 +229,7 @@ def _labelled(
     where = "the workload's nodeSelector says" if own else f"the labels of {len(nodes)} nodes ({nodes[0][0]}) say"
     why = f"it is not a whole GPU there: {where} {own or nodes[0][1]}"
     advice = f"If the pod needs a whole GPU, use --map {_GPU}=gpu.nvidia.com."
-    yield ShareRefusal(f"{asked.path}.resources.limits", _GPU, why, advice)
+    yield ShareRefusal(f"{gpus.path}.resources.limits", _GPU, why, advice)
 
 
 def _not_whole(labels: Mapping[str, object]) -> str:

@@ -38,20 +38,20 @@ def questions_of(
     A claim that is not among the manifests may be one that the cluster has (`held`). A workload that names any other
     claim is not asked for, as its reference has a finding; its other claims are asked for by themselves.
     """
-    asked, used = [], set()
+    questions, used = [], set()
     for pod, subject in zip(pods, subjects_of(pods), strict=True):
         question = _of_pod(pod, claims, cluster, release, findings, held)
         if question is None:
             continue
         used |= {id(claim) for entry in pod.claims if (claim := claim_of(pod, entry, claims)) is not None}
-        asked.append(replace(question, subject=subject))
+        questions.append(replace(question, subject=subject))
     for claim in claims.values():
         if id(claim) not in used:
             document = claim.document
             sketch = _sketch(findings, document.at(claim.path), claim.spec, document.name)
             if sketch is not None:
-                asked.append(Question(f"{document.kind}/{document.name}", document.at(""), {document.name: sketch}))
-    return asked
+                questions.append(Question(f"{document.kind}/{document.name}", document.at(""), {document.name: sketch}))
+    return questions
 
 
 def _of_pod(

@@ -138,8 +138,8 @@ def _containers(pod: PodTemplate, claims: Claims) -> Iterator[Finding]:
     used: set[str] = set()
     for path, container in containers(pod.spec, pod.path):
         resources = container.get("resources")
-        asked = resources.get("claims") if isinstance(resources, Mapping) else None
-        for index, item in enumerate(asked if isinstance(asked, list) else ()):
+        listed = resources.get("claims") if isinstance(resources, Mapping) else None
+        for index, item in enumerate(listed if isinstance(listed, list) else ()):
             here = f"{path}.resources.claims[{index}]"
             name = item.get("name") if isinstance(item, Mapping) else None
             if not isinstance(name, str) or name not in entries:

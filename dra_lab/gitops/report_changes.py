@@ -85,8 +85,8 @@ def _side(name: str) -> str:
 
 def _sentence(comparison: Comparison) -> str:
     words = Counter(change.word for change in comparison.changes)
-    told = ", ".join(f"{words[word]} {word}" for word in _WORDS if words[word])
-    counts = f"{counted(len(comparison.changes), 'claim')}: {told or 'none changed'}"
+    shown = ", ".join(f"{words[word]} {word}" for word in _WORDS if words[word])
+    counts = f"{counted(len(comparison.changes), 'claim')}: {shown or 'none changed'}"
     new, gone = counted(len(comparison.new), "new finding"), f"{len(comparison.gone)} gone"
     verdict = {
         Fit.FITS: "No new failure",

@@ -74,8 +74,8 @@ def answer_tied(
         return _all(group, Fit.NOT_DECIDED, "fit-not-decided", message)
     part = only_nodes(cluster, nodes)
     try:
-        asked: Any = next(iter(claims.values())) if len(claims) == 1 else claims
-        plan = make_plan(part, asked, release=release, time_limit=seconds, cancel=cancel)
+        drawn: Any = next(iter(claims.values())) if len(claims) == 1 else claims
+        plan = make_plan(part, drawn, release=release, time_limit=seconds, cancel=cancel)
     except Cancelled:
         raise
     except (CelError, UnsupportedFeature) as error:
@@ -96,8 +96,8 @@ def answer_tied(
 def _told(group: Sequence[Question], plan: Plan, cluster: Cluster) -> Answer:
     sentence = timeless(answer_sentence(plan, cluster), cluster)
     if plan.fits:
-        told = f"{_shares(group)}, which is allocated once, and all their pods fit on one node. {sentence}"
-        reviewed = [_reviewed(question, Fit.FITS, told, plan) for question in group]
+        words = f"{_shares(group)}, which is allocated once, and all their pods fit on one node. {sentence}"
+        reviewed = [_reviewed(question, Fit.FITS, words, plan) for question in group]
         return reviewed, list(_elsewhere(group, plan, cluster))
     if plan.status is not PlanStatus.INFEASIBLE:
         return _all(group, Fit.NOT_DECIDED, "fit-not-decided", f"{_shares(group)}. {sentence}", plan)

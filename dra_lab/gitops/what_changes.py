@@ -33,12 +33,12 @@ _SUBJECTS = 5
 """Workloads that a note names."""
 
 
-Asked = Sequence[tuple[PluginRequest, PluginResource]]
+KnownRequests = Sequence[tuple[PluginRequest, PluginResource]]
 
 
-def what_changes(pod: PodTemplate, asked: Asked) -> tuple[Finding, ...]:
+def what_changes(pod: PodTemplate, known_requests: KnownRequests) -> tuple[Finding, ...]:
     """Return, as notes, what changes for a workload whose devices are claimed from now on (docs/semantics.md 1.15)."""
-    return tuple(_changes(pod, asked))
+    return tuple(_changes(pod, known_requests))
 
 
 def what_changes_by_name(
@@ -48,9 +48,9 @@ def what_changes_by_name(
     return tuple(_changes_by_name(pod, requests, release))
 
 
-def what_is_not_read(pod: PodTemplate, asked: Asked, cluster: Cluster | None) -> tuple[Finding, ...]:
+def what_is_not_read(pod: PodTemplate, known_requests: KnownRequests, cluster: Cluster | None) -> tuple[Finding, ...]:
     """Return what read amounts or chose devices before and does not see claims, and the classes that are missing."""
-    return tuple(chain(_annotations(pod), _controllers(pod), _classes(pod, asked, cluster)))
+    return tuple(chain(_annotations(pod), _controllers(pod), _classes(pod, known_requests, cluster)))
 
 
 def _annotations(pod: PodTemplate) -> Iterator[Finding]:
@@ -84,15 +84,15 @@ def _controllers(pod: PodTemplate) -> Iterator[Finding]:
     yield Finding("amount-not-read", Severity.WARNING, pod.subject, message, advice, place)
 
 
-def _classes(pod: PodTemplate, asked: Asked, cluster: Cluster | None) -> Iterator[Finding]:
-    names = sorted({known.device_class for _, known in asked})
+def _classes(pod: PodTemplate, known_requests: KnownRequests, cluster: Cluster | None) -> Iterator[Finding]:
+    names = sorted({known.device_class for _, known in known_requests})
     have = frozenset(item.name for item in cluster.classes) if cluster is not None else frozenset(names)
     for name in (name for name in names if name not in have):
         message = f"this cluster has no DeviceClass {name} yet"
         yield _note(pod, "class-not-there", message, "Install its DRA driver before you apply the workload.")
 
 
-def told_once(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+def without_repeats(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Return findings with each note once: what is the same for several workloads names them all, the first's place."""
     same: dict[Hashable, list[Finding]] = defaultdict(list)
     for finding in findings:
@@ -137,9 +137,9 @@ def _changes_by_name(
     )
 
 
-def _changes(pod: PodTemplate, asked: Asked) -> Iterator[Finding]:
-    names = sorted({request.resource for request, _ in asked})
-    classes = sorted({known.device_class for _, known in asked})
+def _changes(pod: PodTemplate, known_requests: KnownRequests) -> Iterator[Finding]:
+    names = sorted({request.resource for request, _ in known_requests})
+    classes = sorted({known.device_class for _, known in known_requests})
     resources = ", ".join(names)
     yield _note(
         pod,

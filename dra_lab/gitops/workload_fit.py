@@ -1,4 +1,4 @@
-"""Does a workload fit, how many times, with what alignment: asked of the planner, said in a sentence."""
+"""Does a workload fit, how many times, with what alignment: answered by the planner, in one sentence."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def not_given_up(
     """
     part, claims = only_nodes(cluster, question.nodes(cluster)), tuple(question.claims.values())
     raw = start_findings(claims, part, release, "", written=True, time_limit=max(seconds, 0.0), cancel=cancel)
-    told = [
+    findings = [
         replace(
             f,
             message=f"on {f.subject} {f.message}" if f.subject else f.message,
@@ -118,18 +118,18 @@ def not_given_up(
         for f in raw
     ]
     plan = with_start(reviewed.plan, raw) if reviewed.plan is not None else None
-    against = never_starts(told)
+    against = never_starts(findings)
     if against is not None:
         sentence = f"Does not start: {against.message}."
         refused = replace(reviewed, fit=Fit.DOES_NOT_FIT, sentence=sentence, times=None, proven=False, plan=plan)
         return refused, (against,)
-    unknown = next((f for f in told if f.rule in OPEN), None)
+    unknown = next((f for f in findings if f.rule in OPEN), None)
     if unknown is not None:
         message = f"an allocation exists, but whether kube-scheduler finds one is not known: {unknown.message}"
         found = Finding("fit-not-decided", Severity.WARNING, question.subject, message, "", question.origin)
         sentence = f"Not decided: {message}"
         return replace(reviewed, fit=Fit.NOT_DECIDED, sentence=sentence, times=None, proven=False, plan=plan), (found,)
-    return reviewed, tuple(told)
+    return reviewed, tuple(findings)
 
 
 def _not_here(question: Question, reviewed: Reviewed) -> Reviewed:
@@ -165,9 +165,9 @@ def _planned(
         return Reviewed(question.subject, question.origin, Fit.FITS, sentence, nodes=nodes), ()
     part = only_nodes(cluster, nodes)
     sketches = question.claims
-    asked: Any = next(iter(sketches.values())) if len(sketches) == 1 else dict(sketches)
+    drawn: Any = next(iter(sketches.values())) if len(sketches) == 1 else dict(sketches)
     try:
-        plan = make_plan(part, asked, release=release, time_limit=seconds, cancel=cancel)
+        plan = make_plan(part, drawn, release=release, time_limit=seconds, cancel=cancel)
         if cancel is not None and cancel.is_set():
             raise Cancelled(f"cancelled while {question.subject} was planned")
         if plan.status is PlanStatus.INFEASIBLE:
@@ -208,8 +208,8 @@ def _fits(
         fits = _reviewed(question, Fit.FITS, sentence, plan, count, proven=more.proven)
         return replace(fits, capped=more.capped), ()
     if not more.proven:
-        open_fit, told = _refused(question, Fit.NOT_DECIDED, "fit-not-decided", sentence, plan, count)
-        return replace(open_fit, capped=more.capped), told
+        open_fit, findings = _refused(question, Fit.NOT_DECIDED, "fit-not-decided", sentence, plan, count)
+        return replace(open_fit, capped=more.capped), findings
     message = f"{question.wanted} replicas are wanted, but only {count} fit"
     found = Finding("replicas-do-not-fit", Severity.ERROR, question.subject, message, "", question.origin)
     return _reviewed(question, Fit.DOES_NOT_FIT, sentence, plan, count, proven=True), (found,)
@@ -246,7 +246,7 @@ def _misfit(question: Question, plan: Plan, cluster: Cluster) -> tuple[Reviewed,
     sentence = answer_sentence(plan, cluster)
     reason = plan.shortfalls[0] if plan.shortfalls else None
     if reason is not None and reason.rule == "class" and EXTENDED not in question.claims:
-        # told once, at the line of the class; a resource of a container has no such line
+        # reported once, at the line of the class; a resource of a container has no such line
         sentence = f"Does not fit. There is no device of the class that request {reason.subject} names."
         return _reviewed(question, Fit.DOES_NOT_FIT, sentence, plan, 0, proven=True), ()
     message = reason.message if reason else "no node can serve it"

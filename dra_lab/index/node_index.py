@@ -288,7 +288,7 @@ class NodeIndex:
             (
                 driver,
                 # what `Device.lookup` would look for, under both keys
-                tuple(map(published.get, _told_by(driver))),
+                tuple(map(published.get, _published_by(driver))),
                 tuple(device.capacity.items()),
                 self.cluster.taints_of(item.id, device, rules=self._taint_rules),
                 (bool(device.allow_multiple_allocations), bool(device.binding_conditions)),
@@ -316,7 +316,7 @@ def _drawn(pool: Pool) -> Hashable:
 
 
 @cache
-def _told_by(driver: str) -> tuple[str, ...]:
+def _published_by(driver: str) -> tuple[str, ...]:
     """Return the keys of the attributes that tell a device's kind and place, by what is known of its driver.
 
     An attribute of the driver's own domain is there with its full and with its bare key.

@@ -103,9 +103,9 @@ def _source(branch: Branch) -> str:
             sources.append(_in_short(place.source))
     if not derived:
         return ""
-    told = " and ".join(dict.fromkeys(sources))
+    reporters = " and ".join(dict.fromkeys(sources))
     without = [kind for kind in dict.fromkeys(derived) if kind not in published]
-    return f"{told} (the {_kinds(without)} report none)" if without else f"partly {told}"
+    return f"{reporters} (the {_kinds(without)} report none)" if without else f"partly {reporters}"
 
 
 def _in_short(source: str) -> str:

@@ -236,7 +236,7 @@ def _offline(page: str, node_name: str, plan: Plan | None) -> str:
     page = re.sub(r"<link\s[^<>]*?https?://[^<>]*>", "", page)
     page = re.sub(r"<script\s[^<>]*?https?://[^<>]*></script>", "", page)
     page = re.sub(r"<center>\s*<h1>.*?</h1>\s*</center>", "", page, flags=re.DOTALL)
-    told = f"{clean(node_name)} on {clean(plan.cluster)}" if plan is not None and plan.cluster else clean(node_name)
+    title = f"{clean(node_name)} on {clean(plan.cluster)}" if plan is not None and plan.cluster else clean(node_name)
     head = (
         f'<head><meta http-equiv="Content-Security-Policy" content="{_CSP}">'
         f"<title>{html.escape(clean(node_name))}: PCIe and NUMA</title>"
@@ -244,4 +244,4 @@ def _offline(page: str, node_name: str, plan: Plan | None) -> str:
     page = page.replace("<html>", f"<!DOCTYPE html>{_HTML}", 1).replace("<head>", head, 1)
     page = page.replace("</head>", f"<style>{_STYLE}</style></head>", 1)
     words = "Drag to move, wheel to zoom; point at a box to see all that is known about it."
-    return page.replace("<body>", f"<body><h1>{html.escape(told)}</h1><p>{words}</p>", 1)
+    return page.replace("<body>", f"<body><h1>{html.escape(title)}</h1><p>{words}</p>", 1)

@@ -40,5 +40,5 @@ def fabric_partitions(cluster: Cluster, node_name: str) -> Iterator[str]:
                 of_size[int(number[1])][f"{found.id.driver} {attribute.int_}"].append(found.id.device)
     for size, groups in sorted(of_size.items()):
         if len(groups) > 1:
-            told = "; ".join(" + ".join(devices) for devices in groups.values())
-            yield clean(f"Fabric partitions of {size} (partition{size}): {told}.")
+            partitions = "; ".join(" + ".join(devices) for devices in groups.values())
+            yield clean(f"Fabric partitions of {size} (partition{size}): {partitions}.")

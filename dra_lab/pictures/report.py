@@ -221,12 +221,12 @@ def _of_node(cluster: Cluster, plan: Plan, node: str) -> Iterator[tuple[str, str
             svg = hardware_svg(cluster, node, plan=plan, show=show, prefix=show, width=_WIDTH)
             yield show, _figure(_SHOWN[show], svg, show, hidden=True), ""
     if difference := over_each_other(plan):
-        told = FIRST_FITS["manifest" if difference == "both" else "plain"]
+        words = FIRST_FITS["manifest" if difference == "both" else "plain"]
         svg = hardware_svg(cluster, node, plan=plan, show=difference, prefix="both", width=_WIDTH)
-        yield "both", _figure(f"best and {told}", svg, "both"), ""
+        yield "both", _figure(f"best and {words}", svg, "both"), ""
 
 
 def _figure(caption: str, svg: str, show: str = "", *, hidden: bool = False) -> str:
-    told = f"<figcaption>{escaped(caption)}</figcaption>" if caption else ""
+    text = f"<figcaption>{escaped(caption)}</figcaption>" if caption else ""
     named = f' data-show="{show}"' if show else ""
-    return f"<figure{named}{' hidden' if hidden else ''}>{told}{svg}</figure>"
+    return f"<figure{named}{' hidden' if hidden else ''}>{text}{svg}</figure>"

@@ -24,7 +24,7 @@ class NodeAmounts:
 
     def __init__(self, cluster: Cluster, groups: Sequence[str], requests: Requests) -> None:
         """Take the requests of the groups by their names."""
-        self.asked = [whole_amounts(requests.get(name, {})) | {"pods": 1} for name in groups]
+        self.requested = [whole_amounts(requests.get(name, {})) | {"pods": 1} for name in groups]
         known = [node for node in cluster.nodes if node.status.allocatable]
         self.allocatable = {node.name: whole_amounts(node.status.allocatable) for node in known}
         self.used: dict[str, Counter[str]] = {node.name: Counter() for node in known}
@@ -37,7 +37,7 @@ class NodeAmounts:
         have = self.allocatable.get(node)
         if have is None:
             return None
-        return fits(self.asked[group], self.free(node))[0]
+        return fits(self.requested[group], self.free(node))[0]
 
     def free(self, node: str) -> dict[str, int]:
         """Return the amounts of a node that are not in use, {} if it says nothing."""
@@ -45,7 +45,7 @@ class NodeAmounts:
 
     def takes(self, node: str, pods: Sequence[int]) -> bool:
         """Say whether a node has room for pods, each by the number of its group; yes if it says nothing."""
-        wanted, free = sum((Counter(self.asked[group]) for group in pods), Counter[str]()), self.free(node)
+        wanted, free = sum((Counter(self.requested[group]) for group in pods), Counter[str]()), self.free(node)
         return not free or all(amount <= free.get(name, 0) for name, amount in wanted.items())
 
     def score(self, nodes: Iterable[str], pods: int) -> int | None:
@@ -59,7 +59,7 @@ class NodeAmounts:
         shares = []
         for resource in _SCORED:
             have = sum(self.allocatable[name].get(resource, 0) for name in names)
-            used = sum(self.used[name][resource] for name in names) + pods * self.asked[0].get(resource, 0)
+            used = sum(self.used[name][resource] for name in names) + pods * self.requested[0].get(resource, 0)
             if have:
                 shares.append(min(100, used * 100 // have))
         return sum(shares) // len(shares) if shares else None

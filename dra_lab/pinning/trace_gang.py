@@ -80,7 +80,7 @@ def trace_gang(
         >>> found.verdict.value, [step.rule.value for step in found.steps]
         ('yes', ['placements', 'tried', 'tried', 'one placement'])
     """
-    hierarchy, target = _asked(cluster, gang, scheduler, hierarchies, release)
+    hierarchy, target = _tree_and_release(cluster, gang, scheduler, hierarchies, release)
     budget = _budget(time_limit, cancel)
     if scheduler == KUBE_SCHEDULER:
         return replay_pod_group(cluster, gang, hierarchy, target, requests=requests, budget=budget)
@@ -138,7 +138,7 @@ def gang_regret(
     """
     if gang not in plan.gangs:
         raise InputError(f"the plan is not for the gang {gang.name!r}; use plan_gangs(cluster, [gang])")
-    hierarchy, target = _asked(cluster, gang, scheduler, hierarchies, release)
+    hierarchy, target = _tree_and_release(cluster, gang, scheduler, hierarchies, release)
     budget = _budget(time_limit, cancel)
     if scheduler == KUBE_SCHEDULER:
         found = pod_group_regret(cluster, gang, hierarchy, plan, target, requests=requests, budget=budget)
@@ -150,7 +150,7 @@ def gang_regret(
     return found
 
 
-def _asked(
+def _tree_and_release(
     cluster: Cluster,
     gang: Gang,
     scheduler: str,

@@ -47,7 +47,7 @@ DELAY = 0.5
 
 INTERRUPTED = "stopping: the best answer so far follows (interrupt again to end without one)"
 
-Asked = ParamSpec("Asked")
+Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer")
 
 
@@ -91,7 +91,7 @@ class WaitingBar:
         self._bar.set_description_str(getattr(progress, "text", "") or "Planning ...")
 
 
-def awaited(question: Callable[Asked, Answer]) -> Callable[Asked, Answer]:
+def awaited(question: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
     """Give a question that is asked in a cell of a notebook its bar, and the best answer so far at an interrupt.
 
     `question` takes `progress` and `cancel` by name: who gives one of them has what is given, and who asks elsewhere
@@ -99,7 +99,7 @@ def awaited(question: Callable[Asked, Answer]) -> Callable[Asked, Answer]:
     """
 
     @wraps(question)
-    def asked(*args: Asked.args, **named: Asked.kwargs) -> Answer:
+    def asked(*args: Parameters.args, **named: Parameters.kwargs) -> Answer:
         if not in_notebook() or threading.current_thread() is not threading.main_thread():
             with rare_collections():
                 return question(*args, **named)

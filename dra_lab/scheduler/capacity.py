@@ -26,10 +26,10 @@ def capacity_use(
         return None
     found: dict[str, int] = {}
     for key, capacity in device.capacity.items():
-        asked = nano(requests[key]) if key in requests else None
-        if asked is not None and asked < 0 and not defects:
+        requested = nano(requests[key]) if key in requests else None
+        if requested is not None and requested < 0 and not defects:
             return None
-        use = _use(asked, capacity, NANO // 1000 if fractional else NANO)
+        use = _use(requested, capacity, NANO // 1000 if fractional else NANO)
         if use is None:
             return None
         found[key] = use
@@ -44,38 +44,38 @@ def capacity_left(device: Device, use: Amounts, consumed: Amounts = _NONE, taken
     return True
 
 
-def _use(asked: int | None, capacity: DeviceCapacity, unit: int) -> int | None:
+def _use(requested: int | None, capacity: DeviceCapacity, unit: int) -> int | None:
     policy = capacity.request_policy
-    if asked is None:
+    if requested is None:
         default = policy.default if policy else None
-        asked = nano(capacity.value if default is None else default)
+        requested = nano(capacity.value if default is None else default)
         if policy is None or default is not None:
-            return asked
+            return requested
     if policy is None:
-        return asked
+        return requested
     if policy.valid_range is not None:
-        return _in_range(asked, policy.valid_range, unit)
+        return _in_range(requested, policy.valid_range, unit)
     if policy.valid_values:
-        return next((v for v in map(nano, policy.valid_values) if v >= asked), None)
-    return asked
+        return next((v for v in map(nano, policy.valid_values) if v >= requested), None)
+    return requested
 
 
-def _in_range(asked: int, allowed: CapacityRequestPolicyRange, unit: int) -> int | None:
-    use = asked
+def _in_range(requested: int, allowed: CapacityRequestPolicyRange, unit: int) -> int | None:
+    use = requested
     if allowed.min is not None:
         low = nano(allowed.min)
-        if asked < low:
+        if requested < low:
             use = low
         elif allowed.step is not None:
-            use = _round_up(asked, low, nano(allowed.step), unit)
+            use = _round_up(requested, low, nano(allowed.step), unit)
     if allowed.max is not None and use > nano(allowed.max):
         return None
     return use
 
 
-def _round_up(asked: int, low: int, step: int, unit: int) -> int:
+def _round_up(requested: int, low: int, step: int, unit: int) -> int:
     # Quantity.Value() (MilliValue() with the fractional gate) rounds every operand up to a whole number first
-    have, base, width = (-(-amount // unit) for amount in (asked, low, step))
+    have, base, width = (-(-amount // unit) for amount in (requested, low, step))
     if width <= 0:
-        return asked
+        return requested
     return (base + -(-(have - base) // width) * width) * unit

@@ -53,16 +53,16 @@ class Memory:
         self._books = books
         self._rests: dict[tuple[int, int], _Rest] = {}
         self._known: dict[Hashable, tuple[int, int, int]] = {}
-        self._asked = self._answered = 0
+        self._questions = self._answered = 0
 
     @property
     def worth(self) -> bool:
         """Say whether remembering saves more than it costs, as far as is known."""
-        return self._asked < _TRIAL or self._answered > _WORTH * self._asked
+        return self._questions < _TRIAL or self._answered > _WORTH * self._questions
 
     def find(self, key: tuple[Any, ...]) -> tuple[int, int, int] | None:
         """Return (steps, cost, signal) of a part that began like this, or None."""
-        self._asked += 1
+        self._questions += 1
         found = self._known.get(key)
         self._answered += found is not None
         return found

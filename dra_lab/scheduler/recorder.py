@@ -205,8 +205,8 @@ class Recorder:
             return found
         for part in self._open:
             # the first test is whether the device is in use: for admin access, by the same claim only
-            asked = not need.admin_access or part.need.claim == need.claim
-            if part.at == index and asked and not self._candidates[index].shareable:
+            requested = not need.admin_access or part.need.claim == need.claim
+            if part.at == index and requested and not self._candidates[index].shareable:
                 return Reason(Check.IN_USE, f"request {part.need.reference}")
         return self._static[need][index]
 

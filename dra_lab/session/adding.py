@@ -41,7 +41,7 @@ class AddingQuestion(Struct, frozen=True):
         return other is not None and self.addable == other.addable and self.fleet.is_same(other.fleet)
 
 
-class AskedFleet(Protocol):
+class FleetOfQuestion(Protocol):
     """What nodes to add need of the fleet of a session."""
 
     question: FleetQuestion | None
@@ -59,7 +59,7 @@ class Adding:
     `question` is the latest one, `answer` what is known of it, and `refusal` why there is no answer.
     """
 
-    def __init__(self, session: Asking, fleet: AskedFleet) -> None:
+    def __init__(self, session: Asking, fleet: FleetOfQuestion) -> None:
         """Begin without a question; no thread is begun."""
         self._session, self._fleet, self._events = session, fleet, session.events
         self._worker = Worker("dra-lab-adding", owner=self)

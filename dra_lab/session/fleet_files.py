@@ -14,7 +14,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import PodDrawing, claims_of
 
 if TYPE_CHECKING:
-    from dra_lab.gitops.claims_of_file import AskedPod
+    from dra_lab.gitops.claims_of_file import ReadPod
 
 _CHOOSES = ("nodeName", "nodeSelector", "tolerations")
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -94,7 +94,7 @@ def _own_classes(given: Cluster, cluster: Cluster) -> tuple[DeviceClass, ...]:
     return tuple(own[name] for name in sorted(given.given_classes) if own[name] is not known.get(name))
 
 
-def _nodes(pod: AskedPod) -> dict[str, Any] | None:
+def _nodes(pod: ReadPod) -> dict[str, Any] | None:
     """Return the fields of a pod's spec that choose its nodes, None for claims without a pod."""
     if not pod.subject:
         return None

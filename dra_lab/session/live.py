@@ -21,12 +21,12 @@ class LiveCluster:
 
     `take` gets each snapshot, in a thread of the follower, when `busy` says that nothing is being planned or checked.
     So an answer is never thrown away for a newer cluster, the next snapshot begins from what was found of the last one,
-    and the changes in the meantime are one. `told` is called after each change of `following`.
+    and the changes in the meantime are one. `changed` is called after each change of `following`.
     """
 
-    def __init__(self, take: Callable[[Cluster], None], busy: Callable[[], bool], told: Callable[[], None]) -> None:
+    def __init__(self, take: Callable[[Cluster], None], busy: Callable[[], bool], changed: Callable[[], None]) -> None:
         """Begin with following nothing."""
-        self._take, self._busy, self._told = take, busy, told
+        self._take, self._busy, self._changed = take, busy, changed
         self._follower: ClusterFollower | None = None
         self._lock = threading.RLock()
         self._collector = GcPolicy()
@@ -44,7 +44,10 @@ class LiveCluster:
         from dra_lab.sources.live import ClusterFollower
 
         follower = ClusterFollower(
-            cluster, lambda found: self._arrived(follower, found), self._told, ready=lambda: self._until_idle(follower)
+            cluster,
+            lambda found: self._arrived(follower, found),
+            self._changed,
+            ready=lambda: self._until_idle(follower),
         )
         self.end()
         with self._lock:
@@ -52,7 +55,7 @@ class LiveCluster:
         # now, because nothing waits for a change yet: it takes half a second with a large cluster
         self._collector.settle(cluster)
         follower.start()
-        self._told()
+        self._changed()
 
     def end(self) -> None:
         """Follow nothing any more; returns when all threads have ended."""
@@ -61,7 +64,7 @@ class LiveCluster:
         if follower is not None:
             follower.stop()
             self._collector.release()
-            self._told()
+            self._changed()
 
     def _until_idle(self, follower: ClusterFollower) -> None:
         while self._busy() and not follower.wait_stopped(LOOK):

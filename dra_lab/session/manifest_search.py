@@ -11,10 +11,10 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, claims_of
 
 PART_SECONDS = 5.0
-"""How long the node states are searched until what is known so far is told, with how many states are still open."""
+"""How long the node states are searched until what is known so far is reported, with how many states are still open."""
 
 MOST_SECONDS = 60.0
-"""How long they are searched in all; what is open then stays told as not searched."""
+"""How long they are searched in all; what is open then stays reported as not searched."""
 
 
 def search_manifest(
@@ -22,13 +22,13 @@ def search_manifest(
     sketch: ClaimSketch,
     release: KubernetesRelease,
     stop: threading.Event,
-    told: Callable[[tuple[Finding, ...]], None],
+    report: Callable[[tuple[Finding, ...]], None],
     *,
     fits: bool,
 ) -> None:
     """Tell what is wrong with the manifest, and what kube-scheduler's search for it does on every node state.
 
-    `fits` says that an allocation exists. `told` gets all that is known, again after each part. Verdicts
+    `fits` says that an allocation exists. `report` gets all that is known, again after each part. Verdicts
     of searches are kept, so that only new states cost time while a cluster is followed. Raises what compiling raises;
     Cancelled when `stop` is set.
     """
@@ -42,6 +42,6 @@ def search_manifest(
     for _ in range(int(MOST_SECONDS / PART_SECONDS)):
         found = search_pod(claims, cluster, release, budget_of(PART_SECONDS, stop))
         nowhere = unallocated(found, claims, cluster, release, sketch.name) if fits else ()
-        told((*written, *judged(found, sketch.name, release), *nowhere))
+        report((*written, *judged(found, sketch.name, release), *nowhere))
         if not found.skipped:
             return

@@ -21,14 +21,14 @@ class Stranding:
         """Begin without a question; no thread is begun."""
         self._events = events
         self._worker = Worker("dra-lab-stranded", owner=self)
-        self._asked: tuple[FleetAnswer, str] | None = None
+        self._question: tuple[FleetAnswer, str] | None = None
         self._found: WhyStranded | None = None
 
     def ask(self, answer: FleetAnswer, node: str) -> WhyStranded | None:
         """Return why devices of a node are stranded after an answer, None while that is worked out."""
-        asked = self._asked
+        asked = self._question
         if asked is None or asked[0] is not answer or asked[1] != node:
-            self._asked, self._found = (answer, node), None
+            self._question, self._found = (answer, node), None
             self._worker.submit(lambda stop: self._solve(answer, node, stop))
         return self._found
 

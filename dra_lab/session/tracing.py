@@ -22,7 +22,7 @@ class Tracing:
     """The latest search that was asked for; `changed` is called when it goes on or has ended, in the worker thread.
 
     `trace` is the search, None while it runs; `error` says why there is none. `tried` is the number of candidates so
-    far, 0 if none was told.
+    far, 0 if none was reported.
     """
 
     def __init__(self, changed: Callable[[], None]) -> None:
@@ -62,12 +62,12 @@ class Tracing:
         self._worker.close()
 
     def _run(self, number: int, plan: Plan, node: str, *, links: bool, stop: threading.Event) -> None:
-        told = time.monotonic()
+        reported = time.monotonic()
 
         def tell(tried: int) -> None:
-            nonlocal told
-            if number == self._number and time.monotonic() - told > TOLD_EVERY:
-                told, self.tried = time.monotonic(), tried
+            nonlocal reported
+            if number == self._number and time.monotonic() - reported > TOLD_EVERY:
+                reported, self.tried = time.monotonic(), tried
                 self._changed()
 
         trace, error = None, ""

@@ -55,13 +55,13 @@ def answer_row(
 
     Where the present drawing could not be answered, the last answer stays, for the previous drawing, with the trouble.
     """
-    told = progress_row(progress) if stale else None
+    reported = progress_row(progress) if stale else None
     trouble = without_text(str(refusal)) if refusal is not None and not stale else ""
     if trouble and plan is None:
         return AnswerRow(state="error", sentence=trouble)
     if plan is None:
-        sentence = told.text if told else "Planning ..."
-        return AnswerRow(state="solving", sentence=sentence, progress=told)
+        sentence = reported.text if reported else "Planning ..."
+        return AnswerRow(state="solving", sentence=sentence, progress=reported)
     scheduler = " ".join(scheduler_sentences(plan)) if plan.fits else ""
     tried = list(no_help_lines(plan.reasons)) if plan.reasons is not None else []
     return AnswerRow(
@@ -74,7 +74,7 @@ def answer_row(
         fixes=tuple(FixCard(title=fix.title, brings=fix.brings, id=str(fix.number)) for fix in fixes(plan)),
         tried=tried[0] if tried else "",
         stale=stale or bool(trouble),
-        progress=told,
+        progress=reported,
         trouble=trouble,
     )
 

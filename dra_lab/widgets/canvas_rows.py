@@ -173,14 +173,14 @@ def _link_rows(
     for link in sketch.links:
         options = _options(cluster, sketch, link, release)
         here = next((option for option in options if option.where == link.where), None)
-        told = [finding for finding in compiled.findings if finding.subject == link.name] if compiled else []
+        findings = [finding for finding in compiled.findings if finding.subject == link.name] if compiled else []
         problems = [here.reason] if here and not here.enabled else []
-        problems += [_sentence(finding) for finding in told if finding.severity is Severity.ERROR]
+        problems += [_sentence(finding) for finding in findings if finding.severity is Severity.ERROR]
         rows[link.name] = LinkRow(
             label=here.label if here else link.where,
             field=fields.get(link.name, ""),
             problem=" ".join(problems),
-            note=" ".join(_sentence(finding) for finding in told if finding.severity is not Severity.ERROR),
+            note=" ".join(_sentence(finding) for finding in findings if finding.severity is not Severity.ERROR),
             options=options,
         )
     return rows
@@ -223,8 +223,8 @@ def _field(compiled: CompiledClaim | None, name: str) -> str:
 
 def _notes(compiled: CompiledClaim | None, name: str) -> str:
     """Return what cannot be written of a request, or not for the release."""
-    told = compiled.findings if compiled else ()
-    return " ".join(_sentence(finding) for finding in told if split_request(finding.subject)[0] == name)
+    findings = compiled.findings if compiled else ()
+    return " ".join(_sentence(finding) for finding in findings if split_request(finding.subject)[0] == name)
 
 
 def _sentence(finding: Finding) -> str:

@@ -18,7 +18,7 @@ Read = Callable[[threading.Event, Callable[[str], None]], Cluster]
 class Loading:
     """Reads one cluster after the other for a view.
 
-    `post` runs a call where the view may be changed. `told` gets the words to show while something is read, "" when
+    `post` runs a call where the view may be changed. `show` gets the words to show while something is read, "" when
     nothing is; `done` gets the cluster; `failed` the error. A reading that was cancelled, or that another one has
     overtaken, ends in none of them.
     """
@@ -26,12 +26,12 @@ class Loading:
     def __init__(
         self,
         post: Callable[[Callable[[], None]], None],
-        told: Callable[[str], None],
+        show: Callable[[str], None],
         done: Callable[[Cluster], None],
         failed: Callable[[str], None],
     ) -> None:
         """Begin with nothing to read."""
-        self._post, self._told, self._done, self._failed = post, told, done, failed
+        self._post, self._show, self._done, self._failed = post, show, done, failed
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
 
@@ -39,7 +39,7 @@ class Loading:
         """Read in a thread; returns at once. What is being read already is given up."""
         self._stop.set()
         stop = self._stop = threading.Event()
-        self._told(words)
+        self._show(words)
         self._threads = [thread for thread in self._threads if thread.is_alive()]
         thread = threading.Thread(target=self._run, args=(words, read, stop), name="dra-lab loading", daemon=True)
         self._threads.append(thread)
@@ -48,7 +48,7 @@ class Loading:
     def cancel(self) -> None:
         """Give up what is being read; the present cluster stays."""
         self._stop.set()
-        self._told("")
+        self._show("")
 
     def wait(self, timeout: float = 30.0) -> bool:
         """Wait until nothing is read; returns False when the time (in seconds) is over before."""
@@ -62,12 +62,12 @@ class Loading:
             def at_last() -> None:
                 if not stop.is_set():
                     call()
-                    self._told("")
+                    self._show("")
 
             self._post(at_last)
 
         def progress(far: str) -> None:
-            self._post(lambda: None if stop.is_set() else self._told(f"{words} {far}"))
+            self._post(lambda: None if stop.is_set() else self._show(f"{words} {far}"))
 
         try:
             cluster = read(stop, progress)

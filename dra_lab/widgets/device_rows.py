@@ -53,9 +53,9 @@ def _node_rows(cluster: Cluster, node: str) -> Mapping[DeviceID, tuple[str, ...]
     rows = {}
     for device, at in localities(cluster, node).items():
         state = states.get(device)
-        told = "; ".join(state.why) or state.state.value if state is not None else ""
+        why = "; ".join(state.why) or state.state.value if state is not None else ""
         where = (place_words(at.numa_node), place_words(at.pcie_root), at.address)
-        rows[device] = (device.device, node, at.kind, at.label, told, *where, device.driver, device.pool)
+        rows[device] = (device.device, node, at.kind, at.label, why, *where, device.driver, device.pool)
     return rows
 
 

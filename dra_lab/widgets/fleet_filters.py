@@ -28,7 +28,7 @@ def _values(cluster: Cluster) -> Mapping[str, Mapping[str, frozenset[str]]]:
             drivers[slice_.spec.driver].add(name)
     for name, words in hardware_types(cluster).items():
         types[words].add(name)
-    told = {
+    label_values = {
         f"{key}={value}": nodes
         for key, found in labels.items()
         if len(found) <= min(MOST_VALUES, len(cluster.node_names) - 1)
@@ -37,7 +37,7 @@ def _values(cluster: Cluster) -> Mapping[str, Mapping[str, frozenset[str]]]:
     every = len(cluster.node_names)
     return {
         name: {value: frozenset(nodes) for value, nodes in found.items() if len(nodes) < every}
-        for name, found in (("label", told), ("driver", drivers), ("hardware type", types))
+        for name, found in (("label", label_values), ("driver", drivers), ("hardware type", types))
     }
 
 

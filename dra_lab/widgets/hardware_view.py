@@ -116,7 +116,7 @@ class HardwareView(TraceMode):
         if not cluster.slices:
             self._tell(svg="", node="", caption="", empty=_NO_SLICES, empty_action=_TRY_SAMPLE)
             return
-        wanted = (self._looked, session.drawing.node, _told_node(plan), *cluster.node_names[:1])
+        wanted = (self._looked, session.drawing.node, _node_of(plan), *cluster.node_names[:1])
         name = next((node for node in wanted if node in cluster.node_by_name), "")
         show = over_each_other(plan) or "both" if self.show == "both" and plan is not None else self.show
         svg = (
@@ -130,10 +130,10 @@ class HardwareView(TraceMode):
 
     def _caption(self, plan: Plan | None, name: str) -> str:
         equal = equal_nodes(plan, name)
-        told = [f"one of {equal:,} identical nodes"] if equal > 1 else []
+        parts = [f"one of {equal:,} identical nodes"] if equal > 1 else []
         if self.show == "both" and plan is not None and plan.fits and plan.node == name:
-            told += _compared(plan)
-        return "; ".join(told)
+            parts += _compared(plan)
+        return "; ".join(parts)
 
     # ------------------------------------------------------------ what the person did
 
@@ -198,7 +198,7 @@ class HardwareView(TraceMode):
     }
 
 
-def _told_node(plan: Plan | None) -> str:
+def _node_of(plan: Plan | None) -> str:
     """Return the node that the answer speaks of: the chosen one, or the one that its first reason names."""
     if plan is None:
         return ""

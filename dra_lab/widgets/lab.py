@@ -364,8 +364,8 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
     def close(self) -> None:
         """End the session's worker and take the views away; the drawing stays in its file."""
         self.end()
-        for told in self.children:
-            told.close()
+        for child in self.children:
+            child.close()
         super().close()
 
     def __repr__(self) -> str:
@@ -373,5 +373,5 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         from dra_lab.words.plan_document import answer_sentence
 
         answer = self.session.answer
-        told = answer_sentence(answer) if answer is not None and not self.session.stale else "planning ..."
-        return f"Lab({self.cluster.name!r}): {told}"
+        words = answer_sentence(answer) if answer is not None and not self.session.stale else "planning ..."
+        return f"Lab({self.cluster.name!r}): {words}"

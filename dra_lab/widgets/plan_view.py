@@ -224,7 +224,7 @@ class PlanView(FleetMode, ExportSheet, CompareMode, LookedAt, LitWidget):
             text, fixes = fixed_claim(self._session, typed)
             self._take_claim(text, ClaimAnswer(number=message.number, fixes=fix_rows(fixes), text=text))
 
-    def _take_claim(self, text: str, told: ClaimAnswer) -> None:
+    def _take_claim(self, text: str, answer: ClaimAnswer) -> None:
         """Make a text the drawing, as one undo step, and answer; the drawing stays where the text is wrong."""
         from dra_lab.session.claim_text import edit_claim
 
@@ -232,14 +232,14 @@ class PlanView(FleetMode, ExportSheet, CompareMode, LookedAt, LitWidget):
             return
         try:
             edit_claim(self._session, text)
-            self._edited = (told.number, self._session.sketch)
+            self._edited = (answer.number, self._session.sketch)
             if is_kyaml(text) is not self._session.in_kyaml:
                 self._session.in_kyaml = is_kyaml(text)
                 self._show_manifest()
         except DraLabError as error:
             line = error.origin.line if error.origin else 0
-            told = msgspec.structs.replace(told, message=error.message, line=line)
-        self._tell(claim_answer=told)
+            answer = msgspec.structs.replace(answer, message=error.message, line=line)
+        self._tell(claim_answer=answer)
 
     def _order_goals(self, message: messages.OrderGoals) -> None:
         if self._session is not None:

@@ -195,8 +195,8 @@ def comparison_rows(plans: Sequence[Kept]) -> tuple[ComparisonRow, ...]:
         # kube-scheduler's result on the plan's node is shown only while its simulation on every node is not known
         hidden = len(set(filter(None, texts))) < 2 if key == "snapshot" else key == "scheduler-node" and simulated
         if any(texts) and not hidden:
-            told = filter(None, texts) if key in _COUNTED_LATER else texts
-            differs = len(set(told)) > 1 or (key == "yaml" and len({kept.yaml for kept in plans}) > 1)
+            compared = filter(None, texts) if key in _COUNTED_LATER else texts
+            differs = len(set(compared)) > 1 or (key == "yaml" and len({kept.yaml for kept in plans}) > 1)
             differs = differs or (key == "devices" and len({frozenset(kept.devices) for kept in plans}) > 1)
             values = [value(kept) if key not in _PER_CLAIM or comparable else None for kept in plans]
             rows.append(ComparisonRow(key, label, tuple(_cells(texts, values)), differs))
@@ -216,8 +216,8 @@ def _same_gpus(plans: Sequence[Kept]) -> bool:
 
 def differ(plans: Sequence[Kept]) -> bool:
     """Say whether the plans differ in anything but their names."""
-    asked = [(kept.sketch, kept.workloads) for kept in plans]
-    return any(one != asked[0] for one in asked) or any(row.differs for row in comparison_rows(plans))
+    drawings = [(kept.sketch, kept.workloads) for kept in plans]
+    return any(one != drawings[0] for one in drawings) or any(row.differs for row in comparison_rows(plans))
 
 
 def comparison_sentence(plans: Sequence[Kept]) -> str:

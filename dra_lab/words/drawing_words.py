@@ -16,7 +16,7 @@ from dra_lab.sketch.links import LEVEL_WORDS, listed
 from dra_lab.words.document import clean
 
 MOST_SELECTORS = 2
-"""Selectors of a request that are told; more are counted."""
+"""Selectors of a request that are named; more are counted."""
 
 _COUNTS = {2: "two", 3: "three", 4: "four"}
 _KIND_NOUNS = {"gpu": "GPU", "nic": "NIC", "cpu": "CPU", "memory": "memory device"}
@@ -54,21 +54,21 @@ def asked_sentence(
     """
     if sketch.claims:
         return _of_pod(sketch, cluster, release)
-    told, rest = _asked(sketch, cluster, release)
-    return clean(" ".join((f"You ask for {told}.", *rest))) if told else ""
+    request_words, rest = _request_words(sketch, cluster, release)
+    return clean(" ".join((f"You ask for {request_words}.", *rest))) if request_words else ""
 
 
 def _of_pod(sketch: ClaimSketch, cluster: Cluster | None, release: KubernetesRelease | None) -> str:
     """Return what each claim of a pod asks for: `The pod has two claims. gpus: 2 GPUs. nics: 2 NICs`, as sentences."""
-    parts = [(claim.name, *_asked(claim, cluster, release)) for claim in claims_of(sketch)]
-    if not any(told for _, told, _ in parts):
+    parts = [(claim.name, *_request_words(claim, cluster, release)) for claim in claims_of(sketch)]
+    if not any(words for _, words, _ in parts):
         return ""
     count = _COUNTS.get(len(parts), str(len(parts)))
-    words = (" ".join((f"{name}: {told or 'nothing yet'}.", *rest)) for name, told, rest in parts)
+    words = (" ".join((f"{name}: {claim_words or 'nothing yet'}.", *rest)) for name, claim_words, rest in parts)
     return clean(" ".join((f"The pod has {count} claims.", *words)))
 
 
-def _asked(
+def _request_words(
     sketch: ClaimSketch, cluster: Cluster | None, release: KubernetesRelease | None
 ) -> tuple[str, tuple[str, ...]]:
     """Return the devices that one claim asks for, "" for none, and a sentence for each further link."""
@@ -116,18 +116,20 @@ def _noun(ask: Ask, cluster: Cluster | None, release: KubernetesRelease | None) 
     own = [entry for entry in known.get(ask.device_class_name, ()) if entry.selectors == wanted]
     # an amount of something is offered beside whole devices
     entry = next((e for e in own if (e.capacity_key in ask.capacity) is bool(ask.capacity)), own[0] if own else None)
-    told = "" if entry is not None else _selected(ask.selectors)
+    selected = "" if entry is not None else _selected(ask.selectors)
     if entry is None:
         entry = next((e for e in known.get(ask.device_class_name, ()) if not e.selectors), None)
     if entry is None:
         kinds = {e.kind for e in known.get(ask.device_class_name, ())}
         kind = _KIND_NOUNS.get(kinds.pop(), "device") if len(kinds) == 1 else "device"
         short = kind if kind != "device" else f"{part_of(ask.request)[1]} device"
-        return Noun(f"{kind} of class {ask.device_class_name}{told}", short)
+        return Noun(f"{kind} of class {ask.device_class_name}{selected}", short)
     name = re.sub(r"\s*\(.*\)$", "", entry.label).removeprefix("any ").removeprefix("NVIDIA ")
     if entry.kind == "gpu" and not re.search(r"GPU|partition", name):
         name += " GPU"
-    return Noun(name + told, _KIND_NOUNS.get(entry.kind, name), amount=entry.kind == "cpu" and bool(entry.capacity_key))
+    return Noun(
+        name + selected, _KIND_NOUNS.get(entry.kind, name), amount=entry.kind == "cpu" and bool(entry.capacity_key)
+    )
 
 
 class _Entry(Struct, frozen=True):
@@ -159,10 +161,10 @@ def _plain(selectors: Sequence[str]) -> frozenset[str]:
 def _selected(selectors: Sequence[str]) -> str:
     if not selectors:
         return ""
-    told = [selector_words(text) for text in selectors]
-    if "" in told or len(told) > MOST_SELECTORS:
+    found = [selector_words(text) for text in selectors]
+    if "" in found or len(found) > MOST_SELECTORS:
         return f" that matches {len(selectors)} selector{'s' if len(selectors) > 1 else ''}"
-    return f" with {listed(told)}"
+    return f" with {listed(found)}"
 
 
 def selector_words(text: str) -> str:

@@ -61,10 +61,10 @@ def first_fits(plan: Plan) -> Iterator[tuple[str, FirstFit]]:
 
 def links_say_nothing(plan: Plan) -> bool:
     """Say whether both first fits of a claim without links end alike: its manifest says nothing of places."""
-    told, plain = plan.first_fit, plan.first_fit_plain
-    if told is None or plain is None or plan.sketch.links:
+    first_fit, plain = plan.first_fit, plan.first_fit_plain
+    if first_fit is None or plain is None or plan.sketch.links:
         return False
-    return (told.status, told.goals, told.message) == (plain.status, plain.goals, plain.message)
+    return (first_fit.status, first_fit.goals, first_fit.message) == (plain.status, plain.goals, plain.message)
 
 
 def regret(plan: Plan, found: FirstFit) -> dict[str, int]:

@@ -63,8 +63,8 @@ def _placed(plan: FleetPlan) -> Iterator[str]:
     if plan.first_fit is not None:
         pairs = plan.against_first_fit
         worse = [f"{_meaning(g)} {theirs - mine:+,}" for g, (mine, theirs) in pairs.items() if mine != theirs]
-        told = ", ".join(worse) or "as good"
-        yield f"kube-scheduler's first fit with the same replicas{compared_words(plan)}: {told}."
+        difference = ", ".join(worse) or "as good"
+        yield f"kube-scheduler's first fit with the same replicas{compared_words(plan)}: {difference}."
 
 
 def compared_words(plan: FleetPlan) -> str:
@@ -261,8 +261,8 @@ def job_parts(job: LargestJob) -> Iterator[Part]:
 
 def stranded_sentence(lost: Stranded) -> str:
     """Return what is stranded in all, in words."""
-    told = [_stranded_words(kind) for kind in lost.kinds if kind.free]
-    return printable(f"Stranded: {'; '.join(told)}." if told else "Nothing is free, so nothing is stranded.")
+    words = [_stranded_words(kind) for kind in lost.kinds if kind.free]
+    return printable(f"Stranded: {'; '.join(words)}." if words else "Nothing is free, so nothing is stranded.")
 
 
 def _stranded_words(kind: StrandedKind) -> str:
@@ -311,5 +311,5 @@ def scenario_parts(answer: ScenarioAnswer) -> Iterator[Part]:
     if plan is None:
         yield Sentence(f"{answer.scenario}: not answered: {answer.error}")
     else:
-        told = fleet_sentence(plan) if isinstance(plan, FleetPlan) else answer_sentence(plan)
-        yield Sentence(f"{answer.scenario}: {told}")
+        words = fleet_sentence(plan) if isinstance(plan, FleetPlan) else answer_sentence(plan)
+        yield Sentence(f"{answer.scenario}: {words}")

@@ -93,8 +93,8 @@ def replica_bandwidth_frame(cluster: Cluster, plan: FleetPlan) -> pd.DataFrame:
         head = [replica.workload, replica.number, replica.node]
         for name, shares in (("best", best), ("first fit", theirs or ())):
             for share in shares:
-                told = [share.words, share.gpus, share.low, share.high, share.kind, "; ".join(share.sources)]
-                rows.append([*head, name, *told])
+                share_cells = [share.words, share.gpus, share.low, share.high, share.kind, "; ".join(share.sources)]
+                rows.append([*head, name, *share_cells])
     columns = ("workload", "number", "node", "plan", "path", "gpus", "low", "high", "kind", "sources")
     return frame_of(rows, columns)
 

@@ -28,14 +28,14 @@ def claim_words(claims: Sequence[ClaimSketch]) -> str:
 
 def asked_words(pods: Sequence[PodDrawing]) -> str:
     """Return what is asked, such as `You ask for 5 × large (4 gpu + 4 nic) and 8 × small (2 gpu + 2 nic)`."""
-    parts = [f"{_asked(pod)} ({claim_words(pod.claims)})" for pod in pods]
+    parts = [f"{_pods_words(pod)} ({claim_words(pod.claims)})" for pod in pods]
     if not parts:
         return "Nothing is asked for yet."
     head, last = parts[:-1], parts[-1]
     return printable(f"You ask for {', '.join(head)}{' and ' if head else ''}{last}.")
 
 
-def _asked(pod: PodDrawing) -> str:
+def _pods_words(pod: PodDrawing) -> str:
     if pod.gang is None:
         return f"{pod.replicas:,} × {pod.pod}"
     return f"{pod.pod}, {gang_words(pod.gang, pod.replicas)}"
@@ -66,9 +66,9 @@ def proof_words(plan: FleetPlan, pins: int = 0) -> str:
     """Return what is proven of the verdict, and the first reason if pods have no place."""
     if plan.status in (PlanStatus.EMPTY,):
         return ""
-    told = [_proof(plan, pins)]
-    told += [sentence(shortfall.message) for shortfall in plan.shortfalls[:1]]
-    return printable(" ".join(filter(None, told)))
+    sentences = [_proof(plan, pins)]
+    sentences += [sentence(shortfall.message) for shortfall in plan.shortfalls[:1]]
+    return printable(" ".join(filter(None, sentences)))
 
 
 def _proof(plan: FleetPlan, pins: int) -> str:

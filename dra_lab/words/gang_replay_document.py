@@ -93,8 +93,8 @@ def regret_parts(regret: GangRegret) -> Iterator[Part]:
         ("gangs that start", _range(regret.least, regret.most), regret.best),
         ("pods of these gangs", _range(*regret.pods), regret.best_pods),
     ]
-    told = [one for one in regret.goals if one.most or one.best]
-    rows += [(GANG_GOALS.get(one.goal, one.goal), _range(one.least, one.most), one.best) for one in told]
+    shown = [one for one in regret.goals if one.most or one.best]
+    rows += [(GANG_GOALS.get(one.goal, one.goal), _range(one.least, one.most), one.best) for one in shown]
     heads = (Column("what counts", "goal"), Column(regret.scheduler, "scheduler"), Column("best plan", "best"))
     yield Table(heads, rows)
     if not regret.goals and regret.best:

@@ -60,18 +60,18 @@ def gang_verdict(plan: GangPlan, more: Mapping[str, GangCount]) -> str:
         return "No place is found yet."
     (first, *others) = [gang for gang in plan.gangs if gang.replicas] or plan.gangs
     if not plan.placed and wanted:
-        told = _misfit(plan, first) if not others else f"Not one of {wanted:,} gangs fits."
+        words = _misfit(plan, first) if not others else f"Not one of {wanted:,} gangs fits."
     elif len(plan.placed) == wanted == 1:
-        told = _one(first, plan.placed[0])
+        words = _one(first, plan.placed[0])
     elif len(plan.placed) == wanted:
-        told = f"All {wanted:,} gangs fit{_where(first, plan.placed) if not others else ''}."
+        words = f"All {wanted:,} gangs fit{_where(first, plan.placed) if not others else ''}."
     else:
-        told = f"{len(plan.placed):,} of {wanted:,} gangs fit{_where(first, plan.placed) if not others else ''}."
-    told += _ordinary(plan, plan.replicas)
+        words = f"{len(plan.placed):,} of {wanted:,} gangs fit{_where(first, plan.placed) if not others else ''}."
+    words += _ordinary(plan, plan.replicas)
     if not others and first.name in more and len(plan.placed) == wanted:
-        told += f" {more_gangs(more[first.name])} such {'gang fits' if more[first.name].count == 1 else 'gangs fit'}"
-        told += ", proven." if more[first.name].proven else "."
-    return printable(told)
+        words += f" {more_gangs(more[first.name])} such {'gang fits' if more[first.name].count == 1 else 'gangs fit'}"
+        words += ", proven." if more[first.name].proven else "."
+    return printable(words)
 
 
 def _one(gang: Gang, placed: PlacedGang) -> str:

@@ -49,7 +49,7 @@ def hierarchy_words(found: Sequence[Hierarchy]) -> str:
     shown: list[tuple[Level, tuple[Domain, ...], bool]] = []
     keys: set[str] = set()
     for tree in sorted(found, key=lambda tree: tree.name == ZONE):
-        levels = [level for level in _told(tree, keys) if level.key not in keys]
+        levels = [level for level in _levels_with_domains(tree, keys) if level.key not in keys]
         sized = tree.name != ZONE or len(found) == 1
         rows = [(level, tree.at(level.key or level.name), sized and level is levels[-1]) for level in levels]
         keys.update(level.key for level in tree.levels if level.key)
@@ -63,7 +63,7 @@ def hierarchy_words(found: Sequence[Hierarchy]) -> str:
     )
 
 
-def _told(tree: Hierarchy, keys: Collection[str]) -> list[Level]:
+def _levels_with_domains(tree: Hierarchy, keys: Collection[str]) -> list[Level]:
     """Return the levels that have domains; NVLink domain and partition are one if each domain has one partition."""
     levels = [level for level in tree.levels if tree.at(level.key or level.name)]
     split = [level.key for level in levels] == ["", CLIQUE] and len(tree.domains) == 2 * len(tree.innermost())

@@ -112,11 +112,11 @@ def _conflict(conflict: Conflict) -> str:
     names = [_element(element) for element in conflict.elements]
     if len(names) == 1:
         return f"Impossible {where}: {names[0]}"
-    told = f"Impossible together {where}: {', '.join(names[:-1])} and {names[-1]}"
+    impossible = f"Impossible together {where}: {', '.join(names[:-1])} and {names[-1]}"
     if not conflict.minimal:
-        return f"{told}. Perhaps fewer of them are impossible too; that is not known"
+        return f"{impossible}. Perhaps fewer of them are impossible too; that is not known"
     least = ". No smaller set is impossible" if conflict.smallest else ""
-    return f"{told}. Without any one of them the rest fits{least}"
+    return f"{impossible}. Without any one of them the rest fits{least}"
 
 
 def _element(element: Element) -> str:

@@ -146,8 +146,8 @@ def step_sentence(step: Step, names: Names = _PUBLISHED) -> str:
             return f"kube-scheduler tries the alternative {step.request}."
         case StepKind.LEFT_OUT:
             return f"The search goes on, but {why_words(step)}."
-    told = _without_limit(step.detail)
-    return sentence(told[:1].upper() + told[1:] or "Each request has its devices")
+    detail = _without_limit(step.detail)
+    return sentence(detail[:1].upper() + detail[1:] or "Each request has its devices")
 
 
 def _without_limit(message: str) -> str:

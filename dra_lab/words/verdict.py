@@ -56,17 +56,17 @@ _VERBS: Mapping[str, str] = {"numa": "uses", "roots": "uses", "preferences": "le
 
 def scheduler_sentences(plan: Plan) -> Iterator[str]:
     """Yield what kube-scheduler does beside the plan: with the manifest if that is worse, and without the links."""
-    told, plain = plan.first_fit, plan.first_fit_plain
-    if told is not None and links_say_nothing(plan):
-        yield f"kube-scheduler {_does(plan, told)}."
+    first_fit, plain = plan.first_fit, plan.first_fit_plain
+    if first_fit is not None and links_say_nothing(plan):
+        yield f"kube-scheduler {_does(plan, first_fit)}."
         return
     links = "your link" if len(plan.sketch.links) == 1 else "your links"
-    if told is not None and plain is not None and _does(plan, told) == _does(plan, plain):
-        yield f"With or without {links}, kube-scheduler {_does(plan, told)}."
+    if first_fit is not None and plain is not None and _does(plan, first_fit) == _does(plan, plain):
+        yield f"With or without {links}, kube-scheduler {_does(plan, first_fit)}."
         yield from _bandwidth(plan)
         return
-    if told is not None and _differs(plan, told):
-        yield f"With this YAML, kube-scheduler {_does(plan, told)}."
+    if first_fit is not None and _differs(plan, first_fit):
+        yield f"With this YAML, kube-scheduler {_does(plan, first_fit)}."
     if plain is not None:
         yield f"Without {links}, kube-scheduler {_does(plan, plain)}."
     yield from _bandwidth(plan)
@@ -90,11 +90,15 @@ def _does(plan: Plan, found: FirstFit) -> str:
     theirs = sorted((g for g in found.goals if g.goal in worse and g.goal != DAMAGE), key=lambda g: order.index(g.goal))
     # the pairs say most
     theirs.sort(key=lambda goal: goal.goal != "unpaired")
-    told: dict[str, list[str]] = {}
+    by_verb: dict[str, list[str]] = {}
     for goal in theirs[:MOST_DIFFERING]:
         verb, words = _did(goal, worse[goal.goal])
-        told.setdefault(verb, []).append(words)
-    return listed([f"{verb} {listed(words)}" for verb, words in told.items()]) if told else "picks an equally good set"
+        by_verb.setdefault(verb, []).append(words)
+    return (
+        listed([f"{verb} {listed(words)}" for verb, words in by_verb.items()])
+        if by_verb
+        else "picks an equally good set"
+    )
 
 
 def _did(goal: GoalValue, worse: int) -> tuple[str, str]:
@@ -131,8 +135,8 @@ def cause(plan: Plan, cluster: Cluster | None = None) -> str:
     known = {ask.reference: ask for request in plan.sketch.requests for ask in asks(request)}
     if first.rule == "link":
         link = next((link for link in plan.sketch.links if link.name == first.subject), None)
-        told = _link_cause(first, link, nouns(plan.sketch, cluster)) if link is not None else ""
-        return told or sentence(first.message)
+        cause = _link_cause(first, link, nouns(plan.sketch, cluster)) if link is not None else ""
+        return cause or sentence(first.message)
     if first.subject not in known or not first.node:
         return sentence(first.message)
     noun = nouns(plan.sketch, cluster)[first.subject]
@@ -318,8 +322,8 @@ def _fit_tile(plan: Plan, first: GoalValue | None, name: str, caption: str, foun
         same = next((goal for goal in found.goals if goal.goal == mine), None)
         return Tile(goal_figure(same)[0] if same is not None else "same", caption, "ok", title, lines)
     number, words = goal_figure(shown)
-    told = caption if shown.goal == mine else f"{words}, {caption}"
-    return Tile(number or "worse", told, "warn", title, lines)
+    text = caption if shown.goal == mine else f"{words}, {caption}"
+    return Tile(number or "worse", text, "warn", title, lines)
 
 
 def _most(plan: Plan) -> Iterator[Tile]:

@@ -61,8 +61,8 @@ def node_sentence(found: WhyNot, plan: Plan | None, node: str) -> str:
     )
     if here is None:
         return f"Nothing blocks this claim on {node}."
-    told = FIT_WORDS[here.fit] if here.fit.value in ("best", "worse") else "fits"
-    return f"Nothing blocks this claim on {node}: it {told}{f' ({values})' if values else ''}."
+    fit = FIT_WORDS[here.fit] if here.fit.value in ("best", "worse") else "fits"
+    return f"Nothing blocks this claim on {node}: it {fit}{f' ({values})' if values else ''}."
 
 
 def bars(found: WhyNot, names: dict[str, Noun]) -> tuple[TestBars, ...]:
@@ -115,9 +115,9 @@ def _label(step: FunnelStep, number: int) -> str:
 def _users(found: WhyNot, request: str) -> str:
     """Return who uses the devices: `training/llm-70b uses 8`."""
     users = found.users.get(request, ())
-    told = [f"{claim} uses {count}" for claim, count in users[:MOST_USERS]]
+    uses = [f"{claim} uses {count}" for claim, count in users[:MOST_USERS]]
     more = sum(count for _, count in users[MOST_USERS:])
-    return clean(", ".join([*told, *([f"others use {more}"] if more else [])]))
+    return clean(", ".join([*uses, *([f"others use {more}"] if more else [])]))
 
 
 def link_bars(found: WhyNot, sketch: ClaimSketch) -> tuple[Bar, ...]:

@@ -114,7 +114,7 @@ def amounts_frame(cluster: Cluster, fleet: FleetPlan | None = None, lost: Strand
 
 
 def _lost(stranded: Stranded | None) -> Mapping[tuple[str, str], int]:
-    """Return what is stranded for certain by (node, kind); of nodes that share devices, one number, it is not told."""
+    """Return what is stranded for certain by (node, kind); of nodes that share devices, one number, it is not known."""
     rows = [row for row in (stranded.nodes if stranded is not None else ()) if not row.together]
     return {(name, kind.kind): kind.least for row in rows for name in row.nodes for kind in row.kinds}
 

@@ -46,9 +46,9 @@ def devices_chart(cluster: Cluster, node: str, plan: Plan | None = None) -> alt.
     head = ("pool", "device", "kind", "model", "state", "used by", "NUMA node", "PCIe root")
     keys = ("pool", "device", "kind", "model", "state", "holder", "numa", "root")
     plain = plain_table(head, [[row[key] for key in keys] for row in rows])
-    told = f"{counted(len(rows), 'device')}, pool by pool in the order in which kube-scheduler looks"
+    order = f"{counted(len(rows), 'device')}, pool by pool in the order in which kube-scheduler looks"
     width = _fit_names(rows)
-    return finish(_chart(rows, width), heading, (told, unread_words(cluster)), plain)
+    return finish(_chart(rows, width), heading, (order, unread_words(cluster)), plain)
 
 
 def _rows(cluster: Cluster, node: str, plan: Plan | None) -> Iterator[dict[str, Any]]:
@@ -110,12 +110,12 @@ def _chart(rows: list[dict[str, Any]], width: float) -> alt.TopLevelMixin:
     from dra_lab.pictures.charts.look import by_row, data_of, side_axis
 
     shown = [state for state in _STATES if any(row["state"] == state.legend for row in rows)]
-    told = {"device": "device", "kind": "kind", "model": "model", "state": "state", "holder": "used by"}
+    columns = {"device": "device", "kind": "kind", "model": "model", "state": "state", "holder": "used by"}
     base = alt.Chart(data_of(rows)).encode(
         x=alt.X("column:O", title="device in the row", axis=alt.Axis(labelAngle=0)),
         y=alt.Y("pool:N", sort=by_row(), title="driver/pool", axis=side_axis(labelLimit=260)),
         tooltip=[
-            *(alt.Tooltip(f"{key}:N", title=words) for key, words in told.items()),
+            *(alt.Tooltip(f"{key}:N", title=words) for key, words in columns.items()),
             alt.Tooltip("numa:N", title="NUMA node"),
             alt.Tooltip("root:N", title="PCIe root"),
         ],

@@ -97,7 +97,7 @@ def _fields(band: Band, row: int, names: Sequence[str]) -> list[dict[str, Any]]:
             "row": row,
             "node": clean(band.label),
             "nodes": len(band.nodes),
-            "which": clean(band.told),
+            "which": clean(band.node_words),
             "column": at,
             "workload": name,
         }

@@ -80,9 +80,9 @@ _OFFLINE: Mapping[type, type] = {
 }
 
 
-def finish(chart: C, heading: str, told: Sequence[str], plain: str) -> C:
+def finish(chart: C, heading: str, subtitle: Sequence[str], plain: str) -> C:
     """Return the chart with its title, the text under it, and its table for places that draw nothing."""
-    lines = [clean(line) for line in told if line]
+    lines = [clean(line) for line in subtitle if line]
     titled = chart.properties(
         title=alt.TitleParams(clean(heading), subtitle=lines, anchor="start", fontSize=_TITLE_SIZE),
         description=". ".join([clean(heading), *lines]),
@@ -133,5 +133,5 @@ def empty(heading: str, words: str) -> alt.TopLevelMixin:
     """Return a chart that says in words why there is nothing to draw."""
     data = data_of([{"words": clean(words)}])
     chart = alt.Chart(data, width=480, height=40).mark_text(align="left", color=ink(), fontSize=13)
-    told: alt.Chart = chart.encode(text="words:N", x=alt.value(0)).configure_view(stroke=None)
-    return finish(told, heading, (), words)
+    styled: alt.Chart = chart.encode(text="words:N", x=alt.value(0)).configure_view(stroke=None)
+    return finish(styled, heading, (), words)

@@ -65,32 +65,32 @@ def regret_chart(answer: Plan | FleetPlan) -> alt.TopLevelMixin:
     if not rows:
         return empty(heading, "There is nothing to compare, because the plan has no allocation.")
     plain = plain_table(_PLAIN, [[r["goal"], r["who"], r["value"], r["worse"], r["proof"]] for r in rows])
-    if told := _paths(answer):
-        plain += "\n\n" + plain_table(_SHARES, [[who, s.gpus, s.words, _share_words(s)] for who, _, s in told])
+    if paths := _paths(answer):
+        plain += "\n\n" + plain_table(_SHARES, [[who, s.gpus, s.words, _share_words(s)] for who, _, s in paths])
         plain += "\n" + "\n".join(source_lines(answer.regrets))
-    return finish(_chart(rows, told), heading, _told(answer), plain)
+    return finish(_chart(rows, paths), heading, _subtitle(answer), plain)
 
 
-def _told(answer: Plan | FleetPlan) -> list[str]:
+def _subtitle(answer: Plan | FleetPlan) -> list[str]:
     if isinstance(answer, FleetPlan):
-        told = "best: proven" if answer.proven else "best so far: not every goal is proven"
+        proof = "best: proven" if answer.proven else "best so far: not every goal is proven"
         count = f"{len(answer.replicas):,} replicas on {len(answer.nodes):,} nodes"
         if answer.first_fit is None:
-            return [f"{count}; {told}", "kube-scheduler's first fit was not simulated"]
+            return [f"{count}; {proof}", "kube-scheduler's first fit was not simulated"]
         nodes = _compared(answer)
         there = sum(replica.node in nodes for replica in answer.replicas)
         some = f"{counted(len(nodes), 'node')}, which there was time to compare"
         many = "the same nodes" if len(nodes) == len(answer.nodes) else some
         placed = f"kube-scheduler places {len(answer.first_fit.replicas):,} of the {there:,} replicas on {many}"
-        return [f"{count}; {told}", placed]
-    told = f"on {answer.node}: {proof_words(answer)}"
+        return [f"{count}; {proof}", placed]
+    proof = f"on {answer.node}: {proof_words(answer)}"
     found = {"manifest": answer.first_fit, "plain": answer.first_fit_plain}
     failed = [
         f"{FIRST_FITS[name]}: {taken_words(answer, fit) if fit is not None else 'not asked'}"
         for name, fit in found.items()
         if fit is None or not fit.placements
     ]
-    return [told, *failed]
+    return [proof, *failed]
 
 
 def _compared(answer: FleetPlan) -> frozenset[str]:
@@ -123,14 +123,14 @@ def _rows(answer: Plan | FleetPlan) -> list[dict[str, Any]]:
             if found is None:
                 continue
             worse = found.value - goal.value if who != "best" and not goal.at_most else 0
-            told = f"at most {found.value:,}" if found.at_most else f"{found.value:,}"
+            value = f"at most {found.value:,}" if found.at_most else f"{found.value:,}"
             rows.append(
                 {
                     "goal": clean(meanings.get(name, name)),
                     "who": _WHO[who][0],
                     "value": found.value,
                     "worse": worse,
-                    "words": f"{_WHO[who][0][0]} {told}" + (f" ({worse:+,})" if worse else ""),
+                    "words": f"{_WHO[who][0][0]} {value}" + (f" ({worse:+,})" if worse else ""),
                     "proof": "" if who != "best" else "on the nodes that were compared" if part else _proof(found),
                 }
             )
@@ -142,10 +142,10 @@ def _proof(goal: GoalValue) -> str:
     return goal_proof(goal) + unknown
 
 
-def _chart(rows: list[dict[str, Any]], told: Sequence[PathRow]) -> alt.TopLevelMixin:
+def _chart(rows: list[dict[str, Any]], paths: Sequence[PathRow]) -> alt.TopLevelMixin:
     import altair as alt
 
-    return alt.vconcat(*([_goals(rows), _bandwidth(told)] if told else [_goals(rows)]), spacing=30)
+    return alt.vconcat(*([_goals(rows), _bandwidth(paths)] if paths else [_goals(rows)]), spacing=30)
 
 
 def _goals(rows: list[dict[str, Any]]) -> Any:
@@ -199,7 +199,7 @@ def _share_words(share: PathShare) -> str:
     return ratio_words(share) + (f" ({share.kind})" if share.low is not None else "")
 
 
-def _bandwidth(told: Sequence[PathRow]) -> Any:
+def _bandwidth(paths: Sequence[PathRow]) -> Any:
     import altair as alt
 
     from dra_lab.pictures.charts.look import data_of, ink, side_axis
@@ -215,7 +215,7 @@ def _bandwidth(told: Sequence[PathRow]) -> Any:
             "against": clean("; ".join(share.against)) or "none",
             "note": clean(share.note),
         }
-        for who, fill, share in told
+        for who, fill, share in paths
     ]
     base = alt.Chart(data_of(rows)).encode(
         y=alt.Y("gpus:N", sort=None, title="GPUs and their NICs", axis=side_axis(labelLimit=_LABELS)),

@@ -33,7 +33,7 @@ class Band:
         return self.least == self.most
 
     @property
-    def told(self) -> str:
+    def node_words(self) -> str:
         """Return the names of its nodes, the first few of many: `node-7, node-9 and 123 more`."""
         names = ", ".join(self.nodes[:_NAMED])
         return f"{names} and {len(self.nodes) - _NAMED:,} more" if len(self.nodes) > _NAMED else names

@@ -27,7 +27,7 @@ class _Placed:
     scenario: str
     placed: Mapping[str, int]
     wanted: int
-    told: str
+    more_words: str
 
     @property
     def count(self) -> int:
@@ -69,7 +69,7 @@ def scenarios_chart(answers: Iterable[ScenarioAnswer]) -> alt.TopLevelMixin:
     names = list(dict.fromkeys(name for one in found for name in one.placed))
     head = ("scenario", *map(clean, names), "placed", "wanted", "")
     plain = plain_table(
-        head, [[o.scenario, *(o.placed.get(n) for n in names), o.count, o.wanted, o.told] for o in found]
+        head, [[o.scenario, *(o.placed.get(n) for n in names), o.count, o.wanted, o.more_words] for o in found]
     )
     return finish(_chart(found, names), heading, (), plain)
 
@@ -122,7 +122,7 @@ def _ends(found: Sequence[_Placed]) -> list[dict[str, Any]]:
             "scenario": clean(one.scenario),
             "to": one.count,
             "words": clean(
-                ", ".join(filter(None, (f"{one.count:,} of {one.wanted:,}" if one.wanted else "", one.told)))
+                ", ".join(filter(None, (f"{one.count:,} of {one.wanted:,}" if one.wanted else "", one.more_words)))
             ),
         }
         for at, one in enumerate(found)

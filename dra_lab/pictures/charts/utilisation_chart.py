@@ -60,16 +60,20 @@ def utilisation_chart(
     bands, words = of_nodes(_by_node(amounts, kinds))
     rows = [row for at, band in enumerate(bands) for row in _rows(band, at, kinds)]
     shown = [state for state in AMOUNT_STATES if any(row["state"] == state.legend for row in rows)]
-    told = (unread_words(cluster), words, _open(stranded))
-    return finish(_chart(rows, kinds, shown), heading, told, _plain(bands, kinds))
+    subtitle = (unread_words(cluster), words, _open(stranded))
+    return finish(_chart(rows, kinds, shown), heading, subtitle, _plain(bands, kinds))
 
 
 def _open(stranded: Stranded | None) -> str:
     """Say how much of what is drawn as free may be stranded too, where that is not proven."""
     kinds = stranded.kinds if stranded is not None else ()
-    told = [f"{kind.stranded - kind.least:,} {KINDS.get(kind.kind, kind.kind)}" for kind in kinds if not kind.proven]
+    open_kinds = [
+        f"{kind.stranded - kind.least:,} {KINDS.get(kind.kind, kind.kind)}" for kind in kinds if not kind.proven
+    ]
     return (
-        f"stranded is what is so for certain; of what is drawn as free, up to {', '.join(told)} may be" if told else ""
+        f"stranded is what is so for certain; of what is drawn as free, up to {', '.join(open_kinds)} may be"
+        if open_kinds
+        else ""
     )
 
 
@@ -92,7 +96,7 @@ def _rows(band: Band, at: int, kinds: Sequence[str]) -> list[dict[str, Any]]:
                 "row": at,
                 "node": clean(band.label),
                 "nodes": len(band.nodes),
-                "which": clean(band.told),
+                "which": clean(band.node_words),
                 "kind": KINDS[kind],
             }
             amount = {"from": round(begin, 3), "to": round(begin + value, 3), "amount": number_words(value)}

@@ -22,7 +22,16 @@ from dra_lab.model.nodes import Node, NodeSelector, node_matches
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.workloads import Container, Pod
 from dra_lab.scheduler.kueue.domain_choice import KueueChoice, choose
-from dra_lab.scheduler.kueue.kueue_tree import PODS, Amounts, AskedPods, KueueDomain, KueueGates, fill, fits, tree_of
+from dra_lab.scheduler.kueue.kueue_tree import (
+    PODS,
+    Amounts,
+    KueueDomain,
+    KueueGates,
+    PodSetRequest,
+    fill,
+    fits,
+    tree_of,
+)
 
 HOSTNAME = "kubernetes.io/hostname"
 _EFFECTS = ("NoSchedule", "NoExecute")
@@ -155,8 +164,8 @@ class _Room:
 
     def assigned(self, workers: KueuePodSet, leader: KueuePodSet | None, gates: KueueGates) -> list[KueueAssignment]:
         """Place one group of pod sets, and take the room that it needs."""
-        asked, wrong = self._asked(workers, leader)
-        if asked is None:
+        pod_request, wrong = self._request_of(workers, leader)
+        if pod_request is None:
             return [KueueAssignment(workers.name, message=wrong)]
         request = whole_amounts(workers.requests) | {"pods": 1}
         leads = None if leader is None else whole_amounts(leader.requests) | {"pods": 1}
@@ -165,17 +174,17 @@ class _Room:
         for place in levels[-1] if levels else ():
             self._count(place, workers, request, leads, excluded)
         for root in levels[0] if levels else ():
-            fill(root, asked)
-        counted = self._counted(levels[-1] if levels else (), asked, excluded, request)
-        if not levels or not levels[asked.level]:
+            fill(root, pod_request)
+        counted = self._counted(levels[-1] if levels else (), pod_request, excluded, request)
+        if not levels or not levels[pod_request.level]:
             message = f"no topology domains at level: {self._key(workers)}"
             return [KueueAssignment(workers.name, message=message, steps=(counted,))]
-        room = {place.path: place.room[PODS] for place in levels[asked.level]}
-        chosen = choose(levels, asked, gates)
+        room = {place.path: place.room[PODS] for place in levels[pod_request.level]}
+        chosen = choose(levels, pod_request, gates)
         steps = tuple(replace(step, group=workers.name) for step in (counted, *chosen.steps))
         sets = [workers] if leader is None else [workers, leader]
         if chosen.fitted is not None:
-            message = self._too_little(levels, asked, chosen, excluded)
+            message = self._too_little(levels, pod_request, chosen, excluded)
             return [KueueAssignment(one.name, message=message, steps=steps if one is workers else ()) for one in sets]
         for path, count in chosen.pods:
             self.free[path].subtract({name: amount * count for name, amount in request.items()})
@@ -187,7 +196,7 @@ class _Room:
         return found
 
     def _counted(
-        self, places: Sequence[KueueDomain], asked: AskedPods, excluded: Mapping[str, int], request: Amounts
+        self, places: Sequence[KueueDomain], pod_request: PodSetRequest, excluded: Mapping[str, int], request: Amounts
     ) -> GangStep:
         """Return the step that counts the pods of each lowest domain."""
         order = sorted(places, key=lambda place: (-place.room[PODS], place.path))
@@ -195,9 +204,9 @@ class _Room:
         reasons = sorted((Counter(excluded) + self.left_out).items(), key=lambda row: (-row[1], row[0]))
         return GangStep(
             GangRule.COUNT,
-            asked.lowest,
-            wanted=asked.count,
-            size=asked.slice_size,
+            pod_request.lowest,
+            wanted=pod_request.count,
+            size=pod_request.slice_size,
             domains=rows,
             more=len(order) - len(rows),
             fits=(order[0].room[PODS] if order else 0, sum(place.room[PODS] for place in order)),
@@ -215,7 +224,7 @@ class _Room:
             return self.flavor.levels[0]
         return pod_set.required or pod_set.preferred or self.flavor.levels[-1]
 
-    def _asked(self, workers: KueuePodSet, leader: KueuePodSet | None) -> tuple[AskedPods | None, str]:
+    def _request_of(self, workers: KueuePodSet, leader: KueuePodSet | None) -> tuple[PodSetRequest | None, str]:
         """Return what is asked in numbers of levels, or what is wrong with it."""
         index = {key: number for number, key in enumerate(self.flavor.levels)}
         level = index.get(self._key(workers))
@@ -236,7 +245,7 @@ class _Room:
             if number and layers[-1][1] % size:
                 return None, f"additional slice layer size {size} must evenly divide parent layer size {layers[-1][1]}"
             layers.append((index[key], size))
-        asked = AskedPods(
+        pod_request = PodSetRequest(
             count=workers.count,
             level=level,
             slices=tuple(layers),
@@ -245,7 +254,7 @@ class _Room:
             leaders=int(leader is not None),
             lowest=len(self.flavor.levels) - 1,
         )
-        return asked, ""
+        return pod_request, ""
 
     def _count(
         self, place: KueueDomain, workers: KueuePodSet, request: Amounts, leads: Amounts | None, excluded: Counter[str]
@@ -267,17 +276,17 @@ class _Room:
     def _too_little(
         self,
         levels: Sequence[Sequence[KueueDomain]],
-        asked: AskedPods,
+        pod_request: PodSetRequest,
         chosen: KueueChoice,
         excluded: Mapping[str, int],
     ) -> str:
         """Return Kueue's message for a pod set that is not admitted."""
         fitted, wanted = chosen.fitted or (0, 0)
         name = f'topology "{self.flavor.topology}"'
-        if len(asked.slices) > 1:
-            text = f"{name} doesn't allow to fit" + self._layers(levels, asked)
+        if len(pod_request.slices) > 1:
+            text = f"{name} doesn't allow to fit" + self._layers(levels, pod_request)
         else:
-            unit = "pod" if asked.slice_size == 1 else "slice"
+            unit = "pod" if pod_request.slice_size == 1 else "slice"
             none = f"{name} doesn't allow to fit any of {wanted} {unit}(s)"
             text = f"{name} allows to fit only {fitted} out of {wanted} {unit}(s)" if fitted else none
         if excluded:
@@ -285,12 +294,13 @@ class _Room:
             text += f". Total nodes: {len(self.nodes)}; excluded: {', '.join(reasons)}"
         return text
 
-    def _layers(self, levels: Sequence[Sequence[KueueDomain]], asked: AskedPods) -> str:
-        best = min(levels[asked.level], key=lambda place: (-place.room[1], ",".join(place.path)))
+    def _layers(self, levels: Sequence[Sequence[KueueDomain]], pod_request: PodSetRequest) -> str:
+        at, count = pod_request.level, pod_request.count
+        best = min(levels[at], key=lambda place: (-place.room[1], ",".join(place.path)))
         parts = [
-            f"; {_slices_below(best, asked.level, level, size)}/{asked.count // size} slice(s) fit on level "
+            f"; {_slices_below(best, at, level, size)}/{count // size} slice(s) fit on level "
             f"{self.flavor.levels[level]}"
-            for level, size in asked.slices
+            for level, size in pod_request.slices
         ]
         return "".join(parts)
 
@@ -362,8 +372,8 @@ def pod_requests(pod: Pod) -> dict[str, Fraction]:
 def _sum(containers: Iterable[Container]) -> dict[str, Fraction]:
     found: dict[str, Fraction] = {}
     for container in containers:
-        asked = {**container.resources.limits, **container.resources.requests}
-        found = _added(found, {name: parse_quantity(amount) for name, amount in asked.items()})
+        amounts = {**container.resources.limits, **container.resources.requests}
+        found = _added(found, {name: parse_quantity(amount) for name, amount in amounts.items()})
     return found
 
 

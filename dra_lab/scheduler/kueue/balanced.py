@@ -10,7 +10,7 @@ from math import log2
 
 from msgspec import Struct
 
-from dra_lab.scheduler.kueue.kueue_tree import PODS, SLICES, AskedPods, KueueDomain, by_led, by_room, fill
+from dra_lab.scheduler.kueue.kueue_tree import PODS, SLICES, KueueDomain, PodSetRequest, by_led, by_room, fill
 
 
 class _Greedy(Struct, frozen=True):
@@ -21,56 +21,56 @@ class _Greedy(Struct, frozen=True):
     last: KueueDomain | None
 
 
-def balanced(levels: Sequence[Sequence[KueueDomain]], asked: AskedPods) -> tuple[int, list[KueueDomain]] | None:
+def balanced(levels: Sequence[Sequence[KueueDomain]], request: PodSetRequest) -> tuple[int, list[KueueDomain]] | None:
     """Return the level and the domains with their even shares, None if they cannot be filled evenly.
 
     Args:
         levels: The domains of each level with their counts.
-        asked: What the pod set asks for; `level` is its preferred level.
+        request: What the pod set asks for; `level` is its preferred level.
 
     Returns:
         The level of the domains, and copies of them that hold their shares.
     """
-    slices = asked.count // asked.slice_size
-    threshold, found = _best_siblings(levels, asked, slices)
+    slices = request.count // request.slice_size
+    threshold, found = _best_siblings(levels, request, slices)
     if threshold <= 0:
         return None
-    level = asked.level
-    if level < asked.slice_level:
-        chosen = _smallest_set(found, asked, slices, sorted(found, key=_by_entropy))
+    level = request.level
+    if level < request.slice_level:
+        chosen = _smallest_set(found, request, slices, sorted(found, key=_by_entropy))
         if chosen is None:
             return None
         found, level = [child for place in chosen for child in place.children], level + 1
-    shares = _shares(found, asked, slices, threshold)
+    shares = _shares(found, request, slices, threshold)
     return None if shares is None else (level, shares)
 
 
 def _best_siblings(
-    levels: Sequence[Sequence[KueueDomain]], asked: AskedPods, slices: int
+    levels: Sequence[Sequence[KueueDomain]], request: PodSetRequest, slices: int
 ) -> tuple[int, list[KueueDomain]]:
     """Return the largest threshold and the domains that allow it: all of one parent."""
-    if asked.level:
-        families = [p.children for p in sorted(levels[asked.level - 1], key=lambda place: place.path)]
+    if request.level:
+        families = [p.children for p in sorted(levels[request.level - 1], key=lambda place: place.path)]
     else:
         families = [list(levels[0])]
     best, fewest, found = 0, 0, list[KueueDomain]()
     for family in families:
         copies = [place.copy() for place in family]
-        lower = [c for place in copies for c in place.children] if asked.level < asked.slice_level else copies
-        greedy = _greedily(lower, slices, asked.leaders)
+        lower = [c for place in copies for c in place.children] if request.level < request.slice_level else copies
+        greedy = _greedily(lower, slices, request.leaders)
         if greedy is None:
             continue
         threshold = _threshold(greedy, slices)
-        reserved = min(threshold, greedy.last.led[SLICES]) if asked.leaders and greedy.last else threshold
+        reserved = min(threshold, greedy.last.led[SLICES]) if request.leaders and greedy.last else threshold
         if threshold < best:
             continue
-        after = _pruned(copies, asked, threshold, slices)
+        after = _pruned(copies, request, threshold, slices)
         if after is None and reserved < threshold:
             if reserved <= 0 or reserved < best:
                 continue
             threshold = reserved
             copies = [place.copy() for place in family]
-            after = _pruned(copies, asked, threshold, slices)
+            after = _pruned(copies, request, threshold, slices)
         if after is not None and (threshold > best or (threshold == best and after.domains < fewest)):
             best, fewest, found = threshold, after.domains, copies
     return best, found
@@ -106,34 +106,34 @@ def _greedily(places: Sequence[KueueDomain], slices: int, leaders: int) -> _Gree
     return None if slices > 0 else _Greedy(used, last_led, last)
 
 
-def _pruned(places: Sequence[KueueDomain], asked: AskedPods, threshold: int, slices: int) -> _Greedy | None:
+def _pruned(places: Sequence[KueueDomain], request: PodSetRequest, threshold: int, slices: int) -> _Greedy | None:
     """Take away the domains that hold less than the threshold, and return what a greedy choice then uses."""
     for place in places:
         for child in place.children:
-            _prune(child, asked, threshold)
+            _prune(child, request, threshold)
     for place in places:
-        fill(place, asked, asked.level, {})
-        _prune(place, asked, threshold)
-    return _greedily(places, slices, asked.leaders)
+        fill(place, request, request.level, {})
+        _prune(place, request, threshold)
+    return _greedily(places, slices, request.leaders)
 
 
-def _prune(place: KueueDomain, asked: AskedPods, threshold: int) -> None:
+def _prune(place: KueueDomain, request: PodSetRequest, threshold: int) -> None:
     if place.room[SLICES] < threshold:
         place.clear()
-    elif asked.leaders and place.leaders and place.led[SLICES] < threshold:
+    elif request.leaders and place.leaders and place.led[SLICES] < threshold:
         place.clear_led()
 
 
 def _smallest_set(
-    places: Sequence[KueueDomain], asked: AskedPods, slices: int, order: Sequence[KueueDomain]
+    places: Sequence[KueueDomain], request: PodSetRequest, slices: int, order: Sequence[KueueDomain]
 ) -> list[KueueDomain] | None:
     """Return as many domains as the greedy choice uses, with the least room that suffices."""
-    greedy = _greedily(places, slices, asked.leaders)
+    greedy = _greedily(places, slices, request.leaders)
     if greedy is None:
         return None
     # reached[n][leaders left][pods left] = the first n domains that lead there
     reached: list[dict[int, dict[int, list[KueueDomain]]]] = [{} for _ in range(greedy.domains + 1)]
-    reached[0][asked.leaders] = {slices * asked.slice_size: []}
+    reached[0][request.leaders] = {slices * request.slice_size: []}
     for place in order:
         for number in range(greedy.domains, 0, -1):
             for leaders in sorted(reached[number - 1]):
@@ -151,12 +151,14 @@ def _smallest_set(
     return ends[max(left)] if left else None
 
 
-def _shares(found: Sequence[KueueDomain], asked: AskedPods, slices: int, threshold: int) -> list[KueueDomain] | None:
+def _shares(
+    found: Sequence[KueueDomain], request: PodSetRequest, slices: int, threshold: int
+) -> list[KueueDomain] | None:
     """Give each domain the threshold, and what is left to the first ones."""
-    chosen = _smallest_set(found, asked, slices, sorted(found, key=lambda place: place.path))
+    chosen = _smallest_set(found, request, slices, sorted(found, key=lambda place: place.path))
     if chosen is None or slices < len(chosen) * threshold:
         return None
-    extra, leaders = slices - len(chosen) * threshold, asked.leaders
+    extra, leaders = slices - len(chosen) * threshold, request.leaders
     order = by_led(chosen, least=False)
     for place in order:
         if leaders > 0:
@@ -166,8 +168,8 @@ def _shares(found: Sequence[KueueDomain], asked: AskedPods, slices: int, thresho
             more = min(place.room[SLICES] - threshold, extra) if extra > 0 else 0
             place.leaders = 0
         share = threshold + more
-        place.room[:] = [share * asked.slice_size, share]
-        place.led[:] = [share * asked.slice_size - place.leaders, share]
+        place.room[:] = [share * request.slice_size, share]
+        place.led[:] = [share * request.slice_size - place.leaders, share]
         extra -= more
     return None if extra > 0 or leaders > 0 else order
 

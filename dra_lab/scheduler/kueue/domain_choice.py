@@ -16,9 +16,9 @@ from dra_lab.scheduler.kueue.balanced import balanced
 from dra_lab.scheduler.kueue.kueue_tree import (
     PODS,
     SLICES,
-    AskedPods,
     KueueDomain,
     KueueGates,
+    PodSetRequest,
     by_led,
     by_room,
     tightest,
@@ -42,50 +42,50 @@ class _TooLittle(Exception):
         self.fitted = (fits, wanted)
 
 
-def choose(levels: Sequence[Sequence[KueueDomain]], asked: AskedPods, gates: KueueGates) -> KueueChoice:
+def choose(levels: Sequence[Sequence[KueueDomain]], request: PodSetRequest, gates: KueueGates) -> KueueChoice:
     """Return where Kueue puts the pods of one pod set.
 
     Args:
         levels: The domains of each level with their counts (`places.fill`); the counts are used up.
-        asked: What the pod set asks for.
+        request: What the pod set asks for.
         gates: The feature gates of Kueue.
 
     Returns:
         The assignment, or what fits if that is too little.
     """
-    return _Choice(levels, asked, gates).chosen()
+    return _Choice(levels, request, gates).chosen()
 
 
 class _Choice:
-    def __init__(self, levels: Sequence[Sequence[KueueDomain]], asked: AskedPods, gates: KueueGates) -> None:
+    def __init__(self, levels: Sequence[Sequence[KueueDomain]], request: PodSetRequest, gates: KueueGates) -> None:
         self.levels = levels
-        self.asked = asked
+        self.request = request
         self.gates = gates
-        self.least = asked.unconstrained and gates.mixed
-        self.wanted = asked.count // asked.slice_size
+        self.least = request.unconstrained and gates.mixed
+        self.wanted = request.count // request.slice_size
         self.steps: list[GangStep] = []
         self.rule = GangRule.TIGHTEST
 
     def chosen(self) -> KueueChoice:
-        asked = self.asked
+        request = self.request
         even = None
-        if self.gates.balanced and not asked.required and not asked.unconstrained:
-            even = balanced(self.levels, asked)
+        if self.gates.balanced and not request.required and not request.unconstrained:
+            even = balanced(self.levels, request)
             if even is None:
-                self._tell(GangRule.NOT_EVEN, asked.level, self.levels[asked.level])
+                self._tell(GangRule.NOT_EVEN, request.level, self.levels[request.level])
         try:
-            level, found = even or self._level(asked.level)
+            level, found = even or self._level(request.level)
         except _TooLittle as none:
             return KueueChoice(fitted=none.fitted, steps=tuple(self.steps))
         self.rule = GangRule.EVEN if even else self.rule
         rooms = self._rooms(by_led(self.levels[level], least=self.least))
-        found = self._fewest(found, asked.count, asked.leaders, asked.slice_size, SLICES)
+        found = self._fewest(found, request.count, request.leaders, request.slice_size, SLICES)
         self._tell(self.rule, level, rooms, found)
         last = len(self.levels) - 1
-        while not even and level < min(last, asked.slice_level):
+        while not even and level < min(last, request.slice_level):
             below = by_room((child for place in found for child in place.children), least=self.least)
             rooms = self._rooms(below)
-            found = self._fewest(below, asked.count, asked.leaders, asked.slice_size, SLICES)
+            found = self._fewest(below, request.count, request.leaders, request.slice_size, SLICES)
             level += 1
             self._tell(GangRule.FEWEST, level, rooms, found)
         while level < last:
@@ -93,14 +93,14 @@ class _Choice:
             found = self._inside(found, level)
             level += 1
             self._tell(GangRule.FEWEST_INSIDE, level, rooms, found)
-        leader = tuple(sorted(place.path for place in found if place.leaders)) if asked.leaders else ()
+        leader = tuple(sorted(place.path for place in found if place.leaders)) if request.leaders else ()
         pods = sorted((place.path, place.room[PODS]) for place in found if place.room[PODS])
         return KueueChoice(tuple(pods), leader, steps=tuple(self.steps))
 
     def _inside(self, found: Sequence[KueueDomain], level: int) -> list[KueueDomain]:
         """Divide the pods of each domain among its children."""
-        asked = self.asked
-        size = asked.slice_size if level < asked.slice_level else asked.inner_sizes.get(level + 1, 1)
+        request = self.request
+        size = request.slice_size if level < request.slice_level else request.inner_sizes.get(level + 1, 1)
         result = []
         for place in found:
             below = by_room(place.children, least=self.least)
@@ -114,7 +114,7 @@ class _Choice:
 
     def _level(self, level: int) -> tuple[int, list[KueueDomain]]:
         """Return the level and the domains that hold everything: the asked level, else wider ones."""
-        asked, wanted, leaders = self.asked, self.wanted, self.asked.leaders
+        request, wanted, leaders = self.request, self.wanted, self.request.leaders
         places = by_led(self.levels[level], least=self.least)
         if not places:
             raise _TooLittle(0, wanted)
@@ -127,15 +127,15 @@ class _Choice:
                 if place.leaders >= leaders and (place.led if leaders else place.room)[SLICES] >= wanted:
                     self.rule = GangRule.FIRST_THAT_FITS
                     return level, [place]
-            if asked.required:
+            if request.required:
                 self._tell(GangRule.NONE_FITS, level, places)
                 raise _TooLittle(places[-1].room[PODS], wanted)
             if top.led[SLICES] >= wanted and top.leaders >= leaders:
                 return level, [top]
-        if asked.required:
+        if request.required:
             self._tell(GangRule.NONE_FITS, level, places)
             raise _TooLittle(top.room[SLICES], wanted)
-        if level and not asked.unconstrained:
+        if level and not request.unconstrained:
             self._tell(GangRule.WIDER, level, places)
             return self._level(level - 1)
         self.rule = GangRule.SEVERAL
@@ -147,8 +147,8 @@ class _Choice:
 
     def _several(self, places: list[KueueDomain]) -> list[KueueDomain]:
         """Take domains one after the other until everything has a place."""
-        left, leaders = self.wanted, self.asked.leaders
-        places = self._leader_first(places, self.asked.count, leaders, self.asked.slice_size, SLICES)
+        left, leaders = self.wanted, self.request.leaders
+        places = self._leader_first(places, self.request.count, leaders, self.request.slice_size, SLICES)
         found: list[KueueDomain] = []
         index = 0
         while leaders > 0 and index < len(places) and places[index].leaders:
@@ -160,7 +160,7 @@ class _Choice:
             left -= place.led[SLICES]
             index += 1
         if leaders > 0:
-            raise _TooLittle(self.asked.leaders - leaders, self.wanted)
+            raise _TooLittle(self.request.leaders - leaders, self.wanted)
         rest = by_room(places[index:], least=self.least)
         for index, first in enumerate(rest):
             if left <= 0:
@@ -216,14 +216,14 @@ class _Choice:
         """Record a step; `places` are the domains with their room before those of `found` got pods."""
         rooms = [row if isinstance(row, tuple) else self._room_of(row) for row in places]
         taken = {place.path: place for place in found}
-        rows = [_filled(row, taken.get(row.path), self.asked.leaders) for row, _ in rooms]
+        rows = [_filled(row, taken.get(row.path), self.request.leaders) for row, _ in rooms]
         # those that get pods are listed before any other
         first = sorted(range(len(rows)), key=lambda at: not rows[at].taken)[:MOST_LISTED]
         step = GangStep(
             rule,
             level,
-            wanted=self.asked.count,
-            size=self.asked.slice_size,
+            wanted=self.request.count,
+            size=self.request.slice_size,
             domains=tuple(rows[at] for at in sorted(first)),
             more=len(rows) - len(first),
             fits=(max((row.pods for row in rows), default=0), sum(row.pods for row in rows)),
@@ -234,9 +234,9 @@ class _Choice:
 
     def _room_of(self, place: KueueDomain) -> tuple[StepDomain, bool]:
         """Return the room of a domain, and whether it has room for everything."""
-        leaders = self.asked.leaders
+        leaders = self.request.leaders
         whole = (place.led if leaders else place.room)[SLICES] >= self.wanted and place.leaders >= leaders
-        return StepDomain(place.path, place.room[PODS], place.room[SLICES] if self.asked.slice_size > 1 else 0), whole
+        return StepDomain(place.path, place.room[PODS], place.room[SLICES] if self.request.slice_size > 1 else 0), whole
 
     def _rooms(self, places: Iterable[KueueDomain]) -> Rooms:
         return [self._room_of(place) for place in places]

@@ -29,7 +29,7 @@ class KueueGates(Struct, frozen=True):
     balanced: bool = False
 
 
-class AskedPods(Struct, frozen=True):
+class PodSetRequest(Struct, frozen=True):
     """What a pod set asks of the tree.
 
     Args:
@@ -125,26 +125,26 @@ def fits(request: Amounts, room: Amounts) -> tuple[int, str]:
     return min(counts, default=(0, ""))
 
 
-def fill(place: KueueDomain, asked: AskedPods, level: int = 0, sizes: Mapping[int, int] | None = None) -> None:
+def fill(place: KueueDomain, request: PodSetRequest, level: int = 0, sizes: Mapping[int, int] | None = None) -> None:
     """Count bottom-up what fits, from the counts of the lowest domains."""
-    inner = asked.inner_sizes if sizes is None else sizes
-    size = asked.slice_size
+    inner = request.inner_sizes if sizes is None else sizes
+    size = request.slice_size
     if not place.children:
-        if level == asked.slice_level:
+        if level == request.slice_level:
             place.room[SLICES] = place.room[PODS] // size
             place.led[SLICES] = place.led[PODS] // size
         return
     rows = []
     whole = inner.get(level + 1, 1)
     for child in place.children:
-        fill(child, asked, level + 1, inner)
+        fill(child, request, level + 1, inner)
         pods, led = child.room[PODS] // whole * whole, child.led[PODS] // whole * whole
         rows.append((pods, pods - led, child.room[SLICES], child.room[SLICES] - child.led[SLICES], child.leaders))
     pods, slices = sum(row[0] for row in rows), sum(row[2] for row in rows)
-    hosts = [row for row in rows if row[4] or not asked.leaders]
+    hosts = [row for row in rows if row[4] or not request.leaders]
     led = pods - min(row[1] for row in hosts) if hosts else 0
     led_slices = slices - min(row[3] for row in hosts) if hosts else 0
-    if level == asked.slice_level:
+    if level == request.slice_level:
         slices, led_slices = pods // size, led // size
     place.room[:] = [pods, slices]
     place.led[:] = [led, led_slices]

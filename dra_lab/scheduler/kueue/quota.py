@@ -175,27 +175,27 @@ class QuotaTree:
                 verdict = QuotaVerdict.NEVER
                 short.append((resource, "", wanted[resource], 0, 0))
         for group in groups:
-            asked = {resource: wanted[resource] for resource in group if wanted.get(resource)}
-            if not asked:
+            counts = {resource: wanted[resource] for resource in group if wanted.get(resource)}
+            if not counts:
                 continue
             tried = [
-                self._tried(queue, flavor, asked)
+                self._tried(queue, flavor, counts)
                 for flavor in dict.fromkeys(flavor for flavor, resource in node.quotas if resource in group)
                 if usable is None or flavor in usable
             ]
             best = min(tried, key=lambda one: list(QuotaVerdict).index(one[0]), default=(QuotaVerdict.NEVER, "", ()))
             verdict = max(verdict, best[0], key=list(QuotaVerdict).index)
             if best[0] is QuotaVerdict.FITS:
-                flavors |= dict.fromkeys(asked, best[1])
+                flavors |= dict.fromkeys(counts, best[1])
             short += best[2]
         return QuotaAnswer(verdict, flavors, tuple(short))
 
     def _tried(
-        self, queue: str, flavor: str, asked: Mapping[str, int]
+        self, queue: str, flavor: str, counts: Mapping[str, int]
     ) -> tuple[QuotaVerdict, str, tuple[tuple[str, str, int, int, int], ...]]:
         rows = [
             (name, flavor, count, self.available(queue, (flavor, name)), self.potential(queue, (flavor, name)))
-            for name, count in asked.items()
+            for name, count in counts.items()
         ]
         short = tuple(row for row in rows if row[2] > row[3])
         if not short:

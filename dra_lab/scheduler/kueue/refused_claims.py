@@ -33,11 +33,11 @@ def refused_claims(
     Yields:
         A finding for each request or claim that is refused.
     """
-    asked = tuple(requests)
+    every = tuple(requests)
     for claim in gang.every_shared_claim:
         message = "Kueue refuses pods that name a ResourceClaim, as pods with a shared claim do"
         yield Finding("kueue-shared-claim", Severity.ERROR, claim.name, message, _ADVICE)
-    for claim_name, request in asked:
+    for claim_name, request in every:
         subject = f"{claim_name}, request {request.name}"
         if request.first_available:
             message = "Kueue refuses a list of alternatives (firstAvailable)"
@@ -48,7 +48,7 @@ def refused_claims(
                 yield Finding("kueue-all-devices", Severity.ERROR, subject, message, _ADVICE)
             if ask.admin_access:
                 yield Finding("kueue-admin-access", Severity.ERROR, subject, "Kueue 0.19 refuses adminAccess", _ADVICE)
-    yield from _failing_selectors(cluster, asked, release)
+    yield from _failing_selectors(cluster, every, release)
 
 
 def _failing_selectors(

@@ -12,7 +12,7 @@ from dra_lab.manifests.device_asks import containers, extended_resources
 from dra_lab.model.claims import DeviceClaim, ResourceClaim, ResourceClaimTemplate
 
 
-def asked_twice(workload: WorkloadFile, claim: ResourceClaimTemplate | ResourceClaim) -> tuple[Finding, ...]:
+def requested_twice(workload: WorkloadFile, claim: ResourceClaimTemplate | ResourceClaim) -> tuple[Finding, ...]:
     """Return, for each container that still limits a resource of a device plugin, what the pod asks for beside a claim.
 
     A warning where the claim asks for the class that takes the resource's place, else a note: another kind of device
