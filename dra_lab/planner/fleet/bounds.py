@@ -197,9 +197,15 @@ def best_answer(
     if len(goals) < len(order) and found.chosen is not None:
         goals = [*goals, *(GoalBound(g, master.value(g, found.chosen), None) for g in order[len(goals) :])]
     answer = Answer(tuple(goals), found.chosen, classed, found.infeasible and closed)
-    if closed:
-        return answer
-    return _held_against(answer, tables, demand, budget, solver, tuple(order), all_placed=all_placed)
+    if not closed:
+        return _held_against(answer, tables, demand, budget, solver, tuple(order), all_placed=all_placed)
+    if any(goal.bound is None for goal in goals) and not shared:
+        floors = _floors(tables, classed.classes, demand, answer)
+        answer.goals = tuple(
+            replace(goal, bound=agreed(max(floor, goal.bound or 0), goal.value))
+            for goal, floor in zip(goals, floors, strict=True)
+        )
+    return answer
 
 
 def _master(classed: ClassedSites, demand: Sequence[int], order: Sequence[str], solver: str) -> Master:

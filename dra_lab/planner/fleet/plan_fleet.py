@@ -159,9 +159,24 @@ def _before_placing(work: FleetWork) -> Budget:
         return work.budget
     # A node that shares devices is looked at once more with all that it sees, which is quick for each device.
     seen = sum(map(len, coupled_devices(fleet.scan).values()))
-    placing = shares.placing * (sum(fleet.demand) + len(fleet.survey.states)) + shares.seen * seen
+    placing = shares.placing * (_pods_with_devices(fleet) + len(fleet.survey.states)) + shares.seen * seen
     reserve = min(shares.step * left, placing)
     return changed(work.budget, deadline=work.budget.deadline - reserve)
+
+
+def _pods_with_devices(fleet: FleetProblem) -> int:
+    """Return how many pods find a place at most, by free devices; all of them if devices can be shared."""
+    wanted, survey = sum(fleet.demand), fleet.survey
+    groups = (group for layout in survey.scan.layouts.values() for group in layout.problem.groups)
+    if not survey.plain or any(group.shareable for group in groups):
+        return wanted
+    least = wanted
+    for pod in fleet.pods:
+        counts: dict[str, int] = {}
+        for ask in fleet.scan.rules.asks[slice(*pod.asks)]:
+            counts[ask.request] = min(ask.count, counts.get(ask.request, ask.count))
+        least = min(least, sum(counts.values()))
+    return min(wanted, sum(sum(state.free) for state in survey.states.values()) // max(1, least))
 
 
 def _not_examined(number: int, nodes: int) -> Iterator[Finding]:

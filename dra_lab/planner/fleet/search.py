@@ -58,6 +58,8 @@ def _search(work: FleetWork) -> Found:
         closed = whole and all(table.closed for table in trees)
         work.clock.lap("patterns")
         answer, stands = _over(work, trees, (), closed=closed, whole=whole, states=len(trees))
+        if whole:
+            _leave_out(answer, _left_out(work, trees, ()))
         return Found(answer, stands, len(trees))
     states = sites_of(work.fleet, work.budget)
     first = FirstPlan()
@@ -95,14 +97,19 @@ def _searched(work: FleetWork, sites: Sequence[Site]) -> tuple[Answer, list[Stan
     every = work.fleet.scan.complete and len(tables) + len(seen) == len(sites)
     counted = _left_out(work, tables, [site for site, _ in seen]) if large and every else 0
     answer, stands = _over(work, tables, shared, closed=closed, whole=whole, states=len(sites))
+    _leave_out(answer, counted)
+    return answer, stands
+
+
+def _leave_out(answer: Answer, counted: int) -> None:
+    """Improve the bound of an answer by the pods that have no place at least."""
     answer.goals = tuple(
         replace(goal, bound=agreed(max(counted, goal.bound or 0), goal.value)) if goal.goal == UNPLACED else goal
         for goal in answer.goals
     )
-    return answer, stands
 
 
-def _left_out(work: FleetWork, tables: Sequence[SiteTable], together: Sequence[Site]) -> int:
+def _left_out(work: FleetWork, tables: Sequence[AnyTable], together: Sequence[Site]) -> int:
     """Return how many pods have no place at least, by counting on tables and on nodes that share devices together."""
     demand = work.fleet.demand
     alone = [sum(table.caps[pod] * table.site.count for table in tables) for pod in range(len(demand))]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from itertools import product
 from math import prod
 from operator import add, le, sub
@@ -350,7 +350,12 @@ def _left(state: TreeState, inside: Sequence[InNuma]) -> TreeState:
 
 def held_by(unit: Unit, place: Vector) -> int:
     """Return how many units of one kind a root, or the pools of a NUMA node, hold if nothing else is taken."""
-    each = unit.root if any(unit.root) else unit.pool
+    return times_in(unit.root if any(unit.root) else unit.pool, place)
+
+
+@lru_cache(maxsize=2**14)
+def times_in(each: Vector, place: Vector) -> int:
+    """Return how often some amounts are in others."""
     return min(have // want for have, want in zip(place, each, strict=True) if want)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice, product
 from operator import add, le, sub
 
@@ -17,7 +17,16 @@ from dra_lab.planner.fleet.fill import orders_of
 from dra_lab.planner.fleet.pack import Packed
 from dra_lab.planner.fleet.shapes import OnePerPlace, PodShape, Unit, Vector
 from dra_lab.planner.fleet.tree_every import EveryNumber, TooMany
-from dra_lab.planner.fleet.tree_fill import Fill, InNuma, TreePlaced, Values, devices_of_units, held_by, pools_of_units
+from dra_lab.planner.fleet.tree_fill import (
+    Fill,
+    InNuma,
+    TreePlaced,
+    Values,
+    devices_of_units,
+    held_by,
+    pools_of_units,
+    times_in,
+)
 from dra_lab.planner.fleet.tree_states import FleetTree, NumaState, TreeState, free_on
 
 Where = tuple[tuple[int, Vector, tuple[tuple[int, Vector], ...]], ...]
@@ -289,4 +298,10 @@ def floors_of(tree: FleetTree, order: tuple[str, ...], states: Iterable[TreeStat
 
 def units_inside(unit: Unit, numa: NumaState) -> int:
     """Return how many units of one kind a NUMA node holds if nothing else is taken there."""
-    return sum(held_by(unit, place) for place in (numa[1] if any(unit.root) else (numa[0],)))
+    return _on_numa(unit.root, numa[1]) if any(unit.root) else held_by(unit, numa[0])
+
+
+@lru_cache(maxsize=2**14)
+def _on_numa(each: Vector, roots: tuple[Vector, ...]) -> int:
+    # Shapes of one pod have the same units, and many nodes the same NUMA nodes.
+    return sum(times_in(each, root) for root in roots)

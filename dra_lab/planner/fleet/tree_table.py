@@ -147,6 +147,11 @@ def tree_tables(fleet: FleetProblem, order: tuple[str, ...], solver: str, budget
         known[found] = TreeNumbers(fill, sparing, found, fleet.demand, floors)
         if len(known) == 1 or not filling.reached:
             known[found].place(filling, first=True)
+    # Once every state is counted, those without a plan come before further ways to fill the others.
+    late = budget.part(budget.shares.step)
+    for numbers in known.values():
+        if not numbers.examined and not late.reached:
+            numbers.place(late, first=True)
     for numbers in known.values():
         numbers.place(filling, first=False)
     sites = ((plain_site(fleet, state, identical[state]), found) for state, found in trees.items() if found in known)
