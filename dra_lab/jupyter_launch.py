@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 
+from dra_lab._workarounds import defer_iri_grammar
 from dra_lab.shipped import notebooks_dir
 
 TEMPLATE = "01_plan.ipynb"
@@ -40,7 +41,7 @@ def open_lab(args: list[str], folder: Path) -> int:
     given = {argument.split("=")[0] for argument in args}
     ours = [option for option in _options(notebook) if option.split("=")[0] not in given]
     quiet = {"JUPYTER_CONFIG_PATH": config_path(os.environ.get("JUPYTER_CONFIG_PATH", ""))}
-    return _replace_by([sys.executable, "-m", "jupyterlab", *ours, *args], {**os.environ, **quiet})
+    return _replace_by([sys.executable, "-m", __name__, *ours, *args], {**os.environ, **quiet})
 
 
 def config_path(given: str) -> str:
@@ -82,7 +83,15 @@ def planner_notebook(folder: Path) -> Path:
 
 def _sign(notebook: Path) -> None:
     """Let Jupyter trust our own template, so that it may run when it opens; unsigned, it waits for a click."""
-    subprocess.run([sys.executable, "-m", "nbformat.sign", str(notebook)], capture_output=True, check=False)
+    if find_spec("nbformat") is None:
+        return
+    defer_iri_grammar()
+    import nbformat
+    from nbformat.sign import TrustNotebookApp
+
+    signer = TrustNotebookApp()
+    signer.initialize([])
+    signer.notary.sign(nbformat.read(notebook, as_version=4))  # type: ignore[no-untyped-call]
 
 
 def _is_planner(path: Path) -> bool:
@@ -118,3 +127,10 @@ def _replace_by(command: list[str], environment: dict[str, str]) -> int:
         except KeyboardInterrupt:
             # JupyterLab has heard it too, and asks or ends by itself.
             continue
+
+
+if __name__ == "__main__":
+    defer_iri_grammar()
+    from jupyterlab.labapp import main
+
+    sys.exit(main())

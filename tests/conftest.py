@@ -10,6 +10,10 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
+from dra_lab._workarounds import defer_iri_grammar
+
+defer_iri_grammar()
+
 AT_EACH_CHANGE = 3
 """Cases of each family of random cases that `make test` runs; `make test-long` runs the others."""
 

@@ -92,7 +92,7 @@ def test_arguments_reach_jupyterlab_as_they_are(folder, monkeypatch):
     started = []
     monkeypatch.setattr(jupyter_launch, "_replace_by", lambda command, environment: started.append(command) or 0)
     assert jupyter_launch.open_lab(["--LabApp.news_url=x", "--port", "9999"], folder) == 0
-    assert started[0][1:3] == ["-m", "jupyterlab"]
+    assert started[0][1:3] == ["-m", "dra_lab.jupyter_launch"]
     assert started[0][-3:] == ["--LabApp.news_url=x", "--port", "9999"]
     assert "--LabApp.news_url=None" not in started[0]
     assert "--LabApp.default_url=/lab/tree/plan.ipynb" in started[0]

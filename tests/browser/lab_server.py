@@ -86,7 +86,7 @@ class LabServer:
 
     all_running: ClassVar[list[LabServer]] = []
 
-    def __init__(self, base: Path, program: Sequence[str] = (sys.executable, "-m", "jupyterlab")) -> None:
+    def __init__(self, base: Path, program: Sequence[str] = (sys.executable, "-m", "dra_lab.jupyter_launch")) -> None:
         self.base = base
         self.program = list(program)
         self.token = secrets.token_hex(16)
