@@ -267,10 +267,12 @@ def _joined(parts: Sequence[WrittenGang], document: Document | None) -> WrittenG
     told = [finding for part in parts for finding in part.findings]
     found = list(merged.values())
     found = found if document is None else subgroup_groups(document, found, told)
-    names = [group.name for group in found]
+    names, objects = [group.name for group in found], [group.pod.document.name for group in found]
+    if len(set(names)) < len(found) == len({*filter(None, objects)}):
+        names = objects  # a Job for each group
     groups = tuple(
-        replace(group, name=group.name if names.count(group.name) == 1 else f"{group.name}-{number}")
-        for number, group in enumerate(found)
+        replace(group, name=name if names.count(name) == 1 else f"{name}-{number}")
+        for number, (group, name) in enumerate(zip(found, names, strict=True))
     )
     return replace(parts[0], groups=groups, findings=tuple(dict.fromkeys(told)))
 
