@@ -99,7 +99,7 @@ def gang_choices(
         >>> [choice.replay.verdict.value for choice in found]
         ['yes', 'yes', 'maybe', 'maybe']
     """
-    found = (
+    found: tuple[GangChoice, ...] = (
         _kube_scheduler(cluster, gang, hierarchy, release, plan, requests, budget),
         _kueue(cluster, gang, hierarchy, release, plan, requests, budget),
     )

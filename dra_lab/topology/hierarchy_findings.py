@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang import HOSTS, Gang
 from dra_lab.model.hierarchy import Domain, Hierarchy
 from dra_lab.model.topologies import ResourceFlavor, Topology
 from dra_lab.topology.presets import CLIQUE, ZONE, is_host, is_inside
+
+if TYPE_CHECKING:
+    from dra_lab.model.gang import Gang
 
 MOST_CHARACTERS = 63
 """Characters of a label's value, and of a level that a workload of Kueue can request."""
@@ -194,6 +197,7 @@ def node_rules(cluster: Cluster, found: Sequence[Hierarchy]) -> Iterator[Finding
 
 def preferred_rules(gang: Gang, tree: Hierarchy | None) -> Iterator[Finding]:
     """Yield preferred levels of a gang and its groups that are not inside the required level and choose nothing."""
+    from dra_lab.model.gang import HOSTS  # only who has a gang needs its classes
 
     def depth(level: str) -> int:
         if level in HOSTS:

@@ -194,21 +194,21 @@ def with_nodes_beside(
     tree = next((one for one in trees if one.name == HYPER_NODES), None)
     if tree is None:
         return larger
-    paths = zip(tree.path_of(beside), place.paths[HYPER_NODES], strict=True)
-    return larger.with_objects(topologies=_with_hyper_nodes(cluster, [*paths], new))
+    pairs = [*zip(tree.path_of(beside), place.paths[HYPER_NODES], strict=True)]
+    return larger.with_objects(topologies=_with_hyper_nodes(cluster, pairs, new))
 
 
 def _with_hyper_nodes(
-    cluster: Cluster, paths: Sequence[tuple[str, str]], new: Sequence[NewNode]
+    cluster: Cluster, pairs: Sequence[tuple[str, str]], new: Sequence[NewNode]
 ) -> tuple[TopologyObject, ...]:
     """Return the topology objects with HyperNodes for new nodes: those of a new domain are like those of its neighbour.
 
-    `paths` are pairs of names from the outermost level on, of the neighbour and of the new nodes.
+    `pairs` are the names of the neighbour's domains and those of the new nodes, from the outermost level on.
     """
     known = {item.name: item for item in cluster.topologies if isinstance(item, HyperNode)}
     members = tuple(_member("Node", one.name) for one in new)
     made: list[TopologyObject] = []
-    for old, name in reversed([pair for pair in paths if all(pair)]):
+    for old, name in reversed([pair for pair in pairs if all(pair)]):
         if name in known:
             grown = replace(known[name], spec=replace(known[name].spec, members=(*known[name].spec.members, *members)))
             return (*(grown if item is known[name] else item for item in cluster.topologies), *made)

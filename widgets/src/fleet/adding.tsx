@@ -300,7 +300,12 @@ function Choices({ row }: { row: AddingRow }) {
             <span>New {words}, at most</span>
             <Stepper label={`new ${words}`} value={domains} onChange={(value) => send({ domains: value })} />
             <span>each with places for</span>
-            <Stepper label="nodes of each new one" value={nodes} least={1} onChange={(value) => send({ nodes: value })} />
+            <Stepper
+              label="nodes of each new one"
+              value={nodes}
+              least={1}
+              onChange={(value) => send({ nodes: value })}
+            />
             <span>nodes</span>
           </div>
           <label className="dra-fleet-line" title={spareNote || undefined}>
