@@ -100,7 +100,7 @@ def gangs_of(options: argparse.Namespace) -> AskedGangs:
 
 def _read(options: argparse.Namespace, one: AskedClaim, cluster: Cluster, release: KubernetesRelease) -> _Found | None:
     """Return what a file says of gangs, None for a claim or pod that --gang or --replicas is for."""
-    if not asks_for_gangs(options, one.claim):
+    if not asks_for_gangs(options, one):
         return None
     if one.pod:
         raise InputError(f"--pod {one.pod} is for a file without gangs; {one.claim} is planned with all its pods")

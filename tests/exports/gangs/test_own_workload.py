@@ -61,6 +61,9 @@ KINDS = {
         8,
     ),
 }
+WORKLOAD = written(
+    "kueue.x-k8s.io/v1beta2", "Workload", "  podSets:\n  - name: main\n    count: 4\n    template:\n      spec:\n", 8
+)
 KIND = pytest.mark.parametrize("kind", KINDS)
 LEADER = written(
     "leaderworkerset.x-k8s.io/v1",
@@ -248,6 +251,7 @@ def test_what_a_kind_cannot_express_is_a_sentence(scheduler, kind, one, told, tm
         (gang(group(pods=2), required="rack", replicas=2), "", "cannot name 2 PodGroups"),
         (gang(group("a", 2), group("b", 2)), "", "and the gang has 2 groups"),
         (ONE, KINDS["Job"] + "---\nkind: PodGroup\n", "has a PodGroup of its own"),
+        (ONE, WORKLOAD, "Workload/mine starts no pods, because Kueue makes it for a Job"),
     ],
 )
 def test_a_workload_that_is_not_the_gang_is_refused(one, text, message, tmp_path):
