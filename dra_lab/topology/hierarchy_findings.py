@@ -213,7 +213,8 @@ def preferred_rules(gang: Gang, tree: Hierarchy | None) -> Iterator[Finding]:
         if preferred and depth(preferred) <= depth(required):
             one = "node" if required in HOSTS else required
             message = f"the preferred level {preferred} has no effect, because all pods are in one {one} anyway"
-            yield Finding("gang-prefer-level", Severity.WARNING, subject, message, f"Prefer a level inside {one}.")
+            advice = f"Leave it out, or prefer a level inside {one}."
+            yield Finding("gang-prefer-level", Severity.WARNING, subject, message, advice)
 
 
 _TAINTED = "Pods need a toleration."

@@ -72,9 +72,11 @@ function Answer({ row }: { row: AddingRow }) {
       <div className="dra-fleet-card">
         <p>{needed ? "Not all pods have a place." : "All pods have a place. No node has to be added."}</p>
         {needed && (
-          <button type="button" className="dra-button dra-primary" onClick={find}>
-            Find the cheapest nodes
-          </button>
+          <div className="dra-fleet-buttons">
+            <button type="button" className="dra-button dra-primary" onClick={find}>
+              Find the cheapest nodes
+            </button>
+          </div>
         )}
       </div>
     );
