@@ -28,6 +28,8 @@ FILES = {
     "scheduling.run.ai/v2alpha2/PodGroup": "kai/scheduling.run.ai_podgroups.yaml",
     "batch.volcano.sh/v1alpha1/Job": "volcano/batch.volcano.sh_jobs.yaml",
     "topology.volcano.sh/v1alpha1/HyperNode": "volcano/topology.volcano.sh_hypernodes.yaml",
+    "scheduling.volcano.sh/v1beta1/PodGroup": "volcano/scheduling.volcano.sh_podgroups.yaml",
+    "leaderworkerset.x-k8s.io/v1/LeaderWorkerSet": "lws/leaderworkerset.x-k8s.io_leaderworkersets.yaml",
     "jobset.x-k8s.io/v1alpha2/JobSet": "jobset/jobset.x-k8s.io_jobsets.yaml",
     "autoscaling.x-k8s.io/v1/ProvisioningRequest": "autoscaler/autoscaling.x-k8s.io_provisioningrequests.yaml",
     "resource.nvidia.com/v1beta1/ComputeDomain": "nvidia/resource.nvidia.com_computedomains.yaml",

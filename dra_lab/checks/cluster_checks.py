@@ -101,7 +101,7 @@ def check_taints(cluster: Cluster) -> Iterator[Finding]:
             if taint.effect in ("NoSchedule", "NoExecute"):
                 tainted[str(taint)].append(str(DeviceID(slice_.spec.driver, slice_.spec.pool.name, device.name)))
     for text, devices in sorted(tainted.items()):
-        advice = "A request needs a matching toleration to get them."
+        advice = f"A request needs a matching toleration to get {'it' if len(devices) == 1 else 'them'}."
         yield Finding("device-tainted", Severity.NOTE, text, f"{_count(devices)}: {_some(devices)}", advice)
 
 

@@ -54,8 +54,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--step", action="store_true", help=text)
     add_planning(parser)
     add_gangs(parser)
-    text = "with --gang: the scheduler whose choice is explained (default: both)"
-    parser.add_argument("--scheduler", choices=("kueue", "kube-scheduler"), help=text)
+    text = "with --gang: the scheduler whose choice is explained (default: the two that are replayed step by step)"
+    parser.add_argument("--scheduler", choices=("kueue", "kube-scheduler", "kai", "volcano"), help=text)
     add_what_if(parser)
     add_output(parser, all_of_it="print the whole answer: every request's devices, and every step of the search")
     parser.set_defaults(run=run)

@@ -1,4 +1,4 @@
-"""`dra-lab explain --gang`: what Kueue and kube-scheduler do with a gang, step by step, beside the best plan."""
+"""`dra-lab explain --gang`: what a scheduler does with a gang, step by step if it is replayed, beside the best plan."""
 
 from __future__ import annotations
 
@@ -12,22 +12,25 @@ from dra_lab.cli.gang_options import gangs_of
 from dra_lab.cli.options import cluster_of, print_answer, release_of
 from dra_lab.errors import InputError
 from dra_lab.model.gang import GangPlan
-from dra_lab.model.gang_replay import GangRegret, GangReplay
+from dra_lab.model.gang_replay import GangRegret, GangReplay, GangVerdict
 from dra_lab.planner.waiting import stoppable
 
 if TYPE_CHECKING:
     from dra_lab.words.document import Part
 
+_PIN = "If the gang has a level, dra-lab export --pin holds the pods to the planned domain."
 _SECONDS = 60.0
 """Seconds for the plan, and for the searches of each scheduler."""
 
-ReplaysWithRegret = Sequence[tuple[GangReplay, GangRegret]]
+ReplaysWithRegret = Sequence[tuple[GangReplay, GangRegret | None]]
+"""The choice of each scheduler and its regret, None for one that is not replayed."""
 
 
 def explain_gangs(options: argparse.Namespace) -> int:
     """Plan the gangs, replay each scheduler, print what is asked for, and return the exit status."""
     from dra_lab.checks.cluster_checks import check_cluster
     from dra_lab.findings import sort_findings
+    from dra_lab.pinning.gang_choices import not_replayed
     from dra_lab.pinning.trace_gang import SCHEDULERS, gang_regret, trace_gang
     from dra_lab.planner.gangs import plan_gangs
     from dra_lab.planner.waiting import WaitingBar
@@ -39,13 +42,17 @@ def explain_gangs(options: argparse.Namespace) -> int:
     release = release_of(options)
     given = gangs_of(options)
     cluster = given.cluster
-    found: list[tuple[GangReplay, GangRegret]] = []
+    found: list[tuple[GangReplay, GangRegret | None]] = []
     with stoppable() as cancel, WaitingBar(shown=sys.stderr.isatty()) as waiting:
         gangs = [one.gang for one in given.gangs]
         limits: dict[str, Any] = {"release": release, "time_limit": _SECONDS, "cancel": cancel}
         plan = plan_gangs(cluster, gangs, given.workloads, progress=waiting.tell, **limits)
         for one in given.gangs:
+            open_ones = not_replayed(one.gang, one.hierarchy, plan)
             for scheduler in [options.scheduler] if options.scheduler else SCHEDULERS:
+                if scheduler in open_ones:
+                    found.append((open_ones[scheduler], None))
+                    continue
                 common = {**limits, "requests": one.requests}
                 replay = trace_gang(cluster, one.gang, scheduler, **common)
                 found.append((replay, gang_regret(cluster, one.gang, plan, scheduler, **common)))
@@ -64,15 +71,18 @@ def _parts(options: argparse.Namespace, plan: GangPlan, found: ReplaysWithRegret
 
     yield Sentence(gang_sentence(plan))
     for replay, regret in found:
-        if options.step:
+        if options.step and regret is not None:
             yield from replay_parts(replay, options.detail)
         else:
             yield Words(replay_sentence(replay))
-        if options.detail == "all":
+        if regret is None:
+            pin = _PIN if replay.verdict is GangVerdict.MAYBE else ""
+            yield Words(f"dra-lab does not replay {replay.scheduler}. {pin}".rstrip())
+        elif options.detail == "all":
             yield from regret_parts(regret)
         else:
             yield Words(regret_sentence(regret))
-    if not options.step and options.detail == "short":
+    if not options.step and options.detail == "short" and any(regret for _, regret in found):
         yield Words("--step shows each step of their choice.")
 
 
@@ -81,5 +91,5 @@ def _json(plan: GangPlan, found: ReplaysWithRegret, outcome: str, findings: Sequ
     from dra_lab.words.gang_replay_document import regret_json, replay_json
     from dra_lab.words.plan_json import goal_value
 
-    rows = [{**replay_json(replay), "regret": regret_json(regret)} for replay, regret in found]
+    rows = [{**replay_json(replay), "regret": regret and regret_json(regret)} for replay, regret in found]
     return answer_json("GangExplanation", outcome, findings, map(goal_value, plan.goals), schedulers=rows)

@@ -85,25 +85,28 @@ def is_gang(options: argparse.Namespace) -> bool:
     """
     found = False
     for one in options.claims:
-        asks = one.gang is not None or asks_for_gangs(options, one.claim)
-        given = [name for name in ("level", "prefer_level", "queue") if getattr(one, name) is not None]
-        if given and not asks:
+        asks = one.gang is not None or asks_for_gangs(options, one)
+        if (given := _named(one)) and not asks:
             option = f"--{given[0].replace('_', '-')}"
             raise InputError(f"{option} is for a gang, and {one.claim} asks for none; write --gang SIZE after --claim")
         found = found or asks
     return found
 
 
-def asks_for_gangs(options: argparse.Namespace, claim: str) -> bool:
-    """Return whether a file asks for gangs itself."""
-    drawing = plan_files(options).get(claim)
+def _named(one: ClaimOptions) -> list[str]:
+    return [name for name in ("level", "prefer_level", "queue") if getattr(one, name) is not None]
+
+
+def asks_for_gangs(options: argparse.Namespace, one: ClaimOptions) -> bool:
+    """Return whether a file asks for gangs itself, or has the pods of a gang whose level or queue the options name."""
+    drawing = plan_files(options).get(one.claim)
     if drawing is not None:
         return any(pod.gang is not None for pod in drawing.workloads)
-    if not Path(claim).exists():
+    if not Path(one.claim).exists():
         return False
     from dra_lab.gitops.gangs_of_file import asks_for_gang
 
-    return asks_for_gang(claim)
+    return asks_for_gang(one.claim, named=one.gang is None and bool(_named(one)))
 
 
 def is_fleet(options: argparse.Namespace) -> bool:

@@ -41,7 +41,7 @@ def simulation_of(plan: Plan | FleetPlan | None, replay: Replay | None) -> Simul
     if replay is not None and replay.never_starts:
         return Simulation(False, "kube-scheduler starts no pod with these manifests.", why)
     if answer["outcome"] != FITS and not (isinstance(plan, FleetPlan) and plan.replicas):
-        return _without_place(answer["outcome"])
+        return _without_place(plan, answer["outcome"])
     if replay is None or answer["asPlanned"] is None:
         return Simulation(None, "Whether kube-scheduler allocates this plan is not known.", why)
     if not answer["asPlanned"]:
@@ -55,10 +55,15 @@ def simulation_of(plan: Plan | FleetPlan | None, replay: Replay | None) -> Simul
     return Simulation(True, f"kube-scheduler allocates {taken} {EVERY_NODE}.")
 
 
-def _without_place(outcome: str) -> Simulation:
-    if outcome == DOES_NOT_FIT:
+def _without_place(plan: Plan | FleetPlan, outcome: str) -> Simulation:
+    if outcome != DOES_NOT_FIT:
+        return Simulation(None, "Whether this claim fits is not known, so kube-scheduler was not simulated.")
+    when_idle = {one.fits_idle for one in plan.node_classes} if isinstance(plan, Plan) else set[bool | None]()
+    if True in when_idle:
         return Simulation(False, "This claim does not fit now: its pods wait until devices are free.")
-    return Simulation(None, "Whether this claim fits is not known, so kube-scheduler was not simulated.")
+    if when_idle == {False}:
+        return Simulation(False, "This claim fits on no node, even with nothing in use: its pods never start.")
+    return Simulation(False, "This claim does not fit now, so its pods wait.")
 
 
 def _missed(replay: Replay, why: str) -> Simulation:

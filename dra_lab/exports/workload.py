@@ -232,14 +232,14 @@ def _require(spec: MutableMapping[str, Any], affinity: Affinity) -> None:
     required = _mapping(node, "requiredDuringSchedulingIgnoredDuringExecution")
     terms = _list(required, "nodeSelectorTerms")
     if not terms:
-        terms.extend(_terms(affinity))
+        # Each template and each term has its own copy: YAML would write anchors for one that several have.
+        terms.extend(deepcopy(_terms(affinity)))
         return
     for term in terms:
         # An empty term matches no node, and would match some with an expression.
         if not (term.get("matchExpressions") or term.get("matchFields")):
             continue
         expressions = _list(term, "matchExpressions")
-        # Each term has its own copy: YAML would write anchors for one that several terms have.
         expressions.extend(deepcopy(dict(one)) for one in affinity if dict(one) not in [dict(e) for e in expressions])
 
 

@@ -8,10 +8,11 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dra_lab.errors import ManifestError, SourceError
 from dra_lab.findings import Finding, Origin, Severity
-from dra_lab.manifests.file_text import STANDARD_INPUT, expanded, read_bytes, up_to, utf8_text
+from dra_lab.manifests.file_text import STANDARD_INPUT, expanded, json_texts, read_bytes, up_to, utf8_text
 from dra_lab.manifests.plan_files import is_drawing
 from dra_lab.manifests.templates import NO_MANIFEST, RENDER
 from dra_lab.manifests.versions import written_path
@@ -130,8 +131,23 @@ def _broken(name: str, error: ManifestError) -> Finding:
 
 def _documents(name: str, text: str, broken: Callable[[ManifestError], None]) -> Iterator[Document]:
     # JSON is read as YAML too: that is slower, and knows the lines.
-    for document in load_yaml(text, name, broken=broken):
-        yield from objects_of(document, name)
+    at = number = 0
+    for part in _json_parts(text):
+        at = text.index(part, at)
+        above, before = text.count("\n", 0, at), number
+        for document in load_yaml(part, name, broken=broken):
+            number = before + document.number
+            yield from objects_of(replace(document, number=number, above=document.above + above), name)
+        at += len(part)
+
+
+def _json_parts(text: str) -> list[str]:
+    """Return the JSON values of a text that has several, one after the other; any other text is one part."""
+    try:
+        parts = list(json_texts(text)) if text.lstrip()[:1] in ("{", "[") else []
+    except (ValueError, RecursionError):
+        parts = []
+    return parts if len(parts) > 1 else [text]
 
 
 def objects_of(document: YamlDocument, name: str) -> Iterator[Document]:

@@ -46,6 +46,10 @@ _GANG_GROUPS = ("batch.volcano.sh/", "kueue.x-k8s.io/")
 """API groups whose workloads start together."""
 
 
+_TOGETHER = ("JobSet", "LeaderWorkerSet")
+"""Kinds that are no Job and whose pods work together."""
+
+
 class ReadGang(Struct, frozen=True):
     """A gang as its file asks for it.
 
@@ -79,10 +83,11 @@ class ReadGang(Struct, frozen=True):
     requests: Mapping[str, Mapping[str, str | int | float]] = {}
 
 
-def asks_for_gang(source: str | Path) -> bool:
+def asks_for_gang(source: str | Path, *, named: bool = False) -> bool:
     """Return whether a workload in a file or folder asks for a gang: by its kind, a PodGroup, a minimum or a level.
 
-    Raises SourceError for what cannot be read.
+    With `named`, a person names a level or a queue for it, and the pods of each Job, JobSet or LeaderWorkerSet are one
+    gang. Raises SourceError for what cannot be read.
     """
     manifests = read_manifests([source])
     groups = {item.name for item in manifests.documents if item.kind == "PodGroup"}
@@ -91,11 +96,13 @@ def asks_for_gang(source: str | Path) -> bool:
         if not pods:
             continue
         version = str(document.value.get("apiVersion") or "")
+        if named and (document.kind in _TOGETHER or document.kind.endswith("Job")):
+            return True
         if version.startswith(_GANG_GROUPS) or any(_group_name(pod) in groups or _kueue_group(pod) for pod in pods):
             return True
         written = written_gang(document, pods)
-        named = (written.constraint, *(group.constraint for group in written.groups))
-        if written.least or any(one.required or one.preferred or one.slices for one in named):
+        levels = (written.constraint, *(group.constraint for group in written.groups))
+        if written.least or any(one.required or one.preferred or one.slices for one in levels):
             return True
     return False
 
@@ -267,10 +274,12 @@ def _joined(parts: Sequence[WrittenGang], document: Document | None) -> WrittenG
     findings = [finding for part in parts for finding in part.findings]
     found = list(merged.values())
     found = found if document is None else subgroup_groups(document, found, findings)
-    names = [group.name for group in found]
+    names, objects = [group.name for group in found], [group.pod.document.name for group in found]
+    if len(set(names)) < len(found) == len({*filter(None, objects)}):
+        names = objects  # a Job for each group
     groups = tuple(
-        replace(group, name=group.name if names.count(group.name) == 1 else f"{group.name}-{number}")
-        for number, group in enumerate(found)
+        replace(group, name=name if names.count(name) == 1 else f"{name}-{number}")
+        for number, (group, name) in enumerate(zip(found, names, strict=True))
     )
     return replace(parts[0], groups=groups, findings=tuple(dict.fromkeys(findings)))
 

@@ -86,4 +86,5 @@ def with_measured(regrets: Sequence[Regret], measured: Mapping[str, tuple[float,
 def _own(share: PathShare, near: float, far: float) -> PathShare:
     ratio = round(far / near, 2)
     source = f"{far:g} without the link, {near:g} with it"
-    return replace(share, low=ratio, high=ratio, kind=YOURS, sources=(source,), against=(), note="")
+    note = "it is faster without the link; are the two numbers swapped?" if far > near else ""
+    return replace(share, low=ratio, high=ratio, kind=YOURS, sources=(source,), against=(), note=note)

@@ -99,13 +99,12 @@ def gang_choices(
         >>> [choice.replay.verdict.value for choice in found]
         ['yes', 'yes', 'maybe', 'maybe']
     """
-    found = (
+    found: tuple[GangChoice, ...] = (
         _kube_scheduler(cluster, gang, hierarchy, release, plan, requests, budget),
         _kueue(cluster, gang, hierarchy, release, plan, requests, budget),
-        GangChoice(GangReplay("KAI 0.17", GangVerdict.MAYBE, "; ".join(_kai(gang, hierarchy)))),
-        GangChoice(GangReplay("Volcano 1.15", GangVerdict.MAYBE, "; ".join(_volcano(gang, hierarchy)))),
     )
-    return tuple(map(_impossible, found, [gang] * len(found))) if _fits_nowhere(plan, gang) else found
+    found = tuple(_impossible(one, gang) for one in found) if _fits_nowhere(plan, gang) else found
+    return (*found, *map(GangChoice, not_replayed(gang, hierarchy, plan).values()))
 
 
 def _kube_scheduler(
@@ -154,6 +153,18 @@ def _choice(replay: GangReplay, regret: GangRegret) -> GangChoice:
 
 
 # ---------------------------------------------------------------- schedulers that are not replayed
+
+
+def not_replayed(gang: Gang, hierarchy: Hierarchy | None, plan: GangPlan) -> dict[str, GangReplay]:
+    """Return what is known of the choice of KAI and Volcano: maybe, or no if a plan proves that no gang has a place."""
+    why = {"kai": ("KAI 0.17", _kai), "volcano": ("Volcano 1.15", _volcano)}
+    found = {
+        name: GangReplay(title, GangVerdict.MAYBE, "; ".join(words(gang, hierarchy)), gang=gang.name)
+        for name, (title, words) in why.items()
+    }
+    if not _fits_nowhere(plan, gang):
+        return found
+    return {name: _impossible(GangChoice(one), gang).replay for name, one in found.items()}
 
 
 def _fits_nowhere(plan: GangPlan, gang: Gang) -> bool:

@@ -99,7 +99,7 @@ def fleet_of(fleet: SessionFleet) -> DrawnFleet:
         gangs = " and ".join(gang.name for gang in fleet.answer.question.gangs)
         raise InputError(
             f"this sheet writes no gangs, and {gangs} {'is one' if len(fleet.answer.question.gangs) == 1 else 'are'}; "
-            "write them for Kueue, KAI, Volcano or kube-scheduler with dra-lab export --scheduler"
+            "for Kueue, KAI, Volcano or kube-scheduler, run dra-lab export CLUSTER --claim PLAN_FILE --scheduler kueue"
         )
     if not plan.workloads:
         raise InputError("there is no workload yet; add one in Fleet, then export")

@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.hierarchy import Domain, Hierarchy
 from dra_lab.model.topologies import ResourceFlavor, Topology
 from dra_lab.topology.presets import CLIQUE, ZONE, is_host, is_inside
+
+if TYPE_CHECKING:
+    from dra_lab.model.gang import Gang
 
 MOST_CHARACTERS = 63
 """Characters of a label's value, and of a level that a workload of Kueue can request."""
@@ -189,6 +193,28 @@ def node_rules(cluster: Cluster, found: Sequence[Hierarchy]) -> Iterator[Finding
     for taint_name, names in tainted.items():
         message = f"{len(names):,} {total} have the taint {taint_name}: {some(names)}"
         yield Finding("nodes-tainted", Severity.NOTE, "nodes", message, _TAINTED + _without_hostname(cluster))
+
+
+def preferred_rules(gang: Gang, tree: Hierarchy | None) -> Iterator[Finding]:
+    """Yield preferred levels of a gang and its groups that are not inside the required level and choose nothing."""
+    from dra_lab.model.gang import HOSTS  # only who has a gang needs its classes
+
+    def depth(level: str) -> int:
+        if level in HOSTS:
+            return len(tree.levels) if tree is not None else 0
+        return tree.level_index(level) if level and tree is not None else -1
+
+    rows = [(gang.name, gang.preferred, gang.required)]
+    rows += [
+        (f"{gang.name}, group {group.workload.name}", group.preferred, group.required or gang.required)
+        for group in gang.groups
+    ]
+    for subject, preferred, required in rows:
+        if preferred and depth(preferred) <= depth(required):
+            one = "node" if required in HOSTS else required
+            message = f"the preferred level {preferred} has no effect, because all pods are in one {one} anyway"
+            advice = f"Leave it out, or prefer a level inside {one}."
+            yield Finding("gang-prefer-level", Severity.WARNING, subject, message, advice)
 
 
 _TAINTED = "Pods need a toleration."

@@ -191,22 +191,35 @@ def with_nodes_beside(
     check_own_devices(cluster, node_type, [place])
     new = [NewNode(name, node_type, place) for name in islice(new_names(like, cluster.node_by_name), count)]
     larger = with_new_nodes(cluster, new)
-    if HYPER_NODES not in place.paths:
+    tree = next((one for one in trees if one.name == HYPER_NODES), None)
+    if tree is None:
         return larger
-    if level:
-        raise InputError("a new domain needs HyperNodes of its own, which a change cannot make")
-    return larger.with_objects(topologies=_with_members(cluster, place.paths[HYPER_NODES], new))
+    pairs = [*zip(tree.path_of(beside), place.paths[HYPER_NODES], strict=True)]
+    return larger.with_objects(topologies=_with_hyper_nodes(cluster, pairs, new))
 
 
-def _with_members(cluster: Cluster, path: Path, new: Sequence[NewNode]) -> tuple[TopologyObject, ...]:
-    """Return the topology objects, with the new nodes as members of the innermost HyperNode of a path."""
-    members = tuple(Member(type="Node", selector=MemberSelector(exact_match=NameMatch(name=one.name))) for one in new)
-    return tuple(
-        replace(item, spec=replace(item.spec, members=(*item.spec.members, *members)))
-        if isinstance(item, HyperNode) and item.name in path[-1:]
-        else item
-        for item in cluster.topologies
-    )
+def _with_hyper_nodes(
+    cluster: Cluster, pairs: Sequence[tuple[str, str]], new: Sequence[NewNode]
+) -> tuple[TopologyObject, ...]:
+    """Return the topology objects with HyperNodes for new nodes: those of a new domain are like those of its neighbour.
+
+    `pairs` are the names of the neighbour's domains and those of the new nodes, from the outermost level on.
+    """
+    known = {item.name: item for item in cluster.topologies if isinstance(item, HyperNode)}
+    members = tuple(_member("Node", one.name) for one in new)
+    made: list[TopologyObject] = []
+    for old, name in reversed([pair for pair in pairs if all(pair)]):
+        if name in known:
+            grown = replace(known[name], spec=replace(known[name].spec, members=(*known[name].spec.members, *members)))
+            return (*(grown if item is known[name] else item for item in cluster.topologies), *made)
+        spec = replace(known[old].spec, members=members)
+        made.append(replace(known[old], metadata=ObjectMeta(name=name), spec=spec))
+        members = (_member("HyperNode", name),)
+    return (*cluster.topologies, *made)
+
+
+def _member(kind: str, name: str) -> Member:
+    return Member(type=kind, selector=MemberSelector(exact_match=NameMatch(name=name)))
 
 
 def new_names(like: str, taken: Container[str]) -> Iterator[str]:

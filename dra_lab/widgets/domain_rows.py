@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
+from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang import HOST, Gang
+from dra_lab.model.gang import HOST, Gang, gang_of
 from dra_lab.model.gang_replay import GangVerdict
 from dra_lab.model.gang_verdicts import QUOTA, STOPS, GangVerdicts
+from dra_lab.model.hierarchy import Hierarchy, Level
 from dra_lab.model.queues import LocalQueue
 from dra_lab.model.sketch import GangDrawing, PodDrawing
 from dra_lab.pinning.gang_choices import GangChoice
 from dra_lab.session.fleet_answer import FleetAnswer
+from dra_lab.session.fleet_gangs import hierarchy_of
 from dra_lab.session.gang_domains import MOST_NAMED, DomainChange, DomainPods, GangDomains, changes
 from dra_lab.topology.hierarchies import hierarchies
+from dra_lab.topology.hierarchy_findings import preferred_rules
 from dra_lab.widgets.domain_values import (
     BoxRow,
     DomainCard,
@@ -35,7 +40,9 @@ from dra_lab.words.gang_verdict import (
     KUEUE_NOTE,
     QUESTIONS,
     domain_name,
+    frame_words,
     gang_words,
+    lacking_words,
     level_word,
     number_words,
     room_words,
@@ -49,14 +56,26 @@ MOST_BOXES = 700
 MOST_IN_A_ROW = 40
 """Nodes up to which one row shows each of them."""
 
+_MOST_REASON = 64
+"""Characters of what a row says of a domain."""
+
 _NO_LEVELS = "No node label says where nodes are. Label them with rack or block, or load a Topology object of Kueue."
 _GRADES = ("fits", "up to 25 % missing", "up to 50 %", "up to 75 %", "up to 100 %")
 
 
-def level_rows(cluster: Cluster) -> tuple[LevelRow, ...]:
-    """Return the levels that a gang can have: of each hierarchy from inner to outer, then one node, then none."""
+def level_rows(cluster: Cluster, chosen: str = "") -> tuple[LevelRow, ...]:
+    """Return the levels that a gang can have: of each hierarchy from inner to outer, then one node, then none.
+
+    If several levels have the same name and the same domains, the hierarchy `chosen` has it, else the first one.
+    """
     known = hierarchies(cluster)
-    names = Counter(level.name for tree in known for level in tree.levels)
+    levels: dict[object, tuple[Hierarchy, Level]] = {}
+    for tree in known:
+        for level in reversed(tree.levels):
+            same = (level.name, frozenset(domain.nodes for domain in tree.at(level.name)))
+            if same not in levels or tree.name == chosen:
+                levels[same] = tree, level
+    names = Counter(level.name for _, level in levels.values())
     found = [
         LevelRow(
             level=level.name,
@@ -64,8 +83,7 @@ def level_rows(cluster: Cluster) -> tuple[LevelRow, ...]:
             label=level.name if names[level.name] == 1 else f"{level.name} ({tree.name})",
             source=level.source + (f", label {level.key}" if level.key else ""),
         )
-        for tree in known
-        for level in reversed(tree.levels)
+        for tree, level in levels.values()
         if len(tree.at(level.name)) > 1 or names[level.name] == 1
     ]
     node = LevelRow(level=HOST, label="node", source="All pods on one node")
@@ -100,7 +118,7 @@ def gang_of_message(message: SetGang) -> GangDrawing | None:
 
 def gang_row(cluster: Cluster, pod: PodDrawing, gang: GangDrawing, answer: FleetAnswer | None) -> GangRow:
     """Return the gang of a workload with what is known of its level and of schedulers."""
-    levels = level_rows(cluster)
+    levels = level_rows(cluster, gang.hierarchy)
     prefers = [row for row in levels if row.hierarchy and row.hierarchy == (gang.hierarchy or row.hierarchy)]
     found = None if answer is None or answer.gangs is None else answer.gangs
     total = None if found is None else found.total.get(pod.pod)
@@ -120,6 +138,7 @@ def gang_row(cluster: Cluster, pod: PodDrawing, gang: GangDrawing, answer: Fleet
         prefer=named(gang.prefer_level),
         queue=gang.queue,
         words=gang_words(gang, pod.replicas),
+        frame=frame_words(gang, pod.replicas),
         levels=levels,
         prefers=(LevelRow(label="none"), *prefers),
         price=tuple(
@@ -129,8 +148,17 @@ def gang_row(cluster: Cluster, pod: PodDrawing, gang: GangDrawing, answer: Fleet
         schedulers=tuple(scheduler_row(one) for one in (found.choices.get(pod.pod, ()) if found is not None else ())),
         stops=stop_rows(found.verdicts.get(pod.pod, "")) if found is not None else (),
         queues=tuple(f"{one.metadata.namespace}/{one.name}" for one in cluster.queues if isinstance(one, LocalQueue)),
-        note="" if any(row.hierarchy for row in levels) else _NO_LEVELS,
+        note=_note(cluster, pod, gang) if any(row.hierarchy for row in levels) else _NO_LEVELS,
     )
+
+
+def _note(cluster: Cluster, pod: PodDrawing, drawn: GangDrawing) -> str:
+    """Return that the preferred level has no effect, "" if it has one, or if the cluster does not have the levels."""
+    gang = gang_of(pod, drawn)
+    with suppress(InputError):
+        found = [*preferred_rules(gang, hierarchy_of(cluster, gang))]
+        return " ".join(f"{_first([one.message])}. {one.advice}" for one in found)
+    return ""
 
 
 def is_kueue(choice: GangChoice) -> bool:
@@ -225,7 +253,15 @@ def _words(found: GangDomains, domain: DomainPods, state: DomainState) -> str:
         return f"{counted(domain.placed, 'pod')} placed"
     if state == "fits":
         return counted(domain.gangs, "gang") if domain.gangs > 1 else "fits"
-    return "; ".join(domain.room.lacking) if domain.room is not None else ""
+    return _reasons(lacking_words(domain.room)) if domain.room is not None else ""
+
+
+def _reasons(reasons: Sequence[str]) -> str:
+    """Return reasons for a row of two lines: all of them, or the first one and how many more the card has."""
+    text = "; ".join(reasons)
+    if len(reasons) < 2 or len(text) <= _MOST_REASON:
+        return text
+    return f"{reasons[0]}; {counted(len(reasons) - 1, 'more reason')}"
 
 
 def _sums(domain: DomainPods) -> tuple[int, int, int, int, int]:
@@ -250,7 +286,7 @@ def domain_heat(found: GangDomains) -> HeatMap:
             continue
         grade = 0 if room.fits or domain.placed else max(1, -(-4 * (room.size - room.most) // room.size))
         words = f"{domain_name(domain.path)}: {_holds(found, domain, domain_state(found, domain))}"
-        lacking = f"; {'; '.join(room.lacking)}" if grade and room.lacking else ""
+        lacking = f"; {'; '.join(lacking_words(room))}" if grade and room.lacking else ""
         cells.append(
             HeatCell(rack=domain_name(domain.path), grade=grade, words=words + lacking, id=domain_id(domain.path))
         )
@@ -269,7 +305,7 @@ def domain_card(found: GangDomains, domain: DomainPods) -> DomainCard:
     refused = state == "refused"
     lines = []
     if domain.room is not None and domain.room.lacking and state != "outer":
-        lines.append(f"{_first(domain.room.lacking)}.")
+        lines.append(f"{_first(lacking_words(domain.room))}.")
     fixes = (
         [WouldFitRow(title=_title(one), brings=_brings(found, one)) for one in changes(found, domain)]
         if refused

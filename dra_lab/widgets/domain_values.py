@@ -47,8 +47,8 @@ class StopRow(Row, frozen=True):
 class GangRow(Row, frozen=True):
     """The gang of a workload: its size, the least that start (0: all), its levels and the queue of Kueue.
 
-    `levels` are what `level` can be, `prefers` what `prefer` can be, `queues` those of Kueue. `note` says why there are
-    no levels.
+    `words` are what it is, and `frame` the same in short. `levels` are what `level` can be, `prefers` what `prefer` can
+    be, `queues` those of Kueue. `note` says why there are no levels, or that the preferred one has no effect.
     """
 
     size: int = 1
@@ -58,6 +58,7 @@ class GangRow(Row, frozen=True):
     prefer: str = ""
     queue: str = ""
     words: str = ""
+    frame: str = ""
     levels: tuple[LevelRow, ...] = ()
     prefers: tuple[LevelRow, ...] = ()
     price: tuple[PriceRow, ...] = ()

@@ -9,11 +9,13 @@ import traitlets
 from msgspec.structs import replace
 
 from dra_lab.errors import InputError
+from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.layers import Addable, AddableNode
 from dra_lab.model.numbers import whole_number
 from dra_lab.model.plan import PlanStatus
 from dra_lab.session import Session
 from dra_lab.session.adding import Adding, AddingQuestion, largest, level_of, tree_of
+from dra_lab.topology.hierarchy_findings import plural
 from dra_lab.widgets.bar_values import FindingRow
 from dra_lab.widgets.canvas_values import Row
 from dra_lab.widgets.cluster_rows import finding_rows
@@ -33,6 +35,7 @@ FILE = "provisioning-request.yaml"
 """The file in which a person saves the ProvisioningRequests."""
 
 _ANY = "any"
+_MOST_NAME = 20
 _NO_SPARE = "Spare nodes are found for gangs alone. Remove the other workloads."
 
 
@@ -91,10 +94,10 @@ AddedRow = tuple[str, str, bool, str, str]
 class AddingRow(Row, frozen=True):
     """What may be added, and the answer.
 
-    `needed` says that pods have no place. `word` is what people call a domain of the level, and `nodes` how many nodes
-    a new one has places for. `found` is "none" if no node helps. `stale` says that the answer is for other workloads.
-    `lines` are the reasons and what spare nodes bring; `request` is the text of the ProvisioningRequests with its
-    `limits` and `findings`.
+    `needed` says that pods have no place. `word` is what people call a domain of the level, `words` several of them,
+    and `nodes` how many nodes a new one has places for. `example` has places by domain. `found` is "none" if no node
+    helps. `stale` says that the answer is for other workloads. `lines` are the reasons and what spare nodes bring;
+    `request` is the text of the ProvisioningRequests with its `limits` and `findings`.
     """
 
     needed: bool = False
@@ -103,6 +106,8 @@ class AddingRow(Row, frozen=True):
     hierarchy: str = ""
     level: str = ""
     word: str = ""
+    words: str = ""
+    example: str = ""
     domains: int = 0
     nodes: int = 1
     spare: bool = False
@@ -189,12 +194,20 @@ def adding_row(session: Session) -> AddingRow:
         hierarchy="" if tree is None else tree.name,
         level=level,
         word=level_word(level),
+        words=plural(level_word(level)),
+        example="" if tree is None else _example(tree, level),
         domains=addable.domains,
         nodes=addable.nodes or (1 if tree is None else largest(tree, level)),
         spare=addable.spare,
         spare_note=_NO_SPARE if question.fleet.workloads else "",
     )
     return _with_answer(row, adding, question)
+
+
+def _example(tree: Hierarchy, level: str) -> str:
+    names = [domain.path[-1] for domain in tree.at(level)][:2]
+    names = names if all(len(name) <= _MOST_NAME for name in names) else ["NAME"]
+    return ", ".join(f"{name}={number}" for name, number in zip(names, (2, 4), strict=False))
 
 
 def _is_needed(session: Session) -> bool:

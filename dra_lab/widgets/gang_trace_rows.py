@@ -37,9 +37,9 @@ def head_of(gang: Gang, replay: GangReplay | None, regret: GangRegret | None) ->
 def _tiles(replay: GangReplay, regret: GangRegret | None) -> Iterator[TileRow]:
     yield TileRow(
         value=replay.verdict.value,
-        caption="finds a place",
+        caption="place found",
         tone=_TONES[replay.verdict],
-        title="Finds a place",
+        title="Place found",
         lines=(replay_sentence(replay), "Maybe: the order of pods, scores or chance decide."),
     )
     if regret is None or regret.unknown or not regret.best:

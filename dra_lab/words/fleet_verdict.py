@@ -11,7 +11,7 @@ from dra_lab.model.sketch import ClaimSketch, PodDrawing, asks
 from dra_lab.words.document import printable
 from dra_lab.words.facts import KINDS, counted, sentence
 from dra_lab.words.gang_verdict import gang_words
-from dra_lab.words.reason_words import ratio_words
+from dra_lab.words.reason_words import measured_remark, ratio_words
 
 _ONE = {"gpu": "GPU", "nic": "NIC", "cpu": "CPU", "memory": "memory device", "other": "other device"}
 
@@ -100,7 +100,8 @@ def cost_words(plan: FleetPlan) -> str:
             worst = min(known, key=lambda share: share.low or 0.0)
             by = " (measured by you)" if worst.kind == YOURS else ""
             gpus = f"{worst.gpus:,} of {counted(sum(share.gpus for share in regret.theirs), 'GPU')}"
-            return f"With these manifests kube-scheduler leaves {ratio_words(worst)} of the bandwidth to {gpus}{by}."
+            words = f"With these manifests kube-scheduler leaves {ratio_words(worst)} of the bandwidth to {gpus}{by}."
+            return f"{words} {measured_remark(worst)}".rstrip()
     return ""
 
 

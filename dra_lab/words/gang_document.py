@@ -12,7 +12,7 @@ from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.plan import GoalValue, PlanStatus
 from dra_lab.words.document import Column, Lines, Part, Sentence, Table, Words, printable
 from dra_lab.words.facts import counted, sentence
-from dra_lab.words.gang_verdict import more_gangs, number_words, room_words
+from dra_lab.words.gang_verdict import lacking_words, more_gangs, number_words, room_words
 
 if TYPE_CHECKING:
     from dra_lab.model.node_type import AddedNodes
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 MOST = 12
 """Domains and gangs that are shown one by one."""
+
+_DEVICES = 3
+"""Devices of a shared claim that are named."""
 
 _REASONS = 2
 """Reasons against a domain that are shown if it has many."""
@@ -100,6 +103,7 @@ def gang_parts(plan: GangPlan) -> Iterator[Part]:
     """Yield the answer, where each gang is, and for gangs without a place what each domain has."""
     yield Sentence(gang_sentence(plan))
     yield _placed_table(plan)
+    yield shared_table(plan)
     names = [gang.name for gang in plan.gangs if plan.counts[gang.name] < gang.replicas]
     for name in names[:MOST]:
         yield rooms_lines([room for room in plan.rooms if room.gang == name])
@@ -156,6 +160,7 @@ def short_gang_parts(
     several = len(plan.gangs) > 1 or plan.gangs[0].replicas > 1 or bool(plan.workloads)
     if several and plan.placed:
         yield _placed_table(plan)
+    yield shared_table(plan)
     for number, gang in enumerate(plan.gangs):
         name = f" for {gang.name}" if len(plan.gangs) > 1 else ""
         yield _domains_table(plan, gang, f"Domains{name}, before this plan" if name or several else "Domains")
@@ -171,8 +176,9 @@ def long_gang_parts(
     plan: GangPlan, counts: Sequence[tuple[GangCount, GangCount]], choices: Sequence[Sequence[GangChoice]]
 ) -> Iterator[Part]:
     """Yield the short answer, then where each gang is, the goals, and the domains after the plan and in each replay."""
-    yield from short_gang_parts(plan, counts, choices)
-    yield from (part for part in gang_parts(plan) if isinstance(part, Table) and part.title)
+    shown = [*short_gang_parts(plan, counts, choices)]
+    yield from shown
+    yield from (part for part in gang_parts(plan) if isinstance(part, Table) and part.title and part not in shown)
     for _, found in counts:
         yield from (part for part in count_parts(found) if isinstance(part, Table))
     for gang, mine in zip(plan.gangs, choices, strict=False):
@@ -186,6 +192,30 @@ def _placed_table(plan: GangPlan) -> Table:
     heads = (Column("gang", "gang"), Column("domain", "domain"), Column("pods", "pods"), Column("nodes", "nodes"))
     more = [f"{len(plan.placed) - MOST:,} more gangs are placed."] if len(plan.placed) > MOST else []
     return Table(heads, [_row(placed) for placed in plan.placed[:MOST]], "Where the gangs are", more)
+
+
+def shared_table(plan: GangPlan) -> Table:
+    """Return the claims that pods use together, each with the pods, the node and the devices."""
+    gangs = {gang.name: gang for gang in plan.gangs}
+    rows = [row for placed in plan.placed for row in _shared(placed, gangs[placed.gang])]
+    heads = (Column("gang", "gang"), Column("claim", "claim"), Column("pods", "pods"), Column("node", "node"))
+    more = [f"{len(rows) - MOST:,} more claims are shared."] if len(rows) > MOST else []
+    return Table((*heads, Column("devices", "devices")), rows[:MOST], "Claims that pods share", more)
+
+
+def _shared(placed: PlacedGang, gang: Gang) -> Iterator[tuple[str, ...]]:
+    pods = Counter(pod.workload for pod in placed.replicas)
+    groups = [(group.workload.name, group.shared_claims) for group in gang.groups if group.shared_claims]
+    rows = [
+        (one, claims, f"{pods[name]:,} of {name}")
+        for (name, claims), one in zip(groups, placed.group_shared, strict=True)
+    ]
+    rows += [(placed.shared, gang.shared_claims, f"all {len(placed.replicas):,}")] if placed.shared is not None else []
+    for one, claims, users in rows:
+        devices = [str(placement.device) for placement in one.placements]
+        more = f" and {len(devices) - _DEVICES:,} more" if len(devices) > _DEVICES else ""
+        names = ", ".join(claim.name for claim in claims)
+        yield f"{placed.gang} {placed.number}", names, users, one.node, ", ".join(devices[:_DEVICES]) + more
 
 
 def _domains_table(plan: GangPlan, gang: Gang, title: str) -> Table:
@@ -206,8 +236,9 @@ def _domains_table(plan: GangPlan, gang: Gang, title: str) -> Table:
 
 
 def _lacks(room: GangRoom) -> str:
-    more = [f"{len(room.lacking) - _REASONS} more reasons"] if len(room.lacking) > _REASONS + 1 else []
-    return "; ".join([*room.lacking[:_REASONS], *more] if more else room.lacking)
+    reasons = lacking_words(room)
+    more = [f"{len(reasons) - _REASONS} more reasons"] if len(reasons) > _REASONS + 1 else []
+    return "; ".join([*reasons[:_REASONS], *more] if more else reasons)
 
 
 def added_words(found: AddedNodes) -> str:

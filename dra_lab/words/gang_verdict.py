@@ -17,8 +17,12 @@ from dra_lab.words.facts import counted, sentence
 _UUID = re.compile(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
 """The cluster UUID in the name of an NVLink partition; its first part tells the partitions of a cluster apart."""
 
+_CUT = r"\1…"
+
 _NAMED = 3
 """Domains that a verdict names."""
+
+_IN_USE = " in use on "
 
 QUESTIONS: Mapping[str, str] = {QUOTA: "quota", COUNTS: "Kueue counts", DEVICES: "devices"}
 """What is asked of a gang in Kueue, in the words of the screen."""
@@ -39,6 +43,13 @@ def gang_words(gang: GangDrawing, number: int) -> str:
     return f"{counted(number, 'gang')} of {counted(gang.size, 'pod')}{least}{each}{places}"
 
 
+def frame_words(gang: GangDrawing, number: int) -> str:
+    """Return what a gang is, as short as a frame on the canvas needs it: `2 × 16 pods in one rack`."""
+    several = f"{number:,} × " if number > 1 else ""
+    where = f" in one {level_word(gang.level)}" if gang.level else ""
+    return f"{several}{counted(gang.size, 'pod')}{where}"
+
+
 def level_word(level: str) -> str:
     """Return what people call a level: the node for a host, else its name or the last part of its key."""
     return "node" if level == HOST else level.rpartition("/")[2]
@@ -46,7 +57,7 @@ def level_word(level: str) -> str:
 
 def domain_name(domain: Sequence[str]) -> str:
     """Return the value of a domain of its own, a UUID in it cut; the whole cluster has the name `the cluster`."""
-    return _UUID.sub(r"\1…", domain[-1]) if domain else "the cluster"
+    return _UUID.sub(_CUT, domain[-1]) if domain else "the cluster"
 
 
 def gang_verdict(plan: GangPlan, more: Mapping[str, GangCount]) -> str:
@@ -146,17 +157,31 @@ def room_words(room: GangRoom) -> str:
     return f"{room.most:,} of {room.size:,}{known}"
 
 
+def lacking_words(room: GangRoom) -> list[str]:
+    """Return what keeps pods away from a domain, one reason for the same nodes: `GPUs and NICs in use on n1`.
+
+    A list of nodes that is cut may have others behind, so it stays a reason of its own.
+    """
+    found: dict[str, list[str]] = {}
+    for reason in room.lacking:
+        kind, _, nodes = reason.partition(_IN_USE)
+        named = bool(nodes) and not nodes.endswith(" more")
+        found.setdefault(f"{_IN_USE}{nodes}" if named else "", []).append(kind if named else reason)
+    cut = found.pop("", [])
+    return [*(f"{' and '.join(kinds)}{nodes}" for nodes, kinds in found.items()), *cut]
+
+
 def scheduler_words(scheduler: str, verdict: str, text: str) -> str:
     """Return what a scheduler does with a gang: `Kueue 0.19 does not start it: ...`."""
     if text.startswith("it finds a place"):
-        return printable(sentence(f"{scheduler} {text.removeprefix('it ')}"))
+        return printable(sentence(f"{scheduler} {_UUID.sub(_CUT, text.removeprefix('it '))}"))
     does = {"yes": "finds a place", "maybe": "may find a place", "no": "does not start it"}[verdict]
-    return printable(sentence(f"{scheduler} {does}: {text}"))
+    return printable(sentence(f"{scheduler} {does}: {_UUID.sub(_CUT, text)}"))
 
 
 def trapped_words(scheduler: str, domains: Sequence[str]) -> str:
     """Return that a scheduler may choose domains where claims do not fit: `Kueue 0.19 may choose r5, where ...`."""
-    named = ", ".join(_UUID.sub(r"\1…", name.rpartition("/")[2]) for name in domains[:_NAMED])
+    named = ", ".join(_UUID.sub(_CUT, name.rpartition("/")[2]) for name in domains[:_NAMED])
     more = f" or {len(domains) - _NAMED:,} more" if len(domains) > _NAMED else ""
     return printable(f"{scheduler} may choose {named}{more}, where the claims do not fit. The pods would wait there.")
 

@@ -223,6 +223,11 @@ def ratio_words(share: PathShare) -> str:
     return exact if share.low == share.high else f"{share.low:.2f} to {share.high:.2f}"
 
 
+def measured_remark(share: PathShare) -> str:
+    """Return what a person must know of the ratio that they measured, as a sentence; "" for nothing."""
+    return share.note[:1].upper() + share.note[1:] if share.kind == YOURS else ""
+
+
 def _bars(shares: Sequence[PathShare]) -> str:
     """Return the paths, each behind a bar from the lower to the upper end of its range between 0 and 1."""
     return "<br>".join(f"{_bar(share)}{escaped(_share_words(share, shares))}" for share in shares)

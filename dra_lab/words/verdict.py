@@ -31,6 +31,7 @@ from dra_lab.words.facts import (
     telling,
 )
 from dra_lab.words.glossary import GLOSSARY
+from dra_lab.words.reason_words import measured_remark
 
 Tone = Literal["plain", "ok", "warn", "error"]
 
@@ -115,6 +116,7 @@ def _bandwidth(plan: Plan) -> Iterator[str]:
             gpus = sum(share.gpus for share in far)
             keeps = "GPU keeps" if gpus == 1 else "GPUs keep"
             yield f"{gpus} {keeps} {_percent(far)} of {'its' if gpus == 1 else 'their'} bandwidth."
+            yield from {measured_remark(share) for share in far} - {""}
             return
 
 

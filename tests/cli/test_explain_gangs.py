@@ -38,6 +38,15 @@ def test_both_schedulers_are_explained(capsys):
     ]
 
 
+@pytest.mark.parametrize(("scheduler", "title"), [("kai", "KAI 0.17"), ("volcano", "Volcano 1.15")])
+@pytest.mark.parametrize("step", [[], ["--step"]])
+def test_a_scheduler_that_is_not_replayed_has_a_verdict(scheduler, title, step, capsys):
+    """With what is known of it, and that it is not replayed."""
+    out = printed(capsys, "--scheduler", scheduler, *step)
+    assert f"{title}: maybe." in out
+    assert f"dra-lab does not replay {title}." in out
+
+
 def test_the_steps_of_one_scheduler(capsys):
     """Every step has its number and a sentence."""
     out = printed(capsys, "--step", "--scheduler", "kueue")

@@ -7,11 +7,16 @@ from pathlib import Path
 
 import pytest
 import yaml
+from crd_schemas import problems
 
 from dra_lab.cli import main
 from dra_lab.exports.gangs.gang_files import SCHEDULERS
 
 POD = "sample:h100-pod"
+POD_SPEC = """
+      spec:
+        resourceClaims: [{name: gpus, resourceClaimTemplateName: eight}]
+        containers: [{name: main, image: serve, resources: {claims: [{name: gpus}]}}]"""
 GANG = [POD, "--claim", f"{POD}/eight-pairs", "--gang", "3", "--level", "leaf switch", "--queue", "training/train"]
 
 
@@ -70,6 +75,38 @@ def test_the_json_has_the_files_and_the_places(tmp_path, capsys):
     told = json.loads(capsys.readouterr().out)
     assert (told["kind"], told["outcome"], told["scheduler"]) == ("Export", "fits", "volcano")
     assert (told["placed"][0]["domain"], len(told["files"])) == (["spine-1", "leaf-2"], 6)
+
+
+LEADERS = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: eight}
+spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com, count: 8}}]}}}
+---
+apiVersion: leaderworkerset.x-k8s.io/v1
+kind: LeaderWorkerSet
+metadata: {name: serve}
+spec:
+  replicas: 1
+  leaderWorkerTemplate:
+    size: 3
+    leaderTemplate:{0}
+    workerTemplate:{0}
+""".replace("{0}", POD_SPEC)
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+def test_a_leader_and_workers_of_a_file_become_a_gang_with_the_level_of_the_option(scheduler, tmp_path):
+    """The file has the size. What is written is accepted by the schemas, and both templates have the pin in full."""
+    (tmp_path / "serve.yaml").write_text(LEADERS)
+    file = str(tmp_path / "serve.yaml")
+    options = [POD, "--claim", file, "--level", "leaf switch", "--queue", "training/train", "--workload", file, "--pin"]
+    assert main(["export", *options, "--scheduler", scheduler, "--dir", str(tmp_path / "out")]) == 0
+    text = (tmp_path / "out" / "serve.yaml").read_text()
+    files = [path for path in (tmp_path / "out").glob("*.yaml") if path.name != "kustomization.yaml"]
+    documents = [one for path in files for one in yaml.safe_load_all(path.read_text())]
+    assert [told for one in documents for told in problems(one)] == []
+    assert (text.count("- leaf-"), "*id" in text) == (2, False)
 
 
 def test_a_gang_without_a_place_is_written_only_if_a_person_accepts_it(tmp_path, capsys):

@@ -67,6 +67,16 @@ def test_the_nodes_that_would_help_are_in_the_json(capsys):
     assert found == [None, {"count": 1, "proven": True, "added": [row]}]
 
 
+@pytest.mark.parametrize(
+    ("level", "prefer", "wanted"),
+    [("leaf switch", "spine", 1), ("spine", "spine", 1), ("host", "leaf switch", 1), ("spine", "leaf switch", 0)],
+)
+def test_a_preferred_level_outside_the_required_one_is_remarked(capsys, level, prefer, wanted):
+    """All pods are in one domain of it anyway."""
+    found = answer(capsys, PAIRS, "--gang", "2", "--level", level, "--prefer-level", prefer)
+    assert [one["rule"] for one in found["findings"]].count("gang-prefer-level") == wanted
+
+
 def test_each_domain_says_what_it_lacks(capsys):
     """On h100-05 all GPUs are free, and four NICs are in use."""
     rows = {row["domain"][-1]: row for row in answer(capsys, PAIRS, "--gang", "4", *LEAF)["gangs"][0]["domains"]}

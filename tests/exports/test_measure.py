@@ -70,6 +70,13 @@ def test_my_numbers_replace_the_range_and_are_marked(capsys):
     assert "0.45 to 0.64" not in said
 
 
+@pytest.mark.parametrize(("numbers", "remarks"), [("46:25", 0), ("25:46", 1)])
+def test_numbers_that_may_be_swapped_are_remarked(numbers, remarks, capsys):
+    """Without the link nothing is faster, so a ratio above 1 is a question to the person."""
+    main(["plan", *EKS, "--measured", numbers])
+    assert capsys.readouterr().out.count("It is faster without the link; are the two numbers swapped?") == remarks
+
+
 def test_my_numbers_stay_in_the_plan_file(tmp_path):
     """The next session says them too."""
     sketch = read_sketch("sample:eks-p4d/gpu-nic-pairs")

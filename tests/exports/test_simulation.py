@@ -55,7 +55,7 @@ def test_a_claim_that_does_not_fit_says_so():
     session.plan()
     made = bundle(drawn_of(session), Target(session.release))
     session.close()
-    assert made.simulation.sentence == "This claim does not fit now: its pods wait until devices are free."
+    assert made.simulation.sentence == "This claim fits on no node, even with nothing in use: its pods never start."
     assert made.is_worse
 
 

@@ -43,6 +43,20 @@ def test_json_has_lines_too(tmp_path):
     assert document.line("metadata.name") == 5
 
 
+@pytest.mark.parametrize("between", ["", "\n", "\n\n  "])
+def test_json_values_that_follow_one_another_are_documents(tmp_path, between):
+    """`kubectl get -o json` twice into one file; each has its number and the line of each path in the file."""
+    one, two = '{\n"kind": "Pod", "metadata": {"name": "a"}}', '{"kind": "Pod", "metadata": {\n"name": "b"}}'
+    (tmp_path / "pods.json").write_text(one + between + two)
+    found = read_manifests([tmp_path])
+    lines = between.count("\n")
+    assert found.findings == ()
+    assert [(one.name, one.origin.document, one.line("metadata.name")) for one in found.documents] == [
+        ("a", 1, 2),
+        ("b", 2, 3 + lines),
+    ]
+
+
 def test_a_broken_file_does_not_hide_the_others(tmp_path):
     """An unreadable document is reported with its line, and the others are read."""
     write(tmp_path, bad="a: [1\nb: 2\n", good=TEMPLATE)

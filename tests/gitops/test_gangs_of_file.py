@@ -221,6 +221,13 @@ def test_pod_groups_of_volcano_and_kai(read, version, name, spec, levels):
     assert (found.gang.required, found.gang.preferred, found.gang.hierarchy) == levels
 
 
+def test_groups_of_several_jobs_have_the_names_of_their_jobs(read):
+    """People know those."""
+    own = "{name: gpus, resourceClaimTemplateName: four}"
+    [found] = read(GROUPS, job("prefill", own), job("decode", own))
+    assert [group.workload.name for group in found.gang.groups] == ["prefill", "decode"]
+
+
 def test_a_minimum_of_several_groups_is_not_split(read):
     """It does not say how many of which; all are planned."""
     tasks = ", ".join(f"{{name: {name}, replicas: 4, template: {template()}}}" for name in "ab")

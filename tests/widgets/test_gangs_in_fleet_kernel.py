@@ -129,7 +129,7 @@ def test_a_domain_says_what_it_holds_and_what_it_lacks(fleet):
         "leaf-4": "fits",
     }
     assert rows["leaf-1"]["holds"] == "2 of 3"
-    assert "GPUs in use on h100-01, h100-02" in rows["leaf-1"]["words"]
+    assert "GPUs and NICs in use on h100-01, h100-02" in rows["leaf-1"]["words"]
 
 
 def test_the_pods_of_a_domain_add_up_to_what_it_holds_idle(fleet):
@@ -241,6 +241,15 @@ def test_a_kept_gang_is_compared_and_restored(fleet):
     assert session.fleet.workload(POD).gang.size == 3
 
 
+def test_a_preferred_level_outside_the_required_one_is_remarked(fleet):
+    """All pods are in one spine anyway if they are below one leaf switch."""
+    _, view = fleet
+    assert [gang(view, 2, prefer=level).get("note", "").partition(",")[0] for level in ("", "spine")] == [
+        "",
+        "The preferred level spine has no effect",
+    ]
+
+
 def test_an_unknown_level_is_refused_with_the_levels(fleet):
     """The answer names the levels that the cluster has, and the plan before it is not shown as the answer."""
     _, view = fleet
@@ -277,7 +286,7 @@ def test_the_export_sheet_says_who_writes_gangs(fleet):
     gang(view, 3)
     session.exporting.open()
     session.exporting.wait(30)
-    assert "dra-lab export --scheduler" in session.exporting.problem
+    assert "--scheduler kueue" in session.exporting.problem
 
 
 def test_the_plan_file_keeps_the_gang(tmp_path):

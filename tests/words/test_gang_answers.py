@@ -7,10 +7,12 @@ import pytest
 from dra_lab.model.fleet import Replica, Workload
 from dra_lab.model.gang import GANGS, Gang, GangCount, GangGroup, GangPlan, GangRoom, PlacedGang
 from dra_lab.model.gang_replay import GangReplay, GangVerdict
-from dra_lab.model.plan import GoalValue, PlanStatus
+from dra_lab.model.names import DeviceID
+from dra_lab.model.plan import GoalValue, Placement, PlanStatus
+from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pinning.gang_choices import GangChoice
 from dra_lab.words.document import as_text
-from dra_lab.words.gang_document import choice_lines, gang_sentence, more_words, short_gang_parts
+from dra_lab.words.gang_document import choice_lines, gang_sentence, more_words, shared_table, short_gang_parts
 from dra_lab.words.gang_json import gang_outcome
 
 
@@ -60,6 +62,23 @@ def test_the_answer_is_a_sentence(name):
     """It says what fits, where, and what is proven."""
     found, sentence = SENTENCES[name]
     assert gang_sentence(found) == sentence
+
+
+def test_claims_that_pods_share_are_named():
+    """With the pods that use them, their node and their devices; those of a group and those of the gang."""
+    nic, disk = (ClaimSketch(name=name) for name in ("nic", "disk"))
+    groups = [GangGroup(Workload("leader", (), 1)), GangGroup(Workload("worker", (), 2), shared_claims=(nic,))]
+    pods = (Replica("leader", 0, "n1", ()), Replica("worker", 0, "n1", ()), Replica("worker", 1, "n1", ()))
+    held = [
+        Replica(name, 0, "n1", (Placement("r", DeviceID("d.example", "n1", f"{name}-{number}")),))
+        for number, name in enumerate(("worker", "shared"))
+    ]
+    placed = PlacedGang("train", 0, (), pods, held[1], (held[0],))
+    found = GangPlan(PlanStatus.OPTIMAL, (Gang("train", groups, shared_claims=(disk,)),), placed=(placed,))
+    assert [tuple(row) for row in shared_table(found).rows] == [
+        ("train 0", "nic", "2 of worker", "n1", "d.example/n1/worker-0"),
+        ("train 0", "disk", "all 3", "n1", "d.example/n1/shared-1"),
+    ]
 
 
 OUTCOMES = {

@@ -18,7 +18,7 @@ const GANG: Partial<HardwareViewModel> = {
     sentence: "Kueue 0.19: no.",
     total: 3,
     regret: "Kueue 0.19 starts 0; the best plan starts 1 of 1 gang, proven.",
-    tiles: [{ value: "no", caption: "finds a place" }],
+    tiles: [{ value: "no", caption: "place found" }],
   },
   gang_trace_now: {
     step: 2,

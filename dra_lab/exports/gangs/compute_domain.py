@@ -12,6 +12,7 @@ from dra_lab.exports.gangs.level_keys import is_host
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.gang import Gang, GangGroup
 from dra_lab.model.hierarchy import Hierarchy
+from dra_lab.model.sketch import asks
 from dra_lab.sketch.claim_objects import Affinity
 from dra_lab.topology.presets import CLIQUE, NVLINK
 
@@ -23,11 +24,25 @@ CHANNEL = "compute-domain-channel"
 
 
 def needs_channel(gang: Gang, group: GangGroup, hierarchy: Hierarchy | None) -> bool:
-    """Say whether the pods of a group need one NVLink domain or partition."""
-    if hierarchy is None or not hierarchy.name.startswith(NVLINK):
+    """Say whether the pods of a group get a channel: they need one NVLink domain or partition, and draw no channel."""
+    return needs_nvlink(gang, group, hierarchy) and not draws_channel(gang, group)
+
+
+def needs_nvlink(gang: Gang, group: GangGroup, hierarchy: Hierarchy | None) -> bool:
+    """Say whether the pods of a group need one NVLink domain or partition, by the name of its tree or by its label."""
+    if hierarchy is None:
         return False
     levels = (gang.required, group.required, *(level for _, level in group.slices))
-    return any(level and not is_host(level) for level in levels)
+    named = [level for level in levels if level and not is_host(level)]
+    keys = (hierarchy.levels[hierarchy.level_index(level)].key for level in named)
+    return bool(named) and (hierarchy.name.startswith(NVLINK) or CLIQUE in keys)
+
+
+def draws_channel(gang: Gang, group: GangGroup) -> bool:
+    """Say whether the pods of a group request a channel themselves; a node has one, so a second would not fit."""
+    claims = (*group.workload.claims, *group.shared_claims, *gang.shared_claims)
+    requests = (request for claim in claims for request in claim.requests)
+    return any(ask.device_class_name == CHANNEL_CLASS for request in requests for ask in asks(request))
 
 
 def channel_entry(name: str) -> dict[str, str]:
@@ -46,6 +61,13 @@ def compute_domain(name: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
     channel = {"resourceClaimTemplate": {"name": f"{name}-channel"}, "allocationMode": "Single"}
     head = {"apiVersion": COMPUTE_DOMAIN, "kind": "ComputeDomain", "metadata": dict(metadata)}
     return {**head, "spec": {"numNodes": 0, "channel": channel}}
+
+
+def drawn_channel_finding(name: str) -> Finding:
+    """Return that there is no ComputeDomain, because the pods request a channel themselves."""
+    message = f"the pods request a channel of {CHANNEL_CLASS} themselves, so no ComputeDomain is written for them"
+    advice = "Draw the GPUs alone. The export then has a ComputeDomain, and the pods name the template of its channel."
+    return Finding("compute-domain-drawn", Severity.WARNING, name, message, advice)
 
 
 def channel_findings(name: str) -> tuple[Finding, ...]:

@@ -8,7 +8,13 @@ from dataclasses import dataclass, field
 from msgspec import Struct
 
 from dra_lab.errors import InputError, did_you_mean
-from dra_lab.exports.gangs.compute_domain import channel_findings, compute_domain
+from dra_lab.exports.gangs.compute_domain import (
+    channel_findings,
+    compute_domain,
+    drawn_channel_finding,
+    draws_channel,
+    needs_nvlink,
+)
 from dra_lab.exports.gangs.gang_findings import gang_findings
 from dra_lab.exports.gangs.gang_parts import GangParts, Object, gang_parts, priority_class
 from dra_lab.exports.gangs.kai_objects import kai_objects
@@ -163,6 +169,8 @@ def gang_files(
     documents = {**parts.texts, **{file: head + dump_all(items) for file, items in made.items()}}
     findings = [*parts.findings, *gang_findings(scheduler, parts), *_pin_findings(parts, pin)]
     findings += channel_findings(parts.copies[0]) if parts.channels and own is None else ()
+    if own is None and any(needs_nvlink(gang, one, hierarchy) and draws_channel(gang, one) for one in gang.groups):
+        findings.append(drawn_channel_finding(gang.name))
     findings += [_FLAVOR] if "resourceflavor.yaml" in made else []
     cannot = not_expressed(scheduler, parts)
     if own is None:

@@ -1,8 +1,8 @@
 """Findings about the files of a gang before they are applied: gates that are off, dropped fields, refusals.
 
 Each scheduler has one function. The claims that Kueue refuses are in `scheduler.kueue.refused_claims`. Sources for
-others: Kubernetes 1.36.2 `pkg/api/pod/util.go`, `pkg/features/kube_features.go`; kai-scheduler/KAI-Scheduler v0.17.0
-CHANGELOG; volcano-sh/volcano v1.15.1, its user guides of DRA and network topology.
+others: Kubernetes 1.36.2 `pkg/api/pod/util.go`, `pkg/features/kube_features.go`; KEP-3136 (beta APIs are off);
+kai-scheduler/KAI-Scheduler v0.17.0 CHANGELOG; volcano-sh/volcano v1.15.1, its user guides of DRA and network topology.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from dra_lab.exports.gangs.gang_parts import GangParts, GroupParts, wanted_levels
-from dra_lab.exports.gangs.kueue_objects import MOST_LAYERS, device_classes, leads
+from dra_lab.exports.gangs.kueue_objects import MOST_LAYERS, device_classes, ends_with_host, leads
 from dra_lab.exports.gangs.level_keys import repeated_values, same_level
-from dra_lab.exports.gangs.pod_group_objects import MOST_SHARED
+from dra_lab.exports.gangs.pod_group_objects import MOST_SHARED, pod_group_version
 from dra_lab.exports.gangs.volcano_objects import existing, tier_of
 from dra_lab.findings import Finding, Severity
 from dra_lab.scheduler.kueue.counted import unmapped_classes
@@ -83,6 +83,10 @@ def _kueue(parts: GangParts) -> Iterator[Finding]:
         if wanted_levels(parts) and not parts.pinned:
             message = "Kueue chooses domains by node resources and does not count devices, so the gang may wait there"
             yield Finding("kueue-devices-not-counted", _WARNING, name, message, "Pin a planned domain.")
+        elif wanted_levels(parts) and ends_with_host(parts):
+            message = "Kueue chooses the nodes of the pinned domain without counting devices, so pods may wait on some"
+            advice = "Request CPUs and memory in the containers, so that Kueue leaves out busy nodes."
+            yield Finding("kueue-devices-not-counted", _NOTE, name, message, advice)
 
 
 def _kai(parts: GangParts) -> Iterator[Finding]:
@@ -144,10 +148,11 @@ def _kube_scheduler(parts: GangParts) -> Iterator[Finding]:
         "spec.schedulingGroup silently, and pods start one by one"
     )
     yield Finding("pod-group-gate", _WARNING, name, message, "Enable it in kube-apiserver and kube-scheduler.")
+    version = pod_group_version(parts.release)
+    message = f"the API server does not serve {version} by default"
+    advice = f"Start it with --runtime-config={version}=true."
+    yield Finding("pod-group-version", _WARNING, name, message, advice)
     if release == "1.36":
-        message = "the API server does not serve scheduling.k8s.io/v1alpha2 by default"
-        advice = "Start it with --runtime-config=scheduling.k8s.io/v1alpha2=true."
-        yield Finding("pod-group-version", _WARNING, name, message, advice)
         message = "Kubernetes 1.37 no longer has PodGroups of v1alpha2"
         yield Finding("pod-group-upgrade", _WARNING, name, message, "Delete them before you upgrade, and export again.")
     if parts.label(parts.required):

@@ -12,8 +12,9 @@ from typing import Any
 
 from dra_lab.exports.gangs.compute_domain import CHANNEL_CLASS
 from dra_lab.exports.gangs.gang_parts import GangParts, GroupParts, Object, job
-from dra_lab.exports.gangs.level_keys import level_labels, topology_of
+from dra_lab.exports.gangs.level_keys import is_host, level_labels, topology_of
 from dra_lab.model.sketch import asks
+from dra_lab.model.topologies import Topology
 from dra_lab.sketch.claim_objects import labels
 from dra_lab.sketch.object_names import object_name
 
@@ -119,6 +120,13 @@ def _job_set(parts: GangParts, copy: int) -> Object:
 def _configuration(parts: GangParts) -> Object:
     rows = [{"name": resource_of(name), "deviceClassNames": [name]} for name in device_classes(parts)]
     return {"apiVersion": CONFIGURATION, "kind": "Configuration", "resources": {"deviceClassMappings": rows}}
+
+
+def ends_with_host(parts: GangParts) -> bool:
+    """Say whether the last level of the gang's Topology is the host name, so that Kueue chooses nodes too."""
+    name = topology_of(parts.hierarchy, _OWN)
+    own = [one for one in parts.cluster.topologies if isinstance(one, Topology) and one.name == name]
+    return not own or any(is_host(one.labels[-1]) for one in own if one.labels)
 
 
 def _topology_name(parts: GangParts) -> str:

@@ -113,6 +113,8 @@ def _places(parts: GangParts, workload: WorkloadFile) -> _Places:
 
 
 def _check(scheduler: str, parts: GangParts, workload: WorkloadFile) -> None:
+    if workload.kind == "Workload":
+        raise InputError(f"{workload.title} starts no pods, because Kueue makes it for a Job; give the file of the Job")
     several = parts.gang.replicas > 1
     if several and (workload.kind != _LEADER_SETS or scheduler not in ("kueue", "kai")):
         raise InputError(

@@ -66,7 +66,7 @@ def _lacking(
         yield Shortfall(
             "count",
             f"{pod.workload.name}: {name}",
-            f"{missing:,} replicas of {pod.workload.name} have no place: {every:,} devices for request {name} are left "
+            f"{_no_place(pod, missing)}: {_devices(every)} for request {name} {'is' if every == 1 else 'are'} left "
             f"free, " + (f"one replica takes {ask.count}" if short else f"no node has {ask.count}"),
             ask.count,
             most,
@@ -85,10 +85,20 @@ def _matching_nothing(pod: FleetPod, ask: Ask, name: str) -> Shortfall:
 
 
 def _short_in_all(pod: FleetPod, ask: Ask, missing: int, every: int) -> Shortfall:
-    text = f"{missing:,} replicas of {pod.workload.name} take {missing * ask.count:,} devices for request {ask.request}"
-    subject = f"{pod.workload.name}: {ask.request}"
+    needed, name = missing * ask.count, pod.workload.name
+    take = f"1 replica of {name} takes" if missing == 1 else f"{missing:,} replicas of {name} take"
+    text = f"{take} {_devices(needed)} for request {ask.request}, {every:,} {'is' if every == 1 else 'are'} free"
     advice = "Free or add devices, or ask for fewer replicas."
-    return Shortfall("count", subject, f"{text}, {every:,} are free", missing * ask.count, every, advice=advice)
+    return Shortfall("count", f"{name}: {ask.request}", text, needed, every, advice=advice)
+
+
+def _no_place(pod: FleetPod, missing: int) -> str:
+    name = pod.workload.name
+    return f"1 replica of {name} has no place" if missing == 1 else f"{missing:,} replicas of {name} have no place"
+
+
+def _devices(number: int) -> str:
+    return "1 device" if number == 1 else f"{number:,} devices"
 
 
 def _free(fleet: FleetProblem, ask: Ask, taken: set[DeviceID]) -> Iterator[list[DeviceID]]:
@@ -115,7 +125,7 @@ def _together(pod: FleetPod, missing: int) -> Shortfall:
     return Shortfall(
         "count",
         pod.workload.name,
-        f"{missing:,} replicas of {pod.workload.name} have no place: no request is short of whole devices by itself, "
+        f"{_no_place(pod, missing)}: no request is short of whole devices by itself, "
         "but no node was found for all of them with their links, capacities and counters",
         advice="Plan one of them alone to see what holds it up.",
     )

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 import yaml
-from gangs_to_export import CLIQUE, cliques, gang, group, tree
+from gangs_to_export import BLOCK, CLIQUE, GPUS, cliques, gang, group, tree
+from small_claims import request
 
+from dra_lab.exports.gangs.compute_domain import CHANNEL_CLASS
 from dra_lab.exports.gangs.gang_files import SCHEDULERS, gang_files
+from dra_lab.model.sketch import ClaimSketch
 
 EVERY = pytest.mark.parametrize("scheduler", SCHEDULERS)
 
@@ -35,6 +38,23 @@ def test_an_nvlink_level_makes_a_compute_domain(scheduler, level):
 def test_other_gangs_have_none(one, hierarchy):
     """A channel would keep other pods with one off the node."""
     assert "computedomain.yaml" not in exported(one, hierarchy=hierarchy).documents
+
+
+def test_a_level_with_the_label_of_cliques_makes_one_in_any_hierarchy():
+    """A Topology of Kueue or KAI may have the label as a level."""
+    hierarchy = tree("mine", (BLOCK, CLIQUE))
+    assert "computedomain.yaml" in exported(gang(required="rack"), hierarchy=hierarchy).documents
+    assert "computedomain.yaml" not in exported(gang(required="block"), hierarchy=hierarchy).documents
+
+
+def test_pods_that_draw_a_channel_get_no_second_one():
+    """A node has one, so the pods would start nowhere; a Finding says that there is no ComputeDomain."""
+    channel = ClaimSketch(name="channel", requests=(request("channel", CHANNEL_CLASS),))
+    files = exported(gang(group(claims=(GPUS, channel)), required="NVLink partition"))
+    job = yaml.safe_load(files.documents["job.yaml"])["spec"]["template"]["spec"]
+    assert [one["name"] for one in job["resourceClaims"]] == ["gpus", "channel"]
+    assert "computedomain.yaml" not in files.documents
+    assert "compute-domain-drawn" in [one.rule for one in files.findings]
 
 
 def test_only_the_pods_that_need_the_domain_get_a_channel():

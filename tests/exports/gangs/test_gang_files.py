@@ -166,8 +166,16 @@ def test_the_rules_that_compare_with_the_object_before_are_skipped():
 
 
 def test_every_kind_with_a_schema_is_written():
-    """Otherwise a schema would be checked by nothing; a sample has Cohorts, nodes to add a ProvisioningRequest."""
-    found = {"kueue.x-k8s.io/v1beta2/Cohort", "autoscaling.x-k8s.io/v1/ProvisioningRequest"}
+    """Otherwise a schema would be checked by nothing. The first four come from other tests.
+
+    They are of a sample, of nodes to add, and of people's own workloads.
+    """
+    found = {
+        "kueue.x-k8s.io/v1beta2/Cohort",
+        "autoscaling.x-k8s.io/v1/ProvisioningRequest",
+        "leaderworkerset.x-k8s.io/v1/LeaderWorkerSet",
+        "scheduling.volcano.sh/v1beta1/PodGroup",
+    }
     for scheduler in SCHEDULERS:
         files = gang_files(gang(group("leader", 1), group()), scheduler, tree("NVLink"), queue="q", objects=True)
         found |= {kind_of(one) for one in documents(files)}

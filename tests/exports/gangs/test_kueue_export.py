@@ -8,6 +8,7 @@ import pytest
 import yaml
 from gangs_to_export import BLOCK, CHANNEL, RACK, cliques, gang, group, tree
 from kueue_queues import configuration, read
+from labelled_nodes import HOST, labelled, topology
 from small_claims import alternative, one_of, request
 from small_nodes import a_slice, cluster, gpu
 
@@ -194,9 +195,14 @@ def test_a_long_key_can_be_loaded_and_not_requested():
     assert "kueue-key-too-long" in [one.rule for one in files.findings]
 
 
-def test_counting_devices_does_not_matter_in_a_pinned_domain():
-    """The planner has counted them."""
-    assert "kueue-devices-not-counted" not in rules(gang(required="rack"), pin=("b0", "b0r0"))
+@pytest.mark.parametrize(("levels", "told"), [((BLOCK, RACK, HOST), ["note"]), ((BLOCK, RACK), [])])
+def test_kueue_chooses_the_nodes_of_a_pinned_domain(levels, told):
+    """If the last level of its Topology is the host name, and it counts no devices then either."""
+    on = labelled(objects=(topology(*levels),))
+    hierarchy = tree("default", source="Kueue Topology default")
+    files = exported(gang(required="rack"), hierarchy, cluster=on, pin=("b0", "b0r0"))
+    found = [one.severity.value for one in files.findings if one.rule == "kueue-devices-not-counted"]
+    assert found == told
 
 
 def test_the_mode_of_a_request_is_written_out():

@@ -8,7 +8,7 @@ from textwrap import indent
 
 import pytest
 import yaml
-from crd_schemas import FILES, kind_of, problems
+from crd_schemas import problems
 from gangs_to_export import RACK, gang, group, tree
 
 from dra_lab.errors import InputError
@@ -61,7 +61,18 @@ KINDS = {
         8,
     ),
 }
+WORKLOAD = written(
+    "kueue.x-k8s.io/v1beta2", "Workload", "  podSets:\n  - name: main\n    count: 4\n    template:\n      spec:\n", 8
+)
 KIND = pytest.mark.parametrize("kind", KINDS)
+LEADER = written(
+    "leaderworkerset.x-k8s.io/v1",
+    "LeaderWorkerSet",
+    "  replicas: 1\n  leaderWorkerTemplate:\n    size: 4\n    leaderTemplate:\n      spec:\n"
+    + indent(POD, " " * 8)
+    + "    workerTemplate:\n      spec:\n",
+    8,
+)
 ONE = gang(group(pods=4), required="rack")
 
 
@@ -84,12 +95,23 @@ def test_the_objects_are_valid(scheduler, kind, tmp_path):
     """The workload and what goes beside it, by the schema of each."""
     files = exported(tmp_path, scheduler, kind)
     documents = [one for text in files.documents.values() for one in yaml.safe_load_all(text)]
-    known = [
-        one for one in documents if kind_of(one) in FILES or one["apiVersion"] in ("batch/v1", "resource.k8s.io/v1")
-    ]
-    told = [problem for one in known for problem in problems(one)]
+    told = [problem for one in documents for problem in problems(one)]
     dropped = ["schedulingGroup"] if (scheduler, kind) == ("kube-scheduler", "Volcano") else []
     assert [next((word for word in dropped if word in problem), problem) for problem in told] == dropped
+
+
+@EVERY
+@pytest.mark.parametrize("release", ["1.36", "1.37"])
+def test_a_leader_and_its_workers_are_valid(scheduler, release, tmp_path):
+    """Both templates of a LeaderWorkerSet have the fields, and what goes beside it is accepted too."""
+    file = tmp_path / "mine.yaml"
+    file.write_text(LEADER)
+    paths = [f"spec.leaderWorkerTemplate.{name}Template" for name in ("leader", "worker")]
+    one = gang(group("leader", 1, leader=True), group("worker", 3), required="rack")
+    common = {"namespace": "ml", "queue": "team-a", "pin": ("b0", "b0r0"), "release": release, "has_claims": True}
+    files = gang_files(one, scheduler, tree(), workload=read_workload(file, paths), **common)
+    documents = [one for text in files.documents.values() for one in yaml.safe_load_all(text)]
+    assert [problem for one in documents for problem in problems(one, release)] == []
 
 
 @EVERY
@@ -229,6 +251,7 @@ def test_what_a_kind_cannot_express_is_a_sentence(scheduler, kind, one, told, tm
         (gang(group(pods=2), required="rack", replicas=2), "", "cannot name 2 PodGroups"),
         (gang(group("a", 2), group("b", 2)), "", "and the gang has 2 groups"),
         (ONE, KINDS["Job"] + "---\nkind: PodGroup\n", "has a PodGroup of its own"),
+        (ONE, WORKLOAD, "Workload/mine starts no pods, because Kueue makes it for a Job"),
     ],
 )
 def test_a_workload_that_is_not_the_gang_is_refused(one, text, message, tmp_path):

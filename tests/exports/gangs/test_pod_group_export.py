@@ -89,14 +89,14 @@ def test_pods_and_group_have_one_priority():
     ("one", "release", "told"),
     [
         (gang(), "1.36", ["pod-group-gate", "pod-group-version", "pod-group-upgrade"]),
-        (gang(), "1.37", ["pod-group-gate"]),
-        (gang(required="rack"), "1.37", ["pod-group-gate", "pod-group-topology-gate"]),
-        (gang(group(least=2)), "1.37", ["pod-group-gate", "pod-group-minimum"]),
-        (gang(shared_claims=(CHANNEL,)), "1.37", ["pod-group-gate", "pod-group-claims-gate"]),
+        (gang(), "1.37", ["pod-group-gate", "pod-group-version"]),
+        (gang(required="rack"), "1.37", ["pod-group-gate", "pod-group-version", "pod-group-topology-gate"]),
+        (gang(group(least=2)), "1.37", ["pod-group-gate", "pod-group-version", "pod-group-minimum"]),
+        (gang(shared_claims=(CHANNEL,)), "1.37", ["pod-group-gate", "pod-group-version", "pod-group-claims-gate"]),
         (
             gang(shared_claims=(CHANNEL,)),
             KubernetesRelease("1.37", {"DRAWorkloadResourceClaims": True}),
-            ["pod-group-gate"],
+            ["pod-group-gate", "pod-group-version"],
         ),
     ],
 )

@@ -195,7 +195,9 @@ def test_shares_of_a_pool_are_brute_force(crowds):
     compared(crowds, "store", a_random_store)
 
 
-@pytest.mark.parametrize("first", [1_000, *(pytest.param(1_000 + n * FLEETS, marks=pytest.mark.long) for n in range(1, 6))])
+@pytest.mark.parametrize(
+    "first", [1_000, *(pytest.param(1_000 + n * FLEETS, marks=pytest.mark.long) for n in range(1, 6))]
+)
 def test_all_rules_at_once_are_brute_force(crowds, first):
     """With all rules mixed every goal has the value of trying everything, proven; plans keep all rules."""
     for number in range(first, first + FLEETS):

@@ -74,6 +74,14 @@ def test_all_or_none_counts_what_all_replicas_take():
     assert "3 replicas of w take 12 devices for request gpu, 8 are free" in plan.shortfalls[0].message
 
 
+def test_one_replica_and_one_device_are_not_several():
+    """Each number has its noun and its verb."""
+    plan = checked_fleet(eight_gpus(sick=7), [Workload("w", (gpus(2),), 1)], release=RELEASE, first_fit=False)
+    assert plan.shortfalls[0].message == (
+        "1 replica of w has no place: 1 device for request gpu is left free, one replica takes 2"
+    )
+
+
 def test_a_device_that_several_nodes_see_is_one():
     """Three GPUs of a pool that all nodes see are three, however many nodes there are."""
     spec = a_slice(GPU, *map(gpu, range(3))).spec

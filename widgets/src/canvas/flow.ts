@@ -177,7 +177,7 @@ function gangOf(
       draggable: false,
       connectable: false,
       ariaLabel: `Gang: ${gang.words}. Enter edits it, Delete removes it.`,
-      data: { claim: "", name: "", detail: "", gang: gang.words },
+      data: { claim: "", name: "", detail: "", gang: gang.frame || gang.words },
     },
   ];
 }

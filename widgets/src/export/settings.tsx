@@ -127,7 +127,7 @@ function Workload({ row }: { row: ExportRow }) {
     <Field
       label="Workload"
       value={choice.workload ?? ""}
-      placeholder="file of a Pod, Deployment, Job, JobSet …"
+      placeholder="file with pods, such as a Job"
       onSet={(workload) => channel.send({ type: "choose-export", workload })}
     >
       {templates.length > 0 ? <Templates row={row} /> : null}

@@ -72,9 +72,11 @@ function Answer({ row }: { row: AddingRow }) {
       <div className="dra-fleet-card">
         <p>{needed ? "Not all pods have a place." : "All pods have a place. No node has to be added."}</p>
         {needed && (
-          <button type="button" className="dra-button dra-primary" onClick={find}>
-            Find the cheapest nodes
-          </button>
+          <div className="dra-fleet-buttons">
+            <button type="button" className="dra-button dra-primary" onClick={find}>
+              Find the cheapest nodes
+            </button>
+          </div>
         )}
       </div>
     );
@@ -202,7 +204,7 @@ function Request({ row }: { row: AddingRow }) {
 
 function Choices({ row }: { row: AddingRow }) {
   const channel = useChannel();
-  const { types = [], levels = [], hierarchy = "", level = "", word = "" } = row;
+  const { types = [], levels = [], hierarchy = "", level = "", word = "", words = "", example = "" } = row;
   const { domains = 0, nodes = 1, spare = false, spareNote = "" } = row;
   const [node, setNode] = useState("");
   const send = (by: Partial<Pick<AddingRow, "hierarchy" | "level" | "domains" | "nodes" | "spare">>) =>
@@ -262,7 +264,7 @@ function Choices({ row }: { row: AddingRow }) {
         </tbody>
       </table>
       <p className="dra-dim">
-        Places: any, a number{word ? `, or numbers by ${word} such as ${example(row)}. Others then have none` : ""}.
+        Places: any, a number{word ? `, or numbers by ${word}: ${example}. Others then have none` : ""}.
       </p>
       <div className="dra-fleet-buttons">
         <FormButton
@@ -297,10 +299,15 @@ function Choices({ row }: { row: AddingRow }) {
             </label>
           </div>
           <div className="dra-fleet-line">
-            <span>At most</span>
-            <Stepper label={`new: ${word}`} value={domains} onChange={(value) => send({ domains: value })} />
-            <span>new ({word}), each with places for</span>
-            <Stepper label="nodes of a new one" value={nodes} least={1} onChange={(value) => send({ nodes: value })} />
+            <span>New {words}, at most</span>
+            <Stepper label={`new ${words}`} value={domains} onChange={(value) => send({ domains: value })} />
+            <span>each with places for</span>
+            <Stepper
+              label="nodes of each new one"
+              value={nodes}
+              least={1}
+              onChange={(value) => send({ nodes: value })}
+            />
             <span>nodes</span>
           </div>
           <label className="dra-fleet-line" title={spareNote || undefined}>
@@ -317,10 +324,4 @@ function Choices({ row }: { row: AddingRow }) {
       )}
     </fieldset>
   );
-}
-
-/** An example of numbers by domain, with names that the answer or a plain rack has. */
-function example({ word = "" }: AddingRow): string {
-  const name = word.toLowerCase().replaceAll(" ", "-");
-  return `${name}-1=2, ${name}-2=4`;
 }

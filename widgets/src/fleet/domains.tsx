@@ -234,24 +234,29 @@ function AsTable({
   level: string;
   onChoose(id: string): void;
 }) {
-  const cells = useMemo(
-    () =>
-      rows
-        .filter((row) => row.state !== "outer")
-        .map(
-          (row): Row => ({
-            id: row.id,
-            cells: [
-              row.id.split("\n").join(" / "),
-              number(row.nodes ?? 0),
-              SIGNS[row.state ?? ""]?.[1] ?? "",
-              row.holds ?? "",
-              row.words ?? "",
-            ],
-          }),
-        ),
-    [rows],
-  );
+  const cells = useMemo(() => {
+    const names = new Map(rows.map((row) => [row.id, row.name]));
+    // the path in the names of its domains, in which UUIDs are cut
+    const path = (id: string) =>
+      id
+        .split("\n")
+        .map((value, at, every) => names.get(every.slice(0, at + 1).join("\n")) ?? value)
+        .join(" / ");
+    return rows
+      .filter((row) => row.state !== "outer")
+      .map(
+        (row): Row => ({
+          id: row.id,
+          cells: [
+            path(row.id),
+            number(row.nodes ?? 0),
+            SIGNS[row.state ?? ""]?.[1] ?? "",
+            row.holds ?? "",
+            row.words ?? "",
+          ],
+        }),
+      );
+  }, [rows]);
   return (
     <div className="dra-domain-table">
       <Table

@@ -122,11 +122,12 @@ function Workload({ row, isShown }: { row: WorkloadRow; isShown: boolean }) {
               </span>
             )}
           </span>
-          {gang && <span className="dra-fleet-gang-words">{gang.words}</span>}
-          <span className="dra-dim">
-            {row.detail}
-            {pins.length > 0 && ` · ${pins.map(([node, pods]) => `${pods} pinned to ${node}`).join(", ")}`}
-          </span>
+          {!gang && (
+            <span className="dra-dim">
+              {row.detail}
+              {pins.length > 0 && ` · ${pins.map(([node, pods]) => `${pods} pinned to ${node}`).join(", ")}`}
+            </span>
+          )}
         </th>
         <td>
           <Stepper
@@ -152,6 +153,9 @@ function Workload({ row, isShown }: { row: WorkloadRow; isShown: boolean }) {
       {gang && (
         <tr className="dra-fleet-of-gang">
           <td colSpan={5}>
+            <p className="dra-fleet-gang-words">
+              {gang.words} <span className="dra-dim">{row.detail}</span>
+            </p>
             {isShown ? (
               <Gang workload={row} />
             ) : (

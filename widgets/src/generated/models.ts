@@ -20,6 +20,8 @@ export interface AddingRow {
   hierarchy?: string;
   level?: string;
   word?: string;
+  words?: string;
+  example?: string;
   domains?: number;
   nodes?: number;
   spare?: boolean;
@@ -474,6 +476,7 @@ export interface GangRow {
   prefer?: string;
   queue?: string;
   words?: string;
+  frame?: string;
   levels?: readonly LevelRow[];
   prefers?: readonly LevelRow[];
   price?: readonly PriceRow[];
