@@ -93,6 +93,9 @@ class _Search:
         None if there was no time to make them.
         """
         if self._model is None:
+            if self._whole is None:
+                self.problem.decide_all(self.budget.part(self.budget.shares.step))
+                self.values = values_of(self.problem, self.solution)
             self._model = self._made(least=False)
         if self._bounds is None:
             self._bounds = self._model if self.problem.closed else self._made(least=True)
@@ -156,6 +159,8 @@ class _Search:
             return 0
         sets, budget = self._whole.sets, self.budget.part(self.budget.shares.step)
         self._by_whole, chosen = self._whole.decide(goal, self.values[at], sets.chosen(self.solution), budget)
+        # The devices of some nodes may have been found out on the way.
+        self.values = values_of(self.problem, self.solution)
         solution = None if chosen is None else sets.solution(chosen)
         if solution is not None:
             self._improve(with_ordinary(self.problem, solution, self.budget), at)
