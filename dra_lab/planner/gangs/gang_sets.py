@@ -70,7 +70,7 @@ class GangSets:
         self.ordinary = Ordinary.of(problem)
         self.values = self._values(least=True)
         self.compared = {*self.values.goals, *(goal for goal in problem.order if goal.startswith(BEYOND))}
-        self._found = self._values(least=False)
+        self._found: RegionValues | None = None
         self._costs: dict[str, Array] = {}
         self.are_listed = bool(self.classes) and self.values.are_small and self._list_sets(budget)
 
@@ -275,6 +275,7 @@ class GangSets:
 
     def solution(self, chosen: Chosen) -> GangSolution | None:
         """Return a solution with the sets chosen, on nodes for which a way was found; None if there is none."""
+        self._found = self._found or self._values(least=False)
         solution = GangSolution(ordinary=[{} for _ in self.problem.needs.ordinary])
         slices: dict[tuple[int, Path], list[int]] = {}
         classes = list(self.classes.items())

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from dra_lab.errors import SolverError
 from dra_lab.model.fleet import UNPLACED
-from dra_lab.model.gang import GANGS
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.master import GoalBound
+from dra_lab.planner.gangs.counted import counted_bound
 from dra_lab.planner.gangs.gang_model import GangModel
 from dra_lab.planner.gangs.gang_sets import gang_sets
-from dra_lab.planner.gangs.goal_values import priority_of, values_of
+from dra_lab.planner.gangs.goal_values import values_of
 from dra_lab.planner.gangs.greedy import greedy, with_ordinary
 from dra_lab.planner.gangs.problem import GangProblem, GangSolution
 from dra_lab.planner.gangs.whole_gangs import WholeGangs
@@ -35,21 +35,6 @@ def best_solution(problem: GangProblem, solver: str, budget: Budget, goals: int 
     return Best(search.solution, bounds)
 
 
-def counted_bound(problem: GangProblem, goal: str) -> int:
-    """Return gangs that surely have no place, by the pods of each kind that every domain has for them alone; else 0."""
-    name, priority = priority_of(goal, problem.needs)
-    if name != GANGS:
-        return 0
-    found = 0
-    for need in (need for need in problem.needs.gangs if need.priority == priority):
-        able = 0
-        for regions in problem.inside[need.required].values():
-            each = [(group.kind, group.least) for group in need.groups if group.least]
-            able += min(sum(problem.capacity[region][kind] for region in regions) // least for kind, least in each)
-        found += max(0, need.copies - able)
-    return found
-
-
 class _Search:
     def __init__(self, problem: GangProblem, solver: str, budget: Budget, solution: GangSolution) -> None:
         self.problem, self.solver, self.budget = problem, solver, budget
@@ -70,7 +55,8 @@ class _Search:
             floors = open_device and goal in self.problem.device
             bound = self._decide(at, goal, floors=floors)
             have = self.values[at]
-            goals.append(GoalBound(goal, have, agreed(bound, have) if self.problem.whole else None))
+            # On nodes that were not examined, any gang may fit at the best values.
+            goals.append(GoalBound(goal, have, agreed(bound, have) if self.problem.whole else 0))
             self.budget.tell(goal, f"{goal}: best {have}, bound {bound}", have, bound)
             self._keep(goal, have, floors=floors)
             open_device = open_device or (goal in self.problem.device and not goals[-1].proven)
@@ -110,7 +96,7 @@ class _Search:
     def _decide(self, at: int, goal: str, *, floors: bool) -> int | None:
         """Improve a goal; return what no solution undercuts that keeps the goals before."""
         self._by_whole = 0
-        counted = counted_bound(self.problem, goal)
+        counted = counted_bound(self.problem, goal, self.values)
         if self.values[at] <= counted or self.budget.reached:
             return counted
         if not floors:

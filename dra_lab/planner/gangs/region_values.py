@@ -92,23 +92,16 @@ class RegionValues:
         self.weights = [prod(self.bases[at + 1 :]) for at in range(len(self.bases))]
         self._of_gangs = {group.kind for need in problem.needs.gangs for group in need.groups}
         self._ways: dict[int, tuple[Profile, list[Way]]] = {}
-        if self.are_small:
-            self._list_ways([*self._most])
 
     def _most_of(self, profile: Profile) -> Array:
         """Return the most of each goal on a node, over the ways that were found and those that may exist."""
         every = [*profile.found.values(), *(profile.least or {}).values()]
         return np.append(np.array(every, np.int64).max(axis=0), self.ordinary.parts)
 
-    def _ways_on(self, number: int) -> list[Way]:
-        """Return the pods of gangs that a node with a profile may have, each with the best pods beside them."""
-        known = self._ways.get(number)
-        if known is None or known[0] is not self._problem.profiles[number]:
-            self._list_ways([number])
-        return self._ways[number][1]
-
     def _list_ways(self, numbers: Sequence[int]) -> None:
         """List the ways of nodes with some profiles, each with the least values for the pods of gangs."""
+        if not numbers:
+            return
         profiles = [self._problem.profiles[number] for number in numbers]
         tables = [(one.least or {}) if self._least else one.found for one in profiles]
         at = np.repeat(np.arange(len(numbers)), [len(table) for table in tables])
@@ -158,8 +151,10 @@ class RegionValues:
         table = np.full([limit + 1 for limit in limits], NEVER, np.int64)
         table[(0,) * len(limits)] = 0
         found = [table]
+        profiles, known = self._problem.profiles, self._ways
+        self._list_ways([at for at, _ in cells if at not in known or known[at][0] is not profiles[at]])
         for profile, nodes in cells:
-            ways = [way for way in self._ways_on(profile) if all(map(le, way[0], limits))]
+            ways = [way for way in known[profile][1] if all(map(le, way[0], limits))]
             for _ in range(nodes):
                 before, table = table, table.copy()
                 for counts, value, _all in ways:
@@ -179,7 +174,7 @@ class RegionValues:
         zero = tuple(0 for _ in counts)
         profiles = [profile for profile, nodes in cells for _ in range(nodes)]
         for at in range(len(profiles) - 1, -1, -1):
-            for way in ((zero, 0, zero), *self._ways_on(profiles[at])):
+            for way in ((zero, 0, zero), *self._ways[profiles[at]][1]):
                 rest = tuple(map(sub, counts, way[0]))
                 if min(rest, default=0) >= 0 and tables[at][rest] + way[1] == tables[at + 1][counts]:
                     found.append(way)

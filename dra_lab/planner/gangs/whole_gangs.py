@@ -133,7 +133,8 @@ class WholeGangs:
         mine = self._columns[len(extra) :]
         costs = np.append(extra, [0 if key is None else cost[key] for key in mine])
         engine.changeColsCost(len(costs), np.arange(len(costs), dtype=np.int32), costs)
-        best, left = self._priced(goal, np.zeros(engine.getNumRow()))
+        prices = np.zeros(engine.getNumRow())
+        best, left = self._priced(goal, prices)
         more = [key for key in start if key[0] >= 0]
         while not budget.reached:
             self._append(goal, more)
@@ -144,16 +145,17 @@ class WholeGangs:
             solution = engine.getSolution()
             if not solution.dual_valid or budget.reached:
                 break
-            found, reduced = self._priced(goal, np.array(solution.row_dual))
+            latest = np.array(solution.row_dual)
+            found, reduced = self._priced(goal, latest)
             if found >= best:
-                best, left = found, reduced
+                best, left, prices = found, reduced, latest
             more = self._entering(reduced)
             if not more:
                 taken = zip(self._columns, solution.col_value, strict=True)
                 more = [key for key, value in taken if key is not None and value > ROUNDING]
                 if not self._learn([*more, *self._next_best(reduced, len(more))], budget):
                     break
-                best, left = self._priced(goal, np.zeros(engine.getNumRow()))
+                best, left = self._priced(goal, prices)
         self._left = left - left.min(axis=1, keepdims=True)
         self._least = best + self.constant(goal)
         # No plan as good as `have` has a set by which the bound rises above it.

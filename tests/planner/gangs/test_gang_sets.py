@@ -71,19 +71,24 @@ def test_numbers_that_are_decided_late_have_the_same_values(seed, monkeypatch):
 
 
 @pytest.mark.parametrize("seed", range(CASES))
-def test_bounds_by_sets_hold_for_the_best_plan(seed, monkeypatch):
-    """No bound of a model of sets is above the value that the other model proves."""
+def test_bounds_by_sets_and_by_counting_hold_for_the_best_plan(seed, monkeypatch):
+    """No bound of a model of sets, and none by counting, is above the value that the other model proves."""
     cluster, hierarchy, gangs, plain = a_case(random.Random(f"bounds {seed}"))
     bounds: list[tuple[str, int]] = []
-    whole = improve._Search._whole_gangs
+    whole, counted = improve._Search._whole_gangs, improve.counted_bound
 
-    def noted(self, at, goal):
-        found = whole(self, at, goal)
-        bounds.append((goal, found))
-        return found
+    def by_sets(self, at, goal):
+        bounds.append((goal, whole(self, at, goal)))
+        return bounds[-1][1]
 
-    monkeypatch.setattr(improve._Search, "_whole_gangs", noted)
+    def by_counting(problem, goal, values):
+        bounds.append((goal, counted(problem, goal, values)))
+        return bounds[-1][1]
+
+    monkeypatch.setattr(improve._Search, "_whole_gangs", by_sets)
+    monkeypatch.setattr(improve, "counted_bound", by_counting)
     plan_gangs(cluster, gangs, plain, hierarchies=[hierarchy], release=RELEASE)
     monkeypatch.setattr(improve, "gang_sets", lambda *_: None)
+    monkeypatch.setattr(improve, "counted_bound", lambda *_: 0)
     best = plan_gangs(cluster, gangs, plain, hierarchies=[hierarchy], release=RELEASE)
     assert [(goal, bound) for goal, bound in bounds if bound > best.goal(goal).value] == []
