@@ -1,4 +1,4 @@
-"""What counting alone says of the goals: gangs that have no place, and what those that are placed cost at least."""
+"""Counting bounds every goal: gangs that have no place, and what those with a place cost at least."""
 
 from __future__ import annotations
 

@@ -97,7 +97,9 @@ class _Search:
         """Improve a goal; return what no solution undercuts that keeps the goals before."""
         self._by_whole = 0
         counted = counted_bound(self.problem, goal, self.values)
-        if self.values[at] <= counted or self.budget.reached:
+        # The sets bound later goals only if they reach the values of devices by themselves.
+        by_sets = counted > 0 and goal in self.problem.device
+        if self.budget.reached or (self.values[at] <= counted and not by_sets):
             return counted
         if not floors:
             counted = max(counted, self._whole_gangs(at, goal))

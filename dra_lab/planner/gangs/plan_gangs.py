@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, takewhile
 
 from msgspec.structs import replace as changed
 
@@ -108,7 +108,7 @@ def plan_gangs(
         return plan
     clock = Clock()
     fleet, pairs = tables_for(cluster, needs, release, budget, held, solver, clock, every=False)
-    problem = over_nodes(fleet, needs, pairs, cluster.cordoned)
+    problem = over_nodes(fleet, needs, pairs, cluster.cordoned, budget)
     plan = replace(plan, states=problem.states, cordoned=len(cluster.cordoned))
     plan = _planned(problem, plan, gangs, workloads, _before_writing(budget), solver, clock)
     plan = replace(plan, rooms=rooms_of(problem, gangs, solver, budget))
@@ -136,16 +136,17 @@ def tables_for(
     work = FleetWork(fleet, device_goals_of(goal_order(needs)), False, budget.part(budget.shares.step), solver, clock)
     pairs = state_tables(work)
     # On a large cluster most nodes have no part in a plan; those that have are decided later.
-    if every or _are_few(pairs, budget.sizes.decided):
+    if every or _are_few(pairs, work.budget):
         decide_all(pairs, work.budget)
     clock.lap("patterns")
     return fleet, pairs
 
 
-def _are_few(pairs: Sequence[tuple[AnyTable, AnyTable]], most: int) -> bool:
+def _are_few(pairs: Sequence[tuple[AnyTable, AnyTable]], budget: Budget) -> bool:
     """Say whether few numbers of pods are not decided."""
-    numbers = (counts for table, _ in pairs for counts in table.least() or () if table.is_open(counts))
-    return len(list(islice(numbers, most + 1))) <= most
+    tables = takewhile(lambda _: not budget.reached, (table for table, _ in pairs))
+    numbers = (counts for table in tables for counts in table.least() or () if table.is_open(counts))
+    return len(list(islice(numbers, budget.sizes.decided + 1))) <= budget.sizes.decided
 
 
 def _before_writing(budget: Budget) -> Budget:

@@ -198,15 +198,24 @@ def device_goals_of(order: Sequence[str]) -> tuple[str, ...]:
 
 
 def over_nodes(
-    fleet: FleetProblem, needs: Needs, pairs: Sequence[tuple[AnyTable, AnyTable]], cordoned: frozenset[str]
+    fleet: FleetProblem,
+    needs: Needs,
+    pairs: Sequence[tuple[AnyTable, AnyTable]],
+    cordoned: frozenset[str],
+    budget: Budget | None = None,
 ) -> GangProblem:
-    """Return the problem of gangs over the tables of a fleet, without the nodes that take no pods (`cordoned`)."""
+    """Return the problem of gangs over the tables of a fleet, without the nodes that take no pods (`cordoned`).
+
+    Nodes that are left when the budget is reached are not there: no gang would be placed on them.
+    """
     profiles: list[Profile] = []
     known: dict[object, int] = {}
     regions: dict[tuple[Path | None, ...], int] = {}
     cells: dict[tuple[int, int], list[str]] = {}
     on: dict[str, tuple[int, int, AnyTable]] = {}
     for table, bound in pairs:
+        if budget is not None and budget.reached:
+            break
         profile = _profile(table, bound)
         least = None if profile.least is None else tuple(sorted(profile.least.items()))
         # Nodes of two tables may differ in numbers that are not decided.

@@ -18,6 +18,7 @@ from dra_lab.errors import SolverError
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.model.gang import BEYOND, GANGS, LEVELS
 from dra_lab.planner.budget import Budget
+from dra_lab.planner.gangs.gang_model import options_of
 from dra_lab.planner.gangs.gang_sets import Chosen, GangSets
 from dra_lab.planner.gangs.goal_values import priority_of, wanted_beyond
 from dra_lab.planner.gangs.set_items import REGIONS
@@ -28,8 +29,6 @@ from dra_lab.planner.states.columns import Array
 
 _PRIMAL = 4
 """The number of the primal simplex among the strategies of HiGHS."""
-
-_OPTIONS = {"mip_detect_symmetry": False, "mip_heuristic_effort": 0.2}
 
 
 class WholeGangs:
@@ -313,7 +312,7 @@ class WholeGangs:
             lp.addConstraint(left == limits[row] if equal else left <= limits[row], "_".join(map(str, row)))
         mine = {variable: cost for key, variable in variables.items() if (cost := self._cost(goal, key))}
         expression = pulp.LpAffineExpression(mine, constant=self.constant(goal)) if mine else self.constant(goal)
-        outcome = minimise(lp, expression, self.solver, budget, options=_OPTIONS)
+        outcome = minimise(lp, expression, self.solver, budget, options=options_of(lp, budget))
         return outcome, {key: int(v.varValue) for key, v in variables.items() if v.varValue}
 
     def _entries(self, key: tuple[int, int]) -> Iterator[tuple[tuple[str, int], int]]:
