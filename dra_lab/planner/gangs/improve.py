@@ -9,7 +9,7 @@ from dra_lab.errors import SolverError
 from dra_lab.model.fleet import UNPLACED
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.master import GoalBound
-from dra_lab.planner.gangs.counted import counted_bound
+from dra_lab.planner.gangs.counted_goals import counted_bound
 from dra_lab.planner.gangs.gang_model import GangModel
 from dra_lab.planner.gangs.gang_sets import gang_sets
 from dra_lab.planner.gangs.goal_values import values_of
@@ -149,7 +149,7 @@ class _Search:
         self._by_whole, chosen = self._whole.decide(goal, self.values[at], sets.chosen(self.solution), budget)
         # The devices of some nodes may have been found out on the way.
         self.values = values_of(self.problem, self.solution)
-        solution = None if chosen is None else sets.solution(chosen)
+        solution = None if chosen is None or self.budget.cancelled else sets.solution(chosen)
         if solution is not None:
             self._improve(with_ordinary(self.problem, solution, self.budget), at)
         return self._by_whole
