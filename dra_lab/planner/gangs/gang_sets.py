@@ -168,9 +168,12 @@ class GangSets:
     def learn(self, number: int, sets: Sequence[int], budget: Budget) -> None:
         """Find out what some sets cost in a class: decide the numbers of pods that they rest on."""
         cells, limits = list(self.classes)[number][0], self.limits[number]
+        # Tables for these sets alone are smaller than those for all sets.
+        most = np.minimum(limits, self._at_most[list(sets)].max(axis=0))
+        tables = self.values.tables(cells, tuple(most.tolist()))
+        while sum(self._decide(cells, tables, most, at, budget) for at in sets):
+            tables = self.values.tables(cells, tuple(most.tolist()))
         tables = self.values.tables(cells, tuple(limits.tolist()))
-        while sum(self._decide(cells, tables, limits, at, budget) for at in sets):
-            tables = self.values.tables(cells, tuple(limits.tolist()))
         for at in np.flatnonzero(self.open[number] & (self._at_most > 0).any(axis=1)).tolist():
             pods = self._best_pods(tables[-1], limits, at)
             self.open[number, at] = pods is not None
