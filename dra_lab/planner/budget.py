@@ -58,7 +58,8 @@ class Sizes(Struct, frozen=True):
         filled: Ways that are tried one after the other to fill a node; of more, those that are worth most.
         extended: Partial ways times ways that are compared in one step of an exhaustive search; with more, a solver.
         copies: Groups that all pods of such a model may take from; with more, the first plan is the answer.
-        variables: Variables of such models that are solved to the end without a time limit.
+        variables: Variables of such models that are solved to the end without a time limit. Models of gangs with more
+            are solved without heuristics that HiGHS does not interrupt.
         supplies: Largest sets of partitions that counters allow; with more, the model has the counters themselves.
         supply_states: Amounts left of counters that are compared to find such sets; with more, likewise.
         sharing: Nodes that share devices that are planned at once; more are planned separately if numbers decide.

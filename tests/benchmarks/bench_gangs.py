@@ -151,12 +151,16 @@ def told(plan: GangPlan) -> str:
     return f"{plan.status}: {', '.join(goals)} ({plan.states:,} states; seconds: {parts})"
 
 
-def measure(name: str, limit: float) -> None:
-    """Plan an instance and print what is proven of it."""
+def instance(name: str) -> tuple[Cluster, Hierarchy, Sequence[Gang], Sequence[Workload]]:
+    """Return the cluster, the levels, the gangs and the ordinary pods of an instance."""
     make, busy = CASES[name]
     cluster = mixed_cluster(NODES, busy)
-    hierarchy = fabric(cluster, name)
-    gangs, plain = make(name)
+    return cluster, fabric(cluster, name), *make(name)
+
+
+def measure(name: str, limit: float) -> None:
+    """Plan an instance and print what is proven of it."""
+    cluster, hierarchy, gangs, plain = instance(name)
     began, cpu = time.perf_counter(), time.process_time()
     plan = plan_gangs(cluster, gangs, plain, hierarchies=[hierarchy], release=RELEASE, time_limit=limit)
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu

@@ -1,22 +1,27 @@
-"""How late fleets are planned: seconds beyond a time limit, seconds after a cancel, and bounds at once."""
+"""How late fleets and gangs are planned: seconds beyond a time limit, seconds after a cancel, and bounds at once."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import Workload
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.planner.fleet import how_many_more, plan_fleet
+from dra_lab.planner.gangs import plan_gangs
+from tests.benchmarks import bench_gangs
 from tests.benchmarks.crowded_cluster import before_chassis, partitioned, profiles, shared, shares, with_nic
 from tests.benchmarks.irregular_cluster import drawn_pairs, irregular_cluster, numbered_pairs
 from tests.benchmarks.mixed_cluster import NUMA, cpu_request, mixed_cluster, request_of, workloads
 
 RELEASE = KubernetesRelease("1.36", {"DRAConsumableCapacity": True})
 LIMITS, CANCELS, MORE = (0.3, 1.0, 3.0), (0.1, 0.5, 1.0, 2.0), 0.1
+LONG_CANCELS = (*CANCELS, 4.0, 8.0, 16.0)
+"""For gangs, whose models are solved later."""
 
 
 def _pairs(**link: object) -> ClaimSketch:
@@ -47,16 +52,23 @@ def _claimed(claim: ClaimSketch) -> Workload:
     return Workload("pairs", claim, 4_000)
 
 
-def _late(cluster: Cluster, fleet: Sequence[Workload], seconds: float, *, cancelled: bool) -> float:
-    """Return how many seconds after the limit or the cancel a plan comes back."""
+def _late(plan: Callable[..., object], seconds: float, *, cancelled: bool) -> float:
+    """Return how many seconds after the limit or the cancel a plan comes back; less than 0 if it needs less time."""
     cancel = threading.Event()
     timer = threading.Timer(seconds, cancel.set)
     if cancelled:
         timer.start()
     began, limit = time.monotonic(), None if cancelled else seconds
-    plan_fleet(cluster, fleet, release=RELEASE, time_limit=limit, cancel=cancel, first_fit=False)
+    plan(release=RELEASE, time_limit=limit, cancel=cancel)
     timer.cancel()
     return time.monotonic() - began - seconds
+
+
+def _measure(what: str, plan: Callable[..., object], cancels: Sequence[float]) -> None:
+    late = [[_late(plan, seconds, cancelled=False) for seconds in LIMITS]]
+    late.append([_late(plan, seconds, cancelled=True) for seconds in cancels])
+    limits, after = (", ".join(f"{max(0.0, seconds):.2f}" for seconds in row) for row in late)
+    print(f"{what}: limits {limits}; cancels {after}", flush=True)
 
 
 def main() -> None:
@@ -65,12 +77,12 @@ def main() -> None:
     for what, made, fleet in _fleets():
         cluster = made()
         plan_fleet(cluster, [Workload(w.name, w.claims, 1) for w in fleet], release=RELEASE, time_limit=10.0)
-        limits = [max(0.0, _late(cluster, fleet, seconds, cancelled=False)) for seconds in LIMITS]
-        cancels = [max(0.0, _late(cluster, fleet, seconds, cancelled=True)) for seconds in CANCELS]
-        told = ", ".join(f"{late:.2f}" for late in limits), ", ".join(f"{late:.2f}" for late in cancels)
+        _measure(what, partial(plan_fleet, cluster, fleet, first_fit=False), CANCELS)
         room = how_many_more(cluster, fleet[0], release=RELEASE, time_limit=MORE)
-        print(f"{what}: limits {told[0]}; cancels {told[1]}")
         print(f"  {fleet[0].name}: {room.count:,} more after {room.seconds:.2f} s, bound {room.bound:,}", flush=True)
+    for name in ("slices", "priorities"):
+        cluster, hierarchy, gangs, plain = bench_gangs.instance(name)
+        _measure(f"gangs, {name}", partial(plan_gangs, cluster, gangs, plain, hierarchies=[hierarchy]), LONG_CANCELS)
 
 
 if __name__ == "__main__":

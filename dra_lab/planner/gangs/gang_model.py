@@ -22,7 +22,20 @@ from dra_lab.planner.node.variables import Expression
 Factors = dict[Any, int]
 """Variables with their factors."""
 
-_OPTIONS = {"mip_detect_symmetry": False, "mip_heuristic_effort": 0.2}
+_OPTIONS: Mapping[str, object] = {"mip_detect_symmetry": False, "mip_heuristic_effort": 0.2}
+
+_WITHOUT_MODELS = dict.fromkeys(("rins", "rens", "root_reduced_cost"), False)
+"""The heuristics of HiGHS that solve a smaller integer model."""
+
+
+def options_of(lp: Any, budget: Budget) -> Mapping[str, object]:
+    """Return the options of HiGHS for a model of gangs.
+
+    HiGHS makes no callback while a heuristic solves a smaller integer model. This takes seconds if the model is large.
+    """
+    if len(lp.variables()) <= budget.sizes.variables:
+        return _OPTIONS
+    return {**_OPTIONS, **{f"mip_heuristic_run_{name}": on for name, on in _WITHOUT_MODELS.items()}}
 
 
 def counted(problem: GangProblem, solution: GangSolution) -> Counter[Hashable]:
@@ -350,7 +363,7 @@ class GangModel:
 
     def minimise(self, expression: Expression, budget: Budget) -> Outcome:
         """Minimise a goal over the integer model."""
-        return minimise(self.lp, expression, self.solver, budget, options=_OPTIONS)
+        return minimise(self.lp, expression, self.solver, budget, options=options_of(self.lp, budget))
 
     def read(self) -> GangSolution:
         """Return the solution that the variables hold."""

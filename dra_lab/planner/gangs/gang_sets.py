@@ -14,7 +14,7 @@ from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.gangs.goal_values import priority_of
 from dra_lab.planner.gangs.needs import WHOLE, GangNeed, Path, splits
 from dra_lab.planner.gangs.problem import GangProblem, GangSolution, Instance
-from dra_lab.planner.gangs.region_values import NEVER, Cells, RegionValues
+from dra_lab.planner.gangs.region_values import NEVER, Cells, Ordinary, RegionValues
 from dra_lab.planner.gangs.set_items import REGIONS, Extra, SetItems, is_single, may_be_split
 from dra_lab.planner.states.columns import Array
 
@@ -67,6 +67,7 @@ class GangSets:
         self._most = np.array([item.most for item in self.items], np.int64)
         self.classes = self._classes()
         self.numbers = np.array([len(regions) for regions in self.classes.values()], np.int64)
+        self.ordinary = Ordinary.of(problem)
         self.values = self._values(least=True)
         self.compared = {*self.values.goals, *(goal for goal in problem.order if goal.startswith(BEYOND))}
         self._found: RegionValues | None = None
@@ -74,7 +75,8 @@ class GangSets:
         self.are_listed = bool(self.classes) and self.values.are_small and self._list_sets(budget)
 
     def _values(self, *, least: bool) -> RegionValues:
-        return RegionValues(self.problem, {cells: None for cells, _ in self.classes}, least=least)
+        cells = {cells: None for cells, _ in self.classes}
+        return RegionValues(self.problem, cells, least=least, ordinary=self.ordinary)
 
     def _classes(self) -> dict[tuple[Cells, tuple[int, ...]], list[int]]:
         """Return regions by the profiles of their nodes and the rows of the items that may be there."""
@@ -124,8 +126,9 @@ class GangSets:
         self._sum_up(tables)
         self.packed[~((able[:, None, :] | (self.sets == 0)[None]).all(axis=2))] = NEVER
         self.open = self.packed < NEVER
-        self._together = (self._at_most > 0).sum(axis=1) > 1
-        self._exact = np.zeros(len(self.classes), bool)
+        self._exact = np.zeros(self.packed.shape, bool)
+        closed = [self._is_closed(cells) for cells, _ in self.classes]
+        self._exact[np.array(closed, bool)] = (self._at_most > 0).sum(axis=1) <= 1
         self._domains = np.array([self._domains_of(row) for row in rows], np.int64)
         return True
 
@@ -155,22 +158,39 @@ class GangSets:
             self.pods[:, :, kind] = pods
         self.packed = np.where(never, NEVER, total + nodes)
 
-    def are_exact(self, number: int, at: int) -> bool:
-        """Say whether it is known what a set costs in a class."""
-        return bool(self._exact[number]) or not self._together[at]
+    def _is_closed(self, cells: Cells) -> bool:
+        return all(self.problem.profiles[profile].closed for profile, _ in cells)
 
-    def learn(self, number: int) -> None:
-        """Find out what the sets cost in a class."""
-        limits = self.limits[number]
-        table = self.values.table(list(self.classes)[number][0], tuple(limits.tolist()))
-        for at in np.flatnonzero(self.open[number] & self._together).tolist():
-            pods = self._best_pods(table, limits, at)
+    def are_exact(self, number: int, at: int) -> bool:
+        """Say whether it is known what a set costs in a class, as far as it can be."""
+        return bool(self._exact[number, at])
+
+    def learn(self, number: int, sets: Sequence[int], budget: Budget) -> None:
+        """Find out what some sets cost in a class: decide the numbers of pods that they rest on."""
+        cells, limits = list(self.classes)[number][0], self.limits[number]
+        # Tables for these sets alone are smaller than those for all sets.
+        most = np.minimum(limits, self._at_most[list(sets)].max(axis=0))
+        tables = self.values.tables(cells, tuple(most.tolist()))
+        while sum(self._decide(cells, tables, most, at, budget) for at in sets):
+            tables = self.values.tables(cells, tuple(most.tolist()))
+        tables = self.values.tables(cells, tuple(limits.tolist()))
+        for at in np.flatnonzero(self.open[number] & (self._at_most > 0).any(axis=1)).tolist():
+            pods = self._best_pods(tables[-1], limits, at)
             self.open[number, at] = pods is not None
             if pods is not None:
-                self.packed[number, at] = table[pods]
+                self.packed[number, at] = tables[-1][pods]
                 self.pods[number, at] = pods
-        self._exact[number] = True
-        self._costs = {goal: cost for goal, cost in self._costs.items() if goal not in self.compared}
+        self._exact[number, slice(None) if self._is_closed(cells) else list(sets)] = True
+        for goal in self.compared & self._costs.keys():
+            self._costs[goal][number] = self._compared(goal, number)
+
+    def _decide(self, cells: Cells, tables: Sequence[Array], limits: Array, at: int, budget: Budget) -> int:
+        """Decide the numbers of pods of each node that a set rests on; return how many there were."""
+        pods = self._best_pods(tables[-1], limits, at)
+        ways = None if pods is None else self.values.pods_on(cells, pods, tables)
+        profiles = (profile for profile, nodes in cells for _ in range(nodes))
+        rests = dict.fromkeys((at, counts) for at, (*_, counts) in zip(profiles, ways or (), strict=False))
+        return sum(self.problem.decide(at, counts, budget) for at, counts in rests)
 
     def _best_pods(self, table: Array, limits: Array, at: int) -> Counts | None:
         """Return the pods of a set: most beyond the minimum, by priority, then the least values; None if none fit."""
@@ -206,20 +226,24 @@ class GangSets:
         """Return what every set costs in a goal, in each class."""
         if goal not in self._costs:
             name, priority = priority_of(goal, self.problem.needs)
-            if goal in self.values.goals:
-                mine = self.values.value(self.packed, goal)
+            if goal in self.compared:
+                mine = self._compared(goal, slice(None))
             elif name == GANGS:
                 mine = self.sets @ self._by_item(lambda need: -(need.priority == priority))
-            elif name == BEYOND:
-                mine = -self._beyond(goal, self.pods - self._at_least, self.sets)
             elif name in (LEVELS, REGIONS):
                 mine = self.sets @ self._by_item(lambda need: len(need.preferences))
                 parts = [item.preferred for item in self.items] if name == REGIONS else []
                 mine = mine + (self.sets[:, parts] > 0).sum(axis=1) if any(parts) else mine
             else:
                 mine = self._domains if name == DOMAINS else np.zeros(len(self.sets), np.int64)
-            self._costs[goal] = np.broadcast_to(mine, self.packed.shape)
+            self._costs[goal] = mine if mine.ndim > 1 else np.broadcast_to(mine, self.packed.shape)
         return self._costs[goal]
+
+    def _compared(self, goal: str, classes: int | slice) -> Array:
+        """Return what every set costs in some classes, in a goal that is compared."""
+        if goal in self.values.goals:
+            return self.values.value(self.packed[classes], goal)
+        return -self._beyond(goal, self.pods[classes] - self._at_least, self.sets)
 
     def _by_item(self, value: Callable[[GangNeed], int]) -> Array:
         return np.array([value(self.needs[item.need]) if item.need >= 0 else 0 for item in self.items], np.int64)
@@ -254,8 +278,7 @@ class GangSets:
 
     def solution(self, chosen: Chosen) -> GangSolution | None:
         """Return a solution with the sets chosen, on nodes for which a way was found; None if there is none."""
-        if self._found is None:
-            self._found = self.values if self.problem.closed else self._values(least=False)
+        self._found = self._found or self._values(least=False)
         solution = GangSolution(ordinary=[{} for _ in self.problem.needs.ordinary])
         slices: dict[tuple[int, Path], list[int]] = {}
         classes = list(self.classes.items())
@@ -273,7 +296,7 @@ class GangSets:
                 for item, path, count in self._slices(region, at):
                     slices.setdefault((item, path), []).extend([region] * count)
                 names = [node for profile, _ in cells for node in self.problem.cells[region, profile]]
-                solution.nodes.update({name: mine for name, mine in zip(names, pods, strict=True) if any(mine)})
+                solution.nodes.update({name: mine for name, (mine, *_) in zip(names, pods, strict=True) if any(mine)})
         for at, extra in enumerate(self.extras):
             for _ in range(chosen.get((-1, at), 0) if extra.need >= 0 else 0):
                 solution.instances.append(self._wide(extra, slices))

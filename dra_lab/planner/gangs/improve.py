@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from dra_lab.errors import SolverError
 from dra_lab.model.fleet import UNPLACED
-from dra_lab.model.gang import GANGS
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.master import GoalBound
+from dra_lab.planner.gangs.counted_goals import counted_bound
 from dra_lab.planner.gangs.gang_model import GangModel
 from dra_lab.planner.gangs.gang_sets import gang_sets
-from dra_lab.planner.gangs.goal_values import priority_of, values_of
+from dra_lab.planner.gangs.goal_values import values_of
 from dra_lab.planner.gangs.greedy import greedy, with_ordinary
 from dra_lab.planner.gangs.problem import GangProblem, GangSolution
 from dra_lab.planner.gangs.whole_gangs import WholeGangs
@@ -35,21 +35,6 @@ def best_solution(problem: GangProblem, solver: str, budget: Budget, goals: int 
     return Best(search.solution, bounds)
 
 
-def counted_bound(problem: GangProblem, goal: str) -> int:
-    """Return gangs that surely have no place, by the pods of each kind that every domain has for them alone; else 0."""
-    name, priority = priority_of(goal, problem.needs)
-    if name != GANGS:
-        return 0
-    found = 0
-    for need in (need for need in problem.needs.gangs if need.priority == priority):
-        able = 0
-        for regions in problem.inside[need.required].values():
-            each = [(group.kind, group.least) for group in need.groups if group.least]
-            able += min(sum(problem.capacity[region][kind] for region in regions) // least for kind, least in each)
-        found += max(0, need.copies - able)
-    return found
-
-
 class _Search:
     def __init__(self, problem: GangProblem, solver: str, budget: Budget, solution: GangSolution) -> None:
         self.problem, self.solver, self.budget = problem, solver, budget
@@ -70,7 +55,8 @@ class _Search:
             floors = open_device and goal in self.problem.device
             bound = self._decide(at, goal, floors=floors)
             have = self.values[at]
-            goals.append(GoalBound(goal, have, agreed(bound, have) if self.problem.whole else None))
+            # On nodes that were not examined, any gang may fit at the best values.
+            goals.append(GoalBound(goal, have, agreed(bound, have) if self.problem.whole else 0))
             self.budget.tell(goal, f"{goal}: best {have}, bound {bound}", have, bound)
             self._keep(goal, have, floors=floors)
             open_device = open_device or (goal in self.problem.device and not goals[-1].proven)
@@ -93,6 +79,9 @@ class _Search:
         None if there was no time to make them.
         """
         if self._model is None:
+            if self._whole is None:
+                self.problem.decide_all(self.budget.part(self.budget.shares.step))
+                self.values = values_of(self.problem, self.solution)
             self._model = self._made(least=False)
         if self._bounds is None:
             self._bounds = self._model if self.problem.closed else self._made(least=True)
@@ -107,8 +96,10 @@ class _Search:
     def _decide(self, at: int, goal: str, *, floors: bool) -> int | None:
         """Improve a goal; return what no solution undercuts that keeps the goals before."""
         self._by_whole = 0
-        counted = counted_bound(self.problem, goal)
-        if self.values[at] <= counted or self.budget.reached:
+        counted = counted_bound(self.problem, goal, self.values)
+        # The sets bound later goals only if they reach the values of devices by themselves.
+        by_sets = counted > 0 and goal in self.problem.device
+        if self.budget.reached or (self.values[at] <= counted and not by_sets):
             return counted
         if not floors:
             counted = max(counted, self._whole_gangs(at, goal))
@@ -156,7 +147,9 @@ class _Search:
             return 0
         sets, budget = self._whole.sets, self.budget.part(self.budget.shares.step)
         self._by_whole, chosen = self._whole.decide(goal, self.values[at], sets.chosen(self.solution), budget)
-        solution = None if chosen is None else sets.solution(chosen)
+        # The devices of some nodes may have been found out on the way.
+        self.values = values_of(self.problem, self.solution)
+        solution = None if chosen is None or self.budget.cancelled else sets.solution(chosen)
         if solution is not None:
             self._improve(with_ordinary(self.problem, solution, self.budget), at)
         return self._by_whole

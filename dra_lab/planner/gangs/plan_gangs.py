@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice, takewhile
 
 from msgspec.structs import replace as changed
 
@@ -26,7 +27,14 @@ from dra_lab.planner.fleet.tables import AnyTable
 from dra_lab.planner.gangs.claim_nodes import together
 from dra_lab.planner.gangs.domain_room import rooms_of
 from dra_lab.planner.gangs.needs import Needs, goal_order, read_needs
-from dra_lab.planner.gangs.problem import GangProblem, GangSolution, device_goals_of, over_nodes, state_tables
+from dra_lab.planner.gangs.problem import (
+    GangProblem,
+    GangSolution,
+    decide_all,
+    device_goals_of,
+    over_nodes,
+    state_tables,
+)
 from dra_lab.planner.waiting import awaited
 from dra_lab.topology.hierarchies import hierarchies as levels_of
 
@@ -99,8 +107,8 @@ def plan_gangs(
     if not any(kind.replicas for kind in needs.kinds):
         return plan
     clock = Clock()
-    fleet, pairs = tables_for(cluster, needs, release, budget, held, solver, clock)
-    problem = over_nodes(fleet, needs, pairs, cluster.cordoned)
+    fleet, pairs = tables_for(cluster, needs, release, budget, held, solver, clock, every=False)
+    problem = over_nodes(fleet, needs, pairs, cluster.cordoned, budget)
     plan = replace(plan, states=problem.states, cordoned=len(cluster.cordoned))
     plan = _planned(problem, plan, gangs, workloads, _before_writing(budget), solver, clock)
     plan = replace(plan, rooms=rooms_of(problem, gangs, solver, budget))
@@ -116,14 +124,29 @@ def tables_for(
     held: AllocatedDevices | None,
     solver: str,
     clock: Clock,
+    *,
+    every: bool = True,
 ) -> tuple[FleetProblem, list[tuple[AnyTable, AnyTable]]]:
-    """Return a look at the cluster for all kinds of pods, and what every node state holds of them."""
+    """Return a look at the cluster for all kinds of pods, and what every node state holds of them.
+
+    With `every`, the best way is found for every number of pods, else only if few are not known.
+    """
     fleet = look_at(cluster, needs.kinds, release, budget.part(budget.shares.first), held, cordoned=True)
     clock.lap("scan")
     work = FleetWork(fleet, device_goals_of(goal_order(needs)), False, budget.part(budget.shares.step), solver, clock)
     pairs = state_tables(work)
+    # On a large cluster most nodes have no part in a plan; those that have are decided later.
+    if every or _are_few(pairs, work.budget):
+        decide_all(pairs, work.budget)
     clock.lap("patterns")
     return fleet, pairs
+
+
+def _are_few(pairs: Sequence[tuple[AnyTable, AnyTable]], budget: Budget) -> bool:
+    """Say whether few numbers of pods are not decided."""
+    tables = takewhile(lambda _: not budget.reached, (table for table, _ in pairs))
+    numbers = (counts for table in tables for counts in table.least() or () if table.is_open(counts))
+    return len(list(islice(numbers, budget.sizes.decided + 1))) <= budget.sizes.decided
 
 
 def _before_writing(budget: Budget) -> Budget:

@@ -29,13 +29,14 @@ class Profile:
     """What identical nodes hold: numbers of pods by kind with the values found, and the least that may exist.
 
     `least` is None if the numbers are too many to list; `rows` then bound them. `floors` are by kind values that each
-    hold goal by goal.
+    hold goal by goal. `table` decides the numbers of which the best way is not known, None if there are none.
     """
 
     found: Mapping[Counts, Values]
     least: Mapping[Counts, Values] | None
     rows: tuple[tuple[Counts, int], ...]
     floors: tuple[Values | None, ...]
+    table: AnyTable | None = None
 
     @cached_property
     def closed(self) -> bool:
@@ -91,6 +92,7 @@ class GangProblem:
     cordoned: frozenset[str]
     whole: bool
     states: int
+    _tried: set[tuple[int, Counts]] = field(default_factory=set)
 
     @property
     def kinds(self) -> int:
@@ -101,6 +103,25 @@ class GangProblem:
     def closed(self) -> bool:
         """Say whether everything is known exactly."""
         return self.whole and all(profile.closed for profile in self.profiles)
+
+    def decide(self, number: int, counts: Counts, budget: Budget) -> bool:
+        """Find the best way for some numbers on nodes with a profile, once; say whether it was not known."""
+        profile = self.profiles[number]
+        is_open = profile.least is not None and profile.least.get(counts) != profile.found.get(counts)
+        if profile.table is None or not is_open or (number, counts) in self._tried or budget.reached:
+            return False
+        self._tried.add((number, counts))
+        profile.table.decide(counts, budget)
+        self.profiles[number] = _profile(profile.table, profile.table)
+        return True
+
+    def decide_all(self, budget: Budget) -> None:
+        """Find the best way for all numbers on all nodes, as long as there is time."""
+        for number, profile in enumerate(self.profiles):
+            for counts in profile.least or () if profile.table is not None else ():
+                if budget.reached:
+                    return
+                self.decide(number, counts, budget)
 
     @cached_property
     def device(self) -> tuple[str, ...]:
@@ -177,22 +198,31 @@ def device_goals_of(order: Sequence[str]) -> tuple[str, ...]:
 
 
 def over_nodes(
-    fleet: FleetProblem, needs: Needs, pairs: Sequence[tuple[AnyTable, AnyTable]], cordoned: frozenset[str]
+    fleet: FleetProblem,
+    needs: Needs,
+    pairs: Sequence[tuple[AnyTable, AnyTable]],
+    cordoned: frozenset[str],
+    budget: Budget | None = None,
 ) -> GangProblem:
-    """Return the problem of gangs over the tables of a fleet, without the nodes that take no pods (`cordoned`)."""
+    """Return the problem of gangs over the tables of a fleet, without the nodes that take no pods (`cordoned`).
+
+    Nodes that are left when the budget is reached are not there: no gang would be placed on them.
+    """
     profiles: list[Profile] = []
     known: dict[object, int] = {}
     regions: dict[tuple[Path | None, ...], int] = {}
     cells: dict[tuple[int, int], list[str]] = {}
     on: dict[str, tuple[int, int, AnyTable]] = {}
     for table, bound in pairs:
-        found, least = table.found(), bound.least()
-        # Counting again takes longer than all else, and is only of use if numbers are not listed.
-        rows = bound.rows if least is None else ()
-        key = (tuple(sorted(found.items())), None if least is None else tuple(sorted(least.items())), rows)
+        if budget is not None and budget.reached:
+            break
+        profile = _profile(table, bound)
+        least = None if profile.least is None else tuple(sorted(profile.least.items()))
+        # Nodes of two tables may differ in numbers that are not decided.
+        key = (tuple(sorted(profile.found.items())), least, profile.rows, profile.table and id(table))
         if key not in known:
             known[key] = len(profiles)
-            profiles.append(Profile(found, least, rows, bound.floors()))
+            profiles.append(profile)
         for node in table.site.all_nodes:
             if node in cordoned:
                 continue
@@ -203,6 +233,15 @@ def over_nodes(
     whole = {*on} | cordoned >= {*fleet.scan.rules.nodes}
     order = goal_order(needs)
     return GangProblem(fleet, needs, order, profiles, cells, on, list(regions), cordoned, whole, len(pairs))
+
+
+def _profile(table: AnyTable, bound: AnyTable) -> Profile:
+    """Return what the nodes of a table hold; `bound` is the table that says what may exist."""
+    found, least = dict(table.found()), bound.least()
+    # Counting again takes longer than all else, and is only of use if numbers are not listed.
+    rows = bound.rows if least is None else ()
+    is_open = table is bound and least is not None and least != found
+    return Profile(found, None if least is None else dict(least), rows, bound.floors(), table if is_open else None)
 
 
 def state_tables(work: FleetWork) -> list[tuple[AnyTable, AnyTable]]:
@@ -216,7 +255,6 @@ def state_tables(work: FleetWork) -> list[tuple[AnyTable, AnyTable]]:
     if trees is not None:
         list_all(trees, budget)
         tables: list[AnyTable] = list(trees)
-        _decide_all(tables, budget)
         return [(table, table) for table in tables]
     sites = sites_of(work.fleet, budget)
     shared = [site for site in sites if site.nodes]
@@ -236,14 +274,12 @@ def _of_sites(work: FleetWork, sites: Sequence[Site]) -> list[AnyTable]:
             break
         tables.extend(tables_of(work, group, len(sites)))
     decide_few(work, tables)
-    found: list[AnyTable] = list(tables)
-    _decide_all(found, work.budget)
-    return found
+    return list(tables)
 
 
-def _decide_all(tables: Sequence[AnyTable], budget: Budget) -> None:
+def decide_all(pairs: Sequence[tuple[AnyTable, AnyTable]], budget: Budget) -> None:
     """Decide every number of pods of which the best way is not known, as long as there is time."""
-    for table in tables:
+    for table in (one for pair in pairs for one in pair):
         for counts in table.least() or ():
             if budget.reached:
                 return

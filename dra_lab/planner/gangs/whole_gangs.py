@@ -15,9 +15,10 @@ import highspy
 import numpy as np
 
 from dra_lab.errors import SolverError
-from dra_lab.model.fleet import UNPLACED
+from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.model.gang import BEYOND, GANGS, LEVELS
 from dra_lab.planner.budget import Budget
+from dra_lab.planner.gangs.gang_model import options_of
 from dra_lab.planner.gangs.gang_sets import Chosen, GangSets
 from dra_lab.planner.gangs.goal_values import priority_of, wanted_beyond
 from dra_lab.planner.gangs.set_items import REGIONS
@@ -28,8 +29,6 @@ from dra_lab.planner.states.columns import Array
 
 _PRIMAL = 4
 """The number of the primal simplex among the strategies of HiGHS."""
-
-_OPTIONS = {"mip_detect_symmetry": False, "mip_heuristic_effort": 0.2}
 
 
 class WholeGangs:
@@ -68,22 +67,12 @@ class WholeGangs:
             self.is_sure = False
         # A set may have been closed for a value that no plan reaches.
         self.is_sure = self.is_sure and self._closed.get(goal, value) >= value
-        if goal == UNPLACED and not value:
-            self._beside = self._of_ordinary()
-        self._kept.append((goal, value))
+        if goal == UNPLACED:
+            self._beside = self.sets.ordinary.least(self.sets.problem, value)
+        self._kept.append((goal, value * self._parts(goal)))
         if goal == LEVELS and any(item.preferred for item in self.sets.items):
             self._kept.append((REGIONS, value))
         self._engine = None
-
-    def _of_ordinary(self) -> dict[str, int]:
-        """Return what all ordinary pods cost at least, each alone on the best node."""
-        problem = self.sets.problem
-        found = [0] * len(problem.device)
-        for kind, wanted in problem.needs.ordinary:
-            single = tuple(int(kind == other) for other in range(problem.kinds))
-            each = [values for one in problem.profiles if one.least and (values := one.least.get(single))]
-            found = [have + wanted * more for have, more in zip(found, min(each), strict=True)] if each else found
-        return dict(zip(problem.device, found, strict=True))
 
     def decide(self, goal: str, have: int, start: Chosen, budget: Budget) -> tuple[int, Chosen | None]:
         """Return what no plan undercuts in a goal that keeps those before, and the sets of a better plan, if any.
@@ -91,7 +80,9 @@ class WholeGangs:
         `have` is the value of the plan so far, and `start` are its sets.
         """
         best: Chosen | None = None
-        bound = 0
+        bound, parts = 0, self._parts(goal)
+        # Any part of a node beyond the others is a node.
+        have = (have - 1) * parts + 1
         while not budget.reached:
             bound = max(bound, self._relaxed(goal, have, best or start, budget))
             if bound >= have or budget.reached:
@@ -103,7 +94,11 @@ class WholeGangs:
             if not self._learn(found, budget):
                 best, have = found, self._value(goal, found)
                 bound = max(bound, mine)
-        return bound, best
+        return -(-bound // parts), best
+
+    def _parts(self, goal: str) -> int:
+        """Return in how many parts a goal is counted."""
+        return self.sets.ordinary.parts if goal == NODES else 1
 
     def _value(self, goal: str, chosen: Chosen) -> int:
         return self.constant(goal) + sum(self._cost(goal, key) * times for key, times in chosen.items())
@@ -117,10 +112,13 @@ class WholeGangs:
 
     def _learn(self, keys: Iterable[tuple[int, int]], budget: Budget) -> bool:
         """Find out what the sets cost that are only bounded in the classes of some; say whether there were any."""
-        wrong = {number for number, at in keys if number >= 0 and not self.sets.are_exact(number, at)}
-        for number in wrong:
+        wrong: dict[int, list[int]] = {}
+        for number, at in keys:
+            if number >= 0 and not self.sets.are_exact(number, at):
+                wrong.setdefault(number, []).append(at)
+        for number, sets in wrong.items():
             if not budget.reached:
-                self.sets.learn(number)
+                self.sets.learn(number, sets, budget)
         self._forget(wrong)
         return bool(wrong)
 
@@ -134,7 +132,8 @@ class WholeGangs:
         mine = self._columns[len(extra) :]
         costs = np.append(extra, [0 if key is None else cost[key] for key in mine])
         engine.changeColsCost(len(costs), np.arange(len(costs), dtype=np.int32), costs)
-        best, left = self._priced(goal, np.zeros(engine.getNumRow()))
+        prices = np.zeros(engine.getNumRow())
+        best, left = self._priced(goal, prices)
         more = [key for key in start if key[0] >= 0]
         while not budget.reached:
             self._append(goal, more)
@@ -145,16 +144,17 @@ class WholeGangs:
             solution = engine.getSolution()
             if not solution.dual_valid or budget.reached:
                 break
-            found, reduced = self._priced(goal, np.array(solution.row_dual))
+            latest = np.array(solution.row_dual)
+            found, reduced = self._priced(goal, latest)
             if found >= best:
-                best, left = found, reduced
+                best, left, prices = found, reduced, latest
             more = self._entering(reduced)
             if not more:
                 taken = zip(self._columns, solution.col_value, strict=True)
                 more = [key for key, value in taken if key is not None and value > ROUNDING]
-                if not self._learn(more, budget):
+                if not self._learn([*more, *self._next_best(reduced, len(more))], budget):
                     break
-                best, left = self._priced(goal, np.zeros(engine.getNumRow()))
+                best, left = self._priced(goal, prices)
         self._left = left - left.min(axis=1, keepdims=True)
         self._least = best + self.constant(goal)
         # No plan as good as `have` has a set by which the bound rises above it.
@@ -254,6 +254,14 @@ class WholeGangs:
         keys = enumerate(left.argmin(axis=1).tolist())
         return [(number, at) for number, at in keys if at and (number, at) not in self._known]
 
+    def _next_best(self, left: Array, most: int) -> list[tuple[int, int]]:
+        """Return sets of which more should be known soon: in each class the best one, of the best classes."""
+        others = left[:, 1:]
+        best = others.argmin(axis=1) + 1 if others.size else np.zeros(0, np.int64)
+        value = left[np.arange(len(best)), best]
+        order = [number for number in value.argsort().tolist() if value[number] < math.inf]
+        return [(number, int(best[number])) for number in order[:most]]
+
     # ------------------------------------------------------------------ the integer model
 
     def _solved(self, goal: str, have: int, start: Chosen, budget: Budget) -> tuple[Chosen | None, int]:
@@ -304,7 +312,7 @@ class WholeGangs:
             lp.addConstraint(left == limits[row] if equal else left <= limits[row], "_".join(map(str, row)))
         mine = {variable: cost for key, variable in variables.items() if (cost := self._cost(goal, key))}
         expression = pulp.LpAffineExpression(mine, constant=self.constant(goal)) if mine else self.constant(goal)
-        outcome = minimise(lp, expression, self.solver, budget, options=_OPTIONS)
+        outcome = minimise(lp, expression, self.solver, budget, options=options_of(lp, budget))
         return outcome, {key: int(v.varValue) for key, v in variables.items() if v.varValue}
 
     def _entries(self, key: tuple[int, int]) -> Iterator[tuple[tuple[str, int], int]]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import random
+from itertools import takewhile
 
 import pytest
 from msgspec.structs import replace
 from random_clusters import PLAIN, TREES, random_fleet, random_sketch
 from random_gangs import hierarchy_of
 
+from dra_lab.checks.gang_audit import check_gangs
 from dra_lab.model.fleet import Workload
 from dra_lab.model.gang import Gang, GangGroup
 from dra_lab.model.release import KubernetesRelease
@@ -22,11 +24,14 @@ RELEASE = KubernetesRelease("1.36")
 
 
 def a_case(rng: random.Random):
-    """Return four to eight nodes in racks of blocks, with gangs in racks, and gangs in blocks."""
+    """Return four to eight nodes in racks of blocks, with gangs in racks, gangs in blocks, and ordinary pods."""
     cluster = random_fleet(rng, rng.randint(4, 8), rng.choice([PLAIN, TREES]))
     places = {name: (f"b{number % 2}", f"r{rng.choice('xy')}") for number, name in enumerate(cluster.node_names)}
     sketches = [replace(random_sketch(rng), name="claim") for _ in range(2)]
-    return cluster, hierarchy_of(places), tuple(a_gang(rng, f"g{at}", sketches) for at in range(rng.randint(1, 4)))
+    gangs = tuple(a_gang(rng, f"g{at}", sketches) for at in range(rng.randint(1, 4)))
+    claims = [*sketches, replace(random_sketch(rng), name="claim")]
+    plain = [Workload(f"plain{at}", (rng.choice(claims),), rng.randint(1, 6)) for at in range(rng.choice([0, 0, 1, 2]))]
+    return cluster, hierarchy_of(places), gangs, plain
 
 
 def a_gang(rng: random.Random, name: str, sketches) -> Gang:
@@ -46,8 +51,44 @@ def a_gang(rng: random.Random, name: str, sketches) -> Gang:
 @pytest.mark.parametrize("seed", range(CASES))
 def test_both_models_have_the_same_values(seed, monkeypatch):
     """The goals have the same values, proven by both."""
-    cluster, hierarchy, gangs = a_case(random.Random(f"sets {seed}"))
-    by_sets = plan_gangs(cluster, gangs, hierarchies=[hierarchy], release=RELEASE)
+    cluster, hierarchy, gangs, plain = a_case(random.Random(f"sets {seed}"))
+    by_sets = plan_gangs(cluster, gangs, plain, hierarchies=[hierarchy], release=RELEASE)
     monkeypatch.setattr(improve, "gang_sets", lambda *_: None)
-    by_pods = plan_gangs(cluster, gangs, hierarchies=[hierarchy], release=RELEASE)
+    by_pods = plan_gangs(cluster, gangs, plain, hierarchies=[hierarchy], release=RELEASE)
     assert (by_sets.goals, by_sets.status) == (by_pods.goals, by_pods.status)
+
+
+@pytest.mark.parametrize("seed", range(CASES))
+def test_numbers_that_are_decided_late_have_the_same_values(seed, monkeypatch):
+    """No goal is proven at another value if the best way is found only for the numbers of pods that a plan rests on."""
+    cluster, hierarchy, gangs, plain = a_case(random.Random(f"late {seed}"))
+    every = plan_gangs(cluster, gangs, plain, hierarchies=[hierarchy], release=RELEASE)
+    monkeypatch.setitem(plan_gangs.__wrapped__.__globals__, "decide_all", lambda *_: None)
+    late = plan_gangs(cluster, gangs, plain, hierarchies=[hierarchy], release=RELEASE)
+    proven = [goal.value for goal in takewhile(lambda goal: goal.proven, late.goals)]
+    assert proven == [goal.value for goal in every.goals][: len(proven)]
+    assert check_gangs(cluster, late, [hierarchy], RELEASE) == ()
+
+
+@pytest.mark.parametrize("seed", range(CASES))
+def test_bounds_by_sets_and_by_counting_hold_for_the_best_plan(seed, monkeypatch):
+    """No bound of a model of sets, and none by counting, is above the value that the other model proves."""
+    cluster, hierarchy, gangs, plain = a_case(random.Random(f"bounds {seed}"))
+    bounds: list[tuple[str, int]] = []
+    whole, counted = improve._Search._whole_gangs, improve.counted_bound
+
+    def by_sets(self, at, goal):
+        bounds.append((goal, whole(self, at, goal)))
+        return bounds[-1][1]
+
+    def by_counting(problem, goal, values):
+        bounds.append((goal, counted(problem, goal, values)))
+        return bounds[-1][1]
+
+    monkeypatch.setattr(improve._Search, "_whole_gangs", by_sets)
+    monkeypatch.setattr(improve, "counted_bound", by_counting)
+    plan_gangs(cluster, gangs, plain, hierarchies=[hierarchy], release=RELEASE)
+    monkeypatch.setattr(improve, "gang_sets", lambda *_: None)
+    monkeypatch.setattr(improve, "counted_bound", lambda *_: 0)
+    best = plan_gangs(cluster, gangs, plain, hierarchies=[hierarchy], release=RELEASE)
+    assert [(goal, bound) for goal, bound in bounds if bound > best.goal(goal).value] == []
