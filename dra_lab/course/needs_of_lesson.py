@@ -59,9 +59,8 @@ class DrawnAnswer:
 
         A drawing that gets the right devices only because of the order in which the drivers list them does not pass.
         """
-        clusters = self.cluster, _reordered(self.cluster, self.class_of)
-        plans = (make_plan(one, self.sketch, node=node) for one in clusters for node in self.plan.fitting_nodes)
-        return tuple(plan.first_fit for plan in plans if plan.first_fit is not None)
+        plans = self.plan, make_plan(_reordered(self.cluster, self.class_of), self.sketch)
+        return tuple(plan.trace(node).end for plan in plans for node in self.plan.fitting_nodes)
 
     @cached_property
     def fleet(self) -> FleetPlan:

@@ -166,7 +166,7 @@ def test_every_row_of_many_names_nodes():
     assert len({band.label for band in bands}) == len(bands)
     for band in bands:
         assert band.label == f"{band.nodes[0]} … ×{len(band.nodes)}"
-        assert band.told == f"{', '.join(band.nodes[:8])} and {len(band.nodes) - 8} more"
+        assert band.node_words == f"{', '.join(band.nodes[:8])} and {len(band.nodes) - 8} more"
 
 
 def test_hovering_over_a_row_tells_its_nodes():
