@@ -130,10 +130,11 @@ class Shares(Struct, frozen=True):
     Attributes:
         first: Share for a step without which there is no answer, such as examining the nodes.
         step: Share for one of several steps that improve the answer, and for the devices of a plan at most.
-        last: Share that is kept for each trial of a plan on few nodes.
+        last: Share that is kept for each trial of a plan on few nodes, and at most for a step that ends an answer.
         cancelled: Seconds that an answer to a fleet may take after a cancel; if it takes more, the one before stays.
         improve: Seconds for improving a large plan without a time limit.
-        placing: Seconds kept for finding the devices of one replica, or of one node.
+        placing: Seconds kept for writing down one device of a plan, or one node.
+        choosing: Seconds kept for choosing the numbers of pods on one node state.
         seen: Seconds kept for each device that a node sees together with others.
         pattern: Seconds that the integer model of a fleet takes for one number of replicas on one node state.
         at_once: Seconds that it takes for one variable of nodes that share devices.
@@ -151,7 +152,8 @@ class Shares(Struct, frozen=True):
     last: float = 0.3
     cancelled: float = 0.1
     improve: float = 60.0
-    placing: float = 3e-5
+    placing: float = 2e-5
+    choosing: float = 1e-4
     seen: float = 5e-7
     pattern: float = 2e-5
     at_once: float = 1e-4
@@ -219,6 +221,13 @@ class Budget(Struct):
         """Return a budget that ends after a share of the time that is left."""
         left = self.left
         return self if left is None else replace(self, deadline=time.monotonic() + share * left)
+
+    def before(self, seconds: float) -> Self:
+        """Return a budget that keeps seconds for the step that ends an answer: a share of what is left at most."""
+        left = self.left
+        if left is None or self.deadline is None:
+            return self
+        return replace(self, deadline=self.deadline - min(seconds, self.shares.last * left))
 
     @property
     def due(self) -> bool:

@@ -32,8 +32,8 @@ ROOT, NUMA = "pcieRoot", "numaNode"
 _CHECKED = 1_000
 """Replicas of a plan that is checked against the rules: that takes longer than to make it."""
 
-_LARGEST = 16
-"""GPUs of a node up to which that takes seconds, not minutes."""
+_LARGEST, _MOST_PAIRS = 16, 4
+"""GPUs of a node, and pairs of a pod, up to which that takes seconds, not minutes."""
 
 
 def _row(what: str, cluster: Cluster, fleet: Sequence[Workload], limit: float, *, checked: bool = True) -> None:
@@ -69,7 +69,7 @@ def _on_roots() -> None:
                 fleet = [Workload("pairs", claim, wanted // pairs)]
                 for seconds in (limit, PROOF):
                     what = f"{nodes:,} x {size} + {size}, {pairs} pairs as {form}"
-                    _row(what, cluster, fleet, seconds, checked=size <= _LARGEST)
+                    _row(what, cluster, fleet, seconds, checked=size <= _LARGEST and pairs <= _MOST_PAIRS)
 
 
 def _other_links() -> None:

@@ -7,8 +7,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from msgspec.structs import replace as changed
-
 from dra_lab.checks.taint_validation import ignored_taint_rules
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
@@ -154,29 +152,26 @@ def fleet_order(goals: Sequence[str], objective: str) -> tuple[str, ...]:
 
 def _before_placing(work: FleetWork) -> Budget:
     """Return a budget that leaves time to write down which replica gets which devices."""
-    left, fleet, shares = work.budget.left, work.fleet, work.budget.shares
-    if left is None or work.budget.deadline is None:
+    fleet, shares = work.fleet, work.budget.shares
+    if work.budget.deadline is None:
         return work.budget
     # A node that shares devices is looked at once more with all that it sees, which is quick for each device.
     seen = sum(map(len, coupled_devices(fleet.scan).values()))
-    placing = shares.placing * (_pods_with_devices(fleet) + len(fleet.survey.states)) + shares.seen * seen
-    reserve = min(shares.step * left, placing)
-    return changed(work.budget, deadline=work.budget.deadline - reserve)
+    return work.budget.before(shares.placing * (_devices(fleet) + len(fleet.survey.states)) + shares.seen * seen)
 
 
-def _pods_with_devices(fleet: FleetProblem) -> int:
-    """Return how many pods find a place at most, by free devices; all of them if devices can be shared."""
-    wanted, survey = sum(fleet.demand), fleet.survey
-    groups = (group for layout in survey.scan.layouts.values() for group in layout.problem.groups)
-    if not survey.plain or any(group.shareable for group in groups):
-        return wanted
-    least = wanted
-    for pod in fleet.pods:
+def _devices(fleet: FleetProblem) -> int:
+    """Return how many devices all pods request; those that are free if they are fewer and none can be shared."""
+    wanted, survey = 0, fleet.survey
+    for pod, replicas in zip(fleet.pods, fleet.demand, strict=True):
         counts: dict[str, int] = {}
         for ask in fleet.scan.rules.asks[slice(*pod.asks)]:
             counts[ask.request] = min(ask.count, counts.get(ask.request, ask.count))
-        least = min(least, sum(counts.values()))
-    return min(wanted, sum(sum(state.free) for state in survey.states.values()) // max(1, least))
+        wanted += replicas * sum(counts.values())
+    groups = (group for layout in survey.scan.layouts.values() for group in layout.problem.groups)
+    if not survey.plain or any(group.shareable for group in groups):
+        return wanted
+    return min(wanted, sum(sum(state.free) for state in survey.states.values()))
 
 
 def _not_examined(number: int, nodes: int) -> Iterator[Finding]:

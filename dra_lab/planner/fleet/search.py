@@ -52,14 +52,14 @@ def _search(work: FleetWork) -> Found:
     order = device_goals(work.order)
     trees = None if listed else tree_tables(work.fleet, order, work.solver, work.budget)
     if trees is not None:
-        list_all(trees, work.budget)
+        list_all(trees, work.budget.before(work.budget.shares.choosing * len(trees)))
         examined = sum(len(table.site.members) for table in trees)
         whole = examined == len(work.fleet.scan.rules.nodes)
         closed = whole and all(table.closed for table in trees)
         work.clock.lap("patterns")
         answer, stands = _over(work, trees, (), closed=closed, whole=whole, states=len(trees))
         if whole:
-            _leave_out(answer, _left_out(work, trees, ()))
+            _count(work, answer, trees, ())
         return Found(answer, stands, len(trees))
     states = sites_of(work.fleet, work.budget)
     first = FirstPlan()
@@ -93,16 +93,17 @@ def _searched(work: FleetWork, sites: Sequence[Site]) -> tuple[Answer, list[Stan
     skipped = sum(map(len, looked_at)) < sum(len(site.all_nodes) for site in sites)
     whole = work.fleet.scan.complete and not skipped
     closed = whole and not early.budget.reached and all(table.closed for table in tables)
-    large = skipped or sum(one.variables for one in shared) > work.budget.sizes.variables
-    every = work.fleet.scan.complete and len(tables) + len(seen) == len(sites)
-    counted = _left_out(work, tables, [site for site, _ in seen]) if large and every else 0
     answer, stands = _over(work, tables, shared, closed=closed, whole=whole, states=len(sites))
-    _leave_out(answer, counted)
+    if work.fleet.scan.complete and len(tables) + len(seen) == len(sites):
+        _count(work, answer, tables, [site for site, _ in seen])
     return answer, stands
 
 
-def _leave_out(answer: Answer, counted: int) -> None:
-    """Improve the bound of an answer by the pods that have no place at least."""
+def _count(work: FleetWork, answer: Answer, tables: Sequence[AnyTable], together: Sequence[Site]) -> None:
+    """Improve the bound of an answer that is not proven by the pods that have no place at least."""
+    if any(goal.goal == UNPLACED and goal.proven for goal in answer.goals):
+        return
+    counted = _left_out(work, tables, together)
     answer.goals = tuple(
         replace(goal, bound=agreed(max(counted, goal.bound or 0), goal.value)) if goal.goal == UNPLACED else goal
         for goal in answer.goals

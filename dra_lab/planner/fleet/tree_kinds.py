@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -50,24 +50,22 @@ class Kinds:
         return bool(on_root), on_root or tuple({number for takers, number in self.pool.items() if ask in takers})
 
 
-def kinds_of(problems: Sequence[AllocationProblem], links: tuple[str, ...]) -> Kinds | None:
+def kinds_of(first: AllocationProblem, groups: Collection[DeviceGroup], links: tuple[str, ...]) -> Kinds | None:
     """Return the kinds of devices of some hardware; None if devices and places do not form a tree of two levels.
 
     They do under three conditions. Every ask takes devices on roots or one kind of pool. GPUs and NICs with a PCIe root
-    tell their NUMA node, and everything else tells it. Only one amount of a shared device is counted. `links` are as in
-    `Kinds`.
+    tell their NUMA node, and everything else tells it. Only one amount of a shared device is counted. `groups` has one
+    of each kind of group on all nodes, of which `first` is one. `links` are as in `Kinds`.
     """
     root: dict[RootKind, str] = {}
     pool: dict[tuple[int, ...], _Pool] = {}
-    ends = tuple(frozenset(problems[0].ends(link)) for link in range(len(links)))
-    for group in (group for problem in problems for group in problem.groups):
+    ends = tuple(frozenset(first.ends(link)) for link in range(len(links)))
+    for group in groups:
         if group.kind in ROOT_KINDS:
             seen = _root_kind(group, links, ends)
             if root.setdefault(seen, group.kind) != group.kind or any(len(values or ()) > 1 for values in seen[1]):
                 return None
-    for asks, kind, shareable, uses, remaining, (in_numa, rooted) in {
-        _summary(group) for problem in problems for group in problem.groups
-    }:
+    for asks, kind, shareable, uses, remaining, (in_numa, rooted) in {_summary(group) for group in groups}:
         on_root = kind in ROOT_KINDS
         if not in_numa and (rooted or not on_root):
             return None

@@ -17,7 +17,7 @@ from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.shapes import PodShape, Vector
 from dra_lab.planner.fleet.sites import parts_on
 from dra_lab.planner.fleet.tree_kinds import Kinds, kinds_of
-from dra_lab.planner.node.allocation_problem import ROOT_KINDS, AllocationProblem
+from dra_lab.planner.node.allocation_problem import ROOT_KINDS, AllocationProblem, DeviceGroup
 from dra_lab.planner.node.link_places import typed
 from dra_lab.planner.states.node_state import NodeState, common_unit
 
@@ -185,13 +185,22 @@ def tree_of(fleet: FleetProblem) -> FleetTree | None:
     if any(problem.counters or problem.impossible for problem in problems.values()):
         return None
     first = next(iter(problems.values()), None)
-    kinds = None if first is None else kinds_of(tuple(problems.values()), _levels(problems.values(), len(first.links)))
+    # Nodes share the values of their devices, so a few groups stand for those of all nodes.
+    alike = {number: [_identity(group) for group in problem.groups] for number, problem in problems.items()}
+    groups = {
+        key: group
+        for number, problem in problems.items()
+        for key, group in zip(alike[number], problem.groups, strict=True)
+    }
+    kinds = None if first is None else kinds_of(first, groups.values(), _levels(first, groups.values()))
     if first is None or kinds is None or len({values for _, values in kinds.root}) > fleet.sizes.shapes:
         return None
-    units, amounts = _amounts(problems, kinds)
+    units, amounts = _amounts(groups.values(), kinds)
     if 0 in units:
         return None
-    most = list({_devices(problem, kinds) for problem in problems.values()})
+    on_root = {key: kinds.on_root(group) for key, group in groups.items()}
+    of_groups = {number: [on_root[key] for key in keys] for number, keys in alike.items()}
+    most = list({_devices(problem, kinds, of_groups[number]) for number, problem in problems.items()})
     shapes = []
     for part in parts_on(fleet, ""):
         found = shapes_of(first, part, kinds, amounts, most, fleet.sizes)
@@ -200,29 +209,32 @@ def tree_of(fleet: FleetProblem) -> FleetTree | None:
         shapes.append(found)
     numas = {}
     for number, problem in problems.items():
-        found_numas = _numas(problem, kinds)
+        found_numas = _numas(problem, kinds, of_groups[number])
         if found_numas is None:
             return None
         numas[number] = found_numas
     return FleetTree(tuple(shapes), kinds, numas, problems, units, fleet.sizes)
 
 
-def _devices(problem: AllocationProblem, kinds: Kinds) -> Vector:
-    """Return how many devices of each kind on roots a kind of hardware has."""
+def _identity(group: DeviceGroup) -> tuple[object, ...]:
+    """Return what tells two groups apart, whatever their devices: equal objects may count as different."""
+    values = group.asks, group.places, group.numa, group.root, group.remaining, group.uses
+    return group.kind, group.shareable, *map(id, values)
+
+
+def _devices(problem: AllocationProblem, kinds: Kinds, of_groups: Sequence[int | None]) -> Vector:
+    """Return how many devices of each kind on roots a kind of hardware has; `of_groups` is the kind of each group."""
     found = [0] * len(kinds.root)
-    for group in problem.groups:
-        kind = kinds.on_root(group)
+    for group, kind in zip(problem.groups, of_groups, strict=True):
         if kind is not None:
             found[kind] += group.size
     return tuple(found)
 
 
-def _amounts(
-    problems: Mapping[int, AllocationProblem], kinds: Kinds
-) -> tuple[tuple[Fraction, ...], list[dict[int, int]]]:
+def _amounts(groups: Iterable[DeviceGroup], kinds: Kinds) -> tuple[tuple[Fraction, ...], list[dict[int, int]]]:
     """Return the unit in which each pool is counted, and what each ask takes of it in this unit."""
     taken: list[dict[int, set[Fraction]]] = [{} for _ in kinds.key]
-    for uses, asks in {(group.uses, group.asks) for problem in problems.values() for group in problem.groups}:
+    for uses, asks in {(group.uses, group.asks) for group in groups}:
         if uses:
             pool = taken[kinds.pool[asks]]
             for ask, amounts in uses:
@@ -237,37 +249,33 @@ def _amounts(
     return tuple(units), found
 
 
-def _levels(problems: Iterable[AllocationProblem], number: int) -> tuple[str, ...]:
+def _levels(first: AllocationProblem, groups: Iterable[DeviceGroup]) -> tuple[str, ...]:
     """Return where each link holds: "root" or "numa" if its values are those of that level everywhere, else "".
 
     A GPU or NIC whose place is not known has no value either.
     """
-    covered: dict[int, set[int]] = {}
-    places_seen: set[tuple[object, ...]] = set()
-    for problem in problems:
-        covered = covered or {link: set(problem.ends(link)) for link in range(number)}
-        places_seen.update((group.asks, group.places, group.numa, group.root, group.kind) for group in problem.groups)
-    able = [{"root", "numa"} for _ in range(number)]
-    for asks, places, numa, root, kind in places_seen:
-        for link, values in enumerate(places):  # type: ignore[arg-type, var-annotated]
-            if covered[link].isdisjoint(asks):  # type: ignore[arg-type]
+    covered = [frozenset(first.ends(link)) for link in range(len(first.links))]
+    able = [{"root", "numa"} for _ in first.links]
+    for group in groups:
+        for link, values in enumerate(group.places):
+            if covered[link].isdisjoint(group.asks):
                 continue
-            for level, place in (("root", root), ("numa", numa)):
-                if place is None and not values and kind in ROOT_KINDS:
+            for level, place in (("root", group.root), ("numa", group.numa)):
+                if place is None and not values and group.kind in ROOT_KINDS:
                     continue
-                if len(values) != 1 or place is None or typed(values[0][1]) != typed(place[1]):  # type: ignore[index]
+                if len(values) != 1 or place is None or typed(values[0][1]) != typed(place[1]):
                     able[link].discard(level)
     return tuple("root" if "root" in levels else "numa" if levels else "" for levels in able)
 
 
-def _numas(problem: AllocationProblem, kinds: Kinds) -> tuple[Numa, ...] | None:
+def _numas(problem: AllocationProblem, kinds: Kinds, of_groups: Sequence[int | None]) -> tuple[Numa, ...] | None:
     """Return the NUMA nodes of a kind of hardware; None if a root or a pool is not on one NUMA node."""
     at: dict[object, object] = {}
     roots: dict[object, dict[object, list[list[int]]]] = {}
     pools: dict[object, list[list[int]]] = {}
     alone: dict[object, list[tuple[int, int]]] = {}
-    for number, group in enumerate(problem.groups):
-        numa, root, kind = group.numa, group.root, kinds.on_root(group)
+    for number, (group, kind) in enumerate(zip(problem.groups, of_groups, strict=True)):
+        numa, root = group.numa, group.root
         if kind is not None and root is None:
             alone.setdefault(numa, []).append((kind, number))
         elif kind is not None:

@@ -152,6 +152,7 @@ def tree_tables(fleet: FleetProblem, order: tuple[str, ...], solver: str, budget
     for numbers in known.values():
         if not numbers.examined and not late.reached:
             numbers.place(late, first=True)
+    filling = filling.before(budget.shares.choosing * len(known))
     for numbers in known.values():
         numbers.place(filling, first=False)
     sites = ((plain_site(fleet, state, identical[state]), found) for state, found in trees.items() if found in known)

@@ -10,6 +10,7 @@ from itertools import count
 
 import pytest
 from benchmarks.crowded_cluster import partitioned, profiles
+from benchmarks.irregular_cluster import drawn_pairs, irregular_cluster
 from benchmarks.mixed_cluster import mixed_cluster, workloads
 from budgets import use_sizes
 from checked_plans import checked_fleet
@@ -27,8 +28,8 @@ from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.slices import CounterSet
-from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet import node_components
+from dra_lab.planner.budget import Budget, Sizes
+from dra_lab.planner.fleet import node_components, plan_fleet
 from dra_lab.planner.fleet.fleet_work import Clock, FleetWork
 from dra_lab.planner.fleet.plan_fleet import fleet_order
 from dra_lab.planner.fleet.pods import look_at
@@ -77,6 +78,23 @@ def test_a_node_of_many_pods_whose_ways_are_not_listed_has_a_plan(monkeypatch):
     monkeypatch.setattr(time, "monotonic", ticking())
     plan = checked_fleet(cluster, fleet, release=RELEASE, time_limit=1_500)
     assert len(plan.replicas) == 16
+
+
+@pytest.mark.parametrize("ways", [0, Sizes().ways], ids=["trees", "listed"])
+def test_time_that_ends_after_the_last_node_leaves_all_that_counting_gives(ways, monkeypatch):
+    """Once every node was examined, the bound is that of counting, which is exact for pairs on PCIe roots."""
+    use_sizes(monkeypatch, ways=ways)
+    cluster, fleet = irregular_cluster(24, 8), [Workload("pairs", drawn_pairs(1), 200)]
+    best = plan_fleet(cluster, fleet, release=RELEASE, first_fit=False)
+    ended = 0
+    for limit in range(40, 500, 20):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(time, "monotonic", ticking())
+            plan = plan_fleet(cluster, fleet, release=RELEASE, time_limit=limit, first_fit=False)
+        if not plan.not_examined:
+            assert plan.goals[0].bound == best.goals[0].value, limit
+            ended += not plan.proven
+    assert ended, "no limit ended between the last node and the proof"
 
 
 def test_nodes_that_nobody_looked_at_bound_nothing(monkeypatch):
