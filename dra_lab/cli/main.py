@@ -56,6 +56,10 @@ def _run(arguments: list[str]) -> int:
         # A thread for each processor costs more at the start of numpy than it saves afterwards; JupyterLab has its own.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         options = _parser(arguments).parse_args(arguments)
+        if "read_namespaces" in options:
+            from dra_lab.cli.options import check_cluster_options
+
+            check_cluster_options(options)
         status: int = options.run(options)
         sys.stdout.flush()
     except DraLabError as error:

@@ -129,10 +129,23 @@ def layers_of(options: argparse.Namespace) -> tuple[Layer, ...]:
     return layers
 
 
+def check_cluster_options(options: argparse.Namespace) -> None:
+    """Raise InputError for options that do not belong to this CLUSTER, before any file is read."""
+    if options.read_namespaces and not options.cluster.startswith("context:"):
+        raise InputError(
+            f"--read-namespace is for context:NAME; of {options.cluster or '--topology'} everything is read, "
+            "leave it out"
+        )
+    if (options.nodes is not None or options.driver) and not options.topology:
+        raise InputError("--nodes and --driver need --topology FILE, the file that the nodes are made from")
+    if options.cluster.startswith("topo:") or "+topo:" in options.cluster:
+        raise InputError("CLUSTER does not name topology files; give --topology FILE --nodes 8, or --overlay FILE")
+
+
 def cluster_of(options: argparse.Namespace) -> Cluster:
     """Return a command's cluster, read once: a running one takes seconds, and standard input is there only once.
 
-    Raises what `load_cluster` raises, and InputError for options that do not belong to this CLUSTER.
+    Raises what `load_cluster` raises.
     """
     if "read" not in options:
         options.read = _read(options)
@@ -144,15 +157,6 @@ def _read(options: argparse.Namespace) -> Cluster:
     """Return the cluster of CLUSTER or --topology, with what --overlay adds and the what-if options change."""
     from dra_lab.sources import load_cluster
 
-    if options.read_namespaces and not options.cluster.startswith("context:"):
-        raise InputError(
-            f"--read-namespace is for context:NAME; of {options.cluster or '--topology'} everything is read, "
-            "leave it out"
-        )
-    if (options.nodes is not None or options.driver) and not options.topology:
-        raise InputError("--nodes and --driver need --topology FILE, the file that the nodes are made from")
-    if options.cluster.startswith("topo:") or "+topo:" in options.cluster:
-        raise InputError("CLUSTER does not name topology files; give --topology FILE --nodes 8, or --overlay FILE")
     if options.topology:
         from dra_lab.sources.foreign.loading import topology_cluster
 
