@@ -79,7 +79,7 @@ def check_manifests(
     complete, deadline = with_documented_classes(read), time.monotonic() + time_limit
     findings = [*manifests.findings, *_api_findings(manifests, target), *_snapshot_findings(cluster, now=now)]
     findings += [*_version_findings(manifests), *renamed_findings(manifests)]
-    findings += [f for document in manifests.documents for f in scheduler_fields(document.value, document.at)]
+    findings += [f for document in manifests.documents for f in scheduler_fields(document.value, document.at, target)]
     claims = written_claims(manifests)
     pods = _pods(manifests, read, target)
     findings += [f for claim in claims.values() for f in check_matches(claim, complete, read, target)]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dra_lab.exports.gangs.gang_parts import GangParts, GroupParts, wanted_levels
 from dra_lab.exports.gangs.kueue_objects import MOST_LAYERS, device_classes, ends_with_host, leads
 from dra_lab.exports.gangs.level_keys import repeated_values, same_level
-from dra_lab.exports.gangs.pod_group_objects import MOST_SHARED, pod_group_version
+from dra_lab.exports.gangs.pod_group_objects import MOST_SHARED, not_by_default, pod_group_version
 from dra_lab.exports.gangs.volcano_objects import existing, tier_of
 from dra_lab.findings import Finding, Severity
 from dra_lab.scheduler.kueue.counted import unmapped_classes
@@ -148,10 +148,7 @@ def _kube_scheduler(parts: GangParts) -> Iterator[Finding]:
         "spec.schedulingGroup silently, and pods start one by one"
     )
     yield Finding("pod-group-gate", _WARNING, name, message, "Enable it in kube-apiserver and kube-scheduler.")
-    version = pod_group_version(parts.release)
-    message = f"the API server does not serve {version} by default"
-    advice = f"Start it with --runtime-config={version}=true."
-    yield Finding("pod-group-version", _WARNING, name, message, advice)
+    yield not_by_default(pod_group_version(parts.release), name)
     if release == "1.36":
         message = "Kubernetes 1.37 no longer has PodGroups of v1alpha2"
         yield Finding("pod-group-upgrade", _WARNING, name, message, "Delete them before you upgrade, and export again.")

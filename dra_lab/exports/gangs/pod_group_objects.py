@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from dra_lab.errors import InputError
 from dra_lab.exports.gangs.gang_parts import GangParts, Object, job
+from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.sketch.claim_objects import pod_claim
 
@@ -26,6 +27,13 @@ def pod_group_version(release: KubernetesRelease) -> str:
         known = " and ".join(POD_GROUPS)
         raise InputError(f"Kubernetes {release.version} has no PodGroup; choose release {known}, or another scheduler")
     return POD_GROUPS[release.version]
+
+
+def not_by_default(version: str, subject: str, origin: Origin | None = None) -> Finding:
+    """Return that an API server serves a version of PodGroup only if it is started so."""
+    message = f"the API server does not serve {version} by default"
+    advice = f"Start it with --runtime-config={version}=true."
+    return Finding("pod-group-version", Severity.WARNING, subject, message, advice, origin)
 
 
 def pod_group_objects(parts: GangParts) -> dict[str, list[Object]]:

@@ -11,8 +11,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from dra_lab.exports.gangs.pod_group_objects import POD_GROUPS, not_by_default
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.pod_templates import pod_fields, value_at
+from dra_lab.model.release import KubernetesRelease
 
 _TOPOLOGY = ("mode", "highestTierAllowed", "highestTierName")
 _KAI_TOPOLOGY = ("topology", "requiredTopologyLevel", "preferredTopologyLevel")
@@ -94,6 +96,7 @@ ANNOTATIONS = (
 
 At = Callable[[str], Origin]
 _LIKE = ("kueue.x-k8s.io/podset", "kai.scheduler/topology", "volcano.sh/network-topology")
+_UPSTREAM = "scheduling.k8s.io/"
 _ERROR, _WARNING = Severity.ERROR, Severity.WARNING
 
 
@@ -102,17 +105,32 @@ class _Place(Struct, frozen=True):
     value: Mapping[str, Any]
 
 
-def scheduler_fields(document: Mapping[str, Any], at: At) -> tuple[Finding, ...]:
+def scheduler_fields(document: Mapping[str, Any], at: At, release: KubernetesRelease) -> tuple[Finding, ...]:
     """Return a Finding for each field or annotation of another scheduler that is called otherwise.
 
     Args:
         document: An object of a manifest.
         at: Returns the place of a path of the object, for the messages.
+        release: The release of Kubernetes, which serves one version of PodGroup at most.
 
     Returns:
         The findings, in the order of the document's fields; () for objects of other APIs.
     """
-    return (*_versions(document, at), *_fields(document, at), *_annotations(document, at))
+    found = (*_versions(document, at), *_fields(document, at), *_annotations(document, at))
+    return found or (*_pod_groups(document, at, release),)
+
+
+def _pod_groups(document: Mapping[str, Any], at: At, release: KubernetesRelease) -> Iterator[Finding]:
+    version, where = str(document.get("apiVersion")), at("apiVersion")
+    if document.get("kind") != "PodGroup" or not version.startswith(_UPSTREAM):
+        return
+    served = POD_GROUPS.get(release.version)
+    if served == version:
+        yield not_by_default(version, where.object, where)
+        return
+    message = f"Kubernetes {release.version} has no PodGroup of {version}"
+    advice = f"Write it as {served}." if served else f"Use release {' or '.join(POD_GROUPS)}, or another scheduler."
+    yield Finding("pod-group-version", _ERROR, where.object, message, advice, where)
 
 
 def _versions(document: Mapping[str, Any], at: At) -> Iterator[Finding]:

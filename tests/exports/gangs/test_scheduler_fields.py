@@ -11,10 +11,11 @@ from gangs_to_export import gang, random_gang, tree
 
 from dra_lab.exports.gangs.gang_files import SCHEDULERS, gang_files
 from dra_lab.exports.gangs.scheduler_fields import FIELDS, RENAMED, scheduler_fields
-from dra_lab.findings import Origin
+from dra_lab.findings import Origin, Severity
 from dra_lab.gitops.check_manifests import check_manifests
 from dra_lab.gitops.folder import read_manifests
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.release import KubernetesRelease
 
 JOB = """
 apiVersion: batch/v1
@@ -25,11 +26,29 @@ spec:
     spec: {containers: [{name: main}]}
 """
 HOST = "kubernetes.io/hostname"
+RELEASE = KubernetesRelease("1.36")
+
+
+@pytest.mark.parametrize(
+    ("release", "version", "severity"),
+    [
+        ("1.36", "v1alpha2", Severity.WARNING),
+        ("1.36", "v1beta1", Severity.ERROR),
+        ("1.37", "v1beta1", Severity.WARNING),
+        ("1.37", "v1alpha2", Severity.ERROR),
+        ("1.35", "v1alpha2", Severity.ERROR),
+    ],
+)
+def test_a_release_has_one_version_of_pod_group_at_most(release, version, severity):
+    """A version that the release does not have is an error, one that is off by default a warning."""
+    document = {"apiVersion": f"scheduling.k8s.io/{version}", "kind": "PodGroup", "metadata": {"name": "train"}}
+    found = scheduler_fields(document, lambda path: Origin("file.yaml", 1, "object", path), KubernetesRelease(release))
+    assert [(one.rule, one.severity) for one in found] == [("pod-group-version", severity)]
 
 
 def told(text):
     """Return (rule, path, advice) of each finding."""
-    found = scheduler_fields(yaml.safe_load(text), lambda path: Origin("file.yaml", 1, "object", path))
+    found = scheduler_fields(yaml.safe_load(text), lambda path: Origin("file.yaml", 1, "object", path), RELEASE)
     return [(one.rule, one.origin.path, one.advice) for one in found]
 
 
@@ -111,7 +130,7 @@ def test_what_is_exported_has_no_wrong_name():
         for scheduler in SCHEDULERS:
             files = gang_files(random_gang(random.Random(seed)), scheduler, tree(), queue="q", objects=True)
             found += [one for text in files.documents.values() for part in text.split("---\n") for one in told(part)]
-    assert found == []
+    assert {rule for rule, _, _ in found} == {"pod-group-version"}, "the version that 1.36 has is off by default"
 
 
 def test_check_reports_wrong_names(tmp_path):
