@@ -50,7 +50,7 @@ metadata: {name: tune}
 spec: {trainer: {numNodes: 2, resourcesPerNode: {limits: {example.com/npu: 8}}}}
 """
 POD_GROUP = """\
-apiVersion: scheduling.k8s.io/v1alpha1
+apiVersion: scheduling.k8s.io/v1alpha2
 kind: PodGroup
 metadata: {name: gang}
 spec: {resourceClaims: [{name: a, resourceClaimTemplateName: pair}]}

@@ -14,8 +14,11 @@ from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.sketch.claim_objects import pod_claim
 
-POD_GROUPS: Mapping[str, str] = {"1.36": "scheduling.k8s.io/v1alpha2", "1.37": "scheduling.k8s.io/v1beta1"}
-"""The version of PodGroup in each release; 1.37 no longer has that of 1.36."""
+POD_GROUPS: Mapping[str, tuple[str, ...]] = {
+    "1.36": ("scheduling.k8s.io/v1alpha2",),
+    "1.37": ("scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3"),
+}
+"""The versions of PodGroup in each release, first the one to write; 1.37 no longer has that of 1.36."""
 
 MOST_SHARED = 4
 """Most claims of a PodGroup (`MaxPodGroupResourceClaims`)."""
@@ -26,7 +29,7 @@ def pod_group_version(release: KubernetesRelease) -> str:
     if release.version not in POD_GROUPS:
         known = " and ".join(POD_GROUPS)
         raise InputError(f"Kubernetes {release.version} has no PodGroup; choose release {known}, or another scheduler")
-    return POD_GROUPS[release.version]
+    return POD_GROUPS[release.version][0]
 
 
 def not_by_default(version: str, subject: str, origin: Origin | None = None) -> Finding:

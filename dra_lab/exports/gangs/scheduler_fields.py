@@ -124,12 +124,12 @@ def _pod_groups(document: Mapping[str, Any], at: At, release: KubernetesRelease)
     version, where = str(document.get("apiVersion")), at("apiVersion")
     if document.get("kind") != "PodGroup" or not version.startswith(_UPSTREAM):
         return
-    served = POD_GROUPS.get(release.version)
-    if served == version:
+    served = POD_GROUPS.get(release.version, ())
+    if version in served:
         yield not_by_default(version, where.object, where)
         return
     message = f"Kubernetes {release.version} has no PodGroup of {version}"
-    advice = f"Write it as {served}." if served else f"Use release {' or '.join(POD_GROUPS)}, or another scheduler."
+    advice = f"Write it as {served[0]}." if served else f"Use release {' or '.join(POD_GROUPS)}, or another scheduler."
     yield Finding("pod-group-version", _ERROR, where.object, message, advice, where)
 
 

@@ -35,11 +35,12 @@ RELEASE = KubernetesRelease("1.36")
         ("1.36", "v1alpha2", Severity.WARNING),
         ("1.36", "v1beta1", Severity.ERROR),
         ("1.37", "v1beta1", Severity.WARNING),
+        ("1.37", "v1alpha3", Severity.WARNING),
         ("1.37", "v1alpha2", Severity.ERROR),
         ("1.35", "v1alpha2", Severity.ERROR),
     ],
 )
-def test_a_release_has_one_version_of_pod_group_at_most(release, version, severity):
+def test_a_version_of_pod_group_is_one_of_the_release(release, version, severity):
     """A version that the release does not have is an error, one that is off by default a warning."""
     document = {"apiVersion": f"scheduling.k8s.io/{version}", "kind": "PodGroup", "metadata": {"name": "train"}}
     found = scheduler_fields(document, lambda path: Origin("file.yaml", 1, "object", path), KubernetesRelease(release))
