@@ -110,13 +110,17 @@ class ProgressFile:
         return self._last
 
     def change(self, how: Callable[[LessonProgress], LessonProgress]) -> LessonProgress:
-        """Apply a change to what the file has now, which another kernel may have written, and write it."""
+        """Apply a change to what the file has now, which another kernel may have written, and write it.
+
+        If the latest change was not saved, the change is applied to what is in memory, and the file stays as `.bak`.
+        """
         self.problem = ""
-        found = self._read() or (self._last if self.problem or not self._saved else self._empty)
+        found = self._read() if self._saved else self._last
+        found = found or (self._last if self.problem else self._empty)
         began = found if found.started else replace(found, started=now())
         self._last = how(began)
         try:
-            if self.problem:
+            if self.problem or not self._saved:
                 rename_to_copy(self.path)
             write_whole(self.path, msgspec.json.format(msgspec.json.encode(self._last), indent=2).decode() + "\n")
         except DraLabError as error:

@@ -11,7 +11,7 @@ import ipywidgets
 
 from dra_lab.course.lesson_run import Judgement, LessonRun, open_lesson
 from dra_lab.course.lesson_text import TASKS, lesson_named
-from dra_lab.course.progress_file import rename_to_copy
+from dra_lab.course.progress_file import NOT_SAVED, rename_to_copy
 from dra_lab.errors import DraLabError
 from dra_lab.model.names import DeviceID
 from dra_lab.model.sketch import ClaimSketch, Drawing
@@ -91,7 +91,7 @@ class Lesson(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         self._close_step: list[Callable[[], object]] = []
         self._judged: Judgement | None = None
         self._checked: object = None
-        self._unsaved: Drawing | None = None
+        self._unsaved: tuple[Drawing | None, str] = (None, "")
         self._view = LessonView(self._act, self._parts, can_leave=lists or not name)
         self._grid = ipywidgets.Box([self._view])
         self._grid.add_class("dra-lesson-grid")
@@ -197,7 +197,7 @@ class Lesson(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         if session is None:
             session = self._drawn = _drawn_session(run)
             session.mode = FIRST_MODE
-            self._unsaved = session.drawing
+            self._unsaved = session.drawing, session.problem
             on_kernel_loop(session)
             session.hide_answer(hidden=True)
             canvas, picture = ClaimCanvas(session, height=0), LessonPicture(session)
@@ -234,8 +234,9 @@ class Lesson(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
 
     def _drawing_failed(self) -> None:
         """Say that the present drawing is not saved, until the student changes it again."""
-        self._unsaved = self._drawn.drawing if self._drawn is not None else None
-        self._show_words()
+        if (session := self._drawn) is not None:
+            self._unsaved = session.drawing, f"Your drawing is not saved: {session.problem}. {NOT_SAVED}"
+            self._show_words()
 
     def _content(self) -> object:
         session = self._drawn
@@ -251,7 +252,7 @@ class Lesson(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         judged = self._judged if told else None
         picked = self._search_picture.picked if self._searched is not None else ()
         checked = on_drawing and drawn is not None and not drawn.hides_answer
-        problem = drawn.problem if drawn is not None and drawn.drawing is self._unsaved else ""
+        problem = self._unsaved[1] if drawn is not None and drawn.drawing is self._unsaved[0] else ""
         if on_drawing:
             self._view.report("drawing", problem)
         self._view.show(
@@ -305,11 +306,8 @@ class Lesson(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
                 run.explain(text)
                 self._show_words()
             case StartOver():
-                self._leave()
-                try:
-                    run.reset()
-                finally:
-                    self._open(run.lesson.id)
+                run.reset()
+                self._open(run.lesson.id)
 
     def _check(self, run: LessonRun) -> None:
         """Plan the drawing, and show which needs it meets."""

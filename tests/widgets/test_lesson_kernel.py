@@ -38,6 +38,25 @@ def test_progress_that_is_not_saved_is_a_problem_of_the_view(tmp_path):
     lesson.close()
 
 
+def test_a_drawing_that_is_not_saved_is_a_problem_of_the_view(tmp_path, monkeypatch):
+    """The view says so until the student draws again, and does not call the drawing saved."""
+    lesson = to_draw(tmp_path)
+    answers = lesson.run.lesson.answers
+
+    def refuse(*_arguments: object, **_options: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("tempfile.mkstemp", refuse)
+        lesson._drawn.edit(answers.wrong.sketch)
+    assert lesson._view.problem.startswith("Your drawing is not saved:")
+    assert lesson._view.saved == ""
+    lesson._drawn.edit(answers.right.sketch)
+    lesson._show_words()
+    assert (lesson._view.problem, lesson._view.saved) == ("", "Your drawing is saved. Only you change it.")
+    lesson.close()
+
+
 @pytest.mark.parametrize("content", [b"requests: [", b"\x00\x89PNG\xff", b"kind: Pod", b"x" * (4 * 2**20 + 1)])
 def test_a_drawing_that_cannot_be_read_is_kept_under_another_name(content: bytes, tmp_path):
     """The canvas begins empty and says why; nothing is written before the student draws."""
