@@ -196,6 +196,24 @@ def test_a_lesson_is_accessible_and_large_enough_for_a_projector(desk, theme: st
     assert lab.page.evaluate(size) >= 16
 
 
+def test_a_task_is_read_as_a_whole_in_a_narrow_cell(desk):
+    """Beside JupyterLab's file browser, at 1280 pixels, no line of the task is cut."""
+    lab = opened(desk, "10-from-device-plugins", width=1280)
+    lab.page.wait_for_function("() => document.querySelector('.dra-lesson').clientWidth < 880")
+    cut = lab.page.locator(".dra-lesson-body").evaluate("body => body.scrollHeight - body.clientHeight")
+    assert cut <= 1
+
+
+def test_a_word_does_not_cover_its_meaning(desk):
+    """The longest word of the course has a column that is wide enough."""
+    lab = opened(desk, "13-claim-to-git", width=1440)
+    lab.page.get_by_role("button", name="Words in this lesson").click()
+    word = lab.page.locator(".dra-lesson-panel dt", has_text="ResourceClaimTemplate")
+    text = "word => { const all = document.createRange(); all.selectNodeContents(word);"
+    text += " return all.getBoundingClientRect().right - word.nextSibling.getBoundingClientRect().left }"
+    assert word.evaluate(text) <= 0
+
+
 SHOW = """from dra_lab import Lesson
 lesson = Lesson("03-first-fit", folder={folder!r})
 lesson"""
