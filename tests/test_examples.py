@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import tomllib
@@ -100,7 +101,7 @@ def test_a_container_file_has_known_instructions_and_no_root(path: Path):
     text = re.sub(r"\\\n", " ", path.read_text(encoding="utf-8"))
     lines = [line.split(maxsplit=1) for line in text.splitlines() if line and not line.startswith("#")]
     words = [word for word, _ in lines]
-    assert set(words) <= {"FROM", "COPY", "RUN", "USER", "WORKDIR", "EXPOSE", "CMD"}
+    assert set(words) <= {"FROM", "COPY", "RUN", "USER", "WORKDIR", "VOLUME", "EXPOSE", "CMD"}
     assert re.fullmatch(r"[\w./-]+:[\w.-]+", lines[0][1])
     assert words[-1] == "CMD"
     assert dict(lines)["USER"] != "root"
@@ -110,9 +111,19 @@ def test_a_container_file_has_known_instructions_and_no_root(path: Path):
 def test_a_container_file_copies_what_exists_or_is_made(path: Path):
     """A source is in the repository, or a command at the head of the file writes it."""
     text = path.read_text(encoding="utf-8")
-    copied = re.findall(r"^COPY (?:--\S+ )?(\S+) \S+$", text, re.MULTILINE)
+    copied = re.findall(r"(?m)^COPY (?:--\S+ )?(\S+) \S+$|--mount=type=bind,source=([^,]+),", text)
     made = {"dist/wheelhouse": "make wheelhouse", "dist/wheels": "--wheel-dir dist/wheels"}
-    assert [name for name in copied if made.get(name, "\0") not in text and not (ROOT / name).exists()] == []
+    sources = [copy or mount for copy, mount in copied]
+    assert len(sources) == 2
+    assert [name for name in sources if made.get(name, "\0") not in text and not any(ROOT.glob(name))] == []
+
+
+def test_the_classroom_image_starts_the_planner_and_keeps_what_students_write():
+    """It starts as `dra-lab lab` does, without a look for news, and the folder of the course is a volume."""
+    lines = (EXAMPLES / "Containerfile").read_text(encoding="utf-8").splitlines()
+    words = dict(line.split(maxsplit=1) for line in lines if line[:1].isalpha())
+    assert json.loads(words["CMD"])[:2] == ["dra-lab", "lab"]
+    assert words["VOLUME"] == words["WORKDIR"] == "/home/student/course"
 
 
 @pytest.mark.parametrize("path", [*CONTAINERS, EXAMPLES / "binder" / "postBuild"], ids=lambda path: path.name)

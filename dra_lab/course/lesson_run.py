@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from dra_lab.course.lesson_text import HINTS, TASKS, LessonText, lesson_named
 from dra_lab.course.needs_of_lesson import DrawnAnswer, meets
-from dra_lab.course.progress_file import SUFFIX, LessonProgress, ProgressFile, now, rename_to_copy
+from dra_lab.course.progress_file import SUFFIX, LessonProgress, ProgressFile, now, rename_to_copy, stem_for
 from dra_lab.course.varied_cluster import lesson_cluster
 from dra_lab.errors import DraLabError, InputError
 from dra_lab.index.node_index import node_index
@@ -74,8 +74,7 @@ class LessonRun:
         """Read the progress; nothing is written before the student does something."""
         self.lesson = lesson
         empty = LessonProgress(lesson=lesson.id, student=student, seed=seed)
-        self._file = ProgressFile(folder / f"{lesson.id}{SUFFIX}", empty)
-        self._folder = folder
+        self._file = ProgressFile(folder / f"{stem_for(folder, lesson.id, student)}{SUFFIX}", empty)
         self.seed = self._file.value.seed
 
     @property
@@ -91,7 +90,7 @@ class LessonRun:
     @property
     def drawing_path(self) -> Path:
         """Return the plan file of the student's drawing, beside the notebook."""
-        return self._folder / f"{self.lesson.id}.dralab.yaml"
+        return self._file.path.with_name(f"{self._file.path.name.removesuffix(SUFFIX)}.dralab.yaml")
 
     @cached_property
     def cluster(self) -> Cluster:
@@ -115,6 +114,12 @@ class LessonRun:
         shown = {item.id: places[item.id].short or item.id.device for item in listed}
         often = Counter(shown.values())
         return {device: name if often[name] == 1 else device.device for device, name in shown.items()}
+
+    @property
+    def picked(self) -> tuple[str, ...]:
+        """Return the devices of the latest prediction, without those that the node does not have."""
+        known = set(map(str, self.names))
+        return tuple(one for one in self.progress.picked if one in known)
 
     @property
     def slice_lines(self) -> tuple[str, ...]:

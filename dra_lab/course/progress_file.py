@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from dra_lab.course.lesson_text import HINTS
 from dra_lab.errors import DraLabError, ExportError, SourceError
+from dra_lab.manifests.file_text import read_bytes
 from dra_lab.model.decoding import from_json
 from dra_lab.sources.drawing_files import write_whole
 
@@ -18,6 +22,11 @@ FORMAT = 1
 """Version of the file's format."""
 
 SUFFIX = ".progress.json"
+
+MAX_PROGRESS_BYTES = 2**20
+NOT_SAVED = (
+    "It is kept until the kernel stops. To save it, open the lesson with `folder=` and a folder you can write to."
+)
 
 
 class LessonProgress(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -36,8 +45,8 @@ class LessonProgress(Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     done: tuple[str, ...] = ()
     predictions: tuple[bool, ...] = ()
     picked: tuple[str, ...] = ()
-    hints: int = 0
-    checks: int = 0
+    hints: Annotated[int, Meta(ge=0, le=len(HINTS))] = 0
+    checks: Annotated[int, Meta(ge=0)] = 0
     sentence: str = ""
     started: str = ""
     finished: str = ""
@@ -59,11 +68,12 @@ def now() -> str:
 def read_progress(path: Path) -> LessonProgress | None:
     """Return the progress in a file, None if there is no file. Raises SourceError if it cannot be used."""
     try:
-        content = path.read_bytes()
+        path.stat()
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise SourceError(f"{path.name!r} cannot be read: {error.strerror or error}") from None
+        raise SourceError(f"{str(path)!r} cannot be read: {error.strerror or error}") from None
+    content = read_bytes(path, MAX_PROGRESS_BYTES)
     try:
         progress = from_json(content, LessonProgress)
         _ = progress.minutes  # a time that cannot be read raises here
@@ -85,7 +95,7 @@ class ProgressFile:
     def __init__(self, path: Path, empty: LessonProgress) -> None:
         """Read the file, if there is one; `empty` is the progress without it.
 
-        If `empty` has no seed, a file of any seed is used.
+        If `empty` has no seed, a file of any seed is used; if it has no student, a file of any student.
         """
         self.path = path
         self.problem = ""
@@ -100,17 +110,21 @@ class ProgressFile:
         return self._last
 
     def change(self, how: Callable[[LessonProgress], LessonProgress]) -> LessonProgress:
-        """Apply a change to what the file has now, which another kernel may have written, and write it."""
+        """Apply a change to what the file has now, which another kernel may have written, and write it.
+
+        If the latest change was not saved, the change is applied to what is in memory, and the file stays as `.bak`.
+        """
         self.problem = ""
-        found = self._read() or (self._last if self.problem or not self._saved else self._empty)
+        found = self._read() if self._saved else self._last
+        found = found or (self._last if self.problem else self._empty)
         began = found if found.started else replace(found, started=now())
         self._last = how(began)
         try:
-            if self.problem:
+            if self.problem or not self._saved:
                 rename_to_copy(self.path)
             write_whole(self.path, msgspec.json.format(msgspec.json.encode(self._last), indent=2).decode() + "\n")
         except DraLabError as error:
-            self.problem = f"Your progress is not saved: {error.message}."
+            self.problem = f"Your progress is not saved: {error.message}. {NOT_SAVED}"
         else:
             self.problem = ""
         self._saved = not self.problem
@@ -127,13 +141,35 @@ class ProgressFile:
         except SourceError as error:
             self.problem = f"{error.message}. The lesson begins again; the file is renamed before the first change."
             return None
-        if found is None or found.lesson != self._empty.lesson:
-            other = "" if found is None else f"lesson {found.lesson!r}"
-        else:
-            other = "" if self._empty.seed in (None, found.seed) else "another seed"
-        if other:
+        if found is None:
+            return None
+        if other := self._owner(found):
             self.problem = f"{self.path.name!r} belongs to {other}. The file is renamed before the first change."
-        return None if other else found
+            return None
+        return replace(found, student=found.student or self._empty.student)
+
+    def _owner(self, found: LessonProgress) -> str:
+        """Return what a progress belongs to if that is not this run, else ""."""
+        if found.lesson != self._empty.lesson:
+            return f"lesson {found.lesson!r}"
+        if self._empty.student and found.student not in ("", self._empty.student):
+            return f"the student {found.student!r}"
+        return "" if self._empty.seed in (None, found.seed) else "another seed"
+
+
+def stem_for(folder: Path, lesson: str, student: str) -> str:
+    """Return how the names of a student's files begin.
+
+    It is the id of the lesson. If another student's progress has that name in the folder, the student's name follows.
+    """
+    own = ".".join(filter(None, (lesson, re.sub(r"[^\w-]+", "-", student.casefold()).strip("-"))))
+    if (folder / f"{own}{SUFFIX}").exists():
+        return own
+    try:
+        found = read_progress(folder / f"{lesson}{SUFFIX}")
+    except SourceError:
+        return lesson
+    return own if student and found and found.student not in ("", student) else lesson
 
 
 def rename_to_copy(path: Path) -> None:

@@ -11,9 +11,12 @@ import ipywidgets
 
 from dra_lab.course.lesson_run import Judgement, LessonRun, open_lesson
 from dra_lab.course.lesson_text import TASKS, lesson_named
+from dra_lab.course.progress_file import NOT_SAVED, rename_to_copy
 from dra_lab.errors import DraLabError
 from dra_lab.model.names import DeviceID
+from dra_lab.model.sketch import ClaimSketch, Drawing
 from dra_lab.session import Session
+from dra_lab.session.drawing_file import DrawingFile
 from dra_lab.session.outputs import manifest
 from dra_lab.widgets import lesson_rows as rows
 from dra_lab.widgets.claim_canvas import ClaimCanvas
@@ -88,6 +91,7 @@ class Lesson(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         self._close_step: list[Callable[[], object]] = []
         self._judged: Judgement | None = None
         self._checked: object = None
+        self._unsaved: tuple[Drawing | None, str] = (None, "")
         self._view = LessonView(self._act, self._parts, can_leave=lists or not name)
         self._grid = ipywidgets.Box([self._view])
         self._grid.add_class("dra-lesson-grid")
@@ -129,7 +133,8 @@ class Lesson(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         self.run = open_lesson(name, self._folder, seed=self._seed, student=self._student)
         self._judged = self._checked = None
         self._take_over(self.run.drawing_path.absolute())
-        self._view.problem = self.run.problem
+        self._view.report("progress", self.run.problem)
+        self._view.report("drawing", "")
         self._view.show(lessons=(), yaml="", saved="")
         self._show_step()
 
@@ -177,7 +182,7 @@ class Lesson(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
             told = run.lesson.predict
             session = self._searched = Session(run.cluster, sketch=told.sketch, node=told.node, drawn=False)
             on_kernel_loop(session)
-            picture = LessonPicture(session, only=told.node, picked=list(run.progress.picked))
+            picture = LessonPicture(session, only=told.node, picked=list(run.picked))
             picture.observe(lambda _change: self._show_words(), "picked")
             self._search_picture = picture
             self._close_step.append(picture.close)
@@ -190,8 +195,9 @@ class Lesson(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         """Show the canvas with the student's drawing, and the nodes of the cluster."""
         session = self._drawn
         if session is None:
-            session = self._drawn = Session(run.cluster, file=run.drawing_path)
+            session = self._drawn = _drawn_session(run)
             session.mode = FIRST_MODE
+            self._unsaved = session.drawing, session.problem
             on_kernel_loop(session)
             session.hide_answer(hidden=True)
             canvas, picture = ClaimCanvas(session, height=0), LessonPicture(session)
@@ -203,7 +209,7 @@ class Lesson(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
                 session.on("plan", self._drawing_changed),
                 session.on("solving", self._drawing_changed),
                 session.on("ask", self._show_words),
-                session.on("problem", self._show_words),
+                session.on("problem", self._drawing_failed),
             ]
         canvas, picture = self._draw_parts
         self._show_parts(canvas=canvas, picture=picture)
@@ -226,6 +232,12 @@ class Lesson(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
             session.hide_answer(hidden=True)
             self._show_words()
 
+    def _drawing_failed(self) -> None:
+        """Say that the present drawing is not saved, until the student changes it again."""
+        if (session := self._drawn) is not None:
+            self._unsaved = session.drawing, f"Your drawing is not saved: {session.problem}. {NOT_SAVED}"
+            self._show_words()
+
     def _content(self) -> object:
         session = self._drawn
         return None if session is None else (session.sketch, session.drawing.workloads)
@@ -240,8 +252,9 @@ class Lesson(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         judged = self._judged if told else None
         picked = self._search_picture.picked if self._searched is not None else ()
         checked = on_drawing and drawn is not None and not drawn.hides_answer
-        if drawn is not None and drawn.problem:
-            self._view.problem = drawn.problem
+        problem = self._unsaved[1] if drawn is not None and drawn.drawing is self._unsaved[0] else ""
+        if on_drawing:
+            self._view.report("drawing", problem)
         self._view.show(
             head=rows.head_row(run),
             steps=rows.step_rows(run),
@@ -251,7 +264,7 @@ class Lesson(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
             explained=rows.explained_row(run) if kind == "explain" else {},
             terms=rows.term_rows(run),
             picked=[run.names[DeviceID.parse(one)] for one in picked],
-            saved=rows.SAVED if on_drawing else "",
+            saved=rows.SAVED if on_drawing and not problem else "",
             yaml=manifest(drawn).text if checked and drawn is not None else "",
             ask=dict(drawn.ask) if drawn is not None else {},
             busy="",
@@ -271,7 +284,7 @@ class Lesson(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
             case _:
                 if self.run is not None:
                     self._act_in_lesson(self.run, message)
-                    self._view.problem = self.run.problem or self._view.problem
+                    self._view.report("progress", self.run.problem)
 
     def _act_in_lesson(self, run: LessonRun, message: Message) -> None:
         match message:
@@ -293,10 +306,8 @@ class Lesson(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
                 run.explain(text)
                 self._show_words()
             case StartOver():
-                name = run.lesson.id
-                self._leave()
                 run.reset()
-                self._open(name)
+                self._open(run.lesson.id)
 
     def _check(self, run: LessonRun) -> None:
         """Plan the drawing, and show which needs it meets."""
@@ -327,3 +338,27 @@ class Lesson(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
             f"{rows.LABELS[kind]}{' (done)' if kind in done else ''}: {run.lesson.tasks[kind].ask}" for kind in TASKS
         )
         return [*said, *map(Words, tasks)]
+
+
+class _UnreadableFile(DrawingFile):
+    """A file that is no drawing. It is renamed before the first drawing is written."""
+
+    _is_renamed = False
+
+    def overwrite(self, drawing: Drawing) -> None:
+        """Write the drawing, and keep the former file under another name. Raises ExportError."""
+        if not self._is_renamed:
+            rename_to_copy(self.path)
+        self._is_renamed = True
+        super().overwrite(drawing)
+
+
+def _drawn_session(run: LessonRun) -> Session:
+    """Return a session with the student's drawing, or with an empty one and a problem if the file is no drawing."""
+    try:
+        return Session(run.cluster, file=run.drawing_path)
+    except DraLabError as error:
+        session = Session(run.cluster, sketch=ClaimSketch())
+        session.file = _UnreadableFile(run.drawing_path)
+        session.problem = f"{error} The canvas begins empty; the file is renamed before your first change is saved."
+        return session

@@ -194,3 +194,69 @@ def test_a_lesson_is_accessible_and_large_enough_for_a_projector(desk, theme: st
     assert lab.axe(".dra-lesson") == []
     size = "() => parseFloat(getComputedStyle(document.querySelector('.dra-lesson-body p')).fontSize)"
     assert lab.page.evaluate(size) >= 16
+
+
+def test_a_task_is_read_as_a_whole_in_a_narrow_cell(desk):
+    """Beside JupyterLab's file browser, at 1280 pixels, no line of the task is cut."""
+    lab = opened(desk, "10-from-device-plugins", width=1280)
+    lab.page.wait_for_function("() => document.querySelector('.dra-lesson').clientWidth < 880")
+    cut = lab.page.locator(".dra-lesson-body").evaluate("body => body.scrollHeight - body.clientHeight")
+    assert cut <= 1
+
+
+def test_a_word_does_not_cover_its_meaning(desk):
+    """The longest word of the course has a column that is wide enough."""
+    lab = opened(desk, "13-claim-to-git", width=1440)
+    lab.page.get_by_role("button", name="Words in this lesson").click()
+    word = lab.page.locator(".dra-lesson-panel dt", has_text="ResourceClaimTemplate")
+    text = "word => { const all = document.createRange(); all.selectNodeContents(word);"
+    text += " return all.getBoundingClientRect().right - word.nextSibling.getBoundingClientRect().left }"
+    assert word.evaluate(text) <= 0
+
+
+SHOW = """from dra_lab import Lesson
+lesson = Lesson("03-first-fit", folder={folder!r})
+lesson"""
+
+
+def test_the_same_lesson_in_two_cells_is_one_lesson(desk, tmp_path):
+    """The cell that ran first says why it has ended, and the second one has the lesson."""
+    lab = desk.show([SHOW.format(folder=str(tmp_path))] * 2)
+    lab.run_all()
+    outputs = lab.page.locator(".jp-OutputArea-child .dra-lesson")
+    expect(outputs.nth(0)).to_contain_text("This lesson has ended because another cell opened it again.")
+    expect(outputs.nth(1).locator(".dra-lesson-head")).to_contain_text("Step 1 of 5")
+
+
+def test_a_restarted_kernel_shows_the_lesson_as_it_was_left(desk, tmp_path):
+    """Step, hints and drawing are read from the files, and Run All writes none of them."""
+    lab = desk.show([SHOW.format(folder=str(tmp_path))])
+    lab.run_all()
+    lab.page.locator(".dra-lesson-picture [data-id]").first.wait_for()
+    to_draw(lab)
+    draw(lab, "wrong")
+    lab.page.get_by_role("button", name="Show hint 1, A nudge").click()
+    expect(lab.page.locator(".dra-lesson-hints [data-state=shown]")).to_have_count(1)
+    until(lambda: len(list(tmp_path.iterdir())) == 2, "drawing and progress are files")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    lab.kill_kernel()
+    lab.wait_for_new_kernel().run_all()
+    expect(lab.page.locator(".dra-lesson-head")).to_contain_text("Step 3 of 5")
+    expect(lab.page.locator(".dra-lesson-hints [data-state=shown]")).to_have_count(1)
+    expect(lab.page.locator(".dra-lesson-canvas .dra-canvas")).to_have_attribute("data-requests", "1")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_damaged_progress_is_a_message_on_the_screen(desk, tmp_path):
+    """The message says which file it is and what becomes of it; the first action keeps it under another name."""
+    (tmp_path / "03-first-fit.progress.json").write_text('{"lesson": "03-first-fit", "done": ["pre', encoding="utf-8")
+    lab = desk.show([SHOW.format(folder=str(tmp_path))])
+    lab.run_all()
+    task = lab.page.locator(".dra-lesson-task")
+    expect(task).to_contain_text("'03-first-fit.progress.json' is not the progress of a lesson")
+    expect(task).to_contain_text("the file is renamed before the first change")
+    pick(lab, lab.eval(TAKEN))
+    press(lab, "This is my prediction")
+    expect(judged(lab)).to_contain_text("Right.")
+    expect(task).not_to_contain_text("is not the progress of a lesson")
+    assert (tmp_path / "03-first-fit.progress.json.bak").is_file()

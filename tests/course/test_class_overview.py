@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import csv
+import os
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -45,12 +48,29 @@ def test_files_in_the_folder_itself_have_its_name(tmp_path):
     assert class_overview(tmp_path)["student"].tolist() == [tmp_path.name]
 
 
-@pytest.mark.parametrize("content", ["", "{", '{"lesson": "99-none"}', '{"lesson": "03-first-fit", "hints": "many"}'])
-def test_a_broken_file_is_a_row_with_its_reason(content: str, tmp_path):
-    """One bad file does not end the overview."""
+def folder(path: Path) -> None:
+    path.mkdir()
+
+
+def pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def holds(content: bytes) -> Callable[[Path], object]:
+    return lambda path: path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [folder, pipe, *map(holds, (b"", b"{", b"\x00\xff\x89PNG", b'{"cells": []}', b'{"lesson": "99-none"}',
+                                b'{"lesson": "03-first-fit", "hints": "many"}', b" " * 2**20 + b"{}"))],
+    ids=["folder", "pipe", "empty", "cut off", "binary", "other JSON", "another course", "wrong type", "huge"],
+)  # fmt: skip
+def test_a_file_that_is_no_progress_is_a_row_with_its_reason(make: Callable[[Path], object], tmp_path):
+    """One foreign or broken file does not end the overview, and is not changed."""
     finish(tmp_path / "mia")
     (tmp_path / "noor").mkdir()
-    (tmp_path / "noor" / "03-first-fit.progress.json").write_text(content, encoding="utf-8")
+    make(tmp_path / "noor" / "03-first-fit.progress.json")
     overview = class_overview(tmp_path).set_index("student")
     assert (overview.loc["mia", "problem"], overview.loc["noor", "tasks done"]) == ("", 0)
     assert "03-first-fit.progress.json" in overview.loc["noor", "problem"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dra_lab import load_cluster, open_lesson
+from dra_lab import check_cluster, load_cluster, open_lesson
 from dra_lab.manifests.plan_files import drawing_of
 from dra_lab.model.sketch import DRAWING_VERSION, Drawing
 from dra_lab.sketch.compile import compile_claim
@@ -306,3 +306,10 @@ def test_a_preference_is_written_as_alternatives():
     (only,), (near,) = spec.devices.requests, spec.devices.constraints
     assert [one.name for one in only.first_available] == ["aligned", "any"]
     assert near.requests == ("g/aligned",)
+
+
+def test_the_final_exercise_says_what_the_planner_finds():
+    """As lesson 14 explains, every faulty node but the one with missing attributes is in a finding of the cluster."""
+    cluster = load_cluster("sample:trouble")
+    found = " ".join(f"{one.subject} {one.message}" for one in check_cluster(cluster))
+    assert [node for node in cluster.node_names if node not in found] == ["n1-healthy", "n5-missing-attributes"]

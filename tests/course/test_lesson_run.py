@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from dra_lab import ClaimSketch, open_lesson
+from dra_lab.course import progress_file
 from dra_lab.course.lesson_text import TASKS
-from dra_lab.errors import InputError
+from dra_lab.errors import ExportError, InputError
 
 LESSON = "03-first-fit"
 
@@ -139,8 +141,10 @@ def test_a_reset_keeps_a_copy_of_everything(tmp_path):
     "content",
     [b"", b"{", b"\xff\xfe", b"[]", b'{"lesson": 3}', b'{"lesson": "03-first-fit", "format": 99}',
      b'{"lesson": "03-first-fit", "started": "soon", "finished": "later"}', b'{"lesson": "05-links"}',
-     b"[" * 100_000],
-    ids=["empty", "cut off", "no text", "a list", "wrong type", "version", "no times", "another lesson", "deep"],
+     b"[" * 100_000, b" " * 2**20 + b"{}", '{"lesson": "03-first-fit"}'.encode("utf-16"),
+     b'{"lesson": "03-first-fit", "hints": 9}', b'{"lesson": "03-first-fit", "checks": -1}'],
+    ids=["empty", "cut off", "no text", "a list", "wrong type", "version", "no times", "another lesson", "deep", "huge",
+         "UTF-16", "too many hints", "negative"],
 )  # fmt: skip
 def test_a_file_that_cannot_be_used_is_kept_under_another_name(content: bytes, tmp_path):
     """Opening changes nothing and says what is wrong; the first change renames the file and begins again."""
@@ -186,6 +190,63 @@ def test_without_a_folder_that_can_be_written_the_lesson_goes_on_in_memory(tmp_p
     run.predict(taken(run))
     assert (run.progress.hints, run.progress.done) == (1, ("predict",))
     assert run.problem.startswith("Your progress is not saved:")
+    assert "open the lesson with `folder=`" in run.problem
+
+
+def test_a_folder_that_cannot_be_written_any_more_does_not_stop_the_lesson(tmp_path, monkeypatch):
+    """Changes add up in memory; the first one that can be saved again keeps the older file as a copy."""
+    run = open_lesson(LESSON, tmp_path)
+    run.hint()
+
+    def refuse(path: Path, _text: str) -> None:
+        raise ExportError(f"{path.name!r} cannot be written: Read-only file system")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(progress_file, "write_whole", refuse)
+        run.predict(taken(run))
+        run.go(1)
+        assert (run.progress.hints, run.task) == (1, 1)
+        assert run.problem.startswith("Your progress is not saved: '03-first-fit.progress.json' cannot be written")
+    run.hint()
+    assert (run.problem, open_lesson(LESSON, tmp_path).progress) == ("", run.progress)
+    assert f"{LESSON}.progress.json.bak" in files(tmp_path)
+
+
+def test_two_students_in_one_folder_have_files_of_their_own(tmp_path):
+    """The second student continues neither progress nor drawing of the first, also after both open the lesson again."""
+    mia = open_lesson(LESSON, tmp_path, student="Mia")
+    mia.hint()
+    noor = open_lesson(LESSON, tmp_path, student="Noor B.")
+    noor.predict(taken(noor))
+    assert files(tmp_path) == {f"{LESSON}.progress.json", f"{LESSON}.noor-b.progress.json"}
+    again = [open_lesson(LESSON, tmp_path, student=name) for name in ("Mia", "Noor B.")]
+    assert [(run.progress.hints, run.progress.done) for run in again] == [(1, ()), (0, ("predict",))]
+    assert mia.drawing_path != noor.drawing_path
+
+
+def test_two_students_who_open_a_lesson_at_once_lose_nothing(tmp_path):
+    """Both begin before there is a file: the progress that the other one wrote is renamed, never overwritten."""
+    mia, noor = (open_lesson(LESSON, tmp_path, student=name) for name in ("Mia", "Noor"))
+    mia.hint()
+    noor.predict(taken(noor))
+    kept = json.loads((tmp_path / f"{LESSON}.progress.json.bak").read_text(encoding="utf-8"))
+    assert (kept["student"], kept["hints"]) == ("Mia", 1)
+
+
+def test_a_name_that_is_given_later_is_kept_with_the_progress(tmp_path):
+    """A student who began without a name is in the overview of the class under the name of the later opening."""
+    open_lesson(LESSON, tmp_path).hint()
+    open_lesson(LESSON, tmp_path, student="Mia").hint()
+    assert open_lesson(LESSON, tmp_path).progress.student == "Mia"
+
+
+def test_a_prediction_of_devices_that_are_gone_is_not_shown(tmp_path):
+    """Progress from another release of the sample opens without them."""
+    run = open_lesson(LESSON, tmp_path)
+    run.predict(taken(run))
+    path = tmp_path / f"{LESSON}.progress.json"
+    path.write_text(path.read_text(encoding="utf-8").replace("gpu-1", "gpu-99"), encoding="utf-8")
+    assert open_lesson(LESSON, tmp_path).picked == ("gpu.nvidia.com/lab-2/gpu-2",)
 
 
 @pytest.mark.parametrize("name", ["3", "03", "03-first-fit"])
