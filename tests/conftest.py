@@ -9,12 +9,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from dra_lab._workarounds import defer_iri_grammar
 
 defer_iri_grammar()
 
-AT_EACH_CHANGE = 3
+# No test depends on the speed of the machine.
+settings.register_profile("any speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any speed")
+
+AT_EACH_CHANGE = 2
 """Cases of each family of random cases that `make test` runs; `make test-long` runs the others."""
 
 

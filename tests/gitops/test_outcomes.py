@@ -250,6 +250,7 @@ def test_the_old_spelling_of_a_pods_claim_says_what_to_write(tmp_path):
     assert "Did you mean resourceClaimTemplateName?" in finding.advice
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["manifests", "device-plugin"])
 def test_no_real_file_without_its_claims_is_said_to_fit(name):
     """A pod of a real file whose template is not in it is not checked, and nothing of it is said to fit."""

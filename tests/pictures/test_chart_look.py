@@ -56,6 +56,7 @@ def test_a_chart_that_is_saved_is_as_altair_makes_it(chart):
     assert "background" not in chart.to_dict()["config"]
 
 
+@pytest.mark.long
 def test_iris_are_checked_as_ever_though_their_grammar_waits():
     """The slow grammar is not compiled for charts; who checks an IRI with jsonschema gets the right answer."""
     pytest.importorskip("rfc3987_syntax", reason="rfc3987_syntax is not installed here: nothing is put off")

@@ -6,6 +6,7 @@ import random
 from dataclasses import replace
 
 import pytest
+from budgets import use_shares
 from checked_plans import checked_plan
 
 from dra_lab import KubernetesRelease, Plan, load_cluster, read_sketch
@@ -30,6 +31,12 @@ from dra_lab.sources import samples
 
 RELEASE = KubernetesRelease("1.36")
 EXAMPLES = [f"sample:{sample.name}/{example}" for sample in samples() for example in sample.examples[:1]]
+
+
+@pytest.fixture(autouse=True)
+def _explained(monkeypatch):
+    """Let every reason be found, however slow the machine is."""
+    use_shares(monkeypatch, explain=600.0, look=600.0)
 
 
 def holding(number: int, device: DeviceID, share: str | None) -> ResourceClaim:
