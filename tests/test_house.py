@@ -227,9 +227,9 @@ def test_no_two_test_files_share_a_name():
 
 def test_each_workaround_names_its_report_and_its_end():
     """A workaround goes when the fault of the other project is gone, so it says where to look."""
-    told = ast.parse((ROOT / "dra_lab" / "_workarounds.py").read_text(encoding="utf-8")).body
-    texts = [ast.get_docstring(one) for one in told if isinstance(one, ast.FunctionDef) and one.name[0] != "_"]
-    texts += [one.value.value for one in told[1:] if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)]
+    found = ast.parse((ROOT / "dra_lab" / "_workarounds.py").read_text(encoding="utf-8")).body
+    texts = [ast.get_docstring(one) for one in found if isinstance(one, ast.FunctionDef) and one.name[0] != "_"]
+    texts += [one.value.value for one in found[1:] if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)]
     unfinished = [text for text in texts if "Upstream: https://" not in text or "Remove: with" not in text]
     assert texts
     assert unfinished == []

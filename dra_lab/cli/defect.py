@@ -21,7 +21,7 @@ _SECRETS = re.compile(
 _MOST = 2**20
 
 
-def told_defect(error: Exception, arguments: Sequence[str]) -> str:
+def defect_report(error: Exception, arguments: Sequence[str]) -> str:
     """Write a report about an exception that no command expects, and return the sentences that say where it is."""
     what = f"{type(error).__name__}: {error}"
     short = what if len(what) <= 200 else f"{what[:200]}..."

@@ -14,7 +14,7 @@ from dra_lab.session.worker import Worker
 SECONDS = 10.0
 """How long a search runs; one that goes on is shown as far as it is recorded."""
 
-TOLD_EVERY = 0.2
+REPORT_EVERY = 0.2
 """Seconds between two numbers of candidates; a search that ends sooner gives none."""
 
 
@@ -66,7 +66,7 @@ class Tracing:
 
         def tell(tried: int) -> None:
             nonlocal reported
-            if number == self._number and time.monotonic() - reported > TOLD_EVERY:
+            if number == self._number and time.monotonic() - reported > REPORT_EVERY:
                 reported, self.tried = time.monotonic(), tried
                 self._changed()
 

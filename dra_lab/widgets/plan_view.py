@@ -124,8 +124,8 @@ class PlanView(FleetMode, ExportSheet, CompareMode, LookedAt, LitWidget):
             # The last answer stays as it was, for the drawing and the cluster that it was given for.
             progress = wire(progress_row(session.progress))
             loaded = session.answer.cluster != session.cluster.name
-            told = {"stale": True, "progress": progress, "previous": "cluster" if loaded else "drawing", "after": ""}
-            self._tell(answer={**self.answer, **told})
+            shown = {"stale": True, "progress": progress, "previous": "cluster" if loaded else "drawing", "after": ""}
+            self._tell(answer={**self.answer, **shown})
             return
         latest = latest_plan(session)
         row = answer_row(

@@ -16,8 +16,8 @@ from tests.benchmarks.irregular_cluster import (
     in_island,
     irregular_cluster,
     numbered_pairs,
+    of_different_kinds,
     only_model,
-    told_apart,
 )
 
 RELEASE = KubernetesRelease("1.36")
@@ -86,7 +86,7 @@ def _other_links() -> None:
         ("2 pairs of any model and of one", both),
         ("4 pairs in one island", [Workload("one", in_island(4), 6_400)]),
     ]
-    for cluster, mine in ((irregular_cluster(800, 16), rows), (told_apart(800, 16), alike)):
+    for cluster, mine in ((irregular_cluster(800, 16), rows), (of_different_kinds(800, 16), alike)):
         _warm(cluster)
         for what, fleet in mine:
             for seconds in (SHORT, PROOF):

@@ -205,8 +205,8 @@ def beside_whole(nodes: int) -> tuple[Workload, ...]:
 
 
 def _workload(name: str, device_class: str, replicas: int, *, profile: str = "", memory: str = "") -> Workload:
-    told = f"device.attributes['gpu.nvidia.com'].profile == '{profile}'"
-    selectors = (DeviceSelector(cel=CELDeviceSelector(expression=told)),) if profile else ()
+    selector = f"device.attributes['gpu.nvidia.com'].profile == '{profile}'"
+    selectors = (DeviceSelector(cel=CELDeviceSelector(expression=selector)),) if profile else ()
     capacity = CapacityRequirements(requests={"memory": memory}) if memory else None
     asked = ExactDeviceRequest(device_class_name=device_class, selectors=selectors, capacity=capacity)
     label = name.lower().replace(".", "-")

@@ -42,17 +42,17 @@ def test_another_thread_is_let_alone():
 @pytest.mark.parametrize("stage", ["nodes", "first fit"])
 def test_a_fleet_is_answered_all_the_same(capsys, monkeypatch, stage):
     """Whenever it comes, what is there by then is told, and nothing is asked after it."""
-    told = []
+    messages = []
 
     def tell(bar, progress):
-        if progress.stage == stage and not told:
-            told.append(progress)
+        if progress.stage == stage and not messages:
+            messages.append(progress)
             signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(WaitingBar, "tell", tell)
     status = main(["plan", "sample:dgx-h100", "--claim", CLAIM, "--replicas", "4"])
     printed = capsys.readouterr()
-    assert told
+    assert messages
     assert SAID in printed.err
     assert "How many more fit" not in printed.out
     assert (status, "of 4 replicas placed" in printed.out) in ((0, True), (2, True), (2, False))

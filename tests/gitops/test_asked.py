@@ -58,7 +58,7 @@ def test_a_claim_that_two_entries_name_is_one(read):
     assert [f.rule for f in asked.findings] == ["claim-repeated"]
 
 
-def test_claims_without_a_pod_are_one_pod_and_that_is_told(read):
+def test_claims_without_a_pod_are_one_pod_and_that_is_reported(read):
     """Several templates in a file are planned together, not the first of them alone."""
     asked = read(gpus("a", 2), gpus("b", 1))
     assert list(asked.claims) == ["a", "b"]
@@ -78,7 +78,7 @@ def test_a_pod_goes_only_where_its_own_words_let_it(read, cluster):
     assert plan.fitting_nodes == (NODE,)
 
 
-def test_a_claim_that_is_nowhere_is_told_with_what_to_give(read):
+def test_a_claim_that_is_nowhere_is_reported_with_what_to_give(read):
     """Without its template a pod cannot be planned."""
     with pytest.raises(DraLabError, match=r"ResourceClaimTemplate 'b'.*Give the file that contains it"):
         read(gpus("a", 1), train("a", "b"))

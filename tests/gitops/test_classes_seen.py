@@ -73,7 +73,7 @@ def asked(form):
     return [(name, sketch(name, form)) for name in NAMES]
 
 
-def told(findings, name):
+def rules(findings, name):
     return [f.rule for f in findings if f.subject == name and f.rule in ("class-not-in-cluster", "class-unknown")]
 
 
@@ -111,7 +111,7 @@ def test_check_reports_each_missing_class_once(sample, form, tmp_path):
             text = text_of(claim).replace("name: c\n", f"name: c{number}-{copy}\n", 1)
             (tmp_path / f"{number}-{copy}.yaml").write_text(text)
     review = check_manifests(lacking(sample), read_manifests([tmp_path]), release=R136, time_limit=0.001)
-    assert {name: told(review.findings, name) for name in NAMES} == {name: ["class-not-in-cluster"] for name in NAMES}
+    assert {name: rules(review.findings, name) for name in NAMES} == {name: ["class-not-in-cluster"] for name in NAMES}
 
 
 @pytest.mark.parametrize("form", FORMS)

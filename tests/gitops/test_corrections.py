@@ -222,7 +222,7 @@ def test_an_attribute_is_meant_only_where_one_can_be():
     assert "'productName'" in fixed(both)  # the NIC has none
 
 
-def test_each_problem_is_told_once_with_what_was_meant(tmp_path):
+def test_each_problem_is_reported_once_with_what_was_meant(tmp_path):
     """`check` prints one error per problem, at the path that is in the file, with what was probably meant."""
     file = tmp_path / "a.yaml"
     file.write_text(ARTICLE)
@@ -249,8 +249,8 @@ def test_the_command_writes_what_it_lists_and_nothing_else(tmp_path, capsys):
     sound.write_text(fixed(FLAT).replace("name: c}", "name: other}"))
     before = sound.stat()
     assert main(["check", "sample:eks-p4d", str(wrong), str(sound), "--fix"]) == 0
-    told = capsys.readouterr().err.splitlines()
-    assert [line.partition(": ")[2].rpartition(": Res")[0] for line in told] == [f"{wrong}:{n}" for n in (11, 12, 16)]
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.partition(": ")[2].rpartition(": Res")[0] for line in lines] == [f"{wrong}:{n}" for n in (11, 12, 16)]
     assert wrong.read_bytes() == b"\xef\xbb\xbf" + fixed(ARTICLE).encode()
     assert (sound.stat().st_mtime_ns, sound.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
     after = wrong.stat()

@@ -99,7 +99,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_kind_is_told_apart_by_what_something_is_derived_from(change):
+def test_a_kind_is_distinguished_by_what_something_is_derived_from(change):
     """By nothing else, so that there are few."""
     attributes, fields, same = CHANGES[change]
     plain = {"uuid": DeviceAttribute(string="GPU-1"), "productName": DeviceAttribute(string="H100")}

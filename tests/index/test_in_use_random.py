@@ -147,7 +147,7 @@ def a_pod(rng: random.Random, name: str, uid: str, claim: ResourceClaim) -> Pod:
         name="e", **({"resource_claim_template_name": "t"} if made else {"resource_claim_name": used})
     )
     statuses = (PodResourceClaimStatus(name="e", resource_claim_name=used),) if made else ()
-    told = tuple(
+    reported = tuple(
         ResourceStatus(
             name=f"claim:e{rng.choice(('', '/r', '/s'))}",
             resources=tuple(
@@ -160,7 +160,7 @@ def a_pod(rng: random.Random, name: str, uid: str, claim: ResourceClaim) -> Pod:
         )
         for _ in range(rng.randrange(3))
     )
-    containers = (ContainerStatus(name="c", allocated_resources_status=told),)
+    containers = (ContainerStatus(name="c", allocated_resources_status=reported),)
     status = PodStatus(container_statuses=containers, resource_claim_statuses=statuses)
     metadata = ObjectMeta(name=name, namespace=claim.metadata.namespace, uid=uid)
     return Pod(metadata=metadata, spec=PodSpec(resource_claims=(entry,)), status=status)
@@ -365,8 +365,8 @@ def test_unused_claims_are_those_of_nobody(seed):
             rule = "claim-of-gone-pods" if claim.status.reserved_for else "claim-unreserved"
             rule = "claim-not-let-go" if claim.metadata.deletion_timestamp else rule
             expected.setdefault(rule, set()).add(full(claim))
-    told = {f.rule: set(f.message.split(": ")[1].split(", ")) for f in check_unused(world)}
-    assert told == expected
+    found = {f.rule: set(f.message.split(": ")[1].split(", ")) for f in check_unused(world)}
+    assert found == expected
 
 
 @pytest.mark.parametrize("seed", range(150))

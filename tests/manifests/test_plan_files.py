@@ -103,7 +103,7 @@ POD = "- pod: a\n  claims:\n  - name: c\n"
         (f"{HEAD}release: '1.99'\n", "correct it, or remove the line"),
     ],
 )
-def test_what_is_wrong_with_a_plan_file_is_told_with_its_place(text, words):
+def test_what_is_wrong_with_a_plan_file_is_reported_with_its_place(text, words):
     """Broken or hostile content raises SketchError with file, line and path."""
     with pytest.raises(SketchError, match=words):
         decode_drawing(text, "p.yaml")

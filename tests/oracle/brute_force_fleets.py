@@ -227,10 +227,10 @@ class Damage:
             raise TooLarge
         head = tuple(goal for goal in order[: order.index(DAMAGE)])
         least, values = self.model.values_in(head), []
-        for told, picked in self.model.found:
-            if tuple(told[goal] for goal in head) == least:
+        for values_before, picked in self.model.found:
+            if tuple(values_before[goal] for goal in head) == least:
                 lost = self.most(Kept()) - self.most(Way(self.model, picked, ()).kept)
-                values.append(tuple({**told, DAMAGE: lost}[goal] for goal in order))
+                values.append(tuple({**values_before, DAMAGE: lost}[goal] for goal in order))
         return min(values, default=None)
 
 

@@ -295,7 +295,7 @@ def test_nothing_in_a_chart_points_to_the_network(cluster, plan):
         assert "http" not in json.dumps(spec).replace("application/http", "")
 
 
-def test_nothing_to_draw_is_told_in_words():
+def test_nothing_to_draw_is_reported_in_words():
     """Empty questions give a chart with a sentence."""
     assert "No devices to show" in str(utilisation_chart(Cluster()))
     assert "Nothing to show" in str(fits_chart([]))

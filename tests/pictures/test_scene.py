@@ -97,11 +97,11 @@ def test_the_same_node_gives_the_same_scene(scene):
     assert node_scene(scene[1], scene[1].node_names[0], scene[0].width) == scene[0]
 
 
-def test_the_source_of_a_derived_numa_node_is_told():
+def test_the_source_of_a_derived_numa_node_is_reported():
     """Where only the NICs publish a NUMA node, the heading says so."""
     frames = [frame for frame, _ in boxes(node_scene(busy_cluster(), "n1")) if frame.branch.level == "numaNode"]
-    told = " ".join(line for frame in frames for line in (*frame.lines, *frame.source))
-    assert "inferred from the NICs (the GPUs report none)" in told
+    text = " ".join(line for frame in frames for line in (*frame.lines, *frame.source))
+    assert "inferred from the NICs (the GPUs report none)" in text
 
 
 def test_devices_without_locality_are_in_a_dotted_box():

@@ -85,7 +85,7 @@ def test_a_flavor_without_topology_counts_no_domains(pod):
     assert found.stopped_by == ()
 
 
-def test_kueues_choice_without_devices_is_told(pod):
+def test_kueues_choice_without_devices_is_reported(pod):
     """The first leaf has CPUs for three pods and devices for two."""
     found = gang_verdicts(with_quota(pod, 64), gang(3), requests=SMALL)
     assert found.chosen == ("spine-1", "leaf-1")

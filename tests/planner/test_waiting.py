@@ -26,10 +26,10 @@ def test_who_waits_sees_the_latest_step_and_then_nothing(capsys):
         bar._began -= waiting.DELAY
         bar.tell(None)
         bar.tell(Progress("numa", "NUMA nodes: best 2, bound 1"))
-    told = capsys.readouterr().err
-    assert "Planning ..." in told
-    assert "NUMA nodes: best 2, bound 1" in told
-    assert told.rsplit("\r", 1)[-1].strip() == ""
+    text = capsys.readouterr().err
+    assert "Planning ..." in text
+    assert "NUMA nodes: best 2, bound 1" in text
+    assert text.rsplit("\r", 1)[-1].strip() == ""
 
 
 def test_a_kernel_is_a_notebook(monkeypatch):

@@ -206,9 +206,9 @@ def test_without_queues_the_quota_is_not_known():
 @pytest.mark.parametrize("plural", ["clusterqueues", "cohorts"])
 def test_what_may_not_be_read_is_not_known(plural):
     """A missing right is no missing quota."""
-    told = Finding("right-missing", Severity.NOTE, f"{plural}.{KUEUE}", f"you may not list {plural}")
+    finding = Finding("right-missing", Severity.NOTE, f"{plural}.{KUEUE}", f"you may not list {plural}")
     documents = () if plural == "clusterqueues" else (cluster_queue("a", {"gpu": 8}, cohort="all", usage={}), MAPPED)
-    cluster = read(SLICE, CLASS, *documents, findings=[told])
+    cluster = read(SLICE, CLASS, *documents, findings=[finding])
     found = quota_verdict(cluster, gang(1), release=RELEASE)
     assert (found.row.says, f"you may not list {plural}" in found.row.sentence) == (Says.UNKNOWN, True)
 

@@ -162,7 +162,7 @@ def test_loading_the_planner_keeps_nothing_of_who_loads_it():
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_what_is_in_use_is_told_from_what_changed(seed):
+def test_what_is_in_use_is_reported_from_what_changed(seed):
     """Devices in use and the audit of a followed cluster are those of the same claims read again; shared ones too."""
     chance, cluster = random.Random(seed), load_cluster("sample:two-sockets")
     devices, held = gpus(cluster), {}

@@ -146,7 +146,7 @@ def test_namespaces_limit_claims_and_pods_and_say_so(server, config):
     assert cluster.allocated.exclusive == {DeviceID("gpu.nvidia.com", "gpu-node-0", "gpu-1"): "team-b/b"}
 
 
-def test_an_unknown_field_and_a_broken_object_are_told_and_the_rest_is_used(server, config):
+def test_an_unknown_field_and_a_broken_object_are_reported_and_the_rest_is_used(server, config):
     """A slice with a field of tomorrow is used without it; one that is broken is named; the others are there."""
     count = len(load_context("test").slices)
     spec = {"driver": "d.com", "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1}, "nodeName": "n"}

@@ -39,12 +39,12 @@ def test_a_server_that_is_restarted_in_the_middle_of_a_reading_is_waited_for(ser
     """Connection refused is final at first, and passing once the server has answered: the rest is read then."""
     whole, refused = load_context("test"), threading.Semaphore(0)
 
-    class Told(ReadLimits):
+    class Signalling(ReadLimits):
         def delay(self, attempt, retry_after=None):
             refused.release()
             return 0.01
 
-    limits = Told(connect=2, read=5, overall=30, attempts=1000, page=2)
+    limits = Signalling(connect=2, read=5, overall=30, attempts=1000, page=2)
     server.faults.add("resourceslices?limit=2&continue", silent=True)
     read = []
     thread = threading.Thread(target=lambda: read.append(load_context("test", limits=limits)))

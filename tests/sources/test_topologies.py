@@ -64,7 +64,7 @@ def test_another_kind_of_the_same_name_is_left_alone():
     assert (found.topologies, [finding.rule for finding in found.findings]) == ((), ["kind-ignored"])
 
 
-def test_a_topology_without_labels_is_told_and_the_rest_is_read():
+def test_a_topology_without_labels_is_reported_and_the_rest_is_read():
     """A level has to name a label."""
     broken = topology()
     broken["spec"]["levels"] = [{"label": "rack"}]
@@ -117,7 +117,7 @@ def test_a_running_cluster_tells_the_levels(server, config, version):
     assert cluster.findings == ()
 
 
-def test_without_the_groups_nothing_is_told(server, config):
+def test_without_the_groups_nothing_is_reported(server, config):
     """Most clusters have neither Kueue nor KAI: two questions, no finding."""
     cluster = load_cluster("context:test")
     assert (cluster.topologies, cluster.findings) == ((), ())
@@ -144,7 +144,7 @@ def test_a_group_that_may_not_be_looked_for_is_nothing_to_tell(server, config):
     assert load_cluster("context:test").findings == ()
 
 
-def test_garbage_in_their_place_is_told_and_the_rest_is_read(server, config):
+def test_garbage_in_their_place_is_reported_and_the_rest_is_read(server, config):
     """A broken custom resource takes nothing else with it."""
     serve(server, "kueue.x-k8s.io/v1beta1", {"metadata": {"name": "x"}, "spec": {"levels": [{"nodeLabel": 7}]}})
     cluster = load_cluster("context:test")

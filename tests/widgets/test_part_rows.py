@@ -38,13 +38,13 @@ def test_each_selector_is_counted_alone_and_free():
     assert [found.text for found in row.selectors] == ["16 of 28 match, 9 free", "28 of 28 match, 21 free"]
 
 
-def test_a_selector_that_does_not_compile_is_told_beside_it():
+def test_a_selector_that_does_not_compile_is_reported_beside_it():
     cluster = load_cluster("sample:eks-p4d")
     (row,) = part_rows(cluster, asked("dranet", "device.nonsense"), RELEASE)
     assert "nonsense" in row.selectors[0].error
 
 
-def test_a_class_is_told_by_what_it_selects():
+def test_a_class_is_reported_by_what_it_selects():
     cluster = load_cluster("sample:eks-p4d")
     (row,) = part_rows(cluster, asked("dranet"), RELEASE)
     assert row.class_words == "selects every device of the driver dra.net"

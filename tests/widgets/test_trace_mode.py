@@ -205,18 +205,18 @@ def test_a_search_that_is_longer_than_its_record_says_what_is_shown(view, monkey
 
 def test_a_search_that_runs_shows_how_far_it_is_and_can_be_stopped(view, monkeypatch):
     """The browser gets the number of candidates, and its message stops the search."""
-    told = threading.Event()
+    notified = threading.Event()
 
     def search(*_arguments, tell, cancel, **_more):
         tell(4_096)
-        told.set()
+        notified.set()
         cancel.wait(20)
         raise Cancelled("stopped")
 
     monkeypatch.setattr("dra_lab.session.tracing.TOLD_EVERY", -1.0)
     monkeypatch.setattr("dra_lab.planner.kube_scheduler.trace_claims", search)
     view.trace_links = False
-    told.wait(20)
+    notified.wait(20)
     working = view.trace["working"]
     send(view, type="stop-trace")
     traced(view)

@@ -34,10 +34,10 @@ def drawn(*links: Link, gpus: int = 2, nics: int = 2) -> ClaimSketch:
     return ClaimSketch(requests=(ask("gpu", GPU, gpus), ask("nic", NIC, nics)), links=links)
 
 
-def test_pairs_are_told_in_one_sentence(cluster):
+def test_pairs_are_reported_in_one_sentence(cluster):
     """The selector that the palette offers is the name of the device."""
-    told = asked_sentence(read_sketch("sample:eks-p4d/gpu-nic-pairs"), cluster)
-    assert told == "You ask for 2 A100-SXM4-40GB GPUs, each with its own RDMA NIC on the same PCIe root."
+    sentence = asked_sentence(read_sketch("sample:eks-p4d/gpu-nic-pairs"), cluster)
+    assert sentence == "You ask for 2 A100-SXM4-40GB GPUs, each with its own RDMA NIC on the same PCIe root."
 
 
 def test_a_preferred_pair_is_no_must(cluster):
@@ -60,27 +60,27 @@ def test_every_kind_of_link_has_its_sentence(cluster, link, words):
     assert asked_sentence(drawn(link), cluster) == f"You ask for 2 A100-SXM4-40GB GPUs and 2 NICs. {words}"
 
 
-def test_groups_of_unequal_counts_are_told_with_their_counts(cluster):
+def test_groups_of_unequal_counts_are_reported_with_their_counts(cluster):
     """Two GPUs for each NIC are no pairs."""
-    told = asked_sentence(drawn(Link("a", ("gpu", "nic"), how=How.PAIRWISE), gpus=4), cluster)
-    assert told.endswith("Every group of 2 GPUs and 1 NIC shares a PCIe root.")
+    sentence = asked_sentence(drawn(Link("a", ("gpu", "nic"), how=How.PAIRWISE), gpus=4), cluster)
+    assert sentence.endswith("Every group of 2 GPUs and 1 NIC shares a PCIe root.")
 
 
-def test_several_links_are_all_told(cluster):
+def test_several_links_are_all_reported(cluster):
     """The first pairing stands with the devices, the other links follow."""
     links = (Link("a", ("gpu", "nic"), how=How.PAIRWISE), Link("b", ("gpu", "nic"), "numaNode"))
-    told = asked_sentence(drawn(*links), cluster)
-    assert "each with its own NIC on the same PCIe root. All GPUs and NICs share one NUMA node." in told
+    sentence = asked_sentence(drawn(*links), cluster)
+    assert "each with its own NIC on the same PCIe root. All GPUs and NICs share one NUMA node." in sentence
 
 
-def test_alternatives_are_told_in_their_order(cluster):
+def test_alternatives_are_reported_in_their_order(cluster):
     """The first that can be had is used."""
     ways = (
         DeviceSubRequest(name="a", device_class_name=GPU, count=2),
         DeviceSubRequest(name="b", device_class_name=NIC),
     )
-    told = asked_sentence(ClaimSketch(requests=(DeviceRequest(name="r", first_available=ways),)), cluster)
-    assert told == "You ask for 2 A100-SXM4-40GB GPUs, or else 1 NIC."
+    sentence = asked_sentence(ClaimSketch(requests=(DeviceRequest(name="r", first_available=ways),)), cluster)
+    assert sentence == "You ask for 2 A100-SXM4-40GB GPUs, or else 1 NIC."
 
 
 def test_all_devices_have_no_number(cluster):
@@ -121,6 +121,6 @@ def test_a_selector_that_is_not_simple_is_counted(cluster):
         ('device.driver == "a"', ""),
     ],
 )
-def test_simple_selectors_are_told_in_short(text, words):
+def test_simple_selectors_are_reported_in_short(text, words):
     """Only selectors that have a text without the expression are described."""
     assert selector_words(text) == words

@@ -73,13 +73,13 @@ def test_the_sentence_tells_how_many_are_placed_and_that_no_more_fit(plan):
     assert fleet_sentence(plan).startswith("4 of 8 replicas placed on 3 nodes; no more fit, proven.")
 
 
-def test_what_is_not_proven_is_told_with_its_bound():
+def test_what_is_not_proven_is_reported_with_its_bound():
     """No sentence claims a proof that the plan does not have."""
     unplaced = GoalValue("unplaced", 5, bound=2)
-    told = fleet_sentence(a_fleet(PlanStatus.FEASIBLE, unplaced, GoalValue("roots", 9, bound=7)))
-    assert "at most 6 could, not proven" in told
-    assert "(at least 7)" in told
-    assert ", proven" not in told
+    sentence = fleet_sentence(a_fleet(PlanStatus.FEASIBLE, unplaced, GoalValue("roots", 9, bound=7)))
+    assert "at most 6 could, not proven" in sentence
+    assert "(at least 7)" in sentence
+    assert ", proven" not in sentence
 
 
 @pytest.mark.parametrize(

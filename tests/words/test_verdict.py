@@ -31,7 +31,7 @@ def misfit(cluster):
     return checked_plan(cluster, read_sketch("sample:eks-p4d/five-pairs"))
 
 
-def test_what_kube_scheduler_does_without_the_link_is_told_with_what_it_costs(pairs):
+def test_what_kube_scheduler_does_without_the_link_is_reported_with_what_it_costs(pairs):
     """Pairs come first, then the bandwidth that the far GPU keeps."""
     assert " ".join(scheduler_sentences(pairs)) == (
         "Without your link, kube-scheduler pairs only 1 of 2 GPUs and uses 2 NUMA nodes. "
@@ -41,8 +41,8 @@ def test_what_kube_scheduler_does_without_the_link_is_told_with_what_it_costs(pa
 
 def test_the_figures_of_pairs_stand_beside_each_other(pairs):
     """The plan and both of kube-scheduler's choices are counted in the same way."""
-    told = [(tile.value, tile.caption) for tile in tiles(pairs)]
-    assert told == [("2 of 2", "GPUs paired"), ("2 of 2", "scheduler, this YAML"), ("1 of 2", "scheduler, no links")]
+    found = [(tile.value, tile.caption) for tile in tiles(pairs)]
+    assert found == [("2 of 2", "GPUs paired"), ("2 of 2", "scheduler, this YAML"), ("1 of 2", "scheduler, no links")]
 
 
 def test_every_figure_says_what_it_counts_and_where_it_comes_from(pairs, misfit):
@@ -63,7 +63,7 @@ def test_every_figure_says_what_it_counts_and_where_it_comes_from(pairs, misfit)
         ),
     ],
 )
-def test_copies_are_told_with_their_bound(pairs, room, caption, proof):
+def test_copies_are_reported_with_their_bound(pairs, room, caption, proof):
     """A number that is not exact is never called proven."""
     tile = tiles(pairs, room)[1]
     assert (tile.caption, tile.lines[1].startswith(proof)) == (caption, True)
@@ -87,12 +87,12 @@ def test_a_class_without_devices_names_those_that_there_are():
     assert cause(plan, mig) == "No node has a device of class gpu.nvidia.com. This cluster has mig.nvidia.com."
 
 
-def test_a_link_that_cannot_hold_is_told_by_its_place(cluster):
+def test_a_link_that_cannot_hold_is_reported_by_its_place(cluster):
     """The person sees the PCIe root, and no name of a link."""
     drawn = read_sketch("sample:eks-p4d/gpu-nic-pairs")
     together = replace(drawn, links=tuple(replace(link, how=How.TOGETHER) for link in drawn.links))
-    told = cause(checked_plan(cluster, together), cluster)
-    assert told == "No PCIe root has all 4 devices. The most on one are 3."
+    sentence = cause(checked_plan(cluster, together), cluster)
+    assert sentence == "No PCIe root has all 4 devices. The most on one are 3."
 
 
 def test_a_misfit_offers_at_most_three_changes_with_what_they_bring(misfit):
@@ -113,6 +113,6 @@ def test_how_near_a_misfit_is_has_a_figure(misfit):
 
 def test_the_nearest_node_says_how_many_pairs_find_no_place(misfit):
     """Its picture says it; another node's says nothing."""
-    told = "4 of 5 pairs of gpu and nic fit here, each on one PCIe root. No place is left for 1 pair."
+    found = "4 of 5 pairs of gpu and nic fit here, each on one PCIe root. No place is left for 1 pair."
     nodes = [name for node_class in misfit.node_classes for name in node_class.nodes]
-    assert {name: note for name in nodes if (note := pairs_note(misfit, name))} == {misfit.shortfalls[0].node: told}
+    assert {name: note for name in nodes if (note := pairs_note(misfit, name))} == {misfit.shortfalls[0].node: found}

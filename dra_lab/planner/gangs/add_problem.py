@@ -220,11 +220,11 @@ def enlarged(
     spots = spots_of(asked.cluster, asked.types, asked.trees, needs, allowed)
     complete = (allowed == domains or not spots.fewer) and all(profiles[spot.type] >= 0 for spot in spots.found)
     names = {f"+{at}": spot.place.paths for at, spot in enumerate(spots.found)}
-    told = asked.needs(names)
+    with_new = asked.needs(names)
     merged: dict[tuple[object, ...], list[int]] = {}
     lone = Counter(spot.group for spot in spots.found)
     for at, spot in enumerate(spots.found):
-        where = tuple(None if tier.depth == HOST_DEPTH else tier.paths.get(f"+{at}") for tier in told.tiers)
+        where = tuple(None if tier.depth == HOST_DEPTH else tier.paths.get(f"+{at}") for tier in with_new.tiers)
         own = spot.group if lone[spot.group] > 1 or spot.place.new else -1
         merged.setdefault((spot.type, where, asked.spare_domain(spot.place.paths), own), []).append(at)
     slots: list[Slot] = []
@@ -244,15 +244,15 @@ def enlarged(
         slots.append(Slot(tuple(mine), kind, 0, profiles[kind], most, asked.costs[kind], path))
     chains: list[tuple[int, ...]] = []
     keys = list(base.keys)
-    split = hosts_matter(told)
+    split = hosts_matter(with_new)
     if split:
         slots, chains, short = _single_nodes(slots, sizes.add_slots)
         complete = complete and not short
     own_names = {f"+{at}": spots.found[slot.spots[0]].place.paths for at, slot in enumerate(slots)}
-    told = asked.needs(own_names)
+    with_new = asked.needs(own_names)
     known_keys = {key: at for at, key in enumerate(keys)}
     for at, slot in enumerate(slots):
-        key = tuple(tier.paths.get(f"+{at}") for tier in told.tiers)
+        key = tuple(tier.paths.get(f"+{at}") for tier in with_new.tiers)
         if key not in known_keys:
             known_keys[key] = len(keys)
             keys.append(key)
@@ -261,7 +261,7 @@ def enlarged(
     _add_limits(problem, spots)
     if spare:
         problem.domains = _spare_domains(asked, problem)
-    return Enlarged(problem, spots, told)
+    return Enlarged(problem, spots, with_new)
 
 
 def _domains(needs: Needs, pods: int) -> int:

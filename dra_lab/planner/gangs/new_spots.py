@@ -167,7 +167,7 @@ def _make(
             beside[domain.parent] = mine or beside.get(domain.parent) or domain.nodes[0]
     if not beside:
         raise InputError(f"node type {one.name!r}: there is no domain {new.inside!r} above the level {level!r}")
-    if not _is_told_apart(needs, tree, depth):
+    if not _is_distinguished(needs, tree, depth):
         # Nothing that is wanted depends on which domain contains the new ones.
         own = next((parent for parent, node in beside.items() if node == one.node), next(iter(beside)))
         beside = {own: beside[own]}
@@ -189,7 +189,7 @@ def _make(
         spots.alike.append((tuple(every), limit))
 
 
-def _is_told_apart(needs: Needs, tree: Hierarchy, depth: int) -> bool:
+def _is_distinguished(needs: Needs, tree: Hierarchy, depth: int) -> bool:
     """Say whether a gang may depend on what contains a domain: a level above it, or another hierarchy."""
     named = [tier for tier in needs.tiers if tier.hierarchy and tier.paths]
     return any(tier.hierarchy != tree.name or tier.depth - 1 < depth for tier in named)

@@ -61,11 +61,11 @@ def test_no_time_gives_no_answer():
 def test_cancel_keeps_what_was_found(after):
     """A cancel ends the work with the best so far; what was proven until then stays true."""
     cancel = threading.Event()
-    told = []
+    reports = []
 
     def progress(step):
-        told.append(step)
-        if len(told) == after:
+        reports.append(step)
+        if len(reports) == after:
             cancel.set()
 
     plan = checked_fleet(MANY, CLAIMS, release=RELEASE, progress=progress, cancel=cancel)
