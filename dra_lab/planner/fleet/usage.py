@@ -171,13 +171,13 @@ def _first_plans(fleet: FleetProblem, site: Site, most: int, budget: Budget) -> 
 def _used_in(fleet: FleetProblem, plan: FirstPlan, kind: str) -> int:
     """Return what the pods of a first plan use of a kind; a shared device that counts as one counts once."""
     amount, once = Fraction(), set[DeviceID]()
-    for stand in plan.stands:
-        problem = stand.site.problem
-        keys = {number: cpu_key(problem, number) for number in {group for _, _, group, _ in stand.takes}}
-        for _, ask, number, count in stand.takes:
+    for on_node in plan.by_node:
+        problem = on_node.site.problem
+        keys = {number: cpu_key(problem, number) for number in {group for _, _, group, _ in on_node.takes}}
+        for _, ask, number, count in on_node.takes:
             mine = amount_of(problem, ask, number, kind, keys[number])
             if mine and problem.groups[number].shareable and not keys[number]:
-                once.update(devices_of(fleet, stand.site, stand.node)[number][:1])
+                once.update(devices_of(fleet, on_node.site, on_node.node)[number][:1])
             else:
                 amount += count * mine
     return int(amount) + len(once)

@@ -222,15 +222,15 @@ def written(
     problem: GangProblem, solution: GangSolution, gangs: Sequence[Gang], workloads: Sequence[Workload]
 ) -> tuple[tuple[PlacedGang, ...], tuple[Replica, ...]]:
     """Return the gangs with a place and the ordinary pods, each pod with its devices."""
-    from dra_lab.planner.fleet.placing import Stand, replicas_of
+    from dra_lab.planner.fleet.placing import PodsOnNode, replicas_of
 
-    stands = [
-        Stand(problem.on[node][2].site, node, counts, problem.on[node][2].takes(counts))
+    by_node = [
+        PodsOnNode(problem.on[node][2].site, node, counts, problem.on[node][2].takes(counts))
         for node, counts in sorted(solution.nodes.items())
     ]
     names = {workload.name: kind for kind, workload in enumerate(problem.needs.kinds)}
     free: dict[tuple[int, int], list[Replica]] = {}
-    for replica in replicas_of(problem.fleet, stands, problem.device):
+    for replica in replicas_of(problem.fleet, by_node, problem.device):
         free.setdefault((names[replica.workload], problem.on[replica.node][0]), []).append(replica)
 
     def given(kind: int, pods: dict[int, int], workload: str) -> list[Replica]:
