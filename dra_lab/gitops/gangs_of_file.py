@@ -266,8 +266,8 @@ def _joined(parts: Sequence[WrittenGang], document: Document | None) -> WrittenG
     for part in parts:
         for group in part.groups:
             claims = tuple((claim.name, claim.template, claim.claim) for claim in group.pod.claims)
-            alike = (claims, group.constraint, group.pod.labels.get(SUBGROUP))
-            key = alike if group.pod.path == "spec" else _place(group.pod)
+            content = (claims, group.constraint, group.pod.labels.get(SUBGROUP))
+            key = content if group.pod.path == "spec" else _place(group.pod)
             known = merged.get(key)
             pods = group.pods + (known.pods if known else 0)
             merged[key] = replace(known or group, pods=pods, least=pods)

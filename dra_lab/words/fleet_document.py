@@ -202,10 +202,10 @@ def _load(names: Iterable[str]) -> str:
 
 def _identical_together(nodes: Sequence[tuple[str, list[list[object]]]]) -> Iterator[list[object]]:
     """Yield the rows of the nodes; of many nodes, those with identical rows as one."""
-    alike: dict[str, list[tuple[str, list[list[object]]]]] = {}
+    by_rows: dict[str, list[tuple[str, list[list[object]]]]] = {}
     for node in nodes:
-        alike.setdefault(repr(node[1]) if len(nodes) > MANY else node[0], []).append(node)
-    for members in sorted(alike.values(), key=lambda members: -len(members)):
+        by_rows.setdefault(repr(node[1]) if len(nodes) > MANY else node[0], []).append(node)
+    for members in sorted(by_rows.values(), key=lambda members: -len(members)):
         first = ", ".join(name for name, _ in members[:2])
         rest = f" and {len(members) - 2:,} more" if len(members) > 2 else ""
         yield from ([first + rest, *row] for row in members[0][1])

@@ -42,9 +42,9 @@ class AddProblem:
     """Gangs on a cluster and on nodes that may be added.
 
     `keys` has for each region its domain of every tier. `limits` are slots with the most nodes that they have
-    together, `alike` slots by new domain of one kind with the most domains used, `chains` slots of which one is used
-    before the next. `spare` is the number of nodes of each domain that may fail, and `domains` has for each region its
-    domain of that level.
+    together, `interchangeable` slots by new domain of one kind with the most domains used, `chains` slots of which
+    one is used before the next. `spare` is the number of nodes of each domain that may fail, and `domains` has for
+    each region its domain of that level.
     """
 
     base: GangProblem
@@ -52,7 +52,7 @@ class AddProblem:
     slots: list[Slot]
     sizes: Sizes
     limits: list[tuple[tuple[int, ...], int]] = field(default_factory=list)
-    alike: list[tuple[tuple[tuple[int, ...], ...], int | None]] = field(default_factory=list)
+    interchangeable: list[tuple[tuple[tuple[int, ...], ...], int | None]] = field(default_factory=list)
     chains: list[tuple[int, ...]] = field(default_factory=list)
     spare: int = 0
     domains: Mapping[int, Path] = field(default_factory=dict)
@@ -125,12 +125,12 @@ class AddQuestion:
         """
         trees = hierarchies_with(self.trees, names) if names else self.trees
         needs = read_needs(self.gangs, self.workloads, trees, [*self.cluster.node_names, *names])
-        alike: dict[GangNeed, list[int]] = {}
+        by_need: dict[GangNeed, list[int]] = {}
         for need in needs.gangs:
             groups = tuple(replace(group, preferred=-1) for group in need.groups)
             plain = replace(need, priority=0, preferred=-1, groups=groups, gangs=())
-            alike.setdefault(plain, []).extend(need.gangs)
-        gangs = [replace(need, gangs=tuple(mine)) for need, mine in alike.items()]
+            by_need.setdefault(plain, []).extend(need.gangs)
+        gangs = [replace(need, gangs=tuple(mine)) for need, mine in by_need.items()]
         used = {tier for need in gangs for tier in (need.required, *(t for g in need.groups for t in _tiers(g)))}
         tiers = [tier if at in used else Tier("", 0, {}) for at, tier in enumerate(needs.tiers)]
         return replace(needs, tiers=tiers, gangs=gangs)
@@ -301,9 +301,9 @@ def _add_limits(problem: AddProblem, spots: Spots) -> None:
         limits = [spots.limits[spots.found[spot].group] for spot in mine_too]
         if None not in limits:
             problem.limits.append((tuple(slots), sum(limit or 0 for limit in limits)))
-    for groups, most in spots.alike:
+    for groups, most in spots.interchangeable:
         rows = tuple(tuple(inside.get(group, ())) for group in groups)
-        problem.alike.append((tuple(row for row in rows if row), most))
+        problem.interchangeable.append((tuple(row for row in rows if row), most))
 
 
 def _spare_domains(asked: AddQuestion, problem: AddProblem) -> dict[int, Path]:

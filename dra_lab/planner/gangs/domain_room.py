@@ -28,10 +28,10 @@ def rooms_of(problem: GangProblem, gangs: Sequence[Gang], solver: str, budget: B
     for at, gang in enumerate(gangs):
         if at not in place or budget.reached:
             continue
-        alike = _without_preferences(place[at])
-        if alike not in known:
-            known[alike] = list(_rooms_of_need(problem, alike, gang, solver, budget))
-        for room in known[alike]:
+        required = _without_preferences(place[at])
+        if required not in known:
+            known[required] = list(_rooms_of_need(problem, required, gang, solver, budget))
+        for room in known[required]:
             count, bound = (min(gang.replicas, number) for number in (room.gangs, room.gangs_bound))
             found.append(changed(room, gang=gang.name, gangs=count, gangs_bound=bound))
     return tuple(found)

@@ -27,12 +27,12 @@ class Spot:
 class Spots:
     """All spots. `limits` has for each group the places that it has, None for no limit.
 
-    `alike` are groups that are new domains of one kind, of which `most` may be used; None for no limit.
+    `interchangeable` are groups that are new domains of one kind, of which `most` may be used; None for no limit.
     """
 
     found: list[Spot] = field(default_factory=list)
     limits: list[int | None] = field(default_factory=list)
-    alike: list[tuple[tuple[int, ...], int | None]] = field(default_factory=list)
+    interchangeable: list[tuple[tuple[int, ...], int | None]] = field(default_factory=list)
     fewer: bool = False
     """Whether new domains that are allowed were left out because their number has no limit."""
 
@@ -42,7 +42,9 @@ class Spots:
         for spot, count in used.items():
             counts[self.found[spot].group] += count
         groups = all(limit is None or counts[group] <= limit for group, limit in enumerate(self.limits))
-        return groups and all(most is None or sum(counts[g] > 0 for g in mine) <= most for mine, most in self.alike)
+        return groups and all(
+            most is None or sum(counts[g] > 0 for g in mine) <= most for mine, most in self.interchangeable
+        )
 
     def group(self, limit: int | None) -> int:
         """Return the number of another group of spots."""
@@ -184,9 +186,9 @@ def _make(
             mine_too.append(group)
             yield group
         every += mine_too
-        spots.alike.append((tuple(mine_too), None))
+        spots.interchangeable.append((tuple(mine_too), None))
     if limit is not None and len(beside) > 1:
-        spots.alike.append((tuple(every), limit))
+        spots.interchangeable.append((tuple(every), limit))
 
 
 def _is_distinguished(needs: Needs, tree: Hierarchy, depth: int) -> bool:
