@@ -296,11 +296,11 @@ def whole(text: str) -> int:
 
 def session_of(options: argparse.Namespace) -> Any:
     """Return the Session of a command's cluster and claim."""
-    from dra_lab.gitops.given_classes import classes_beside
+    from dra_lab.gitops.given_classes import with_own_classes
     from dra_lab.session import Session, read_sketch
 
     return Session(
-        classes_beside(options.claim, cluster_of(options)),
+        with_own_classes(options.claim, cluster_of(options)),
         sketch=read_sketch(options.claim),
         release=_version(options),
         feature_gates=read_gates(options.feature_gates),

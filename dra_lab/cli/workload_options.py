@@ -182,7 +182,7 @@ def workloads_of(claims: Sequence[ClaimOptions], cluster: Cluster, release: Kube
     the workloads.
     """
     from dra_lab.gitops.claims_of_file import ReadPod, read_pod
-    from dra_lab.gitops.given_classes import classes_beside
+    from dra_lab.gitops.given_classes import with_own_classes
     from dra_lab.gitops.node_filter import only_nodes
     from dra_lab.index.not_read import refuse_not_read
     from dra_lab.session import read_plan_file, read_sketch
@@ -198,7 +198,7 @@ def workloads_of(claims: Sequence[ClaimOptions], cluster: Cluster, release: Kube
         if pod is None:
             refuse_pod(claim, named_pod or "")
             sketch = read_sketch(claim)
-            pod = ReadPod("", {sketch.name: sketch}, classes_beside(claim, cluster), nodes=_pinned(claim, cluster))
+            pod = ReadPod("", {sketch.name: sketch}, with_own_classes(claim, cluster), nodes=_pinned(claim, cluster))
             pinned = pinned or pod.nodes is not None
         elif pod.nodes is not None:
             refuse_not_read(cluster, (), selects_nodes=True)

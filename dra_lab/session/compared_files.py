@@ -115,8 +115,8 @@ _KINDS: Mapping[str, Callable[[str, Mapping[str, Any], str], Kept]] = {"Plan": _
 
 def _manifest(record: Path) -> str:
     """Return the claims beside the record of an export, "" elsewhere."""
-    beside = (path for name in _CLAIMS for path in sorted(record.parent.glob(name))) if record.name == RECORD else ()
-    return "---\n".join(utf8_text(read_bytes(path, MAX_FILE_BYTES), str(path)) for path in beside)
+    paths = (path for name in _CLAIMS for path in sorted(record.parent.glob(name))) if record.name == RECORD else ()
+    return "---\n".join(utf8_text(read_bytes(path, MAX_FILE_BYTES), str(path)) for path in paths)
 
 
 def _of_plan_file(file: str, name: str) -> Kept:

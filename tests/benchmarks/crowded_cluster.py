@@ -108,7 +108,7 @@ def gpus_and_nic(replicas: int) -> tuple[Workload, ...]:
     return tuple(found)
 
 
-def beside_admin(nodes: int) -> tuple[Workload, ...]:
+def with_admin_pods(nodes: int) -> tuple[Workload, ...]:
     """Return pods of three kinds, five for every node, and pods with admin access to a GPU."""
     gpu = ExactDeviceRequest(device_class_name="gpu.nvidia.com", admin_access=True)
     claim = ClaimSketch("claim", (DeviceRequest(name="gpu", exactly=gpu),))
@@ -193,7 +193,7 @@ def shares(nodes: int, more: dict[str, int] | None = None) -> tuple[Workload, ..
     return tuple(_workload(name, "gpu", count * nodes, memory=name) for name, count in kinds.items())
 
 
-def beside_whole(nodes: int) -> tuple[Workload, ...]:
+def with_whole_gpus(nodes: int) -> tuple[Workload, ...]:
     """Return pods that take all GPUs of a node, beside nine kinds with one to four GPUs and four to sixteen CPUs."""
     every = ExactDeviceRequest(device_class_name="gpu.nvidia.com", allocation_mode="All")
     whole = ClaimSketch("whole", (DeviceRequest(name="gpu", exactly=every),))

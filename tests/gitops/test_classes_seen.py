@@ -17,7 +17,7 @@ from dra_lab.drivers import known_drivers, profile
 from dra_lab.exports.manifests import manifest_yaml
 from dra_lab.gitops.check_manifests import check_manifests
 from dra_lab.gitops.folder import read_manifests
-from dra_lab.gitops.given_classes import classes_beside
+from dra_lab.gitops.given_classes import with_own_classes
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.claims import DeviceRequest, DeviceSubRequest, ExactDeviceRequest, ResourceClaim
 from dra_lab.model.nodes import ObjectMeta
@@ -127,15 +127,13 @@ def test_a_missing_class_is_exported_with_the_claim(sample, form):
     assert wrong == []
 
 
-CLAIM_BESIDE_CLASS = device_class("fast", "device.driver == 'gpu.nvidia.com'") + template(
-    "pair", request("gpu", "fast")
-)
+CLASS_AND_CLAIM = device_class("fast", "device.driver == 'gpu.nvidia.com'") + template("pair", request("gpu", "fast"))
 
 
 def test_a_class_beside_the_claim_is_seen_and_exported(tmp_path):
     """A class in the claim's own file comes before the cluster's, and goes with the exported claim."""
-    (tmp_path / "claim.yaml").write_text(CLAIM_BESIDE_CLASS)
-    on = classes_beside(tmp_path / "claim.yaml", load_cluster("sample:eks-p4d"))
+    (tmp_path / "claim.yaml").write_text(CLASS_AND_CLAIM)
+    on = with_own_classes(tmp_path / "claim.yaml", load_cluster("sample:eks-p4d"))
     claim = sketch("fast", "plain")
     assert checked_plan(on, claim, release=R136).fits
     assert [item.name for item in needed_classes(claim, on)] == ["fast"]
@@ -145,7 +143,7 @@ def test_a_class_beside_the_claim_is_seen_and_exported(tmp_path):
 def test_every_command_sees_a_class_beside_the_claim(command, tmp_path, capsys):
     """plan, check and export fit the claim, and check fits what export wrote."""
     file, folder = tmp_path / "claim.yaml", tmp_path / "out"
-    file.write_text(CLAIM_BESIDE_CLASS)
+    file.write_text(CLASS_AND_CLAIM)
     words = [str(file)] if command == ["check"] else ["--claim", str(file)]
     words += ["--dir", str(folder)] if command == ["export"] else []
     assert main([*command, "sample:eks-p4d", *words]) == 0

@@ -13,8 +13,8 @@ POD = {"containers": [{"name": "main"}]}
 SHARED = Path(__file__).parents[2].parent / "shared"
 
 
-def _template(**beside):
-    return {**beside, "template": {"spec": POD}}
+def _template(**others):
+    return {**others, "template": {"spec": POD}}
 
 
 def _leader_workers(leader, **group):

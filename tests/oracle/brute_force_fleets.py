@@ -215,9 +215,9 @@ class Damage:
         if kept.key not in self.counted:
             if len(self.counted) > self.limit:
                 raise TooLarge
-            beside = (kept.plus(way) for way in self.ways if not way.alone & kept.alone)
+            grown = (kept.plus(way) for way in self.ways if not way.alone & kept.alone)
             self.counted[kept.key] = max(
-                (1 + self.most(both) for both in beside if self.stock.lasts_for(both)), default=0
+                (1 + self.most(both) for both in grown if self.stock.lasts_for(both)), default=0
             )
         return self.counted[kept.key]
 

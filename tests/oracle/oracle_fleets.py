@@ -100,8 +100,8 @@ def usable(free: Free, claims: Sequence[Drawn], kind: str) -> int:
 def damage(free: Free, claim: Drawn, goals: Sequence[tuple[str, int]]) -> int:
     """Return how many fewer replicas fit on a node beside one that has given values of the goals, at least."""
     strict = claim.strict()
-    beside = Fleet([free], [claim, strict], [1, None])
-    beside.model += beside.placed(0) == 1
+    both = Fleet([free], [claim, strict], [1, None])
+    both.model += both.placed(0) == 1
     for name, value in goals:
-        beside.model += beside.total(lambda at, way, name=name: getattr(way, name) if at == 0 else 0) == value
-    return placeable([free], [strict], [None]) - beside.most(beside.placed(1))
+        both.model += both.total(lambda at, way, name=name: getattr(way, name) if at == 0 else 0) == value
+    return placeable([free], [strict], [None]) - both.most(both.placed(1))

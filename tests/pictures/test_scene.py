@@ -67,9 +67,9 @@ def test_nothing_overlaps(scene):
     for _, inner in boxes(scene[0]):
         for at, one in enumerate(inner):
             for other in inner[at + 1 :]:
-                beside = one.x + one.width <= other.x + 0.01 or other.x + other.width <= one.x + 0.01
+                apart = one.x + one.width <= other.x + 0.01 or other.x + other.width <= one.x + 0.01
                 above = one.y + one.height <= other.y + 0.01 or other.y + other.height <= one.y + 0.01
-                assert beside or above
+                assert apart or above
 
 
 def test_headings_and_names_fit_their_boxes(scene):

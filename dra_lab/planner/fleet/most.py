@@ -30,7 +30,7 @@ def most_pods(site: Site, most: int, solver: str, budget: Budget) -> Bounds:
     if ways is not None:
         return _pods(ways, most, solver, budget)
     least, nodes = 0, len(place.nodes[0])
-    for copies in sorted({min(most, number) for number in (budget.sizes.beside, budget.sizes.node_pods)}):
+    for copies in sorted({min(most, number) for number in (budget.sizes.modelled_copies, budget.sizes.node_pods)}):
         shared_nodes = by_copy(place, (copies,), (), budget)
         if shared_nodes is None:
             break

@@ -162,22 +162,22 @@ def _make(
     new = one.new_domains
     assert new is not None, "only such types are asked about"
     depth = tree.level_index(level)
-    beside: dict[Path, str] = {}
+    nodes_above: dict[Path, str] = {}
     for domain in tree.at(level):
         if not new.inside or new.inside in ("/".join(domain.parent), *domain.parent[-1:]):
             mine = one.node if one.node in domain.nodes else ""
-            beside[domain.parent] = mine or beside.get(domain.parent) or domain.nodes[0]
-    if not beside:
+            nodes_above[domain.parent] = mine or nodes_above.get(domain.parent) or domain.nodes[0]
+    if not nodes_above:
         raise InputError(f"node type {one.name!r}: there is no domain {new.inside!r} above the level {level!r}")
     if not _is_distinguished(needs, tree, depth):
         # Nothing that is wanted depends on which domain contains the new ones.
-        own = next((parent for parent, node in beside.items() if node == one.node), next(iter(beside)))
-        beside = {own: beside[own]}
+        own = next((parent for parent, node in nodes_above.items() if node == one.node), next(iter(nodes_above)))
+        nodes_above = {own: nodes_above[own]}
     number = 0
     limit = new.most
     spots.fewer = spots.fewer or limit is None or limit > most
     every: list[int] = []
-    for node in beside.values():
+    for node in nodes_above.values():
         mine_too = []
         for _ in range(most if limit is None else min(limit, most)):
             number += 1
@@ -187,7 +187,7 @@ def _make(
             yield group
         every += mine_too
         spots.interchangeable.append((tuple(mine_too), None))
-    if limit is not None and len(beside) > 1:
+    if limit is not None and len(nodes_above) > 1:
         spots.interchangeable.append((tuple(every), limit))
 
 
