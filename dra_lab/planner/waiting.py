@@ -99,7 +99,7 @@ def awaited(question: Callable[Parameters, Answer]) -> Callable[Parameters, Answ
     """
 
     @wraps(question)
-    def asked(*args: Parameters.args, **named: Parameters.kwargs) -> Answer:
+    def answered(*args: Parameters.args, **named: Parameters.kwargs) -> Answer:
         if not in_notebook() or threading.current_thread() is not threading.main_thread():
             with rare_collections():
                 return question(*args, **named)
@@ -111,4 +111,4 @@ def awaited(question: Callable[Parameters, Answer]) -> Callable[Parameters, Answ
                 named["cancel"] = around.enter_context(stoppable(INTERRUPTED))
             return question(*args, **named)
 
-    return asked
+    return answered

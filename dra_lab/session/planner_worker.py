@@ -180,9 +180,9 @@ class PlannerWorker:
             self._count_copies(number, cluster, drawing, stop)
         # Edits come in bursts, and one search after them is enough; a cluster that goes on is another matter.
         release = self._release_for(cluster, drawing)
-        asked = drawing.sketch, release
-        if plan is not None and not stop.wait(0.0 if asked == self._searched else self.replay_delay):
-            self._searched = asked
+        search = drawing.sketch, release
+        if plan is not None and not stop.wait(0.0 if search == self._searched else self.replay_delay):
+            self._searched = search
             self._on_searching(number, now=not is_small(cluster))
             # cancelled, or a rule that kube-scheduler's copy does not know: the plan says so
             with suppress(DraLabError):

@@ -348,10 +348,10 @@ class Session(PlannerWorker):
             self._said_before = checked_findings(self.cluster, self._said_before)
             self._layer(self.snapshot)
             events.append("cluster")
-        is_asked = bool(events)  # of the claim alone: workloads and kept plans are no part of that question
+        changes_claim = bool(events)  # of the claim alone: workloads and kept plans are no part of that question
         if replace(now, sketch=before.sketch, scene=before.scene) != before:
             events.append("fleet")
-        self._drawing_changed(*events, "history", asks=is_asked)
+        self._drawing_changed(*events, "history", asks=changes_claim)
         return True
 
     def _show_scene(self, before: Scene) -> list[str]:

@@ -350,10 +350,10 @@ class SessionFleet:
         self._session.change(content)
 
 
-def _with_gangs(*asked: Any) -> Iterator[FleetAnswer]:
+def _with_gangs(*question: Any) -> Iterator[FleetAnswer]:
     from dra_lab.session.fleet_gangs import gang_answers  # what plans and simulates gangs is imported for them only
 
-    return gang_answers(*asked)
+    return gang_answers(*question)
 
 
 def _is_drawing(pod: PodDrawing, content: Content) -> bool:

@@ -24,7 +24,7 @@ from dra_lab.widgets.plan_values import (
     TileRow,
 )
 from dra_lab.widgets.selector_words import without_text
-from dra_lab.words.drawing_words import asked_sentence
+from dra_lab.words.drawing_words import request_sentence
 from dra_lab.words.facts import goal_figure, goal_words, search_end
 from dra_lab.words.glossary import GLOSSARY
 from dra_lab.words.plan_document import headline
@@ -67,7 +67,7 @@ def answer_row(
     return AnswerRow(
         state=_STATES[plan.status],
         sentence=headline(plan, cluster, node_labels(cluster).__getitem__),
-        asked=asked_sentence(plan.sketch, cluster) or "Drag a device onto the canvas, or press N there.",
+        asked=request_sentence(plan.sketch, cluster) or "Drag a device onto the canvas, or press N there.",
         scheduler=without_text(scheduler),
         differs=any(found.goals or found.paths_differ for found in plan.regrets),
         tiles=tile_rows(plan, room, counting=counting),

@@ -13,10 +13,10 @@ from dra_lab.widgets.domain_rows import is_kueue, scheduler_row
 from dra_lab.widgets.fleet_mode_values import FleetAnswerRow
 from dra_lab.widgets.plan_values import State, TileRow, Tone
 from dra_lab.words.fleet_verdict import (
-    asked_words,
     cost_words,
     more_words,
     proof_words,
+    request_words,
     stranded_words,
     verdict_words,
 )
@@ -28,7 +28,7 @@ def answer_row(session: Session) -> FleetAnswerRow:
     """Return what is asked of the fleet of a session, and the answer so far."""
     fleet, answer = session.fleet, session.fleet.answer
     history = {"can_undo": session.history.can_undo, "can_redo": session.history.can_redo}
-    common: dict[str, Any] = {"asked": asked_words(fleet.workloads), "can_compare": "compare" in MODES, **history}
+    common: dict[str, Any] = {"asked": request_words(fleet.workloads), "can_compare": "compare" in MODES, **history}
     if fleet.refusal is not None:
         return FleetAnswerRow(state="error", verdict="No answer.", proof=str(fleet.refusal), **common)
     if not fleet.workloads:

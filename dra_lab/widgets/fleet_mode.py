@@ -194,8 +194,8 @@ class FleetMode(FleetDomains, FleetAdding):
         title, found = f"Why not more on {node}?", session.fleet.stranding.ask(answer, node)
         if found is None:
             return WhyStrandedRow(title=title, lines=("Finding out …",))
-        asked = stranded_bars(found, answer.question.cluster, answer.question.release)
-        requests = tuple(BarsRow(title=b.title, bars=bar_rows(b.bars), request=b.request) for b in asked)
+        bars_found = stranded_bars(found, answer.question.cluster, answer.question.release)
+        requests = tuple(BarsRow(title=b.title, bars=bar_rows(b.bars), request=b.request) for b in bars_found)
         return WhyStrandedRow(title=title, requests=requests, lines=tuple(stranded_lines(found)))
 
     @staticmethod

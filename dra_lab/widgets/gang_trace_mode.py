@@ -39,8 +39,8 @@ class GangTraceMode(LitWidget):
         post = session.events.post
         self._gang_tracing = GangTracing(lambda: post(partial(self._try, "gang trace", self._show_gang)))
         self._endings.append(self._gang_tracing.close)
-        asked = ("gang_trace_scheduler", "gang_trace_shown", "mode")
-        self.observe(lambda _change: self._try("gang trace", self._ask_gang), asked)
+        traits = ("gang_trace_scheduler", "gang_trace_shown", "mode")
+        self.observe(lambda _change: self._try("gang trace", self._ask_gang), traits)
         self.observe(lambda _change: self._show_gang_step(), "gang_trace_step")
         self._when(session, self._ask_gang, "cluster", "fleet", "sketch", "mode")
 

@@ -87,9 +87,9 @@ class HardwareView(TraceMode):
         if (session := self._session) is not None:
             # not with each answer: those of a cluster that is followed come every second
             drawing = session.drawing
-            asked = session.sketch, session.release, drawing.node, drawing.goals, session.cluster.name
-            if asked != self._looked_for:
-                self._looked, self._looked_for = "", asked
+            question = session.sketch, session.release, drawing.node, drawing.goals, session.cluster.name
+            if question != self._looked_for:
+                self._looked, self._looked_for = "", question
                 session.look_at("")
         self._show_node()
 

@@ -12,7 +12,7 @@ from dra_lab.session.preparing import is_small
 from dra_lab.widgets import messages
 from dra_lab.widgets.plan_values import NodeRow, OutgoingRow, PinOffer, WhyNotRow
 from dra_lab.widgets.session_view import Actions, FollowingWidget, latest_plan
-from dra_lab.widgets.why_not_rows import node_asked_about, node_rows, outgoing_rows, pin_offer, why_not_row
+from dra_lab.widgets.why_not_rows import explained_node, node_rows, outgoing_rows, pin_offer, why_not_row
 
 _REST = 1.0
 """Seconds without an edit after which the export is simulated."""
@@ -39,7 +39,7 @@ class LookedAt(FollowingWidget):
             return
         plan, cluster = latest_plan(session), session.cluster
         looked_at, device = session.looked_at
-        node = node_asked_about(plan, cluster, looked_at, plan.shortfalls[0].node if plan and plan.shortfalls else "")
+        node = explained_node(plan, cluster, looked_at, plan.shortfalls[0].node if plan and plan.shortfalls else "")
         if session.stale or not node:
             return
         # by identity: to compare two large clusters takes longer than to answer

@@ -26,7 +26,7 @@ def claim_words(claims: Sequence[ClaimSketch]) -> str:
     return printable(" + ".join(parts)) or "nothing yet"
 
 
-def asked_words(pods: Sequence[PodDrawing]) -> str:
+def request_words(pods: Sequence[PodDrawing]) -> str:
     """Return what is asked, such as `You ask for 5 × large (4 gpu + 4 nic) and 8 × small (2 gpu + 2 nic)`."""
     parts = [f"{_pods_words(pod)} ({claim_words(pod.claims)})" for pod in pods]
     if not parts:

@@ -80,8 +80,8 @@ def how_many_more_gangs(
     fleet, pairs = tables_for(cluster, every[gang.required], release, budget, held, solver, Clock())
     problems = {level: over_nodes(fleet, needs, pairs, cluster.cordoned) for level, needs in every.items()}
     count, bound = _counted(problems[gang.required], solver, budget.part(budget.shares.step))
-    asked = replace(_plain(gang), replicas=MOST_COUNTED)
-    rooms = rooms_of(problems[gang.required], [asked], solver, budget.part(budget.shares.step))
+    counted = replace(_plain(gang), replicas=MOST_COUNTED)
+    rooms = rooms_of(problems[gang.required], [counted], solver, budget.part(budget.shares.step))
     levels = {
         level: (count, bound) if level == gang.required else _counted(problem, solver, budget)
         for level, problem in problems.items()

@@ -80,11 +80,11 @@ def gang_verdicts(
     """
     target = cluster.target_release(release)
     known = tuple(levels_of(cluster) if hierarchies is None else hierarchies)
-    asked = requests or {}
-    quota = quota_verdict(cluster, gang, queue, release=target, hierarchies=known, requests=asked)
+    requested = requests or {}
+    quota = quota_verdict(cluster, gang, queue, release=target, hierarchies=known, requests=requested)
     flavors = dict.fromkeys(one for names in (quota.flavors or {}).values() for one in names)
     named = tuple(flavors) or _flavors(cluster, quota.cluster_queue)
-    counts = topology_counts(cluster, gang, known, named, asked)
+    counts = topology_counts(cluster, gang, known, named, requested)
     if plan is None:
         plan = plan_gangs(
             cluster,
