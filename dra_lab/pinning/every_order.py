@@ -161,9 +161,9 @@ class _Group:
         sites = [self._site(nodes, together=together) for nodes, together in self._kinds()]
         if self._goals and len(self._workloads) == 1 and not self._simulation.shared:
             # every pod on every node is served as planned: no choice of nodes can be worse
-            room = sum(len(site.nodes) * max(pods for (pods,), _, _ in site.states) for site in sites)
+            headroom = sum(len(site.nodes) * max(pods for (pods,), _, _ in site.states) for site in sites)
             as_planned = all(state.fewest[0][0] == pods for site in sites for (pods,), _, state in site.states)
-            placed = min(room, *self._all)
+            placed = min(headroom, *self._all)
             if as_planned and placed >= self._goals[-1].wanted:
                 return Every(placed, placed, ())
         finals: dict[_Pods, _Trace] = {}

@@ -14,11 +14,11 @@ _COST_EVERY = 10_000_000
 
 
 class AttemptAborted(DraLabError):
-    """kube-scheduler gives up the whole attempt of the pod (docs/semantics.md 3.13); caught at this room's door."""
+    """kube-scheduler gives up the whole attempt of the pod (docs/semantics.md 3.13); caught by this package."""
 
 
 class SearchStopped(DraLabError):
-    """The search reached its limit of steps or time; caught at this room's door."""
+    """The search reached its limit of steps or time; caught by this package."""
 
 
 class SearchLimits:

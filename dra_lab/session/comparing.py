@@ -222,11 +222,11 @@ def more_figures(kept: Kept, cluster: Cluster, stop: threading.Event) -> dict[st
 
     release = cluster.target_release(KubernetesRelease(kept.release))
     workload = Workload(kept.sketch.name, kept.sketch)
-    room = how_many_more(cluster, workload, release=release, time_limit=COPIES_SECONDS, cancel=stop)
+    headroom = how_many_more(cluster, workload, release=release, time_limit=COPIES_SECONDS, cancel=stop)
     lost = stranded(cluster, claims_of(kept.sketch), release=release, time_limit=COPIES_SECONDS, cancel=stop)
     if stop.is_set():
         raise Cancelled("the copies were not counted")
-    found = {"copies": Figure(value=room.count, bound=room.bound)}
+    found = {"copies": Figure(value=headroom.count, bound=headroom.bound)}
     for kind in lost.kinds:
         found[f"stranded/{kind.kind}"] = Figure(value=kind.stranded, bound=kind.stranded if kind.proven else None)
     return found

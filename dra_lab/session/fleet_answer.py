@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import UNPLACED, FleetPlan, Room, Stranded, Workload
+from dra_lab.model.fleet import UNPLACED, FleetPlan, Headroom, Stranded, Workload
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.regret import with_measured
 from dra_lab.model.release import KubernetesRelease
@@ -89,14 +89,14 @@ class FleetQuestion(Struct, frozen=True):
 
 
 class FleetAnswer(Struct, frozen=True):
-    """What is known so far: `rooms` and `stranded` come after the plan, and `complete` says that all is there.
+    """What is known so far: `headroom` and `stranded` come after the plan, and `complete` says that all is there.
 
     `amounts` are those of every node and kind of device, with the plan's pods. `gangs` is None without gangs.
     """
 
     question: FleetQuestion
     plan: FleetPlan
-    rooms: tuple[Room, ...] = ()
+    headroom: tuple[Headroom, ...] = ()
     stranded: Stranded | None = None
     amounts: tuple[Amounts, ...] = ()
     complete: bool = False
@@ -121,7 +121,10 @@ class FleetAnswer(Struct, frozen=True):
         first_fit = self.plan.first_fit
         if first_fit is not None and first_fit.status is not PlanStatus.STOPPED:
             found |= bandwidth_figures([*map(regret_json, self.plan.regrets)])
-        found |= {f"more/{room.workload}": Figure(value=room.count, bound=room.bound) for room in self.rooms}
+        found |= {
+            f"more/{headroom.workload}": Figure(value=headroom.count, bound=headroom.bound)
+            for headroom in self.headroom
+        }
         for gang, count in self.gangs.more.items() if self.gangs is not None else ():
             found[f"more/{gang}"] = Figure(value=count.count, bound=count.bound)
         for kind in self.stranded.kinds if self.stranded is not None else ():
@@ -170,9 +173,9 @@ def fleet_answers(
     if plan.status not in WITHOUT and not stop.is_set():
         common: dict[str, Any] = {"release": question.release, "time_limit": AFTER_SECONDS, "cancel": stop}
         common |= {"after": plan, "progress": progress}
-        rooms = tuple(how_many_more(question.cluster, workload, **common) for workload in question.workloads)
-        plan = plan.checked_against(rooms)
-        answer = replace(answer, plan=plan, rooms=rooms)
+        headrooms = tuple(how_many_more(question.cluster, workload, **common) for workload in question.workloads)
+        plan = plan.checked_against(headrooms)
+        answer = replace(answer, plan=plan, headroom=headrooms)
         yield answer
         claims = [claim for workload in question.workloads for claim in workload.claims]
         lost = stranded(question.cluster, claims, **common)

@@ -85,7 +85,7 @@ def _working_words(answer: FleetAnswer, progress: Any) -> str:
         if len(answer.gangs.total) < wanted:
             return "Counting how many more gangs fit"
         return "Simulating schedulers" if len(answer.gangs.choices) < wanted else "Finding what is stranded"
-    if answer.rooms:
+    if answer.headroom:
         return "Finding what is stranded" if answer.stranded is None else "Comparing with kube-scheduler"
     if answer.plan.proven:
         return "Counting how many more fit"
@@ -106,9 +106,9 @@ def _tiles(answer: FleetAnswer) -> tuple[TileRow, ...]:
     placed, wanted = answer.figures["placed"].value, answer.figures["wanted"].value
     tone: Tone = "ok" if placed == wanted else "warn"
     tiles = [_tile(f"{placed:,} of {wanted:,}", "pods placed", "Pods placed", "placed", tone)]
-    for room in answer.rooms[:2]:
-        head, comma, proof = more_words(room).partition(" more")
-        name = f" {room.workload}" if len(answer.rooms) > 1 else ""
+    for headroom in answer.headroom[:2]:
+        head, comma, proof = more_words(headroom).partition(" more")
+        name = f" {headroom.workload}" if len(answer.headroom) > 1 else ""
         tiles.append(_tile(f"{head}{name}", f"more fit{proof}" if comma else "", "More pods that fit", "more"))
     tiles += _gang_tiles(answer.gangs) if answer.gangs is not None else []
     for value, caption in stranded_words(answer.stranded)[:2] if answer.stranded is not None else ():

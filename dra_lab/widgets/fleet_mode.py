@@ -303,7 +303,7 @@ def _letters(pods: tuple[PodDrawing, ...]) -> Mapping[str, str]:
 def _workload_rows(session: Session) -> tuple[WorkloadRow, ...]:
     fleet, answer = session.fleet, session.fleet.answer
     placed = answer.plan.placed if answer is not None else {}
-    more = {room.workload: more_figure(room) for room in answer.rooms} if answer is not None else {}
+    more = {headroom.workload: more_figure(headroom) for headroom in answer.headroom} if answer is not None else {}
     gangs = answer.gangs if answer is not None else None
     if gangs is not None:
         placed = {**placed, **gangs.plan.counts}

@@ -122,7 +122,7 @@ class HardwareView(TraceMode):
         svg = (
             ""
             if not name
-            else hardware_svg(cluster, name, plan=plan, show=show, sketch=session.sketch, width=self._room())
+            else hardware_svg(cluster, name, plan=plan, show=show, sketch=session.sketch, width=self._width())
         )
         self._tell(svg=svg, node=name, caption=self._caption(plan, name), empty="", empty_action="")
         if self.graph:

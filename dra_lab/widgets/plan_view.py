@@ -134,7 +134,7 @@ class PlanView(FleetMode, ExportSheet, CompareMode, LookedAt, LitWidget):
             stale=session.stale,
             progress=session.progress,
             refusal=session.refusal,
-            room=session.copies,
+            headroom=session.copies,
             counting=session.counting,
         )
         if (gang := drawn_gang_words(session)) and row.asked:

@@ -65,7 +65,7 @@ class TraceMode(GangTraceMode):
 
     width = traitlets.Int(0).tag(sync=True)
 
-    def _room(self) -> float:
+    def _width(self) -> float:
         """Return the width of a picture: what the pane has for it, within bounds, or the usual one."""
         from dra_lab.pictures.boxes import WIDTH
 
@@ -130,7 +130,7 @@ class TraceMode(GangTraceMode):
         walk, session, plan = self._walk, self._session, self._plan_to_trace()
         if walk is None or session is None or plan is None:
             return
-        cluster, sketch, width, predicts = session.cluster, session.sketch, self._room(), self.trace_predict
+        cluster, sketch, width, predicts = session.cluster, session.sketch, self._width(), self.trace_predict
 
         def seen() -> dict[str, object]:
             from dra_lab.pictures.hardware import hardware_svg

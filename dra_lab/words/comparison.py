@@ -226,7 +226,7 @@ def comparison_sentence(plans: Sequence[Kept]) -> str:
         return "Keep at least two plans to compare them." if not plans else f"Only “{plans[0].name}” is kept."
     if not differ(plans):
         return "These plans are the same."
-    said = [*_aligned(plans), *_roomiest(plans)]
+    said = [*_aligned(plans), *_most_copies(plans)]
     if said:
         return " ".join(said)
     labels = [row.label for row in comparison_rows(plans) if row.differs]
@@ -258,7 +258,7 @@ def _goal(kept: Kept, goal: str) -> str:
     return GOAL_WORDS[goal].counted(kept.figures[goal].value)
 
 
-def _roomiest(plans: Sequence[Kept]) -> Iterator[str]:
+def _most_copies(plans: Sequence[Kept]) -> Iterator[str]:
     copies = [kept.figures["copies"].value for kept in plans if _is_exact(kept, "copies")]
     if len(copies) == len(plans) and copies.count(max(copies)) == 1:
         best, second = plans[copies.index(max(copies))], sorted(copies)[-2]

@@ -44,8 +44,8 @@ def _fleet(what: str, cluster: Cluster, fleet: Sequence[Workload], limit: float 
 
 def _more(what: str, cluster: Cluster, workload: Workload) -> None:
     computed = time.process_time()
-    room = how_many_more(cluster, workload, release=RELEASE, time_limit=LIMIT)
-    print(f"{what}: {room.count:,} more, bound {room.bound:,}; {time.process_time() - computed:.1f} s of CPU")
+    headroom = how_many_more(cluster, workload, release=RELEASE, time_limit=LIMIT)
+    print(f"{what}: {headroom.count:,} more, bound {headroom.bound:,}; {time.process_time() - computed:.1f} s of CPU")
 
 
 def _best(what: str, cluster: Cluster, claim: ClaimSketch) -> None:

@@ -164,7 +164,7 @@ class BruteForce:
             value += 1
         return value if high is None or value <= high else None
 
-    def room(self, device: DeviceID, *, now: bool = True) -> dict[str, int]:
+    def amounts_left(self, device: DeviceID, *, now: bool = True) -> dict[str, int]:
         taken = self.held.consumed.get(device, {}) if now else {}
         return {key: int(c.value) - int(taken.get(key, 0)) for key, c in self.devices[device].capacity.items()}
 
@@ -172,7 +172,7 @@ class BruteForce:
         uses = self.uses(ask, device)
         if uses is None or "capacity" in self.without:
             return uses is not None
-        return all(uses[key] <= left for key, left in self.room(device, now=now).items())
+        return all(uses[key] <= left for key, left in self.amounts_left(device, now=now).items())
 
     def admin(self, ask) -> bool:
         return ask.admin_access and "admin access" not in self.without
@@ -239,7 +239,12 @@ class BruteForce:
     # ------------------------------------------------------------ what all of them take together
 
     def kept(self, picked) -> bool:
-        return self.limited(picked) and self.tied_rightly(picked) and self.room_for(picked) and self.must_hold(picked)
+        return (
+            self.limited(picked)
+            and self.tied_rightly(picked)
+            and self.amounts_suffice(picked)
+            and self.must_hold(picked)
+        )
 
     def limited(self, picked) -> bool:
         sizes = Counter()
@@ -260,13 +265,13 @@ class BruteForce:
                     return False
         return True
 
-    def room_for(self, picked) -> bool:
+    def amounts_suffice(self, picked) -> bool:
         """Say whether capacity and counters last; shareable devices pay counters once, those with shares have."""
         books, payers = self.books, []
         apart = "several claims" in self.without
         for device in {device for _, _, taken in picked for device in taken}:
             asked = [(claim, self.uses(ask, device)) for claim, ask, taken in picked if device in taken]
-            for key, left in self.room(device).items() if "capacity" not in self.without else ():
+            for key, left in self.amounts_left(device).items() if "capacity" not in self.without else ():
                 amounts = [use[key] for claim, use in asked if not apart or claim == asked[0][0]]
                 if (sum(amounts) if self.shareable(device) else max(amounts)) > left:
                     return False

@@ -86,11 +86,11 @@ class Stock:
 
     def __init__(self, models: list[BruteForce]) -> None:
         self.held, self.books, self.without = models[0].held, models[0].books, models[0].without
-        self.room = {device: model.room(device) for model in models for device in model.devices}
+        self.amounts_left = {device: model.amounts_left(device) for model in models for device in model.devices}
 
     def lasts_for(self, kept: Kept) -> bool:
         shares = kept.shares.items() if "capacity" not in self.without else ()
-        if any(amount > self.room[device][key] for (device, key), amount in shares):
+        if any(amount > self.amounts_left[device][key] for (device, key), amount in shares):
             return False
         if "counters" in self.without:
             return True

@@ -149,7 +149,7 @@ class Packings:
             return 0
         key = self.key(device)
         if key:
-            return max(0, model.room(device)[key])
+            return max(0, model.amounts_left(device)[key])
         return int(device not in held.shares or model.shareable(device))
 
 

@@ -45,12 +45,12 @@ def started_by_chance(draw, sizes, gang) -> tuple[int, Counter[str], int]:
     left = {f"{rack}-n{number}": gpus for rack, row in sizes.items() for number, gpus in enumerate(row)}
     begun, pods, used = 0, Counter[str](), set()
     for _ in range(gang.replicas):
-        room = {rack: sum(left[name] for name in left if name.startswith(f"{rack}-")) for rack in sizes}
-        feasible = [rack for rack, free in room.items() if free >= gang.least]
+        headroom = {rack: sum(left[name] for name in left if name.startswith(f"{rack}-")) for rack in sizes}
+        feasible = [rack for rack, free in headroom.items() if free >= gang.least]
         if not feasible:
             continue
         rack = draw.choice(feasible)
-        for _pod in range(min(gang.size, room[rack])):
+        for _pod in range(min(gang.size, headroom[rack])):
             node = draw.choice([name for name, free in left.items() if free and name.startswith(f"{rack}-")])
             left[node] -= 1
             pods[node] += 1

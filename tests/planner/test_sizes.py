@@ -52,7 +52,7 @@ REFUSED = {"node/link_rows.py": ("_MOST_COMBINATIONS",)}
 AT_A_TIME = {
     "budget.py": ("_TELL_EVERY",),
     "fleet/exhaust.py": ("_AT_ONCE",),
-    "gangs/domain_room.py": ("_NAMED",),
+    "gangs/domain_headroom.py": ("_NAMED",),
     "fleet/numa_bound.py": ("_AT_ONCE",),
     "fleet/tree_every.py": ("_LOOK",),
     "fleet/tree_numbers.py": ("_LOOK",),

@@ -25,7 +25,7 @@ from dra_lab.planner.fleet.fleet_work import Clock, FleetWork
 from dra_lab.planner.fleet.pods import FleetProblem, look_at
 from dra_lab.planner.fleet.tables import AnyTable
 from dra_lab.planner.gangs.claim_nodes import together
-from dra_lab.planner.gangs.domain_room import rooms_of
+from dra_lab.planner.gangs.domain_headroom import headroom_by_domain
 from dra_lab.planner.gangs.needs import Needs, goal_order, read_needs
 from dra_lab.planner.gangs.problem import (
     GangProblem,
@@ -111,7 +111,7 @@ def plan_gangs(
     problem = over_nodes(fleet, needs, pairs, cluster.cordoned, budget)
     plan = replace(plan, states=problem.states, cordoned=len(cluster.cordoned))
     plan = _planned(problem, plan, gangs, workloads, _before_writing(budget), solver, clock)
-    plan = replace(plan, rooms=rooms_of(problem, gangs, solver, budget))
+    plan = replace(plan, headroom=headroom_by_domain(problem, gangs, solver, budget))
     clock.lap("domains")
     return replace(plan, seconds=time.monotonic() - began, parts=dict(clock.parts))
 

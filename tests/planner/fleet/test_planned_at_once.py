@@ -56,8 +56,8 @@ def crowds(request, monkeypatch):
     monkeypatch.setattr(by_option, "by_option_or_copy", crowd_of)
     monkeypatch.setattr(search, "apart", lambda fleet, sites, limits, **_: list(sites))
     if request.param == "copies":
-        for room in (by_option, most):
-            monkeypatch.setattr(room, "by_option", lambda *_: None)
+        for headroom in (by_option, most):
+            monkeypatch.setattr(headroom, "by_option", lambda *_: None)
     return made
 
 
@@ -220,8 +220,8 @@ def test_how_many_more_at_once_is_brute_force(crowds, sharing):
         except TooLarge:
             continue
         if expected < SO_MANY:
-            room = how_many_more(cluster, Workload("w", (sketch,), 1), release=release)
-            assert (room.count, room.bound) == (expected, expected), drawn
+            headroom = how_many_more(cluster, Workload("w", (sketch,), 1), release=release)
+            assert (headroom.count, headroom.bound) == (expected, expected), drawn
             done += 1
 
 
