@@ -277,10 +277,7 @@ def _rewrite(
     spec = file.at(document.origin.document, prefix + pod.path)
     added = [{"name": entry, "resourceClaimTemplateName": name} for entry, name in zip(entries, templates, strict=True)]
     spec["resourceClaims"] = [*spec.get("resourceClaims", ()), *added]
-    work.findings += (
-        *_too_many(pod, requests, len(parts)),
-        *_beyond_limit(pod, known_requested, requests, uses),
-    )
+    work.findings += (*_too_many(pod, requests, len(parts)), *_beyond_limit(pod, known_requested, requests, uses))
     return [
         _template(document, name, part, _different(part, uses)) for name, part in zip(templates, parts, strict=True)
     ]

@@ -123,13 +123,13 @@ def _in_order(level: str, tree: Hierarchy | None, nodes: Sequence[str]) -> Itera
             inside = tuple(node for node in domain.nodes if node in known)
             children.setdefault(domain.parent, []).append((domain.path, inside))
 
-    def walk(path: Path) -> Iterator[tuple[Path, tuple[str, ...]]]:
+    def below(path: Path) -> Iterator[tuple[Path, tuple[str, ...]]]:
         for child, inside in children.get(path, ()):
             if inside:
                 yield child, inside
-            yield from walk(child)
+            yield from below(child)
 
-    yield from walk(())
+    yield from below(())
 
 
 def changes(found: GangDomains, domain: DomainPods) -> Iterator[DomainChange]:

@@ -61,20 +61,20 @@ def plan(cluster):
 
 def rows_of(chart) -> list[dict]:
     """Return every row of data that a chart carries."""
-    return [row for rows, _ in walk(chart.to_dict(), "values") for row in rows]
+    return [row for rows, _ in lists_below(chart.to_dict(), "values") for row in rows]
 
 
-def walk(part, wanted: str, path: tuple[str, ...] = ()):
+def lists_below(part, wanted: str, path: tuple[str, ...] = ()):
     """Yield (value, path) of every member of a chart with a name."""
     if isinstance(part, dict):
         for key, value in part.items():
             if key == wanted:
                 yield value, path
             else:
-                yield from walk(value, wanted, (*path, key))
+                yield from lists_below(value, wanted, (*path, key))
     if isinstance(part, list):
         for value in part:
-            yield from walk(value, wanted, path)
+            yield from lists_below(value, wanted, path)
 
 
 def strings(part, path: tuple[str, ...] = ()):

@@ -133,7 +133,7 @@ def test_a_step_that_is_chosen_later_is_not_taken_back(view, busy):
 def test_a_slider_is_followed_to_its_end_only(view, busy, monkeypatch):
     """The worker computes only the last of the waiting steps."""
     found = []
-    monkeypatch.setattr(view._walk, "go", found.append)
+    monkeypatch.setattr(view._position, "go", found.append)
     for step in (5, 6, 7):
         view.trace_step = step
     busy.set()
