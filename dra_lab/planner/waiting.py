@@ -14,11 +14,11 @@ from typing import Any, ParamSpec, Self, TypeVar
 
 from dra_lab.garbage import rare_collections
 
-SAID = "stopping: the best answer so far follows (Ctrl-C again ends without one)"
+STOPPING = "stopping: the best answer so far follows (Ctrl-C again ends without one)"
 
 
 @contextmanager
-def stoppable(said: str = SAID) -> Iterator[threading.Event]:
+def stoppable(message: str = STOPPING) -> Iterator[threading.Event]:
     """Give an event that the first SIGINT sets, for `cancel=`; the next one raises KeyboardInterrupt as ever.
 
     `said` is then written to standard error. Elsewhere than in the main thread, which alone gets signals, nothing
@@ -30,7 +30,7 @@ def stoppable(said: str = SAID) -> Iterator[threading.Event]:
         if cancel.is_set():
             signal.default_int_handler(number, frame)
         cancel.set()
-        sys.stderr.write(f"\n{said}\n")
+        sys.stderr.write(f"\n{message}\n")
 
     if threading.current_thread() is not threading.main_thread():
         yield cancel

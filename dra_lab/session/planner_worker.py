@@ -71,7 +71,7 @@ class PlannerWorker:
         self.answered = 0
         self._given = 0
         self._searched: tuple[ClaimSketch, KubernetesRelease] | None = None
-        self._said_before: tuple[Finding, ...] = ()
+        self._findings_before: tuple[Finding, ...] = ()
         self._worker = Worker(owner=self)
         self._lock = threading.RLock()
 
@@ -104,7 +104,7 @@ class PlannerWorker:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Return what was noticed about the cluster, the answer and the manifest's search, errors first."""
-        checked = checked_findings(self.cluster, self._said_before)
+        checked = checked_findings(self.cluster, self._findings_before)
         answer = self.answer.findings if self.answer else ()
         return sort_findings((*self.cluster.findings, *checked, *answer, *self.manifest_findings))
 

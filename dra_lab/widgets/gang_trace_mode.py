@@ -14,12 +14,12 @@ from dra_lab.session import Session
 from dra_lab.session.gang_tracing import GangQuestion, GangTracing
 from dra_lab.widgets.gang_trace_rows import head_of, now_of
 from dra_lab.widgets.gang_trace_values import GangTraceHead, GangTraceNow
-from dra_lab.widgets.highlight import LitWidget
+from dra_lab.widgets.highlight import HighlightingWidget
 
 SCHEDULERS = ("kueue", "kube-scheduler")
 
 
-class GangTraceMode(LitWidget):
+class GangTraceMode(HighlightingWidget):
     """The traits of the Trace pane for a gang.
 
     `gang_trace` is the scheduler's choice, without a name if the drawing is no gang, and `gang_trace_now` its present

@@ -35,7 +35,7 @@ from dra_lab.widgets.compare_mode import CompareMode
 from dra_lab.widgets.device_rows import MAX_DEVICES, chosen_devices, device_table
 from dra_lab.widgets.export_sheet import ExportSheet
 from dra_lab.widgets.fleet_mode import FleetMode
-from dra_lab.widgets.highlight import LitWidget
+from dra_lab.widgets.highlight import HighlightingWidget
 from dra_lab.widgets.looked_at import LookedAt
 from dra_lab.widgets.plan_values import (
     AnswerRow,
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 SEARCHING = "trying the manifest on every kind of node, as kube-scheduler would"
 
 
-class PlanView(FleetMode, ExportSheet, CompareMode, LookedAt, LitWidget):
+class PlanView(FleetMode, ExportSheet, CompareMode, LookedAt, HighlightingWidget):
     """The verdict, "why not?", what is exported, and a dock with manifests, goals, devices, nodes and findings.
 
     All traits but `highlight` (a request's name or a device id, either side) are written by Python. `yaml_marks` maps a
@@ -254,7 +254,7 @@ class PlanView(FleetMode, ExportSheet, CompareMode, LookedAt, LitWidget):
         self._session.edit(with_suggestion(plan.sketch, plan.suggestions[int(number)]))
 
     actions: ClassVar[Actions] = {
-        **LitWidget.actions,
+        **HighlightingWidget.actions,
         **ExportSheet.actions,
         **CompareMode.actions,
         **LookedAt.looking,

@@ -226,9 +226,9 @@ def comparison_sentence(plans: Sequence[Kept]) -> str:
         return "Keep at least two plans to compare them." if not plans else f"Only “{plans[0].name}” is kept."
     if not differ(plans):
         return "These plans are the same."
-    said = [*_aligned(plans), *_most_copies(plans)]
-    if said:
-        return " ".join(said)
+    sentences = [*_aligned(plans), *_most_copies(plans)]
+    if sentences:
+        return " ".join(sentences)
     labels = [row.label for row in comparison_rows(plans) if row.differs]
     more = f" and {counted(len(labels) - _NAMED, 'more row')}" if len(labels) > _NAMED else ""
     return (

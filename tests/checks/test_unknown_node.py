@@ -18,13 +18,13 @@ from dra_lab.topology.node_tree import node_tree
 CLUSTER = load_cluster("sample:eks-p4d")
 
 
-def held_against(cluster, node):
+def plan_findings(cluster, node):
     """Check a plan that says it is for a node."""
     plan = checked_plan(cluster, read_sketch("sample:eks-p4d/gpu-nic-pairs"))
     return check_plan(cluster, replace(plan, node=node), KubernetesRelease("1.36"))
 
 
-ASKED = [hardware_svg, graph_page, node_graph, node_tree, held_against]
+ASKED = [hardware_svg, graph_page, node_graph, node_tree, plan_findings]
 
 
 @pytest.mark.parametrize("ask", ASKED)

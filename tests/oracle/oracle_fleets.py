@@ -17,7 +17,7 @@ from oracle_ways import Way, limits_of, stocks_of, ways_of
 MOST_WAYS = 4_000
 """Models with more variables take CBC too long."""
 
-Worth = Callable[[int, Way], int]
+ValueOf = Callable[[int, Way], int]
 """Returns what a pod counts, by the number of its workload and its way."""
 
 
@@ -55,10 +55,10 @@ class Fleet(Optimum):
 
     # ---------------------------------------------------------------- expressions
 
-    def total(self, worth: Worth) -> pulp.LpAffineExpression:
+    def total(self, value_of: ValueOf) -> pulp.LpAffineExpression:
         """Return the sum of what all pods are worth."""
         return pulp.LpAffineExpression(
-            [(variable, worth(number, way)) for _, number, way, variable in self.pods if worth(number, way)]
+            [(variable, value_of(number, way)) for _, number, way, variable in self.pods if value_of(number, way)]
         )
 
     def placed(self, number: int | None = None) -> pulp.LpAffineExpression:

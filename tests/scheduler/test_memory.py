@@ -25,12 +25,12 @@ LISTS = KubernetesRelease("1.37", {"DRAListTypeAttributes": True})
 class Forgetful(Memory):
     """Remembers nothing."""
 
-    worth = False
+    pays_off = False
 
 
 @pytest.fixture(autouse=True)
 def from_the_first_step(monkeypatch):
-    monkeypatch.setattr(depth_first, "REMEMBER_AFTER", 0)
+    monkeypatch.setattr(depth_first, "STORE_AFTER", 0)
 
 
 @pytest.mark.parametrize("release", [R136, R137, LISTS], ids=str)

@@ -123,7 +123,7 @@ class Master:
                 return result
             result.goals.append(found)
             if tell:
-                budget.tell(goal, f"{FLEET_GOALS[goal]}: best {found.value}, {_said(found)}", found.value, found.bound)
+                budget.tell(goal, f"{FLEET_GOALS[goal]}: best {found.value}, {_proof(found)}", found.value, found.bound)
             sure = sure and found.proven
             if not (sure or whole) or (stop_at and found.value != stop_at[len(result.goals) - 1]):
                 return result
@@ -243,5 +243,5 @@ class Master:
         return found + sum(taken.values[at] for taken in shared if taken.values)
 
 
-def _said(found: GoalBound) -> str:
+def _proof(found: GoalBound) -> str:
     return "proven" if found.proven else f"bound {'unknown' if found.bound is None else found.bound}"

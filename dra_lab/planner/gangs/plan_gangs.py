@@ -173,7 +173,7 @@ def _planned(
     placed, replicas = written(problem, best.solution, gangs, workloads)
     clock.lap("placing")
     goals = tuple(GoalValue(goal.goal, goal.value, goal.bound, goal.proven) for goal in best.goals)
-    _recount(problem, placed, replicas, goals)
+    _check_values(problem, placed, replicas, goals)
     sure, proven = True, []
     for goal in goals:
         sure = sure and goal.proven
@@ -199,7 +199,7 @@ def _not_examined(number: int) -> Iterator[Finding]:
         yield Finding("not-examined", Severity.WARNING, "", message, "Plan again with a longer time limit.")
 
 
-def _recount(
+def _check_values(
     problem: GangProblem, placed: Sequence[PlacedGang], replicas: Sequence[Replica], goals: Sequence[GoalValue]
 ) -> None:
     """Raise SolverError if the values of the devices are not those that the solver reports."""
