@@ -19,7 +19,14 @@ from dra_lab.planner.waiting import WaitingBar
 from dra_lab.session.adding import Adding
 from dra_lab.session.asking import Asking
 from dra_lab.session.content import MOST_KEPT, Content
-from dra_lab.session.fleet_answer import FleetAnswer, FleetQuestion, amount_figures, fleet_answers, fleet_yaml, pods_of
+from dra_lab.session.fleet_answer import (
+    FleetAnswer,
+    FleetQuestion,
+    fleet_answers,
+    fleet_yaml,
+    pods_of,
+    values_of_amounts,
+)
 from dra_lab.session.fleet_files import fitting_pins, fleet_cluster, layer_of, read_workload
 from dra_lab.session.stranding import Stranding
 from dra_lab.session.worker import Worker
@@ -215,7 +222,7 @@ class SessionFleet:
             workloads=answer.question.pods,
             layers=self.layers,
             sentence=answer.sentence,
-            figures={**answer.figures, **amount_figures(answer.amounts)},
+            figures={**answer.figures, **values_of_amounts(answer.amounts)},
             yaml=fleet_yaml(answer.question),
             snapshot=cluster_fingerprint(session.snapshot),
         )

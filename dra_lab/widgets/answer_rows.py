@@ -25,7 +25,7 @@ from dra_lab.widgets.plan_values import (
 )
 from dra_lab.widgets.selector_words import without_text
 from dra_lab.words.drawing_words import request_sentence
-from dra_lab.words.facts import goal_figure, goal_words, search_end
+from dra_lab.words.facts import goal_number, goal_words, search_end
 from dra_lab.words.glossary import GLOSSARY
 from dra_lab.words.plan_document import headline
 from dra_lab.words.reason_words import no_help_lines
@@ -143,7 +143,7 @@ def badge_rows(sketch: ClaimSketch) -> dict[str, BadgeRow]:
 
 
 def _goal_row(plan: Plan, goal: GoalValue) -> GoalRow:
-    number, caption = goal_figure(goal)
+    number, caption = goal_number(goal)
     return GoalRow(
         goal=goal.goal,
         label=goal_title(goal),

@@ -117,8 +117,8 @@ def _tiles(answer: FleetAnswer) -> tuple[TileRow, ...]:
     return tuple(tiles)
 
 
-def _tile(value: str, caption: str, title: str, figure: str, tone: Tone = "plain") -> TileRow:
-    return TileRow(value=value, caption=caption, tone=tone, title=title, lines=(GLOSSARY[figure],))
+def _tile(value: str, caption: str, title: str, term: str, tone: Tone = "plain") -> TileRow:
+    return TileRow(value=value, caption=caption, tone=tone, title=title, lines=(GLOSSARY[term],))
 
 
 def _gang_tiles(gangs: GangAnswer) -> list[TileRow]:

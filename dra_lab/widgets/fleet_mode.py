@@ -37,7 +37,7 @@ from dra_lab.widgets.fleet_values import HeatMap
 from dra_lab.widgets.plan_values import BarsRow
 from dra_lab.widgets.why_not_rows import bar_rows
 from dra_lab.words.fleet_verdict import (
-    more_figure,
+    more_number,
 )
 from dra_lab.words.gang_verdict import number_words
 from dra_lab.words.glossary import FLEET_TERMS
@@ -303,7 +303,7 @@ def _letters(pods: tuple[PodDrawing, ...]) -> Mapping[str, str]:
 def _workload_rows(session: Session) -> tuple[WorkloadRow, ...]:
     fleet, answer = session.fleet, session.fleet.answer
     placed = answer.plan.placed if answer is not None else {}
-    more = {headroom.workload: more_figure(headroom) for headroom in answer.headroom} if answer is not None else {}
+    more = {headroom.workload: more_number(headroom) for headroom in answer.headroom} if answer is not None else {}
     gangs = answer.gangs if answer is not None else None
     if gangs is not None:
         placed = {**placed, **gangs.plan.counts}

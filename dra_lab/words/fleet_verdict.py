@@ -114,7 +114,7 @@ def more_words(headroom: Headroom) -> str:
     return f"{headroom.count:,} to {headroom.bound:,} more"
 
 
-def more_figure(headroom: Headroom) -> str:
+def more_number(headroom: Headroom) -> str:
     """Return how many more pods fit, as short as a table needs it: `2`, `2–4` if it is not proven, `≥ 2`."""
     if headroom.proven:
         return f"{headroom.count:,}"

@@ -20,7 +20,7 @@ from dra_lab.words.drawing_words import Noun, nouns, plural, selector_words
 from dra_lab.words.facts import (
     COUNTING_ENDS,
     counted,
-    goal_figure,
+    goal_number,
     goal_proof,
     goal_words,
     links_say_nothing,
@@ -104,7 +104,7 @@ def _does(plan: Plan, found: FirstFit) -> str:
 
 def _did(goal: GoalValue, worse: int) -> tuple[str, str]:
     if goal.goal == "unpaired" and goal.of:
-        return "pairs", f"{'only ' if worse > 0 else ''}{goal_figure(goal)[0]} GPUs"
+        return "pairs", f"{'only ' if worse > 0 else ''}{goal_number(goal)[0]} GPUs"
     return _VERBS.get(goal.goal, "reaches"), goal_words(goal)
 
 
@@ -276,7 +276,7 @@ def _first_goal(plan: Plan) -> GoalValue | None:
 
 
 def _goal_tile(plan: Plan, goal: GoalValue) -> Tile:
-    number, caption = goal_figure(goal)
+    number, caption = goal_number(goal)
     tone: Tone = "ok" if goal.goal == "unpaired" and not goal.value else "plain"
     here = f"On {plan.node}: {goal_words(goal)}, {goal_proof(goal)}."
     return Tile(number, caption, tone, goal_title(goal), (GLOSSARY[goal.goal], here))
@@ -322,8 +322,8 @@ def _fit_tile(plan: Plan, first: GoalValue | None, name: str, caption: str, foun
     shown = next((g for g in goals if g.goal == mine), next(iter(goals), None))
     if shown is None:
         same = next((goal for goal in found.goals if goal.goal == mine), None)
-        return Tile(goal_figure(same)[0] if same is not None else "same", caption, "ok", title, lines)
-    number, words = goal_figure(shown)
+        return Tile(goal_number(same)[0] if same is not None else "same", caption, "ok", title, lines)
+    number, words = goal_number(shown)
     text = caption if shown.goal == mine else f"{words}, {caption}"
     return Tile(number or "worse", text, "warn", title, lines)
 
