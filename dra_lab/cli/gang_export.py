@@ -45,7 +45,7 @@ def run_gang_export(options: argparse.Namespace) -> int:
     workload, has_claims = _workload(options, one)
     with stoppable() as cancel, WaitingBar(shown=sys.stderr.isatty()) as waiting:
         plan = plan_gangs(
-            gangs.cluster, [one.gang], release=release, time_limit=_SECONDS, progress=waiting.tell, cancel=cancel
+            gangs.cluster, [one.gang], release=release, time_limit=_SECONDS, progress=waiting.show, cancel=cancel
         )
     pins = {placed.number: placed.domain for placed in plan.placed}
     if options.pin and not one.gang.required:

@@ -158,13 +158,13 @@ def run_fleet(options: argparse.Namespace) -> int:
             goals=goals,
             objective=options.objective,
             time_limit=options.time_limit,
-            progress=waiting.tell,
+            progress=waiting.show,
             cancel=cancel,
         )
         plan = _started(wanted, plan, release, options.time_limit, cancel)
         everything = options.format == "json" or options.detail == "all"
         limit = options.time_limit
-        after = _after(cluster, workloads, release, plan, limit, waiting.tell, cancel, everything=everything)
+        after = _after(cluster, workloads, release, plan, limit, waiting.show, cancel, everything=everything)
     plan = plan.checked_against(after.headroom)
     every = (*wanted.findings, *cluster.findings, *check_cluster(cluster), *plan.findings)
     findings = sort_findings(dict.fromkeys(every))
@@ -291,7 +291,7 @@ def _after(
     release: KubernetesRelease,
     plan: FleetPlan,
     time_limit: float | None,
-    tell: Any,
+    progress: Any,
     cancel: threading.Event,
     *,
     everything: bool,
@@ -305,7 +305,7 @@ def _after(
 
     if plan.status in (PlanStatus.STOPPED, PlanStatus.NOT_CHECKED, PlanStatus.EMPTY) or cancel.is_set():
         return _After()
-    common: dict[str, Any] = {"release": release, "after": plan, "progress": tell, "cancel": cancel}
+    common: dict[str, Any] = {"release": release, "after": plan, "progress": progress, "cancel": cancel}
     common["time_limit"] = _AFTER_SECONDS if time_limit is None else time_limit
     headrooms = [how_many_more(cluster, workload, **common) for workload in workloads]
     if not everything:

@@ -168,7 +168,7 @@ class Shares(Struct, frozen=True):
 
 _SIZES, _SHARES = Sizes(), Shares()
 
-_TELL_EVERY = 0.5
+_REPORT_EVERY = 0.5
 """Seconds between reports of many equal steps."""
 
 
@@ -232,9 +232,9 @@ class Budget(Struct):
     @property
     def due(self) -> bool:
         """Say whether to report one of many steps: a report is wanted, and the last one was half a second ago."""
-        return self.report is not None and time.monotonic() - self._reported.at > _TELL_EVERY
+        return self.report is not None and time.monotonic() - self._reported.at > _REPORT_EVERY
 
-    def tell(self, stage: str, text: str, best: int | None = None, bound: int | None = None) -> None:
+    def report_step(self, stage: str, text: str, best: int | None = None, bound: int | None = None) -> None:
         """Report a step, if a report is wanted."""
         if self.report is not None:
             self._reported.at = time.monotonic()

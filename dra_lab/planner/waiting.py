@@ -21,7 +21,7 @@ STOPPING = "stopping: the best answer so far follows (Ctrl-C again ends without 
 def stoppable(message: str = STOPPING) -> Iterator[threading.Event]:
     """Give an event that the first SIGINT sets, for `cancel=`; the next one raises KeyboardInterrupt as ever.
 
-    `said` is then written to standard error. Elsewhere than in the main thread, which alone gets signals, nothing
+    `message` is then written to standard error. Elsewhere than in the main thread, which alone gets signals, nothing
     changes.
     """
     cancel = threading.Event()
@@ -60,7 +60,7 @@ def in_notebook() -> bool:
 class WaitingBar:
     """Tells what a solve is at: a tqdm bar in a notebook or a terminal, nothing elsewhere.
 
-    Used as a context; `tell` is called often and from the thread that waits. `shown` None means: in a notebook only.
+    Used as a context; `show` is called often and from the thread that waits. `shown` None means: in a notebook only.
     """
 
     def __init__(self, *, shown: bool | None = None) -> None:
@@ -78,7 +78,7 @@ class WaitingBar:
         if self._bar is not None:
             self._bar.close()
 
-    def tell(self, progress: Any) -> None:
+    def show(self, progress: Any) -> None:
         """Show what the solve is at: its latest Progress, None before its first report."""
         if not self._wanted or time.monotonic() - self._began < DELAY:
             return
@@ -106,7 +106,7 @@ def awaited(question: Callable[Parameters, Answer]) -> Callable[Parameters, Answ
         with ExitStack() as around:
             around.enter_context(rare_collections())
             if named.get("progress") is None:
-                named["progress"] = around.enter_context(WaitingBar()).tell
+                named["progress"] = around.enter_context(WaitingBar()).show
             if named.get("cancel") is None:
                 named["cancel"] = around.enter_context(stoppable(INTERRUPTED))
             return question(*args, **named)

@@ -176,19 +176,19 @@ class Comparing:
             if not self.is_of(plan, snapshot) or stop.is_set():
                 continue
             if plan.mode == "plan" and "copies" not in plan.figures:
-                self._tell(f"Counting the copies of “{plan.name}”")
+                self._report(f"Counting the copies of “{plan.name}”")
                 with suppress(DraLabError):
                     values = more_values(plan, with_layers(snapshot, plan.layers), stop)
                     self._session.events.post(partial(self._counted, plan, values))
             if (answer := self._answers.get(plan.name) or self._fleets.get(plan.name)) is not None:
-                self._tell(f"Simulating kube-scheduler with “{plan.name}”")
+                self._report(f"Simulating kube-scheduler with “{plan.name}”")
                 with suppress(DraLabError):
                     found = simulated(plan, answer, with_layers(snapshot, plan.layers), stop)
                     self._answers.pop(plan.name, None)
                     self._fleets.pop(plan.name, None)
                     self._session.events.post(partial(self._counted, plan, _achieved(found), found.sentence))
         if not stop.is_set():
-            self._tell("")
+            self._report("")
 
     def _counted(self, counted: Kept, values: Mapping[str, KnownValue], simulation: str = "") -> None:
         content = self._content
@@ -201,7 +201,7 @@ class Comparing:
         self._session.complete(replace(content, kept=tuple(kept)))
         self._session.events.emit("compare")
 
-    def _tell(self, stage: str) -> None:
+    def _report(self, stage: str) -> None:
         self.stage = stage
         self._session.events.emit("compare")
 

@@ -121,7 +121,7 @@ class PlannerWorker:
         try:
             with WaitingBar(shown=bar) as waiting:
                 while self.stale and not self._is_left():
-                    waiting.tell(self.progress)
+                    waiting.show(self.progress)
         except KeyboardInterrupt:
             self.cancel()
             raise

@@ -255,7 +255,7 @@ class SessionFleet:
         try:
             with WaitingBar() as waiting:
                 while self.stale and not self._worker.wait(0.05):
-                    waiting.tell(self.progress)
+                    waiting.show(self.progress)
         except KeyboardInterrupt:
             self.cancel()
             raise

@@ -64,7 +64,7 @@ class Tracing:
     def _run(self, number: int, plan: Plan, node: str, *, links: bool, stop: threading.Event) -> None:
         reported = time.monotonic()
 
-        def tell(tried: int) -> None:
+        def progress(tried: int) -> None:
             nonlocal reported
             if number == self._number and time.monotonic() - reported > REPORT_EVERY:
                 reported, self.tried = time.monotonic(), tried
@@ -72,7 +72,7 @@ class Tracing:
 
         trace, error = None, ""
         try:
-            trace = plan.trace(node, links=links, time_limit=SECONDS, cancel=stop, tell=tell)
+            trace = plan.trace(node, links=links, time_limit=SECONDS, cancel=stop, progress=progress)
         except Cancelled:
             error = _STOPPED
         except (InputError, UnsupportedFeature) as refused:

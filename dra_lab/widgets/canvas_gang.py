@@ -36,7 +36,7 @@ class CanvasGang(HighlightingWidget):
             self.gang = {}
             return
         pods = session.fleet.workload(session.fleet.editing).replicas
-        self._tell(gang=gang_row(session.cluster, PodDrawing(pod="", replicas=pods), drawn, None))
+        self._assign(gang=gang_row(session.cluster, PodDrawing(pod="", replicas=pods), drawn, None))
 
     def _make_gang(self, _message: messages.MakeGang) -> None:
         if (session := self._session) is not None and drawn_gang(session) is None:

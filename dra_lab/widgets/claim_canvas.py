@@ -151,9 +151,9 @@ class ClaimCanvas(CanvasGang):
         try:
             changed = with_config(drawn, message)
         except DraLabError as error:
-            self._tell(configured=ConfigAnswer(index=message.index, message=str(error)))
+            self._assign(configured=ConfigAnswer(index=message.index, message=str(error)))
             return
-        self._tell(configured=ConfigAnswer(index=message.index))
+        self._assign(configured=ConfigAnswer(index=message.index))
         self.draw(changed)
 
     # ------------------------------------------------------------ values
@@ -220,7 +220,7 @@ class ClaimCanvas(CanvasGang):
 
     def _show_problems(self) -> None:
         if self._session is not None:
-            self._tell(problems=problem_rows(self._session))
+            self._assign(problems=problem_rows(self._session))
 
     def _show_sketch(self) -> None:
         # The browser's own change comes back here: setting an equal sketch again would only send it twice.

@@ -81,7 +81,7 @@ class CompareMode(FollowingWidget):
         if session is None:
             return
         self.kept = len(session.comparing.every)
-        self._tell(compare=compare_row(session) if session.mode == MODE else {})
+        self._assign(compare=compare_row(session) if session.mode == MODE else {})
 
     def _complete(self) -> None:
         if self._session is not None and self._session.mode == MODE:

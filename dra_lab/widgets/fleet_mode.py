@@ -89,7 +89,7 @@ class FleetMode(FleetDomains, FleetAdding):
         if (session := self._session) is None or session.mode != "fleet":
             return
         fleet = session.fleet
-        self._tell(
+        self._assign(
             fleet_answer=answer_row(session),
             fleet_workloads=_workload_rows(session),
             fleet_layers=[
@@ -105,20 +105,20 @@ class FleetMode(FleetDomains, FleetAdding):
 
     def _show_fleet_progress(self) -> None:
         if (session := self._session) is not None and session.mode == "fleet":
-            self._tell(fleet_answer=answer_row(session))
+            self._assign(fleet_answer=answer_row(session))
 
     def _show_bars(self) -> None:
         if (session := self._session) is None or session.mode != "fleet":
             return
         answer = session.fleet.answer
         if answer is None:
-            self._tell(fleet_bars=BarTable(note="" if session.cluster.slices else _NOTHING))
+            self._assign(fleet_bars=BarTable(note="" if session.cluster.slices else _NOTHING))
             return
         if answer is not self._bars_of:
             self._bars_of, self._bars = answer, Bars(answer.question.cluster, answer.amounts, answer)
         bars = self._bars
         if bars is None or not bars.kinds:
-            self._tell(fleet_bars=BarTable(note=_NOTHING), fleet_card=CardRow(), fleet_heat=HeatMap())
+            self._assign(fleet_bars=BarTable(note=_NOTHING), fleet_card=CardRow(), fleet_heat=HeatMap())
             return
         many = len(answer.question.cluster.node_names) > FEW_NODES
         word = bars.racks.word if bars.racks is not None else ""
@@ -144,7 +144,7 @@ class FleetMode(FleetDomains, FleetAdding):
             filters=filter_rows(bars.cluster),
             names=_names(answer.question.cluster),
         )
-        self._tell(fleet_bars=table, fleet_heat=bars.heat(kind) if many else HeatMap())
+        self._assign(fleet_bars=table, fleet_heat=bars.heat(kind) if many else HeatMap())
         self._show_card()
 
     def _show_card(self) -> None:
@@ -152,7 +152,7 @@ class FleetMode(FleetDomains, FleetAdding):
             return
         bars, chosen, kind = self._bars, self.fleet_chosen, self.fleet_kind
         if bars is None or not chosen or kind not in bars.by_kind:
-            self._tell(fleet_card=CardRow())
+            self._assign(fleet_card=CardRow())
             return
         group = bars.members(kind, chosen.partition("/")[0]).get(chosen) if "/" in chosen else None
         if group is not None:
@@ -161,13 +161,13 @@ class FleetMode(FleetDomains, FleetAdding):
             title = f"{name}, {state}" if state else name
             rows = tuple(sorted(bars.nodes(kind, nodes), key=lambda row: (-row[7], -row[6])))
             why = self._why(session, rows[0])
-            self._tell(fleet_card=CardRow(id=chosen, title=title, lines=free_lines(kind, whole), rows=rows, why=why))
+            self._assign(fleet_card=CardRow(id=chosen, title=title, lines=free_lines(kind, whole), rows=rows, why=why))
         elif chosen in bars.by_kind[kind]:
             (row,) = bars.nodes(kind, [chosen])
             card = self._node_card(session, bars, chosen, free_lines(kind, row))
-            self._tell(fleet_card=msgspec.structs.replace(card, why=self._why(session, row)))
+            self._assign(fleet_card=msgspec.structs.replace(card, why=self._why(session, row)))
         else:
-            self._tell(fleet_card=CardRow())
+            self._assign(fleet_card=CardRow())
 
     def _node_card(self, session: Session, bars: Bars, node: str, lines: tuple[str, ...]) -> CardRow:
         letters = _letters(session.fleet.workloads)

@@ -63,10 +63,10 @@ class GangTraceMode(HighlightingWidget):
         drawn = self._drawn_gang()
         if drawn is None:
             self._gang_replay = None
-            self._tell(gang_trace=GangTraceHead(), gang_trace_now=GangTraceNow(), gang_trace_step=0)
+            self._assign(gang_trace=GangTraceHead(), gang_trace_now=GangTraceNow(), gang_trace_step=0)
             return
         if not self.gang_trace_shown:
-            self._tell(gang_trace={**self.gang_trace, "name": drawn[0].pod})
+            self._assign(gang_trace={**self.gang_trace, "name": drawn[0].pod})
             return
         self._gang_tracing.ask(GangQuestion(session.cluster, *drawn, session.release, self.gang_trace_scheduler))
         self._show_gang()
@@ -86,12 +86,12 @@ class GangTraceMode(HighlightingWidget):
             fields["regret"] = "You stopped the plan that the choice is compared with."
         new = tracing.replay is not None and tracing.replay is not self._gang_replay
         self._gang_replay = tracing.replay
-        self._tell(gang_trace=GangTraceHead(**fields))
+        self._assign(gang_trace=GangTraceHead(**fields))
         if new:
-            self._tell(gang_trace_step=min(1, head.total))
+            self._assign(gang_trace_step=min(1, head.total))
         self._show_gang_step()
 
     def _show_gang_step(self) -> None:
         replay = self._gang_replay
         if replay is not None:
-            self._tell(gang_trace_now=now_of(replay, max(0, min(self.gang_trace_step, len(replay.steps)))))
+            self._assign(gang_trace_now=now_of(replay, max(0, min(self.gang_trace_step, len(replay.steps)))))

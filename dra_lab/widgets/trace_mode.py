@@ -107,17 +107,17 @@ class TraceMode(GangTraceMode):
         trace, plan = tracing.trace, tracing.plan
         if tracing.running:
             if tracing.tried:
-                self._tell(trace={**self.trace, "working": f"{tracing.tried:,} devices tried so far"})
+                self._assign(trace={**self.trace, "working": f"{tracing.tried:,} devices tried so far"})
         elif trace is None or plan is None:
             self._position = None
             self._steps.clear()
             head = TraceHead(node=node, error=tracing.error)
-            self._tell(trace=head, trace_now=TraceNow(), trace_svg="", trace_inside={})
+            self._assign(trace=head, trace_now=TraceNow(), trace_svg="", trace_inside={})
         elif self._position is None or self._position.trace is not trace:
             self._position = TracePosition(trace, session.cluster, plan.sketch, session.release)
             self._steps.clear()
             self._at = 1
-            self._tell(trace=self._position.head(), trace_inside={}, trace_prediction=Prediction(), trace_step=1)
+            self._assign(trace=self._position.head(), trace_inside={}, trace_prediction=Prediction(), trace_step=1)
             self._go()
 
     def _go(self) -> None:
@@ -165,8 +165,8 @@ class TraceMode(GangTraceMode):
         if number == self._steps.latest:
             # A person who went on meanwhile is not taken back.
             self._at = step
-            self._tell(trace_step=step)
-        self._tell(**{**found, "trace_inside": {**self.trace_inside, **found.get("trace_inside", {})}})
+            self._assign(trace_step=step)
+        self._assign(**{**found, "trace_inside": {**self.trace_inside, **found.get("trace_inside", {})}})
 
     # ------------------------------------------------------------ what the person did
 

@@ -44,12 +44,12 @@ def test_a_fleet_is_answered_all_the_same(capsys, monkeypatch, stage):
     """Whenever it comes, what is there by then is told, and nothing is asked after it."""
     messages = []
 
-    def tell(bar, progress):
+    def show(bar, progress):
         if progress.stage == stage and not messages:
             messages.append(progress)
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(WaitingBar, "tell", tell)
+    monkeypatch.setattr(WaitingBar, "show", show)
     status = main(["plan", "sample:dgx-h100", "--claim", CLAIM, "--replicas", "4"])
     printed = capsys.readouterr()
     assert messages

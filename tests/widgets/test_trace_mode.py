@@ -207,13 +207,13 @@ def test_a_search_that_runs_shows_how_far_it_is_and_can_be_stopped(view, monkeyp
     """The browser gets the number of candidates, and its message stops the search."""
     notified = threading.Event()
 
-    def search(*_arguments, tell, cancel, **_more):
-        tell(4_096)
+    def search(*_arguments, progress, cancel, **_more):
+        progress(4_096)
         notified.set()
         cancel.wait(20)
         raise Cancelled("stopped")
 
-    monkeypatch.setattr("dra_lab.session.tracing.TOLD_EVERY", -1.0)
+    monkeypatch.setattr("dra_lab.session.tracing.REPORT_EVERY", -1.0)
     monkeypatch.setattr("dra_lab.planner.kube_scheduler.trace_claims", search)
     view.trace_links = False
     notified.wait(20)

@@ -192,7 +192,7 @@ def best_answer(
     classed = replace(found_classes(tables), shared=tuple(shared))
     master = _master(classed, demand, order, solver)
     part = budget if closed else budget.part(budget.shares.step)
-    found = master.run(best_start(master, None, part, all_placed=all_placed), part, all_placed=all_placed, tell=True)
+    found = master.run(best_start(master, None, part, all_placed=all_placed), part, all_placed=all_placed, reports=True)
     goals = found.goals
     if len(goals) < len(order) and found.chosen is not None:
         goals = [*goals, *(GoalBound(g, master.value(g, found.chosen), None) for g in order[len(goals) :])]

@@ -119,7 +119,7 @@ def headroom_of_fleet(fleet: FleetProblem, budget: Budget, solver: str) -> Headr
         if not known.gap or budget.reached:
             break
         if budget.due:
-            _tell(found, budget)
+            _report(found, budget)
         known.learn(*most_pods(known.site, most, solver, budget))
     classes = _on_nodes(found, published)
     joint = [_on_all(site, most_together(fleet, site, most, solver, budget), published) for site in shared]
@@ -180,11 +180,11 @@ def holds_one(fleet: FleetProblem, budget: Budget, solver: str) -> tuple[str, bo
     return node, bool(node) or (fleet.scan.complete and not any(known.most for known in found))
 
 
-def _tell(found: Sequence[Known], budget: Budget) -> None:
+def _report(found: Sequence[Known], budget: Budget) -> None:
     """Report how many pods fit on all nodes."""
     least = sum(known.least * known.site.count for known in found)
     most = sum(known.most * known.site.count for known in found)
-    budget.tell("nodes", f"at least {least:,} fit, not more than {most:,}", least, most)
+    budget.report_step("nodes", f"at least {least:,} fit, not more than {most:,}", least, most)
 
 
 def _headroom(
@@ -208,7 +208,7 @@ def _headroom_on_trees(
     found: dict[int, tuple[int, int]] = {}
     for table in sorted(trees, key=lambda table: -copies[id(table.numbers)]):
         if budget.due:
-            budget.tell("nodes", f"counted on {len(found):,} of {len(copies):,} kinds of node states")
+            budget.report_step("nodes", f"counted on {len(found):,} of {len(copies):,} kinds of node states")
         if id(table.numbers) not in found:
             found[id(table.numbers)] = table.count(budget)
     identical: dict[tuple[int, int], list[str]] = {}

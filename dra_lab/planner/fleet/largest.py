@@ -124,7 +124,7 @@ class _Search:
             return self._tried[times]
         node, decided = "", False
         if not self.budget.reached:
-            self.budget.tell("scale", f"trying {times} times the claim", self.best)
+            self.budget.report_step("scale", f"trying {times} times the claim", self.best)
             scaled = multiple(self.claim, times, self.scale)
             node, decided = self._node_for(scaled)
             if node and times > self.best:

@@ -257,4 +257,4 @@ def decide_few(work: FleetWork, tables: Sequence[SiteTable]) -> None:
         if not few and table.stock is None:
             table.decide_growing(work.budget.part(work.budget.shares.first))
         if work.budget.due:
-            work.budget.tell("patterns", f"looked at {number + 1} of {len(tables)} kinds of node states")
+            work.budget.report_step("patterns", f"looked at {number + 1} of {len(tables)} kinds of node states")

@@ -150,7 +150,7 @@ def used_together(
     left = [kind for kind, (least, most) in found.items() if least < most]
     plans = _first_plans(fleet, site, max(free.values()), budget) if left else []
     for kind in left:
-        budget.tell("patterns", f"looking at {kind} on {len(site.all_nodes)} nodes that share devices")
+        budget.report_step("patterns", f"looking at {kind} on {len(site.all_nodes)} nodes that share devices")
         least, bound = found[kind]
         least = max(least, *(_used_in(fleet, plan, kind) for plan in plans))
         if least < bound:
@@ -210,7 +210,7 @@ def used_of_kinds(
 
     States that first fit and counting leave open are solved, the widest gap first.
     """
-    budget.tell("patterns", f"looking at what pods use on {len(sites):,} different nodes")
+    budget.report_step("patterns", f"looking at what pods use on {len(sites):,} different nodes")
     found: list[dict[str, Known]] = [{} for _ in sites]
     solve: list[tuple[Known, Callable[[], Bounds]]] = []
     places = [UsagePlace(fleet, site, solver, budget) for site in sites]
@@ -231,7 +231,7 @@ def used_of_kinds(
         if not known.gap or budget.reached:
             break
         if budget.due:
-            budget.tell("patterns", f"looked at what pods use on {number:,} parts of {len(sites):,} node states")
+            budget.report_step("patterns", f"looked at what pods use on {number:,} parts of {len(sites):,} node states")
         known.learn(*solved_now())
     return [{kind: (min(k.least, k.most), k.most) for kind, k in row.items()} for row in found]
 

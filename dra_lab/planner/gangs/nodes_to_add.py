@@ -228,7 +228,7 @@ class _Search:
                 outcome = bounds.minimise(self.budget.part(self.budget.shares.step))
                 bound, impossible = max(bound, outcome.bound or 0), outcome.infeasible
         self.clock.lap("model")
-        self.budget.tell("nodes", f"cost: best {cost}, bound {bound}", cost, bound)
+        self.budget.report_step("nodes", f"cost: best {cost}, bound {bound}", cost, bound)
         if found is None or cost is None:
             if impossible:
                 shortfalls = reasons_of(self.question, problem.problem, self.models, self.release, self.budget)

@@ -129,7 +129,7 @@ def _stage(run: _Run, position: int, objective: Objective) -> bool:
 def _conclude(run: _Run, goal: str, value: int, bound: int | None) -> bool:
     proven = bound is not None and bound >= value
     run.done.append(GoalValue(goal, value, bound, proven))
-    run.budget.tell(goal, f"{GOALS[goal]}: {_say(value, bound, proven=proven)}", value, bound)
+    run.budget.report_step(goal, f"{GOALS[goal]}: {_say(value, bound, proven=proven)}", value, bound)
     return proven
 
 

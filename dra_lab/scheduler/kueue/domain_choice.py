@@ -72,7 +72,7 @@ class _Choice:
         if self.gates.balanced and not request.required and not request.unconstrained:
             even = balanced(self.levels, request)
             if even is None:
-                self._tell(GangRule.NOT_EVEN, request.level, self.levels[request.level])
+                self._record(GangRule.NOT_EVEN, request.level, self.levels[request.level])
         try:
             level, found = even or self._level(request.level)
         except _TooLittle as none:
@@ -80,21 +80,21 @@ class _Choice:
         self.rule = GangRule.EVEN if even else self.rule
         headrooms = self._headrooms(by_led(self.levels[level], least=self.least))
         found = self._fewest(found, request.count, request.leaders, request.slice_size, SLICES)
-        self._tell(self.rule, level, headrooms, found)
+        self._record(self.rule, level, headrooms, found)
         last = len(self.levels) - 1
         while not even and level < min(last, request.slice_level):
             below = by_headroom((child for place in found for child in place.children), least=self.least)
             headrooms = self._headrooms(below)
             found = self._fewest(below, request.count, request.leaders, request.slice_size, SLICES)
             level += 1
-            self._tell(GangRule.FEWEST, level, headrooms, found)
+            self._record(GangRule.FEWEST, level, headrooms, found)
         while level < last:
             headrooms = self._headrooms(
                 child for place in found for child in by_headroom(place.children, least=self.least)
             )
             found = self._inside(found, level)
             level += 1
-            self._tell(GangRule.FEWEST_INSIDE, level, headrooms, found)
+            self._record(GangRule.FEWEST_INSIDE, level, headrooms, found)
         leader = tuple(sorted(place.path for place in found if place.leaders)) if request.leaders else ()
         pods = sorted((place.path, place.headroom[PODS]) for place in found if place.headroom[PODS])
         return KueueChoice(tuple(pods), leader, steps=tuple(self.steps))
@@ -120,7 +120,7 @@ class _Choice:
         places = by_led(self.levels[level], least=self.least)
         if not places:
             raise _TooLittle(0, wanted)
-        self._tell(GangRule.LEAST_FIRST if self.least else GangRule.MOST_FIRST, level, places)
+        self._record(GangRule.LEAST_FIRST if self.least else GangRule.MOST_FIRST, level, places)
         top = places[0]
         if not self.least and top.led[SLICES] >= wanted and top.leaders >= leaders:
             return level, [tightest(places, wanted, leaders, SLICES)]
@@ -130,21 +130,21 @@ class _Choice:
                     self.rule = GangRule.FIRST_THAT_FITS
                     return level, [place]
             if request.required:
-                self._tell(GangRule.NONE_FITS, level, places)
+                self._record(GangRule.NONE_FITS, level, places)
                 raise _TooLittle(places[-1].headroom[PODS], wanted)
             if top.led[SLICES] >= wanted and top.leaders >= leaders:
                 return level, [top]
         if request.required:
-            self._tell(GangRule.NONE_FITS, level, places)
+            self._record(GangRule.NONE_FITS, level, places)
             raise _TooLittle(top.headroom[SLICES], wanted)
         if level and not request.unconstrained:
-            self._tell(GangRule.WIDER, level, places)
+            self._record(GangRule.WIDER, level, places)
             return self._level(level - 1)
         self.rule = GangRule.SEVERAL
         try:
             return level, self._several(places)
         except _TooLittle:
-            self._tell(GangRule.TOO_LITTLE, level, places)
+            self._record(GangRule.TOO_LITTLE, level, places)
             raise
 
     def _several(self, places: list[KueueDomain]) -> list[KueueDomain]:
@@ -212,7 +212,7 @@ class _Choice:
             leaders -= place.leaders
         return []
 
-    def _tell(
+    def _record(
         self,
         rule: GangRule,
         level: int,
