@@ -208,9 +208,9 @@ def _workload(name: str, device_class: str, replicas: int, *, profile: str = "",
     selector = f"device.attributes['gpu.nvidia.com'].profile == '{profile}'"
     selectors = (DeviceSelector(cel=CELDeviceSelector(expression=selector)),) if profile else ()
     capacity = CapacityRequirements(requests={"memory": memory}) if memory else None
-    asked = ExactDeviceRequest(device_class_name=device_class, selectors=selectors, capacity=capacity)
+    exactly = ExactDeviceRequest(device_class_name=device_class, selectors=selectors, capacity=capacity)
     label = name.lower().replace(".", "-")
-    return Workload(label, (ClaimSketch(label, (DeviceRequest(name="gpu", exactly=asked),)),), replicas)
+    return Workload(label, (ClaimSketch(label, (DeviceRequest(name="gpu", exactly=exactly),)),), replicas)
 
 
 def _named(name: str, pair: int) -> str:

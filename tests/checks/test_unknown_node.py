@@ -24,17 +24,17 @@ def plan_findings(cluster, node):
     return check_plan(cluster, replace(plan, node=node), KubernetesRelease("1.36"))
 
 
-ASKED = [hardware_svg, graph_page, node_graph, node_tree, plan_findings]
+QUESTIONS = [hardware_svg, graph_page, node_graph, node_tree, plan_findings]
 
 
-@pytest.mark.parametrize("ask", ASKED)
+@pytest.mark.parametrize("ask", QUESTIONS)
 def test_an_unknown_node_is_an_error_of_ours(ask):
     """No KeyError that shows the bare name."""
     with pytest.raises(DraLabError, match="there is no node 'nope' in sample:eks-p4d; its nodes are: ip-"):
         ask(CLUSTER, "nope")
 
 
-@pytest.mark.parametrize("ask", ASKED)
+@pytest.mark.parametrize("ask", QUESTIONS)
 def test_a_mistyped_node_gets_the_name_that_was_meant(ask):
     """The most similar name is offered."""
     name = CLUSTER.node_names[0]

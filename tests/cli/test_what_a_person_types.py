@@ -191,11 +191,11 @@ spec:
 def test_a_plan_of_one_pod_says_how_many_its_workload_runs(tmp_path, capsys):
     """And with which words all of them are planned: these answer for three."""
     (tmp_path / "all.yaml").write_text(WITH_CLAIM + template("one", GPU))
-    asked = ["plan", EKS, "--claim", str(tmp_path / "all.yaml")]
-    assert main(asked) == 0
+    command = ["plan", EKS, "--claim", str(tmp_path / "all.yaml")]
+    assert main(command) == 0
     text = capsys.readouterr().err
     assert "all.yaml says 3 replicas; this is the plan of one of them. --replicas 3 behind --claim places all" in text
-    assert main([*asked, "--replicas", "3"]) == 0
+    assert main([*command, "--replicas", "3"]) == 0
     assert "3 of 3 replicas placed" in capsys.readouterr().out
 
 

@@ -69,7 +69,7 @@ def compiled(claim):
     return ResourceClaim(metadata=ObjectMeta(name="c"), spec=compile_claim(claim, having(SAMPLES[0]), R136).spec)
 
 
-def asked(form):
+def claims_of(form):
     return [(name, sketch(name, form)) for name in NAMES]
 
 
@@ -87,7 +87,7 @@ def test_the_planner_answers_as_if_the_documented_class_were_there(sample, form)
         found = plan.first_fit
         return plan.status, plan.node, plan.placements, found and (found.status, found.placements)
 
-    wrong = [name for name, claim in asked(form) if answer(lacking(sample), claim) != answer(having(sample), claim)]
+    wrong = [name for name, claim in claims_of(form) if answer(lacking(sample), claim) != answer(having(sample), claim)]
     assert wrong == []
 
 
@@ -97,7 +97,7 @@ def test_a_class_that_is_used_is_never_said_not_to_exist(sample, form):
     """First fit knows every documented class, also one whose driver is not in the cluster."""
     on = with_documented_classes(lacking(sample))
     node = on.node_names[0]
-    claims = {name: compiled(claim) for name, claim in asked(form)}
+    claims = {name: compiled(claim) for name, claim in claims_of(form)}
     verdicts = {name: first_fit(on, node, [claim], R136) for name, claim in claims.items()}
     assert {name: v.message for name, v in verdicts.items() if "does not exist" in v.message} == {}
 
@@ -106,7 +106,7 @@ def test_a_class_that_is_used_is_never_said_not_to_exist(sample, form):
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_check_reports_each_missing_class_once(sample, form, tmp_path):
     """A folder in which two claims name a class has one Finding for it, and none that the class is unknown."""
-    for number, (_, claim) in enumerate(asked(form)):
+    for number, (_, claim) in enumerate(claims_of(form)):
         for copy in "ab":
             text = text_of(claim).replace("name: c\n", f"name: c{number}-{copy}\n", 1)
             (tmp_path / f"{number}-{copy}.yaml").write_text(text)
@@ -119,7 +119,7 @@ def test_check_reports_each_missing_class_once(sample, form, tmp_path):
 def test_a_missing_class_is_exported_with_the_claim(sample, form):
     """The manifests hold every class that the claim names, as the API server takes it."""
     wrong = []
-    for name, claim in asked(form):
+    for name, claim in claims_of(form):
         text = manifest_yaml(claim, lacking(sample), R136).text
         written = {d["metadata"]["name"] for d in yaml.safe_load_all(text) if d["kind"] == "DeviceClass"}
         if name not in written or check_text(text, "c.yaml", R136):

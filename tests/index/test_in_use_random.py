@@ -223,7 +223,7 @@ def there(world: Cluster) -> dict:
     return {(s.spec.pool.name, d.name): d for s in world.slices for d in s.spec.devices if s.spec.pool.generation == 2}
 
 
-def asked_of(claim: ResourceClaim, reference: str):
+def request_of(claim: ResourceClaim, reference: str):
     """The request or alternative of a result."""
     for request in claim.spec.devices.requests:
         for part in request.first_available:
@@ -246,8 +246,8 @@ def expected_audit(world: Cluster) -> set[tuple]:
         for one in held(claim):
             key = (one.pool, one.device)
             if key in devices:
-                wrong = device_wrong(world, one, devices[key], asked_of(claim, one.request))
-                wrong |= shared_wrongly(world, claim, one, devices[key], asked_of(claim, one.request))
+                wrong = device_wrong(world, one, devices[key], request_of(claim, one.request))
+                wrong |= shared_wrongly(world, claim, one, devices[key], request_of(claim, one.request))
             else:
                 wrong = {"device-vanished" if one.pool in NODES else "pool-vanished"}
             found |= {(rule, name, key) for rule in wrong}

@@ -38,9 +38,9 @@ def assigned(blocks: Blocks, pods: KueuePodSet, gates: KueueGates = KueueGates()
     return kueue_assignments(flavor, nodes, [], [pods], gates)[0]
 
 
-def pods(number: int, **asked) -> KueuePodSet:
+def pods(number: int, **fields) -> KueuePodSet:
     """Return a pod set of pods with one CPU each."""
-    return KueuePodSet("main", number, {"cpu": 1}, **asked)
+    return KueuePodSet("main", number, {"cpu": 1}, **fields)
 
 
 def per_node(found: KueueAssignment, nodes: int) -> list[int]:

@@ -151,7 +151,7 @@ def test_a_kind_that_moves_to_another_version_is_followed_there(server, watched)
     server.store.put(claim("late", "gpu-x"))
     watched.until(held)
     watched.until_live()
-    assert server.asked("v1beta2/resourceclaims?watch")
+    assert server.requests_for("v1beta2/resourceclaims?watch")
     assert not [target for target in server.whole if "resourceclaims" in target and "watch" not in target]
 
 
@@ -222,7 +222,7 @@ def test_a_cut_after_a_quiet_while_is_resumed_without_a_word(server, config):
     server.drop()
     server.store.put(claim("late", "gpu-x"))
     followed.until(held)
-    followed.until_elsewhere(lambda: len(server.asked("watch=true")) >= 6)
+    followed.until_elsewhere(lambda: len(server.requests_for("watch=true")) >= 6)
     followed.follower.stop()
     assert {state.state for state in followed.states} == {FollowState.LIVE, FollowState.STOPPED}
 

@@ -119,7 +119,7 @@ def test_passing_trouble_is_tried_again(server, config, status, reason):
     cluster = load_context("test", limits=QUICK)
     assert cluster.slices
     assert cluster.findings == ()
-    assert len(server.asked("resourceslices")) == 3
+    assert len(server.requests_for("resourceslices")) == 3
 
 
 def test_retry_after_is_obeyed(server, config):
@@ -145,7 +145,7 @@ def test_a_server_that_keeps_failing_is_reported_with_what_was_read(server, conf
     words = refused().replace(server.url, "")
     assert "500" in words
     assert "Read so far" in words
-    assert len(server.asked("resourceslices")) == QUICK.attempts
+    assert len(server.requests_for("resourceslices")) == QUICK.attempts
 
 
 def test_one_kind_that_keeps_failing_is_a_finding(server, config):
@@ -178,7 +178,7 @@ def test_the_overall_time_has_an_end(server, config):
     """A reading does not wait for a moment after its end, and does not ask again."""
     server.faults.add("resourceslices", times=99, status=429, headers={"Retry-After": "60"})
     assert "429" in refused(ReadLimits(connect=2, read=2, overall=20)).replace(server.url, "")
-    assert len(server.asked("resourceslices")) == 1
+    assert len(server.requests_for("resourceslices")) == 1
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_a_redirect_is_not_followed(server, config):
     """Credentials are never sent to the target of a redirect."""
     server.faults.add("resourceslices", times=99, status=302, headers={"Location": f"{server.url}/elsewhere"})
     assert "302" in refused().replace(server.url, "")
-    assert not server.asked("elsewhere")
+    assert not server.requests_for("elsewhere")
 
 
 def with_server(config, url):

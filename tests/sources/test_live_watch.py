@@ -209,7 +209,7 @@ def test_watches_are_renewed_when_the_server_ends_them(server, config):
     """Servers end every watch after a while; it resumes from the last version, and no finding appears."""
     followed = Watched(load_context("test", limits=QUICK), ReadLimits(backoff_first=0.01, watch=1, idle=30))
     followed.until_live()
-    followed.until_elsewhere(lambda: len(server.asked("resourceclaims?watch")) > 1)
+    followed.until_elsewhere(lambda: len(server.requests_for("resourceclaims?watch")) > 1)
     server.store.put(claim("late", "gpu-x"))
     followed.until(held)
     followed.follower.stop()

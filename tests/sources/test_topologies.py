@@ -121,7 +121,7 @@ def test_without_the_groups_nothing_is_reported(server, config):
     """Most clusters have neither Kueue nor KAI: two questions, no finding."""
     cluster = load_cluster("context:test")
     assert (cluster.topologies, cluster.findings) == ((), ())
-    assert len(server.asked("kueue")) == len(server.asked("kai.scheduler")) == 1
+    assert len(server.requests_for("kueue")) == len(server.requests_for("kai.scheduler")) == 1
 
 
 def refused():
@@ -158,7 +158,7 @@ def test_a_server_that_fails_on_them_holds_nobody_up(server, config):
     server.custom["/apis/kueue.x-k8s.io/v1beta1/topologies"] = Refused(500, "InternalError", "no conversion webhook")
     cluster = load_context("test", limits=ReadLimits(backoff_first=0.01, backoff_most=0.02))
     assert [finding.rule for finding in cluster.findings] == ["kind-not-read"]
-    assert len(server.asked("v1beta1/topologies")) == ATTEMPTS
+    assert len(server.requests_for("v1beta1/topologies")) == ATTEMPTS
 
 
 AGAIN = replace(QUICK, topologies=0.02)
@@ -185,8 +185,8 @@ def test_levels_that_can_be_read_again_take_back_what_was_said(server, config):
     serve(server, "kueue.x-k8s.io/v1beta1", topology())
     watched.until(lambda w: w.latest.topologies and not w.latest.findings)
     server.custom["/apis/kueue.x-k8s.io/v1beta1/topologies"] = Refused(503, "ServiceUnavailable", "later")
-    asked = len(server.asked("v1beta1/topologies"))
-    watched.until_elsewhere(lambda: len(server.asked("v1beta1/topologies")) > asked + ATTEMPTS)
+    asked = len(server.requests_for("v1beta1/topologies"))
+    watched.until_elsewhere(lambda: len(server.requests_for("v1beta1/topologies")) > asked + ATTEMPTS)
     assert watched.latest.topologies
     watched.follower.stop()
 
@@ -195,7 +195,7 @@ def test_levels_that_stay_are_no_new_snapshot(server, config):
     """They are requested again and again, and nothing is computed again."""
     serve(server, "kueue.x-k8s.io/v1beta2", topology("kueue.x-k8s.io/v1beta2"))
     watched = Watched(load_context("test", limits=QUICK), AGAIN)
-    watched.until_elsewhere(lambda: len(server.asked("v1beta2/topologies")) > 4)
+    watched.until_elsewhere(lambda: len(server.requests_for("v1beta2/topologies")) > 4)
     assert watched.count == 0
     watched.follower.stop()
 
