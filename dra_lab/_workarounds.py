@@ -53,13 +53,13 @@ def defer_iri_grammar() -> None:
     """
     if _READER in sys.modules or _GRAMMAR in sys.modules or find_spec(_READER) is None or find_spec(_GRAMMAR) is None:
         return
-    stand_in = ModuleType(_GRAMMAR)
-    stand_in.__dict__["is_valid_syntax"] = _is_valid_syntax
-    sys.modules[_GRAMMAR] = stand_in
+    replacement = ModuleType(_GRAMMAR)
+    replacement.__dict__["is_valid_syntax"] = _is_valid_syntax
+    sys.modules[_GRAMMAR] = replacement
     try:
         import_module(_READER)
     finally:
-        if sys.modules.get(_GRAMMAR) is stand_in:
+        if sys.modules.get(_GRAMMAR) is replacement:
             del sys.modules[_GRAMMAR]
 
 

@@ -279,16 +279,18 @@ def _fleet(value: dict[str, Any]) -> Iterator[str]:
     if short and value["outcome"] == "fits":
         yield f"the outcome is fits, and not every replica of {', '.join(sorted(short))} is placed"
     claimed = value["status"] == "infeasible" or (unplaced is not None and unplaced["bound"])
-    for room in value.get("after", {}).get("more", ()):
-        if room["count"] and room["workload"] in short and claimed and value["objective"] == "replicas":
-            yield f"not more replicas fit, proven, and {room['count']} more of {room['workload']} do"
+    for headroom in value.get("after", {}).get("more", ()):
+        if headroom["count"] and headroom["workload"] in short and claimed and value["objective"] == "replicas":
+            yield f"not more replicas fit, proven, and {headroom['count']} more of {headroom['workload']} do"
     if sum(w["placed"] for w in value["workloads"]) != len(value["replicas"]):
         yield "the replicas are not those that are placed"
     if unplaced is not None and unplaced["value"] != sum(w["replicas"] - w["placed"] for w in value["workloads"]):
         yield "the goal counts other replicas than are not placed"
     for job in value.get("after", {}).get("largestJobs", ()):
-        rooms = [room for room in value["after"]["more"] if room["workload"] == job["claim"]]
-        if any(room["count"] > job["replicasBound"] or job["replicas"] > room["bound"] for room in rooms):
+        headrooms = [headroom for headroom in value["after"]["more"] if headroom["workload"] == job["claim"]]
+        if any(
+            headroom["count"] > job["replicasBound"] or job["replicas"] > headroom["bound"] for headroom in headrooms
+        ):
             yield f"after the plan one number of pods of {job['claim']} fits, and another one starts together"
 
 

@@ -69,7 +69,7 @@ def problems(document: dict[str, Any], release: str = "1.36") -> list[str]:
             return [f"{kind}: {error.message}"]
         return []
     known = {**document, "metadata": {}}
-    return [f"{kind}: {told}" for told in _problems(schema(kind), known, "")]
+    return [f"{kind}: {problem}" for problem in _problems(schema(kind), known, "")]
 
 
 @cache

@@ -141,7 +141,7 @@ class Judge:
         return self._known[key]
 
 
-def worth(judge: Judge, plan: FleetPlan, workload: str, own: Sequence[tuple[str, AllocationResult]], node: str):
+def goal_values(judge: Judge, plan: FleetPlan, workload: str, own: Sequence[tuple[str, AllocationResult]], node: str):
     """Return the values of the devices of a placed pod by the drawing of its planned workload; first broken links."""
     base = base_of(plan, workload)
     (drawn,) = next(w.claims for w in plan.workloads if w.name == base)
@@ -191,7 +191,7 @@ def kept(judge: Judge, plan: FleetPlan, outcome: Outcome) -> tuple[int, int]:
     """Return how many planned replicas are served no worse than planned, and how many are planned."""
     served: dict[str, list[tuple[int, ...]]] = {}
     for workload, own, node in outcome.served:
-        base, values = worth(judge, plan, workload, own, node)
+        base, values = goal_values(judge, plan, workload, own, node)
         served.setdefault(base, []).append(values)
     good = 0
     for workload in plan.workloads:

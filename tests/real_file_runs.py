@@ -112,15 +112,15 @@ def cluster_of(name: str, cluster: str, folder: Path) -> str:
 
 def _claim_of(name: str, cluster: str, folder: Path) -> Path:
     """Return the manifest that is asked about: the file itself, or a claim of our own where the file is a cluster."""
-    asked = folder / "asked.yaml"
+    file = folder / "asked.yaml"
     if cluster.startswith("claim:"):
-        asked.write_text(claim_text(*cluster.removeprefix("claim:").split(",")), encoding="utf-8")
+        file.write_text(claim_text(*cluster.removeprefix("claim:").split(",")), encoding="utf-8")
     elif cluster == "topology":
         gpu = next((found for part in Path(name).parts if (found := _GPU_CLASSES.get(part))), "gpu.nvidia.com")
-        asked.write_text(claim_text(gpu, "dranet"), encoding="utf-8")
+        file.write_text(claim_text(gpu, "dranet"), encoding="utf-8")
     else:
         return REAL / name
-    return asked
+    return file
 
 
 def answers(

@@ -157,16 +157,16 @@ def test_the_lock_file_names_no_registry():
     assert [name for name, entry in packages.items() if "://" in entry.get("resolved", "")] == []
 
 
-def test_every_room_stands_in_contributing():
-    """A newcomer finds each room of the package in the table of CONTRIBUTING.md."""
+def test_every_package_is_in_contributing():
+    """A newcomer finds each package in the table of CONTRIBUTING.md."""
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     table = " ".join(line.split("|")[1] for line in page.splitlines() if line.startswith("| `"))
-    rooms = {path.parent.name for path in (ROOT / "dra_lab").glob("*/__init__.py")}
-    assert {room for room in rooms if f"`{room}`" not in table} == set()
+    packages = {path.parent.name for path in (ROOT / "dra_lab").glob("*/__init__.py")}
+    assert {package for package in packages if f"`{package}`" not in table} == set()
 
 
 def test_no_module_is_longer_than_its_ceiling():
-    """A module of more than 400 lines is a room that wants a wall."""
+    """A module of more than 400 lines does more than one thing."""
     sources = [path for path in (ROOT / "dra_lab").rglob("*.py") if "_generated" not in path.name]
     long = {str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines()) for path in sources}
     assert {name: lines for name, lines in long.items() if lines > 400} == {}
@@ -227,9 +227,9 @@ def test_no_two_test_files_share_a_name():
 
 def test_each_workaround_names_its_report_and_its_end():
     """A workaround goes when the fault of the other project is gone, so it says where to look."""
-    told = ast.parse((ROOT / "dra_lab" / "_workarounds.py").read_text(encoding="utf-8")).body
-    texts = [ast.get_docstring(one) for one in told if isinstance(one, ast.FunctionDef) and one.name[0] != "_"]
-    texts += [one.value.value for one in told[1:] if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)]
+    found = ast.parse((ROOT / "dra_lab" / "_workarounds.py").read_text(encoding="utf-8")).body
+    texts = [ast.get_docstring(one) for one in found if isinstance(one, ast.FunctionDef) and one.name[0] != "_"]
+    texts += [one.value.value for one in found[1:] if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)]
     unfinished = [text for text in texts if "Upstream: https://" not in text or "Remove: with" not in text]
     assert texts
     assert unfinished == []

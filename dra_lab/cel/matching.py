@@ -101,7 +101,7 @@ class Matching:
         known = self._drivers.get((ask.reference, ask.device_class_name, ask.selectors, driver))
         return (self._driver(ask, driver) if known is None else known).match
 
-    def alike(self, ask: Ask, driver: str) -> str:
+    def stage_of_all(self, ask: Ask, driver: str) -> str:
         """Return the stage at which every device of a driver stops, "" where that depends on more than the driver.
 
         So it is with selectors that read the driver alone, and with those that begin by comparing it with another one:

@@ -35,7 +35,7 @@ class _Reader:
         self.reads = Reads()
         self._scope: dict[str, tuple[str, ...]] = {}
 
-    def walk(self, node: Any) -> None:
+    def visit(self, node: Any) -> None:
         """Collect what a node reads."""
         path = self._path(node)
         if path:
@@ -48,7 +48,7 @@ class _Reader:
             self._loop(node.comprehension)
         elif not self._membership(node):
             for child in children(node):
-                self.walk(child)
+                self.visit(child)
 
     def _membership(self, node: Any) -> bool:
         """Read `"id" in device.attributes["domain"]`."""
@@ -68,11 +68,11 @@ class _Reader:
             if len(path) > 2:
                 self._use(path)
             self._literals(loop.accu_init)
-            self.walk(loop.result)
+            self.visit(loop.result)
             self._scope = before
             return
         for child in (loop.iter_range, loop.accu_init, loop.loop_condition, loop.loop_step, loop.result):
-            self.walk(child)
+            self.visit(child)
 
     def _literals(self, node: Any) -> None:
         text = literal(node)
@@ -117,7 +117,7 @@ class _Reader:
 def reads(tree: Tree) -> Reads:
     """Return what the expression reads of a device."""
     reader = _Reader(tree)
-    reader.walk(tree.root)
+    reader.visit(tree.root)
     return reader.reads
 
 

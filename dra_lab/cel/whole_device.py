@@ -19,7 +19,7 @@ _FIELDS = frozenset(("driver", "attributes", "capacity", "allowMultipleAllocatio
 
 def inline(tree: Tree, expression: str) -> None:
     """Turn `device.field` and `bound.field` into the variables of the engine; raises CelCompileError."""
-    _Inliner(tree, expression).walk(tree.root, frozenset((DEVICE,)))
+    _Inliner(tree, expression).visit(tree.root, frozenset((DEVICE,)))
 
 
 class _Inliner:
@@ -27,7 +27,7 @@ class _Inliner:
         self._tree = tree
         self._expression = expression
 
-    def walk(self, node: Any, names: frozenset[str]) -> None:
+    def visit(self, node: Any, names: frozenset[str]) -> None:
         """Rewrite below a node; `names` are `device` and what is bound to it there."""
         if node.HasField("ident") and node.ident.name in names:
             raise self._error(node, "`device` is no value here; name one of its fields")
@@ -37,7 +37,7 @@ class _Inliner:
             self._loop(node.comprehension, names)
         elif not self._tree.variable(node):
             for child in children(node):
-                self.walk(child, names)
+                self.visit(child, names)
 
     def _error(self, node: Any, what: str) -> CelCompileError:
         return device_error(self._expression, what, self._tree.position(node.id))
@@ -55,10 +55,10 @@ class _Inliner:
 
     def _loop(self, loop: Any, names: frozenset[str]) -> None:
         if loop.accu_init.HasField("ident") and loop.accu_init.ident.name in names:
-            self.walk(loop.result, names | {loop.accu_var})
+            self.visit(loop.result, names | {loop.accu_var})
             return
-        self.walk(loop.iter_range, names)
-        self.walk(loop.accu_init, names)
+        self.visit(loop.iter_range, names)
+        self.visit(loop.accu_init, names)
         inner = names - {loop.iter_var, loop.iter_var2, loop.accu_var}
         for part in (loop.loop_condition, loop.loop_step, loop.result):
-            self.walk(part, inner)
+            self.visit(part, inner)

@@ -154,7 +154,7 @@ def _placed(
 ) -> Replica | None:
     """Return a replica with devices of its node, the first to which `judge` objects while all pods keep every rule.
 
-    None if none was found, or if no allocation there can have a value below those of `worth`.
+    None if none was found, or if no allocation there can have a value below `least_goals`.
     """
     workload = pods.workloads[replica.workload]
     alone = pods.part(replica.node)

@@ -82,14 +82,14 @@ def _all_rows(held: HeldDevice) -> Iterator[AuditRow]:
     meeting = in_use.contested or bool(in_use.shares)
     allocated = [claim for claim in cluster.claims if claim.status.allocation is not None]
     if meeting:
-        _tell_holders(held, allocated)
+        _add_holders(held, allocated)
     for claim in allocated:
         meets = meeting and any(len(held.holders.get(r.id, ())) > 1 or r.id in in_use.shares for r in results_of(claim))
         last = None if meets else known.get(id(claim))
         seen = last[1] if last is not None and unmoved else _seen(cluster, claim)
         if last is None or (seen is not last[1] and not _are_same(seen, last[1])):
             if not meeting:
-                _tell_holders(held, (claim,))
+                _add_holders(held, (claim,))
             last = claim, seen, tuple(_audit(held, claim))
         yield from last[2]
         if not meets:
@@ -115,7 +115,7 @@ def _are_same(ours: _Seen, theirs: _Seen) -> bool:
     return len(ours) == len(theirs) and all(map(is_, ours, theirs))
 
 
-def _tell_holders(held: HeldDevice, claims: Iterable[ResourceClaim]) -> None:
+def _add_holders(held: HeldDevice, claims: Iterable[ResourceClaim]) -> None:
     """Note who holds each device alone."""
     for claim in claims:
         for result in results_of(claim):

@@ -21,16 +21,16 @@ _SECRETS = re.compile(
 _MOST = 2**20
 
 
-def told_defect(error: Exception, arguments: Sequence[str]) -> str:
+def defect_report(error: Exception, arguments: Sequence[str]) -> str:
     """Write a report about an exception that no command expects, and return the sentences that say where it is."""
     what = f"{type(error).__name__}: {error}"
     short = what if len(what) <= 200 else f"{what[:200]}..."
-    said = f"dra-lab failed unexpectedly ({' '.join(short.split())})."
+    message = f"dra-lab failed unexpectedly ({' '.join(short.split())})."
     try:
         path = _write(_report(error, arguments))
     except OSError as trouble:
-        return f"{said} The report could not be written: {trouble.strerror or trouble}."
-    return f"{said} This is a defect of dra-lab. Attach this report when you tell its developers: {path}"
+        return f"{message} The report could not be written: {trouble.strerror or trouble}."
+    return f"{message} This is a defect of dra-lab. Attach this report when you tell its developers: {path}"
 
 
 def _report(error: Exception, arguments: Sequence[str]) -> str:

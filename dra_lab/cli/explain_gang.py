@@ -46,7 +46,7 @@ def explain_gangs(options: argparse.Namespace) -> int:
     with stoppable() as cancel, WaitingBar(shown=sys.stderr.isatty()) as waiting:
         gangs = [one.gang for one in given.gangs]
         limits: dict[str, Any] = {"release": release, "time_limit": _SECONDS, "cancel": cancel}
-        plan = plan_gangs(cluster, gangs, given.workloads, progress=waiting.tell, **limits)
+        plan = plan_gangs(cluster, gangs, given.workloads, progress=waiting.show, **limits)
         for one in given.gangs:
             open_ones = not_replayed(one.gang, one.hierarchy, plan)
             for scheduler in [options.scheduler] if options.scheduler else SCHEDULERS:

@@ -57,10 +57,10 @@ def run_gangs(options: argparse.Namespace) -> int:
             given.workloads,
             release=release,
             time_limit=options.time_limit,
-            progress=waiting.tell,
+            progress=waiting.show,
             cancel=cancel,
         )
-        counts = _counts(given, plan, release, options.time_limit, waiting.tell, cancel)
+        counts = _counts(given, plan, release, options.time_limit, waiting.show, cancel)
         choices, unread = _choices(given, plan, release, options.time_limit, cancel)
         verdicts, unknown = queue_verdicts(given, plan, release)
         added = nodes_that_help(given, plan, release, options.time_limit, cancel)
@@ -134,7 +134,7 @@ def _counts(
     plan: GangPlan,
     release: KubernetesRelease,
     time_limit: float | None,
-    tell: Any,
+    progress: Any,
     cancel: threading.Event,
 ) -> list[tuple[GangCount, GangCount]]:
     """Return how many of each gang fit now and after the plan, each within the time limit, or 30 s without one."""
@@ -143,7 +143,7 @@ def _counts(
     found: list[tuple[GangCount, GangCount]] = []
     if plan.status in _UNANSWERED:
         return found
-    common: dict[str, Any] = {"release": release, "progress": tell, "cancel": cancel}
+    common: dict[str, Any] = {"release": release, "progress": progress, "cancel": cancel}
     common["time_limit"] = _AFTER_SECONDS if time_limit is None else time_limit
     for one in given.gangs:
         if cancel.is_set():

@@ -45,7 +45,7 @@ def run_gang_export(options: argparse.Namespace) -> int:
     workload, has_claims = _workload(options, one)
     with stoppable() as cancel, WaitingBar(shown=sys.stderr.isatty()) as waiting:
         plan = plan_gangs(
-            gangs.cluster, [one.gang], release=release, time_limit=_SECONDS, progress=waiting.tell, cancel=cancel
+            gangs.cluster, [one.gang], release=release, time_limit=_SECONDS, progress=waiting.show, cancel=cancel
         )
     pins = {placed.number: placed.domain for placed in plan.placed}
     if options.pin and not one.gang.required:
@@ -109,13 +109,13 @@ def _workload(options: argparse.Namespace, one: GangInput) -> tuple[WorkloadFile
     Raises InputError if the claims of another file's pods would be lost.
     """
     from dra_lab.exports.workload_file import pod_templates, read_workload
-    from dra_lab.manifests.device_asks import asked_devices
+    from dra_lab.manifests.device_asks import requested_devices
 
     if options.workload is None:
         return None, False
     source, file = Path(one.source).resolve(), options.workload.resolve()
     if source == file or source in file.parents:
-        asking = [field.template for field in pod_templates(options.workload) if asked_devices(field.spec)]
+        asking = [field.template for field in pod_templates(options.workload) if requested_devices(field.spec)]
         return read_workload(options.workload, options.template or asking), True
     if one.of_pods:
         message = f"the pods of {one.source} have their own claims"

@@ -81,9 +81,9 @@ def _run(arguments: list[str]) -> int:
         _close_output()
         return UNANSWERED
     except Exception as error:  # noqa: BLE001  a person gets a sentence, and the file has what a developer needs
-        from dra_lab.cli.defect import told_defect
+        from dra_lab.cli.defect import defect_report
 
-        print(f"error: {told_defect(error, arguments)}", file=sys.stderr)
+        print(f"error: {defect_report(error, arguments)}", file=sys.stderr)
         return UNANSWERED
     return status
 

@@ -19,7 +19,7 @@ from dra_lab.model.numbers import whole_number
 from dra_lab.model.plan import FIXED_GOALS, GOALS, Plan
 from dra_lab.model.release import RELEASES, KubernetesRelease, read_gates
 from dra_lab.model.sketch import Drawing
-from dra_lab.planner.waiting import SAID
+from dra_lab.planner.waiting import STOPPING
 
 if TYPE_CHECKING:
     from dra_lab.model.layers import Layer
@@ -103,7 +103,7 @@ def add_what_if(parser: argparse.ArgumentParser) -> None:
         group.add_argument(name, action=_AddLayer, default=(), dest="layers", nargs=0, help=text)
 
 
-def layers_said(options: argparse.Namespace, parts: Iterable[Part]) -> Iterator[Part]:
+def with_layers_note(options: argparse.Namespace, parts: Iterable[Part]) -> Iterator[Part]:
     """Yield an answer with the what-if changes of the command after its first sentences."""
     from dra_lab.words.document import Words
 
@@ -223,12 +223,12 @@ def setting_of(options: argparse.Namespace, name: str) -> Any:
         return given
     if given:
         return tuple(filter(None, (goal.strip() for goal in given.split(",")))) if name == "goals" else given
-    said = {file: value for file, drawing in plan_files(options).items() if (value := asdict(drawing)[name])}
-    if len(set(said.values())) > 1:
-        differing = "; ".join(f"{file}: {_words(value)}" for file, value in said.items())
+    values = {file: value for file, drawing in plan_files(options).items() if (value := asdict(drawing)[name])}
+    if len(set(values.values())) > 1:
+        differing = "; ".join(f"{file}: {_words(value)}" for file, value in values.items())
         advice = "give the what-if options" if name == "layers" else f"give --{name}"
         raise InputError(f"the plan files differ in {name} ({differing}); {advice}")
-    return next(iter(said.values()), () if name in ("goals", "layers") else "")
+    return next(iter(values.values()), () if name in ("goals", "layers") else "")
 
 
 def _words(value: Any) -> str:
@@ -296,11 +296,11 @@ def whole(text: str) -> int:
 
 def session_of(options: argparse.Namespace) -> Any:
     """Return the Session of a command's cluster and claim."""
-    from dra_lab.gitops.given_classes import classes_beside
+    from dra_lab.gitops.given_classes import with_own_classes
     from dra_lab.session import Session, read_sketch
 
     return Session(
-        classes_beside(options.claim, cluster_of(options)),
+        with_own_classes(options.claim, cluster_of(options)),
         sketch=read_sketch(options.claim),
         release=_version(options),
         feature_gates=read_gates(options.feature_gates),
@@ -320,7 +320,7 @@ def plan_with_bar(session: Any) -> Plan:
         plan: Plan = session.plan(bar=sys.stderr.isatty())
     except KeyboardInterrupt:
         # the session has cancelled what it was at: its answer comes at once
-        print(f"\n{SAID}", file=sys.stderr)
+        print(f"\n{STOPPING}", file=sys.stderr)
         session.wait()
         if session.answer is None or session.stale:
             raise
@@ -368,6 +368,6 @@ def print_answer(
         print_json({**as_json(), **(layers_json(options) if "layers" in options else {})})
     else:
         shown = (part for part in parts if options.detail != "answer" or isinstance(part, Sentence))
-        print_parts(layers_said(options, shown), outcome)
+        print_parts(with_layers_note(options, shown), outcome)
     print_findings(options, findings)
     return status_of(outcome)

@@ -82,7 +82,7 @@ def plan_pod(options: argparse.Namespace) -> PodAnswer | None:
             node=options.node,
             goals=setting_of(options, "goals"),
             time_limit=time_limit,
-            progress=waiting.tell,
+            progress=waiting.show,
             cancel=cancel,
         )
         found = pod.search(plan, release, time_limit=time_limit, cancel=cancel)

@@ -31,7 +31,7 @@ from dra_lab.cli.options import (
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan, LargestJob, Room, Stranded, Workload
+from dra_lab.model.fleet import FleetPlan, Headroom, LargestJob, Stranded, Workload
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.waiting import stoppable
@@ -158,14 +158,14 @@ def run_fleet(options: argparse.Namespace) -> int:
             goals=goals,
             objective=options.objective,
             time_limit=options.time_limit,
-            progress=waiting.tell,
+            progress=waiting.show,
             cancel=cancel,
         )
         plan = _started(wanted, plan, release, options.time_limit, cancel)
         everything = options.format == "json" or options.detail == "all"
         limit = options.time_limit
-        after = _after(cluster, workloads, release, plan, limit, waiting.tell, cancel, everything=everything)
-    plan = plan.checked_against(after.rooms)
+        after = _after(cluster, workloads, release, plan, limit, waiting.show, cancel, everything=everything)
+    plan = plan.checked_against(after.headroom)
     every = (*wanted.findings, *cluster.findings, *check_cluster(cluster), *plan.findings)
     findings = sort_findings(dict.fromkeys(every))
     # findings go to standard error, as those of one claim do
@@ -182,7 +182,7 @@ def workloads_of(claims: Sequence[ClaimOptions], cluster: Cluster, release: Kube
     the workloads.
     """
     from dra_lab.gitops.claims_of_file import ReadPod, read_pod
-    from dra_lab.gitops.given_classes import classes_beside
+    from dra_lab.gitops.given_classes import with_own_classes
     from dra_lab.gitops.node_filter import only_nodes
     from dra_lab.index.not_read import refuse_not_read
     from dra_lab.session import read_plan_file, read_sketch
@@ -198,7 +198,7 @@ def workloads_of(claims: Sequence[ClaimOptions], cluster: Cluster, release: Kube
         if pod is None:
             refuse_pod(claim, named_pod or "")
             sketch = read_sketch(claim)
-            pod = ReadPod("", {sketch.name: sketch}, classes_beside(claim, cluster), nodes=_pinned(claim, cluster))
+            pod = ReadPod("", {sketch.name: sketch}, with_own_classes(claim, cluster), nodes=_pinned(claim, cluster))
             pinned = pinned or pod.nodes is not None
         elif pod.nodes is not None:
             refuse_not_read(cluster, (), selects_nodes=True)
@@ -280,7 +280,7 @@ def _started(
 class _After(NamedTuple):
     """The capacity after a plan: more replicas and, if asked for, the largest jobs and stranded devices."""
 
-    rooms: Sequence[Room] = ()
+    headroom: Sequence[Headroom] = ()
     jobs: Sequence[LargestJob] = ()
     lost: Stranded | None = None
 
@@ -291,7 +291,7 @@ def _after(
     release: KubernetesRelease,
     plan: FleetPlan,
     time_limit: float | None,
-    tell: Any,
+    progress: Any,
     cancel: threading.Event,
     *,
     everything: bool,
@@ -305,14 +305,14 @@ def _after(
 
     if plan.status in (PlanStatus.STOPPED, PlanStatus.NOT_CHECKED, PlanStatus.EMPTY) or cancel.is_set():
         return _After()
-    common: dict[str, Any] = {"release": release, "after": plan, "progress": tell, "cancel": cancel}
+    common: dict[str, Any] = {"release": release, "after": plan, "progress": progress, "cancel": cancel}
     common["time_limit"] = _AFTER_SECONDS if time_limit is None else time_limit
-    rooms = [how_many_more(cluster, workload, **common) for workload in workloads]
+    headrooms = [how_many_more(cluster, workload, **common) for workload in workloads]
     if not everything:
-        return _After(rooms)
+        return _After(headrooms)
     claims = [workload.claims[0] for workload in workloads]
     jobs = [largest_job(cluster, claim, **common) for claim in claims]
-    return _After(rooms, jobs, stranded(cluster, claims, **common))
+    return _After(headrooms, jobs, stranded(cluster, claims, **common))
 
 
 def _shown(
@@ -329,17 +329,17 @@ def _shown(
     causes = [_reasons(wanted.cluster, wanted.workloads, release)] if explained else []
     unread = unread_words(wanted.cluster)
     if detail == "short":
-        yield from short_fleet_parts(plan, after.rooms, unread, causes)
+        yield from short_fleet_parts(plan, after.headroom, unread, causes)
     else:
-        yield from fleet_parts(plan, after.rooms, after.lost, after.jobs, unread)
+        yield from fleet_parts(plan, after.headroom, after.lost, after.jobs, unread)
         yield from causes
 
 
 def _json(plan: FleetPlan, after: _After) -> dict[str, Any]:
-    from dra_lab.words.fleet_json import fleet_json, job_json, room_json, stranded_json
+    from dra_lab.words.fleet_json import fleet_json, headroom_json, job_json, stranded_json
 
     more = {
-        "more": [room_json(room) for room in after.rooms],
+        "more": [headroom_json(headroom) for headroom in after.headroom],
         "largestJobs": [job_json(job) for job in after.jobs],
         "stranded": None if after.lost is None else stranded_json(after.lost),
     }

@@ -82,19 +82,19 @@ def published(driver: str, level: str, lookup: Lookup) -> tuple[str, AttributeVa
     """
     for name in level_attributes(driver, level):
         value = lookup(name)
-        if value is not None and not _stands_for_unknown(value):
+        if value is not None and not _means_unknown(value):
             return name, value
     return None
 
 
-def _stands_for_unknown(value: AttributeValue) -> bool:
+def _means_unknown(value: AttributeValue) -> bool:
     if isinstance(value, bool):
         return True
     if isinstance(value, int):
         return value < 0
     if isinstance(value, str):
         return not value.strip()
-    return not value or any(_stands_for_unknown(item) for item in value)
+    return not value or any(_means_unknown(item) for item in value)
 
 
 class PciModel(Struct, frozen=True, forbid_unknown_fields=True):

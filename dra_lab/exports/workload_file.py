@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dra_lab.errors import ExportError, InputError, SourceError
-from dra_lab.manifests.device_asks import asked_devices
+from dra_lab.manifests.device_asks import requested_devices
 from dra_lab.manifests.file_text import expanded, read_bytes, utf8_text
 from dra_lab.manifests.pod_templates import RUNTIMES, PodField, pod_fields, value_at
 from dra_lab.manifests.yaml_text import YamlDocument, load_yaml
@@ -115,7 +115,7 @@ def _object(path: Path, documents: Sequence[YamlDocument]) -> tuple[int, Mapping
             value = _as_started(document.value, documents)
             fields = tuple(field for field in pod_fields(value) if field.spec.get("containers") != [])
             found += [(at, document.value, fields)] if fields else []
-    asking = [one for one in found if any(asked_devices(field.spec) for field in one[2])]
+    asking = [one for one in found if any(requested_devices(field.spec) for field in one[2])]
     one = found if len(found) == 1 else asking
     if len(one) == 1:
         return one[0]
@@ -174,8 +174,8 @@ def _named(path: Path, value: Mapping[str, Any], fields: Fields, templates: Sequ
 def _clear(path: Path, value: Mapping[str, Any], fields: Fields) -> Fields:
     """Return the templates that clearly get the claim. Raises InputError if this is not clear."""
     running = tuple(field for field in fields if field.pods) or fields
-    asking = tuple(field for field in running if asked_devices(field.spec))
-    if asking and len({asked_devices(field.spec) for field in asking}) == 1:
+    asking = tuple(field for field in running if requested_devices(field.spec))
+    if asking and len({requested_devices(field.spec) for field in asking}) == 1:
         return asking
     working = tuple(field for field in running if not field.helper) or running
     if not asking and len(working) == 1:
@@ -195,7 +195,7 @@ def _title(value: Mapping[str, Any]) -> str:
 def _listed(fields: Fields) -> str:
     lines = []
     for field in fields:
-        asks = ", ".join(asked_devices(field.spec)) or "no devices"
+        asks = ", ".join(requested_devices(field.spec)) or "no devices"
         pods = "one pod per node" if field.per_node else f"{field.pods} pod{'' if field.pods == 1 else 's'}"
         helper = f"{field.helper}, " if field.helper else ""
         lines.append(f"\n  {field.template}  ({helper}{pods}; asks for {asks})")

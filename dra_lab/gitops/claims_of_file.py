@@ -115,7 +115,7 @@ def read_pod(source: str | Path, cluster: Cluster, release: KubernetesRelease, *
     return _of_pod(*_chosen(source, pods, pod), claims, complete, release)
 
 
-def asked_pods(
+def pods_with_claims(
     manifests: Manifests, cluster: Cluster, release: KubernetesRelease
 ) -> tuple[tuple[PodTemplate, ReadPod | None], ...]:
     """Return every pod template of manifests with what its pods ask for, None if they request no devices.

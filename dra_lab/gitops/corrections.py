@@ -13,7 +13,7 @@ from dra_lab.drivers.profiles import STANDARD_TOPOLOGY
 from dra_lab.errors import DraLabError, ManifestError
 from dra_lab.exports.written_files import replace_text
 from dra_lab.findings import Finding, Severity
-from dra_lab.gitops.beside import class_beside
+from dra_lab.gitops.class_in_folder import file_with_class
 from dra_lab.gitops.folder import Document, Manifests, objects_of
 from dra_lab.gitops.object_pods import pod_templates
 from dra_lab.manifests.file_text import STANDARD_INPUT
@@ -203,9 +203,9 @@ class _Finder:
 
     def _other_reading(self, name: str, meant: LikelyClass, every: Sequence[LikelyClass | None]) -> str:
         """Return what to do where an unknown class may be one of a person's own, "" where it can hardly be one."""
-        beside = class_beside(name, self.document.origin.source)
-        if beside:
-            return f"{beside} contains it; give that file as well."
+        file = file_with_class(name, self.document.origin.source)
+        if file:
+            return f"{file} contains it; give that file as well."
         if _at(self.document.value, "status.allocation"):
             return "The claim is allocated, so the class exists in its cluster. Give the DeviceClass as well."
         if meant.certain and None not in every:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
-from dra_lab.gitops.claims_of_file import ReadPod, asked_pods
+from dra_lab.gitops.claims_of_file import ReadPod, pods_with_claims
 from dra_lab.gitops.folder import Document, read_manifests
 from dra_lab.gitops.gang_fields import LevelConstraint, WrittenGang, WrittenGroup, with_least, written_gang
 from dra_lab.gitops.given_classes import with_topologies
@@ -149,7 +149,7 @@ def read_gangs(source: str | Path, cluster: Cluster, release: KubernetesRelease)
     manifests = read_manifests([source])
     cluster = with_topologies(cluster, manifests)
     groups = {item.name: item for item in manifests.documents if item.kind == "PodGroup"}
-    every = asked_pods(manifests, cluster, release)
+    every = pods_with_claims(manifests, cluster, release)
     read_pods = {_place(pod): found for pod, found in every}
     members: dict[tuple[str, object], list[PodTemplate]] = {}
     for pod, _ in every:
@@ -266,8 +266,8 @@ def _joined(parts: Sequence[WrittenGang], document: Document | None) -> WrittenG
     for part in parts:
         for group in part.groups:
             claims = tuple((claim.name, claim.template, claim.claim) for claim in group.pod.claims)
-            alike = (claims, group.constraint, group.pod.labels.get(SUBGROUP))
-            key = alike if group.pod.path == "spec" else _place(group.pod)
+            content = (claims, group.constraint, group.pod.labels.get(SUBGROUP))
+            key = content if group.pod.path == "spec" else _place(group.pod)
             known = merged.get(key)
             pods = group.pods + (known.pods if known else 0)
             merged[key] = replace(known or group, pods=pods, least=pods)

@@ -51,7 +51,7 @@ def _given(manifests: Manifests, kind: type[K]) -> Iterator[K]:
                 continue  # the API's validation says it
 
 
-def classes_beside(source: str | Path, cluster: Cluster) -> Cluster:
+def with_own_classes(source: str | Path, cluster: Cluster) -> Cluster:
     """Return the cluster with the DeviceClasses that stand beside a claim in its file or folder."""
     if not Path(source).exists():
         return cluster

@@ -76,12 +76,12 @@ def _group(
 ) -> Iterator[WrittenGroup]:
     """Yield the pods below one outermost subgroup: one group with slices if its children are identical."""
     top, first = leaves[0][0][0], leaves[0][1][0]
-    alike = {
+    kinds = {
         (tuple((one.constraint, one.least) for one in chain[1:]), len(groups), _claims(groups[0]), groups[0].pods)
         for chain, groups in leaves
     }
     depths = [_sizes(leaves, depth) for depth in range(1, len(leaves[0][0]))]
-    if len(alike) == 1 and len(leaves[0][1]) == 1 and all(len(set(sizes)) == 1 for sizes in depths):
+    if len(kinds) == 1 and len(leaves[0][1]) == 1 and all(len(set(sizes)) == 1 for sizes in depths):
         pods = sum(groups[0].pods for _, groups in leaves)
         levels = [one.constraint.required for one in leaves[0][0][1:]]
         slices = tuple((sizes[0], level) for sizes, level in zip(depths, levels, strict=True) if level)

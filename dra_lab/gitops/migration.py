@@ -277,7 +277,7 @@ def _rewrite(
     spec = file.at(document.origin.document, prefix + pod.path)
     added = [{"name": entry, "resourceClaimTemplateName": name} for entry, name in zip(entries, templates, strict=True)]
     spec["resourceClaims"] = [*spec.get("resourceClaims", ()), *added]
-    work.findings += (*_too_many(pod, requests, len(parts)), *_more_than_asked(pod, known_requested, requests, uses))
+    work.findings += (*_too_many(pod, requests, len(parts)), *_beyond_limit(pod, known_requested, requests, uses))
     return [
         _template(document, name, part, _different(part, uses)) for name, part in zip(templates, parts, strict=True)
     ]
@@ -366,7 +366,7 @@ def _different(requests: Requests, uses: Mapping[str, list[str]]) -> tuple[Devic
     return tuple(dict.fromkeys(found))
 
 
-def _more_than_asked(
+def _beyond_limit(
     pod: PodTemplate, known_requested: KnownRequests, requests: Requests, uses: Mapping[str, list[str]]
 ) -> Iterator[Finding]:
     for request, known in known_requested:

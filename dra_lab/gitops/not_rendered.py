@@ -19,7 +19,7 @@ _WHOLE_OBJECT = ("api-undecodable", "version-unknown")
 def without_templates(manifests: Manifests, findings: Iterable[Finding]) -> list[Finding]:
     """Return the findings with one warning in place of each error about a value that is still a template's."""
     documents = {(d.origin.source, d.origin.document, f"{d.kind}/{d.name}"): d for d in manifests.documents}
-    return [_told(finding, documents) for finding in findings]
+    return [_as_warning(finding, documents) for finding in findings]
 
 
 def rendered_claims(claims: Claims, findings: Iterable[Finding]) -> Claims:
@@ -28,7 +28,7 @@ def rendered_claims(claims: Claims, findings: Iterable[Finding]) -> Claims:
     return {key: claim for key, claim in claims.items() if claim.document.at("").object not in left}
 
 
-def _told(finding: Finding, documents: Mapping[tuple[str, int, str], Document]) -> Finding:
+def _as_warning(finding: Finding, documents: Mapping[tuple[str, int, str], Document]) -> Finding:
     place = finding.origin
     if finding.severity is not Severity.ERROR or place is None:
         return finding

@@ -22,7 +22,7 @@ from dra_lab.pinning.pod_start import unmet
 RECORDS = "dra-lab/"
 """Start of the `apiVersion` of our own files, which are no Kubernetes objects."""
 
-_Said = tuple[Fit, str]
+_FitSentence = tuple[Fit, str]
 
 
 @dataclass(frozen=True)
@@ -58,17 +58,17 @@ def checked_objects(manifests: Manifests, answered: AnsweredPod) -> tuple[tuple[
     for document in manifests.documents:
         if not _is_object(document):
             continue
-        said = [*_said(document, answered, by_place, users)]
+        sentences = [*_fit_sentences(document, answered, by_place, users)]
         error = errors.get(_key(document.at("")), errors.get((document.origin.source, document.origin.document, "")))
         if error is not None:
-            said.insert(0, (Fit.DOES_NOT_FIT, error))
+            sentences.insert(0, (Fit.DOES_NOT_FIT, error))
         if _key(document.at("")) in unrendered:
-            said.insert(0, (Fit.NOT_CHECKED, NOT_RENDERED))
-        if not said:
+            sentences.insert(0, (Fit.NOT_CHECKED, NOT_RENDERED))
+        if not sentences:
             others += 1
             continue
-        outcome = worst(fit for fit, _ in said)
-        reason = "" if outcome is Fit.FITS else next(why for fit, why in said if fit is outcome)
+        outcome = worst(fit for fit, _ in sentences)
+        reason = "" if outcome is Fit.FITS else next(why for fit, why in sentences if fit is outcome)
         objects.append(Checked(f"{document.kind}/{document.name}", outcome, reason, document.at("")))
     return tuple(objects), others
 
@@ -118,12 +118,12 @@ def without_unmet(manifests: Manifests, claims: Claims, reviewed: Sequence[Revie
             findings[index] = unmet(finding)
 
 
-def _said(
+def _fit_sentences(
     document: Document,
     answered: AnsweredPod,
     by_place: Mapping[Origin, Reviewed],
     users: Mapping[tuple[str, str, str], Sequence[Reviewed]],
-) -> Iterator[_Said]:
+) -> Iterator[_FitSentence]:
     if document.kind in (CLAIM, TEMPLATE):
         alone = by_place.get(document.at(""))
         used = users.get((document.kind, document.namespace, document.name), ())
@@ -138,7 +138,7 @@ def _said(
         yield from _of_pod(pod, answered, by_place)
 
 
-def _of_claim(document: Document, alone: Reviewed | None, used: Sequence[Reviewed]) -> _Said:
+def _of_claim(document: Document, alone: Reviewed | None, used: Sequence[Reviewed]) -> _FitSentence:
     if alone is not None:
         return alone.fit, alone.sentence
     if any(item.fit is Fit.FITS or item.times for item in used):
@@ -150,7 +150,7 @@ def _of_claim(document: Document, alone: Reviewed | None, used: Sequence[Reviewe
     return Fit.NOT_CHECKED, f"it cannot be read as a {document.kind} of {group or GROUP}"
 
 
-def _of_pod(pod: PodTemplate, answered: AnsweredPod, by_place: Mapping[Origin, Reviewed]) -> Iterator[_Said]:
+def _of_pod(pod: PodTemplate, answered: AnsweredPod, by_place: Mapping[Origin, Reviewed]) -> Iterator[_FitSentence]:
     item = by_place.get(pod.document.at(pod.path))
     if item is not None:
         if item.subject in answered.short:

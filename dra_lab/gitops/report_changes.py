@@ -14,7 +14,7 @@ from dra_lab.gitops.review import OUTCOME_WORDS, Fit
 from dra_lab.model.cluster import Cluster
 from dra_lab.words.answer_json import finding_value
 from dra_lab.words.document import Detail, Lines, Part, Sentence, Table, Words, as_markdown, marked_up
-from dra_lab.words.facts import counted, goal_figure, goal_words, proof_words, telling
+from dra_lab.words.facts import counted, goal_number, goal_words, proof_words, telling
 from dra_lab.words.plan_json import goal_value
 
 _WORDS = ("new", "removed", "worse", "better", "changed")
@@ -116,7 +116,7 @@ def _cells(state: ComparedState | None) -> tuple[str, str, str, str]:
     if plan is None or not plan.fits:
         return fits, "", "", ""
     goals = [*telling(plan.goals)]
-    paired = next((goal_figure(goal)[0] for goal in goals if goal.goal == "unpaired"), "")
+    paired = next((goal_number(goal)[0] for goal in goals if goal.goal == "unpaired"), "")
     others = [goal_words(goal) for goal in goals if goal.goal != "unpaired"]
     return fits, plan.node, paired, ", ".join((*others, proof_words(plan)))
 

@@ -84,7 +84,7 @@ def answer_tied(
         return _all(group, Fit.NOT_CHECKED, "claim-not-planned", error.message)
     if cancel is not None and cancel.is_set():
         raise Cancelled(f"cancelled while {group[0].subject} was planned")
-    reviewed, findings = _told(group, plan, part)
+    reviewed, findings = _answer_of(group, plan, part)
     if plan.fits:
         for number, question in enumerate(group):
             left = end - time.monotonic()
@@ -93,7 +93,7 @@ def answer_tied(
     return reviewed, findings
 
 
-def _told(group: Sequence[Question], plan: Plan, cluster: Cluster) -> Answer:
+def _answer_of(group: Sequence[Question], plan: Plan, cluster: Cluster) -> Answer:
     sentence = timeless(answer_sentence(plan, cluster), cluster)
     if plan.fits:
         words = f"{_shares(group)}, which is allocated once, and all their pods fit on one node. {sentence}"

@@ -327,6 +327,6 @@ def together_findings(plan: FleetPlan) -> Iterator[Finding]:
     short = [w for w in plan.workloads if plan.placed.get(w.name, 0) < w.replicas]
     unplaced = plan.goal(UNPLACED)
     if short and (plan.proven or (unplaced is not None and bool(unplaced.bound))):
-        said = ", ".join(f"{plan.placed.get(w.name, 0)} of {w.replicas} {w.name}" for w in short)
-        message = f"the workloads do not all fit at once: {said}"
+        placed = ", ".join(f"{plan.placed.get(w.name, 0)} of {w.replicas} {w.name}" for w in short)
+        message = f"the workloads do not all fit at once: {placed}"
         yield Finding("workloads-do-not-fit-together", Severity.ERROR, "", message)

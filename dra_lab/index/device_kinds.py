@@ -168,7 +168,7 @@ def type_of(attribute: DeviceAttribute) -> tuple[str, bool]:
 
 def decided_by_kind(matching: Matching, ask: Ask, driver: str) -> bool:
     """Say whether an ask has the same answer for all devices of a kind; the message of an error may differ."""
-    if matching.alike(ask, driver):
+    if matching.stage_of_all(ask, driver):
         return True
     read = matching.keys_read(ask, driver)
     return read is not None and read <= keys_read(driver)

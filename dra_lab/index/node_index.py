@@ -214,7 +214,7 @@ class NodeIndex:
         decided = True
         # whole drivers at once where the driver alone decides, as it does for most devices and requests
         for driver, items in groupby(view.devices, _driver):
-            stage_of_all = self.matching.alike(ask, driver)
+            stage_of_all = self.matching.stage_of_all(ask, driver)
             if stage_of_all:
                 stages.extend(repeat(stage_of_all, len(tuple(items))))
                 continue

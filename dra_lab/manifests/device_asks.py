@@ -78,7 +78,7 @@ def whole_amount(amount: object) -> int:
     return int(value) if value.denominator == 1 and value > 0 else 0
 
 
-def asked_devices(spec: Object) -> tuple[str, ...]:
+def requested_devices(spec: Object) -> tuple[str, ...]:
     """Return what a pod asks for today, sorted, as text: `nvidia.com/gpu: 8`, and the claims that it has."""
     found = {f"{name}: {amount}" for _, one in containers(spec) for name, amount in extended_resources(one).items()}
     entries = spec.get("resourceClaims")

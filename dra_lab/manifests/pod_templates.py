@@ -66,7 +66,7 @@ def pod_fields(value: Object) -> tuple[PodField, ...]:
     object inside another (AppWrapper, List) counts by its own kind. A count that is no whole number above zero counts
     as 1, because it is then not known how many pods will run.
     """
-    return tuple(_known(value)) or tuple(_walk(value, value, "", (), 0))
+    return tuple(_known(value)) or tuple(_search_templates(value, value, "", (), 0))
 
 
 def value_at(value: Any, path: str) -> Any:
@@ -304,12 +304,12 @@ def _filled(pattern: str, bound: Bound) -> str:
     return found
 
 
-def _walk(root: Object, value: Any, path: str, counts: tuple[str, ...], depth: int) -> Iterator[PodField]:
+def _search_templates(root: Object, value: Any, path: str, counts: tuple[str, ...], depth: int) -> Iterator[PodField]:
     if depth > MAX_DEPTH:
         return
     if isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _walk(root, item, f"{path}[{index}]", counts, depth + 1)
+            yield from _search_templates(root, item, f"{path}[{index}]", counts, depth + 1)
     if not isinstance(value, Mapping):
         return
     if depth and isinstance(value.get("apiVersion"), str) and isinstance(value.get("kind"), str):
@@ -324,7 +324,7 @@ def _walk(root: Object, value: Any, path: str, counts: tuple[str, ...], depth: i
             return
     for key, child in value.items():
         if isinstance(key, str) and isinstance(child, (Mapping, list)) and key not in ("metadata", "status"):
-            yield from _walk(root, child, join_path(path, key), here, depth + 1)
+            yield from _search_templates(root, child, join_path(path, key), here, depth + 1)
 
 
 def _within(root: Object, found: PodField, path: str, counts: tuple[str, ...]) -> PodField:

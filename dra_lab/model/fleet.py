@@ -162,23 +162,23 @@ class FleetPlan:
         """
         return next((g for g in self.goals if g.goal == name), None)
 
-    def checked_against(self, rooms: Iterable[Room]) -> FleetPlan:
+    def checked_against(self, headroom: Iterable[Headroom]) -> FleetPlan:
         """Return the plan without its proof if more pods of a workload that is short fit: never both are reported.
 
         Args:
-            rooms: How many more replicas of each workload fit after this plan.
+            headroom: How many more replicas of each workload fit after this plan.
 
         Returns:
             The same plan, or one that is not proven and has no bounds, with a Finding that says why.
         """
         short = {w.name for w in self.workloads if self.placed[w.name] < w.replicas}
-        more = [room for room in rooms if room.count and room.workload in short]
+        more = [one for one in headroom if one.count and one.workload in short]
         claimed = self.status is PlanStatus.INFEASIBLE or any(
             goal.goal == UNPLACED and goal.bound for goal in self.goals
         )
         if not more or not claimed or self.objective != "replicas":
             return self
-        fit = ", ".join(f"{room.count} more of {room.workload}" for room in more)
+        fit = ", ".join(f"{one.count} more of {one.workload}" for one in more)
         message = f"after this plan {fit} fit, so the plan is not the best, and nothing in it counts as proven"
         advice = "Plan again with another time limit, and report this as a defect of dra-lab."
         found = Finding("proof-withdrawn", Severity.WARNING, ", ".join(r.workload for r in more), message, advice)
@@ -192,7 +192,7 @@ MOST_COUNTED = 10_000
 """Where counting replicas on one node stops: a number this high is a cap, and more may fit."""
 
 
-class RoomOnNodes(Struct, frozen=True):
+class HeadroomOnNodes(Struct, frozen=True):
     """How many more replicas each of some equal nodes holds; `bound` is the most it could, equal where it is proven."""
 
     nodes: tuple[str, ...]
@@ -210,7 +210,7 @@ class RoomOnNodes(Struct, frozen=True):
         return self.each >= MOST_COUNTED
 
 
-class Room(Struct, frozen=True):
+class Headroom(Struct, frozen=True):
     """How many more replicas of a workload fit, now or after a plan.
 
     `count` replicas surely fit together, more than `bound` cannot. `classes` covers every node once: nodes with equal
@@ -221,7 +221,7 @@ class Room(Struct, frozen=True):
     workload: str
     count: int
     bound: int
-    classes: tuple[RoomOnNodes, ...] = ()
+    classes: tuple[HeadroomOnNodes, ...] = ()
     together: tuple[tuple[str, ...], ...] = ()
     seconds: float = 0.0
 

@@ -162,7 +162,7 @@ class PlacedGang(Struct, frozen=True):
         return tuple(sorted({replica.node for replica in self.replicas}))
 
 
-class GangRoom(Struct, frozen=True):
+class GangHeadroom(Struct, frozen=True):
     """The capacity of one domain for one gang, before the plan.
 
     `most` are the pods of one gang that fit there at once, surely no more than `bound`. `least` and `size` are the
@@ -202,7 +202,7 @@ class GangPlan:
 
     `placed` are the gangs with a place, `replicas` the ordinary pods. `goals` are those of GANG_GOALS in order; `bound`
     is the least value that could still exist, the goals before it being kept. The status is OPTIMAL only if every goal
-    is proven, INFEASIBLE if it is proven that nothing fits, and STOPPED if time ended before any answer. `rooms` has
+    is proven, INFEASIBLE if it is proven that nothing fits, and STOPPED if time ended before any answer. `headroom` has
     for each gang what every domain of its required level has, before the plan. `not_examined` counts the nodes that
     were not examined before the time limit, and `cordoned` the nodes that take no pods.
 
@@ -224,7 +224,7 @@ class GangPlan:
     placed: tuple[PlacedGang, ...] = ()
     replicas: tuple[Replica, ...] = ()
     goals: tuple[GoalValue, ...] = ()
-    rooms: tuple[GangRoom, ...] = ()
+    headroom: tuple[GangHeadroom, ...] = ()
     shortfalls: tuple[Shortfall, ...] = ()
     findings: tuple[Finding, ...] = ()
     seconds: float = 0.0
@@ -268,9 +268,12 @@ class GangPlan:
         Returns:
             The words by domain: by its own value, or by its path where two domains have the same value.
         """
-        mine = [room for room in self.rooms if room.gang == gang]
-        values = Counter(room.domain[-1:] for room in mine)
-        return {"/".join(room.domain if values[room.domain[-1:]] > 1 else room.domain[-1:]): str(room) for room in mine}
+        mine = [headroom for headroom in self.headroom if headroom.gang == gang]
+        values = Counter(headroom.domain[-1:] for headroom in mine)
+        return {
+            "/".join(headroom.domain if values[headroom.domain[-1:]] > 1 else headroom.domain[-1:]): str(headroom)
+            for headroom in mine
+        }
 
     def as_fleet(self) -> FleetPlan:
         """Return the same pods as a fleet: each group of each gang is a workload `GANG/NUMBER/GROUP`.
@@ -319,7 +322,7 @@ class GangCount(Struct, frozen=True):
     gang: str
     count: int
     bound: int
-    rooms: tuple[GangRoom, ...] = ()
+    headroom: tuple[GangHeadroom, ...] = ()
     levels: Mapping[str, tuple[int, int]] = {}
     seconds: float = 0.0
 

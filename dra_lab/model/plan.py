@@ -214,7 +214,7 @@ class Tracer(Protocol):
         links: bool,
         time_limit: float,
         cancel: threading.Event | None,
-        tell: Callable[[int], None] | None,
+        progress: Callable[[int], None] | None,
     ) -> Trace[FirstFit]:
         """Return the trace on a node, "" for the plan's."""
         ...
@@ -301,7 +301,7 @@ class Plan:
         links: bool = True,
         time_limit: float = 10.0,
         cancel: threading.Event | None = None,
-        tell: Callable[[int], None] | None = None,
+        progress: Callable[[int], None] | None = None,
     ) -> Trace[FirstFit]:
         """Return kube-scheduler's search for this claim on a node, step by step.
 
@@ -310,7 +310,7 @@ class Plan:
             links: Search with the manifest that would be written; if False, with counts and selectors only.
             time_limit: Seconds after which the search ends.
             cancel: Ends the search when it is set.
-            tell: Is called with the number of candidates so far.
+            progress: Is called with the number of candidates so far.
 
         Returns:
             The steps, folded, and any part of them on demand.
@@ -321,7 +321,7 @@ class Plan:
         """
         if self.tracer is None:
             raise InputError("there is nothing to trace, because the plan has no request or its cluster was not read")
-        return self.tracer.trace(node, links=links, time_limit=time_limit, cancel=cancel, tell=tell)
+        return self.tracer.trace(node, links=links, time_limit=time_limit, cancel=cancel, progress=progress)
 
     def __str__(self) -> str:
         """Return the answer as a terminal shows it: sentence, devices, goals next to kube-scheduler's, reasons."""

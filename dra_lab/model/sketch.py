@@ -277,7 +277,7 @@ class PodDrawing(Value, frozen=True):
     gang: GangDrawing | None = None
 
 
-class Figure(Value, frozen=True):
+class KnownValue(Value, frozen=True):
     """One number of a kept answer; `bound` is the best value that could exist, None if no bound is known."""
 
     value: int
@@ -288,7 +288,7 @@ class Kept(Value, frozen=True):
     """A plan that a person kept, for comparing: the question, its cluster, and the answer.
 
     `mode` is "plan" (one claim, `sketch`) or "fleet" (`workloads`). `layers` are what-if changes. `sentence` says the
-    answer; `figures` are its numbers by name (`words.kept_figures`); `yaml` is the manifest. `devices` maps allocated
+    answer; `figures` are its numbers by name (`words.kept_values`); `yaml` is the manifest. `devices` maps allocated
     devices to requests. `snapshot` is the cluster's fingerprint. `simulation` says what kube-scheduler does, or "".
     """
 
@@ -301,7 +301,7 @@ class Kept(Value, frozen=True):
     workloads: tuple[PodDrawing, ...] = ()
     layers: tuple[Layer, ...] = ()
     sentence: str = ""
-    figures: dict[str, Figure] = {}
+    figures: dict[str, KnownValue] = {}
     yaml: str = ""
     devices: dict[str, str] = {}
     snapshot: str = ""

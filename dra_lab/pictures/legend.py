@@ -70,11 +70,11 @@ def add_legend(
         entries += [("free", words, "", icon, shape) for shape, icon, words in shapes]
     x, y = 2.0, top
     for class_, words, pattern, icon, shape in entries:
-        room = icon + 6 + text_width(words, SIZE) + 12
-        if x > 2.0 and x + room > width + 12:
+        needed = icon + 6 + text_width(words, SIZE) + 12
+        if x > 2.0 and x + needed > width + 12:
             x, y = 2.0, y + _ROW
         _entry(group, (class_, words, pattern, icon, shape), prefix, x, y)
-        x += room
+        x += needed
     return y + (_ROW if entries else 0.0) + 4
 
 

@@ -106,11 +106,11 @@ def fleet_svg(plan: Plan, *, width: float = 460.0, prefix: str = "fleet") -> str
         words = clean(tile["label"]) + (f" ×{tile['count']}" if tile["count"] > 1 else "")
         words = shorten(words, SIZE, width - 24)
         # room on both sides for the hatch of a worse fit, which the ground of the text must not hide
-        room = max(text_width(words, SIZE) + (28 if tile["fit"] == NodeFit.WORSE else 12), 30.0)
-        if x + room > width - 2:
+        tile_width = max(text_width(words, SIZE) + (28 if tile["fit"] == NodeFit.WORSE else 12), 30.0)
+        if x + tile_width > width - 2:
             x, y = 2.0, y + 28
-        _draw(root, tile, words, (x, y, room), prefix)
-        x += room + 6
+        _draw(root, tile, words, (x, y, tile_width), prefix)
+        x += tile_width + 6
     ground.set("height", f"{y + 26:g}")
     root.set("viewBox", f"0 0 {width:g} {y + 26:g}")
     root.set("width", f"{width:g}")
@@ -119,17 +119,17 @@ def fleet_svg(plan: Plan, *, width: float = 460.0, prefix: str = "fleet") -> str
 
 
 def _draw(root: Element, tile: FleetTile, words: str, place: tuple[float, float, float], prefix: str) -> None:
-    x, y, room = place
+    x, y, tile_width = place
     fit = NodeFit(tile["fit"])
     item = element(root, "g", class_="dra-hw-tile")
     title(item, tile["title"])
-    made = element(item, "rect", x=x, y=y, width=room, height=22.0, rx=4.0, class_=_FILL.get(fit, "dra-hw-shape"))
+    made = element(item, "rect", x=x, y=y, width=tile_width, height=22.0, rx=4.0, class_=_FILL.get(fit, "dra-hw-shape"))
     if fit is NodeFit.WORSE:
         pattern = f"url(#{prefix}-hatch)"
-        element(item, "rect", x=x, y=y, width=room, height=22.0, rx=4.0, class_="dra-hw-pattern", fill=pattern)
-        backing(item, words, x + room / 2, y + 11, SIZE)
+        element(item, "rect", x=x, y=y, width=tile_width, height=22.0, rx=4.0, class_="dra-hw-pattern", fill=pattern)
+        backing(item, words, x + tile_width / 2, y + 11, SIZE)
     if fit is NodeFit.UNKNOWN:
         made.set("style", "stroke-dasharray:1.5 2.5")
     if tile["selected"]:
         made.set("style", "stroke:var(--dra-hw-ink);stroke-width:3")
-    text(item, words, x + room / 2, y + 11.5, "dra-hw-on-fit" if fit is NodeFit.BEST else "")
+    text(item, words, x + tile_width / 2, y + 11.5, "dra-hw-on-fit" if fit is NodeFit.BEST else "")

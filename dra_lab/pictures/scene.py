@@ -44,7 +44,7 @@ class _Facts:
 def node_scene(cluster: Cluster, node_name: str, width: float = WIDTH) -> Frame:
     """Return the outermost box of a node. Raises NodeError for a node that the cluster does not have."""
     devices = {found.id: found.device for found in devices_on(gather_pools(cluster, node_name))}
-    amounts = {name: room for name, device in devices.items() if (room := _amount_width(device))}
+    amounts = {name: space for name, device in devices.items() if (space := _amount_width(device))}
     facts = _Facts(partitions(cluster, node_name), amounts)
     return _Layout(facts).lay(node_tree(cluster, node_name), width)
 
@@ -131,8 +131,8 @@ class _Layout:
             if columns > 1 and width < self._narrowest(group):
                 break
             for deeper in range(min(1, most), most + 1):
-                room = (width - 2 * PAD - (deeper - 1) * GAP) / max(deeper, 1)
-                if deeper > 1 and room < max(self._narrowest(_inner(branch).branches) for branch in group):
+                space = (width - 2 * PAD - (deeper - 1) * GAP) / max(deeper, 1)
+                if deeper > 1 and space < max(self._narrowest(_inner(branch).branches) for branch in group):
                     break
                 placed = in_rows([self.lay(branch, width, columns=deeper) for branch in group], columns, width, top)
                 if not best or bottom_of(placed) < bottom_of(best) - 1:
@@ -170,10 +170,10 @@ class _Layout:
             row_height = max(row_height, mark.height)
         return _centred(marks)
 
-    def _mark(self, members: tuple[Locality, ...], room: float) -> Mark:
+    def _mark(self, members: tuple[Locality, ...], space: float) -> Mark:
         locality = members[0]
         if len(members) > 1:
-            width = min(max(_BLOCK[0], room), _BLOCK[1])
+            width = min(max(_BLOCK[0], space), _BLOCK[1])
             lines = wrap(_block_name(members), SIZE, width - 16)
             # the bar, and two lines of counts
             return Mark(members, "block", 0.0, 0.0, width, LINE * (len(lines) + 2) + 24, lines)
@@ -185,7 +185,7 @@ class _Layout:
         }.get(locality.kind, ("hexagon", 30.0, 104.0, 160.0))
         if amount:
             least = most = max(least, amount + margin)
-        most = min(most, room)
+        most = min(most, space)
         least = min(least, most)
         lines = wrap(name, SIZE, most - margin)
         width = min(max(math.ceil(max(text_width(line, SIZE) for line in lines) + margin), least), most)
@@ -220,7 +220,7 @@ def _block_name(members: Sequence[Locality]) -> str:
     return f"{len(members)} {plural}, {first.label}"
 
 
-def _heading(branch: Branch, room: float, outer: Branch | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _heading(branch: Branch, space: float, outer: Branch | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the lines of a heading and of the source below it; the source stands beside the name if that fits."""
     if branch.level == "node":
         return (), ()
@@ -228,12 +228,12 @@ def _heading(branch: Branch, room: float, outer: Branch | None) -> tuple[tuple[s
     if outer is not None:
         name = f"{heading(outer)[0]} · {name}"
     whole = f"{name} · {source}" if source else name
-    if text_width(whole, SIZE) <= room:
+    if text_width(whole, SIZE) <= space:
         return (whole,), ()
     value = str(branch.value)
-    if branch.level in ("pcieRoot", "switch") and text_width(value, SIZE) <= room:
+    if branch.level in ("pcieRoot", "switch") and text_width(value, SIZE) <= space:
         return (clean(value),), ()
-    return wrap(name, SIZE, room), wrap(source, SIZE, room) if source else ()
+    return wrap(name, SIZE, space), wrap(source, SIZE, space) if source else ()
 
 
 def _inner(branch: Branch) -> Branch:

@@ -77,12 +77,12 @@ def _label_width(devices: Sequence[Locality]) -> float:
     return math.ceil(max(text_width(name, SIZE) for name in names)) + 6.0
 
 
-def _heading(card: Card, devices: Sequence[Locality], room: float) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _heading(card: Card, devices: Sequence[Locality], space: float) -> tuple[tuple[str, ...], tuple[str, ...]]:
     label = Counter(locality.label.partition(" MIG ")[0] for locality in devices).most_common(1)[0][0]
     facts = f"{card.compute} compute × {card.slices} memory slices" if card.compute else f"{card.slices} memory slices"
     if card.is_static:
         facts = f"fixed partitions, memory slices 0 to {card.slices - 1}"
     whole = f"{card.name} · {label} · {facts}"
-    if text_width(whole, SIZE) <= room:
+    if text_width(whole, SIZE) <= space:
         return (whole,), ()
-    return wrap(f"{card.name} · {label}", SIZE, room), wrap(facts, SIZE, room)
+    return wrap(f"{card.name} · {label}", SIZE, space), wrap(facts, SIZE, space)

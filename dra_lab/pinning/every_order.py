@@ -161,10 +161,10 @@ class _Group:
         sites = [self._site(nodes, together=together) for nodes, together in self._kinds()]
         if self._goals and len(self._workloads) == 1 and not self._simulation.shared:
             # every pod on every node is served as planned: no choice of nodes can be worse
-            room = sum(len(site.nodes) * max(pods for (pods,), _, _ in site.states) for site in sites)
-            alike = all(state.fewest[0][0] == pods for site in sites for (pods,), _, state in site.states)
-            placed = min(room, *self._all)
-            if alike and placed >= self._goals[-1].wanted:
+            headroom = sum(len(site.nodes) * max(pods for (pods,), _, _ in site.states) for site in sites)
+            as_planned = all(state.fewest[0][0] == pods for site in sites for (pods,), _, state in site.states)
+            placed = min(headroom, *self._all)
+            if as_planned and placed >= self._goals[-1].wanted:
                 return Every(placed, placed, ())
         finals: dict[_Pods, _Trace] = {}
         worst: list[Served] = []
@@ -191,10 +191,10 @@ class _Group:
             yield tuple(name for names in self._simulation.kinds.values() for name in names), True
             return
         for names in self._simulation.kinds.values():
-            alike: dict[tuple[bool, ...], list[str]] = defaultdict(list)
+            by_admission: dict[tuple[bool, ...], list[str]] = defaultdict(list)
             for name in names:
-                alike[tuple(self._simulation.admits(w, name) for w in self._workloads)].append(name)
-            for admitted, own in alike.items():
+                by_admission[tuple(self._simulation.admits(w, name) for w in self._workloads)].append(name)
+            for admitted, own in by_admission.items():
                 if any(admitted):
                     yield tuple(own), False
 

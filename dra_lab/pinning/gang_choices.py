@@ -169,8 +169,8 @@ def not_replayed(gang: Gang, hierarchy: Hierarchy | None, plan: GangPlan) -> dic
 
 def _fits_nowhere(plan: GangPlan, gang: Gang) -> bool:
     """Say whether it is proven that no gang has a place."""
-    rooms = [room for room in plan.rooms if room.gang == gang.name]
-    none = bool(rooms) and all(room.proven and not room.gangs for room in rooms)
+    headrooms = [headroom for headroom in plan.headroom if headroom.gang == gang.name]
+    none = bool(headrooms) and all(headroom.proven and not headroom.gangs for headroom in headrooms)
     return none or plan.status is PlanStatus.INFEASIBLE
 
 

@@ -39,9 +39,9 @@ class GangFills:
 
     def on_node(self, node: str, number: int, wanted: int) -> tuple[int, int]:
         """Return how many pods of one group a node takes if no other pod comes: for certain, and at most."""
-        room = None if self.amounts is None else self.amounts.room(node, number)
+        headroom = None if self.amounts is None else self.amounts.headroom(node, number)
         least, most = self._with_devices(node, number, wanted)
-        return (least, most) if room is None else (min(least, room), min(most, room))
+        return (least, most) if headroom is None else (min(least, headroom), min(most, headroom))
 
     def _with_devices(self, node: str, number: int, wanted: int) -> tuple[int, int]:
         key = (self.simulation.kind_of.get(node), number, wanted)

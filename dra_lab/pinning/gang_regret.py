@@ -231,18 +231,18 @@ def _domain_of(hierarchy: Hierarchy, level: str, node: str) -> tuple[str, ...]:
 def _grouped(cluster: Cluster, gang: Gang, key: str, fills: GangFills) -> _Started:
     """Return what starts of PodGroups: each takes one placement, and every pod of it that finds a node there."""
     placements = placements_of(cluster, key)
-    rooms = {value: _rooms(gang, names, fills) for value, names in placements.items()}
-    least = sum(_gangs_in(room[0], gang) for room in rooms.values())
-    most = sum(_gangs_in(room[1], gang) for room in rooms.values())
+    headrooms = {value: _headrooms(gang, names, fills) for value, names in placements.items()}
+    least = sum(_gangs_in(headroom[0], gang) for headroom in headrooms.values())
+    most = sum(_gangs_in(headroom[1], gang) for headroom in headrooms.values())
     gangs = min(gang.replicas, least), min(gang.replicas, most)
     if not fills.alone or gang.least != gang.size or gangs[0] != gangs[1]:
         return _Started(gangs, (gangs[0] * gang.least, gangs[1] * gang.size))
     pods = gangs[0] * gang.size
-    feasible = [placements[value] for value, room in rooms.items() if room[0] >= gang.size]
+    feasible = [placements[value] for value, headroom in headrooms.items() if headroom[0] >= gang.size]
     return _Started(gangs, (pods, pods), _ranged_goals(gang, gangs[0], feasible, fills) if pods else {})
 
 
-def _rooms(gang: Gang, nodes: Sequence[str], fills: GangFills) -> Range:
+def _headrooms(gang: Gang, nodes: Sequence[str], fills: GangFills) -> Range:
     """Return how many pods of all gangs a placement has room for; of several groups only the most is known."""
     least = most = 0
     for number, group in enumerate(gang.groups):
@@ -252,9 +252,9 @@ def _rooms(gang: Gang, nodes: Sequence[str], fills: GangFills) -> Range:
     return least if fills.alone else 0, most
 
 
-def _gangs_in(room: int, gang: Gang) -> int:
+def _gangs_in(headroom: int, gang: Gang) -> int:
     """Return how many gangs start one after the other where each takes all pods that find a node."""
-    return room // gang.size + (room % gang.size >= gang.least)
+    return headroom // gang.size + (headroom % gang.size >= gang.least)
 
 
 def _ranged_goals(gang: Gang, gangs: int, feasible: Sequence[Sequence[str]], fills: GangFills) -> dict[str, Range]:
@@ -267,6 +267,6 @@ def _ranged_goals(gang: Gang, gangs: int, feasible: Sequence[Sequence[str]], fil
         by_node = [[[pod[goal] for pod in node] for node in place] for place in values]
         found[goal] = sum_range(by_node, gang.size, pods, fills.budget.pin_sizes.gang_steps)
     if gang.required:
-        room = sorted((sum(map(len, place)) // gang.size for place in rows), reverse=True)
-        found[DOMAINS] = 1 + sum(total < gangs for total in accumulate(room)), min(gangs, len(feasible))
+        headroom = sorted((sum(map(len, place)) // gang.size for place in rows), reverse=True)
+        found[DOMAINS] = 1 + sum(total < gangs for total in accumulate(headroom)), min(gangs, len(feasible))
     return found

@@ -32,7 +32,7 @@ class NodeAmounts:
             if pod.spec.node_name in self.used and pod.status.phase not in _ENDED:
                 self.used[pod.spec.node_name].update(whole_amounts(pod_requests(pod)) | {"pods": 1})
 
-    def room(self, node: str, group: int) -> int | None:
+    def headroom(self, node: str, group: int) -> int | None:
         """Return how many pods of a group a node has room for if no other pod comes; None if it says nothing."""
         have = self.allocatable.get(node)
         if have is None:

@@ -234,8 +234,8 @@ def _replicas(cluster: Cluster, release: KubernetesRelease, sketch: ClaimSketch,
         if 1 < len(texts) <= MOST_ALTERNATIVES:
             own[name] = texts
     for some in (own, *({name: one} for name, one in own.items() if len(own) > 1)) if own else ():
-        said = (f"{name}: {len(one)} alternatives with the values of planned devices" for name, one in some.items())
-        yield "; ".join(said), reason, partial(with_alternatives, texts=some)
+        titles = (f"{name}: {len(one)} alternatives with the values of planned devices" for name, one in some.items())
+        yield "; ".join(titles), reason, partial(with_alternatives, texts=some)
 
 
 def _free_requests(cluster: Cluster, release: KubernetesRelease, sketch: ClaimSketch) -> Collection[str]:

@@ -176,7 +176,7 @@ class PinSearch:
         simulation = self._simulation(self.with_pins(chosen))
         for workload, pod in enumerate(simulation.pods):
             own = [planned_values(r, pod) for r in self._expected if r.workload == workload and r.planned]
-            good, bad = _by_worth(simulation, workload, max(own)) if own else ([], [])
+            good, bad = _by_status(simulation, workload, max(own)) if own else ([], [])
             reason = f"on {len(bad)} other nodes first fit takes worse devices, or none"
             chosen = (*chosen, *self._on_nodes(workload, good, bad, reason))
         return chosen
@@ -216,7 +216,7 @@ class PinSearch:
         )
 
 
-def _by_worth(simulation: SchedulerSimulation, workload: int, planned: tuple[int, ...]) -> tuple[list[str], list[str]]:
+def _by_status(simulation: SchedulerSimulation, workload: int, planned: tuple[int, ...]) -> tuple[list[str], list[str]]:
     """Return the admitted nodes on which the first pod is served as planned, and those where it is served worse."""
     good, bad = [], []
     for name in simulation.kind_of:

@@ -267,7 +267,7 @@ def _group_steps(
         )
     scores = _scores(cluster, gang, key, fitting, fills)
     chosen = tuple(
-        _with_room(row, gang, scores.get(row.domain, -1))
+        _with_headroom(row, gang, scores.get(row.domain, -1))
         for row in sorted(fitting, key=lambda row: -scores.get(row.domain, -1))
     )
     several = GangRule.SCORES if len(fitting) > 1 else GangRule.ONE_PLACEMENT
@@ -282,7 +282,7 @@ def _group_steps(
     )
 
 
-def _with_room(row: DomainReplay, gang: Gang, score: int) -> StepDomain:
+def _with_headroom(row: DomainReplay, gang: Gang, score: int) -> StepDomain:
     return StepDomain((row.domain,), row.most, taken=min(row.most, gang.size), least=row.least, score=score)
 
 

@@ -56,8 +56,8 @@ def _free(workload: Workload, number: int, taken: set[str]) -> str:
     behind = max(len(sketch.name) + 1 for sketch in workload.claims) if len(workload.claims) > 1 else 0
     end = f"-{number}"
     while True:
-        room = max(_MOST - len(end) - behind, _LEAST)
-        name = f"{workload.name[:room].rstrip('-')}{end}"
+        letters = max(_MOST - len(end) - behind, _LEAST)
+        name = f"{workload.name[:letters].rstrip('-')}{end}"
         if object_name(name) not in taken:
             taken.add(object_name(name))
             return name

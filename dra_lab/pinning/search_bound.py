@@ -110,14 +110,14 @@ def _level(
     way: Ask, before: Sequence[tuple[Ask, ...]], constraints: Sequence[DeviceConstraint], *, lists: bool
 ) -> _Level:
     key = (way.device_class_name, way.selectors)
-    alike = sum(min(_taken(other, key) for other in ways) for ways in before)
+    before_it = sum(min(_taken(other, key) for other in ways) for ways in before)
     tied = [
         c.match_attribute
         for c in constraints
         if c.match_attribute and not lists and _covered(c, way) and any(all(_covered(c, o) for o in w) for w in before)
     ]
     cost = CANDIDATE + CONSTRAINT * len(constraints)
-    return _Level(key, way.count, way.all_devices, alike, tied[0] if tied else "", cost)
+    return _Level(key, way.count, way.all_devices, before_it, tied[0] if tied else "", cost)
 
 
 def _taken(way: Ask, key: _Key) -> int:

@@ -234,7 +234,7 @@ def _first_fit(work: Work, compiled: CompiledPod, scale: Scale) -> FirstFit | No
     left = work.budget.left
     shares = work.budget.shares
     seconds = shares.compare if left is None else max(shares.compare_at_least, min(left, shares.compare))
-    work.budget.tell("first fit", "what kube-scheduler would take on this node")
+    work.budget.report_step("first fit", "what kube-scheduler would take on this node")
     cluster, node, release = work.scan.cluster, work.choice.node, work.scan.release
     found = compare_first_fit(
         cluster, node, compiled, release, scale, work.order, time_limit=seconds, cancel=work.budget.cancel

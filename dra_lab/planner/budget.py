@@ -36,7 +36,7 @@ class Sizes(Struct, frozen=True):
         looks: Node states whose counts are read one by one for the reasons; with more, the reasons are not complete.
         tries: Sets of requests and links tried for a smaller conflict, and choices of alternatives for one link.
         rivals: Requests of which all sets are compared to find those that compete; with more, all are named.
-        beside: Replicas on one node that are modelled together at first; more for `damage` are a bound.
+        modelled_copies: Replicas on one node that are modelled together at first; more for `damage` are a bound.
         damaged: Equally good nodes that are compared by `damage`; with more, it is not proven.
         replicas: Numbers of replicas that are listed for a node with shared counters; with more, GPU by GPU.
         numbers: Numbers of replicas that are listed for a node state; with more, only those that are found.
@@ -85,7 +85,7 @@ class Sizes(Struct, frozen=True):
     looks: int = 5_000
     tries: int = 120
     rivals: int = 10
-    beside: int = 32
+    modelled_copies: int = 32
     damaged: int = 24
     replicas: int = 60
     numbers: int = 2_000
@@ -168,7 +168,7 @@ class Shares(Struct, frozen=True):
 
 _SIZES, _SHARES = Sizes(), Shares()
 
-_TELL_EVERY = 0.5
+_REPORT_EVERY = 0.5
 """Seconds between reports of many equal steps."""
 
 
@@ -232,9 +232,9 @@ class Budget(Struct):
     @property
     def due(self) -> bool:
         """Say whether to report one of many steps: a report is wanted, and the last one was half a second ago."""
-        return self.report is not None and time.monotonic() - self._reported.at > _TELL_EVERY
+        return self.report is not None and time.monotonic() - self._reported.at > _REPORT_EVERY
 
-    def tell(self, stage: str, text: str, best: int | None = None, bound: int | None = None) -> None:
+    def report_step(self, stage: str, text: str, best: int | None = None, bound: int | None = None) -> None:
         """Report a step, if a report is wanted."""
         if self.report is not None:
             self._reported.at = time.monotonic()

@@ -76,7 +76,7 @@ def choose_node(scan: Scan, order: tuple[str, ...], budget: Budget, *, solver: s
         if found.taken is not None and not found.worse and (best is None or found.values < best.values):
             best = found
         if budget.due:
-            budget.tell("nodes", f"decided {number + 1} of {len(rows)} classes of equal nodes")
+            budget.report_step("nodes", f"decided {number + 1} of {len(rows)} classes of equal nodes")
     return _conclude(search, best)
 
 

@@ -88,7 +88,7 @@ class PlanTracer(Struct, frozen=True):
         links: bool,
         time_limit: float = 10.0,
         cancel: threading.Event | None = None,
-        tell: Callable[[int], None] | None = None,
+        progress: Callable[[int], None] | None = None,
     ) -> Trace[FirstFit]:
         """Return the trace on a node, "" for the plan's; without `links` of counts and selectors only.
 
@@ -97,7 +97,9 @@ class PlanTracer(Struct, frozen=True):
         name = node or self.node
         compiled = compile_pod(self.sketch, self.cluster, self.release, links=links)
         claims = compiled.resource_claims
-        trace = trace_claims(self.cluster, name, claims, self.release, time_limit=time_limit, cancel=cancel, tell=tell)
+        trace = trace_claims(
+            self.cluster, name, claims, self.release, time_limit=time_limit, cancel=cancel, progress=progress
+        )
         devices = {item.id: item.device for item in node_index(self.cluster, self.release).view(name).devices}
         scale = Scale(self.sketch, localities(self.cluster, name), devices, self.paired, self.lists)
         end, origin = _valued(trace.end, compiled, scale, self.order), self._origin(compiled)

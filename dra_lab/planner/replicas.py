@@ -100,7 +100,7 @@ class FurtherReplicas(Struct, dict=True):
         """Return how many replicas fit once some devices are taken."""
         return self._count(self._held(placements))
 
-    def beside(self, count: int) -> Copies:
+    def with_copies(self, count: int) -> Copies:
         """Return the problem of this claim, the first copy, and a number of further replicas together."""
         return self._copies([(self.scan.sketch, 1), (self._kept, count)], None)
 
@@ -137,7 +137,7 @@ class FurtherReplicas(Struct, dict=True):
         most = most_replicas(one)
         if is_plain(one):
             return most, most
-        return count_replicas(lambda count: self._feasible(count, held), most, self.budget.sizes.beside)
+        return count_replicas(lambda count: self._feasible(count, held), most, self.budget.sizes.modelled_copies)
 
     def _feasible(self, count: int, held: AllocatedDevices | None) -> bool | None:
         budget = self.bounded
@@ -179,14 +179,14 @@ def _meaning_all_of(before: NodeEligibility, after: NodeEligibility) -> NodeElig
     return replace(after, asks=tuple(parts))
 
 
-def count_replicas(feasible: Callable[[int], bool | None], most: int, beside: int) -> Count:
+def count_replicas(feasible: Callable[[int], bool | None], most: int, most_modelled: int) -> Count:
     """Return how many replicas fit, `most` being a bound that counting alone gives; where a try is undecided, bounds.
 
     The bound and one less are tried first: as a rule one of them fits. That many do not fit is much harder to prove
-    than that few do not, so that from there the search goes upwards, doubling until `beside` are tried.
+    than that few do not, so that from there the search goes upwards, doubling until `most_modelled` are tried.
     """
     least = 0
-    for count in (most, most - 1) if most <= beside else ():
+    for count in (most, most - 1) if most <= most_modelled else ():
         found = feasible(count) if count > 0 else True
         if found is not False:
             return (max(count, 0) if found else 0), max(count, 0)
@@ -197,9 +197,9 @@ def count_replicas(feasible: Callable[[int], bool | None], most: int, beside: in
         if found is None:
             return least, most
         least, most = (count, most) if found else (least, count - 1)
-        if least >= beside:
+        if least >= most_modelled:
             return least, most
-        count = min(2 * least or 1, most, beside) if most > 2 * least else (least + most + 1) // 2
+        count = min(2 * least or 1, most, most_modelled) if most > 2 * least else (least + most + 1) // 2
     return least, most
 
 

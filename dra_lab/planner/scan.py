@@ -143,7 +143,7 @@ def scan_nodes(rules: Rules, budget: Budget, *, again: bool = True) -> Scan:
                 break
             sorter.add(shape, name)
         if budget.due:
-            budget.tell("nodes", f"looked at {number + 1} of {len(shapes)} kinds of nodes")
+            budget.report_step("nodes", f"looked at {number + 1} of {len(shapes)} kinds of nodes")
     scan.seen = sorter.states.keys()
     scan.unseen = tuple(name for name in rules.nodes if name not in sorter.states)
     scan.complete = not scan.unseen
@@ -176,7 +176,7 @@ def _look_at_shapes(scan: Scan, names: Sequence[str], budget: Budget) -> dict[tu
             break
         found.setdefault(shape_key(scan.views, name, rules.asks, rules.attributes), []).append(name)
         if budget.due:
-            budget.tell("nodes", f"looked at {number + 1:,} of {len(names):,} nodes")
+            budget.report_step("nodes", f"looked at {number + 1:,} of {len(names):,} nodes")
     return found
 
 

@@ -14,14 +14,14 @@ from typing import Any, ParamSpec, Self, TypeVar
 
 from dra_lab.garbage import rare_collections
 
-SAID = "stopping: the best answer so far follows (Ctrl-C again ends without one)"
+STOPPING = "stopping: the best answer so far follows (Ctrl-C again ends without one)"
 
 
 @contextmanager
-def stoppable(said: str = SAID) -> Iterator[threading.Event]:
+def stoppable(message: str = STOPPING) -> Iterator[threading.Event]:
     """Give an event that the first SIGINT sets, for `cancel=`; the next one raises KeyboardInterrupt as ever.
 
-    `said` is then written to standard error. Elsewhere than in the main thread, which alone gets signals, nothing
+    `message` is then written to standard error. Elsewhere than in the main thread, which alone gets signals, nothing
     changes.
     """
     cancel = threading.Event()
@@ -30,7 +30,7 @@ def stoppable(said: str = SAID) -> Iterator[threading.Event]:
         if cancel.is_set():
             signal.default_int_handler(number, frame)
         cancel.set()
-        sys.stderr.write(f"\n{said}\n")
+        sys.stderr.write(f"\n{message}\n")
 
     if threading.current_thread() is not threading.main_thread():
         yield cancel
@@ -60,7 +60,7 @@ def in_notebook() -> bool:
 class WaitingBar:
     """Tells what a solve is at: a tqdm bar in a notebook or a terminal, nothing elsewhere.
 
-    Used as a context; `tell` is called often and from the thread that waits. `shown` None means: in a notebook only.
+    Used as a context; `show` is called often and from the thread that waits. `shown` None means: in a notebook only.
     """
 
     def __init__(self, *, shown: bool | None = None) -> None:
@@ -78,7 +78,7 @@ class WaitingBar:
         if self._bar is not None:
             self._bar.close()
 
-    def tell(self, progress: Any) -> None:
+    def show(self, progress: Any) -> None:
         """Show what the solve is at: its latest Progress, None before its first report."""
         if not self._wanted or time.monotonic() - self._began < DELAY:
             return
@@ -99,16 +99,16 @@ def awaited(question: Callable[Parameters, Answer]) -> Callable[Parameters, Answ
     """
 
     @wraps(question)
-    def asked(*args: Parameters.args, **named: Parameters.kwargs) -> Answer:
+    def answered(*args: Parameters.args, **named: Parameters.kwargs) -> Answer:
         if not in_notebook() or threading.current_thread() is not threading.main_thread():
             with rare_collections():
                 return question(*args, **named)
         with ExitStack() as around:
             around.enter_context(rare_collections())
             if named.get("progress") is None:
-                named["progress"] = around.enter_context(WaitingBar()).tell
+                named["progress"] = around.enter_context(WaitingBar()).show
             if named.get("cancel") is None:
                 named["cancel"] = around.enter_context(stoppable(INTERRUPTED))
             return question(*args, **named)
 
-    return asked
+    return answered

@@ -128,7 +128,7 @@ def _look(ways: ListedWays, number: int, names: Sequence[str], budget: Budget) -
         state = state_on(scan, number, layout, name, left)
         states.append(counted.on(scan, name, state) if counted.counters else state)
         if budget.due:
-            budget.tell("nodes", f"looked at {at + 1} of {len(names)} states of one kind of hardware")
+            budget.report_step("nodes", f"looked at {at + 1} of {len(names)} states of one kind of hardware")
     stock = Stock(problem, states, [columns])
     able = stock.columns[0]
     for name, column in zip(names, stock.first(stock.left, 0).tolist(), strict=True):

@@ -204,8 +204,8 @@ class _Distinct:
         key = self.keys[device]
         if key is None:
             return False
-        remembered = self._latest.values() if self._defects else self._seen
-        if self._count and any(self._collides(key, other) for other in remembered):
+        stored = self._latest.values() if self._defects else self._seen
+        if self._count and any(self._collides(key, other) for other in stored):
             return False
         self._latest[request] = key
         self._seen.append(key)

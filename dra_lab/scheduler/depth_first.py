@@ -18,7 +18,7 @@ from dra_lab.scheduler.search_limits import SearchLimits
 
 _DESCEND, _FAILED, OVERFLOW, _DONE = range(4)
 
-REMEMBER_AFTER = 2_000
+STORE_AFTER = 2_000
 """Steps after which the search remembers its parts: most searches are over before, and pay nothing for it."""
 
 
@@ -99,7 +99,7 @@ class Search:
                 signal = self._resume_choice(frame, signal)
             else:
                 self._stack.pop()
-                signal = self._remember(frame, signal) if isinstance(frame, _PartFrame) else _FAILED
+                signal = self._store(frame, signal) if isinstance(frame, _PartFrame) else _FAILED
         return True
 
     @property
@@ -117,7 +117,7 @@ class Search:
                 break
             claim, request = claim + 1, 0
             self._stack.append(_ClaimFrame())
-        known = self._recall(claim, request)
+        known = self._stored_result(claim, request)
         if known is not None:
             return known
         needs = requests[request]
@@ -126,11 +126,11 @@ class Search:
             return _DESCEND
         return self._enter_device(needs[0], request, 0, 0)
 
-    def _recall(self, claim: int, request: int) -> int | None:
+    def _stored_result(self, claim: int, request: int) -> int | None:
         """Return what comes of the search from a request on where it began like this before, else begin a part."""
         memory = self._memory
         last = claim + 1 == len(self._claims) and request + 1 == len(self._claims[claim].requests)
-        if memory is None or last or self._limits.steps < REMEMBER_AFTER or not memory.worth:
+        if memory is None or last or self._limits.steps < STORE_AFTER or not memory.pays_off:
             return None
         key = memory.key(claim, request)
         found = memory.find(key)
@@ -140,7 +140,7 @@ class Search:
         self._limits.add(found[0], found[1])
         return found[2]
 
-    def _remember(self, part: _PartFrame, signal: int) -> int:
+    def _store(self, part: _PartFrame, signal: int) -> int:
         if self._memory is not None:
             now = self._memory.key(part.claim, part.request)
             self._memory.keep(part.key, now, (self._limits.steps - part.steps, self._limits.cost - part.cost, signal))

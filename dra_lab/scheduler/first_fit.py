@@ -61,7 +61,7 @@ def first_fit(
     ignore_allocated: bool = False,
     cancel: threading.Event | None = None,
     recorder: Recorder | None = None,
-    tell: Callable[[int], None] | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> Verdict:
     """Return what kube-scheduler takes for the unallocated claims of one pod on a node, in the claims' order.
 
@@ -69,7 +69,7 @@ def first_fit(
     full backtracking (docs/semantics.md 3). `time_limit` is in seconds of our own time, `search_limit` in seconds that
     kube-scheduler needs (`Verdict.seconds`); at a limit the verdict is STOPPED, never NONE.
     `ignore_allocated` asks what would be taken if nothing were in use. `recorder` records the steps (`node_trace`).
-    `tell` gets the number of candidates so far, every few milliseconds.
+    `progress` gets the number of candidates so far, every few milliseconds.
     Raises InputError for an unknown node, QuantityError for a broken amount, UnsupportedFeature for rules of alpha
     gates, Cancelled once `cancel` is set.
     """
@@ -78,7 +78,7 @@ def first_fit(
     pools = pools_of(cluster, node_name, gates)
     view = view_node(cluster, node_name, pools, held_devices(cluster, gates, ignore=ignore_allocated), gates)
     check_supported(view, claims, release)
-    limits = SearchLimits(step_limit, time_limit, cancel, search_limit, tell)
+    limits = SearchLimits(step_limit, time_limit, cancel, search_limit, progress)
     recorded = release.version == RECORDED_RELEASE
     return search_node(view, claims, gates, limits, recorder, recorded=recorded)
 

@@ -18,10 +18,10 @@ from dra_lab.scheduler.judging import SIMPLE, Judge
 from dra_lab.scheduler.requests import ClaimNeeds, Need
 from dra_lab.scheduler.search_limits import AttemptAborted
 
-MOST_REMEMBERED = 300_000
+MOST_STORED = 300_000
 """Parts of one search that are remembered; further ones are run each time."""
 
-_TRIAL, _WORTH = 20_000, 0.05
+_TRIAL, _LEAST_ANSWERED = 20_000, 0.05
 """After this number of questions at least this share must have been answered, else asking costs more than it saves."""
 
 
@@ -56,9 +56,9 @@ class Memory:
         self._questions = self._answered = 0
 
     @property
-    def worth(self) -> bool:
+    def pays_off(self) -> bool:
         """Say whether remembering saves more than it costs, as far as is known."""
-        return self._questions < _TRIAL or self._answered > _WORTH * self._questions
+        return self._questions < _TRIAL or self._answered > _LEAST_ANSWERED * self._questions
 
     def find(self, key: tuple[Any, ...]) -> tuple[int, int, int] | None:
         """Return (steps, cost, signal) of a part that began like this, or None."""
@@ -69,7 +69,7 @@ class Memory:
 
     def keep(self, key: tuple[Any, ...], now: tuple[Any, ...], found: tuple[int, int, int]) -> None:
         """Remember a part that failed, unless it left something behind, as defects of 1.36 do: then `now` differs."""
-        if key == now and len(self._known) < MOST_REMEMBERED:
+        if key == now and len(self._known) < MOST_STORED:
             self._known[key] = found
 
     def key(self, claim: int, request: int) -> tuple[Any, ...]:

@@ -39,23 +39,23 @@ def trace_claims(
     time_limit: float = 10.0,
     most_steps: int = MOST_STEPS,
     cancel: threading.Event | None = None,
-    tell: Callable[[int], None] | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> Trace[Verdict]:
     """Return the trace of `first_fit` for the unallocated claims of one pod on a node.
 
     Parts of the search that repeat are run once, and `most_steps` are run for the record. The steps of a longer search
-    are left out up to its end, for which it is run without a record. `tell` gets the number of candidates so far.
+    are left out up to its end, for which it is run without a record. `progress` gets the number of candidates so far.
     Raises as `first_fit` does; Cancelled only if nothing is recorded by then.
     """
     search = partial(first_fit, cluster, node_name, tuple(claims), release, step_limit=step_limit)
     recorder, begun = Recorder(most=most_steps), time.monotonic()
     tail: tuple[Step, ...] = ()
     try:
-        verdict = search(time_limit=time_limit, cancel=cancel, recorder=recorder, tell=tell)
+        verdict = search(time_limit=time_limit, cancel=cancel, recorder=recorder, progress=progress)
     except RecordingFull:
         left = time_limit - (time.monotonic() - begun)
         try:
-            verdict = search(time_limit=left, cancel=cancel, tell=tell)
+            verdict = search(time_limit=left, cancel=cancel, progress=progress)
         except Cancelled as stopped:
             verdict = Verdict(FirstFitStatus.STOPPED, message=str(stopped))
         tail = _tail(recorder.counts.steps, verdict)

@@ -14,11 +14,11 @@ _COST_EVERY = 10_000_000
 
 
 class AttemptAborted(DraLabError):
-    """kube-scheduler gives up the whole attempt of the pod (docs/semantics.md 3.13); caught at this room's door."""
+    """kube-scheduler gives up the whole attempt of the pod (docs/semantics.md 3.13); caught by this package."""
 
 
 class SearchStopped(DraLabError):
-    """The search reached its limit of steps or time; caught at this room's door."""
+    """The search reached its limit of steps or time; caught by this package."""
 
 
 class SearchLimits:
@@ -26,7 +26,7 @@ class SearchLimits:
 
     `cost` is the time, in nanoseconds, that kube-scheduler needs for the same search (`search_cost`). `time_limit` is
     in seconds of our own time, `search_limit` in seconds of kube-scheduler's. `step`, `scan` and `add` raise
-    SearchStopped at a limit, and Cancelled once `cancel` is set. `tell` gets the number of steps now and then.
+    SearchStopped at a limit, and Cancelled once `cancel` is set. `progress` gets the number of steps now and then.
     """
 
     __slots__ = (
@@ -35,8 +35,8 @@ class SearchLimits:
         "_cost_limit",
         "_deadline",
         "_look_at_cost",
+        "_progress",
         "_step_limit",
-        "_tell",
         "_time_limit",
         "cost",
         "steps",
@@ -48,10 +48,10 @@ class SearchLimits:
         time_limit: float,
         cancel: threading.Event | None = None,
         search_limit: float = math.inf,
-        tell: Callable[[int], None] | None = None,
+        progress: Callable[[int], None] | None = None,
     ) -> None:
         """Start the clock."""
-        self._tell = tell
+        self._progress = progress
         self.steps = 0
         self.cost = 0
         self._cost_limit = search_limit * 1e9
@@ -93,7 +93,7 @@ class SearchLimits:
         if time.monotonic() > self._deadline:
             seconds = f"{self._time_limit:g} s"
             raise SearchStopped(f"stopped after {self.steps} steps and {seconds}; raise time_limit to continue")
-        if self._tell is not None:
-            self._tell(self.steps)
+        if self._progress is not None:
+            self._progress(self.steps)
         self._check_at = min(self.steps + _CLOCK_EVERY, self._step_limit)
         self._look_at_cost = min(self.cost + _COST_EVERY, self._cost_limit)

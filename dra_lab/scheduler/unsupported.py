@@ -1,4 +1,4 @@
-"""Rules of alpha gates that this room does not know: refused by their API name, never answered wrongly."""
+"""Rules of alpha gates that this package does not know: refused by their API name, never answered wrongly."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from dra_lab.model.sketch import ClaimSketch, Drawing, Kept
 from dra_lab.session.drawings import PLAN_FILE, read_plan_file
 from dra_lab.session.fleet_files import fleet_cluster
 from dra_lab.words.comparison import GANGS
-from dra_lab.words.kept_figures import gang_figures, plan_figures
+from dra_lab.words.kept_values import values_of_gang, values_of_plan
 
 _SECONDS = 60.0
 """Seconds for the plan of the gangs of a plan file, as `dra-lab plan` has them."""
@@ -76,7 +76,7 @@ def _kept(name: str, plan: Mapping[str, Any], manifest: str) -> Kept:
         release=str(plan["release"]),
         node=str(plan["node"]),
         sketch=sketch,
-        figures=plan_figures(plan),
+        figures=values_of_plan(plan),
         yaml=manifest or dump_yaml(msgspec.to_builtins(sketch)),
         devices={f"{p['driver']}/{p['pool']}/{p['device']}": str(p["request"]) for p in plan["devices"]},
     )
@@ -94,7 +94,7 @@ def _kept_gangs(name: str, plan: Mapping[str, Any], manifest: str) -> Kept:
         cluster=str(plan["cluster"]),
         release=str(plan["release"]),
         node=", ".join(domains),
-        figures=gang_figures(plan),
+        figures=values_of_gang(plan),
         yaml=manifest,
         devices={
             f"{one['driver']}/{one['pool']}/{one['device']}": f"{pod['workload']}/{pod['number']}"
@@ -115,8 +115,8 @@ _KINDS: Mapping[str, Callable[[str, Mapping[str, Any], str], Kept]] = {"Plan": _
 
 def _manifest(record: Path) -> str:
     """Return the claims beside the record of an export, "" elsewhere."""
-    beside = (path for name in _CLAIMS for path in sorted(record.parent.glob(name))) if record.name == RECORD else ()
-    return "---\n".join(utf8_text(read_bytes(path, MAX_FILE_BYTES), str(path)) for path in beside)
+    paths = (path for name in _CLAIMS for path in sorted(record.parent.glob(name))) if record.name == RECORD else ()
+    return "---\n".join(utf8_text(read_bytes(path, MAX_FILE_BYTES), str(path)) for path in paths)
 
 
 def _of_plan_file(file: str, name: str) -> Kept:

@@ -15,12 +15,12 @@ from dra_lab.model.cluster import cluster_fingerprint
 from dra_lab.model.fleet import FleetPlan, Workload
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import Figure, Kept, claims_of
+from dra_lab.model.sketch import Kept, KnownValue, claims_of
 from dra_lab.session.content import MOST_KEPT
 from dra_lab.session.fleet_files import fleet_cluster
 from dra_lab.session.worker import Worker
 from dra_lab.topology.layered import with_layers
-from dra_lab.words.kept_figures import plan_figures
+from dra_lab.words.kept_values import values_of_plan
 from dra_lab.words.plan_document import answer_sentence
 from dra_lab.words.plan_json import plan_json
 
@@ -105,7 +105,7 @@ class Comparing:
             sketch=plan.sketch,
             layers=self._content.layers,
             sentence=answer_sentence(plan, session.cluster),
-            figures=plan_figures(plan_json(plan)),
+            figures=values_of_plan(plan_json(plan)),
             yaml=self._yaml(),
             devices={str(placement.device): placement.request for placement in plan.placements},
             snapshot=cluster_fingerprint(session.snapshot),
@@ -176,24 +176,24 @@ class Comparing:
             if not self.is_of(plan, snapshot) or stop.is_set():
                 continue
             if plan.mode == "plan" and "copies" not in plan.figures:
-                self._tell(f"Counting the copies of “{plan.name}”")
+                self._report(f"Counting the copies of “{plan.name}”")
                 with suppress(DraLabError):
-                    figures = more_figures(plan, with_layers(snapshot, plan.layers), stop)
-                    self._session.events.post(partial(self._counted, plan, figures))
+                    values = more_values(plan, with_layers(snapshot, plan.layers), stop)
+                    self._session.events.post(partial(self._counted, plan, values))
             if (answer := self._answers.get(plan.name) or self._fleets.get(plan.name)) is not None:
-                self._tell(f"Simulating kube-scheduler with “{plan.name}”")
+                self._report(f"Simulating kube-scheduler with “{plan.name}”")
                 with suppress(DraLabError):
                     found = simulated(plan, answer, with_layers(snapshot, plan.layers), stop)
                     self._answers.pop(plan.name, None)
                     self._fleets.pop(plan.name, None)
                     self._session.events.post(partial(self._counted, plan, _achieved(found), found.sentence))
         if not stop.is_set():
-            self._tell("")
+            self._report("")
 
-    def _counted(self, counted: Kept, figures: Mapping[str, Figure], simulation: str = "") -> None:
+    def _counted(self, counted: Kept, values: Mapping[str, KnownValue], simulation: str = "") -> None:
         content = self._content
         kept = (
-            replace(k, figures={**k.figures, **figures}, simulation=simulation or k.simulation)
+            replace(k, figures={**k.figures, **values}, simulation=simulation or k.simulation)
             if _is_same(k, counted)
             else k
             for k in content.kept
@@ -201,7 +201,7 @@ class Comparing:
         self._session.complete(replace(content, kept=tuple(kept)))
         self._session.events.emit("compare")
 
-    def _tell(self, stage: str) -> None:
+    def _report(self, stage: str) -> None:
         self.stage = stage
         self._session.events.emit("compare")
 
@@ -216,19 +216,19 @@ def _is_same(kept: Kept, other: Kept) -> bool:
     return replace(kept, **plain) == replace(other, **plain)
 
 
-def more_figures(kept: Kept, cluster: Cluster, stop: threading.Event) -> dict[str, Figure]:
+def more_values(kept: Kept, cluster: Cluster, stop: threading.Event) -> dict[str, KnownValue]:
     """Return how many copies of a kept claim fit in all, and what is stranded beside them. Raises as `plan_fleet`."""
     from dra_lab.planner.fleet import how_many_more, stranded
 
     release = cluster.target_release(KubernetesRelease(kept.release))
     workload = Workload(kept.sketch.name, kept.sketch)
-    room = how_many_more(cluster, workload, release=release, time_limit=COPIES_SECONDS, cancel=stop)
+    headroom = how_many_more(cluster, workload, release=release, time_limit=COPIES_SECONDS, cancel=stop)
     lost = stranded(cluster, claims_of(kept.sketch), release=release, time_limit=COPIES_SECONDS, cancel=stop)
     if stop.is_set():
         raise Cancelled("the copies were not counted")
-    found = {"copies": Figure(value=room.count, bound=room.bound)}
+    found = {"copies": KnownValue(value=headroom.count, bound=headroom.bound)}
     for kind in lost.kinds:
-        found[f"stranded/{kind.kind}"] = Figure(value=kind.stranded, bound=kind.stranded if kind.proven else None)
+        found[f"stranded/{kind.kind}"] = KnownValue(value=kind.stranded, bound=kind.stranded if kind.proven else None)
     return found
 
 
@@ -243,8 +243,10 @@ def simulated(kept: Kept, answer: Plan | FleetPlan, cluster: Cluster, stop: thre
     return bundle(Drawn(kept.sketch, cluster, answer), target, cancel=stop).simulation
 
 
-def _achieved(found: Simulation) -> dict[str, Figure]:
-    return {} if found.achieves is None else {"achieved": Figure(value=int(found.achieves), bound=int(found.achieves))}
+def _achieved(found: Simulation) -> dict[str, KnownValue]:
+    return (
+        {} if found.achieves is None else {"achieved": KnownValue(value=int(found.achieves), bound=int(found.achieves))}
+    )
 
 
 def _title(plan: Plan) -> str:

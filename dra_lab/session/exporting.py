@@ -192,7 +192,7 @@ class Exporting:
                 made, is_placed = self._question(choice)
                 self._worker.submit(lambda stop: self._make(number, made, choice, stop, is_placed=is_placed))
             except DraLabError as error:
-                self._tell(number, plain=None, pinned=None, changes=(), stage="", problem=str(error))
+                self._report(number, plain=None, pinned=None, changes=(), stage="", problem=str(error))
         session.events.emit("export")
 
     @property
@@ -225,35 +225,35 @@ class Exporting:
             workload = None
             if choice.workload:
                 templates = pod_templates(Path(choice.workload))
-                self._tell(number, templates=templates, containers=container_names(templates))
+                self._report(number, templates=templates, containers=container_names(templates))
                 workload = read_workload(Path(choice.workload), choice.templates)
             else:
-                self._tell(number, templates=(), containers=())
+                self._report(number, templates=(), containers=())
             patch = choice.patch and workload is not None
             wanted = Wanted(choice.example, workload, choice.container, patch=patch, extra=choice.extra)
             plain = made(wanted, False, stop)
-            self._tell(number, plain=plain, changes=self._changes(choice, plain), stage="")
+            self._report(number, plain=plain, changes=self._changes(choice, plain), stage="")
             if is_placed and plain.is_worse:
-                self._tell(number, stage="Looking for pins")
-                self._tell(number, pinned=made(wanted, True, stop))
+                self._report(number, stage="Looking for pins")
+                self._report(number, pinned=made(wanted, True, stop))
             else:
-                self._tell(number, pinned=None)
+                self._report(number, pinned=None)
             if number == self._number and self.chosen is not None:
-                self._tell(number, changes=self._changes(choice, self.chosen))
+                self._report(number, changes=self._changes(choice, self.chosen))
         except Cancelled:
             pass
         except DraLabError as error:
             problem = str(error)
-            self._tell(number, plain=None, pinned=None, changes=())
+            self._report(number, plain=None, pinned=None, changes=())
         except Exception as error:  # noqa: BLE001  a defect of ours must be seen in the sheet and not end the thread
             problem = f"this is a defect of dra_lab: {type(error).__name__}: {error}"
-            self._tell(number, plain=None, pinned=None, changes=())
-        self._tell(number, stage="", problem=problem)
+            self._report(number, plain=None, pinned=None, changes=())
+        self._report(number, stage="", problem=problem)
 
     def _changes(self, choice: ExportChoice, made: Bundle) -> tuple[FileChange, ...]:
         return file_changes(choice.folder or DEFAULT_FOLDER, made.texts)
 
-    def _tell(self, number: int, **values: object) -> None:
+    def _report(self, number: int, **values: object) -> None:
         """Set what is known, if nothing newer was asked for."""
         if number != self._number:
             return

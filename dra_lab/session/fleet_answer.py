@@ -12,14 +12,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import UNPLACED, FleetPlan, Room, Stranded, Workload
+from dra_lab.model.fleet import UNPLACED, FleetPlan, Headroom, Stranded, Workload
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.regret import with_measured
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import Figure, PodDrawing
+from dra_lab.model.sketch import KnownValue, PodDrawing
 from dra_lab.session.gang_answer import GangAnswer
 from dra_lab.words.facts import counted
-from dra_lab.words.kept_figures import bandwidth_figures
+from dra_lab.words.kept_values import values_of_bandwidth
 from dra_lab.words.plan_json import regret_json
 
 if TYPE_CHECKING:
@@ -89,14 +89,14 @@ class FleetQuestion(Struct, frozen=True):
 
 
 class FleetAnswer(Struct, frozen=True):
-    """What is known so far: `rooms` and `stranded` come after the plan, and `complete` says that all is there.
+    """What is known so far: `headroom` and `stranded` come after the plan, and `complete` says that all is there.
 
     `amounts` are those of every node and kind of device, with the plan's pods. `gangs` is None without gangs.
     """
 
     question: FleetQuestion
     plan: FleetPlan
-    rooms: tuple[Room, ...] = ()
+    headroom: tuple[Headroom, ...] = ()
     stranded: Stranded | None = None
     amounts: tuple[Amounts, ...] = ()
     complete: bool = False
@@ -111,24 +111,29 @@ class FleetAnswer(Struct, frozen=True):
         return fleet_sentence(self.plan) if self.gangs is None else gang_sentence(self.gangs.plan)
 
     @property
-    def figures(self) -> Mapping[str, Figure]:
+    def figures(self) -> Mapping[str, KnownValue]:
         """Return the numbers of the answer by name, as a kept plan has them (`model.sketch.Kept`)."""
         wanted = sum(workload.replicas for workload in self.question.every)
         least = None if self.gangs is not None else self.plan.goal(UNPLACED)
         bound = wanted - least.bound if least is not None and least.bound is not None else None
-        found = {"placed": Figure(value=len(self.plan.replicas), bound=bound), "wanted": Figure(value=wanted)}
-        found["nodes"] = Figure(value=len(self.plan.nodes))
+        found = {"placed": KnownValue(value=len(self.plan.replicas), bound=bound), "wanted": KnownValue(value=wanted)}
+        found["nodes"] = KnownValue(value=len(self.plan.nodes))
         first_fit = self.plan.first_fit
         if first_fit is not None and first_fit.status is not PlanStatus.STOPPED:
-            found |= bandwidth_figures([*map(regret_json, self.plan.regrets)])
-        found |= {f"more/{room.workload}": Figure(value=room.count, bound=room.bound) for room in self.rooms}
+            found |= values_of_bandwidth([*map(regret_json, self.plan.regrets)])
+        found |= {
+            f"more/{headroom.workload}": KnownValue(value=headroom.count, bound=headroom.bound)
+            for headroom in self.headroom
+        }
         for gang, count in self.gangs.more.items() if self.gangs is not None else ():
-            found[f"more/{gang}"] = Figure(value=count.count, bound=count.bound)
+            found[f"more/{gang}"] = KnownValue(value=count.count, bound=count.bound)
         for kind in self.stranded.kinds if self.stranded is not None else ():
             sure = kind.stranded if kind.proven else None
-            found[f"stranded/{kind.kind}"] = Figure(value=kind.stranded, bound=sure)
+            found[f"stranded/{kind.kind}"] = KnownValue(value=kind.stranded, bound=sure)
         return found | {
-            goal.goal: Figure(value=goal.value, bound=goal.bound) for goal in self.plan.goals if goal.goal not in found
+            goal.goal: KnownValue(value=goal.value, bound=goal.bound)
+            for goal in self.plan.goals
+            if goal.goal not in found
         }
 
 
@@ -170,9 +175,9 @@ def fleet_answers(
     if plan.status not in WITHOUT and not stop.is_set():
         common: dict[str, Any] = {"release": question.release, "time_limit": AFTER_SECONDS, "cancel": stop}
         common |= {"after": plan, "progress": progress}
-        rooms = tuple(how_many_more(question.cluster, workload, **common) for workload in question.workloads)
-        plan = plan.checked_against(rooms)
-        answer = replace(answer, plan=plan, rooms=rooms)
+        headrooms = tuple(how_many_more(question.cluster, workload, **common) for workload in question.workloads)
+        plan = plan.checked_against(headrooms)
+        answer = replace(answer, plan=plan, headroom=headrooms)
         yield answer
         claims = [claim for workload in question.workloads for claim in workload.claims]
         lost = stranded(question.cluster, claims, **common)
@@ -192,7 +197,7 @@ def fleet_answers(
     yield replace(answer, complete=not stop.is_set())
 
 
-def amount_figures(amounts: Iterable[Amounts]) -> dict[str, Figure]:
+def values_of_amounts(amounts: Iterable[Amounts]) -> dict[str, KnownValue]:
     """Return what a kept fleet says of all devices: `amount/KIND/planned` and so on, in whole devices or CPUs."""
     sums: dict[str, float] = {}
     for amount in amounts:
@@ -200,7 +205,7 @@ def amount_figures(amounts: Iterable[Amounts]) -> dict[str, Figure]:
         for name, value in zip(AMOUNTS, values, strict=True):
             key = f"amount/{amount.kind}/{name}"
             sums[key] = sums.get(key, 0.0) + value
-    return {key: Figure(value=round(value), bound=round(value)) for key, value in sums.items() if round(value)}
+    return {key: KnownValue(value=round(value), bound=round(value)) for key, value in sums.items() if round(value)}
 
 
 def fleet_yaml(question: FleetQuestion) -> str:

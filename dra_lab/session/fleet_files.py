@@ -27,14 +27,14 @@ def read_workload(source: str, cluster: Cluster, release: KubernetesRelease) -> 
     ManifestError or SketchError for what cannot be read, InputError for what pods of a fleet cannot have.
     """
     from dra_lab.gitops.claims_of_file import read_pod
-    from dra_lab.gitops.given_classes import classes_beside
+    from dra_lab.gitops.given_classes import with_own_classes
     from dra_lab.index.not_read import refuse_not_read
     from dra_lab.session.drawings import read_sketch
 
     pod = read_pod(source, cluster, release)
     if pod is None:
         sketch = read_sketch(source)
-        own = _own_classes(classes_beside(source, cluster), cluster)
+        own = _own_classes(with_own_classes(source, cluster), cluster)
         return PodDrawing(pod=sketch.name, claims=claims_of(sketch), classes=own)
     if pod.allocated:
         names = ", ".join(claim.metadata.name for claim in pod.allocated)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from dra_lab.errors import DraLabError, InputError
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan, Room, Workload
+from dra_lab.model.fleet import FleetPlan, Headroom, Workload
 from dra_lab.model.gang import HOST, Gang, GangPlan
 from dra_lab.model.gang_verdicts import GangVerdicts
 from dra_lab.model.hierarchy import Hierarchy
@@ -27,7 +27,7 @@ from dra_lab.session.fleet_answer import (
     FleetQuestion,
     with_amounts,
 )
-from dra_lab.session.gang_answer import GangAnswer, NodeRooms
+from dra_lab.session.gang_answer import GangAnswer, NodeHeadroom
 
 CHOICE_SECONDS = 6.0
 """Seconds for what all schedulers do with one gang."""
@@ -77,9 +77,11 @@ def gang_answers(
     if plan.status not in WITHOUT and not stop.is_set():
         common: dict[str, Any] = {"release": question.release, "time_limit": AFTER_SECONDS, "cancel": stop}
         common |= {"after": answer.plan, "progress": progress}
-        rooms = tuple(how_many_more(question.cluster, workload, **common) for workload in question.workloads)
+        headrooms = tuple(how_many_more(question.cluster, workload, **common) for workload in question.workloads)
         claims = [claim for workload in question.every for claim in workload.claims]
-        answer = with_amounts(replace(answer, rooms=rooms, stranded=stranded(question.cluster, claims, **common)))
+        answer = with_amounts(
+            replace(answer, headroom=headrooms, stranded=stranded(question.cluster, claims, **common))
+        )
     yield replace(answer, complete=not stop.is_set())
 
 
@@ -98,8 +100,8 @@ def _after(
         return
     common: dict[str, Any] = {"release": question.release, "time_limit": AFTER_SECONDS, "cancel": stop}
     common["progress"] = progress
-    rooms = {gang.name: _node_rooms(question, gang, fleet, common) for gang in plan.gangs}
-    yield (known := replace(known, nodes=rooms))
+    headrooms = {gang.name: _node_headroom(question, gang, fleet, common) for gang in plan.gangs}
+    yield (known := replace(known, nodes=headrooms))
     for gang in plan.gangs:
         more = how_many_more_gangs(question.cluster, gang, after=plan, **common)
         yield (known := replace(known, more={**known.more, gang.name: more}))
@@ -114,7 +116,7 @@ def _after(
         yield known
 
 
-def _node_rooms(question: FleetQuestion, gang: Gang, fleet: FleetPlan, common: Mapping[str, Any]) -> NodeRooms:
+def _node_headroom(question: FleetQuestion, gang: Gang, fleet: FleetPlan, common: Mapping[str, Any]) -> NodeHeadroom:
     from dra_lab.planner.fleet import how_many_more
 
     member = gang.groups[0].workload
@@ -124,14 +126,14 @@ def _node_rooms(question: FleetQuestion, gang: Gang, fleet: FleetPlan, common: M
     idle = how_many_more(when_idle(cluster), member, **common)
     left = how_many_more(cluster, member, after=fleet, **common) if fleet.replicas else now
     every = (idle, now, left)
-    exact = all(room.proven and not room.together for room in every)
-    return NodeRooms(_by_node(idle), _by_node(now), _by_node(left), exact)
+    exact = all(headroom.proven and not headroom.together for headroom in every)
+    return NodeHeadroom(_by_node(idle), _by_node(now), _by_node(left), exact)
 
 
-def _by_node(room: Room) -> dict[str, int]:
+def _by_node(headroom: Headroom) -> dict[str, int]:
     """Return how many pods each node holds, without nodes that share devices."""
-    shared = {node for nodes in room.together for node in nodes}
-    return {node: kind.each for kind in room.classes for node in kind.nodes if node not in shared}
+    shared = {node for nodes in headroom.together for node in nodes}
+    return {node: kind.each for kind in headroom.classes for node in kind.nodes if node not in shared}
 
 
 def _choices(question: FleetQuestion, gang: Gang, plan: GangPlan, stop: threading.Event) -> tuple[GangChoice, ...]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dra_lab.pinning.gang_choices import GangChoice
 
 
-class NodeRooms(Struct, frozen=True):
+class NodeHeadroom(Struct, frozen=True):
     """How many pods of a gang each node holds alone: `idle` if nothing were in use, `now`, and `left` after the plan.
 
     `exact` says that all three are proven and that nodes do not share devices, so that they may be added.
@@ -33,7 +33,7 @@ class GangAnswer(Struct, frozen=True):
     """
 
     plan: GangPlan
-    nodes: Mapping[str, NodeRooms] = {}
+    nodes: Mapping[str, NodeHeadroom] = {}
     more: Mapping[str, GangCount] = {}
     total: Mapping[str, GangCount] = {}
     choices: Mapping[str, tuple[GangChoice, ...]] = {}

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from dra_lab.model.gang import HOST, Gang, GangRoom
+from dra_lab.model.gang import HOST, Gang, GangHeadroom
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.session.fleet_answer import FleetAnswer
 from dra_lab.session.fleet_gangs import hierarchy_of
-from dra_lab.session.gang_answer import NodeRooms
+from dra_lab.session.gang_answer import NodeHeadroom
 from dra_lab.topology.node_tree import natural_order
 
 MOST_NAMED = 3
@@ -34,14 +34,14 @@ class NodePods(Struct, frozen=True):
 
 
 class DomainPods(Struct, frozen=True):
-    """One domain: its nodes, and `room`, what the planner found for it; None above the level of the gang.
+    """One domain: its nodes, and `headroom`, what the planner found for it; None above the level of the gang.
 
     `gangs` is how many gangs fit there without the plan, -1 if that is not known.
     """
 
     path: Path
     nodes: tuple[NodePods, ...]
-    room: GangRoom | None = None
+    headroom: GangHeadroom | None = None
     gangs: int = -1
 
     @property
@@ -81,29 +81,29 @@ def gang_domains(answer: FleetAnswer, gang: Gang) -> GangDomains:
     """Return the domains of the level that a gang requires, else prefers, with those that contain them."""
     assert answer.gangs is not None, "only an answer to gangs has domains"
     cluster = answer.question.cluster
-    rooms = answer.gangs.nodes.get(gang.name, NodeRooms())
+    headrooms = answer.gangs.nodes.get(gang.name, NodeHeadroom())
     placed: dict[str, int] = {}
     for one in answer.gangs.plan.placed:
         for replica in one.replicas if one.gang == gang.name else ():
             placed[replica.node] = placed.get(replica.node, 0) + 1
     level, tree = gang.required or gang.preferred, hierarchy_of(cluster, gang)
-    found = {room.domain: room for room in answer.gangs.plan.rooms if room.gang == gang.name}
+    found = {headroom.domain: headroom for headroom in answer.gangs.plan.headroom if headroom.gang == gang.name}
     total = answer.gangs.total.get(gang.name)
-    gangs = {room.domain: room.gangs for room in total.rooms} if total is not None else {}
+    gangs = {headroom.domain: headroom.gangs for headroom in total.headroom} if total is not None else {}
 
     def pods(nodes: Iterable[str]) -> tuple[NodePods, ...]:
-        return tuple(_node(node, rooms, placed.get(node, 0), closed=node in cluster.cordoned) for node in nodes)
+        return tuple(_node(node, headrooms, placed.get(node, 0), closed=node in cluster.cordoned) for node in nodes)
 
     required = bool(gang.required)
     domains = tuple(
         DomainPods(path, pods(nodes), found.get(path) if required else None, gangs.get(path, -1) if required else -1)
         for path, nodes in _in_order(level, tree, cluster.node_names)
     )
-    return GangDomains(gang, level, tree if level not in ("", HOST) else None, domains, rooms.exact)
+    return GangDomains(gang, level, tree if level not in ("", HOST) else None, domains, headrooms.exact)
 
 
-def _node(node: str, rooms: NodeRooms, placed: int, *, closed: bool) -> NodePods:
-    idle, now, left = (known.get(node, 0) for known in (rooms.idle, rooms.now, rooms.left))
+def _node(node: str, headrooms: NodeHeadroom, placed: int, *, closed: bool) -> NodePods:
+    idle, now, left = (known.get(node, 0) for known in (headrooms.idle, headrooms.now, headrooms.left))
     by_plan = 0 if closed else max(0, now - placed - left)
     return NodePods(node, placed, now if closed else left, by_plan, max(0, idle - now), closed)
 
@@ -123,13 +123,13 @@ def _in_order(level: str, tree: Hierarchy | None, nodes: Sequence[str]) -> Itera
             inside = tuple(node for node in domain.nodes if node in known)
             children.setdefault(domain.parent, []).append((domain.path, inside))
 
-    def walk(path: Path) -> Iterator[tuple[Path, tuple[str, ...]]]:
+    def below(path: Path) -> Iterator[tuple[Path, tuple[str, ...]]]:
         for child, inside in children.get(path, ()):
             if inside:
                 yield child, inside
-            yield from walk(child)
+            yield from below(child)
 
-    yield from walk(())
+    yield from below(())
 
 
 def changes(found: GangDomains, domain: DomainPods) -> Iterator[DomainChange]:

@@ -11,7 +11,7 @@ from typing import Any
 from dra_lab.errors import Cancelled, DraLabError
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import Room, Workload
+from dra_lab.model.fleet import Headroom, Workload
 from dra_lab.model.layers import layered_release
 from dra_lab.model.plan import Plan
 from dra_lab.model.regret import with_measured
@@ -61,7 +61,7 @@ class PlannerWorker:
         self.counts_copies = False
         self.hides_answer = False  # whether the views of a lesson must not show what is known
         self.prepares_export = False  # whether a view may simulate the export before a person opens it
-        self.copies: Room | None = None
+        self.copies: Headroom | None = None
         self.counting = False
         self.status: Mapping[str, Any] = {}
         self.progress: Any = None
@@ -71,7 +71,7 @@ class PlannerWorker:
         self.answered = 0
         self._given = 0
         self._searched: tuple[ClaimSketch, KubernetesRelease] | None = None
-        self._said_before: tuple[Finding, ...] = ()
+        self._findings_before: tuple[Finding, ...] = ()
         self._worker = Worker(owner=self)
         self._lock = threading.RLock()
 
@@ -104,7 +104,7 @@ class PlannerWorker:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Return what was noticed about the cluster, the answer and the manifest's search, errors first."""
-        checked = checked_findings(self.cluster, self._said_before)
+        checked = checked_findings(self.cluster, self._findings_before)
         answer = self.answer.findings if self.answer else ()
         return sort_findings((*self.cluster.findings, *checked, *answer, *self.manifest_findings))
 
@@ -121,7 +121,7 @@ class PlannerWorker:
         try:
             with WaitingBar(shown=bar) as waiting:
                 while self.stale and not self._is_left():
-                    waiting.tell(self.progress)
+                    waiting.show(self.progress)
         except KeyboardInterrupt:
             self.cancel()
             raise
@@ -180,9 +180,9 @@ class PlannerWorker:
             self._count_copies(number, cluster, drawing, stop)
         # Edits come in bursts, and one search after them is enough; a cluster that goes on is another matter.
         release = self._release_for(cluster, drawing)
-        asked = drawing.sketch, release
-        if plan is not None and not stop.wait(0.0 if asked == self._searched else self.replay_delay):
-            self._searched = asked
+        search = drawing.sketch, release
+        if plan is not None and not stop.wait(0.0 if search == self._searched else self.replay_delay):
+            self._searched = search
             self._on_searching(number, now=not is_small(cluster))
             # cancelled, or a rule that kube-scheduler's copy does not know: the plan says so
             with suppress(DraLabError):
@@ -214,15 +214,15 @@ class PlannerWorker:
         """Count how many pods with the claim fit, after the answer: until it is known, `counting` says so."""
         from dra_lab.planner.fleet import how_many_more
 
-        room, workload = None, Workload(drawing.sketch.name or "claim", drawing.sketch)
+        headroom, workload = None, Workload(drawing.sketch.name or "claim", drawing.sketch)
         if stop.wait(COPIES_AFTER):
             return
         # cancelled, or a rule that is not known: then there is no number
         with suppress(DraLabError):
             release = self._release_for(cluster, drawing)
-            room = how_many_more(cluster, workload, release=release, time_limit=COPIES_SECONDS, cancel=stop)
+            headroom = how_many_more(cluster, workload, release=release, time_limit=COPIES_SECONDS, cancel=stop)
         if number == self.number and not stop.is_set():
-            self.copies, self.counting = room, False
+            self.copies, self.counting = headroom, False
             self.events.emit("copies")
 
     def _plan_of(self, number: int, cluster: Cluster, drawing: Drawing, stop: threading.Event) -> Plan:

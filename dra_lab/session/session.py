@@ -306,7 +306,7 @@ class Session(PlannerWorker):
         prepare(cluster, self._release_for(cluster, self.drawing))
         # checked after the answer, because a person waits for that; until then the earlier findings stay
         with self._lock:
-            self._said_before = checked_findings(self.cluster, self._said_before)
+            self._findings_before = checked_findings(self.cluster, self._findings_before)
             self._layer(snapshot)
             self.history.present.scene.loaded.cluster = snapshot
             if self.drawing.node and self.drawing.node not in cluster.node_by_name:
@@ -345,13 +345,13 @@ class Session(PlannerWorker):
         if now.scene is not before.scene:
             events += self._show_scene(before.scene)
         elif now.layers != before.layers:
-            self._said_before = checked_findings(self.cluster, self._said_before)
+            self._findings_before = checked_findings(self.cluster, self._findings_before)
             self._layer(self.snapshot)
             events.append("cluster")
-        is_asked = bool(events)  # of the claim alone: workloads and kept plans are no part of that question
+        changes_claim = bool(events)  # of the claim alone: workloads and kept plans are no part of that question
         if replace(now, sketch=before.sketch, scene=before.scene) != before:
             events.append("fleet")
-        self._drawing_changed(*events, "history", asks=is_asked)
+        self._drawing_changed(*events, "history", asks=changes_claim)
         return True
 
     def _show_scene(self, before: Scene) -> list[str]:
@@ -360,7 +360,7 @@ class Session(PlannerWorker):
         self.drawing = with_settings(self.drawing, scene)
         if scene.loaded is not before.loaded:
             self._live.end()
-            self._said_before = ()
+            self._findings_before = ()
         self._layer(scene.loaded.cluster)
         self.problem = pinned_problem(self.cluster, self.drawing.node)
         return ["cluster", "layout", "problem"]

@@ -19,7 +19,14 @@ from dra_lab.planner.waiting import WaitingBar
 from dra_lab.session.adding import Adding
 from dra_lab.session.asking import Asking
 from dra_lab.session.content import MOST_KEPT, Content
-from dra_lab.session.fleet_answer import FleetAnswer, FleetQuestion, amount_figures, fleet_answers, fleet_yaml, pods_of
+from dra_lab.session.fleet_answer import (
+    FleetAnswer,
+    FleetQuestion,
+    fleet_answers,
+    fleet_yaml,
+    pods_of,
+    values_of_amounts,
+)
 from dra_lab.session.fleet_files import fitting_pins, fleet_cluster, layer_of, read_workload
 from dra_lab.session.stranding import Stranding
 from dra_lab.session.worker import Worker
@@ -215,7 +222,7 @@ class SessionFleet:
             workloads=answer.question.pods,
             layers=self.layers,
             sentence=answer.sentence,
-            figures={**answer.figures, **amount_figures(answer.amounts)},
+            figures={**answer.figures, **values_of_amounts(answer.amounts)},
             yaml=fleet_yaml(answer.question),
             snapshot=cluster_fingerprint(session.snapshot),
         )
@@ -248,7 +255,7 @@ class SessionFleet:
         try:
             with WaitingBar() as waiting:
                 while self.stale and not self._worker.wait(0.05):
-                    waiting.tell(self.progress)
+                    waiting.show(self.progress)
         except KeyboardInterrupt:
             self.cancel()
             raise
@@ -350,10 +357,10 @@ class SessionFleet:
         self._session.change(content)
 
 
-def _with_gangs(*asked: Any) -> Iterator[FleetAnswer]:
+def _with_gangs(*question: Any) -> Iterator[FleetAnswer]:
     from dra_lab.session.fleet_gangs import gang_answers  # what plans and simulates gangs is imported for them only
 
-    return gang_answers(*asked)
+    return gang_answers(*question)
 
 
 def _is_drawing(pod: PodDrawing, content: Content) -> bool:

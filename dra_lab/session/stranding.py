@@ -26,8 +26,8 @@ class Stranding:
 
     def ask(self, answer: FleetAnswer, node: str) -> WhyStranded | None:
         """Return why devices of a node are stranded after an answer, None while that is worked out."""
-        asked = self._question
-        if asked is None or asked[0] is not answer or asked[1] != node:
+        known = self._question
+        if known is None or known[0] is not answer or known[1] != node:
             self._question, self._found = (answer, node), None
             self._worker.submit(lambda stop: self._solve(answer, node, stop))
         return self._found

@@ -14,7 +14,7 @@ from dra_lab.session.worker import Worker
 SECONDS = 10.0
 """How long a search runs; one that goes on is shown as far as it is recorded."""
 
-TOLD_EVERY = 0.2
+REPORT_EVERY = 0.2
 """Seconds between two numbers of candidates; a search that ends sooner gives none."""
 
 
@@ -64,15 +64,15 @@ class Tracing:
     def _run(self, number: int, plan: Plan, node: str, *, links: bool, stop: threading.Event) -> None:
         reported = time.monotonic()
 
-        def tell(tried: int) -> None:
+        def progress(tried: int) -> None:
             nonlocal reported
-            if number == self._number and time.monotonic() - reported > TOLD_EVERY:
+            if number == self._number and time.monotonic() - reported > REPORT_EVERY:
                 reported, self.tried = time.monotonic(), tried
                 self._changed()
 
         trace, error = None, ""
         try:
-            trace = plan.trace(node, links=links, time_limit=SECONDS, cancel=stop, tell=tell)
+            trace = plan.trace(node, links=links, time_limit=SECONDS, cancel=stop, progress=progress)
         except Cancelled:
             error = _STOPPED
         except (InputError, UnsupportedFeature) as refused:

@@ -39,7 +39,7 @@ __all__ = [
     "taken_devices",
 ]
 
-_MOST_REMEMBERED = 64
+_MOST_CACHED = 64
 _IN_CLASS = (MATCH, SELECTOR, ERROR)
 
 
@@ -89,7 +89,7 @@ def candidates(cluster: Cluster, ask: Ask, release: KubernetesRelease) -> Candid
     key = (str(release), ask.reference, ask.device_class_name, ask.selectors)
     found = memo.get(key)
     if found is None:
-        if len(memo) >= _MOST_REMEMBERED:
+        if len(memo) >= _MOST_CACHED:
             # a person who types a selector leaves one entry with every pause
             memo.clear()
         found = memo[key] = _sharing(_match(cluster, ask, release), memo)

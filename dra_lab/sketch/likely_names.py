@@ -30,7 +30,7 @@ _SAME = {
 """Words of articles that mean the same here."""
 
 _RDMA = "rdma"
-_ALIKE, _CLEARLY = 0.88, 0.04
+_SIMILAR, _CLEARLY = 0.88, 0.04
 """How similar a misspelt class must be, and by how much more than the next one (`difflib`)."""
 
 _SHORT = {"numa": "numanode", "pciroot": "pcieroot", "pcie": "pcieroot", "pcibus": "pcibusid", "pciaddress": "pcibusid"}
@@ -98,9 +98,9 @@ def _misspelt(name: str, cluster: Cluster) -> LikelyClass | None:
     classes = [known.name for known in with_documented_classes(cluster).classes]
     pairs = ((SequenceMatcher(None, name, known), known) for known in classes)
     # Names of very different length are never similar; letter by letter, one of a megabyte takes seconds.
-    near = ((pair.ratio(), known) for pair, known in pairs if pair.real_quick_ratio() >= _ALIKE - _CLEARLY)
+    near = ((pair.ratio(), known) for pair, known in pairs if pair.real_quick_ratio() >= _SIMILAR - _CLEARLY)
     ranked = sorted(near, reverse=True)[:2]
-    if not ranked or ranked[0][0] < _ALIKE or (len(ranked) > 1 and ranked[0][0] - ranked[1][0] < _CLEARLY):
+    if not ranked or ranked[0][0] < _SIMILAR or (len(ranked) > 1 and ranked[0][0] - ranked[1][0] < _CLEARLY):
         return None
     known = ranked[0][1]
     return LikelyClass(known, certain="." in name and name.partition(".")[0] == known.partition(".")[0])

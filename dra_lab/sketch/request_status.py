@@ -21,7 +21,7 @@ from dra_lab.model.sketch import Ask, ClaimSketch, asks
 from dra_lab.sketch.cluster_candidates import Candidates, candidates, common_kind, count_free, joined, kind_of_most
 from dra_lab.sketch.free_words import are_partitions
 
-_MOST_REMEMBERED = 64
+_MOST_CACHED = 64
 
 PLURALS = {"gpu": "GPUs", "nic": "NICs", "cpu": "CPUs", "memory": "memory devices", "other": "devices"}
 """The kinds of devices in sentences."""
@@ -57,7 +57,7 @@ def _status(cluster: Cluster, request: DeviceRequest, release: KubernetesRelease
     key = (str(release), tuple((ask.reference, ask.device_class_name, ask.selectors) for ask in own_asks))
     found = memo.get(key)
     if found is None:
-        if len(memo) >= _MOST_REMEMBERED:
+        if len(memo) >= _MOST_CACHED:
             memo.clear()
         # another thread may clear the memory meanwhile
         found = memo[key] = _of_hardware(cluster, own_asks, release)

@@ -211,7 +211,7 @@ def _of_attributes(cluster: Cluster, findings: list[Finding]) -> Iterator[tuple[
     """Yield what devices publish of their node's place: the attribute, and its value by node."""
     values: dict[str, dict[str, str]] = {}
     wanted = [(name, *split_qualified(name, "")) for name in ATTRIBUTES]
-    for node in _telling(cluster):
+    for node in _with_places(cluster):
         for slice_ in cluster.slices_by_node.get(node, ()):
             for device in slice_.spec.devices or ():
                 for name, domain, bare in wanted:
@@ -227,14 +227,14 @@ def _of_attributes(cluster: Cluster, findings: list[Finding]) -> Iterator[tuple[
 
 
 @once_per_devices
-def _telling(cluster: Cluster) -> tuple[str, ...]:
+def _with_places(cluster: Cluster) -> tuple[str, ...]:
     """Return the nodes of which a device publishes anything of ATTRIBUTES."""
     by_node = cluster.slices_by_node
-    return tuple(node for node, slices in by_node.items() if any(_tells(cluster, item) for item in slices))
+    return tuple(node for node, slices in by_node.items() if any(_has_places(cluster, item) for item in slices))
 
 
 @once_per_slice
-def _tells(_cluster: Cluster, slice_: ResourceSlice) -> bool:
+def _has_places(_cluster: Cluster, slice_: ResourceSlice) -> bool:
     split = ((name, *split_qualified(name, "")) for name in ATTRIBUTES)
     keys = {bare if domain == slice_.spec.driver else name for name, domain, bare in split}
     return any(not keys.isdisjoint(device.attributes) for device in slice_.spec.devices or ())

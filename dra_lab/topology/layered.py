@@ -69,9 +69,9 @@ def _applied(cluster: Cluster, layer: Layer) -> Cluster:
 def _with_more(cluster: Cluster, layer: Layer) -> Cluster:
     if not layer.beside:
         return with_more_nodes(cluster, like=layer.subject, count=layer.count)
-    from dra_lab.topology.new_nodes import with_nodes_beside  # only new nodes with a place need it
+    from dra_lab.topology.new_nodes import with_nodes_near  # only new nodes with a place need it
 
-    return with_nodes_beside(cluster, layer.subject, layer.count, layer.beside, layer.hierarchy, layer.level)
+    return with_nodes_near(cluster, layer.subject, layer.count, layer.beside, layer.hierarchy, layer.level)
 
 
 def _with_release(cluster: Cluster, layer: Layer) -> Cluster:

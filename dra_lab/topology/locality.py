@@ -183,10 +183,10 @@ def _filled(
 
 def _known(item: PoolDevice | SkippedDevice, memo: _Memo) -> Locality:
     if not isinstance(item, PoolDevice):
-        return _remembered(item.id.driver, item.device, memo)
+        return _locality(item.id.driver, item.device, memo)
     found = memo.of_kind.get(item.kind.number)
     if found is None:
-        found = memo.of_kind[item.kind.number] = _remembered(item.id.driver, item.device, memo)
+        found = memo.of_kind[item.kind.number] = _locality(item.id.driver, item.device, memo)
     return found
 
 
@@ -226,7 +226,7 @@ def _derive(known: Sequence[Locality], devices: Sequence[Device]) -> tuple[Local
     return tuple(_fill(found, "socket", "numaNode", "on the same NUMA node"))
 
 
-def _remembered(driver: str, device: Device, memo: _Memo) -> Locality:
+def _locality(driver: str, device: Device, memo: _Memo) -> Locality:
     """Return what a device publishes, without its own name; worked out once for equal devices."""
     names = memo.names.get(driver)
     if names is None:

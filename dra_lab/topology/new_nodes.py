@@ -168,7 +168,7 @@ def with_new_nodes(cluster: Cluster, new: Sequence[NewNode]) -> Cluster:
     )
 
 
-def with_nodes_beside(
+def with_nodes_near(
     cluster: Cluster, like: str, count: int, beside: str, hierarchy: str = "", level: str = ""
 ) -> Cluster:
     """Return the cluster with more nodes like one, in the domains of the node `beside`.

@@ -7,7 +7,7 @@ from typing import Any
 
 from dra_lab.errors import DraLabError
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import Room
+from dra_lab.model.fleet import Headroom
 from dra_lab.model.memo import once_per_hardware
 from dra_lab.model.plan import FIXED_GOALS, FirstFit, FirstFitStatus, GoalValue, Plan, PlanStatus
 from dra_lab.model.sketch import ClaimSketch
@@ -24,8 +24,8 @@ from dra_lab.widgets.plan_values import (
     TileRow,
 )
 from dra_lab.widgets.selector_words import without_text
-from dra_lab.words.drawing_words import asked_sentence
-from dra_lab.words.facts import goal_figure, goal_words, search_end
+from dra_lab.words.drawing_words import request_sentence
+from dra_lab.words.facts import goal_number, goal_words, search_end
 from dra_lab.words.glossary import GLOSSARY
 from dra_lab.words.plan_document import headline
 from dra_lab.words.reason_words import no_help_lines
@@ -48,7 +48,7 @@ def answer_row(
     stale: bool,
     progress: Any = None,
     refusal: DraLabError | None = None,
-    room: Room | None = None,
+    headroom: Headroom | None = None,
     counting: bool = False,
 ) -> AnswerRow:
     """Return the verdict; without a plan it says that the planner is at work, or why there is no answer.
@@ -67,10 +67,10 @@ def answer_row(
     return AnswerRow(
         state=_STATES[plan.status],
         sentence=headline(plan, cluster, node_labels(cluster).__getitem__),
-        asked=asked_sentence(plan.sketch, cluster) or "Drag a device onto the canvas, or press N there.",
+        asked=request_sentence(plan.sketch, cluster) or "Drag a device onto the canvas, or press N there.",
         scheduler=without_text(scheduler),
         differs=any(found.goals or found.paths_differ for found in plan.regrets),
-        tiles=tile_rows(plan, room, counting=counting),
+        tiles=tile_rows(plan, headroom, counting=counting),
         fixes=tuple(FixCard(title=fix.title, brings=fix.brings, id=str(fix.number)) for fix in fixes(plan)),
         tried=tried[0] if tried else "",
         stale=stale or bool(trouble),
@@ -79,11 +79,11 @@ def answer_row(
     )
 
 
-def tile_rows(plan: Plan, room: Room | None = None, *, counting: bool = False) -> tuple[TileRow, ...]:
+def tile_rows(plan: Plan, headroom: Headroom | None = None, *, counting: bool = False) -> tuple[TileRow, ...]:
     """Return the figures of a verdict."""
     return tuple(
         TileRow(value=tile.value, caption=tile.caption, tone=tile.tone, title=tile.title, lines=tile.lines)
-        for tile in tiles(plan, room, counting=counting)
+        for tile in tiles(plan, headroom, counting=counting)
     )
 
 
@@ -143,7 +143,7 @@ def badge_rows(sketch: ClaimSketch) -> dict[str, BadgeRow]:
 
 
 def _goal_row(plan: Plan, goal: GoalValue) -> GoalRow:
-    number, caption = goal_figure(goal)
+    number, caption = goal_number(goal)
     return GoalRow(
         goal=goal.goal,
         label=goal_title(goal),

@@ -13,14 +13,14 @@ from dra_lab.session.drawn_gang import drawn_gang, set_drawn_gang
 from dra_lab.widgets import messages
 from dra_lab.widgets.domain_rows import first_gang, gang_of_message, gang_row
 from dra_lab.widgets.domain_values import GangRow
-from dra_lab.widgets.highlight import LitWidget
+from dra_lab.widgets.highlight import HighlightingWidget
 from dra_lab.words.gang_verdict import gang_words
 
 FIRST_PODS = 4
 """Pods of a gang that is drawn first."""
 
 
-class CanvasGang(LitWidget):
+class CanvasGang(HighlightingWidget):
     """The part of a canvas about the gang of the drawn pod; `gang` is empty without one, and only Python writes it."""
 
     gang = traitlets.Dict().tag(sync=True, value=GangRow)
@@ -36,7 +36,7 @@ class CanvasGang(LitWidget):
             self.gang = {}
             return
         pods = session.fleet.workload(session.fleet.editing).replicas
-        self._tell(gang=gang_row(session.cluster, PodDrawing(pod="", replicas=pods), drawn, None))
+        self._assign(gang=gang_row(session.cluster, PodDrawing(pod="", replicas=pods), drawn, None))
 
     def _make_gang(self, _message: messages.MakeGang) -> None:
         if (session := self._session) is not None and drawn_gang(session) is None:

@@ -122,9 +122,9 @@ def problem_rows(session: Session) -> tuple[ProblemRow, ...]:
     first = cause(plan, session.cluster)
     texts = [(short, short.message) for short in reversed(plan.shortfalls[1:])]
     texts += [(short, first) for short in plan.shortfalls[:1]]
-    said = {name: text for short, text in texts for name in short.subject.split(", ")}
+    text_of = {name: text for short, text in texts for name in short.subject.split(", ")}
     named = [*(("request", name) for name in found.requests), *(("link", name) for name in found.links)]
-    return tuple(ProblemRow(kind=kind, name=name, text=said.get(name, first)) for kind, name in named)
+    return tuple(ProblemRow(kind=kind, name=name, text=text_of.get(name, first)) for kind, name in named)
 
 
 def _request_rows(sketch: ClaimSketch, known: Mapping[str, Any]) -> dict[str, RequestRow]:

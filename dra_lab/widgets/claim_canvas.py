@@ -19,7 +19,7 @@ from dra_lab.widgets import messages
 from dra_lab.widgets.canvas_gang import CanvasGang
 from dra_lab.widgets.canvas_rows import palette_rows, problem_rows, status_rows
 from dra_lab.widgets.canvas_values import CanvasHistory, CanvasStatus, ConfigAnswer, PaletteRow, ProblemRow
-from dra_lab.widgets.highlight import LitWidget
+from dra_lab.widgets.highlight import HighlightingWidget
 from dra_lab.widgets.session_view import STATIC, Actions
 from dra_lab.widgets.stored_output import drawing_parts
 from dra_lab.widgets.typed_configuration import with_config
@@ -139,7 +139,7 @@ class ClaimCanvas(CanvasGang):
                 self._blame("drawing", "")
 
     actions: ClassVar[Actions] = {
-        **LitWidget.actions,
+        **HighlightingWidget.actions,
         **CanvasGang.gang_actions,
         messages.Undo: lambda self, _message: self.undo(),
         messages.Redo: lambda self, _message: self.redo(),
@@ -151,9 +151,9 @@ class ClaimCanvas(CanvasGang):
         try:
             changed = with_config(drawn, message)
         except DraLabError as error:
-            self._tell(configured=ConfigAnswer(index=message.index, message=str(error)))
+            self._assign(configured=ConfigAnswer(index=message.index, message=str(error)))
             return
-        self._tell(configured=ConfigAnswer(index=message.index))
+        self._assign(configured=ConfigAnswer(index=message.index))
         self.draw(changed)
 
     # ------------------------------------------------------------ values
@@ -220,7 +220,7 @@ class ClaimCanvas(CanvasGang):
 
     def _show_problems(self) -> None:
         if self._session is not None:
-            self._tell(problems=problem_rows(self._session))
+            self._assign(problems=problem_rows(self._session))
 
     def _show_sketch(self) -> None:
         # The browser's own change comes back here: setting an equal sketch again would only send it twice.

@@ -99,8 +99,8 @@ class ClusterBar(FollowingWidget):
         self._upload: Upload | None = None
         self._offered: tuple[Drawable, ...] = ()
         self._opened: Drawable | None = None
-        self._tell(modes=[ModeRow(name=name, label=label) for name, label in MODES.items()])
-        self.loading = Loading(session.events.post, self._tell_busy, self._take, self._refuse)
+        self._assign(modes=[ModeRow(name=name, label=label) for name, label in MODES.items()])
+        self.loading = Loading(session.events.post, self._show_busy, self._take, self._refuse)
         self._when(session, self._show_cluster, "cluster")
         self._when(session, self._show_following, "cluster", "following")
         self._when(session, self._show_findings, "cluster", "plan", "findings")
@@ -122,23 +122,23 @@ class ClusterBar(FollowingWidget):
         if (session := self._session) is None:
             return
         cluster, read = session.cluster, session.snapshot
-        self._tell(sources=source_rows(read, self._contexts), source=read.name, read_at=_read_words(read))
+        self._assign(sources=source_rows(read, self._contexts), source=read.name, read_at=_read_words(read))
         known = session.is_prepared
         words = summary(cluster, session.release) if known else f"{first_words(cluster)} · counting devices ..."
         if changes := ", ".join(layer.words for layer in session.fleet.layers):
             words = f"what if: {changes} · {words}"
         if known:
             few = len(cluster.node_names) <= MOST_NODES
-            self._tell(meters=meter_rows(cluster, session.release))
-            self._tell(node_use=node_use_rows(cluster, session.release) if few else ())
-        self._tell(summary=words, release=session.release.version, details=self._details(session, words))
+            self._assign(meters=meter_rows(cluster, session.release))
+            self._assign(node_use=node_use_rows(cluster, session.release) if few else ())
+        self._assign(summary=words, release=session.release.version, details=self._details(session, words))
 
     def _show_following(self) -> None:
         if (session := self._session) is not None:
             following = session.following
             can = session.snapshot.name.startswith(PREFIX)
             row = FollowRow(following.state.value, following.reason) if can else FollowRow()
-            self._tell(follow=row, details=self._details(session, self.summary))
+            self._assign(follow=row, details=self._details(session, self.summary))
 
     @staticmethod
     def _details(session: Session, words: str) -> tuple[DetailRow, ...]:
@@ -151,7 +151,7 @@ class ClusterBar(FollowingWidget):
         if self._session is not None:
             findings: tuple[Finding, ...] = self._session.findings
             checking = not is_checked(self._session.cluster)
-            self._tell(findings=finding_rows(findings), counts=counts(findings, checking=checking))
+            self._assign(findings=finding_rows(findings), counts=counts(findings, checking=checking))
 
     def _show_example(self) -> None:
         if self._session is not None:
@@ -219,7 +219,7 @@ class ClusterBar(FollowingWidget):
         rows = tuple(DrawableRow(label=one.label, detail=one.detail) for one in found.found)
         what = "1 drawing" if len(rows) == 1 else f"{len(rows)} drawings; the canvas shows one at a time"
         words = f"{source} contains no cluster. It contains {what}."
-        self._tell(offer=OfferRow(text=" ".join((words, *found.notes)), options=rows))
+        self._assign(offer=OfferRow(text=" ".join((words, *found.notes)), options=rows))
         return True
 
     def _open_offered(self, message: messages.OpenDrawing) -> None:
@@ -240,7 +240,7 @@ class ClusterBar(FollowingWidget):
     def _withdraw(self) -> None:
         """Remove the offer and the messages about the latest reading."""
         self._offered, self.refused = (), ""
-        self._tell(offer=OfferRow())
+        self._assign(offer=OfferRow())
 
     def _announce(self, message: messages.AnnounceFiles) -> None:
         self._withdraw()
@@ -285,7 +285,7 @@ class ClusterBar(FollowingWidget):
         # The kubeconfig is read when the choice opens: a login in a terminal must be seen without a new notebook.
         self._contexts = contexts()
         if self._session is not None:
-            self._tell(sources=source_rows(self._session.snapshot, self._contexts))
+            self._assign(sources=source_rows(self._session.snapshot, self._contexts))
 
     def _cancel(self, _message: messages.Cancel) -> None:
         self._upload = None
@@ -307,7 +307,7 @@ class ClusterBar(FollowingWidget):
             self.refused, self._opened = "", opened
             self.loading.begin(words, read)
 
-    def _tell_busy(self, words: str) -> None:
+    def _show_busy(self, words: str) -> None:
         self.busy = words
 
     def _take(self, cluster: Cluster) -> None:
@@ -354,7 +354,7 @@ class ClusterBar(FollowingWidget):
 
     def _show_use(self, _message: messages.ShowUse) -> None:
         if (session := self._session) is not None and session.is_prepared:
-            self._tell(node_use=node_use_rows(session.cluster, session.release))
+            self._assign(node_use=node_use_rows(session.cluster, session.release))
 
     actions: ClassVar[Actions] = {
         messages.DismissProblem: _dismiss_problems,

@@ -10,7 +10,7 @@ import traitlets
 from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Placement, Plan, PlanStatus
-from dra_lab.model.sketch import Figure, Kept
+from dra_lab.model.sketch import Kept, KnownValue
 from dra_lab.session import Session
 from dra_lab.session.comparing import MOST_COMPARED
 from dra_lab.session.fleet_answer import AMOUNTS
@@ -81,7 +81,7 @@ class CompareMode(FollowingWidget):
         if session is None:
             return
         self.kept = len(session.comparing.every)
-        self._tell(compare=compare_row(session) if session.mode == MODE else {})
+        self._assign(compare=compare_row(session) if session.mode == MODE else {})
 
     def _complete(self) -> None:
         if self._session is not None and self._session.mode == MODE:
@@ -164,7 +164,7 @@ def _column(session: Session, kept: Kept, first: Kept) -> ComparedPlan:
 def _bars(kept: Kept) -> Iterator[BarRow]:
     """Yield the devices of a kept fleet by kind."""
     for kind, label in KINDS.items():
-        named = (kept.figures.get(f"amount/{kind}/{name}", Figure(value=0)).value for name in AMOUNTS)
+        named = (kept.figures.get(f"amount/{kind}/{name}", KnownValue(value=0)).value for name in AMOUNTS)
         used, planned, free, stranded, blocked = named
         if used + planned + free + stranded + blocked:
             yield label, used, planned, free, stranded, blocked

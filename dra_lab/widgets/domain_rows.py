@@ -42,10 +42,10 @@ from dra_lab.words.gang_verdict import (
     domain_name,
     frame_words,
     gang_words,
+    headroom_words,
     lacking_words,
     level_word,
     number_words,
-    room_words,
     scheduler_words,
     trapped_words,
 )
@@ -223,12 +223,12 @@ def domain_state(found: GangDomains, domain: DomainPods) -> DomainState:
         return "outer"
     if domain.placed:
         return "chosen"
-    room = domain.room
-    if room is None:
+    headroom = domain.headroom
+    if headroom is None:
         return "unknown"
-    if room.fits:
+    if headroom.fits:
         return "fits"
-    return "refused" if room.bound < room.least or room.gangs_bound == 0 else "unknown"
+    return "refused" if headroom.bound < headroom.least or headroom.gangs_bound == 0 else "unknown"
 
 
 def _depth(found: GangDomains) -> int:
@@ -236,16 +236,18 @@ def _depth(found: GangDomains) -> int:
 
 
 def _holds(found: GangDomains, domain: DomainPods, state: DomainState) -> str:
-    if domain.room is not None and state in ("refused", "unknown"):
-        return room_words(domain.room)
+    if domain.headroom is not None and state in ("refused", "unknown"):
+        return headroom_words(domain.headroom)
     if found.exact:
         return f"holds {domain.holds:,}"
-    return "" if domain.room is None else room_words(domain.room)
+    return "" if domain.headroom is None else headroom_words(domain.headroom)
 
 
 def _words(found: GangDomains, domain: DomainPods, state: DomainState) -> str:
     if state == "outer":
-        inside = [one for one in found.domains if one.room is not None and one.path[: len(domain.path)] == domain.path]
+        inside = [
+            one for one in found.domains if one.headroom is not None and one.path[: len(domain.path)] == domain.path
+        ]
         if inside and all(one.gangs >= 0 for one in inside):
             return counted(sum(one.gangs for one in inside), "gang")
         return ""
@@ -253,7 +255,7 @@ def _words(found: GangDomains, domain: DomainPods, state: DomainState) -> str:
         return f"{counted(domain.placed, 'pod')} placed"
     if state == "fits":
         return counted(domain.gangs, "gang") if domain.gangs > 1 else "fits"
-    return _reasons(lacking_words(domain.room)) if domain.room is not None else ""
+    return _reasons(lacking_words(domain.headroom)) if domain.headroom is not None else ""
 
 
 def _reasons(reasons: Sequence[str]) -> str:
@@ -281,12 +283,14 @@ def domain_heat(found: GangDomains) -> HeatMap:
     """Return the domains by the share of the gang's pods that they lack."""
     cells = []
     for domain in found.domains:
-        room = domain.room
-        if room is None:
+        headroom = domain.headroom
+        if headroom is None:
             continue
-        grade = 0 if room.fits or domain.placed else max(1, -(-4 * (room.size - room.most) // room.size))
+        grade = (
+            0 if headroom.fits or domain.placed else max(1, -(-4 * (headroom.size - headroom.most) // headroom.size))
+        )
         words = f"{domain_name(domain.path)}: {_holds(found, domain, domain_state(found, domain))}"
-        lacking = f"; {'; '.join(lacking_words(room))}" if grade and room.lacking else ""
+        lacking = f"; {'; '.join(lacking_words(headroom))}" if grade and headroom.lacking else ""
         cells.append(
             HeatCell(rack=domain_name(domain.path), grade=grade, words=words + lacking, id=domain_id(domain.path))
         )
@@ -304,8 +308,8 @@ def domain_card(found: GangDomains, domain: DomainPods) -> DomainCard:
     name = domain_name(domain.path)
     refused = state == "refused"
     lines = []
-    if domain.room is not None and domain.room.lacking and state != "outer":
-        lines.append(f"{_first(lacking_words(domain.room))}.")
+    if domain.headroom is not None and domain.headroom.lacking and state != "outer":
+        lines.append(f"{_first(lacking_words(domain.headroom))}.")
     fixes = (
         [WouldFitRow(title=_title(one), brings=_brings(found, one)) for one in changes(found, domain)]
         if refused

@@ -68,7 +68,7 @@ class ExportSheet(FollowingWidget):
     def _show_export(self) -> None:
         session = self._session
         open_ = session is not None and "exporting" in vars(session) and session.exporting.is_open
-        self._tell(export=export_row(session) if session is not None and open_ else {})
+        self._assign(export=export_row(session) if session is not None and open_ else {})
 
     # ------------------------------------------------------------ what the person did
 

@@ -135,7 +135,7 @@ class FleetAdding(FollowingWidget):
 
     def _show_adding(self) -> None:
         if (session := self._session) is not None and session.mode == "fleet":
-            self._tell(fleet_adding=adding_row(session))
+            self._assign(fleet_adding=adding_row(session))
 
     def _find_nodes(self, _message: FindNodes) -> None:
         if self._session is not None:

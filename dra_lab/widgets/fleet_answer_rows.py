@@ -13,10 +13,10 @@ from dra_lab.widgets.domain_rows import is_kueue, scheduler_row
 from dra_lab.widgets.fleet_mode_values import FleetAnswerRow
 from dra_lab.widgets.plan_values import State, TileRow, Tone
 from dra_lab.words.fleet_verdict import (
-    asked_words,
     cost_words,
     more_words,
     proof_words,
+    request_words,
     stranded_words,
     verdict_words,
 )
@@ -28,7 +28,7 @@ def answer_row(session: Session) -> FleetAnswerRow:
     """Return what is asked of the fleet of a session, and the answer so far."""
     fleet, answer = session.fleet, session.fleet.answer
     history = {"can_undo": session.history.can_undo, "can_redo": session.history.can_redo}
-    common: dict[str, Any] = {"asked": asked_words(fleet.workloads), "can_compare": "compare" in MODES, **history}
+    common: dict[str, Any] = {"asked": request_words(fleet.workloads), "can_compare": "compare" in MODES, **history}
     if fleet.refusal is not None:
         return FleetAnswerRow(state="error", verdict="No answer.", proof=str(fleet.refusal), **common)
     if not fleet.workloads:
@@ -85,7 +85,7 @@ def _working_words(answer: FleetAnswer, progress: Any) -> str:
         if len(answer.gangs.total) < wanted:
             return "Counting how many more gangs fit"
         return "Simulating schedulers" if len(answer.gangs.choices) < wanted else "Finding what is stranded"
-    if answer.rooms:
+    if answer.headroom:
         return "Finding what is stranded" if answer.stranded is None else "Comparing with kube-scheduler"
     if answer.plan.proven:
         return "Counting how many more fit"
@@ -106,9 +106,9 @@ def _tiles(answer: FleetAnswer) -> tuple[TileRow, ...]:
     placed, wanted = answer.figures["placed"].value, answer.figures["wanted"].value
     tone: Tone = "ok" if placed == wanted else "warn"
     tiles = [_tile(f"{placed:,} of {wanted:,}", "pods placed", "Pods placed", "placed", tone)]
-    for room in answer.rooms[:2]:
-        head, comma, proof = more_words(room).partition(" more")
-        name = f" {room.workload}" if len(answer.rooms) > 1 else ""
+    for headroom in answer.headroom[:2]:
+        head, comma, proof = more_words(headroom).partition(" more")
+        name = f" {headroom.workload}" if len(answer.headroom) > 1 else ""
         tiles.append(_tile(f"{head}{name}", f"more fit{proof}" if comma else "", "More pods that fit", "more"))
     tiles += _gang_tiles(answer.gangs) if answer.gangs is not None else []
     for value, caption in stranded_words(answer.stranded)[:2] if answer.stranded is not None else ():
@@ -117,8 +117,8 @@ def _tiles(answer: FleetAnswer) -> tuple[TileRow, ...]:
     return tuple(tiles)
 
 
-def _tile(value: str, caption: str, title: str, figure: str, tone: Tone = "plain") -> TileRow:
-    return TileRow(value=value, caption=caption, tone=tone, title=title, lines=(GLOSSARY[figure],))
+def _tile(value: str, caption: str, title: str, term: str, tone: Tone = "plain") -> TileRow:
+    return TileRow(value=value, caption=caption, tone=tone, title=title, lines=(GLOSSARY[term],))
 
 
 def _gang_tiles(gangs: GangAnswer) -> list[TileRow]:

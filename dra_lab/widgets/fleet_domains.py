@@ -55,7 +55,7 @@ class FleetDomains(FollowingWidget):
         if not names or session.fleet.refusal is not None or answer is None or answer.gangs is None:
             note = "No answer." if session.fleet.refusal is not None else "Planning …"
             self._domains = None
-            self._tell(fleet_domains=DomainTable(gangs=names, note=note), fleet_domain_card=DomainCard())
+            self._assign(fleet_domains=DomainTable(gangs=names, note=note), fleet_domain_card=DomainCard())
             return
         gang = chosen_gang(answer.gangs.plan.gangs, self.fleet_gang)
         if gang is None:
@@ -73,14 +73,14 @@ class FleetDomains(FollowingWidget):
             rows=domain_rows(found, len(answer.question.cluster.node_names)),
             heat=domain_heat(found) if gang.required else HeatMap(),
         )
-        self._tell(fleet_domains=table)
+        self._assign(fleet_domains=table)
         self._show_domain()
 
     def _show_domain(self) -> None:
         found = self._domains
         domains = found.domains if found is not None else ()
         domain = next((one for one in domains if domain_id(one.path) == self.fleet_domain), None)
-        self._tell(fleet_domain_card=DomainCard() if domain is None or found is None else domain_card(found, domain))
+        self._assign(fleet_domain_card=DomainCard() if domain is None or found is None else domain_card(found, domain))
 
     def _make_gang(self, message: messages.MakeGang) -> None:
         if (session := self._session) is not None:

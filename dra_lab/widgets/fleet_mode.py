@@ -37,7 +37,7 @@ from dra_lab.widgets.fleet_values import HeatMap
 from dra_lab.widgets.plan_values import BarsRow
 from dra_lab.widgets.why_not_rows import bar_rows
 from dra_lab.words.fleet_verdict import (
-    more_figure,
+    more_number,
 )
 from dra_lab.words.gang_verdict import number_words
 from dra_lab.words.glossary import FLEET_TERMS
@@ -89,7 +89,7 @@ class FleetMode(FleetDomains, FleetAdding):
         if (session := self._session) is None or session.mode != "fleet":
             return
         fleet = session.fleet
-        self._tell(
+        self._assign(
             fleet_answer=answer_row(session),
             fleet_workloads=_workload_rows(session),
             fleet_layers=[
@@ -105,20 +105,20 @@ class FleetMode(FleetDomains, FleetAdding):
 
     def _show_fleet_progress(self) -> None:
         if (session := self._session) is not None and session.mode == "fleet":
-            self._tell(fleet_answer=answer_row(session))
+            self._assign(fleet_answer=answer_row(session))
 
     def _show_bars(self) -> None:
         if (session := self._session) is None or session.mode != "fleet":
             return
         answer = session.fleet.answer
         if answer is None:
-            self._tell(fleet_bars=BarTable(note="" if session.cluster.slices else _NOTHING))
+            self._assign(fleet_bars=BarTable(note="" if session.cluster.slices else _NOTHING))
             return
         if answer is not self._bars_of:
             self._bars_of, self._bars = answer, Bars(answer.question.cluster, answer.amounts, answer)
         bars = self._bars
         if bars is None or not bars.kinds:
-            self._tell(fleet_bars=BarTable(note=_NOTHING), fleet_card=CardRow(), fleet_heat=HeatMap())
+            self._assign(fleet_bars=BarTable(note=_NOTHING), fleet_card=CardRow(), fleet_heat=HeatMap())
             return
         many = len(answer.question.cluster.node_names) > FEW_NODES
         word = bars.racks.word if bars.racks is not None else ""
@@ -144,7 +144,7 @@ class FleetMode(FleetDomains, FleetAdding):
             filters=filter_rows(bars.cluster),
             names=_names(answer.question.cluster),
         )
-        self._tell(fleet_bars=table, fleet_heat=bars.heat(kind) if many else HeatMap())
+        self._assign(fleet_bars=table, fleet_heat=bars.heat(kind) if many else HeatMap())
         self._show_card()
 
     def _show_card(self) -> None:
@@ -152,7 +152,7 @@ class FleetMode(FleetDomains, FleetAdding):
             return
         bars, chosen, kind = self._bars, self.fleet_chosen, self.fleet_kind
         if bars is None or not chosen or kind not in bars.by_kind:
-            self._tell(fleet_card=CardRow())
+            self._assign(fleet_card=CardRow())
             return
         group = bars.members(kind, chosen.partition("/")[0]).get(chosen) if "/" in chosen else None
         if group is not None:
@@ -161,13 +161,13 @@ class FleetMode(FleetDomains, FleetAdding):
             title = f"{name}, {state}" if state else name
             rows = tuple(sorted(bars.nodes(kind, nodes), key=lambda row: (-row[7], -row[6])))
             why = self._why(session, rows[0])
-            self._tell(fleet_card=CardRow(id=chosen, title=title, lines=free_lines(kind, whole), rows=rows, why=why))
+            self._assign(fleet_card=CardRow(id=chosen, title=title, lines=free_lines(kind, whole), rows=rows, why=why))
         elif chosen in bars.by_kind[kind]:
             (row,) = bars.nodes(kind, [chosen])
             card = self._node_card(session, bars, chosen, free_lines(kind, row))
-            self._tell(fleet_card=msgspec.structs.replace(card, why=self._why(session, row)))
+            self._assign(fleet_card=msgspec.structs.replace(card, why=self._why(session, row)))
         else:
-            self._tell(fleet_card=CardRow())
+            self._assign(fleet_card=CardRow())
 
     def _node_card(self, session: Session, bars: Bars, node: str, lines: tuple[str, ...]) -> CardRow:
         letters = _letters(session.fleet.workloads)
@@ -194,8 +194,8 @@ class FleetMode(FleetDomains, FleetAdding):
         title, found = f"Why not more on {node}?", session.fleet.stranding.ask(answer, node)
         if found is None:
             return WhyStrandedRow(title=title, lines=("Finding out …",))
-        asked = stranded_bars(found, answer.question.cluster, answer.question.release)
-        requests = tuple(BarsRow(title=b.title, bars=bar_rows(b.bars), request=b.request) for b in asked)
+        bars_found = stranded_bars(found, answer.question.cluster, answer.question.release)
+        requests = tuple(BarsRow(title=b.title, bars=bar_rows(b.bars), request=b.request) for b in bars_found)
         return WhyStrandedRow(title=title, requests=requests, lines=tuple(stranded_lines(found)))
 
     @staticmethod
@@ -303,7 +303,7 @@ def _letters(pods: tuple[PodDrawing, ...]) -> Mapping[str, str]:
 def _workload_rows(session: Session) -> tuple[WorkloadRow, ...]:
     fleet, answer = session.fleet, session.fleet.answer
     placed = answer.plan.placed if answer is not None else {}
-    more = {room.workload: more_figure(room) for room in answer.rooms} if answer is not None else {}
+    more = {headroom.workload: more_number(headroom) for headroom in answer.headroom} if answer is not None else {}
     gangs = answer.gangs if answer is not None else None
     if gangs is not None:
         placed = {**placed, **gangs.plan.counts}

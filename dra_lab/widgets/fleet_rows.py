@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.memo import once_per_labels
-from dra_lab.model.sketch import Figure, Kept, PodDrawing
+from dra_lab.model.sketch import Kept, KnownValue, PodDrawing
 from dra_lab.pictures.charts.amounts import Amounts
 from dra_lab.pictures.racks import NO_RACK, grade_words, heat, racks
 from dra_lab.session.fleet_answer import FleetAnswer
@@ -184,7 +184,7 @@ def _number(value: float) -> float:
 
 
 def scenario_row(
-    name: str, figures: Mapping[str, Figure], keys: Sequence[str], *, now: bool = False, kept: Kept | None = None
+    name: str, figures: Mapping[str, KnownValue], keys: Sequence[str], *, now: bool = False, kept: Kept | None = None
 ) -> ScenarioRow:
     """Return the figures of one answer in the order of `keys`; `placed` comes with the number wanted."""
     cells = []
@@ -199,7 +199,7 @@ def scenario_row(
     return ScenarioRow(name=name, cells=tuple(cells), now=now, kept=kept is not None, title=title)
 
 
-def scenario_columns(figures: Iterable[Mapping[str, Figure]]) -> Mapping[str, str]:
+def scenario_columns(figures: Iterable[Mapping[str, KnownValue]]) -> Mapping[str, str]:
     """Return the figures that are compared with their headings: pods placed, more of each workload, stranded."""
     columns = {"placed": "placed"}
     every = list(dict.fromkeys(key for found in figures for key in found))

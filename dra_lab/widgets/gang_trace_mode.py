@@ -14,12 +14,12 @@ from dra_lab.session import Session
 from dra_lab.session.gang_tracing import GangQuestion, GangTracing
 from dra_lab.widgets.gang_trace_rows import head_of, now_of
 from dra_lab.widgets.gang_trace_values import GangTraceHead, GangTraceNow
-from dra_lab.widgets.highlight import LitWidget
+from dra_lab.widgets.highlight import HighlightingWidget
 
 SCHEDULERS = ("kueue", "kube-scheduler")
 
 
-class GangTraceMode(LitWidget):
+class GangTraceMode(HighlightingWidget):
     """The traits of the Trace pane for a gang.
 
     `gang_trace` is the scheduler's choice, without a name if the drawing is no gang, and `gang_trace_now` its present
@@ -39,8 +39,8 @@ class GangTraceMode(LitWidget):
         post = session.events.post
         self._gang_tracing = GangTracing(lambda: post(partial(self._try, "gang trace", self._show_gang)))
         self._endings.append(self._gang_tracing.close)
-        asked = ("gang_trace_scheduler", "gang_trace_shown", "mode")
-        self.observe(lambda _change: self._try("gang trace", self._ask_gang), asked)
+        traits = ("gang_trace_scheduler", "gang_trace_shown", "mode")
+        self.observe(lambda _change: self._try("gang trace", self._ask_gang), traits)
         self.observe(lambda _change: self._show_gang_step(), "gang_trace_step")
         self._when(session, self._ask_gang, "cluster", "fleet", "sketch", "mode")
 
@@ -63,10 +63,10 @@ class GangTraceMode(LitWidget):
         drawn = self._drawn_gang()
         if drawn is None:
             self._gang_replay = None
-            self._tell(gang_trace=GangTraceHead(), gang_trace_now=GangTraceNow(), gang_trace_step=0)
+            self._assign(gang_trace=GangTraceHead(), gang_trace_now=GangTraceNow(), gang_trace_step=0)
             return
         if not self.gang_trace_shown:
-            self._tell(gang_trace={**self.gang_trace, "name": drawn[0].pod})
+            self._assign(gang_trace={**self.gang_trace, "name": drawn[0].pod})
             return
         self._gang_tracing.ask(GangQuestion(session.cluster, *drawn, session.release, self.gang_trace_scheduler))
         self._show_gang()
@@ -86,12 +86,12 @@ class GangTraceMode(LitWidget):
             fields["regret"] = "You stopped the plan that the choice is compared with."
         new = tracing.replay is not None and tracing.replay is not self._gang_replay
         self._gang_replay = tracing.replay
-        self._tell(gang_trace=GangTraceHead(**fields))
+        self._assign(gang_trace=GangTraceHead(**fields))
         if new:
-            self._tell(gang_trace_step=min(1, head.total))
+            self._assign(gang_trace_step=min(1, head.total))
         self._show_gang_step()
 
     def _show_gang_step(self) -> None:
         replay = self._gang_replay
         if replay is not None:
-            self._tell(gang_trace_now=now_of(replay, max(0, min(self.gang_trace_step, len(replay.steps)))))
+            self._assign(gang_trace_now=now_of(replay, max(0, min(self.gang_trace_step, len(replay.steps)))))

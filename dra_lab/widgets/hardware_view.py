@@ -78,7 +78,7 @@ class HardwareView(TraceMode):
 
     def _show_fleet(self) -> None:
         if (session := self._session) is not None:
-            self._tell(
+            self._assign(
                 fleet=fleet(session.cluster, latest_plan(self._session), session.drawing.node),
                 pinned=session.drawing.node,
             )
@@ -87,9 +87,9 @@ class HardwareView(TraceMode):
         if (session := self._session) is not None:
             # not with each answer: those of a cluster that is followed come every second
             drawing = session.drawing
-            asked = session.sketch, session.release, drawing.node, drawing.goals, session.cluster.name
-            if asked != self._looked_for:
-                self._looked, self._looked_for = "", asked
+            question = session.sketch, session.release, drawing.node, drawing.goals, session.cluster.name
+            if question != self._looked_for:
+                self._looked, self._looked_for = "", question
                 session.look_at("")
         self._show_node()
 
@@ -114,7 +114,7 @@ class HardwareView(TraceMode):
             return
         cluster, plan = session.cluster, latest_plan(self._session)
         if not cluster.slices:
-            self._tell(svg="", node="", caption="", empty=_NO_SLICES, empty_action=_TRY_SAMPLE)
+            self._assign(svg="", node="", caption="", empty=_NO_SLICES, empty_action=_TRY_SAMPLE)
             return
         wanted = (self._looked, session.drawing.node, _node_of(plan), *cluster.node_names[:1])
         name = next((node for node in wanted if node in cluster.node_by_name), "")
@@ -122,9 +122,9 @@ class HardwareView(TraceMode):
         svg = (
             ""
             if not name
-            else hardware_svg(cluster, name, plan=plan, show=show, sketch=session.sketch, width=self._room())
+            else hardware_svg(cluster, name, plan=plan, show=show, sketch=session.sketch, width=self._width())
         )
-        self._tell(svg=svg, node=name, caption=self._caption(plan, name), empty="", empty_action="")
+        self._assign(svg=svg, node=name, caption=self._caption(plan, name), empty="", empty_action="")
         if self.graph:
             self._open_graph()
 
@@ -171,7 +171,7 @@ class HardwareView(TraceMode):
                 devices = [device for text, device in here.items() if text in wanted]
                 self._examples = by_example(session.cluster, self.node, devices, session.release, session.sketch.name)
         finally:
-            self._tell(examples=example_rows(self._examples))
+            self._assign(examples=example_rows(self._examples))
 
     def _take_example(self, message: messages.TakeExample) -> None:
         from dra_lab.sketch.by_example import added_to

@@ -1,4 +1,4 @@
-"""What is lit in all views of a session at once: a request or a device that the pointer or the keyboard is on."""
+"""What is highlighted in all views of a session: a request or a device that the pointer or the keyboard is on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dra_lab.session import Session
 from dra_lab.widgets.session_view import FollowingWidget
 
 
-class LitWidget(FollowingWidget):
+class HighlightingWidget(FollowingWidget):
     """A view in which requests and devices light up; `highlight` is a request's name or a device id, "" for nothing.
 
     Either side writes it: what a person points at goes to the session, and from there to the other views.

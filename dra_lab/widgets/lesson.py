@@ -179,10 +179,10 @@ class Lesson(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         """Show the node of the prediction, to choose devices on it or with the search of kube-scheduler."""
         session = self._searched
         if session is None:
-            told = run.lesson.predict
-            session = self._searched = Session(run.cluster, sketch=told.sketch, node=told.node, drawn=False)
+            predict = run.lesson.predict
+            session = self._searched = Session(run.cluster, sketch=predict.sketch, node=predict.node, drawn=False)
             on_kernel_loop(session)
-            picture = LessonPicture(session, only=told.node, picked=list(run.picked))
+            picture = LessonPicture(session, only=predict.node, picked=list(run.picked))
             picture.observe(lambda _change: self._show_words(), "picked")
             self._search_picture = picture
             self._close_step.append(picture.close)
@@ -248,8 +248,8 @@ class Lesson(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         kind, drawn = TASKS[run.task], self._drawn
         stale = self._judged is not None and self._checked is not None and self._checked != self._content()
         on_drawing = rows.shows_drawing(kind)
-        told = kind != "explain" and kind != "trace" and on_drawing == (self._checked is not None)
-        judged = self._judged if told else None
+        is_judged = kind != "explain" and kind != "trace" and on_drawing == (self._checked is not None)
+        judged = self._judged if is_judged else None
         picked = self._search_picture.picked if self._searched is not None else ()
         checked = on_drawing and drawn is not None and not drawn.hides_answer
         problem = self._unsaved[1] if drawn is not None and drawn.drawing is self._unsaved[0] else ""
@@ -332,12 +332,15 @@ class Lesson(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         if self.run is None:
             return [Sentence("Lessons of the course"), Words("Run the cell to see the list.")]
         head, run = rows.head_row(self.run), self.run
-        said: list[Part] = [Sentence(f"{head.number}: {head.title}"), Words(f"{head.progress}. Run the cell to go on.")]
+        shown_parts: list[Part] = [
+            Sentence(f"{head.number}: {head.title}"),
+            Words(f"{head.progress}. Run the cell to go on."),
+        ]
         done = set(run.progress.done)
         tasks = (
             f"{rows.LABELS[kind]}{' (done)' if kind in done else ''}: {run.lesson.tasks[kind].ask}" for kind in TASKS
         )
-        return [*said, *map(Words, tasks)]
+        return [*shown_parts, *map(Words, tasks)]
 
 
 class _UnreadableFile(DrawingFile):

@@ -49,8 +49,10 @@ def head_row(run: LessonRun) -> LessonHead:
         TileRow(f"{right} of {tried}", "predictions right", title="How many of your predictions were right."),
         TileRow(f"{progress.hints} of {len(HINTS)}", "hints used", title="How many hints you have read."),
     )
-    said = "You finished this lesson." if run.finished else f"Step {run.task + 1} of {len(TASKS)}"
-    return LessonHead(lesson.id, number_words(lesson.number), lesson.title, lesson.minutes, said, run.finished, tiles)
+    step_words = "You finished this lesson." if run.finished else f"Step {run.task + 1} of {len(TASKS)}"
+    return LessonHead(
+        lesson.id, number_words(lesson.number), lesson.title, lesson.minutes, step_words, run.finished, tiles
+    )
 
 
 def step_rows(run: LessonRun) -> tuple[StepRow, ...]:
@@ -71,9 +73,9 @@ def step_rows(run: LessonRun) -> tuple[StepRow, ...]:
 def task_row(run: LessonRun, *, picked: Sequence[str], drawn: bool) -> TaskRow:
     """Return the present task with its buttons."""
     kind = TASKS[run.task]
-    told = run.lesson.tasks[kind]
+    task = run.lesson.tasks[kind]
     before = TASKS[run.task - 1] if run.task else None
-    text, primary, waits, onward = told.text, _PRIMARY[kind], "", ""
+    text, primary, waits, onward = task.text, _PRIMARY[kind], "", ""
     action: Action = "check" if kind == "draw" else "next" if kind == "trace" else kind
     if kind == "predict":
         text = "\n\n".join([text, *run.slice_lines])
@@ -95,7 +97,7 @@ def task_row(run: LessonRun, *, picked: Sequence[str], drawn: bool) -> TaskRow:
         kind=kind,
         title=f"{run.task + 1}. {LABELS[kind]}",
         text=text,
-        ask=told.ask,
+        ask=task.ask,
         node=run.lesson.predict.node if kind in ("predict", "trace") else "",
         primary=primary,
         action=action,
@@ -130,11 +132,13 @@ def judged_row(judged: Judgement | None, *, stale: bool) -> JudgedRow:
 
 def explained_row(run: LessonRun) -> ExplainedRow:
     """Return the student's sentence beside the model sentence; without a sentence only that it is missing."""
-    told = run.explained
-    if told is None:
+    explained = run.explained
+    if explained is None:
         return ExplainedRow()
     found = {True: " It is in your sentence.", False: " It was not found in your sentence.", None: ""}
-    return ExplainedRow(told.yours, told.model, tuple(f"{point}{found[named]}" for point, named in told.points))
+    return ExplainedRow(
+        explained.yours, explained.model, tuple(f"{point}{found[named]}" for point, named in explained.points)
+    )
 
 
 def term_rows(run: LessonRun) -> tuple[TermRow, ...]:

@@ -106,7 +106,7 @@ class LessonView(FollowingWidget):
             **values: The new values of the traits, by their names.
         """
         with self.hold_sync():
-            self._tell(**values)
+            self._assign(**values)
             self._store()
 
     def report(self, what: str, words: str) -> None:

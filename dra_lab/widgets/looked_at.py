@@ -12,7 +12,7 @@ from dra_lab.session.preparing import is_small
 from dra_lab.widgets import messages
 from dra_lab.widgets.plan_values import NodeRow, OutgoingRow, PinOffer, WhyNotRow
 from dra_lab.widgets.session_view import Actions, FollowingWidget, latest_plan
-from dra_lab.widgets.why_not_rows import node_asked_about, node_rows, outgoing_rows, pin_offer, why_not_row
+from dra_lab.widgets.why_not_rows import explained_node, node_rows, outgoing_rows, pin_offer, why_not_row
 
 _REST = 1.0
 """Seconds without an edit after which the export is simulated."""
@@ -39,7 +39,7 @@ class LookedAt(FollowingWidget):
             return
         plan, cluster = latest_plan(session), session.cluster
         looked_at, device = session.looked_at
-        node = node_asked_about(plan, cluster, looked_at, plan.shortfalls[0].node if plan and plan.shortfalls else "")
+        node = explained_node(plan, cluster, looked_at, plan.shortfalls[0].node if plan and plan.shortfalls else "")
         if session.stale or not node:
             return
         # by identity: to compare two large clusters takes longer than to answer
@@ -48,11 +48,11 @@ class LookedAt(FollowingWidget):
             return
         self._why_of = about
         row = why_not_row(cluster, session.sketch, session.release, plan, node, device)
-        self._tell(why_not=replace(row, asked=node == looked_at))
+        self._assign(why_not=replace(row, asked=node == looked_at))
 
     def _show_nodes(self) -> None:
         if (session := self._session) is not None:
-            self._tell(nodes=node_rows(session.cluster, latest_plan(session), session.drawing.node))
+            self._assign(nodes=node_rows(session.cluster, latest_plan(session), session.drawing.node))
 
     def _simulate(self) -> None:
         """Find out what kube-scheduler does with the manifests; a large cluster waits until Export is opened."""
@@ -62,12 +62,12 @@ class LookedAt(FollowingWidget):
         if is_small(session.cluster) and not (session.exporting.is_open or session.exporting.is_present):
             session.exporting.simulate()
 
-    def _tell_outgoing(self, text: str) -> None:
+    def _set_outgoing(self, text: str) -> None:
         """Show the words about the manifests."""
         if (session := self._session) is not None:
             known = session.exporting if "exporting" in vars(session) and session.exporting.is_present else None
-            self._tell(pin_offer=pin_offer(known) if known is not None else {})
-            self._tell(
+            self._assign(pin_offer=pin_offer(known) if known is not None else {})
+            self._assign(
                 outgoing=outgoing_rows(
                     session.answer if session.is_answered else None,
                     text,

@@ -105,13 +105,13 @@ def _selector(cluster: Cluster, ask: Ask, text: str, release: KubernetesRelease)
     return SelectorRow(text=_counted(cluster, found, release, alone))
 
 
-def _amount(key: str, asked: QuantityText, shapes: Iterable[Shape], release: KubernetesRelease) -> AmountRow:
+def _amount(key: str, requested: QuantityText, shapes: Iterable[Shape], release: KubernetesRelease) -> AmountRow:
     published = [shape for shape in shapes if key in shape.example.capacity]
     unit = _unit(key)
     if not published:
         return AmountRow(key=key, unit=unit, note=f"None of these devices has {key}.", wrong=True)
     try:
-        amounts = {_allocated(key, asked, shape, release) for shape in published}
+        amounts = {_allocated(key, requested, shape, release) for shape in published}
         largest = max((shape.example.capacity[key].value for shape in published), key=parse_quantity)
     except QuantityError as error:
         return AmountRow(key=key, unit=unit, note=error.message, wrong=True)
@@ -120,18 +120,18 @@ def _amount(key: str, asked: QuantityText, shapes: Iterable[Shape], release: Kub
         return AmountRow(key=key, unit=unit, note=f"The largest device has {largest}.", wrong=True)
     if not any(shape.example.allow_multiple_allocations for shape in published):
         return AmountRow(key=key, unit=unit, note="These devices are not shared: each is allocated as a whole.")
-    rounded = [_words(amount) for amount in served if amount != nano(asked)]
-    note = f"The driver rounds {asked} up to {' or '.join(rounded)}." if rounded else f"{asked} allocated."
+    rounded = [_words(amount) for amount in served if amount != nano(requested)]
+    note = f"The driver rounds {requested} up to {' or '.join(rounded)}." if rounded else f"{requested} allocated."
     return AmountRow(key=key, unit=unit, note=note)
 
 
-def _allocated(key: str, asked: QuantityText, shape: Shape, release: KubernetesRelease) -> int | None:
+def _allocated(key: str, requested: QuantityText, shape: Shape, release: KubernetesRelease) -> int | None:
     """Return what a device gives for an amount, in 1/NANO; None where it cannot serve it."""
     from dra_lab.scheduler.capacity import capacity_left, capacity_use
 
     device = shape.example
     fractional = release.enabled("DRAFractionalCapacityRange")
-    use = capacity_use(device, {key: asked}, fractional=fractional)
+    use = capacity_use(device, {key: requested}, fractional=fractional)
     if use is None or not capacity_left(device, {key: use[key]}):
         return None
     return use[key]

@@ -35,7 +35,7 @@ from dra_lab.widgets.compare_mode import CompareMode
 from dra_lab.widgets.device_rows import MAX_DEVICES, chosen_devices, device_table
 from dra_lab.widgets.export_sheet import ExportSheet
 from dra_lab.widgets.fleet_mode import FleetMode
-from dra_lab.widgets.highlight import LitWidget
+from dra_lab.widgets.highlight import HighlightingWidget
 from dra_lab.widgets.looked_at import LookedAt
 from dra_lab.widgets.plan_values import (
     AnswerRow,
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 SEARCHING = "trying the manifest on every kind of node, as kube-scheduler would"
 
 
-class PlanView(FleetMode, ExportSheet, CompareMode, LookedAt, LitWidget):
+class PlanView(FleetMode, ExportSheet, CompareMode, LookedAt, HighlightingWidget):
     """The verdict, "why not?", what is exported, and a dock with manifests, goals, devices, nodes and findings.
 
     All traits but `highlight` (a request's name or a device id, either side) are written by Python. `yaml_marks` maps a
@@ -124,8 +124,8 @@ class PlanView(FleetMode, ExportSheet, CompareMode, LookedAt, LitWidget):
             # The last answer stays as it was, for the drawing and the cluster that it was given for.
             progress = wire(progress_row(session.progress))
             loaded = session.answer.cluster != session.cluster.name
-            told = {"stale": True, "progress": progress, "previous": "cluster" if loaded else "drawing", "after": ""}
-            self._tell(answer={**self.answer, **told})
+            shown = {"stale": True, "progress": progress, "previous": "cluster" if loaded else "drawing", "after": ""}
+            self._assign(answer={**self.answer, **shown})
             return
         latest = latest_plan(session)
         row = answer_row(
@@ -134,12 +134,12 @@ class PlanView(FleetMode, ExportSheet, CompareMode, LookedAt, LitWidget):
             stale=session.stale,
             progress=session.progress,
             refusal=session.refusal,
-            room=session.copies,
+            headroom=session.copies,
             counting=session.counting,
         )
         if (gang := drawn_gang_words(session)) and row.asked:
             row = msgspec.structs.replace(row, asked=f"{row.asked} {gang}")
-        self._tell(answer=msgspec.structs.replace(row, after=SEARCHING) if session.searching else row)
+        self._assign(answer=msgspec.structs.replace(row, after=SEARCHING) if session.searching else row)
 
     def _show_plan(self) -> None:
         if (session := self._session) is None:
@@ -147,13 +147,13 @@ class PlanView(FleetMode, ExportSheet, CompareMode, LookedAt, LitWidget):
         plan = latest_plan(session)
         reasons = reason_rows(plan, session.refusal)
         offered = suggestion_rows(plan) if session.refusal is None else ()
-        self._tell(goals=goal_rows(plan), reasons=reasons, suggestions=offered)
-        self._tell(
+        self._assign(goals=goal_rows(plan), reasons=reasons, suggestions=offered)
+        self._assign(
             regret=regret_row(plan),
             why=why_row(plan if session.refusal is None else None),
             goals_changed=bool(session.drawing.goals),
         )
-        self._tell(findings=finding_rows(session.findings), chosen=chosen_devices(plan))
+        self._assign(findings=finding_rows(session.findings), chosen=chosen_devices(plan))
 
     def _show_manifest(self) -> None:
         from dra_lab.session.claim_text import claim_document, fixed_claim
@@ -170,25 +170,25 @@ class PlanView(FleetMode, ExportSheet, CompareMode, LookedAt, LitWidget):
         self._unwritten = not session.is_counted
         if self._unwritten:
             # Writing it down asks what the devices publish, which the worker finds out with the status of the requests.
-            self._tell(badges=badges, yaml=self.yaml or "# The devices of the cluster are being counted ...\n")
+            self._assign(badges=badges, yaml=self.yaml or "# The devices of the cluster are being counted ...\n")
             return
         try:
             made = manifest(session)
         except DraLabError as error:
             words = f"# {error}\n".replace("\n", "\n# ").removesuffix("# ")
-            self._tell(badges=badges, yaml=words, yaml_marks={}, claim_text="", claim_fixes=[])
+            self._assign(badges=badges, yaml=words, yaml_marks={}, claim_text="", claim_fixes=[])
             return
         letter = {name: badge.letter for name, badge in badges.items()}
         marks = {str(line): letter.get(key, key) for key, lines in made.lines.items() for line in lines}
         number = self._edited[0] if self._edited is not None and self._edited[1] == session.sketch else 0
         text = in_kyaml(claim_document(made.text)) if session.in_kyaml else claim_document(made.text)
-        self._tell(badges=badges, yaml=made.text, yaml_marks=marks, claim_text=text, claim_number=number)
-        self._tell(claim_fixes=fix_rows(fixed_claim(session, text)[1]))
+        self._assign(badges=badges, yaml=made.text, yaml_marks=marks, claim_text=text, claim_number=number)
+        self._assign(claim_fixes=fix_rows(fixed_claim(session, text)[1]))
         self._written_for = about
         self._show_outgoing()
 
     def _show_outgoing(self) -> None:
-        self._tell_outgoing(self.yaml)
+        self._set_outgoing(self.yaml)
 
     def _show_late_manifest(self) -> None:
         if self._unwritten:
@@ -201,7 +201,7 @@ class PlanView(FleetMode, ExportSheet, CompareMode, LookedAt, LitWidget):
         # The table of a whole cluster changes with the cluster only; that of one node with the plan's node.
         if session.cluster is not self._shown or self.devices.get("total", 0) > MAX_DEVICES:
             self._shown = session.cluster
-            self._tell(devices=device_table(session.cluster, plan.node if plan is not None else ""))
+            self._assign(devices=device_table(session.cluster, plan.node if plan is not None else ""))
 
     # ------------------------------------------------------------ what the person did
 
@@ -239,7 +239,7 @@ class PlanView(FleetMode, ExportSheet, CompareMode, LookedAt, LitWidget):
         except DraLabError as error:
             line = error.origin.line if error.origin else 0
             answer = msgspec.structs.replace(answer, message=error.message, line=line)
-        self._tell(claim_answer=answer)
+        self._assign(claim_answer=answer)
 
     def _order_goals(self, message: messages.OrderGoals) -> None:
         if self._session is not None:
@@ -254,7 +254,7 @@ class PlanView(FleetMode, ExportSheet, CompareMode, LookedAt, LitWidget):
         self._session.edit(with_suggestion(plan.sketch, plan.suggestions[int(number)]))
 
     actions: ClassVar[Actions] = {
-        **LitWidget.actions,
+        **HighlightingWidget.actions,
         **ExportSheet.actions,
         **CompareMode.actions,
         **LookedAt.looking,

@@ -159,7 +159,7 @@ class FollowingWidget(anywidget.AnyWidget):
     def _dismiss_problem(self, _message: DismissProblem) -> None:
         self._troubles.clear()
 
-    def _tell(self, **values: Any) -> None:
+    def _assign(self, **values: Any) -> None:
         """Set traits from values of the model and rows; what is equal is not sent again."""
         for name, value in values.items():
             setattr(self, name, wire(value))

@@ -15,8 +15,8 @@ from dra_lab.session.tracing import Tracing
 from dra_lab.widgets.gang_trace_mode import GangTraceMode
 from dra_lab.widgets.messages import Message
 from dra_lab.widgets.session_view import Actions, latest_plan
+from dra_lab.widgets.trace_position import TracePosition
 from dra_lab.widgets.trace_values import Prediction, TraceHead, TraceNow, TraceRow
-from dra_lab.widgets.trace_walk import TraceWalk
 
 MODE = "trace"
 
@@ -65,7 +65,7 @@ class TraceMode(GangTraceMode):
 
     width = traitlets.Int(0).tag(sync=True)
 
-    def _room(self) -> float:
+    def _width(self) -> float:
         """Return the width of a picture: what the pane has for it, within bounds, or the usual one."""
         from dra_lab.pictures.boxes import WIDTH
 
@@ -73,7 +73,7 @@ class TraceMode(GangTraceMode):
 
     def _follow_trace(self, session: Session) -> None:
         """Trace the shown node whenever the mode is on, and when answer, node or links change meanwhile."""
-        self._walk: TraceWalk | None = None
+        self._position: TracePosition | None = None
         self._traced: tuple[object, ...] = ()
         self._tracing = Tracing(lambda: session.events.post(partial(self._try, "trace", self._show_trace)))
         self._steps, self._at = InOrder("dra-lab-steps"), 0
@@ -107,43 +107,43 @@ class TraceMode(GangTraceMode):
         trace, plan = tracing.trace, tracing.plan
         if tracing.running:
             if tracing.tried:
-                self._tell(trace={**self.trace, "working": f"{tracing.tried:,} devices tried so far"})
+                self._assign(trace={**self.trace, "working": f"{tracing.tried:,} devices tried so far"})
         elif trace is None or plan is None:
-            self._walk = None
+            self._position = None
             self._steps.clear()
             head = TraceHead(node=node, error=tracing.error)
-            self._tell(trace=head, trace_now=TraceNow(), trace_svg="", trace_inside={})
-        elif self._walk is None or self._walk.trace is not trace:
-            self._walk = TraceWalk(trace, session.cluster, plan.sketch, session.release)
+            self._assign(trace=head, trace_now=TraceNow(), trace_svg="", trace_inside={})
+        elif self._position is None or self._position.trace is not trace:
+            self._position = TracePosition(trace, session.cluster, plan.sketch, session.release)
             self._steps.clear()
             self._at = 1
-            self._tell(trace=self._walk.head(), trace_inside={}, trace_prediction=Prediction(), trace_step=1)
+            self._assign(trace=self._position.head(), trace_inside={}, trace_prediction=Prediction(), trace_step=1)
             self._go()
 
     def _go(self) -> None:
         """Show the step that is asked for."""
         step = self._at = self.trace_step
-        self._walk_on(lambda walk: walk.go(step), "go")
+        self._move(lambda position: position.go(step), "go")
 
-    def _walk_on(self, act: Callable[[TraceWalk], object], name: str = "") -> None:
+    def _move(self, act: Callable[[TracePosition], object], name: str = "") -> None:
         """Do something with the present search in the worker, and show the step that it leads to."""
-        walk, session, plan = self._walk, self._session, self._plan_to_trace()
-        if walk is None or session is None or plan is None:
+        position, session, plan = self._position, self._session, self._plan_to_trace()
+        if position is None or session is None or plan is None:
             return
-        cluster, sketch, width, predicts = session.cluster, session.sketch, self._room(), self.trace_predict
+        cluster, sketch, width, predicts = session.cluster, session.sketch, self._width(), self.trace_predict
 
         def seen() -> dict[str, object]:
             from dra_lab.pictures.hardware import hardware_svg
 
-            act(walk)
+            act(position)
             if predicts:
-                walk.ask()
-            svg = hardware_svg(cluster, walk.trace.node, plan=walk.allocated(plan), sketch=sketch, width=width)
-            return {"trace_now": walk.now(), "trace_svg": svg, "trace_prediction": walk.prediction}
+                position.ask()
+            svg = hardware_svg(cluster, position.trace.node, plan=position.allocated(plan), sketch=sketch, width=width)
+            return {"trace_now": position.now(), "trace_svg": svg, "trace_prediction": position.prediction}
 
-        self._later(walk, seen, name)
+        self._later(position, seen, name)
 
-    def _later(self, walk: TraceWalk, work: Callable[[], dict[str, object]], name: str = "") -> None:
+    def _later(self, position: TracePosition, work: Callable[[], dict[str, object]], name: str = "") -> None:
         """Compute traits in the worker, and show them if the search is still the present one."""
         post = self._session.events.post if self._session is not None else None
 
@@ -153,33 +153,33 @@ class TraceMode(GangTraceMode):
             except Exception as error:  # noqa: BLE001  the pane says it, as any defect of the loop
                 found = error
             if post is not None:
-                post(partial(self._try, "trace step", partial(self._show_step, number, walk, walk.step, found)))
+                post(partial(self._try, "trace step", partial(self._show_step, number, position, position.step, found)))
 
         self._steps.submit(job, name)
 
-    def _show_step(self, number: int, walk: TraceWalk, step: int, found: dict[str, Any] | Exception) -> None:
-        if walk is not self._walk:
+    def _show_step(self, number: int, position: TracePosition, step: int, found: dict[str, Any] | Exception) -> None:
+        if position is not self._position:
             return
         if isinstance(found, Exception):
             raise found
         if number == self._steps.latest:
             # A person who went on meanwhile is not taken back.
             self._at = step
-            self._tell(trace_step=step)
-        self._tell(**{**found, "trace_inside": {**self.trace_inside, **found.get("trace_inside", {})}})
+            self._assign(trace_step=step)
+        self._assign(**{**found, "trace_inside": {**self.trace_inside, **found.get("trace_inside", {})}})
 
     # ------------------------------------------------------------ what the person did
 
     def _open_row(self, message: OpenTraceRow) -> None:
         first, last = message.first, message.last
-        if walk := self._walk:
-            self._later(walk, lambda: {"trace_inside": {f"{first}-{last}": walk.inside(first, last)}})
+        if position := self._position:
+            self._later(position, lambda: {"trace_inside": {f"{first}-{last}": position.inside(first, last)}})
 
     def _to_allocation(self, _message: NextAllocation) -> None:
-        self._walk_on(TraceWalk.to_allocation)
+        self._move(TracePosition.to_allocation)
 
     def _predict(self, message: Predict) -> None:
-        self._walk_on(lambda walk: walk.predict(message.device))
+        self._move(lambda position: position.predict(message.device))
 
     def _stop_trace(self, _message: StopTrace) -> None:
         (self._gang_tracing if self._shows_gang else self._tracing).cancel()

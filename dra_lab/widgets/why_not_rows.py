@@ -35,7 +35,7 @@ MOST_NODES = 500
 """Nodes or classes of identical nodes that travel to the browser."""
 
 
-def node_asked_about(plan: Plan | None, cluster: Cluster, looked_at: str, shown: str) -> str:
+def explained_node(plan: Plan | None, cluster: Cluster, looked_at: str, shown: str) -> str:
     """Return the node of the question: the one that a person looks at, else the first that does not serve the claim."""
     if looked_at in cluster.node_by_name:
         return looked_at

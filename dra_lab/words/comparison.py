@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from dra_lab.model.goals import GOAL_WORDS
-from dra_lab.model.sketch import Figure, Kept
+from dra_lab.model.sketch import Kept, KnownValue
 from dra_lab.words.answer_json import answer_json
 from dra_lab.words.document import Column, Item, Lines, Part, Sentence, Table, as_frame
 from dra_lab.words.facts import KINDS, counted
@@ -56,10 +56,10 @@ def _value(name: str) -> Callable[[Kept], str]:
     return lambda kept: _number(kept.figures[name]) if name in kept.figures else ""
 
 
-def _number(figure: Figure) -> str:
-    if figure.bound is None or figure.bound == figure.value:
-        return f"{figure.value:,}"
-    low, high = sorted((figure.value, figure.bound))
+def _number(found: KnownValue) -> str:
+    if found.bound is None or found.bound == found.value:
+        return f"{found.value:,}"
+    low, high = sorted((found.value, found.bound))
     return f"{low:,} to {high:,}"
 
 
@@ -86,13 +86,13 @@ def _bandwidth(prefix: str = "") -> Callable[[Kept], str]:
 def _copies(kept: Kept) -> str:
     if "copies" in kept.figures:
         return _value("copies")(kept)
-    more = {name.partition("/")[2]: figure for name, figure in kept.figures.items() if name.startswith("more/")}
-    return ", ".join(f"{_number(figure)} more of {name}" for name, figure in more.items())
+    more = {name.partition("/")[2]: number for name, number in kept.figures.items() if name.startswith("more/")}
+    return ", ".join(f"{_number(number)} more of {name}" for name, number in more.items())
 
 
 def _stranded(kept: Kept) -> str:
-    lost = {name.partition("/")[2]: figure for name, figure in kept.figures.items() if name.startswith("stranded/")}
-    words = [f"{figure.value:,} {KINDS.get(kind, kind)}" for kind, figure in lost.items() if figure.value]
+    lost = {name.partition("/")[2]: number for name, number in kept.figures.items() if name.startswith("stranded/")}
+    words = [f"{number.value:,} {KINDS.get(kind, kind)}" for kind, number in lost.items() if number.value]
     return ", ".join(words) or ("nothing" if lost else "")
 
 
@@ -105,7 +105,7 @@ def _on_the_node(kept: Kept) -> str:
     """Return whether kube-scheduler is as good on the plan's node, and if not in which goal it is worse."""
     figures = kept.figures
     if "scheduler" not in figures:
-        return _UNKNOWN if kept.mode == "plan" and figures.get("placed", Figure(value=0)).value else ""
+        return _UNKNOWN if kept.mode == "plan" and figures.get("placed", KnownValue(value=0)).value else ""
     if figures["scheduler"].value:
         return "as good as the plan"
     theirs = {goal: figures[f"scheduler/{goal}"].value for goal in _ALIGNMENT if f"scheduler/{goal}" in figures}
@@ -226,9 +226,9 @@ def comparison_sentence(plans: Sequence[Kept]) -> str:
         return "Keep at least two plans to compare them." if not plans else f"Only “{plans[0].name}” is kept."
     if not differ(plans):
         return "These plans are the same."
-    said = [*_aligned(plans), *_roomiest(plans)]
-    if said:
-        return " ".join(said)
+    sentences = [*_aligned(plans), *_most_copies(plans)]
+    if sentences:
+        return " ".join(sentences)
     labels = [row.label for row in comparison_rows(plans) if row.differs]
     more = f" and {counted(len(labels) - _NAMED, 'more row')}" if len(labels) > _NAMED else ""
     return (
@@ -258,7 +258,7 @@ def _goal(kept: Kept, goal: str) -> str:
     return GOAL_WORDS[goal].counted(kept.figures[goal].value)
 
 
-def _roomiest(plans: Sequence[Kept]) -> Iterator[str]:
+def _most_copies(plans: Sequence[Kept]) -> Iterator[str]:
     copies = [kept.figures["copies"].value for kept in plans if _is_exact(kept, "copies")]
     if len(copies) == len(plans) and copies.count(max(copies)) == 1:
         best, second = plans[copies.index(max(copies))], sorted(copies)[-2]

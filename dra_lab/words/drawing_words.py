@@ -45,7 +45,7 @@ def plural(noun: str) -> str:
     return f"{head}{'es' if head.endswith('s') else 's'}{of}{rest}"
 
 
-def asked_sentence(
+def request_sentence(
     sketch: ClaimSketch, cluster: Cluster | None = None, release: KubernetesRelease | None = None
 ) -> str:
     """Return the drawing in plain words: `You ask for 2 GPUs, each with its own NIC on the same PCIe root`.

@@ -77,7 +77,7 @@ def regret(plan: Plan, found: FirstFit) -> dict[str, int]:
 # ---------------------------------------------------------------- goals
 
 
-def goal_figure(goal: GoalValue, value: int | None = None) -> tuple[str, str]:
+def goal_number(goal: GoalValue, value: int | None = None) -> tuple[str, str]:
     """Return a goal's value as a number and its caption: `2` and `NUMA nodes`, `1 of 2` and `GPUs paired`.
 
     A device whose place is unknown counts as a place of its own in the goal; here such devices are counted beside the
@@ -95,8 +95,8 @@ def goal_figure(goal: GoalValue, value: int | None = None) -> tuple[str, str]:
 
 
 def goal_words(goal: GoalValue, value: int | None = None) -> str:
-    """Return a goal's value in words: `2 NUMA nodes`, `1 of 2 GPUs paired`; see `goal_figure`."""
-    return " ".join(filter(None, goal_figure(goal, value)))
+    """Return a goal's value in words: `2 NUMA nodes`, `1 of 2 GPUs paired`; see `goal_number`."""
+    return " ".join(filter(None, goal_number(goal, value)))
 
 
 def telling(goals: Sequence[GoalValue]) -> Iterator[GoalValue]:
@@ -137,7 +137,7 @@ def proof_words(plan: Plan, most: int | None = None) -> str:
 
 def _open(goal: GoalValue) -> str:
     words = goal_words(goal)
-    return words if goal.bound is None else f"{words}, bound {goal_figure(goal, goal.bound)[0]}"
+    return words if goal.bound is None else f"{words}, bound {goal_number(goal, goal.bound)[0]}"
 
 
 # ---------------------------------------------------------------- kube-scheduler

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from dra_lab.model.fleet import FLEET_GOALS, UNPLACED, FleetPlan, LargestJob, Room, RoomOnNodes, Stranded, StrandedKind
+from dra_lab.model.fleet import (
+    FLEET_GOALS,
+    UNPLACED,
+    FleetPlan,
+    Headroom,
+    HeadroomOnNodes,
+    LargestJob,
+    Stranded,
+    StrandedKind,
+)
 from dra_lab.model.plan import GoalValue, PlanStatus, Start
 from dra_lab.planner.scenarios import ScenarioAnswer
 from dra_lab.words.document import Column, Lines, Part, Sentence, Table, Words, as_text, printable
@@ -85,22 +94,22 @@ def _meaning(goal: str) -> str:
 
 def fleet_text(
     plan: FleetPlan,
-    rooms: Sequence[Room] = (),
+    headroom: Sequence[Headroom] = (),
     lost: Stranded | None = None,
     jobs: Sequence[LargestJob] = (),
     unread: str = "",
 ) -> str:
     """Return the answer as plain text; see `fleet_parts`."""
-    return as_text(fleet_parts(plan, rooms, lost, jobs, unread)) + "\n"
+    return as_text(fleet_parts(plan, headroom, lost, jobs, unread)) + "\n"
 
 
 def short_fleet_parts(
-    plan: FleetPlan, rooms: Sequence[Room] = (), unread: str = "", causes: Sequence[Part] = ()
+    plan: FleetPlan, headroom: Sequence[Headroom] = (), unread: str = "", causes: Sequence[Part] = ()
 ) -> Iterator[Part]:
     """Yield the short answer: sentence, workloads, first nodes, how many more fit, and the option that shows more."""
     yield from _first_parts(plan, unread)
     yield _nodes_table(plan, most=NAMES)
-    yield _rooms_lines(rooms)
+    yield _headroom_lines(headroom)
     yield from causes
     if plan.replicas:
         yield Words("-v shows the goals with their proof, the bandwidth, the largest job and the stranded devices.")
@@ -115,13 +124,13 @@ def _first_parts(plan: FleetPlan, unread: str) -> Iterator[Part]:
     yield workloads_table(plan)
 
 
-def _rooms_lines(rooms: Sequence[Room]) -> Lines:
-    return Lines("How many more fit after this, each workload by itself", [*map(room_sentence, rooms)])
+def _headroom_lines(headroom: Sequence[Headroom]) -> Lines:
+    return Lines("How many more fit after this, each workload by itself", [*map(headroom_sentence, headroom)])
 
 
 def fleet_parts(
     plan: FleetPlan,
-    rooms: Sequence[Room] = (),
+    headroom: Sequence[Headroom] = (),
     lost: Stranded | None = None,
     jobs: Sequence[LargestJob] = (),
     unread: str = "",
@@ -133,7 +142,7 @@ def fleet_parts(
 
     Args:
         plan: The fleet plan.
-        rooms: How many more replicas fit after it.
+        headroom: How many more replicas fit after it.
         lost: What is stranded after it.
         jobs: The largest jobs that still fit after it.
         unread: Which claims were not read (`free_words.unread_words`).
@@ -145,7 +154,7 @@ def fleet_parts(
     yield _nodes_table(plan)
     yield Lines("Reasons", [shortfall_item(shortfall) for shortfall in plan.shortfalls])
     yield finding_lines(plan.findings)
-    yield _rooms_lines(rooms)
+    yield _headroom_lines(headroom)
     yield Lines("The largest job that still fits", [*map(job_sentence, jobs)])
     if lost is not None:
         yield _stranded_table(lost)
@@ -202,22 +211,22 @@ def _load(names: Iterable[str]) -> str:
 
 def _identical_together(nodes: Sequence[tuple[str, list[list[object]]]]) -> Iterator[list[object]]:
     """Yield the rows of the nodes; of many nodes, those with identical rows as one."""
-    alike: dict[str, list[tuple[str, list[list[object]]]]] = {}
+    by_rows: dict[str, list[tuple[str, list[list[object]]]]] = {}
     for node in nodes:
-        alike.setdefault(repr(node[1]) if len(nodes) > MANY else node[0], []).append(node)
-    for members in sorted(alike.values(), key=lambda members: -len(members)):
+        by_rows.setdefault(repr(node[1]) if len(nodes) > MANY else node[0], []).append(node)
+    for members in sorted(by_rows.values(), key=lambda members: -len(members)):
         first = ", ".join(name for name, _ in members[:2])
         rest = f" and {len(members) - 2:,} more" if len(members) > 2 else ""
         yield from ([first + rest, *row] for row in members[0][1])
 
 
-def room_parts(room: Room) -> Iterator[Part]:
+def headroom_parts(headroom: Headroom) -> Iterator[Part]:
     """Yield how many more replicas of a workload fit: the sentence, a row for each class of nodes."""
-    yield Sentence(f"{room_sentence(room)}.")
-    ordered = sorted(room.classes, key=lambda c: (-c.each, -len(c.nodes), c.nodes))
+    yield Sentence(f"{headroom_sentence(headroom)}.")
+    ordered = sorted(headroom.classes, key=lambda c: (-c.each, -len(c.nodes), c.nodes))
     rows = [
         (
-            f"{len(c.nodes):,}" + (" together" if c.nodes in room.together else ""),
+            f"{len(c.nodes):,}" + (" together" if c.nodes in headroom.together else ""),
             _more(c),
             c.nodes[0] if c.nodes else "",
         )
@@ -226,19 +235,19 @@ def room_parts(room: Room) -> Iterator[Part]:
     yield Table(("nodes", "more on each", "first of them"), rows)
 
 
-def _more(nodes: RoomOnNodes) -> str:
+def _more(nodes: HeadroomOnNodes) -> str:
     if nodes.proven:
         return f"{nodes.each:,}"
     return f"at least {nodes.each:,}" if nodes.capped else f"{nodes.each:,} to {nodes.bound:,}"
 
 
-def room_sentence(room: Room) -> str:
+def headroom_sentence(headroom: Headroom) -> str:
     """Return how many more replicas of a workload fit, in words."""
-    if room.proven:
-        return printable(f"{room.workload}: {room.count:,} more, proven")
-    if room.capped:
-        return printable(f"{room.workload}: at least {room.count:,} more; {COUNTING_ENDS}")
-    return printable(f"{room.workload}: at least {room.count:,} more, at most {room.bound:,}; not proven")
+    if headroom.proven:
+        return printable(f"{headroom.workload}: {headroom.count:,} more, proven")
+    if headroom.capped:
+        return printable(f"{headroom.workload}: at least {headroom.count:,} more; {COUNTING_ENDS}")
+    return printable(f"{headroom.workload}: at least {headroom.count:,} more, at most {headroom.bound:,}; not proven")
 
 
 def job_sentence(job: LargestJob) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FLEET_GOALS, FleetPlan, Room, Stranded
+from dra_lab.model.fleet import FLEET_GOALS, FleetPlan, Headroom, Stranded
 from dra_lab.model.plan import GOALS, Plan
 from dra_lab.planner.regret_of import replica_paths
 from dra_lab.planner.scenarios import ScenarioAnswer
@@ -99,17 +99,17 @@ def replica_bandwidth_frame(cluster: Cluster, plan: FleetPlan) -> pd.DataFrame:
     return frame_of(rows, columns)
 
 
-def rooms_frame(rooms: Iterable[Room]) -> pd.DataFrame:
+def headroom_frame(headrooms: Iterable[Headroom]) -> pd.DataFrame:
     """Return one row for each node and workload: how many more replicas fit, at least (`each`) and at most (`bound`).
 
     Nodes that share devices are one row: `node` names all of them, the numbers hold for all together.
     """
     rows: list[list[object]] = []
-    for room in rooms:
-        for room_class in room.classes:
-            together = room_class.nodes in room.together
-            names: Sequence[str] = (", ".join(room_class.nodes),) if together else room_class.nodes
-            state = [room.workload, room_class.each, room_class.bound, room_class.proven]
+    for headroom in headrooms:
+        for nodes_class in headroom.classes:
+            together = nodes_class.nodes in headroom.together
+            names: Sequence[str] = (", ".join(nodes_class.nodes),) if together else nodes_class.nodes
+            state = [headroom.workload, nodes_class.each, nodes_class.bound, nodes_class.proven]
             rows += [[name, *state] for name in names]
     rows.sort(key=lambda row: (str(row[0]), str(row[1])))
     return frame_of(rows, ("node", "workload", "each", "bound", "proven"))

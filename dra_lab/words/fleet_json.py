@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from dra_lab.model.fleet import FleetPlan, LargestJob, Replica, Room, Stranded, StrandedKind, Workload
+from dra_lab.model.fleet import FleetPlan, Headroom, LargestJob, Replica, Stranded, StrandedKind, Workload
 from dra_lab.model.plan import PlanStatus
 from dra_lab.words.answer_json import answer_json
 from dra_lab.words.plan_json import (
@@ -70,22 +70,22 @@ def _first_fit(plan: FleetPlan) -> dict[str, Any] | None:
     }
 
 
-def room_json(room: Room) -> dict[str, Any]:
+def headroom_json(headroom: Headroom) -> dict[str, Any]:
     """Return how many more replicas fit as plain values; `together`: the numbers hold for all its nodes together."""
     return {
-        "workload": room.workload,
-        "count": room.count,
-        "bound": None if room.capped else room.bound,
-        "proven": room.proven,
-        "capped": room.capped,
+        "workload": headroom.workload,
+        "count": headroom.count,
+        "bound": None if headroom.capped else headroom.bound,
+        "proven": headroom.proven,
+        "capped": headroom.capped,
         "classes": [
             {
                 "nodes": list(c.nodes),
                 "each": c.each,
                 "bound": None if c.capped else c.bound,
-                "together": c.nodes in room.together,
+                "together": c.nodes in headroom.together,
             }
-            for c in room.classes
+            for c in headroom.classes
         ],
     }
 

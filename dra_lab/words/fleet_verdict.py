@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dra_lab.model.fleet import UNPLACED, FleetPlan, Room, Stranded
+from dra_lab.model.fleet import UNPLACED, FleetPlan, Headroom, Stranded
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.regret import YOURS
 from dra_lab.model.sketch import ClaimSketch, PodDrawing, asks
@@ -26,7 +26,7 @@ def claim_words(claims: Sequence[ClaimSketch]) -> str:
     return printable(" + ".join(parts)) or "nothing yet"
 
 
-def asked_words(pods: Sequence[PodDrawing]) -> str:
+def request_words(pods: Sequence[PodDrawing]) -> str:
     """Return what is asked, such as `You ask for 5 × large (4 gpu + 4 nic) and 8 × small (2 gpu + 2 nic)`."""
     parts = [f"{_pods_words(pod)} ({claim_words(pod.claims)})" for pod in pods]
     if not parts:
@@ -105,20 +105,20 @@ def cost_words(plan: FleetPlan) -> str:
     return ""
 
 
-def more_words(room: Room) -> str:
+def more_words(headroom: Headroom) -> str:
     """Return how many more pods fit, with its proof: `2 more, proven`."""
-    if room.proven:
-        return f"{room.count:,} more, proven"
-    if room.capped:
-        return f"at least {room.count:,} more"
-    return f"{room.count:,} to {room.bound:,} more"
+    if headroom.proven:
+        return f"{headroom.count:,} more, proven"
+    if headroom.capped:
+        return f"at least {headroom.count:,} more"
+    return f"{headroom.count:,} to {headroom.bound:,} more"
 
 
-def more_figure(room: Room) -> str:
+def more_number(headroom: Headroom) -> str:
     """Return how many more pods fit, as short as a table needs it: `2`, `2–4` if it is not proven, `≥ 2`."""
-    if room.proven:
-        return f"{room.count:,}"
-    return f"≥ {room.count:,}" if room.capped else f"{room.count:,}–{room.bound:,}"
+    if headroom.proven:
+        return f"{headroom.count:,}"
+    return f"≥ {headroom.count:,}" if headroom.capped else f"{headroom.count:,}–{headroom.bound:,}"
 
 
 def stranded_words(lost: Stranded) -> tuple[tuple[str, str], ...]:

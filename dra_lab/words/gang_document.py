@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from dra_lab.model.fleet import UNPLACED
-from dra_lab.model.gang import GANG_GOALS, GANGS, HOSTS, Gang, GangCount, GangPlan, GangRoom, PlacedGang
+from dra_lab.model.gang import GANG_GOALS, GANGS, HOSTS, Gang, GangCount, GangHeadroom, GangPlan, PlacedGang
 from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.plan import GoalValue, PlanStatus
 from dra_lab.words.document import Column, Lines, Part, Sentence, Table, Words, printable
 from dra_lab.words.facts import counted, sentence
-from dra_lab.words.gang_verdict import lacking_words, more_gangs, number_words, room_words
+from dra_lab.words.gang_verdict import headroom_words, lacking_words, more_gangs, number_words
 
 if TYPE_CHECKING:
     from dra_lab.model.node_type import AddedNodes
@@ -46,7 +46,7 @@ def _misfit(plan: GangPlan) -> str:
     if len(plan.gangs) > 1 or plan.workloads:
         return "Not one gang fits, proven."
     (gang,) = plan.gangs
-    best = max(plan.rooms, key=lambda room: room.most, default=None)
+    best = max(plan.headroom, key=lambda headroom: headroom.most, default=None)
     level = "node" if gang.required in HOSTS else gang.required
     if not gang.required:
         pods = f"; they have {best.most:,} of {best.size:,} pods" if best is not None else ""
@@ -106,7 +106,7 @@ def gang_parts(plan: GangPlan) -> Iterator[Part]:
     yield shared_table(plan)
     names = [gang.name for gang in plan.gangs if plan.counts[gang.name] < gang.replicas]
     for name in names[:MOST]:
-        yield rooms_lines([room for room in plan.rooms if room.gang == name])
+        yield headroom_lines([headroom for headroom in plan.headroom if headroom.gang == name])
     if plan.goals:
         yield Table(
             (Column("goal", "goal"), Column("value", "value"), Column("at least", "bound"), Column("", "proven")),
@@ -129,14 +129,14 @@ def _row(placed: PlacedGang) -> tuple[object, ...]:
     return f"{placed.gang} {placed.number}", "/".join(placed.domain), len(placed.replicas), nodes + rest
 
 
-def rooms_lines(rooms: list[GangRoom]) -> Lines:
+def headroom_lines(headrooms: list[GangHeadroom]) -> Lines:
     """Return what each domain has for one gang, those with most pods first."""
-    if not rooms:
+    if not headrooms:
         return Lines("")
-    order = sorted(rooms, key=lambda room: -room.most)
-    lines = [printable(f"{'/'.join(room.domain) or 'all nodes'}: {room}") for room in order[:MOST]]
-    lines += [f"{len(rooms) - MOST:,} more domains have fewer"] if len(rooms) > MOST else []
-    return Lines(printable(f"Pods of {rooms[0].gang} that each domain has"), lines)
+    order = sorted(headrooms, key=lambda headroom: -headroom.most)
+    lines = [printable(f"{'/'.join(headroom.domain) or 'all nodes'}: {headroom}") for headroom in order[:MOST]]
+    lines += [f"{len(headrooms) - MOST:,} more domains have fewer"] if len(headrooms) > MOST else []
+    return Lines(printable(f"Pods of {headrooms[0].gang} that each domain has"), lines)
 
 
 def count_parts(found: GangCount) -> Iterator[Part]:
@@ -144,8 +144,11 @@ def count_parts(found: GangCount) -> Iterator[Part]:
     yield Sentence(printable(f"{found.gang}: {more_gangs(found)}."))
     rows = [(level or "no level", number_words(*number)) for level, number in found.levels.items()]
     yield Table(("required level", "gangs in all"), rows)
-    rooms = sorted(found.rooms, key=lambda room: -room.gangs)[:MOST]
-    each = [("/".join(room.domain), number_words(room.gangs, room.gangs_bound), str(room)) for room in rooms]
+    headrooms = sorted(found.headroom, key=lambda headroom: -headroom.gangs)[:MOST]
+    each = [
+        ("/".join(headroom.domain), number_words(headroom.gangs, headroom.gangs_bound), str(headroom))
+        for headroom in headrooms
+    ]
     yield Table(("domain", "gangs", "pods of one gang"), each)
 
 
@@ -220,23 +223,26 @@ def _shared(placed: PlacedGang, gang: Gang) -> Iterator[tuple[str, ...]]:
 
 def _domains_table(plan: GangPlan, gang: Gang, title: str) -> Table:
     """Return what each domain has for one gang, those with most pods first."""
-    rooms = sorted((room for room in plan.rooms if room.gang == gang.name), key=lambda room: (-room.most, room.domain))
+    headrooms = sorted(
+        (headroom for headroom in plan.headroom if headroom.gang == gang.name),
+        key=lambda headroom: (-headroom.most, headroom.domain),
+    )
     rows = [
         (
-            "/".join(room.domain) or "all nodes",
-            room_words(room),
-            number_words(room.gangs, room.gangs_bound),
-            _lacks(room),
+            "/".join(headroom.domain) or "all nodes",
+            headroom_words(headroom),
+            number_words(headroom.gangs, headroom.gangs_bound),
+            _lacks(headroom),
         )
-        for room in rooms[:MOST]
+        for headroom in headrooms[:MOST]
     ]
-    more = [f"{len(rooms) - MOST:,} more domains are not shown; -o json has all."] if len(rooms) > MOST else []
+    more = [f"{len(headrooms) - MOST:,} more domains are not shown; -o json has all."] if len(headrooms) > MOST else []
     level = "node" if gang.required in HOSTS else gang.required or "domain"
     return Table((printable(level), "pods", "gangs", "lacks"), rows, title, more)
 
 
-def _lacks(room: GangRoom) -> str:
-    reasons = lacking_words(room)
+def _lacks(headroom: GangHeadroom) -> str:
+    reasons = lacking_words(headroom)
     more = [f"{len(reasons) - _REASONS} more reasons"] if len(reasons) > _REASONS + 1 else []
     return "; ".join([*reasons[:_REASONS], *more] if more else reasons)
 

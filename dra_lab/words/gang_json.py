@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dra_lab.model.fleet import MOST_COUNTED, UNPLACED
-from dra_lab.model.gang import GANGS, Gang, GangCount, GangPlan, GangRoom
+from dra_lab.model.gang import GANGS, Gang, GangCount, GangHeadroom, GangPlan
 from dra_lab.model.plan import PlanStatus
 from dra_lab.words.answer_json import answer_json
 from dra_lab.words.fleet_json import replica_value
@@ -55,7 +55,7 @@ def gang_json(
         "gangs": [
             {
                 **_gang(plan, gang, (queues or {}).get(gang.name, "")),
-                "domains": [_domain(room) for room in plan.rooms if room.gang == gang.name],
+                "domains": [_domain(headroom) for headroom in plan.headroom if headroom.gang == gang.name],
                 "levels": _levels(counts[number][0]) if number < len(counts) else [],
                 "more": _more(counts[number][1]) if number < len(counts) else None,
                 "verdicts": _verdicts((verdicts or {}).get(gang.name)),
@@ -116,17 +116,17 @@ def _gang(plan: GangPlan, gang: Gang, queue: str) -> dict[str, Any]:
     }
 
 
-def _domain(room: GangRoom) -> dict[str, Any]:
+def _domain(headroom: GangHeadroom) -> dict[str, Any]:
     return {
-        "domain": list(room.domain),
-        "fits": room.fits,
-        "proven": room.proven,
-        "pods": room.most,
-        "podsBound": room.bound,
-        "size": room.size,
-        "gangs": room.gangs,
-        "gangsBound": room.gangs_bound,
-        "lacking": list(room.lacking),
+        "domain": list(headroom.domain),
+        "fits": headroom.fits,
+        "proven": headroom.proven,
+        "pods": headroom.most,
+        "podsBound": headroom.bound,
+        "size": headroom.size,
+        "gangs": headroom.gangs,
+        "gangsBound": headroom.gangs_bound,
+        "lacking": list(headroom.lacking),
     }
 
 
@@ -146,8 +146,8 @@ def _more(found: GangCount) -> dict[str, Any]:
     return {
         **_number((found.count, found.bound)),
         "domains": [
-            {"domain": list(room.domain), **_number((room.gangs, room.gangs_bound)), "pods": room.most}
-            for room in found.rooms
+            {"domain": list(headroom.domain), **_number((headroom.gangs, headroom.gangs_bound)), "pods": headroom.most}
+            for headroom in found.headroom
         ],
     }
 

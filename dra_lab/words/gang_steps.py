@@ -47,7 +47,7 @@ def _listed(step: GangStep, count: Callable[[StepDomain], int], *, taken: bool =
     return ", ".join(named) + (f" and {more:,} more" if more else "")
 
 
-def _room(step: GangStep) -> Callable[[StepDomain], int]:
+def _counted(step: GangStep) -> Callable[[StepDomain], int]:
     return (lambda row: row.slices) if step.size > 1 and step.rule is not GangRule.COUNT else (lambda row: row.pods)
 
 
@@ -71,24 +71,24 @@ def _count(_replay: GangReplay, step: GangStep) -> str:
     own = [name for name in step.resources if name != "pods"]
     what = f"{', '.join(own)} and pods" if own else "only pods, because no requests are given"
     total = sum(row.pods > 0 for row in step.domains) if not step.more else step.fitting
-    room = f"{counted(total, 'node')} {_have(total)} room for {counted(step.fits[1], 'pod')}"
+    with_room = f"{counted(total, 'node')} {_have(total)} room for {counted(step.fits[1], 'pod')}"
     most = f", at most {step.fits[0]:,} on one" if total > 1 else ""
-    return f"Kueue counts {what}. It does not count the devices of claims. {room}{most}.{left_out_words(step)}"
+    return f"Kueue counts {what}. It does not count the devices of claims. {with_room}{most}.{left_out_words(step)}"
 
 
 def _sorted(replay: GangReplay, step: GangStep) -> str:
     word, number = level_word(replay, step), len(step.domains) + step.more
     first = "largest" if step.rule is GangRule.MOST_FIRST else "smallest"
-    listed = _listed(step, _room(step))
+    listed = _listed(step, _counted(step))
     if number == 1:
         return f"Kueue looks at the only {word}: {listed}."
-    room = (
+    with_room = (
         f"{step.fitting:,} of them {_have(step.fitting)} room for {_all(step)}"
         if step.fitting
         else (f"None has room for {_all(step)}")
     )
     unit = "slices" if step.size > 1 else "pods"
-    return f"Kueue sorts {_several_of(number, word)} by their room in {unit}, the {first} first: {listed}. {room}."
+    return f"Kueue sorts {_several_of(number, word)} by their room in {unit}, the {first} first: {listed}. {with_room}."
 
 
 def _have(number: int) -> str:
@@ -199,15 +199,17 @@ def _tried(_replay: GangReplay, step: GangStep) -> str:
     nodes = [row for row in step.domains if row.pods]
     named = ", ".join(f"{row.path[-1]} ({row.pods:,})" for row in nodes[:_NAMED])
     more = f" and {len(nodes) - _NAMED:,} more" if len(nodes) > _NAMED else ""
-    room = f" The nodes with devices: {named}{more}." if nodes else " No node has devices for a pod."
+    with_room = f" The nodes with devices: {named}{more}." if nodes else " No node has devices for a pod."
     wanted = counted(step.wanted, "pod")
     if least >= step.wanted:
-        return f"{begin}kube-scheduler places {wanted} one after the other. Every one finds a node.{room}"
+        return f"{begin}kube-scheduler places {wanted} one after the other. Every one finds a node.{with_room}"
     if most >= step.wanted:
         range_ = f"Between {least:,} and {most:,} of {wanted} find a node"
-        return f"{begin}{range_}; the order of the pods and the scores of the nodes decide.{room}"
+        return f"{begin}{range_}; the order of the pods and the scores of the nodes decide.{with_room}"
     known = f"{most:,}" if least == most else f"At most {most:,}"
-    return f"{begin}{known} of {wanted} {'finds' if most == 1 else 'find'} a node. Pod {most + 1:,} finds none.{room}"
+    return (
+        f"{begin}{known} of {wanted} {'finds' if most == 1 else 'find'} a node. Pod {most + 1:,} finds none.{with_room}"
+    )
 
 
 def _more_tried(_replay: GangReplay, step: GangStep) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from dra_lab.model.fleet import MOST_COUNTED, Replica
-from dra_lab.model.gang import BEYOND, GANGS, HOST, Gang, GangCount, GangPlan, GangRoom, PlacedGang
+from dra_lab.model.gang import BEYOND, GANGS, HOST, Gang, GangCount, GangHeadroom, GangPlan, PlacedGang
 from dra_lab.model.gang_verdicts import COUNTS, DEVICES, QUOTA
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.sketch import GangDrawing
@@ -104,15 +104,15 @@ def _where(gang: Gang, placed: Sequence[PlacedGang]) -> str:
 
 
 def _misfit(plan: GangPlan, gang: Gang) -> str:
-    rooms = [room for room in plan.rooms if room.gang == gang.name]
-    best = max(rooms, key=lambda room: room.most, default=None)
+    headrooms = [headroom for headroom in plan.headroom if headroom.gang == gang.name]
+    best = max(headrooms, key=lambda headroom: headroom.most, default=None)
     pods = f"{gang.least:,} pods" if gang.least > 1 else "a pod"
     if best is None or not gang.required:
         held = f": it holds {best.most:,}" if best is not None else ""
         return f"The cluster does not hold {pods} of {gang.name} at once{held}."
     if not best.most:
         return f"No {level_word(gang.required)} holds a pod of {gang.name}."
-    where = f"{domain_name(best.domain)} holds the most: {room_words(best)}"
+    where = f"{domain_name(best.domain)} holds the most: {headroom_words(best)}"
     return f"No {level_word(gang.required)} holds {pods}. {where}."
 
 
@@ -151,19 +151,19 @@ def number_words(count: int, bound: int) -> str:
     return f"{count:,}" if count >= bound else f"{count:,} to {bound:,}"
 
 
-def room_words(room: GangRoom) -> str:
+def headroom_words(headroom: GangHeadroom) -> str:
     """Return how many pods of one gang a domain holds: `14 of 16`."""
-    known = "" if room.most >= room.bound else f", at most {room.bound:,}"
-    return f"{room.most:,} of {room.size:,}{known}"
+    known = "" if headroom.most >= headroom.bound else f", at most {headroom.bound:,}"
+    return f"{headroom.most:,} of {headroom.size:,}{known}"
 
 
-def lacking_words(room: GangRoom) -> list[str]:
+def lacking_words(headroom: GangHeadroom) -> list[str]:
     """Return what keeps pods away from a domain, one reason for the same nodes: `GPUs and NICs in use on n1`.
 
     A list of nodes that is cut may have others behind, so it stays a reason of its own.
     """
     found: dict[str, list[str]] = {}
-    for reason in room.lacking:
+    for reason in headroom.lacking:
         kind, _, nodes = reason.partition(_IN_USE)
         named = bool(nodes) and not nodes.endswith(" more")
         found.setdefault(f"{_IN_USE}{nodes}" if named else "", []).append(kind if named else reason)

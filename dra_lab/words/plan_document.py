@@ -9,7 +9,7 @@ from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.plan import FirstFit, FirstFitStatus, GoalValue, NodeFit, Plan, PlanStatus, Start
 from dra_lab.topology.locality import Locality, Place, localities
 from dra_lab.words.document import Column, Detail, Lines, Part, Picture, Sentence, Table, Words, as_text, printable
-from dra_lab.words.drawing_words import asked_sentence
+from dra_lab.words.drawing_words import request_sentence
 from dra_lab.words.facts import (
     FIRST_FITS,
     FIT_WORDS,
@@ -80,7 +80,7 @@ def plan_parts(
         names: How many of the nodes that serve the claim alike are named; None names all.
     """
     yield Sentence(answer_sentence(plan, cluster))
-    yield Words(asked_sentence(plan.sketch, cluster))
+    yield Words(request_sentence(plan.sketch, cluster))
     yield Picture(picture)
     yield devices_table(plan, cluster)
     yield goals_table(plan)

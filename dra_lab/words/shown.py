@@ -23,7 +23,7 @@ SHOWN = (
     "dra_lab.model.cluster.Cluster",
     "dra_lab.model.fleet.FleetPlan",
     "dra_lab.model.fleet.LargestJob",
-    "dra_lab.model.fleet.Room",
+    "dra_lab.model.fleet.Headroom",
     "dra_lab.model.fleet.Stranded",
     "dra_lab.model.gang.GangCount",
     "dra_lab.model.gang.GangPlan",
@@ -121,7 +121,7 @@ def _advice(value: Shortfall | Suggestion) -> Iterable[Part]:
 
 def _other(value: object) -> Iterable[Part]:
     """Return the document of a reason, or of an answer about a fleet."""
-    from dra_lab.model.fleet import FleetPlan, LargestJob, Room, Stranded
+    from dra_lab.model.fleet import FleetPlan, Headroom, LargestJob, Stranded
     from dra_lab.model.gang import GangCount, GangPlan
     from dra_lab.model.gang_replay import GangRegret, GangReplay
     from dra_lab.model.gang_verdicts import GangVerdicts
@@ -138,8 +138,8 @@ def _other(value: object) -> Iterable[Part]:
             return _gang(value)
         case FleetPlan():
             return fleet_document.fleet_parts(value)
-        case Room():
-            return fleet_document.room_parts(value)
+        case Headroom():
+            return fleet_document.headroom_parts(value)
         case LargestJob():
             return fleet_document.job_parts(value)
         case Stranded():

@@ -20,7 +20,7 @@ OUTCOME_STYLES = {
     "stopped": "bold yellow",
 }
 MARK_STYLES = {"error": "bold red", "warning": "yellow", "note": "cyan"}
-_FIGURE = re.compile(r"\S*\d\S*")
+_NUMBER = re.compile(r"\S*\d\S*")
 _NARROW = 12
 """Characters to which a column of words may shrink; a column of figures never does."""
 
@@ -105,5 +105,5 @@ def _table(table: Table, width: int) -> Iterator[Text | Padding]:
 def _least(cells: Sequence[str], *, whole: bool) -> int:
     """Return the width below which a column would cut a figure."""
     longest = max(map(len, cells))
-    figures = (len(word) for cell in cells for word in _FIGURE.findall(cell) if len(word) <= _NARROW)
+    figures = (len(word) for cell in cells for word in _NUMBER.findall(cell) if len(word) <= _NARROW)
     return longest if whole else max(min(longest, _NARROW), *figures, 0)

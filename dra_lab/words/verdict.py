@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import Room
+from dra_lab.model.fleet import Headroom
 from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.plan import DAMAGE, FirstFit, FirstFitStatus, GoalValue, Plan, PlanStatus, Shortfall
 from dra_lab.model.regret import PathShare
@@ -20,7 +20,7 @@ from dra_lab.words.drawing_words import Noun, nouns, plural, selector_words
 from dra_lab.words.facts import (
     COUNTING_ENDS,
     counted,
-    goal_figure,
+    goal_number,
     goal_proof,
     goal_words,
     links_say_nothing,
@@ -104,7 +104,7 @@ def _does(plan: Plan, found: FirstFit) -> str:
 
 def _did(goal: GoalValue, worse: int) -> tuple[str, str]:
     if goal.goal == "unpaired" and goal.of:
-        return "pairs", f"{'only ' if worse > 0 else ''}{goal_figure(goal)[0]} GPUs"
+        return "pairs", f"{'only ' if worse > 0 else ''}{goal_number(goal)[0]} GPUs"
     return _VERBS.get(goal.goal, "reaches"), goal_words(goal)
 
 
@@ -246,20 +246,20 @@ def _if_idle(plan: Plan) -> Iterator[str]:
         yield f"The claim fits on {now:,} nodes now, and would fit on {every}{idle:,} if nothing else were running."
 
 
-def tiles(plan: Plan, room: Room | None = None, *, counting: bool = False) -> tuple[Tile, ...]:
+def tiles(plan: Plan, headroom: Headroom | None = None, *, counting: bool = False) -> tuple[Tile, ...]:
     """Return the figures of a verdict: the first goal that says most, copies that fit, kube-scheduler's two choices.
 
     Args:
         plan: The plan.
-        room: How many copies fit, None if that is not known.
+        headroom: How many copies fit, None if that is not known.
         counting: Whether the copies are being counted.
     """
     if not plan.fits:
         return tuple(_most(plan))
     first = _first_goal(plan)
     found = [_goal_tile(plan, first) if first is not None else _proof_tile(plan)]
-    if room is not None:
-        found.append(_copies(plan, room))
+    if headroom is not None:
+        found.append(_copies(plan, headroom))
     elif counting:
         found.append(Tile("?", "copies fit, counting", title="Copies that fit", lines=(GLOSSARY["copies"],)))
     fits = [("manifest", "scheduler, this YAML", plan.first_fit)]
@@ -276,7 +276,7 @@ def _first_goal(plan: Plan) -> GoalValue | None:
 
 
 def _goal_tile(plan: Plan, goal: GoalValue) -> Tile:
-    number, caption = goal_figure(goal)
+    number, caption = goal_number(goal)
     tone: Tone = "ok" if goal.goal == "unpaired" and not goal.value else "plain"
     here = f"On {plan.node}: {goal_words(goal)}, {goal_proof(goal)}."
     return Tile(number, caption, tone, goal_title(goal), (GLOSSARY[goal.goal], here))
@@ -297,14 +297,14 @@ def _proof_tile(plan: Plan) -> Tile:
     return Tile(value, "this plan", tone, "Proof", (GLOSSARY["proof"], sentence(f"This plan: {proof_words(plan)}")))
 
 
-def _copies(plan: Plan, room: Room) -> Tile:
-    value = f"{room.count:,}"
-    if room.capped:
+def _copies(plan: Plan, headroom: Headroom) -> Tile:
+    value = f"{headroom.count:,}"
+    if headroom.capped:
         proof, caption = f"At least {value}: {COUNTING_ENDS}.", "copies fit, at least"
-    elif room.proven:
+    elif headroom.proven:
         proof, caption = f"Proven: no more than {value} fit.", "copies fit, proven"
     else:
-        proof = f"At least {value}, at most {room.bound:,}: the time for counting was up."
+        proof = f"At least {value}, at most {headroom.bound:,}: the time for counting was up."
         caption = "copies fit, at least"
     return Tile(value, caption, "plain", "Copies that fit", (GLOSSARY["copies"], proof, *_if_idle(plan)))
 
@@ -322,8 +322,8 @@ def _fit_tile(plan: Plan, first: GoalValue | None, name: str, caption: str, foun
     shown = next((g for g in goals if g.goal == mine), next(iter(goals), None))
     if shown is None:
         same = next((goal for goal in found.goals if goal.goal == mine), None)
-        return Tile(goal_figure(same)[0] if same is not None else "same", caption, "ok", title, lines)
-    number, words = goal_figure(shown)
+        return Tile(goal_number(same)[0] if same is not None else "same", caption, "ok", title, lines)
+    number, words = goal_number(shown)
     text = caption if shown.goal == mine else f"{words}, {caption}"
     return Tile(number or "worse", text, "warn", title, lines)
 

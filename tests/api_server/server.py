@@ -113,7 +113,7 @@ class ApiServer:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def asked(self, part: str) -> list[str]:
+    def requests_for(self, part: str) -> list[str]:
         """Return the requests whose path and query hold a part."""
         return [target for _, target in self.requests if part in target]
 

@@ -65,14 +65,14 @@ class Store:
             body = msgspec.json.encode({**bare, "metadata": {**meta, "resourceVersion": str(self.version)}})
             type_ = "MODIFIED" if key in self.objects[plural] else "ADDED"
             self.objects[plural][key] = body
-            self._told(Event(self.version, type_, plural, key[0], body))
+            self._notify(Event(self.version, type_, plural, key[0], body))
 
     def delete(self, plural: str, name: str, namespace: str = "") -> None:
         """Remove an object."""
         with self.changed:
             self.version += 1
             body = self.objects[plural].pop((namespace, name))
-            self._told(Event(self.version, "DELETED", plural, namespace, body))
+            self._notify(Event(self.version, "DELETED", plural, namespace, body))
 
     def compact(self) -> None:
         """Forget everything but the present: older lists cannot be continued, older watches not resumed."""
@@ -109,7 +109,7 @@ class Store:
         found = self.history[first:]
         return [event for event in found if event.plural == plural and namespace in ("", event.namespace)]
 
-    def _told(self, event: Event) -> None:
+    def _notify(self, event: Event) -> None:
         self.history.append(event)
         self.changed.notify_all()
 

@@ -20,32 +20,32 @@ class Watched:
         """Begin to follow."""
         self.latest, self.count = cluster, 0
         self.states: list[Following] = []
-        self.told = threading.Condition()
+        self.changed = threading.Condition()
         self.follower = ClusterFollower(cluster, self._on_cluster, self._on_state, limits=limits, gather=0.01)
         self.follower.start()
 
     def _on_cluster(self, cluster: Cluster) -> None:
-        with self.told:
+        with self.changed:
             self.latest, self.count = cluster, self.count + 1
-            self.told.notify_all()
+            self.changed.notify_all()
 
     def _on_state(self) -> None:
-        with self.told:
+        with self.changed:
             self.states.append(self.follower.following)
-            self.told.notify_all()
+            self.changed.notify_all()
 
     def until(self, true: Callable[[Self], object], seconds: float = 60) -> None:
         """Wait until `true(self)`; fails after this many seconds."""
-        with self.told:
-            assert self.told.wait_for(lambda: true(self), seconds), (self.states, self.count)
+        with self.changed:
+            assert self.changed.wait_for(lambda: true(self), seconds), (self.states, self.count)
 
     def until_elsewhere(self, true: Callable[[], object], seconds: float = 60) -> None:
         """Wait for something that is not told, looking again and again."""
         end = time.monotonic() + seconds
         while not true():
             assert time.monotonic() < end
-            with self.told:
-                self.told.wait(0.02)
+            with self.changed:
+                self.changed.wait(0.02)
 
     def until_state(self, state: FollowState) -> None:
         """Wait for a state."""

@@ -15,15 +15,15 @@ from tests.benchmarks.crowded_cluster import (
     before_chassis,
     before_islands,
     before_storage,
-    beside_admin,
-    beside_whole,
     gpus_and_nic,
     partitioned,
     profiles,
     shared,
     shares,
     sharing_nics,
+    with_admin_pods,
     with_nic,
+    with_whole_gpus,
 )
 from tests.benchmarks.mixed_cluster import cpu_request, mixed_cluster, workloads
 
@@ -37,15 +37,15 @@ def _fleet(what: str, cluster: Cluster, fleet: Sequence[Workload], limit: float 
     computed, seconds = time.process_time() - computed, time.monotonic() - began
     wanted = sum(workload.replicas for workload in fleet)
     open_goal = next((goal for goal in plan.goals if not goal.proven), None)
-    told = f"{open_goal.goal}: {open_goal.value:,}, bound {open_goal.bound:,}" if open_goal else "all goals proven"
+    gap = f"{open_goal.goal}: {open_goal.value:,}, bound {open_goal.bound:,}" if open_goal else "all goals proven"
     print(f"{what}, limit {limit:g} s: {len(plan.replicas):,} of {wanted:,} pods placed")
-    print(f"  {seconds:.1f} s ({computed:.1f} s of CPU); first goal that is not proven: {told}")
+    print(f"  {seconds:.1f} s ({computed:.1f} s of CPU); first goal that is not proven: {gap}")
 
 
 def _more(what: str, cluster: Cluster, workload: Workload) -> None:
     computed = time.process_time()
-    room = how_many_more(cluster, workload, release=RELEASE, time_limit=LIMIT)
-    print(f"{what}: {room.count:,} more, bound {room.bound:,}; {time.process_time() - computed:.1f} s of CPU")
+    headroom = how_many_more(cluster, workload, release=RELEASE, time_limit=LIMIT)
+    print(f"{what}: {headroom.count:,} more, bound {headroom.bound:,}; {time.process_time() - computed:.1f} s of CPU")
 
 
 def _best(what: str, cluster: Cluster, claim: ClaimSketch) -> None:
@@ -77,12 +77,12 @@ def main() -> None:
         _fleet(words, *before_islands(nodes, islands), limit=1.0)
     _fleet("a share of storage and a NIC a pod, 100 nodes before 20 devices", *before_storage(100, 20), limit=SHORT)
     words = "200 pods with admin access, beside three kinds of pods, 500 mixed nodes"
-    _fleet(words, mixed_cluster(500), beside_admin(500), limit=SHORT)
+    _fleet(words, mixed_cluster(500), with_admin_pods(500), limit=SHORT)
     _fleet("a share of GPU memory a pod, 200 nodes with 8 GPUs", shared(200), shares(200))
     sizes = shares(200, {"9Gi": 20})
     _fleet("a share of GPU memory of four sizes a pod, 200 nodes with 8 GPUs", shared(200), sizes)
     words = "all GPUs of a node a pod, beside nine kinds of pods, 2,000 mixed nodes"
-    _fleet(words, mixed_cluster(2_000), beside_whole(2_000), limit=SHORT)
+    _fleet(words, mixed_cluster(2_000), with_whole_gpus(2_000), limit=SHORT)
     small = ClaimSketch("cpu", (cpu_request(4),))
     busy = (*workloads((250, 500, 500), must=False), Workload("cpu-only", (small,), 2500))
     _fleet("GPUs, NICs and CPUs beside 4 CPUs a pod, 500 mixed nodes", mixed_cluster(500), busy)

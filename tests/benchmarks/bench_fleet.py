@@ -14,7 +14,7 @@ from tests.benchmarks.mixed_cluster import mixed_cluster, workloads
 RELEASE = KubernetesRelease("1.36")
 
 
-def told(plan: FleetPlan) -> str:
+def summary(plan: FleetPlan) -> str:
     """Return what is proven, the first goal that is not with its gap, and the seconds of each part."""
     unproven = next((goal for goal in plan.goals if not goal.proven), None)
     if unproven is None:
@@ -34,7 +34,7 @@ def measure(title: str, nodes: int, replicas: tuple[int, int, int], *, must: boo
         plan = plan_fleet(cluster, fleet, release=RELEASE, time_limit=limit, first_fit=False)
         seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
         print(f"{title}, limit {limit:g} s, {which}: {seconds:.1f} s ({cpu:.1f} s of CPU); {target}")
-        print(f"  {told(plan)}")
+        print(f"  {summary(plan)}")
     assert check_fleet(cluster, plan, RELEASE) == ()
 
 

@@ -132,14 +132,14 @@ async def _follow(folder: Path, server: subprocess.Popen[str]) -> None:
         await asyncio.sleep(2)
         await asyncio.to_thread(lab.session.wait)
         lines = [line.split() for line in (folder / "changes").read_text().splitlines()]
-        _tell(phase, watcher, lines)
+        _print_phase(phase, watcher, lines)
     lab.unfollow()
     left = [t.name for t in threading.enumerate() if t.name.startswith(("dra-lab-follow", "dra-lab-watch"))]
     print(f"threads left after following: {len(left)}")
     lab.close()
 
 
-def _tell(phase: Phase, watcher: Watcher, lines: list[list[str]]) -> None:
+def _print_phase(phase: Phase, watcher: Watcher, lines: list[list[str]]) -> None:
     answers, memory = len(watcher.answers), watcher.memory
     half = memory[len(memory) // 2 :]
     growth, error = slope(half)

@@ -144,7 +144,7 @@ CASES: dict[str, tuple[Callable[[str], Case], float]] = {
 }
 
 
-def told(plan: GangPlan) -> str:
+def summary(plan: GangPlan) -> str:
     """Return the goals with their bounds."""
     goals = [f"{g.goal} {g.value:,}" + ("" if g.proven else f" (>= {g.bound})") for g in plan.goals]
     parts = ", ".join(f"{part} {seconds:.1f}" for part, seconds in plan.parts.items())
@@ -164,7 +164,7 @@ def measure(name: str, limit: float) -> None:
     began, cpu = time.perf_counter(), time.process_time()
     plan = plan_gangs(cluster, gangs, plain, hierarchies=[hierarchy], release=RELEASE, time_limit=limit)
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
-    print(f"{name}, limit {limit:g} s: {seconds:.1f} s ({cpu:.1f} s of CPU)\n  {told(plan)}", flush=True)
+    print(f"{name}, limit {limit:g} s: {seconds:.1f} s ({cpu:.1f} s of CPU)\n  {summary(plan)}", flush=True)
     assert check_gangs(cluster, plan, [hierarchy], RELEASE) == ()
 
 

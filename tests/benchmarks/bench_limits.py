@@ -78,8 +78,11 @@ def main() -> None:
         cluster = made()
         plan_fleet(cluster, [Workload(w.name, w.claims, 1) for w in fleet], release=RELEASE, time_limit=10.0)
         _measure(what, partial(plan_fleet, cluster, fleet, first_fit=False), CANCELS)
-        room = how_many_more(cluster, fleet[0], release=RELEASE, time_limit=MORE)
-        print(f"  {fleet[0].name}: {room.count:,} more after {room.seconds:.2f} s, bound {room.bound:,}", flush=True)
+        headroom = how_many_more(cluster, fleet[0], release=RELEASE, time_limit=MORE)
+        print(
+            f"  {fleet[0].name}: {headroom.count:,} more after {headroom.seconds:.2f} s, bound {headroom.bound:,}",
+            flush=True,
+        )
     for name in ("slices", "priorities"):
         cluster, hierarchy, gangs, plain = bench_gangs.instance(name)
         _measure(f"gangs, {name}", partial(plan_gangs, cluster, gangs, plain, hierarchies=[hierarchy]), LONG_CANCELS)

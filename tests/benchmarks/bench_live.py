@@ -86,8 +86,8 @@ def main() -> None:
     print(f"decode {size} MB of pages from memory: {seconds:.2f} s   (target 2 s)")
     with tempfile.TemporaryDirectory() as name, serving(Path(name), NODES) as server:
         found = [read_once(Path(name)) for _ in range(3)]
-        told = found[0]
-        print(f"read {NODES:,} nodes, {told['slices']:,} slices, {told['claims']:,} claims, {told['pods']:,} pods:")
+        sums = found[0]
+        print(f"read {NODES:,} nodes, {sums['slices']:,} slices, {sums['claims']:,} claims, {sums['pods']:,} pods:")
         print(f"  {median(f['seconds'] for f in found):.1f} s   (target 15 s)")
         print(
             f"  of which this process computes {median(f['cpu'] for f in found):.1f} s, the rest is the test server's"

@@ -16,8 +16,8 @@ from tests.benchmarks.irregular_cluster import (
     in_island,
     irregular_cluster,
     numbered_pairs,
+    of_different_kinds,
     only_model,
-    told_apart,
 )
 
 RELEASE = KubernetesRelease("1.36")
@@ -82,11 +82,11 @@ def _other_links() -> None:
         fleet = [Workload("apart", gpus_apart(gpus, nics, where), 25_600 // (gpus + nics))]
         rows.append((f"{gpus} GPUs and {nics} NICs apart by {where}", fleet))
     both = [Workload("any", drawn_pairs(2), 12_800), Workload("one", only_model(drawn_pairs(2), "a"), 1_600)]
-    alike = [
+    few_kinds = [
         ("2 pairs of any model and of one", both),
         ("4 pairs in one island", [Workload("one", in_island(4), 6_400)]),
     ]
-    for cluster, mine in ((irregular_cluster(800, 16), rows), (told_apart(800, 16), alike)):
+    for cluster, mine in ((irregular_cluster(800, 16), rows), (of_different_kinds(800, 16), few_kinds)):
         _warm(cluster)
         for what, fleet in mine:
             for seconds in (SHORT, PROOF):

@@ -108,7 +108,7 @@ def gpus_and_nic(replicas: int) -> tuple[Workload, ...]:
     return tuple(found)
 
 
-def beside_admin(nodes: int) -> tuple[Workload, ...]:
+def with_admin_pods(nodes: int) -> tuple[Workload, ...]:
     """Return pods of three kinds, five for every node, and pods with admin access to a GPU."""
     gpu = ExactDeviceRequest(device_class_name="gpu.nvidia.com", admin_access=True)
     claim = ClaimSketch("claim", (DeviceRequest(name="gpu", exactly=gpu),))
@@ -193,7 +193,7 @@ def shares(nodes: int, more: dict[str, int] | None = None) -> tuple[Workload, ..
     return tuple(_workload(name, "gpu", count * nodes, memory=name) for name, count in kinds.items())
 
 
-def beside_whole(nodes: int) -> tuple[Workload, ...]:
+def with_whole_gpus(nodes: int) -> tuple[Workload, ...]:
     """Return pods that take all GPUs of a node, beside nine kinds with one to four GPUs and four to sixteen CPUs."""
     every = ExactDeviceRequest(device_class_name="gpu.nvidia.com", allocation_mode="All")
     whole = ClaimSketch("whole", (DeviceRequest(name="gpu", exactly=every),))
@@ -205,12 +205,12 @@ def beside_whole(nodes: int) -> tuple[Workload, ...]:
 
 
 def _workload(name: str, device_class: str, replicas: int, *, profile: str = "", memory: str = "") -> Workload:
-    told = f"device.attributes['gpu.nvidia.com'].profile == '{profile}'"
-    selectors = (DeviceSelector(cel=CELDeviceSelector(expression=told)),) if profile else ()
+    selector = f"device.attributes['gpu.nvidia.com'].profile == '{profile}'"
+    selectors = (DeviceSelector(cel=CELDeviceSelector(expression=selector)),) if profile else ()
     capacity = CapacityRequirements(requests={"memory": memory}) if memory else None
-    asked = ExactDeviceRequest(device_class_name=device_class, selectors=selectors, capacity=capacity)
+    exactly = ExactDeviceRequest(device_class_name=device_class, selectors=selectors, capacity=capacity)
     label = name.lower().replace(".", "-")
-    return Workload(label, (ClaimSketch(label, (DeviceRequest(name="gpu", exactly=asked),)),), replicas)
+    return Workload(label, (ClaimSketch(label, (DeviceRequest(name="gpu", exactly=exactly),)),), replicas)
 
 
 def _named(name: str, pair: int) -> str:

@@ -60,14 +60,14 @@ def irregular_cluster(nodes: int, size: int, *, cpus: bool = False) -> Cluster:
 
 
 @cache
-def told_apart(nodes: int, size: int) -> Cluster:
+def of_different_kinds(nodes: int, size: int) -> Cluster:
     """Return the same nodes with GPUs of two models in islands of four, and some NICs that tell no place."""
     chance = random.Random(7)
     cluster = irregular_cluster(nodes, size)
-    return dataclasses.replace(cluster, slices=tuple(_told_apart(chance, published) for published in cluster.slices))
+    return dataclasses.replace(cluster, slices=tuple(_kinds(chance, published) for published in cluster.slices))
 
 
-def _told_apart(chance: random.Random, published: ResourceSlice) -> ResourceSlice:
+def _kinds(chance: random.Random, published: ResourceSlice) -> ResourceSlice:
     devices = []
     for number, device in enumerate(published.spec.devices or ()):
         found = dict(device.attributes)
@@ -82,8 +82,8 @@ def _told_apart(chance: random.Random, published: ResourceSlice) -> ResourceSlic
 
 def only_model(claim: ClaimSketch, model: str) -> ClaimSketch:
     """Return a drawing whose request for GPUs takes one model only."""
-    told = f'device.attributes["{GPU}"].model == "{model}"'
-    selectors = (DeviceSelector(cel=CELDeviceSelector(expression=told)),)
+    selector = f'device.attributes["{GPU}"].model == "{model}"'
+    selectors = (DeviceSelector(cel=CELDeviceSelector(expression=selector)),)
     gpu, *others = claim.requests
     assert gpu.exactly is not None
     return replace(claim, requests=(replace(gpu, exactly=replace(gpu.exactly, selectors=selectors)), *others))

@@ -53,8 +53,8 @@ def _servers(*, stacks: bool) -> Iterator[str]:
         except OSError as error:
             yield f"  does not answer: {error}"
         log = (server.base / "lab.log").read_text(encoding="utf-8", errors="replace").splitlines()
-        told = [line for line in log if not line.startswith("[I ") or "restart" in line]
-        yield from (f"  log: {line}" for line in told[-_LINES:])
+        lines = [line for line in log if not line.startswith("[I ") or "restart" in line]
+        yield from (f"  log: {line}" for line in lines[-_LINES:])
         if stacks:
             yield from (f"  {line}" for line in _stacks(server.stacks))
 

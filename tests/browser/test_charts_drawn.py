@@ -25,8 +25,8 @@ def set_up():
     plan = make_plan(cluster, sketch, release=KubernetesRelease("1.36"))
     replicas = (fleet_values.Replica("pairs", 0, plan.node, plan.placements, plan.goals),)
     fleet = FleetPlan(PlanStatus.FEASIBLE, (Workload("pairs", (sketch,)),), replicas=replicas, goals=plan.goals)
-    each = tuple(fleet_values.RoomOnNodes((name,), at, at + at % 2) for at, name in enumerate(cluster.node_names))
-    none = (fleet_values.RoomOnNodes(cluster.node_names, 0, 0),)
+    each = tuple(fleet_values.HeadroomOnNodes((name,), at, at + at % 2) for at, name in enumerate(cluster.node_names))
+    none = (fleet_values.HeadroomOnNodes(cluster.node_names, 0, 0),)
     costs = [{"what": "scan", "nodes": size, "seconds": size / 1000} for size in (10, 100, 1000, 5000)]
     return charts, renamed, fleet, each, none, costs
 
@@ -34,7 +34,7 @@ def set_up():
 CELLS = [
     code_of(set_up),
     "charts.utilisation_chart(renamed, fleet)",
-    "charts.fits_chart([fleet_values.Room(hostile, 5, 7, each), fleet_values.Room('datum.x + 1', 0, 0, none)])",
+    "charts.fits_chart([fleet_values.Headroom(hostile, 5, 7, each), fleet_values.Headroom('datum.x + 1', 0, 0, none)])",
     "charts.regret_chart(plan)",
     "charts.devices_chart(cluster, plan.node, plan)",
     "charts.cost_chart(costs, 'nodes', 'Cost by number of nodes')",

@@ -154,7 +154,7 @@ def test_clear_can_be_undone(draw):
     until(lambda: canvas.lab.eval("len(canvas.drawn.links)") == 2, "all is back")
 
 
-def test_a_refused_drawing_is_told_and_taken_back(draw):
+def test_a_refused_drawing_is_reported_and_taken_back(draw):
     """The browser never stays ahead of the kernel."""
     canvas = draw(TWO)
     canvas.lab.run("import traitlets\nclass Strict(type(canvas)):\n    @traitlets.validate('sketch')\n"

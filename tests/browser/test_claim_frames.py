@@ -106,8 +106,8 @@ def test_a_dragged_frame_takes_its_boxes_along(draw):
 def are_apart(canvas) -> bool:
     """Say whether the frames of the two claims do not lie on each other."""
     a, b = (box_of(frame(canvas, claim)) for claim in "ab")
-    beside = a["x"] + a["width"] <= b["x"] or b["x"] + b["width"] <= a["x"]
-    return beside or a["y"] + a["height"] <= b["y"] or b["y"] + b["height"] <= a["y"]
+    apart = a["x"] + a["width"] <= b["x"] or b["x"] + b["width"] <= a["x"]
+    return apart or a["y"] + a["height"] <= b["y"] or b["y"] + b["height"] <= a["y"]
 
 
 def test_a_frame_that_is_dragged_onto_another_one_pushes_it_aside(draw):

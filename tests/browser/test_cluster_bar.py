@@ -58,7 +58,7 @@ def test_a_file_that_is_dropped_anywhere_on_the_planner_is_read(planner):
     assert planner.page.evaluate("() => window.hacked") is None
 
 
-def test_a_wrong_path_is_told_where_it_was_typed(open_notebook):
+def test_a_wrong_path_is_reported_where_it_was_typed(open_notebook):
     """The message stands in the choice, above another try; neither the answer nor the canvas is covered by it."""
     planner = Planner(open_notebook)
     before = box_of(planner.strip)
@@ -81,7 +81,7 @@ def test_a_wrong_path_is_told_where_it_was_typed(open_notebook):
     planner.bar.locator(".dra-sources").wait_for(state="hidden")
 
 
-def test_a_wrong_path_is_told_in_the_view_that_asked(open_notebook):
+def test_a_wrong_path_is_reported_in_the_view_that_asked(open_notebook):
     """The planner in the notebook, hidden behind the tab, must not close the message of the tab."""
     planner = Planner(open_notebook)
     planner.button("Open in a tab", planner.bar).click()
@@ -136,12 +136,12 @@ def test_a_running_cluster_that_does_not_answer_can_be_given_up(open_notebook, t
     row.wait_for()
     assert "as alice" in (row.text_content() or "")
     row.click()
-    told = planner.bar.locator(".dra-loading")
-    told.get_by_role("button", name="Cancel").wait_for()
+    message = planner.bar.locator(".dra-loading")
+    message.get_by_role("button", name="Cancel").wait_for()
     planner.lab.picture("bar-loading")
     assert planner.lab.eval("1 + 1") == 2
-    told.get_by_role("button", name="Cancel").click()
-    told.locator(".dra-busy").wait_for(state="detached")
+    message.get_by_role("button", name="Cancel").click()
+    message.locator(".dra-busy").wait_for(state="detached")
     assert planner.lab.eval("lab.cluster.name") == "sample:eks-p4d"
     silent.close()
 

@@ -51,7 +51,7 @@ def test_a_dropped_page_of_a_plan_opens_as_that_plan(planner):
     planner.root.locator(".dra-answer[data-state=fits]").first.wait_for()
 
 
-def test_a_dropped_claim_that_is_wrong_is_told_with_its_line_and_changes_nothing(planner):
+def test_a_dropped_claim_that_is_wrong_is_reported_with_its_line_and_changes_nothing(planner):
     """File, line and field stand in the choice; drawing and cluster stay."""
     drop(planner, "claim.yaml", CLAIM.replace("exactly", "exactl").encode())
     problem = planner.bar.locator(".dra-sources .dra-problem")

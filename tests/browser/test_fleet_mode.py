@@ -107,7 +107,7 @@ def test_a_device_of_the_picture_is_broken_by_right_click(fleet):
     assert fleet.lab.eval("str(lab.fleet.layers[0])").startswith("--without ")
 
 
-def test_what_cannot_be_done_is_told_with_the_nearest_name(fleet):
+def test_what_cannot_be_done_is_reported_with_the_nearest_name(fleet):
     """A node that is not there is refused in the pane."""
     fleet.form("Drain…", Node="dgx-011")
     fleet.pane.get_by_text("did you mean").wait_for()

@@ -31,7 +31,7 @@ def pane(shown) -> str:
     return shown.page.evaluate(_PANE)
 
 
-def walk(shown, key: str) -> list[str]:
+def stops(shown, key: str) -> list[str]:
     """Press a key until the focus leaves the planner, and return the panes on the way, each once."""
     found = [pane(shown)]
     for _ in range(150):
@@ -45,9 +45,9 @@ def walk(shown, key: str) -> list[str]:
 def test_tab_goes_through_the_panes_as_they_stand_on_the_screen(shown):
     """From the bar to the verdict, the canvas, the picture and the dock, and back again."""
     shown.bar.locator("[data-key=source]").focus()
-    assert walk(shown, "Tab") == PANES
+    assert stops(shown, "Tab") == PANES
     shown.button("Open the dock").focus()
-    assert walk(shown, "Shift+Tab") == PANES[::-1]
+    assert stops(shown, "Shift+Tab") == PANES[::-1]
 
 
 def test_the_focus_goes_to_the_canvas_after_a_change_that_helps(shown):

@@ -67,14 +67,14 @@ def test_a_change_of_the_cluster_is_on_the_screen(planner, cluster):
     assert shown.first.is_visible()
 
 
-def test_a_lost_connection_is_told_and_healed_and_following_ends_without_a_thread(planner, cluster):
+def test_a_lost_connection_is_reported_and_healed_and_following_ends_without_a_thread(planner, cluster):
     """The switch says live, lost with the reason, live again, and off; the focus stays on it all the way."""
     _follow(planner)
     cluster.hang_up()
     planner.bar.locator(".dra-follow[data-state=lost]").wait_for()
     assert "127.0.0.1" in (_switch(planner).get_attribute("title") or "")
-    told = planner.bar.get_by_label("What is open").text_content() or ""
-    assert "lost: " in told.partition("Followed")[2]
+    text = planner.bar.get_by_label("What is open").text_content() or ""
+    assert "lost: " in text.partition("Followed")[2]
     planner.sentence("Fits on")
     cluster.listen()
     planner.bar.locator(".dra-follow[data-state=live]").wait_for()

@@ -76,8 +76,8 @@ def test_the_graph_stands_beside_the_picture_and_closes_with_escape(planner):
     graph, picture = planner.hardware.locator(".dra-graph"), planner.hardware.locator(".dra-picture")
     graph.locator("svg.dra-hw-tree").wait_for()
     one, other = box_of(picture), box_of(graph)
-    beside = one["x"] + one["width"] <= other["x"] or one["y"] + one["height"] <= other["y"]
-    assert beside
+    apart = one["x"] + one["width"] <= other["x"] or one["y"] + one["height"] <= other["y"]
+    assert apart
     assert graph.locator("[role=treeitem]").count() == picture.locator("[role=treeitem]").count()
     planner.page.keyboard.press("Escape")
     graph.wait_for(state="hidden")

@@ -146,9 +146,9 @@ def test_no_trait_has_the_answer_before_it_is_due(desk):
         "[str({name: getattr(view, name) for name in view.keys if name not in ('_esm', '_css')})"
         " for view in (lesson._view, *lesson._grid.children[1:])]"
     )
-    told = " ".join(lab.eval(state))
-    assert "data-request=" not in told
-    assert "pairwise" not in told
+    text = " ".join(lab.eval(state))
+    assert "data-request=" not in text
+    assert "pairwise" not in text
     to_draw(lab)
     draw(lab, "right")
     until(lambda: lab.eval("not lesson._drawn.stale"), "the drawing is planned")

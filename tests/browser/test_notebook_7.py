@@ -41,7 +41,7 @@ def notebook(tmp_path_factory, chromium):
     server.close()
 
 
-def told(page):
+def first_lines(page):
     """Return the first line of each error of a page."""
     return [error.splitlines()[0] for error in page.errors]
 
@@ -55,7 +55,7 @@ def test_the_planner_answers_and_adds_no_error_of_its_own(notebook):
     box.get_by_role("button", name="More gpu").click()
     until(lambda: shown.eval("lab.sketch.requests[0].exactly.count") == 3, "three GPUs")
     shown.page.get_by_text("You ask for 3 A100").wait_for()
-    assert told(shown) == told(before)
+    assert first_lines(shown) == first_lines(before)
 
 
 def test_a_tab_of_its_own_needs_jupyterlab(notebook):

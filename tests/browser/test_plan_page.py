@@ -71,8 +71,8 @@ def test_pointing_at_a_device_tells_all_about_it(page: Page):
 def test_pointing_at_a_row_lights_the_picture(page: Page):
     """Tables and picture speak of the same devices."""
     page.get_by_role("row", name="nic").first.hover()
-    lit = page.locator("figure:visible .dra-hw-lit").all()
-    assert {item.get_attribute("data-request") for item in lit} == {"nic"}
+    highlighted = page.locator("figure:visible .dra-hw-lit").all()
+    assert {item.get_attribute("data-request") for item in highlighted} == {"nic"}
 
 
 def test_pointing_at_a_device_lights_the_lines_of_its_request(page: Page):

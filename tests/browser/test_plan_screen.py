@@ -85,7 +85,7 @@ def test_the_height_of_the_dock_is_kept(in_tab):
     assert box_of(dock)["height"] == high
 
 
-def test_the_loss_of_the_kernel_is_told_once(in_tab):
+def test_the_loss_of_the_kernel_is_reported_once(in_tab):
     """Every view of every planner would say it, and one line is enough."""
     planner = in_tab(1440, 900)
     planner.lab.kill_kernel()

@@ -55,9 +55,9 @@ class Planner:
         """Wait until the kernel has answered the present drawing, and the strip shows that answer and has the words."""
 
         def shown() -> bool:
-            told = self.lab.eval("not lab.session.stale and lab.plan_view.answer.get('sentence')")
+            answered = self.lab.eval("not lab.session.stale and lab.plan_view.answer.get('sentence')")
             stale = self.page.locator(".dra-answer.is-stale").count()
-            return bool(told) and self.sentence == told and words in told and not stale
+            return bool(answered) and self.sentence == answered and words in answered and not stale
 
         until(shown, f"an answer with {words!r} (now {self.sentence!r})")
 

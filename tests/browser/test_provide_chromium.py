@@ -34,7 +34,7 @@ def test_the_variable_wins(bare, monkeypatch, tmp_path):
     assert provide_chromium.find() == chosen
 
 
-def test_a_wrong_variable_is_told(bare, monkeypatch):
+def test_a_wrong_variable_is_reported(bare, monkeypatch):
     """A variable that names nothing ends the run instead of falling back to another browser."""
     monkeypatch.setenv("DRA_LAB_CHROMIUM", "/nowhere/chromium")
     with pytest.raises(SystemExit, match="/nowhere/chromium: no such program"):

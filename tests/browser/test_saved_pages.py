@@ -30,15 +30,15 @@ def page(request: pytest.FixtureRequest, chromium: Browser) -> Iterator[Page]:
     """A page of a browser without a network, in each theme; it must ask for nothing, run into nothing, say nothing."""
     context = chromium.new_context(**THEMES[request.param], offline=True, viewport={"width": 1100, "height": 800})
     opened = context.new_page()
-    asked: list[str] = []
+    urls: list[str] = []
     faults: list[str] = []
-    opened.on("request", lambda r: asked.append(r.url))
+    opened.on("request", lambda r: urls.append(r.url))
     opened.on("pageerror", lambda error: faults.append(str(error)))
     opened.on("console", lambda message: faults.append(message.text))
     opened.on("dialog", lambda dialog: (faults.append(f"dialog: {dialog.message}"), dialog.dismiss()))
     yield opened
     context.close()
-    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    assert [url for url in urls if not url.startswith(("file:", "data:"))] == []
     assert faults == []
 
 

@@ -48,7 +48,7 @@ def test_forced_colours_keep_every_text_and_every_choice(open_notebook, screen):
 
 
 @pytest.mark.parametrize("screen", SCREENS)
-def test_states_are_told_apart_without_hues_and_nothing_moves(in_tab, screen):
+def test_states_are_distinguished_without_hues_and_nothing_moves(in_tab, screen):
     """In grey each sign of a legend has its own lines or pattern; with reduced motion nothing fades or turns."""
     shown = in_tab(1440, 900)
     show_screen(shown, screen)

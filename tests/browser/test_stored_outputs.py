@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 
 PLANNER = "from dra_lab import Lab\nlab = Lab(file=None)\nlab"
 OTHER = "from dra_lab.session import read_sketch; lab.sketch = read_sketch('sample:eks-p4d/four-pairs')"
-ALIKE = "window.jupyterapp.shell.currentWidget.content.widgets[0].model.toJSON().outputs[0].data['text/html']"
+STORED_HTML = "window.jupyterapp.shell.currentWidget.content.widgets[0].model.toJSON().outputs[0].data['text/html']"
 
 
 def stored(server: LabServer, name: str) -> dict[str, str]:
@@ -56,7 +56,7 @@ def test_what_is_stored_follows_the_planner(server, page):
     page.page.locator(".dra-lab .dra-answer[data-state=fits]").first.wait_for()
     page.page.locator(".dra-lab").evaluate("element => { element.isTheFirst = true }")
     page.run(OTHER)
-    until(lambda: "four-pairs" in page.page.evaluate(ALIKE), "the output follows")
+    until(lambda: "four-pairs" in page.page.evaluate(STORED_HTML), "the output follows")
     assert page.page.locator(".dra-lab").evaluate("element => element.isTheFirst")
     page.command("docmanager:save")
     assert "4 of 4 GPUs paired" in "".join(stored(server, "follows.ipynb")["text/html"])

@@ -31,8 +31,8 @@ def test_the_canvas_follows_the_text_and_a_broken_line_is_marked(planner):
     until(lambda: planner.lab.eval("lab.sketch.name") == "by-hand", "the drawing follows")
     assert planner.lab.eval("[l.how.value for l in lab.sketch.links]") == ["pairwise"]
     _replace(planner, "deviceClassName", "deviceClass")
-    told = planner.tabs.locator(".dra-editor-told")
-    until(lambda: "unknown field" in (told.text_content() or ""), "the message")
+    message = planner.tabs.locator(".dra-editor-told")
+    until(lambda: "unknown field" in (message.text_content() or ""), "the message")
     assert planner.tabs.locator(".dra-editor-lines .is-wrong").count() == 1
     assert planner.lab.eval("len(lab.sketch.requests)") == 2
     assert "deviceClass:" in area.input_value()

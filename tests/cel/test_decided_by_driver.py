@@ -1,4 +1,4 @@
-"""Where the driver alone decides, `Matching.alike` says for all its devices what `match` says for each."""
+"""Where the driver alone decides, `Matching.stage_of_all` says for all its devices what `match` says for each."""
 
 from __future__ import annotations
 
@@ -52,18 +52,18 @@ def test_the_driver_decides_as_each_device_does(first: str, rest: str, own: tupl
     found = matching(first + rest)
     ask = ask_with(*own)
     for driver in ("a", "b"):
-        alike = found.alike(ask, driver)
+        stage = found.stage_of_all(ask, driver)
         stages = {found.match(ask, driver, device).stage for device in DEVICES}
-        assert not alike or stages == {alike}, driver
+        assert not stage or stages == {stage}, driver
 
 
 def test_another_driver_is_refused_without_a_look_at_its_devices() -> None:
     """A selector that begins with the driver's name refuses all devices of another driver at once."""
     found = matching("device.driver == 'a' && device.attributes['a'].x == 1")
-    assert found.alike(ask_with(), "b") == "class"
-    assert found.alike(ask_with(), "a") == ""
+    assert found.stage_of_all(ask_with(), "b") == "class"
+    assert found.stage_of_all(ask_with(), "a") == ""
 
 
 def test_the_driver_alone_matches() -> None:
     """A selector that reads nothing but the driver matches all its devices at once."""
-    assert matching("device.driver == 'a'").alike(ask_with(), "a") == "match"
+    assert matching("device.driver == 'a'").stage_of_all(ask_with(), "a") == "match"

@@ -59,7 +59,7 @@ def test_what_is_deep_is_evaluated_only_where_it_is_needed():
         compile_selector(deep).matches("d", DEVICE)
 
 
-def test_a_mistake_deep_inside_is_told_without_a_place():
+def test_a_mistake_deep_inside_is_reported_without_a_place():
     """The place would be one in a text that no person wrote."""
     expression = "(1 + " * 50 + "foo" + ")" * 50 + " == [1].exists_one(x, x == 1)"
     with pytest.raises(CelCompileError, match="undeclared reference to 'foo'") as caught:

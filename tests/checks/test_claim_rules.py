@@ -152,7 +152,7 @@ def test_a_namespace_for_administrators_allows_admin_access():
     assert admit(claim(adminAccess=True), admin_namespace=True).accepted
 
 
-def test_the_older_versions_are_told_in_the_words_of_v1():
+def test_the_older_versions_are_reported_in_the_words_of_v1():
     """An error in a flat request of v1beta1 is named below `exactly`, and in a device without `basic`."""
     flat = {"name": "r", "deviceClassName": "GPU"}
     document = changed(requests(flat), ("apiVersion", "resource.k8s.io/v1beta1"))

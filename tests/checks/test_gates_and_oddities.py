@@ -55,7 +55,7 @@ def test_alternatives_without_their_gate_leave_no_request():
     assert [error.field for error in admit(document, release).errors] == [REQUEST]
 
 
-def test_without_shareable_devices_a_missing_attribute_is_told_at_match_attribute():
+def test_without_shareable_devices_a_missing_attribute_is_reported_at_match_attribute():
     """The path of an empty constraint depends on the gate of distinctAttribute."""
     assert [e.field for e in admit(constraint(), OLD).errors] == ["spec.devices.constraints[0].matchAttribute"]
 
@@ -111,7 +111,7 @@ def test_a_sensible_object_has_no_findings(document):
     assert check_object(document) == ()
 
 
-def test_a_text_is_told_with_document_and_line():
+def test_a_text_is_reported_with_document_and_line():
     """Findings of YAML carry document, line and path; of v1beta1 the line is that of the flat field."""
     flat = changed(CLAIM, ("apiVersion", "resource.k8s.io/v1beta1"))
     flat["spec"]["devices"]["requests"] = [{"name": "r", "deviceClassName": "gpu", "count": -1}]

@@ -54,7 +54,7 @@ def test_a_claim_whose_devices_are_as_they_were_is_not_in_the_audit():
     assert reasons(held_by(a_claim(result()), classes=(a_class(),))) == []
 
 
-def test_what_is_gone_is_told_by_what_is_gone():
+def test_what_is_gone_is_reported_by_what_is_gone():
     """A device of a pool that is there, and a pool as a whole."""
     assert reasons(held_by(a_claim(result("gpu-7")))) == ["device-vanished"]
     assert reasons(held_by(a_claim(result(pool="n9")))) == ["pool-vanished"]
@@ -66,13 +66,13 @@ def test_an_old_generation_does_not_count_as_published():
     assert reasons(cluster(old, new, claims=(a_claim(result()),))) == ["device-vanished"]
 
 
-def test_a_pool_that_kube_scheduler_skips_is_told():
+def test_a_pool_that_kube_scheduler_skips_is_reported():
     """Its devices are published, and kube-scheduler allocates none of them."""
     assert reasons(cluster(a_slice(GPU, device("gpu-0"), count=2), claims=(a_claim(result()),))) == ["pool-unusable"]
 
 
 @pytest.mark.parametrize(("name", "expected"), [("n1", []), ("n9", ["node-vanished"])])
-def test_a_node_that_is_gone_is_told(name, expected):
+def test_a_node_that_is_gone_is_reported(name, expected):
     """The allocation's node selector fits no node any more."""
     field = NodeSelectorRequirement(key="metadata.name", operator="In", values=(name,))
     selector = NodeSelector(node_selector_terms=(NodeSelectorTerm(match_fields=(field,)),))
@@ -159,7 +159,7 @@ def test_classes_that_were_not_read_say_nothing():
 MEMORY = {"memory": DeviceCapacity(value="40Gi")}
 
 
-def test_capacity_that_is_too_small_is_told():
+def test_capacity_that_is_too_small_is_reported():
     """Asked of a whole device, or taken by shares of it."""
     asked = a_claim(result(), capacity=CapacityRequirements(requests={"memory": "80Gi"}))
     assert reasons(cluster(a_slice(GPU, device("gpu-0", capacity=MEMORY)), claims=(asked,))) == ["capacity-too-small"]
@@ -172,7 +172,7 @@ def test_capacity_that_is_too_small_is_told():
     assert reasons(cluster(a_slice(GPU, shared), claims=shares[:1])) == []
 
 
-def test_a_device_that_two_claims_hold_is_told_of_both():
+def test_a_device_that_two_claims_hold_is_reported_of_both():
     """One of the two allocations is an error."""
     claims = (a_claim(result(), name="c0"), a_claim(result(), name="c1"))
     assert reasons(held_by(*claims)) == ["device-held-twice"] * 2
@@ -181,7 +181,7 @@ def test_a_device_that_two_claims_hold_is_told_of_both():
     assert reasons(cluster(a_slice(GPU, shared), claims=(claims[0], share))) == ["device-held-twice"] * 2
 
 
-def test_a_share_of_a_device_that_is_not_shared_any_more_is_told():
+def test_a_share_of_a_device_that_is_not_shared_any_more_is_reported():
     """The driver has changed its mind."""
     assert reasons(held_by(a_claim(result(share_id="s")))) == ["device-not-shared"]
 

@@ -97,12 +97,12 @@ def test_a_node_that_is_called_worse_has_no_better_allocation(roots, found):
     assert rules(where, replace(plan, node_classes=classes)) == found
 
 
-@pytest.mark.parametrize(("told", "found"), [(2, {"plan-goal"}), (3, set())])
-def test_goals_of_another_node_are_not_below_what_counting_shows(told, found):
+@pytest.mark.parametrize(("expected", "found"), [(2, {"plan-goal"}), (3, set())])
+def test_goals_of_another_node_are_not_below_what_counting_shows(expected, found):
     """Three GPUs on three roots cannot be on two of them, whatever a plan without named devices claims."""
     where = nodes({"n1": "gggn", "n2": "g g gn"})
     plan = planned(where, asking(3, 1), "gpu-0 gpu-1 gpu-2 nic-3")
-    other = (GoalValue("numa", 2), GoalValue("unpaired", 2), GoalValue("roots", told))
+    other = (GoalValue("numa", 2), GoalValue("unpaired", 2), GoalValue("roots", expected))
     classes = (NodeClass(("n1",), NodeFit.BEST, goals=plan.goals), NodeClass(("n2",), NodeFit.WORSE, goals=other))
     assert rules(where, replace(plan, node_classes=classes)) == found
 

@@ -83,7 +83,7 @@ def test_overdrawn_counters_and_shares_without_end_are_counted(seed, version):
     assert "plan-goal" in {finding.rule for finding in check_plan(found, changed, release)}
 
 
-def test_damage_to_shares_without_end_is_told_as_at_most():
+def test_damage_to_shares_without_end_is_reported_as_at_most():
     """A number that comes from the cap at which counting stops is no exact one: as many replicas fit as before."""
     plan = a_kept_plan(1927, "1.36")[2]
     assert next(goal for goal in plan.goals if goal.goal == DAMAGE).at_most

@@ -47,7 +47,7 @@ def findings_of(tmp_path, *texts):
 
 
 @pytest.mark.parametrize("value", REFUSED)
-def test_an_attribute_that_the_api_server_refuses_is_told(value, tmp_path):
+def test_an_attribute_that_the_api_server_refuses_is_reported(value, tmp_path):
     """A number beyond 64 bits, and a union with none or two members, name object and field."""
     (finding,) = findings_of(tmp_path, SLICE % ("s", "n1", "{int: 1}", value), CLAIM % "")
     assert finding.subject == "ResourceSlice/s"
@@ -55,19 +55,19 @@ def test_an_attribute_that_the_api_server_refuses_is_told(value, tmp_path):
 
 
 @pytest.mark.parametrize("value", ["{int: 9223372036854775807}", "{int: -9223372036854775808}", "{string: ''}"])
-def test_an_attribute_that_the_api_server_takes_is_not_told(value, tmp_path):
+def test_an_attribute_that_the_api_server_takes_is_not_reported(value, tmp_path):
     """The limits themselves are numbers of 64 bits."""
     assert findings_of(tmp_path, SLICE % ("s", "n1", "{bool: false}", value), CLAIM % "") == []
 
 
-def test_the_same_of_many_objects_is_told_once(tmp_path):
+def test_the_same_of_many_objects_is_reported_once(tmp_path):
     """One finding counts the others."""
     slices = [SLICE % (f"s{at}", f"p{at}", REFUSED[1], REFUSED[1]) for at in range(3)]
     (finding,) = findings_of(tmp_path, *slices, CLAIM % "")
     assert "(5 more like it)" in finding.message
 
 
-def test_a_claim_with_both_ways_to_ask_is_told(tmp_path):
+def test_a_claim_with_both_ways_to_ask_is_reported(tmp_path):
     """`exactly` and `firstAvailable` exclude each other."""
     both = ", firstAvailable: [{name: a, deviceClassName: gpu.nvidia.com}]"
     (finding,) = findings_of(tmp_path, SLICE % ("s", "n1", "{int: 1}", "{int: 2}"), CLAIM % both)
@@ -91,7 +91,7 @@ def sliced(node, attributes, *, name="gpu-0"):
 
 
 @pytest.mark.parametrize(("right", "wrong"), [case[:2] for case in ODD.values()], ids=ODD)
-def test_every_rule_of_admission_is_told_with_its_number_of_objects(right, wrong, tmp_path):
+def test_every_rule_of_admission_is_reported_with_its_number_of_objects(right, wrong, tmp_path):
     """Three slices with one mistake are one finding that counts them; a slice that is right adds none."""
     (finding,) = findings_of(tmp_path, sliced("n0", right), *(sliced(f"n{at}", wrong) for at in (1, 2, 3)))
     assert ("refuses these 3 objects" in finding.advice, "spec.devices[0].attributes" in finding.origin.path) == (
@@ -101,12 +101,12 @@ def test_every_rule_of_admission_is_told_with_its_number_of_objects(right, wrong
 
 
 @pytest.mark.parametrize("name", ["GPU-0", "g" * 64, "gpu-1"])
-def test_a_device_name_that_the_api_server_refuses_is_told(name, tmp_path):
+def test_a_device_name_that_the_api_server_refuses_is_reported(name, tmp_path):
     """Not in lower case, too long, or there twice."""
     assert len(findings_of(tmp_path, sliced("n1", "{a: {int: 1}}", name=name))) == 1
 
 
-def test_a_class_that_the_api_server_refuses_is_told(tmp_path):
+def test_a_class_that_the_api_server_refuses_is_reported(tmp_path):
     """A class whose selector does not compile."""
     bad = CLASS.replace("spec: {}", "spec: {selectors: [{cel: {expression: 'device.'}}]}").replace("gpu.", "other.")
     (finding,) = findings_of(tmp_path, bad, SLICE % ("s", "n1", "{int: 1}", "{int: 2}"))

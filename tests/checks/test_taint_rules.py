@@ -21,14 +21,14 @@ def rules(plan):
 
 
 @pytest.mark.parametrize(
-    ("release", "told"),
+    ("release", "expected"),
     [
         (KubernetesRelease("1.36"), True),
         (KubernetesRelease("1.37"), False),
         (KubernetesRelease("1.36", gates={"DRADeviceTaintRules": True}), False),
     ],
 )
-def test_rules_that_are_left_out_are_told(release, told):
+def test_rules_that_are_left_out_are_reported(release, expected):
     """The plan of a claim and of a fleet has the finding; with the gate on, the rules count and it has none."""
     taint = DeviceTaint(key="broken", effect="NoSchedule")
     spec = DeviceTaintRuleSpec(taint=taint, device_selector=DeviceTaintSelector(driver="gpu.nvidia.com"))
@@ -37,5 +37,5 @@ def test_rules_that_are_left_out_are_told(release, told):
     sketch = read_sketch("sample:eks-p4d/gpu-nic-pairs")
     plan = checked_plan(cluster, sketch, release=release)
     fleet = checked_fleet(cluster, [Workload("w", (sketch,), 1)], release=release, first_fit=False)
-    assert ("taint-rules-ignored" in rules(plan), "taint-rules-ignored" in rules(fleet)) == (told, told)
+    assert ("taint-rules-ignored" in rules(plan), "taint-rules-ignored" in rules(fleet)) == (expected, expected)
     assert "taint-rules-ignored" not in rules(checked_plan(load_cluster("sample:two-sockets"), sketch, release=release))

@@ -18,23 +18,23 @@ from dra_lab.topology.node_tree import node_tree
 CLUSTER = load_cluster("sample:eks-p4d")
 
 
-def held_against(cluster, node):
+def plan_findings(cluster, node):
     """Check a plan that says it is for a node."""
     plan = checked_plan(cluster, read_sketch("sample:eks-p4d/gpu-nic-pairs"))
     return check_plan(cluster, replace(plan, node=node), KubernetesRelease("1.36"))
 
 
-ASKED = [hardware_svg, graph_page, node_graph, node_tree, held_against]
+QUESTIONS = [hardware_svg, graph_page, node_graph, node_tree, plan_findings]
 
 
-@pytest.mark.parametrize("ask", ASKED)
+@pytest.mark.parametrize("ask", QUESTIONS)
 def test_an_unknown_node_is_an_error_of_ours(ask):
     """No KeyError that shows the bare name."""
     with pytest.raises(DraLabError, match="there is no node 'nope' in sample:eks-p4d; its nodes are: ip-"):
         ask(CLUSTER, "nope")
 
 
-@pytest.mark.parametrize("ask", ASKED)
+@pytest.mark.parametrize("ask", QUESTIONS)
 def test_a_mistyped_node_gets_the_name_that_was_meant(ask):
     """The most similar name is offered."""
     name = CLUSTER.node_names[0]

@@ -39,7 +39,7 @@ def files(tmp_path, how):
     return [str(path) for path in paths.values()]
 
 
-ASKED = {
+COMMANDS = {
     "plan": ("plan", "CLUSTER", "--claim", "CLAIM"),
     "fleet": ("plan", "CLUSTER", "--claim", "CLAIM", "--replicas", "1"),
     "pod": ("plan", "CLUSTER", "--claim", "POD"),
@@ -47,12 +47,12 @@ ASKED = {
 }
 
 
-@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize("asked", COMMANDS)
 @pytest.mark.parametrize("how", BROKEN)
 def test_a_broken_slice_is_a_warning_beside_an_answer_that_fits(how, asked, tmp_path, capsys):
     """The exit status is 0, nothing is an error, and the warning says what becomes of the slice."""
     named = dict(zip(("CLUSTER", "CLAIM", "POD"), files(tmp_path, how), strict=True))
-    status = main([named.get(word, word) for word in ASKED[asked]])
+    status = main([named.get(word, word) for word in COMMANDS[asked]])
     shown = capsys.readouterr()
     warned = re.search(rf"^warning: .*{re.escape(BROKEN[how][2])}", shown.err, re.MULTILINE)
     assert (status, of_command("plan", status, shown.out, shown.err), warned is not None) == (0, [], True)

@@ -81,5 +81,5 @@ def test_a_shell_can_read_its_script(shell, capsys):
 def test_a_script_asks_for_its_shell(shell, capsys):
     """It names the command and passes the line on."""
     main(["completion", shell])
-    told = capsys.readouterr().out
-    assert (f"dra-lab completion {shell} " in told, told.count("{")) == (True, told.count("}"))
+    script = capsys.readouterr().out
+    assert (f"dra-lab completion {shell} " in script, script.count("{")) == (True, script.count("}"))

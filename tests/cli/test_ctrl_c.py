@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from dra_lab.cli.main import main
-from dra_lab.planner.waiting import SAID, WaitingBar, stoppable
+from dra_lab.planner.waiting import STOPPING, WaitingBar, stoppable
 
 CLAIM = "sample:dgx-h100/gpu-nic-cpu"
 
@@ -19,7 +19,7 @@ def test_the_first_is_an_event_and_the_second_an_interrupt(capsys):
     with stoppable() as cancel:
         signal.raise_signal(signal.SIGINT)
         assert cancel.is_set()
-        assert SAID in capsys.readouterr().err
+        assert STOPPING in capsys.readouterr().err
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is before
@@ -42,18 +42,18 @@ def test_another_thread_is_let_alone():
 @pytest.mark.parametrize("stage", ["nodes", "first fit"])
 def test_a_fleet_is_answered_all_the_same(capsys, monkeypatch, stage):
     """Whenever it comes, what is there by then is told, and nothing is asked after it."""
-    told = []
+    messages = []
 
-    def tell(bar, progress):
-        if progress.stage == stage and not told:
-            told.append(progress)
+    def show(bar, progress):
+        if progress.stage == stage and not messages:
+            messages.append(progress)
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(WaitingBar, "tell", tell)
+    monkeypatch.setattr(WaitingBar, "show", show)
     status = main(["plan", "sample:dgx-h100", "--claim", CLAIM, "--replicas", "4"])
     printed = capsys.readouterr()
-    assert told
-    assert SAID in printed.err
+    assert messages
+    assert STOPPING in printed.err
     assert "How many more fit" not in printed.out
     assert (status, "of 4 replicas placed" in printed.out) in ((0, True), (2, True), (2, False))
     assert status == 0 or stage == "nodes"

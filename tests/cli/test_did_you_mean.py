@@ -57,7 +57,7 @@ def test_a_wrong_command_line_is_refused_in_one_line(arguments, words, capsys):
 @pytest.mark.parametrize(
     "command", [["plan"], ["explain"], ["export", "--dir", "out"]], ids=["plan", "explain", "export"]
 )
-def test_a_missing_claim_is_told_with_the_examples_of_the_sample(command, capsys):
+def test_a_missing_claim_is_reported_with_the_examples_of_the_sample(command, capsys):
     """The message has options that can be copied."""
     assert f"--claim {EKS}/gpu-nic-pairs" in refused(capsys, *command, EKS)
 

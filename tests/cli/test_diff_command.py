@@ -75,8 +75,8 @@ def test_what_is_no_plan_cannot_be_compared(one, tmp_path, text, capsys):
 
 def test_an_unknown_kept_plan_is_named(tmp_path, capsys):
     (tmp_path / "x.dralab.yaml").write_text("apiVersion: dra-lab/v2\nkind: Drawing\n")
-    asked = f"{tmp_path / 'x.dralab.yaml'}#one"
-    assert main(["diff", asked, asked]) == 2
+    drawing = f"{tmp_path / 'x.dralab.yaml'}#one"
+    assert main(["diff", drawing, drawing]) == 2
     assert "no kept plan 'one'" in capsys.readouterr().err
 
 

@@ -92,8 +92,8 @@ def test_every_command_has_three_examples(command, capsys):
     """They are the end of its help, each in a line of its own."""
     with pytest.raises(SystemExit):
         main([command, "--help"])
-    told = capsys.readouterr().out
-    assert told.endswith("\n".join(["examples:", *(f"  {example}" for example in EXAMPLES[command])]) + "\n")
+    text = capsys.readouterr().out
+    assert text.endswith("\n".join(["examples:", *(f"  {example}" for example in EXAMPLES[command])]) + "\n")
     assert len(EXAMPLES[command]) == 3
 
 

@@ -61,8 +61,8 @@ def test_the_tests_of_a_node_name_who_uses_its_devices(capsys):
 
 def test_a_device_of_another_node_than_the_best_is_explained(capsys):
     """With --node the device is looked for on that node."""
-    told = printed(capsys, *FITS, "--node", FULL, "--device", "gpu-3", "-q")
-    assert told.strip().endswith("in use by training/llm-70b-0-devices-2ddgn.")
+    text = printed(capsys, *FITS, "--node", FULL, "--device", "gpu-3", "-q")
+    assert text.strip().endswith("in use by training/llm-70b-0-devices-2ddgn.")
 
 
 def test_a_full_node_is_explained_by_its_own_devices(capsys):
@@ -124,15 +124,15 @@ def test_the_answer_is_that_of_the_plan(example, capsys):
 
 def test_a_test_that_leaves_too_few_devices_is_marked(capsys):
     """The first such test is why a request cannot be met on the node."""
-    told = printed(capsys, "explain", "sample:eks-p4d", "--claim", "sample:eks-p4d/five-pairs")
-    rows = [line.split() for line in told.splitlines() if "too few" in line]
+    text = printed(capsys, "explain", "sample:eks-p4d", "--claim", "sample:eks-p4d/five-pairs")
+    rows = [line.split() for line in text.splitlines() if "too few" in line]
     assert ["match", "rdma", "4", "15", "too", "few"] in rows
 
 
 def test_the_whole_answer_has_each_heading_once(capsys):
     """What is in the way is a part of the reasons, and is not printed before them too."""
-    told = printed(capsys, "explain", "sample:eks-p4d", "--claim", "sample:eks-p4d/five-pairs", "-v")
-    assert told.splitlines().count("What is in the way") == 1
+    text = printed(capsys, "explain", "sample:eks-p4d", "--claim", "sample:eks-p4d/five-pairs", "-v")
+    assert text.splitlines().count("What is in the way") == 1
 
 
 def test_a_claim_that_does_not_fit_has_no_plan_that_leaves_a_device_out(capsys):

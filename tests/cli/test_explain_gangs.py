@@ -75,7 +75,7 @@ def test_the_exit_status_is_that_of_the_plan(size, status, capsys):
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "expected"),
     [
         ([*GANG, "--node", "h100-01"], "--node is for one pod"),
         ([*GANG[:4], "--scheduler", "kueue"], "write --gang SIZE after --claim"),
@@ -83,6 +83,6 @@ def test_the_exit_status_is_that_of_the_plan(size, status, capsys):
         ([*GANG, "--claim", f"{POD}/eight-pairs"], "one --claim is explained at a time"),
     ],
 )
-def test_options_that_have_no_meaning_are_refused(more, told, capsys):
+def test_options_that_have_no_meaning_are_refused(more, expected, capsys):
     """The message says what to write instead."""
-    assert told in refusal(capsys, *more)
+    assert expected in refusal(capsys, *more)

@@ -41,24 +41,24 @@ def ends(command, file, tmp_path, capsys) -> str:
 def test_deep_nesting_is_refused(command, text, tmp_path, capsys):
     """A text nested thousands of levels deep ends every command with one line."""
     (tmp_path / "deep.json").write_text(text)
-    told = ends(command, tmp_path / "deep.json", tmp_path, capsys)
-    assert (told.startswith("error: "), "failed unexpectedly" in told) == (True, False)
+    shown = ends(command, tmp_path / "deep.json", tmp_path, capsys)
+    assert (shown.startswith("error: "), "failed unexpectedly" in shown) == (True, False)
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no /dev/zero here")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_device_without_an_end_is_refused(command, tmp_path, capsys):
     """`/dev/zero` is no file, and is not read."""
-    told = ends(command, "/dev/zero", tmp_path, capsys)
-    assert (told.startswith("error: "), "failed unexpectedly" in told) == (True, False)
+    text = ends(command, "/dev/zero", tmp_path, capsys)
+    assert (text.startswith("error: "), "failed unexpectedly" in text) == (True, False)
 
 
 @pytest.mark.parametrize("command", [name for name in COMMANDS if name != "topology"])
 def test_a_byte_that_is_not_utf8_has_a_place(command, tmp_path, capsys):
     """The message names the file, the line and the byte."""
     (tmp_path / "latin.json").write_bytes(LATIN)
-    told = ends(command, tmp_path / "latin.json", tmp_path, capsys)
-    assert ("latin.json" in told, "failed unexpectedly" in told) == (True, False)
+    text = ends(command, tmp_path / "latin.json", tmp_path, capsys)
+    assert ("latin.json" in text, "failed unexpectedly" in text) == (True, False)
 
 
 def test_the_place_of_a_wrong_byte_is_its_line_and_column():
@@ -79,8 +79,8 @@ def test_a_recorded_file_with_a_byte_that_is_not_utf8_is_refused():
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_home_folder_of_nobody_is_refused(command, tmp_path, capsys):
     """`~nouser` has no folder."""
-    told = ends(command, "~nouser/x", tmp_path, capsys)
-    assert (told.startswith("error: "), "failed unexpectedly" in told) == (True, False)
+    text = ends(command, "~nouser/x", tmp_path, capsys)
+    assert (text.startswith("error: "), "failed unexpectedly" in text) == (True, False)
 
 
 @pytest.mark.parametrize("source", ["", "   ", "\n"])

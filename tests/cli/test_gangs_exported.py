@@ -72,9 +72,9 @@ def test_what_the_scheduler_cannot_express_is_in_the_answer_and_the_readme(tmp_p
 def test_the_json_has_the_files_and_the_places(tmp_path, capsys):
     """As the exports of claims."""
     exported(tmp_path, "--scheduler", "volcano", "-o", "json")
-    told = json.loads(capsys.readouterr().out)
-    assert (told["kind"], told["outcome"], told["scheduler"]) == ("Export", "fits", "volcano")
-    assert (told["placed"][0]["domain"], len(told["files"])) == (["spine-1", "leaf-2"], 6)
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["kind"], answer["outcome"], answer["scheduler"]) == ("Export", "fits", "volcano")
+    assert (answer["placed"][0]["domain"], len(answer["files"])) == (["spine-1", "leaf-2"], 6)
 
 
 LEADERS = """\
@@ -105,7 +105,7 @@ def test_a_leader_and_workers_of_a_file_become_a_gang_with_the_level_of_the_opti
     text = (tmp_path / "out" / "serve.yaml").read_text()
     files = [path for path in (tmp_path / "out").glob("*.yaml") if path.name != "kustomization.yaml"]
     documents = [one for path in files for one in yaml.safe_load_all(path.read_text())]
-    assert [told for one in documents for told in problems(one)] == []
+    assert [problem for one in documents for problem in problems(one)] == []
     assert (text.count("- leaf-"), "*id" in text) == (2, False)
 
 
@@ -128,8 +128,8 @@ def test_a_queue_without_quota_is_a_warning(tmp_path, capsys):
     """The files are right, and the gang waits; the label of Kueue is the name without the namespace."""
     assert exported(tmp_path, "--scheduler", "kueue") == 0
     labels = yaml.safe_load((tmp_path / "job.yaml").read_text())["metadata"]["labels"]
-    told = capsys.readouterr().err
-    assert ("free quota of the queue" in told, labels["kueue.x-k8s.io/queue-name"]) == (True, "train")
+    text = capsys.readouterr().err
+    assert ("free quota of the queue" in text, labels["kueue.x-k8s.io/queue-name"]) == (True, "train")
 
 
 def test_an_edited_file_is_kept(tmp_path, capsys):
@@ -140,7 +140,7 @@ def test_an_edited_file_is_kept(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "expected"),
     [
         ([*GANG], "--scheduler is missing"),
         ([*GANG[:3], "--scheduler", "kai"], "--scheduler kai is for a gang"),
@@ -151,10 +151,10 @@ def test_an_edited_file_is_kept(tmp_path, capsys):
         ([*GANG, "--scheduler", "kai", "--node", "h100-01"], "--node is for one claim"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(options, told, tmp_path, capsys):
+def test_options_that_make_no_sense_are_refused(options, expected, tmp_path, capsys):
     """The message says what to do."""
     status = main(["export", *options, "--dir", str(tmp_path / "new")])
-    assert (status, told in capsys.readouterr().err, (tmp_path / "new").exists()) == (2, True, False)
+    assert (status, expected in capsys.readouterr().err, (tmp_path / "new").exists()) == (2, True, False)
 
 
 def test_the_containers_of_a_file_are_not_in_the_export(tmp_path, capsys):

@@ -39,5 +39,5 @@ def test_a_command_prints_what_the_page_shows(number, tmp_path, monkeypatch, cap
     write_files(tmp_path)
     command, output = list(shown())[number]
     main(shlex.split(command)[1:])
-    told = capsys.readouterr()
-    assert told.out + told.err == output
+    found = capsys.readouterr()
+    assert found.out + found.err == output

@@ -49,8 +49,8 @@ def test_a_gang_that_fits_nowhere_names_the_domain_that_comes_closest(capsys):
 def test_a_misfit_says_which_nodes_would_help(capsys):
     """One server more below leaf-2, and no fewer."""
     out = planned(capsys, PAIRS, "--gang", "4", *LEAF)[1]
-    told = "It fits with 1 more node like h100-01 in spine-1/leaf-2, if there are places for them; fewer do not suffice"
-    assert told in out
+    text = "It fits with 1 more node like h100-01 in spine-1/leaf-2, if there are places for them; fewer do not suffice"
+    assert text in out
 
 
 @pytest.mark.parametrize("place", ["1=h100-01@h100-05", "4=h100-01@h100-05/h100-pod/leaf switch"])
@@ -90,8 +90,8 @@ def test_each_domain_says_what_it_lacks(capsys):
 def test_the_price_of_the_level_is_how_many_fit_with_others(capsys):
     """Nine servers are idle: four pairs below any switch, three below one leaf switch each."""
     out = planned(capsys, PAIRS, "--gang", "2", *LEAF, "--replicas", "2")[1]
-    told = "After this plan, 1 more gang fits. In all: 3 with leaf switch, 4 with no level, 4 with spine, 0 with host."
-    assert told in out
+    found = "After this plan, 1 more gang fits. In all: 3 with leaf switch, 4 with no level, 4 with spine, 0 with host."
+    assert found in out
 
 
 def test_the_domain_that_kueue_chooses_without_its_claims_is_named(capsys):
@@ -113,7 +113,7 @@ def test_the_outcome_is_that_of_the_status(gang, outcome, status, capsys):
     assert json.loads(capsys.readouterr().out)["outcome"] == outcome
 
 
-def test_an_unknown_level_is_told_with_the_levels_of_the_cluster(capsys):
+def test_an_unknown_level_is_reported_with_the_levels_of_the_cluster(capsys):
     """A part of a name finds the level."""
     status, _, err = planned(capsys, PAIRS, "--gang", "3", "--level", "leaf")
     assert (status, err) == (
@@ -135,8 +135,8 @@ def test_a_level_may_be_a_label_or_name_its_hierarchy(capsys):
 
 def test_gangs_and_replicas_are_planned_together(capsys):
     """Three replicas take servers that the gang does not need."""
-    told = answer(capsys, PAIRS, "--gang", "3", *LEAF, "--claim", PAIRS, "--replicas", "3")
-    assert ([row["gang"] for row in told["placed"]], len(told["replicas"])) == (["eight-pairs"], 3)
+    document = answer(capsys, PAIRS, "--gang", "3", *LEAF, "--claim", PAIRS, "--replicas", "3")
+    assert ([row["gang"] for row in document["placed"]], len(document["replicas"])) == (["eight-pairs"], 3)
 
 
 def test_a_plan_file_with_a_gang_is_planned_as_one(capsys, tmp_path):
@@ -169,7 +169,7 @@ def test_domains_without_claims_are_named_for_many_gangs(capsys):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "expected"),
     [
         ([PAIRS, *LEAF], "--level is for a gang"),
         ([PAIRS, "--gang", "3", "--node", "h100-01"], "--node is for one claim"),
@@ -177,10 +177,10 @@ def test_domains_without_claims_are_named_for_many_gangs(capsys):
         ([PAIRS, "--gang", "3", "--objective", "nodes"], "--objective is for replicas"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(options, told, capsys):
+def test_options_that_make_no_sense_are_refused(options, expected, capsys):
     """The message says what to do instead."""
     status, _, err = planned(capsys, *options)
-    assert (status, told in err) == (2, True)
+    assert (status, expected in err) == (2, True)
 
 
 @pytest.mark.parametrize(

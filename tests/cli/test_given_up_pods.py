@@ -107,7 +107,7 @@ def test_a_device_that_the_search_does_not_meet_is_a_warning_that_says_so(files,
     name, *option = command
     assert main([name, str(files / "same.yaml"), *option, str(files / "pod.yaml")]) == 0
     shown = capsys.readouterr()
-    told = "\n".join(shown).splitlines()
-    (line,) = (line.removeprefix("  - ") for line in told if "a selector fails on" in line)
+    lines = "\n".join(shown).splitlines()
+    (line,) = (line.removeprefix("  - ") for line in lines if "a selector fails on" in line)
     assert line.startswith("warning: ")
     assert "On the nodes as they are now, the search ends before it reaches such a device" in line

@@ -9,7 +9,7 @@ from dra_lab.cli import main
 
 def test_help_clusters_names_every_form_of_a_cluster(capsys):
     """The topic has each form that a command reads."""
-    status, told = main(["help", "clusters"]), capsys.readouterr().out
+    status, text = main(["help", "clusters"]), capsys.readouterr().out
     forms = (
         "sample:NAME",
         "context:NAME",
@@ -19,7 +19,7 @@ def test_help_clusters_names_every_form_of_a_cluster(capsys):
         "--overlay FILE",
         "-A -o json",
     )
-    assert (status, [form for form in forms if form not in told]) == (0, [])
+    assert (status, [form for form in forms if form not in text]) == (0, [])
 
 
 @pytest.mark.parametrize("command", ["plan", "draw", "export", "check", "capture", "migrate"])
@@ -27,8 +27,8 @@ def test_the_help_of_a_command_points_to_the_topic(command, capsys):
     """A command's help names the topic and does not repeat it."""
     with pytest.raises(SystemExit):
         main([command, "--help"])
-    told = " ".join(capsys.readouterr().out.split())
-    assert ("dra-lab help clusters" in told, "lstopo" in told) == (True, False)
+    text = " ".join(capsys.readouterr().out.split())
+    assert ("dra-lab help clusters" in text, "lstopo" in text) == (True, False)
 
 
 def test_a_mistyped_rule_has_one_way_out(capsys):

@@ -90,9 +90,9 @@ def test_goals_and_findings_have_the_fields_of_the_contract(words, kind, own, fo
 def test_the_findings_of_json_are_those_of_standard_error(words, kind, own, folder, capsys):
     """JSON leaves out nothing that a person is told."""
     main([*words, "-o", "json"])
-    told = capsys.readouterr()
-    messages = [finding["message"] for finding in json.loads(told.out)["findings"]]
-    lines = [line for line in told.err.splitlines() if line.startswith(("note: ", "warning: ", "error: "))]
+    output = capsys.readouterr()
+    messages = [finding["message"] for finding in json.loads(output.out)["findings"]]
+    lines = [line for line in output.err.splitlines() if line.startswith(("note: ", "warning: ", "error: "))]
     assert [line for line in lines if not any(message in line for message in messages)] == []
 
 
@@ -130,5 +130,5 @@ def test_yaml_on_standard_output_is_what_a_folder_would_hold(command, folder, ca
 def test_manifests_go_to_a_folder_or_to_standard_output(command, words, folder, capsys):
     """One of both is needed, and the message names them."""
     assert main([*command, *words]) == 2
-    told = capsys.readouterr().err
-    assert ("--dir" in told, "-o yaml" in told) == (True, True)
+    text = capsys.readouterr().err
+    assert ("--dir" in text, "-o yaml" in text) == (True, True)

@@ -121,8 +121,8 @@ def test_objects_of_two_namespaces_have_their_namespace(capsys, file):
     """Two pods of one name in two namespaces can both be chosen."""
     first = PARTS[3]
     other = first.replace("name: one", "name: one, namespace: b")
-    beside = PARTS[0].replace("name: gpus-1", "name: gpus-1, namespace: b")
-    Path(file).write_text("".join([PARTS[0], beside, first, other]))
+    in_namespace_b = PARTS[0].replace("name: gpus-1", "name: gpus-1, namespace: b")
+    Path(file).write_text("".join([PARTS[0], in_namespace_b, first, other]))
     assert main(["plan", CLUSTER, "--claim", file]) == 2
     assert "Pod/default/one, Pod/b/one" in capsys.readouterr().err
     assert devices(capsys, "--claim", file, "--pod", "Pod/b/one") == 1

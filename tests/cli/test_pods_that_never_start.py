@@ -57,15 +57,15 @@ def test_a_constraint_over_lists_fits_where_kube_scheduler_compares_lists(answer
 def test_a_constraint_over_lists_does_not_fit_where_kube_scheduler_compares_none(answers, attribute):
     """kube-scheduler of 1.36 allocates nothing for such a claim as written: every command exits 1 and says so."""
     found = answers(attribute, constraints=[same(attribute)])
-    told = {name: (status, NOWHERE in text, "does not compare lists" in text) for name, (status, text) in found.items()}
-    assert told == dict.fromkeys(found, (1, True, True))
+    seen = {name: (status, NOWHERE in text, "does not compare lists" in text) for name, (status, text) in found.items()}
+    assert seen == dict.fromkeys(found, (1, True, True))
 
 
 def test_a_request_that_only_its_parts_can_serve_does_not_fit_as_written(answers):
     """An export would write two requests of 50 CPUs; the claim of 100 CPUs as written gets no device of 64."""
     found = answers(cores=100)
-    told = {name: (status, NOWHERE in text) for name, (status, text) in found.items()}
-    assert told == dict.fromkeys(found, (1, True))
+    values = {name: (status, NOWHERE in text) for name, (status, text) in found.items()}
+    assert values == dict.fromkeys(found, (1, True))
 
 
 def test_a_search_that_does_not_end_is_not_decided_for_every_command(answers, monkeypatch):
@@ -88,9 +88,9 @@ def test_pods_that_share_a_claim_over_lists_do_not_fit(answers, tmp_path, capsys
     assert statuses == [1, 0], capsys.readouterr().out
 
 
-def test_a_field_that_the_release_drops_is_told_in_the_same_words(answers):
+def test_a_field_that_the_release_drops_is_reported_in_the_same_words(answers):
     """Kubernetes 1.34 has no amounts: API servers drop them, so that no answer may say what kube-scheduler does."""
     found = answers("dra.cpu/other", "1.34", value="{int: 1}")
     why = "Does not fit. Request one: it asks for capacity, which Kubernetes 1.34 does not serve"
-    told = {name: (status, why in text, "gives up" in text) for name, (status, text) in found.items()}
-    assert told == dict.fromkeys(found, (1, True, False))
+    values = {name: (status, why in text, "gives up" in text) for name, (status, text) in found.items()}
+    assert values == dict.fromkeys(found, (1, True, False))

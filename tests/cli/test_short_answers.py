@@ -34,8 +34,8 @@ def test_a_plan_has_its_devices_and_the_option_for_more(capsys):
 
 def test_verbose_prints_goals_bandwidth_and_nodes(capsys):
     """With -v the proof of every goal, the bandwidth and the nodes are printed as well."""
-    told = [heading.split()[0] for heading in headings(printed(capsys, *FITS, "-v"))]
-    assert told == ["You", "Devices", "Goals,", "Bandwidth", "Sources", "Nodes"]
+    words = [heading.split()[0] for heading in headings(printed(capsys, *FITS, "-v"))]
+    assert words == ["You", "Devices", "Goals,", "Bandwidth", "Sources", "Nodes"]
 
 
 @pytest.mark.parametrize("command", [FITS, MISFIT, [*REPLICAS, "3"]], ids=["fits", "misfit", "replicas"])
@@ -47,14 +47,14 @@ def test_quiet_prints_the_sentences_of_the_answer(command, capsys):
 
 def test_a_misfit_has_its_first_cause_and_suggestions(capsys):
     """What is in the way and what helps is printed without -v."""
-    *told, more = headings(printed(capsys, *MISFIT))
-    assert (told, more.partition(" ")[0]) == (["What is in the way", "Suggestions"], "-v")
+    *words, more = headings(printed(capsys, *MISFIT))
+    assert (words, more.partition(" ")[0]) == (["What is in the way", "Suggestions"], "-v")
 
 
 def test_replicas_have_workloads_nodes_and_how_many_more_fit(capsys):
     """The short form of replicas says where they run and how many more fit."""
-    told = [heading.split()[0] for heading in headings(printed(capsys, *REPLICAS, "3"))]
-    assert told == ["Workloads", "Nodes", "How", "-v"]
+    words = [heading.split()[0] for heading in headings(printed(capsys, *REPLICAS, "3"))]
+    assert words == ["Workloads", "Nodes", "How", "-v"]
 
 
 @pytest.mark.parametrize("option", ["-q", "-v"])

@@ -40,14 +40,14 @@ def test_a_time_limit_is_a_number_above_zero(command, limit, capsys):
     assert (ended.value.code, limit in capsys.readouterr().err) == (2, True)
 
 
-def test_findings_are_told_once_and_on_standard_error(tmp_path, capsys):
+def test_findings_are_reported_once_and_on_standard_error(tmp_path, capsys):
     """The answer is on standard output; what was noticed is not said there too."""
     (tmp_path / "claim.yaml").write_text(CLAIM.replace("gpu.nvidia.com", "nothing.example.org"))
     assert main(["plan", EKS, "--claim", str(tmp_path / "claim.yaml")]) == 1
-    told = capsys.readouterr()
-    lines = told.err.splitlines()
+    output = capsys.readouterr()
+    lines = output.err.splitlines()
     assert lines
-    assert (len(set(lines)), "Findings" in told.out) == (len(lines), False)
+    assert (len(set(lines)), "Findings" in output.out) == (len(lines), False)
 
 
 def test_help_of_lab_makes_no_notebook(tmp_path, monkeypatch, capsys):
@@ -67,7 +67,7 @@ def test_output_that_cannot_be_written_is_one_line():
     assert (done.returncode, done.stderr) == (2, "error: the output cannot be written: No space left on device\n")
 
 
-def test_a_node_that_is_not_there_is_told_with_those_that_are(capsys):
+def test_a_node_that_is_not_there_is_reported_with_those_that_are(capsys):
     """The message ends with names that can be copied."""
     assert main(["plan", EKS, "--claim", PAIRS, "--node", "nope"]) == 2
     assert "its nodes are: ip-192-168-128-17.ec2.internal, " in capsys.readouterr().err
@@ -76,12 +76,12 @@ def test_a_node_that_is_not_there_is_told_with_those_that_are(capsys):
 @pytest.mark.parametrize(
     "command", [["plan", "{}", "--claim", PAIRS], ["plan", EKS, "--claim", "{}"], ["check", EKS, "{}"]]
 )
-def test_what_is_too_long_for_a_name_is_told_as_such(command, capsys):
+def test_what_is_too_long_for_a_name_is_reported_as_such(command, capsys):
     """A claim's text instead of its file, say."""
     assert main([word.format("x" * 5000) for word in command]) == 2
-    told = capsys.readouterr().err
-    assert "cannot be read: File name too long" in told
-    assert len(told) < 200
+    text = capsys.readouterr().err
+    assert "cannot be read: File name too long" in text
+    assert len(text) < 200
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_namespaces_are_for_running_clusters(command, capsys):
     assert "--read-namespace is for context:NAME" in capsys.readouterr().err
 
 
-def test_the_version_is_told(capsys):
+def test_the_version_is_reported(capsys):
     """A person who helps asks first which version is installed."""
     with pytest.raises(SystemExit) as ended:
         main(["--version"])
@@ -191,11 +191,11 @@ spec:
 def test_a_plan_of_one_pod_says_how_many_its_workload_runs(tmp_path, capsys):
     """And with which words all of them are planned: these answer for three."""
     (tmp_path / "all.yaml").write_text(WITH_CLAIM + template("one", GPU))
-    asked = ["plan", EKS, "--claim", str(tmp_path / "all.yaml")]
-    assert main(asked) == 0
-    told = capsys.readouterr().err
-    assert "all.yaml says 3 replicas; this is the plan of one of them. --replicas 3 behind --claim places all" in told
-    assert main([*asked, "--replicas", "3"]) == 0
+    command = ["plan", EKS, "--claim", str(tmp_path / "all.yaml")]
+    assert main(command) == 0
+    text = capsys.readouterr().err
+    assert "all.yaml says 3 replicas; this is the plan of one of them. --replicas 3 behind --claim places all" in text
+    assert main([*command, "--replicas", "3"]) == 0
     assert "3 of 3 replicas placed" in capsys.readouterr().out
 
 

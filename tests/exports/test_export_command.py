@@ -15,9 +15,9 @@ CLAIM = ("sample:eks-p4d", "--claim", "sample:eks-p4d/gpu-nic-pairs")
 def test_a_pinned_folder_says_that_first_fit_does_what_is_planned(tmp_path, capsys):
     """The answer and paths on standard output, findings on standard error, the replay and the pins in plan.json."""
     assert main(["export", *CLAIM, "--dir", str(tmp_path), "--pin", "--report"]) == 0
-    told = capsys.readouterr()
-    assert f"\n  - {tmp_path / 'plan.json'}\n" in told.out
-    assert "1 of 1 as planned" in told.err
+    output = capsys.readouterr()
+    assert f"\n  - {tmp_path / 'plan.json'}\n" in output.out
+    assert "1 of 1 as planned" in output.err
     record = json.loads((tmp_path / "plan.json").read_text())
     assert record["loop"]["asPlanned"] is True
     assert [pin["pin"] for pin in record["pins"]] == ["nic together on one NUMA node"]

@@ -65,9 +65,9 @@ def test_a_must_link_that_is_not_kept_sets_status_1(tmp_path):
     """These GPUs publish no NUMA node, so that no constraint keeps them apart; selectors of their own values do."""
     claim = tmp_path / "apart.dralab.yaml"
     claim.write_text(APART)
-    asked = ["export", "sample:eks-p4d", "--claim", str(claim), "--replicas", "3", "--dir"]
-    assert main([*asked, str(tmp_path / "plain")]) == 1
-    assert main([*asked, str(tmp_path / "pinned"), "--pin"]) == 0
+    command = ["export", "sample:eks-p4d", "--claim", str(claim), "--replicas", "3", "--dir"]
+    assert main([*command, str(tmp_path / "plain")]) == 1
+    assert main([*command, str(tmp_path / "pinned"), "--pin"]) == 0
 
 
 @pytest.mark.parametrize(

@@ -81,10 +81,10 @@ def test_the_record_holds_the_plan_and_the_run_of_all_workloads():
     assert record["loop"]["wanted"] == 3
 
 
-def test_replicas_without_a_place_are_told():
+def test_replicas_without_a_place_are_reported():
     plan = planned(Workload("many", (ONE,), 9))
-    told = [str(finding) for finding in make_fleet_bundle(plan, nodes(), TARGET).findings]
-    assert any("5 of 9 replicas have no place" in line for line in told)
+    found = [str(finding) for finding in make_fleet_bundle(plan, nodes(), TARGET).findings]
+    assert any("5 of 9 replicas have no place" in line for line in found)
 
 
 def test_replicas_cannot_share_one_claim():
@@ -110,8 +110,8 @@ def test_the_command_line_writes_the_folder_of_several_claims(tmp_path, capsys):
     """Each --claim with its --replicas; the run of first fit is told."""
     other = ("--claim", "sample:eks-p4d/any-nic-pairs", "--replicas", "1")
     assert main(["export", *FLEET, *other, "--dir", str(tmp_path), "--pin", "--report"]) == 0
-    told = capsys.readouterr()
-    assert "3 of 3 as planned" in told.err
+    output = capsys.readouterr()
+    assert "3 of 3 as planned" in output.err
     record = json.loads((tmp_path / "plan.json").read_text())
     assert record["plan"]["kind"] == "FleetPlan"
     assert (tmp_path / "deployment-any-nic-pairs.yaml").exists()

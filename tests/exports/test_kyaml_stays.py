@@ -121,7 +121,7 @@ def _change(value, random_):
         value.append(random_.choice([{"name": "x", "list": [1, "a"]}, {"n": {}}]))
 
 
-def test_kyaml_is_told_from_json_and_block_style():
+def test_kyaml_is_distinguished_from_json_and_block_style():
     """KYAML begins with a brace, under its header or a comment, and is no JSON."""
     assert is_kyaml(JOB)
     assert is_kyaml("{a: 1,}\n")

@@ -83,7 +83,7 @@ def test_line_ends_stay_as_they_are(tmp_path):
     assert text.count("\n") == text.count("\r\n")
 
 
-def test_a_key_that_is_there_twice_is_told_with_its_line(tmp_path):
+def test_a_key_that_is_there_twice_is_reported_with_its_line(tmp_path):
     """In one line, and nothing is guessed."""
     twice = TEXT.replace("  namespace: team-a\n", "  namespace: team-a\n  namespace: team-b\n")
     with pytest.raises(InputError, match=r"deployment\.yaml:7: .*duplicate key") as refusal:
@@ -225,7 +225,7 @@ def test_every_example_is_accepted_by_the_strict_schemas(kind):
     kubernetes_validate.validate(document, "1.36", strict=True)
 
 
-def test_kustomize_is_told_every_resource(tmp_path):
+def test_the_kustomization_lists_every_resource(tmp_path):
     bundle = make_bundle(PAIRS, ON, Target(R136), Wanted(workload=workload(tmp_path), patch=True))
     component = yaml.safe_load(bundle.texts["kustomization.yaml"])
     assert component["kind"] == "Component"
@@ -235,9 +235,9 @@ def test_kustomize_is_told_every_resource(tmp_path):
 
 def test_versions_and_digests_are_annotations_only_where_asked_for():
     plain = make_bundle(PAIRS, ON, Target(R136)).texts["resourceclaimtemplate.yaml"]
-    told = make_bundle(PAIRS, ON, Target(R136), Wanted(annotate=True)).texts["resourceclaimtemplate.yaml"]
+    found = make_bundle(PAIRS, ON, Target(R136), Wanted(annotate=True)).texts["resourceclaimtemplate.yaml"]
     assert "annotations" not in plain
-    assert set(yaml.safe_load(told)["metadata"]["annotations"]) == {
+    assert set(yaml.safe_load(found)["metadata"]["annotations"]) == {
         "dra-lab/version",
         "dra-lab/drawing-digest",
         "dra-lab/cluster-digest",
@@ -247,26 +247,26 @@ def test_versions_and_digests_are_annotations_only_where_asked_for():
 LIMITED = TEXT.replace('image: "vllm:1"', 'image: "vllm:1"\n          resources: {limits: {nvidia.com/gpu: 2, cpu: 4}}')
 
 
-def told_beside_the_claim(tmp_path, text=LIMITED, **names):
+def plugin_findings(tmp_path, text=LIMITED, **names):
     bundle = make_bundle(PAIRS, ON, Target(R136), Wanted(workload=workload(tmp_path, text), **names))
     return [f for f in bundle.findings if f.rule in ("asked-twice", "plugin-beside-claim")]
 
 
 @pytest.mark.parametrize("patch", [False, True])
-def test_what_the_workload_still_asks_of_a_device_plugin_is_told(tmp_path, patch):
+def test_what_the_workload_still_asks_of_a_device_plugin_is_reported(tmp_path, patch):
     """A limit of the class that the claim asks for too is a warning: where it stands, what it is, what to do."""
-    (told,) = told_beside_the_claim(tmp_path, patch=patch)
-    assert told.severity is Severity.WARNING
-    assert str(told.origin) == "deployment.yaml, Deployment/llm, spec.template.spec.containers[0].resources.limits"
-    assert "container model still requests nvidia.com/gpu: 2" in told.message
-    assert "dra-lab migrate" in told.advice
+    (finding,) = plugin_findings(tmp_path, patch=patch)
+    assert finding.severity is Severity.WARNING
+    assert str(finding.origin) == "deployment.yaml, Deployment/llm, spec.template.spec.containers[0].resources.limits"
+    assert "container model still requests nvidia.com/gpu: 2" in finding.message
+    assert "dra-lab migrate" in finding.advice
 
 
 def test_devices_of_another_kind_from_a_plugin_are_a_note(tmp_path):
     """They may be meant: the claim does not ask for their class."""
-    (told,) = told_beside_the_claim(tmp_path, LIMITED.replace("nvidia.com/gpu", "amd.com/gpu"))
-    assert (told.rule, told.severity) == ("plugin-beside-claim", Severity.NOTE)
+    (finding,) = plugin_findings(tmp_path, LIMITED.replace("nvidia.com/gpu", "amd.com/gpu"))
+    assert (finding.rule, finding.severity) == ("plugin-beside-claim", Severity.NOTE)
 
 
-def test_a_workload_without_extended_resources_is_not_told_of_any(tmp_path):
-    assert not told_beside_the_claim(tmp_path, LIMITED.replace("nvidia.com/gpu: 2, ", ""))
+def test_a_workload_without_extended_resources_has_no_such_finding(tmp_path):
+    assert not plugin_findings(tmp_path, LIMITED.replace("nvidia.com/gpu: 2, ", ""))

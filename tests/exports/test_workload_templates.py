@@ -16,9 +16,9 @@ GPUS = {"limits": {"nvidia.com/gpu": 8}}
 HEAD, SMALL, LARGE = "spec.headGroupSpec", "spec.workerGroupSpecs[0]", "spec.workerGroupSpecs[1]"
 
 
-def _group(resources=None, **beside):
+def _group(resources=None, **fields):
     container = {"name": "main", **({"resources": resources} if resources else {})}
-    return {**beside, "template": {"spec": {"containers": [container]}}}
+    return {**fields, "template": {"spec": {"containers": [container]}}}
 
 
 def _ray(head=None, small=None, large=None):

@@ -43,26 +43,26 @@ def read(tmp_path, cluster):
 
 def test_a_pod_asks_for_each_of_its_claims_under_their_names_in_it(read):
     """The order is the pod's, the names are those of `resourceClaims`."""
-    asked = read(gpus("a", 2), gpus("b", 1), train("b", "a"))
-    assert asked.subject == "Pod/train"
-    assert {name: sketch.requests[0].exactly.count for name, sketch in asked.claims.items()} == {"b": 1, "a": 2}
-    assert list(asked.claims) == ["b", "a"]
+    found = read(gpus("a", 2), gpus("b", 1), train("b", "a"))
+    assert found.subject == "Pod/train"
+    assert {name: sketch.requests[0].exactly.count for name, sketch in found.claims.items()} == {"b": 1, "a": 2}
+    assert list(found.claims) == ["b", "a"]
 
 
 def test_a_claim_that_two_entries_name_is_one(read):
     """`resourceClaims` may name a ResourceClaim under two names: its devices are allocated once, which is told."""
     shared = claim("shared", request("r", "gpu.nvidia.com", "count: 2"))
     twice = train("a", "b").replace("TemplateName: a", "Name: shared").replace("TemplateName: b", "Name: shared")
-    asked = read(shared, twice)
-    assert list(asked.claims) == ["a"]
-    assert [f.rule for f in asked.findings] == ["claim-repeated"]
+    found = read(shared, twice)
+    assert list(found.claims) == ["a"]
+    assert [f.rule for f in found.findings] == ["claim-repeated"]
 
 
-def test_claims_without_a_pod_are_one_pod_and_that_is_told(read):
+def test_claims_without_a_pod_are_one_pod_and_that_is_reported(read):
     """Several templates in a file are planned together, not the first of them alone."""
-    asked = read(gpus("a", 2), gpus("b", 1))
-    assert list(asked.claims) == ["a", "b"]
-    assert [finding.rule for finding in asked.findings] == ["claims-as-one-pod"]
+    found = read(gpus("a", 2), gpus("b", 1))
+    assert list(found.claims) == ["a", "b"]
+    assert [finding.rule for finding in found.findings] == ["claims-as-one-pod"]
 
 
 def test_one_claim_alone_is_no_pod(read):
@@ -72,13 +72,13 @@ def test_one_claim_alone_is_no_pod(read):
 
 def test_a_pod_goes_only_where_its_own_words_let_it(read, cluster):
     """`nodeSelector` of the pod counts in the plan."""
-    asked = read(gpus("a", 1), train("a", more=(f"nodeSelector: {{kubernetes.io/hostname: {NODE}}}",)))
-    plan = checked_plan(asked.cluster, asked.planned, release=RELEASE)
+    found = read(gpus("a", 1), train("a", more=(f"nodeSelector: {{kubernetes.io/hostname: {NODE}}}",)))
+    plan = checked_plan(found.cluster, found.planned, release=RELEASE)
     assert plan.node == NODE
     assert plan.fitting_nodes == (NODE,)
 
 
-def test_a_claim_that_is_nowhere_is_told_with_what_to_give(read):
+def test_a_claim_that_is_nowhere_is_reported_with_what_to_give(read):
     """Without its template a pod cannot be planned."""
     with pytest.raises(DraLabError, match=r"ResourceClaimTemplate 'b'.*Give the file that contains it"):
         read(gpus("a", 1), train("a", "b"))
@@ -98,8 +98,8 @@ def test_what_the_api_refuses_is_refused_with_its_line(read):
 
 def test_changes_to_one_of_several_claims_are_tried(read):
     """Corrections are reported for a pod with several claims too, with the number of nodes that each makes fit."""
-    asked = read(gpus("a", 6), gpus("b", 6), train("a", "b"))
-    plan = checked_plan(asked.cluster, asked.planned, release=RELEASE)
+    found = read(gpus("a", 6), gpus("b", 6), train("a", "b"))
+    plan = checked_plan(found.cluster, found.planned, release=RELEASE)
     assert plan.status is PlanStatus.INFEASIBLE
     tried = [change for change in plan.reasons.relaxations if change.kind == "count"]
     assert {change.subject for change in tried} == {"a:r", "b:r"}

@@ -77,15 +77,15 @@ def changes(capsys) -> dict[str, str]:
 def test_what_failed_before_is_not_new(repository, capsys):
     """A claim that did not fit at the revision does not fail the check of a change elsewhere."""
     (repository / "other.yaml").write_text(manifest("other", 1))
-    status, told = checked(capsys)
-    assert (status, told.startswith("No new failure since main (")) == (0, True)
+    status, found = checked(capsys)
+    assert (status, found.startswith("No new failure since main (")) == (0, True)
 
 
 def test_a_claim_that_no_longer_fits_fails_the_check(repository, capsys):
     """The exit status is that of what is new."""
     (repository / "train.yaml").write_text(manifest("train", 9))
-    status, told = checked(capsys)
-    assert (status, "Deployment/train: does not fit" in told, "Deployment/large: does" in told) == (1, True, False)
+    status, found = checked(capsys)
+    assert (status, "Deployment/train: does not fit" in found, "Deployment/large: does" in found) == (1, True, False)
 
 
 def test_every_change_has_its_word(repository, capsys):

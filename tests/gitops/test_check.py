@@ -49,12 +49,12 @@ def test_a_check_that_is_cancelled_says_nothing_of_the_manifests(tmp_path):
         check_manifests(CLUSTER, read_manifests([write(tmp_path, claim=TEMPLATE, work=DEPLOYMENT)]), cancel=stop)
 
 
-@pytest.mark.parametrize(("bound", "told"), [(1, True), (0, False), (None, False)])
-def test_workloads_are_said_not_to_fit_together_where_that_is_proven(bound, told):
+@pytest.mark.parametrize(("bound", "expected"), [(1, True), (0, False), (None, False)])
+def test_workloads_are_said_not_to_fit_together_where_that_is_proven(bound, expected):
     """The bound proves it, whether or not other goals are proven."""
     unplaced = GoalValue("unplaced", 2, bound)
     plan = FleetPlan(PlanStatus.FEASIBLE, (Workload("w", (ClaimSketch(),), 2),), goals=(unplaced,))
-    assert [f.rule for f in together_findings(plan)] == ["workloads-do-not-fit-together"] * told
+    assert [f.rule for f in together_findings(plan)] == ["workloads-do-not-fit-together"] * expected
 
 
 def test_devices_in_use_count_only_when_asked(tmp_path):
@@ -117,7 +117,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("old", "new", "rule"), BROKEN)
-def test_what_is_wrong_with_a_claim_is_told_at_its_file_and_line(tmp_path, old, new, rule):
+def test_what_is_wrong_with_a_claim_is_reported_at_its_file_and_line(tmp_path, old, new, rule):
     """Each fault has its rule, an error, with a line of the file."""
     review = check(tmp_path, claim=TEMPLATE.replace(old, new), work=DEPLOYMENT)
     assert rule in rules(review)
@@ -153,7 +153,7 @@ def test_a_shared_claim_is_allocated_once(tmp_path):
     assert "shared by 99 pods" in review.reviewed[0].sentence
 
 
-def test_workloads_that_fit_alone_and_not_together_are_told(tmp_path):
+def test_workloads_that_fit_alone_and_not_together_are_reported(tmp_path):
     """Two deployments of ten pairs fit alone, but there is room for sixteen."""
     ten = DEPLOYMENT.replace("replicas: 3", "replicas: 10")
     review = check(tmp_path, claim=TEMPLATE, a=ten, b=ten.replace("name: train", "name: serve"))
@@ -187,7 +187,7 @@ def test_a_class_among_the_manifests_counts(tmp_path):
     assert review.valid
 
 
-def test_an_old_snapshot_is_told(tmp_path):
+def test_an_old_snapshot_is_reported(tmp_path):
     """Findings about the cluster itself, such as its age, are part of the review; they make nothing invalid."""
     old = Finding("snapshot-old", Severity.WARNING, "cluster/", "the snapshot is 40 days old")
     review = check(tmp_path, cluster=replace(CLUSTER, findings=(old,)), claim=TEMPLATE, work=DEPLOYMENT)

@@ -17,7 +17,7 @@ from dra_lab.drivers import known_drivers, profile
 from dra_lab.exports.manifests import manifest_yaml
 from dra_lab.gitops.check_manifests import check_manifests
 from dra_lab.gitops.folder import read_manifests
-from dra_lab.gitops.given_classes import classes_beside
+from dra_lab.gitops.given_classes import with_own_classes
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.claims import DeviceRequest, DeviceSubRequest, ExactDeviceRequest, ResourceClaim
 from dra_lab.model.nodes import ObjectMeta
@@ -69,11 +69,11 @@ def compiled(claim):
     return ResourceClaim(metadata=ObjectMeta(name="c"), spec=compile_claim(claim, having(SAMPLES[0]), R136).spec)
 
 
-def asked(form):
+def claims_of(form):
     return [(name, sketch(name, form)) for name in NAMES]
 
 
-def told(findings, name):
+def rules(findings, name):
     return [f.rule for f in findings if f.subject == name and f.rule in ("class-not-in-cluster", "class-unknown")]
 
 
@@ -87,7 +87,7 @@ def test_the_planner_answers_as_if_the_documented_class_were_there(sample, form)
         found = plan.first_fit
         return plan.status, plan.node, plan.placements, found and (found.status, found.placements)
 
-    wrong = [name for name, claim in asked(form) if answer(lacking(sample), claim) != answer(having(sample), claim)]
+    wrong = [name for name, claim in claims_of(form) if answer(lacking(sample), claim) != answer(having(sample), claim)]
     assert wrong == []
 
 
@@ -97,7 +97,7 @@ def test_a_class_that_is_used_is_never_said_not_to_exist(sample, form):
     """First fit knows every documented class, also one whose driver is not in the cluster."""
     on = with_documented_classes(lacking(sample))
     node = on.node_names[0]
-    claims = {name: compiled(claim) for name, claim in asked(form)}
+    claims = {name: compiled(claim) for name, claim in claims_of(form)}
     verdicts = {name: first_fit(on, node, [claim], R136) for name, claim in claims.items()}
     assert {name: v.message for name, v in verdicts.items() if "does not exist" in v.message} == {}
 
@@ -106,12 +106,12 @@ def test_a_class_that_is_used_is_never_said_not_to_exist(sample, form):
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_check_reports_each_missing_class_once(sample, form, tmp_path):
     """A folder in which two claims name a class has one Finding for it, and none that the class is unknown."""
-    for number, (_, claim) in enumerate(asked(form)):
+    for number, (_, claim) in enumerate(claims_of(form)):
         for copy in "ab":
             text = text_of(claim).replace("name: c\n", f"name: c{number}-{copy}\n", 1)
             (tmp_path / f"{number}-{copy}.yaml").write_text(text)
     review = check_manifests(lacking(sample), read_manifests([tmp_path]), release=R136, time_limit=0.001)
-    assert {name: told(review.findings, name) for name in NAMES} == {name: ["class-not-in-cluster"] for name in NAMES}
+    assert {name: rules(review.findings, name) for name in NAMES} == {name: ["class-not-in-cluster"] for name in NAMES}
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -119,7 +119,7 @@ def test_check_reports_each_missing_class_once(sample, form, tmp_path):
 def test_a_missing_class_is_exported_with_the_claim(sample, form):
     """The manifests hold every class that the claim names, as the API server takes it."""
     wrong = []
-    for name, claim in asked(form):
+    for name, claim in claims_of(form):
         text = manifest_yaml(claim, lacking(sample), R136).text
         written = {d["metadata"]["name"] for d in yaml.safe_load_all(text) if d["kind"] == "DeviceClass"}
         if name not in written or check_text(text, "c.yaml", R136):
@@ -127,15 +127,13 @@ def test_a_missing_class_is_exported_with_the_claim(sample, form):
     assert wrong == []
 
 
-CLAIM_BESIDE_CLASS = device_class("fast", "device.driver == 'gpu.nvidia.com'") + template(
-    "pair", request("gpu", "fast")
-)
+CLASS_AND_CLAIM = device_class("fast", "device.driver == 'gpu.nvidia.com'") + template("pair", request("gpu", "fast"))
 
 
 def test_a_class_beside_the_claim_is_seen_and_exported(tmp_path):
     """A class in the claim's own file comes before the cluster's, and goes with the exported claim."""
-    (tmp_path / "claim.yaml").write_text(CLAIM_BESIDE_CLASS)
-    on = classes_beside(tmp_path / "claim.yaml", load_cluster("sample:eks-p4d"))
+    (tmp_path / "claim.yaml").write_text(CLASS_AND_CLAIM)
+    on = with_own_classes(tmp_path / "claim.yaml", load_cluster("sample:eks-p4d"))
     claim = sketch("fast", "plain")
     assert checked_plan(on, claim, release=R136).fits
     assert [item.name for item in needed_classes(claim, on)] == ["fast"]
@@ -145,7 +143,7 @@ def test_a_class_beside_the_claim_is_seen_and_exported(tmp_path):
 def test_every_command_sees_a_class_beside_the_claim(command, tmp_path, capsys):
     """plan, check and export fit the claim, and check fits what export wrote."""
     file, folder = tmp_path / "claim.yaml", tmp_path / "out"
-    file.write_text(CLAIM_BESIDE_CLASS)
+    file.write_text(CLASS_AND_CLAIM)
     words = [str(file)] if command == ["check"] else ["--claim", str(file)]
     words += ["--dir", str(folder)] if command == ["export"] else []
     assert main([*command, "sample:eks-p4d", *words]) == 0

@@ -222,7 +222,7 @@ def test_an_attribute_is_meant_only_where_one_can_be():
     assert "'productName'" in fixed(both)  # the NIC has none
 
 
-def test_each_problem_is_told_once_with_what_was_meant(tmp_path):
+def test_each_problem_is_reported_once_with_what_was_meant(tmp_path):
     """`check` prints one error per problem, at the path that is in the file, with what was probably meant."""
     file = tmp_path / "a.yaml"
     file.write_text(ARTICLE)
@@ -249,8 +249,8 @@ def test_the_command_writes_what_it_lists_and_nothing_else(tmp_path, capsys):
     sound.write_text(fixed(FLAT).replace("name: c}", "name: other}"))
     before = sound.stat()
     assert main(["check", "sample:eks-p4d", str(wrong), str(sound), "--fix"]) == 0
-    told = capsys.readouterr().err.splitlines()
-    assert [line.partition(": ")[2].rpartition(": Res")[0] for line in told] == [f"{wrong}:{n}" for n in (11, 12, 16)]
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.partition(": ")[2].rpartition(": Res")[0] for line in lines] == [f"{wrong}:{n}" for n in (11, 12, 16)]
     assert wrong.read_bytes() == b"\xef\xbb\xbf" + fixed(ARTICLE).encode()
     assert (sound.stat().st_mtime_ns, sound.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
     after = wrong.stat()
@@ -297,7 +297,7 @@ def test_a_class_in_a_file_beside_it_is_not_replaced(tmp_path, capsys, place):
     assert f"{own} contains it; give that file as well." in capsys.readouterr().out
 
 
-ASKED = """\
+WANTS = """\
 apiVersion: resource.k8s.io/v1
 kind: ResourceClaim
 metadata: {name: c}
@@ -312,14 +312,14 @@ AND_OTHER = "{name: a, exactly: {deviceClassName: nvidia-gpu}}, {name: b, exactl
 @pytest.mark.parametrize(
     "text",
     [
-        ASKED.replace("CLASS", "gpu"),
-        ASKED.replace("CLASS", "gpu-class"),
-        ASKED.replace("CLASS", "vgpu.nvidia.com"),
-        ASKED.replace("CLASS", "dranett"),
-        ASKED.replace("CLASS", "nvidia-gpu") + ALLOCATED,
-        ASKED.replace("{name: a, exactly: {deviceClassName: CLASS}}", AND_OTHER),
-        ASKED.replace("CLASS", "nvidia-gpu, selectors: [{cel: {expression: device.driver == 'gpu.example.org'}}]"),
-        ASKED.replace("CLASS", "nvidia-gpu, capacity: {requests: {example.org/memory: 1Gi}}"),
+        WANTS.replace("CLASS", "gpu"),
+        WANTS.replace("CLASS", "gpu-class"),
+        WANTS.replace("CLASS", "vgpu.nvidia.com"),
+        WANTS.replace("CLASS", "dranett"),
+        WANTS.replace("CLASS", "nvidia-gpu") + ALLOCATED,
+        WANTS.replace("{name: a, exactly: {deviceClassName: CLASS}}", AND_OTHER),
+        WANTS.replace("CLASS", "nvidia-gpu, selectors: [{cel: {expression: device.driver == 'gpu.example.org'}}]"),
+        WANTS.replace("CLASS", "nvidia-gpu, capacity: {requests: {example.org/memory: 1Gi}}"),
     ],
 )
 def test_a_class_that_may_be_somebodys_own_is_not_replaced(text):
@@ -329,12 +329,12 @@ def test_a_class_that_may_be_somebodys_own_is_not_replaced(text):
 
 def test_a_slip_in_the_domain_is_corrected():
     """The first part of the name is that of a documented class, and no other domain is like this one."""
-    text = ASKED.replace("CLASS", "gpu.nvida.com")
+    text = WANTS.replace("CLASS", "gpu.nvida.com")
     assert fixed(text) == text.replace("nvida", "nvidia")
 
 
 def test_a_class_that_may_be_somebodys_own_is_suggested(tmp_path):
     """`check` says what may be meant, and what to do if it is not."""
-    (tmp_path / "a.yaml").write_text(ASKED.replace("CLASS", "vgpu.nvidia.com"))
+    (tmp_path / "a.yaml").write_text(WANTS.replace("CLASS", "vgpu.nvidia.com"))
     [advice] = [f.advice for f in check_manifests(CLUSTER, read_manifests([tmp_path])).errors]
     assert advice.startswith("Did you mean 'gpu.nvidia.com'? If it is a class of your own")

@@ -79,7 +79,7 @@ def test_an_edited_folder_is_checked_as_it_is(tmp_path):
     assert "export-edited" in [finding.rule for finding in review.findings]
 
 
-def test_another_cluster_is_told(tmp_path):
+def test_another_cluster_is_reported(tmp_path):
     """The record is of the cluster of the export; for another one it says so."""
     exported(tmp_path, EKS, "gpu-nic-pairs", 1, False, "--allow-worse")
     review = check_manifests(load_cluster("sample:dgx-h100"), read_manifests([tmp_path]))

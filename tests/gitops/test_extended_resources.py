@@ -43,7 +43,7 @@ def pod(*containers: Container, init: tuple[Container, ...] = ()) -> Pod:
     return Pod(metadata=ObjectMeta(name="p"), spec=PodSpec(containers=containers, init_containers=init))
 
 
-def asked(*containers: Container, init: tuple[Container, ...] = ()) -> dict[str, tuple[str, int]]:
+def requests_of(*containers: Container, init: tuple[Container, ...] = ()) -> dict[str, tuple[str, int]]:
     claim = extended_claim(pod(*containers, init=init), two_nodes(), RELEASE)
     requests = claim.spec.devices.requests if claim is not None else ()
     return {request.name: (request.exactly.device_class_name, request.exactly.count) for request in requests}
@@ -51,7 +51,7 @@ def asked(*containers: Container, init: tuple[Container, ...] = ()) -> dict[str,
 
 def test_each_container_and_resource_is_a_request():
     """Amounts become counts of the class, container by container; cpu and memory stay what they are."""
-    found = asked(container(gpu=2, cpu="500m"), container(gpu="1", implicit=1))
+    found = requests_of(container(gpu=2, cpu="500m"), container(gpu="1", implicit=1))
     assert found == {
         "container-0-request-0": ("gpu", 2),
         "container-1-request-0": ("gpu", 1),
@@ -61,10 +61,10 @@ def test_each_container_and_resource_is_a_request():
 
 def test_init_containers_use_what_comes_later():
     """An init container asks only for what the pod does not take later; a sidecar counts in full."""
-    assert asked(container(gpu=2), init=(container(gpu=1),)) == {"container-1-request-0": ("gpu", 2)}
-    more = asked(container(gpu=1), init=(container(gpu=3), container(gpu=2)))
+    assert requests_of(container(gpu=2), init=(container(gpu=1),)) == {"container-1-request-0": ("gpu", 2)}
+    more = requests_of(container(gpu=1), init=(container(gpu=3), container(gpu=2)))
     assert more == {"container-0-request-0": ("gpu", 2), "container-2-request-0": ("gpu", 1)}
-    sidecar = asked(container(gpu=1), init=(container("Always", gpu=1), container(gpu=1)))
+    sidecar = requests_of(container(gpu=1), init=(container("Always", gpu=1), container(gpu=1)))
     assert sidecar == {"container-0-request-0": ("gpu", 1), "container-2-request-0": ("gpu", 1)}
 
 
@@ -83,7 +83,7 @@ def test_without_the_gate_there_is_no_claim():
 def test_parts_of_devices_are_refused():
     """Half a device cannot be asked for by name."""
     with pytest.raises(InputError, match="whole"):
-        asked(container(gpu="500m"))
+        requests_of(container(gpu="500m"))
 
 
 def test_a_node_with_a_device_plugin_for_the_name_does_not_use_the_class():

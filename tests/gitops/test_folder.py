@@ -72,7 +72,7 @@ def test_standard_input_is_read(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["nothing", "empty"])
-def test_nothing_to_read_is_told(tmp_path, name):
+def test_nothing_to_read_is_reported(tmp_path, name):
     """A path without a file, and a folder without a manifest, are errors that name the path."""
     (tmp_path / "empty").mkdir()
     with pytest.raises(SourceError, match=name):
@@ -87,7 +87,7 @@ def test_a_broken_document_hides_none_of_the_others(tmp_path):
     assert [(f.origin.document, f.origin.line) for f in read.findings if f.origin] == [(2, 4), (4, 7)]
 
 
-def test_a_helm_template_is_told_as_one(tmp_path):
+def test_a_helm_template_is_reported_as_one(tmp_path):
     """A template that is not rendered cannot be planned; the advice names the command."""
     (tmp_path / "a.yaml").write_text("kind: Pod\nmetadata: {name: {{ .Values.name }}}\n")
     (finding,) = read_manifests([tmp_path]).findings

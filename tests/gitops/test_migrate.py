@@ -89,7 +89,7 @@ def test_an_init_container_uses_the_devices_of_the_containers_after_it(tmp_path)
     assert "migrate-init-container" in {f.rule for f in found.findings}
 
 
-def test_an_unknown_resource_stays_and_is_told(tmp_path):
+def test_an_unknown_resource_stays_and_is_reported(tmp_path):
     """The line stays as it is, and the message says how to name a class for it."""
     text = JOB.replace("nvidia.com/gpu", "example.com/thing")
     found = _job(tmp_path, text)

@@ -155,7 +155,7 @@ def test_a_share_never_becomes_a_whole_device(tmp_path, value, cluster, release,
     assert why in _left(_migrated(tmp_path, value, cluster, release))
 
 
-def test_time_slices_are_told_from_the_labels_of_the_nodes(tmp_path):
+def test_time_slices_are_reported_from_the_labels_of_the_nodes(tmp_path):
     """Without a name of their own, only the nodes say that several pods share a GPU."""
     first, *rest = WITHOUT.nodes
     labels = {**first.metadata.labels, "nvidia.com/gpu.replicas": "4"}
@@ -182,12 +182,12 @@ def test_all_of_a_device_is_a_whole_device(tmp_path):
     assert "capacity" not in request["exactly"]
 
 
-def test_annotations_that_chose_devices_are_told(tmp_path):
+def test_annotations_that_chose_devices_are_reported(tmp_path):
     """A claim reads no annotation of HAMi's scheduler."""
     found = _migrated(tmp_path, _pod(SHARE, annotations={"nvidia.com/nouse-gputype": "2080"}))
-    (told,) = (f for f in found.findings if f.rule == "annotation-not-read")
-    assert told.severity is Severity.WARNING
-    assert "nouse-gputype: 2080" in told.message
+    (finding,) = (f for f in found.findings if f.rule == "annotation-not-read")
+    assert finding.severity is Severity.WARNING
+    assert "nouse-gputype: 2080" in finding.message
 
 
 def test_the_class_of_the_cluster_serves_where_the_known_one_is_not_there(tmp_path):
@@ -206,7 +206,7 @@ def test_a_kept_name_serves_no_share(tmp_path):
     assert "only a claim for the driver" in _left(found)
 
 
-def test_what_is_asked_outside_a_pod_template_is_told(tmp_path):
+def test_what_is_asked_outside_a_pod_template_is_reported(tmp_path):
     """Nothing is lost silently: a TrainJob's resources are its runtime's."""
     trainer = {"numNodes": 2, "resourcesPerNode": {"limits": {"nvidia.com/gpu": 4}}}
     job = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": {"name": "t"}}
@@ -230,28 +230,28 @@ def _group(**params):
     return {"rayStartParams": params, "template": {"spec": {"containers": [container]}}}
 
 
-@pytest.mark.parametrize(("params", "told"), [({}, True), ({"num-gpus": "1"}, False)])
-def test_who_reads_the_limits_of_a_container_is_told(tmp_path, params, told):
+@pytest.mark.parametrize(("params", "expected"), [({}, True), ({"num-gpus": "1"}, False)])
+def test_who_reads_the_limits_of_a_container_is_reported(tmp_path, params, expected):
     """KubeRay counts GPUs by the limits (controllers/ray/common/pod.go), unless the group says how many there are."""
     head = {"template": {"spec": {"containers": [{"name": "head"}]}}}
     spec = {"headGroupSpec": head, "workerGroupSpecs": [_group(**params)]}
     found = _migrated(tmp_path, {"kind": "RayCluster", "metadata": {"name": "p"}, "spec": spec})
-    assert ("amount-not-read" in {f.rule for f in found.findings}) is told
+    assert ("amount-not-read" in {f.rule for f in found.findings}) is expected
 
 
-def test_networks_of_device_plugins_are_told(tmp_path):
+def test_networks_of_device_plugins_are_reported(tmp_path):
     """Multus finds a virtual function by the device plugin, so that a claim alone connects no network."""
     value = _pod({"intel.com/intel_sriov_x": 1}, annotations={"k8s.v1.cni.cncf.io/networks": "net"})
     assert "Multus" in " ".join(f.message for f in _migrated(tmp_path, value).findings)
 
 
-def test_a_class_that_is_not_there_is_told(tmp_path):
+def test_a_class_that_is_not_there_is_reported(tmp_path):
     """The driver is installed before the workload is applied."""
     found = _migrated(tmp_path, _pod({"amd.com/gpu": 1}), WITHOUT)
     assert "this cluster has no DeviceClass gpu.amd.com yet" in {f.message for f in found.findings}
 
 
-def test_a_manifest_in_a_config_map_is_told(tmp_path):
+def test_a_manifest_in_a_config_map_is_reported(tmp_path):
     """Text is not changed, and not passed over silently either."""
     data = {"job.yaml": yaml.safe_dump(_pod({"amd.com/gpu": 8})), "other": "amd.com/gpu: 8"}
     found = _migrated(tmp_path, {"kind": "ConfigMap", "metadata": {"name": "c"}, "data": data})

@@ -214,7 +214,7 @@ def test_a_slice_in_the_files_that_shows_a_list_proves_the_gate(tmp_path):
     assert [finding.message for finding in review.findings if finding.severity is Severity.ERROR] == []
 
 
-def test_several_pod_templates_of_one_object_are_told_apart(tmp_path):
+def test_several_pod_templates_of_one_object_are_distinguished(tmp_path):
     """Each is answered under its path, and both count when all workloads are planned at once."""
     one = "{template: {spec: {containers: [{name: c, resources: {claims: [{name: d}]}}], "
     one += "resourceClaims: [{name: d, resourceClaimTemplateName: pair}]}}, replicas: 2}"

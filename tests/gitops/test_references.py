@@ -19,7 +19,7 @@ def _line(text, part):
     return next(number for number, line in enumerate(text.splitlines(), 1) if part in line)
 
 
-def test_a_sound_pod_is_not_told_of(tmp_path):
+def test_a_sound_pod_is_not_reported(tmp_path):
     """A pod whose claims exist and are used has no finding."""
     assert _rules(tmp_path, DEPLOYMENT) == []
 
@@ -49,7 +49,7 @@ def test_a_sound_pod_is_not_told_of(tmp_path):
         ),
     ],
 )
-def test_what_does_not_hold_together_is_told(tmp_path, old, new, rule, at):
+def test_what_does_not_hold_together_is_reported(tmp_path, old, new, rule, at):
     """Each break of the references has its rule, at a line of the workload's file."""
     broken = DEPLOYMENT.replace(old, new)
     assert broken != DEPLOYMENT
@@ -58,7 +58,7 @@ def test_what_does_not_hold_together_is_told(tmp_path, old, new, rule, at):
     assert all(0 < line <= len(broken.splitlines()) for _, line in found)
 
 
-def test_an_unused_claim_is_told_at_its_line(tmp_path):
+def test_an_unused_claim_is_reported_at_its_line(tmp_path):
     """Devices that no container uses are allocated for nothing."""
     text = DEPLOYMENT.replace("          claims:\n          - name: devices\n", "          limits: {cpu: 1}\n")
     assert _rules(tmp_path, text) == [("pod-claim-unused", _line(text, "      - name: devices"))]

@@ -42,7 +42,7 @@ def test_a_count_that_the_api_server_takes_is_not_mentioned(tmp_path, text):
 
 
 @pytest.mark.parametrize("key", ["namePrefix: dev-", "nameSuffix: -dev"])
-def test_a_kustomization_that_changes_names_is_told(tmp_path, key):
+def test_a_kustomization_that_changes_names_is_reported(tmp_path, key):
     """Kustomize renames the template and not what refers to it; a file of its own may tell it to."""
     texts = {"claim": TEMPLATE, "work": DEPLOYMENT, "kustomization": f"{KUSTOMIZATION}{key}\n"}
     assert len(found(tmp_path, "kustomize-names", **texts)) == 1
@@ -63,7 +63,7 @@ def test_a_template_that_kustomize_renamed_is_found(tmp_path):
     assert "nameReference" in finding.advice
 
 
-def test_what_is_the_same_for_all_workloads_is_told_once(tmp_path):
+def test_what_is_the_same_for_all_workloads_is_reported_once(tmp_path):
     """Each note names the workloads that it is about."""
     job = (
         "apiVersion: batch/v1\nkind: Job\nmetadata: {name: NAME}\nspec: {template: {spec: {restartPolicy: Never, "

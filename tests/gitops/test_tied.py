@@ -86,8 +86,8 @@ def test_workloads_with_nothing_but_the_claim_need_it_once(tmp_path):
 def test_a_daemon_set_that_shares_a_claim_is_warned_about(tmp_path):
     """Its pods on other nodes than that of the claim wait for ever."""
     review = check(tmp_path, a=workload("a", own=False), b=workload("b", own=False, kind="DaemonSet"))
-    told = [f for f in review.findings if f.severity is Severity.WARNING and f.rule == "daemonset-not-everywhere"]
-    assert [finding.subject for finding in told] == ["DaemonSet/b"]
+    found = [f for f in review.findings if f.severity is Severity.WARNING and f.rule == "daemonset-not-everywhere"]
+    assert [finding.subject for finding in found] == ["DaemonSet/b"]
 
 
 def test_a_claim_that_two_files_share_is_not_planned_twice(tmp_path, capsys):

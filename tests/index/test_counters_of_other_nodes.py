@@ -35,7 +35,7 @@ def test_whole_counters_of_another_node_are_no_pool_here(everywhere):
     assert seen(cluster, "b", counters_everywhere=everywhere) == [("b", True)]
 
 
-@pytest.mark.parametrize(("everywhere", "told"), [(True, [("a", False), ("b", True)]), (False, [("b", True)])])
-def test_an_incomplete_pool_with_counters_is_seen_everywhere_until_1_37(everywhere, told):
+@pytest.mark.parametrize(("everywhere", "expected"), [(True, [("a", False), ("b", True)]), (False, [("b", True)])])
+def test_an_incomplete_pool_with_counters_is_seen_everywhere_until_1_37(everywhere, expected):
     """Requests for All give up on every node because of it."""
-    assert seen(many(["a", "b"], broken="a"), "b", counters_everywhere=everywhere) == told
+    assert seen(many(["a", "b"], broken="a"), "b", counters_everywhere=everywhere) == expected

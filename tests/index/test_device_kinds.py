@@ -32,7 +32,7 @@ def drawn(seed):
     return cluster, release, replace(random_sketch(rng, RULES, cluster), name="claim")
 
 
-def asked(sketch):
+def asks_of(sketch):
     """All ways to serve a request."""
     return [ask for request in sketch.requests for ask in asks(request)]
 
@@ -53,7 +53,7 @@ def test_a_request_means_the_devices_that_match_one_by_one(seed):
     """In their order, with the messages of selectors that fail."""
     cluster, release, sketch = drawn(seed)
     known = catalogue(cluster)
-    for ask in asked(sketch):
+    for ask in asks_of(sketch):
         found, matching = candidates(cluster, ask, release), Matching(cluster, release)
         match_of = [(item, matching.match(ask, item.driver, item.device)) for item in known.devices]
         devices = tuple(item for item, match in match_of if match.stage == MATCH)
@@ -68,7 +68,7 @@ def test_the_node_index_has_the_stages_of_devices_one_by_one(seed):
     """On every node, also where another node has the same kinds of devices."""
     cluster, release, sketch = drawn(seed)
     index, matching = node_index(cluster, release), Matching(cluster, release)
-    for ask in asked(sketch):
+    for ask in asks_of(sketch):
         for name in cluster.node_names:
             devices = index.view(name).devices
             expected = tuple(matching.match(ask, item.driver, item.device).stage for item in devices)
@@ -99,7 +99,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_kind_is_told_apart_by_what_something_is_derived_from(change):
+def test_a_kind_is_distinguished_by_what_something_is_derived_from(change):
     """By nothing else, so that there are few."""
     attributes, fields, same = CHANGES[change]
     plain = {"uuid": DeviceAttribute(string="GPU-1"), "productName": DeviceAttribute(string="H100")}

@@ -92,12 +92,12 @@ def test_labels_place_devices_where_slices_select_nodes():
 @pytest.mark.parametrize("once", ONCE.values(), ids=ONCE)
 def test_a_value_is_derived_once_for_each_question(once):
     """A None too."""
-    asked = []
-    derived = once(lambda _cluster, *key: asked.append(key))
+    calls = []
+    derived = once(lambda _cluster, *key: calls.append(key))
     cluster = load_cluster("sample:eks-p4d")
     for key in ((), (1,), (2,), (1,)):
         derived(cluster, *key)
-    assert asked == [(), (1,), (2,)]
+    assert calls == [(), (1,), (2,)]
 
 
 def test_a_value_of_a_slice_is_kept_while_the_slice_stays():

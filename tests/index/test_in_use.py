@@ -70,18 +70,18 @@ def test_counters_tell_what_the_devices_in_use_draw():
     assert "counter-overdrawn" not in rules(one)
 
 
-def test_a_claim_reserved_for_no_pod_is_told():
+def test_a_claim_reserved_for_no_pod_is_reported():
     """It holds its devices all the same."""
     assert "claim-unreserved" in rules(held_by(a_claim(result())))
     assert "claim-unreserved" not in rules(held_by(a_claim(result(), pods=("p",))))
 
 
-@pytest.mark.parametrize(("there", "told"), [("p", False), ("other", True)])
-def test_a_claim_of_pods_that_are_gone_is_told_where_pods_were_read(there, told):
+@pytest.mark.parametrize(("there", "expected"), [("p", False), ("other", True)])
+def test_a_claim_of_pods_that_are_gone_is_reported_where_pods_were_read(there, expected):
     """Without any pod of the namespace nothing is known of them."""
     claim = a_claim(result(), pods=("p",))
     found = rules(held_by(claim, pods=(a_pod(there),)))
-    assert ("claim-of-gone-pods" in found) is told
+    assert ("claim-of-gone-pods" in found) is expected
     assert "claim-of-gone-pods" not in rules(held_by(claim))
 
 
@@ -91,7 +91,7 @@ def test_admin_access_holds_nothing():
     assert {"claim-unreserved", "claim-of-gone-pods"}.isdisjoint(rules(held_by(claim, pods=(a_pod("p"),))))
 
 
-def test_a_deleted_claim_that_still_holds_devices_is_told_as_such():
+def test_a_deleted_claim_that_still_holds_devices_is_reported_as_such():
     """It cannot be deleted again, because a finalizer keeps it."""
     claim = a_claim(result())
     deleted = structs.replace(claim.metadata, deletion_timestamp="2026-01-01T00:00:00Z")
@@ -111,7 +111,7 @@ HEALTH = [
 
 
 @pytest.mark.parametrize(("resource", "name", "health"), HEALTH)
-def test_health_is_told_of_the_device_that_kubelet_means(resource, name, health):
+def test_health_is_reported_of_the_device_that_kubelet_means(resource, name, health):
     """The name is a CDI name or driver/pool/device; what fits no device or several says nothing of any."""
     claim = a_claim(result(), result("gpu-1"), pods=("p",))
     found = held_by(claim, pods=(a_pod("p", health=(name, resource, "Unhealthy")),))
@@ -131,12 +131,12 @@ def test_a_pod_that_ended_says_nothing_of_its_devices():
     assert device_health(held_by(a_claim(result(), pods=("next",)), pods=pods)) == {}
 
 
-def test_an_unhealthy_device_is_told_and_seen():
+def test_an_unhealthy_device_is_reported_and_seen():
     """As a finding with the pods that use it, and in the state of the device."""
     pods = (a_pod("p", health=("claim:devices/r", "gpu.nvidia.com/n1/gpu-0", "Unhealthy")),)
     found = held_by(a_claim(result(), pods=("p",)), pods=pods)
-    [told] = [finding for finding in check_cluster(found) if finding.rule == "device-unhealthy"]
-    assert "team/p" in told.message
+    [reported] = [finding for finding in check_cluster(found) if finding.rule == "device-unhealthy"]
+    assert "team/p" in reported.message
     assert "reported unhealthy" in device_states(found, "n1")[DeviceID(GPU, "n1", "gpu-0")].why
     assert list(in_use_frame(found)["health"]) == ["Unhealthy"]
 

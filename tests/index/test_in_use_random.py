@@ -147,7 +147,7 @@ def a_pod(rng: random.Random, name: str, uid: str, claim: ResourceClaim) -> Pod:
         name="e", **({"resource_claim_template_name": "t"} if made else {"resource_claim_name": used})
     )
     statuses = (PodResourceClaimStatus(name="e", resource_claim_name=used),) if made else ()
-    told = tuple(
+    reported = tuple(
         ResourceStatus(
             name=f"claim:e{rng.choice(('', '/r', '/s'))}",
             resources=tuple(
@@ -160,7 +160,7 @@ def a_pod(rng: random.Random, name: str, uid: str, claim: ResourceClaim) -> Pod:
         )
         for _ in range(rng.randrange(3))
     )
-    containers = (ContainerStatus(name="c", allocated_resources_status=told),)
+    containers = (ContainerStatus(name="c", allocated_resources_status=reported),)
     status = PodStatus(container_statuses=containers, resource_claim_statuses=statuses)
     metadata = ObjectMeta(name=name, namespace=claim.metadata.namespace, uid=uid)
     return Pod(metadata=metadata, spec=PodSpec(resource_claims=(entry,)), status=status)
@@ -223,7 +223,7 @@ def there(world: Cluster) -> dict:
     return {(s.spec.pool.name, d.name): d for s in world.slices for d in s.spec.devices if s.spec.pool.generation == 2}
 
 
-def asked_of(claim: ResourceClaim, reference: str):
+def request_of(claim: ResourceClaim, reference: str):
     """The request or alternative of a result."""
     for request in claim.spec.devices.requests:
         for part in request.first_available:
@@ -246,8 +246,8 @@ def expected_audit(world: Cluster) -> set[tuple]:
         for one in held(claim):
             key = (one.pool, one.device)
             if key in devices:
-                wrong = device_wrong(world, one, devices[key], asked_of(claim, one.request))
-                wrong |= shared_wrongly(world, claim, one, devices[key], asked_of(claim, one.request))
+                wrong = device_wrong(world, one, devices[key], request_of(claim, one.request))
+                wrong |= shared_wrongly(world, claim, one, devices[key], request_of(claim, one.request))
             else:
                 wrong = {"device-vanished" if one.pool in NODES else "pool-vanished"}
             found |= {(rule, name, key) for rule in wrong}
@@ -365,8 +365,8 @@ def test_unused_claims_are_those_of_nobody(seed):
             rule = "claim-of-gone-pods" if claim.status.reserved_for else "claim-unreserved"
             rule = "claim-not-let-go" if claim.metadata.deletion_timestamp else rule
             expected.setdefault(rule, set()).add(full(claim))
-    told = {f.rule: set(f.message.split(": ")[1].split(", ")) for f in check_unused(world)}
-    assert told == expected
+    found = {f.rule: set(f.message.split(": ")[1].split(", ")) for f in check_unused(world)}
+    assert found == expected
 
 
 @pytest.mark.parametrize("seed", range(150))

@@ -65,7 +65,7 @@ def test_a_written_object_reads_back():
     assert decode_documents(json.dumps(plain)).of(ResourceSlice) == (item,)
 
 
-def test_a_broken_document_is_told_with_its_place_and_the_others_are_read():
+def test_a_broken_document_is_reported_with_its_place_and_the_others_are_read():
     """The finding names file, line, object and the path with map keys; the good document is there."""
     broken = changed(["spec", "devices", 0, "attributes", "a.com/x"], {"string": 3})
     documents = decode_documents(FORMS["documents"]([broken, SLICE]), "f.yaml")
@@ -75,14 +75,14 @@ def test_a_broken_document_is_told_with_its_place_and_the_others_are_read():
     assert len(documents.objects) == 1
 
 
-def test_an_unknown_field_of_a_slice_is_told_and_the_rest_is_used():
+def test_an_unknown_field_of_a_slice_is_reported_and_the_rest_is_used():
     """What a newer driver writes does not hide its devices."""
     documents = decode_documents(json.dumps(changed(["spec", "mixins"], [1])), "f")
     assert [finding.rule for finding in documents.findings] == ["unknown-field"]
     assert documents.of(ResourceSlice)[0].spec.devices[0].name == "gpu-0"
 
 
-def test_a_field_that_every_device_has_is_told_once_and_hides_none():
+def test_a_field_that_every_device_has_is_reported_once_and_hides_none():
     """A newer Kubernetes writes it into all of 128 devices with 32 attributes each, in every slice."""
     attributes = {f"a{n}": {"int": n, "later": True} for n in range(32)}
     devices = [{"name": f"d{n}", "later": n, "attributes": attributes} for n in range(128)]
@@ -92,8 +92,8 @@ def test_a_field_that_every_device_has_is_told_once_and_hides_none():
     ]
     documents = decode_documents(json.dumps({"kind": "List", "apiVersion": "v1", "items": slices}), "f")
     assert [len(item.spec.devices) for item in documents.of(ResourceSlice)] == [128, 128]
-    told = [finding.message for finding in documents.findings]
-    assert told == [
+    found = [finding.message for finding in documents.findings]
+    assert found == [
         "the field spec.devices[].later of 2 ResourceSlice objects is unknown, so dra-lab ignores it",
         "the field spec.devices[].attributes[].later of 2 ResourceSlice objects is unknown, so dra-lab ignores it",
     ]
@@ -109,7 +109,7 @@ def test_a_field_that_every_device_has_is_told_once_and_hides_none():
         ([3], "document-broken"),
     ],
 )
-def test_what_is_not_used_is_told(value, rule):
+def test_what_is_not_used_is_reported(value, rule):
     """Unknown versions, other kinds and broken objects are findings with their rule."""
     assert [finding.rule for finding in decode_documents(json.dumps(value), "f").findings] == [rule]
 

@@ -61,7 +61,7 @@ def test_a_drawing_reads_back_as_it_was_written(drawing):
         ("a: [", "YAML"),
     ],
 )
-def test_a_broken_file_is_told_with_its_line_and_path(text, words):
+def test_a_broken_file_is_reported_with_its_line_and_path(text, words):
     """A file that is no drawing raises SketchError with file, line and path."""
     with pytest.raises(SketchError, match=words):
         decode_drawing(text, "p.yaml")

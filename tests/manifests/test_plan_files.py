@@ -8,7 +8,7 @@ from dra_lab.errors import SketchError
 from dra_lab.manifests.plan_files import decode_drawing, encode_drawing
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.layers import Layer, read_layer
-from dra_lab.model.sketch import ClaimSketch, Drawing, Figure, Kept, PodDrawing
+from dra_lab.model.sketch import ClaimSketch, Drawing, Kept, KnownValue, PodDrawing
 
 names = st.sampled_from(["a", "b-1", "no", "x1e3", "null"])
 texts = st.sampled_from(["no", "1.0", "a: b", "# c", "'\"", " d", "é", "-", "{e}", "~"])
@@ -48,7 +48,7 @@ def plan_files(draw):
             workloads=workloads,
             layers=tuple(layers),
             sentence=draw(texts),
-            figures={"placed": Figure(value=draw(st.integers(0, 99)), bound=draw(st.none() | st.integers(0, 99)))},
+            figures={"placed": KnownValue(value=draw(st.integers(0, 99)), bound=draw(st.none() | st.integers(0, 99)))},
         )
         for name in draw(st.lists(texts, unique=True, max_size=2))
     )
@@ -103,7 +103,7 @@ POD = "- pod: a\n  claims:\n  - name: c\n"
         (f"{HEAD}release: '1.99'\n", "correct it, or remove the line"),
     ],
 )
-def test_what_is_wrong_with_a_plan_file_is_told_with_its_place(text, words):
+def test_what_is_wrong_with_a_plan_file_is_reported_with_its_place(text, words):
     """Broken or hostile content raises SketchError with file, line and path."""
     with pytest.raises(SketchError, match=words):
         decode_drawing(text, "p.yaml")

@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dra_lab.manifests.device_asks import asked_devices, asks_outside
+from dra_lab.manifests.device_asks import asks_outside, requested_devices
 from dra_lab.manifests.pod_templates import pod_fields, value_at
 
 POD = {"containers": [{"name": "main"}]}
 SHARED = Path(__file__).parents[2].parent / "shared"
 
 
-def _template(**beside):
-    return {**beside, "template": {"spec": POD}}
+def _template(**others):
+    return {**others, "template": {"spec": POD}}
 
 
 def _leader_workers(leader, **group):
@@ -173,7 +173,7 @@ def test_broken_fields_do_no_harm(kind):
             assert value_at(value, field.path) is field.spec
             assert isinstance(field.pods, int)
             assert field.pods >= 0
-            asked_devices(field.spec)
+            requested_devices(field.spec)
         assert list(asks_outside(value)) == []
 
 

@@ -51,7 +51,7 @@ def test_the_decoder_refuses(what, document, path):
     assert [problem.field for problem in problems] == [path], what
 
 
-def test_everything_wrong_is_told_at_once():
+def test_everything_wrong_is_reported_at_once():
     """Two unknown fields are two complaints."""
     document = claim({"a": 1, "b": 2})
     assert [p.field.rpartition(".")[2] for p in decode_strict(document, "ResourceClaim")[1]] == ["a", "b"]
@@ -91,7 +91,7 @@ def test_fields_of_a_newer_release_are_unknown_to_an_older_one():
     assert [bool(decode_strict(mappings, "ResourceSlice", "v1", r)[1]) for r in ("1.36", "1.37")] == [False, True]
 
 
-def test_a_key_that_stands_twice_is_told():
+def test_a_key_that_stands_twice_is_reported():
     """JSON objects with repeated keys are read, the last value wins, and each such key is named."""
     value, repeated = decode_strict_json('{"a": {"b": 1, "b": 2}, "c": [{"d": 1, "d": 1}]}')
     assert value == {"a": {"b": 2}, "c": [{"d": 1}]}

@@ -122,7 +122,7 @@ def test_kyaml_is_validated_with_its_lines():
     assert (finding.rule, finding.origin.line) == ("api-refused", 11)
 
 
-def test_broken_json_is_told_as_json():
+def test_broken_json_is_reported_as_json():
     """A text that begins as JSON and is not YAML in flow style either is reported as broken JSON."""
     for read in (decode_documents, check_text):
         with pytest.raises(ManifestError, match="not valid JSON"):
@@ -253,7 +253,7 @@ spec:
 """
 
 
-def test_an_object_of_a_version_that_is_gone_is_told_field_by_field(tmp_path):
+def test_an_object_of_a_version_that_is_gone_is_reported_field_by_field(tmp_path):
     """Each field of v1alpha2 and v1alpha3 that is gone has a row, at its line, with what to write in its place."""
     found = [f for f in check_text(OLD, "a.yaml") if f.rule == "version-old"]
     assert {(f.origin.document, f.origin.path, f.origin.line) for f in found} == {

@@ -60,7 +60,7 @@ _DOORS = [
 ]
 
 
-def said_by_two_threads(classes: str, first: str, use: str, patience: float = 0.3) -> tuple[int, str]:
+def errors_of_two_threads(classes: str, first: str, use: str, patience: float = 0.3) -> tuple[int, str]:
     """Return exit status and output of a process: `use` runs in a second thread while `first` works out the types."""
     script = _SECOND_THREAD_MEANWHILE.format(classes=textwrap.dedent(classes), first=first, use=use, patience=patience)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
@@ -71,7 +71,7 @@ def said_by_two_threads(classes: str, first: str, use: str, patience: float = 0.
 @pytest.mark.parametrize("classes", [_STRUCTS, _DATACLASSES], ids=["struct", "dataclass"])
 def test_a_second_thread_waits_until_a_type_is_worked_out(classes, use):
     """While one thread works out a type, another decodes to it: with msgspec's own functions that process crashes."""
-    assert said_by_two_threads(classes, _DOORS[0], use) == (0, "1")
+    assert errors_of_two_threads(classes, _DOORS[0], use) == (0, "1")
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_second_thread_waits_until_a_type_is_worked_out(classes, use):
 )
 def test_writing_needs_no_door(use):
     """Values are encoded and replaced while their type is being worked out: neither looks at what decoding needs."""
-    status, said = said_by_two_threads(_STRUCTS, _DOORS[0], use, patience=10)
+    status, said = errors_of_two_threads(_STRUCTS, _DOORS[0], use, patience=10)
     assert (status, "Inner" in said or "inner" in said) == (0, True), said
 
 

@@ -45,5 +45,5 @@ def test_a_class_of_millions_of_characters_is_shortened(command, tmp_path, capsy
     (tmp_path / "claim.json").write_text(json.dumps({**head, "spec": spec}))
     file = str(tmp_path / "claim.json")
     main(["plan", "sample:eks-p4d", "--claim", file] if command == "plan" else ["check", "sample:eks-p4d", file])
-    told = capsys.readouterr()
-    assert len(told.out) + len(told.err) < 10_000
+    output = capsys.readouterr()
+    assert len(output.out) + len(output.err) < 10_000

@@ -111,9 +111,9 @@ class BruteForce:
             return False
         own = () if "selectors" in self.without else ask.selectors
         for expression in (*texts, *own):
-            told = selects(expression, self.devices[device])
-            if not told:
-                return told
+            selected = selects(expression, self.devices[device])
+            if not selected:
+                return selected
         return True
 
     def tolerates(self, ask, taint: DeviceTaint) -> bool:
@@ -164,7 +164,7 @@ class BruteForce:
             value += 1
         return value if high is None or value <= high else None
 
-    def room(self, device: DeviceID, *, now: bool = True) -> dict[str, int]:
+    def amounts_left(self, device: DeviceID, *, now: bool = True) -> dict[str, int]:
         taken = self.held.consumed.get(device, {}) if now else {}
         return {key: int(c.value) - int(taken.get(key, 0)) for key, c in self.devices[device].capacity.items()}
 
@@ -172,7 +172,7 @@ class BruteForce:
         uses = self.uses(ask, device)
         if uses is None or "capacity" in self.without:
             return uses is not None
-        return all(uses[key] <= left for key, left in self.room(device, now=now).items())
+        return all(uses[key] <= left for key, left in self.amounts_left(device, now=now).items())
 
     def admin(self, ask) -> bool:
         return ask.admin_access and "admin access" not in self.without
@@ -189,8 +189,8 @@ class BruteForce:
 
     def choices(self, request) -> Iterator[tuple[object, tuple[DeviceID, ...]]]:
         for ask in self.ways_of(request):
-            told = {device: self.match(ask, device) for device in self.devices}
-            matching = [device for device, found in told.items() if found]
+            matches = {device: self.match(ask, device) for device in self.devices}
+            matching = [device for device, found in matches.items() if found]
             if not ask.all_devices or "All" in self.without:
                 able = [device for device in matching if self.free(ask, device)]
                 count = 1 if ask.all_devices or "counts" in self.without else ask.count
@@ -199,7 +199,7 @@ class BruteForce:
                 yield from ((ask, taken) for taken in combinations(able, count))
                 continue
             listed = tuple(device for device in matching if self.fits(ask, device, now=self.version != "1.37"))
-            stuck = self.gathered.broken or None in told.values()
+            stuck = self.gathered.broken or None in matches.values()
             if listed and not stuck and all(self.free(ask, device) for device in listed):
                 yield ask, listed
 
@@ -239,7 +239,12 @@ class BruteForce:
     # ------------------------------------------------------------ what all of them take together
 
     def kept(self, picked) -> bool:
-        return self.limited(picked) and self.tied_rightly(picked) and self.room_for(picked) and self.must_hold(picked)
+        return (
+            self.limited(picked)
+            and self.tied_rightly(picked)
+            and self.amounts_suffice(picked)
+            and self.must_hold(picked)
+        )
 
     def limited(self, picked) -> bool:
         sizes = Counter()
@@ -260,13 +265,13 @@ class BruteForce:
                     return False
         return True
 
-    def room_for(self, picked) -> bool:
+    def amounts_suffice(self, picked) -> bool:
         """Say whether capacity and counters last; shareable devices pay counters once, those with shares have."""
         books, payers = self.books, []
         apart = "several claims" in self.without
         for device in {device for _, _, taken in picked for device in taken}:
             asked = [(claim, self.uses(ask, device)) for claim, ask, taken in picked if device in taken]
-            for key, left in self.room(device).items() if "capacity" not in self.without else ():
+            for key, left in self.amounts_left(device).items() if "capacity" not in self.without else ():
                 amounts = [use[key] for claim, use in asked if not apart or claim == asked[0][0]]
                 if (sum(amounts) if self.shareable(device) else max(amounts)) > left:
                     return False
@@ -308,8 +313,8 @@ class BruteForce:
             place = self.places[device].place(where)
             return place.value if place else None
         # only a left-out rule lets the pod see this device, so its place was not derived
-        told = self.devices[device].attributes.get({"pcieRoot": ROOT, "numaNode": NUMA}.get(where, where))
-        return None if told is None or told.is_list else told.value
+        attribute = self.devices[device].attributes.get({"pcieRoot": ROOT, "numaNode": NUMA}.get(where, where))
+        return None if attribute is None or attribute.is_list else attribute.value
 
     def broken_by(self, name: str, link: Link, picked) -> int:
         parts = [taken for _, _, taken in self.ends(name, link, picked)]
@@ -371,12 +376,12 @@ class BruteForce:
 
     def decides(self, order) -> set[str]:
         """Return the goals that choose among what is equally good for the goals before."""
-        left, told = [values for values, _ in self.found], set()
+        left, deciding = [values for values, _ in self.found], set()
         for goal in order if left else ():
             least = min(values[goal] for values in left)
-            told |= {goal} if any(values[goal] > least for values in left) else set()
+            deciding |= {goal} if any(values[goal] > least for values in left) else set()
             left = [values for values in left if values[goal] == least]
-        return told
+        return deciding
 
 
 def may_pair(cluster: Cluster, claims: Claims, release: KubernetesRelease) -> bool:

@@ -86,11 +86,11 @@ class Stock:
 
     def __init__(self, models: list[BruteForce]) -> None:
         self.held, self.books, self.without = models[0].held, models[0].books, models[0].without
-        self.room = {device: model.room(device) for model in models for device in model.devices}
+        self.amounts_left = {device: model.amounts_left(device) for model in models for device in model.devices}
 
     def lasts_for(self, kept: Kept) -> bool:
         shares = kept.shares.items() if "capacity" not in self.without else ()
-        if any(amount > self.room[device][key] for (device, key), amount in shares):
+        if any(amount > self.amounts_left[device][key] for (device, key), amount in shares):
             return False
         if "counters" in self.without:
             return True
@@ -215,9 +215,9 @@ class Damage:
         if kept.key not in self.counted:
             if len(self.counted) > self.limit:
                 raise TooLarge
-            beside = (kept.plus(way) for way in self.ways if not way.alone & kept.alone)
+            grown = (kept.plus(way) for way in self.ways if not way.alone & kept.alone)
             self.counted[kept.key] = max(
-                (1 + self.most(both) for both in beside if self.stock.lasts_for(both)), default=0
+                (1 + self.most(both) for both in grown if self.stock.lasts_for(both)), default=0
             )
         return self.counted[kept.key]
 
@@ -227,10 +227,10 @@ class Damage:
             raise TooLarge
         head = tuple(goal for goal in order[: order.index(DAMAGE)])
         least, values = self.model.values_in(head), []
-        for told, picked in self.model.found:
-            if tuple(told[goal] for goal in head) == least:
+        for values_before, picked in self.model.found:
+            if tuple(values_before[goal] for goal in head) == least:
                 lost = self.most(Kept()) - self.most(Way(self.model, picked, ()).kept)
-                values.append(tuple({**told, DAMAGE: lost}[goal] for goal in order))
+                values.append(tuple({**values_before, DAMAGE: lost}[goal] for goal in order))
         return min(values, default=None)
 
 

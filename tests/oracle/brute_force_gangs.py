@@ -66,11 +66,11 @@ class BruteForceGangs:
 
     def spread(self, kind: int, least: int, most: int, allowed: Sequence[int]):
         """Yield every number of pods of a kind on every node."""
-        room = [
+        headroom = [
             max((counts[kind] for counts in self.best[at]), default=0) if at in allowed else 0
             for at in range(len(self.names))
         ]
-        for counts in product(*(range(min(most, cap) + 1) for cap in room)):
+        for counts in product(*(range(min(most, cap) + 1) for cap in headroom)):
             self.steps -= 1
             if self.steps < 0:
                 raise TooLarge
@@ -134,7 +134,7 @@ class BruteForceGangs:
                         found[key] = placed
         return list(found.values())
 
-    def rooms(self, gang: Gang) -> dict[tuple, tuple[int, int]]:
+    def headroom(self, gang: Gang) -> dict[tuple, tuple[int, int]]:
         """Return for each domain the most pods of one gang, and the most gangs at once."""
         groups = [dataclasses.replace(group, min=0) for group in gang.groups]
         loose = self.ways(dataclasses.replace(gang, groups=groups))

@@ -131,10 +131,10 @@ class Packings:
             else:
                 found[KINDS[device.driver]] += left
         for (driver, _), devices in parts.items():
-            found[KINDS[driver]] += self._fed(devices)
+            found[KINDS[driver]] += self._most_partitions(devices)
         return found
 
-    def _fed(self, devices) -> int:
+    def _most_partitions(self, devices) -> int:
         """Return the most of a pool's partitions that its counters last for, by trying every set; shares have paid."""
         unpaid = [device for device in devices if device not in self.cluster.allocated.shares]
         for size in range(len(unpaid), -1, -1):
@@ -149,7 +149,7 @@ class Packings:
             return 0
         key = self.key(device)
         if key:
-            return max(0, model.room(device)[key])
+            return max(0, model.amounts_left(device)[key])
         return int(device not in held.shares or model.shareable(device))
 
 

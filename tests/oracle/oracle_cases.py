@@ -22,7 +22,7 @@ from oracle_ways import goals_of
 from random_devices import KINDS
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import UNPLACED, FleetPlan, Room, Stranded, Workload
+from dra_lab.model.fleet import UNPLACED, FleetPlan, Headroom, Stranded, Workload
 from dra_lab.model.plan import PlanStatus
 from dra_lab.planner.fleet import how_many_more, largest_job, stranded
 
@@ -170,28 +170,30 @@ class Case:
         if plan.replicas and (not fits or len(plan.replicas) != sum(self.replicas)):
             self.say(question, f"{len(plan.replicas)} replicas are placed")
 
-    def ask_room(self, at: int = 0, after: FleetPlan | None = None) -> Room:
+    def ask_headroom(self, at: int = 0, after: FleetPlan | None = None) -> Headroom:
         """Ask `how_many_more` of one workload, now or after a plan."""
         question = "how_many_more" if after is None else "how_many_more after"
-        room = how_many_more(self.cluster, self.workloads[at], after=after, time_limit=SECONDS)
+        headroom = how_many_more(self.cluster, self.workloads[at], after=after, time_limit=SECONDS)
         placed = after.replicas if after is not None else ()
         truth = {n.name: self.truth.most(at, n.free(placements_on(placed, n.name))) for n in self.nodes}
-        self.between(question, room.count, sum(truth.values()), room.bound, proven=room.proven)
-        for equal in room.classes:
+        self.between(question, headroom.count, sum(truth.values()), headroom.bound, proven=headroom.proven)
+        for equal in headroom.classes:
             for node in equal.nodes:
                 self.between(f"{question} on a node", equal.each, truth[node], equal.bound, proven=equal.proven)
-        return room
+        return headroom
 
     def ask_after(self, plan: FleetPlan) -> None:
         """Ask what more fits beside a plan: nothing does where the plan says so."""
         missing = plan.goal(UNPLACED)
         for at, workload in enumerate(self.workloads):
-            room = self.ask_room(at, plan)
+            headroom = self.ask_headroom(at, plan)
             left = workload.replicas - plan.placed[workload.name]
-            if missing is not None and missing.proven and left and room.count:
-                self.say("plan_fleet", f"no more fit, proven; but {room.count} more of {workload.name} fit beside it")
-            whole = self.ask_room(at)
-            if plan.placed[workload.name] + room.count > whole.bound:
+            if missing is not None and missing.proven and left and headroom.count:
+                self.say(
+                    "plan_fleet", f"no more fit, proven; but {headroom.count} more of {workload.name} fit beside it"
+                )
+            whole = self.ask_headroom(at)
+            if plan.placed[workload.name] + headroom.count > whole.bound:
                 self.say("how_many_more", f"at most {whole.bound}, but a plan and what fits beside it are more")
 
     def ask_job(self) -> None:

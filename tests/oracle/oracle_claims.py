@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import accumulate
 
-from oracle_clusters import PROFILES, Free, fits_beside
+from oracle_clusters import PROFILES, Free, fits_with
 from oracle_drawings import NUMAS, ROOTS, Ask, Drawn, link, parts_of
 from random_devices import CPU, GPU, NIC
 
@@ -252,7 +252,7 @@ def partitions(used: tuple[tuple[str, int], ...], first: str, second: str) -> tu
     def extend(taken: list[tuple[str, int]], counts: tuple[int, int], after: int) -> None:
         best[counts[0]] = max(best.get(counts[0], 0), counts[1])
         for at in range(after, len(every)):
-            if fits_beside(taken, *every[at]):
+            if fits_with(taken, *every[at]):
                 is_first = every[at][0] == first
                 extend([*taken, every[at]], (counts[0] + is_first, counts[1] + (not is_first)), at + 1)
 

@@ -198,11 +198,11 @@ def _hold(rng: random.Random, node: Node, busy: float) -> None:
             continue
         if part.driver == CPU:
             node.held[part.name] = rng.randint(1, part.cores)
-        elif not part.profile or fits_beside(node.free().split[part.gpu][1], part.profile, part.position):
+        elif not part.profile or fits_with(node.free().split[part.gpu][1], part.profile, part.position):
             node.held[part.name] = 1
 
 
-def fits_beside(used: Sequence[tuple[str, int]], profile: str, position: int) -> bool:
+def fits_with(used: Sequence[tuple[str, int]], profile: str, position: int) -> bool:
     """Say whether a partition fits on a GPU beside those in use: 7 compute slices, and memory slices of its own."""
     mine = set(range(*PROFILES[profile][1][position]))
     taken = {at for name, where in used for at in range(*PROFILES[name][1][where])}

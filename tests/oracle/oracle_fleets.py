@@ -17,7 +17,7 @@ from oracle_ways import Way, limits_of, stocks_of, ways_of
 MOST_WAYS = 4_000
 """Models with more variables take CBC too long."""
 
-Worth = Callable[[int, Way], int]
+ValueOf = Callable[[int, Way], int]
 """Returns what a pod counts, by the number of its workload and its way."""
 
 
@@ -55,10 +55,10 @@ class Fleet(Optimum):
 
     # ---------------------------------------------------------------- expressions
 
-    def total(self, worth: Worth) -> pulp.LpAffineExpression:
+    def total(self, value_of: ValueOf) -> pulp.LpAffineExpression:
         """Return the sum of what all pods are worth."""
         return pulp.LpAffineExpression(
-            [(variable, worth(number, way)) for _, number, way, variable in self.pods if worth(number, way)]
+            [(variable, value_of(number, way)) for _, number, way, variable in self.pods if value_of(number, way)]
         )
 
     def placed(self, number: int | None = None) -> pulp.LpAffineExpression:
@@ -100,8 +100,8 @@ def usable(free: Free, claims: Sequence[Drawn], kind: str) -> int:
 def damage(free: Free, claim: Drawn, goals: Sequence[tuple[str, int]]) -> int:
     """Return how many fewer replicas fit on a node beside one that has given values of the goals, at least."""
     strict = claim.strict()
-    beside = Fleet([free], [claim, strict], [1, None])
-    beside.model += beside.placed(0) == 1
+    both = Fleet([free], [claim, strict], [1, None])
+    both.model += both.placed(0) == 1
     for name, value in goals:
-        beside.model += beside.total(lambda at, way, name=name: getattr(way, name) if at == 0 else 0) == value
-    return placeable([free], [strict], [None]) - beside.most(beside.placed(1))
+        both.model += both.total(lambda at, way, name=name: getattr(way, name) if at == 0 else 0) == value
+    return placeable([free], [strict], [None]) - both.most(both.placed(1))

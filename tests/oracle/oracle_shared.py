@@ -18,7 +18,7 @@ from random_devices import FABRIC, NIC
 from dra_lab.model import nodes as api
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute
-from dra_lab.model.fleet import FleetPlan, Room, Stranded
+from dra_lab.model.fleet import FleetPlan, Headroom, Stranded
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
@@ -117,15 +117,15 @@ class SharedCase(Case):
     def _each_stranded(self, found: Stranded) -> None:
         """Leave single nodes: they share what is usable."""
 
-    def ask_room(self, at: int = 0, after: FleetPlan | None = None) -> Room:
+    def ask_headroom(self, at: int = 0, after: FleetPlan | None = None) -> Headroom:
         """Ask `how_many_more`; what is left after a plan depends on which NICs it took."""
-        room = how_many_more(self.cluster, self.workloads[at], after=after, time_limit=SECONDS)
+        headroom = how_many_more(self.cluster, self.workloads[at], after=after, time_limit=SECONDS)
         most = self.truth.total() - (len(after.replicas) if after is not None else 0)
         if after is None:
-            self.between("how_many_more", room.count, most, room.bound, proven=room.proven)
-        elif room.count > most:
-            self.say("how_many_more after", f"{room.count}, but at most {most} fit beside the plan")
-        return room
+            self.between("how_many_more", headroom.count, most, headroom.bound, proven=headroom.proven)
+        elif headroom.count > most:
+            self.say("how_many_more after", f"{headroom.count}, but at most {most} fit beside the plan")
+        return headroom
 
     def ask_plan(self) -> None:
         """Ask `make_plan` of one pod: it fits if any does."""

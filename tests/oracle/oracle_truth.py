@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from oracle_beside import frontier, joined
 from oracle_cbc import NODES, UnknownError
 from oracle_claims import Claim, Cores, Together, in_parts
 from oracle_clusters import Free, Node
 from oracle_devices import DeviceFleet
 from oracle_drawings import Drawn
 from oracle_fleets import Fleet, damage, placeable, usable
+from oracle_frontier import frontier, joined
 
 from dra_lab.model.plan import DAMAGE
 from dra_lab.model.sketch import MAX_DEVICES

@@ -14,7 +14,7 @@ from itertools import combinations, combinations_with_replacement, product
 from math import comb, prod
 
 from oracle_cbc import UnknownError
-from oracle_clusters import PROFILES, Free, fits_beside
+from oracle_clusters import PROFILES, Free, fits_with
 from oracle_drawings import NUMAS, Ask, Drawn
 
 from dra_lab.model.sketch import How, Link
@@ -66,7 +66,7 @@ def stocks_of(free: Free) -> tuple[Stock, ...]:
             found += [
                 Stock("gpu", free.numa[root], root, 1, profile, gpu, at)
                 for at in range(len(positions))
-                if fits_beside(used, profile, at)
+                if fits_with(used, profile, at)
             ]
     return tuple(found)
 
@@ -79,7 +79,7 @@ def limits_of(free: Free, stocks: Sequence[Stock]) -> tuple[Limit, ...]:
         compute = tuple((at, PROFILES[stock.profile][0]) for at, stock in mine)
         rows.append((compute, 7 - sum(PROFILES[profile][0] for profile, _ in used)))
         for memory in range(8):
-            # `fits_beside` left out the partitions whose memory is in use.
+            # `fits_with` left out the partitions whose memory is in use.
             over = tuple((at, 1) for at, stock in mine if memory in range(*PROFILES[stock.profile][1][stock.position]))
             rows.append((over, 1))
     return tuple(row for row in rows if row[0])

@@ -155,8 +155,8 @@ def _gpu(rng: random.Random, n: int, roots: dict, draws: tuple[DeviceCounterCons
 
 
 def _nic(rng: random.Random, n: int, roots: dict, has: Has, *, lists: bool) -> Device:
-    told = "kinds" in has and ("missing" not in has or rng.random() < 0.95)
-    rdma = {"dra.net/rdma": DeviceAttribute(bool_=rng.random() < 0.7)} if told else {}
+    has_kind = "kinds" in has and ("missing" not in has or rng.random() < 0.95)
+    rdma = {"dra.net/rdma": DeviceAttribute(bool_=rng.random() < 0.7)} if has_kind else {}
     return Device(name=f"nic-{n}", attributes={**rdma, **_place(rng, roots, has, "dra.net/numaNode", 0.7, lists=lists)})
 
 
@@ -252,8 +252,8 @@ def slices_of(
     """Yield the slices of a pool: its devices, and its counters where there are any."""
     if not devices:
         return
-    told = ResourcePool(name=pool, generation=1, resource_slice_count=2 if sets else 1)
-    spec = ResourceSliceSpec(driver=driver, pool=told, devices=tuple(devices), **where)  # type: ignore[arg-type]
+    pool_field = ResourcePool(name=pool, generation=1, resource_slice_count=2 if sets else 1)
+    spec = ResourceSliceSpec(driver=driver, pool=pool_field, devices=tuple(devices), **where)  # type: ignore[arg-type]
     yield ResourceSlice(metadata=ObjectMeta(name=f"{pool}-{driver}"), spec=spec)
     if sets:
         counters = replace(spec, devices=None, shared_counters=sets)

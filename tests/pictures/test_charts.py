@@ -12,7 +12,16 @@ from checked_plans import checked_plan
 
 from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan, Replica, Room, RoomOnNodes, Stranded, StrandedKind, StrandedNodes, Workload
+from dra_lab.model.fleet import (
+    FleetPlan,
+    Headroom,
+    HeadroomOnNodes,
+    Replica,
+    Stranded,
+    StrandedKind,
+    StrandedNodes,
+    Workload,
+)
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import GoalValue, Placement, PlanStatus
 from dra_lab.model.release import KubernetesRelease
@@ -52,20 +61,20 @@ def plan(cluster):
 
 def rows_of(chart) -> list[dict]:
     """Return every row of data that a chart carries."""
-    return [row for rows, _ in walk(chart.to_dict(), "values") for row in rows]
+    return [row for rows, _ in lists_below(chart.to_dict(), "values") for row in rows]
 
 
-def walk(part, wanted: str, path: tuple[str, ...] = ()):
+def lists_below(part, wanted: str, path: tuple[str, ...] = ()):
     """Yield (value, path) of every member of a chart with a name."""
     if isinstance(part, dict):
         for key, value in part.items():
             if key == wanted:
                 yield value, path
             else:
-                yield from walk(value, wanted, (*path, key))
+                yield from lists_below(value, wanted, (*path, key))
     if isinstance(part, list):
         for value in part:
-            yield from walk(value, wanted, path)
+            yield from lists_below(value, wanted, path)
 
 
 def strings(part, path: tuple[str, ...] = ()):
@@ -171,8 +180,10 @@ def test_every_row_of_many_names_nodes():
 
 def test_hovering_over_a_row_tells_its_nodes():
     """The tooltip of both charts over nodes contains the names of the nodes, as they are in the cluster."""
-    room = Room("w", 2, 2, (RoomOnNodes(tuple(f"n{at}" for at in range(50)), 1, 1),))
-    assert [row["which"] for row in rows_of(fits_chart([room]))] == ["n0, n1, n10, n11, n12, n13, n14, n15 and 42 more"]
+    headroom = Headroom("w", 2, 2, (HeadroomOnNodes(tuple(f"n{at}" for at in range(50)), 1, 1),))
+    assert [row["which"] for row in rows_of(fits_chart([headroom]))] == [
+        "n0, n1, n10, n11, n12, n13, n14, n15 and 42 more"
+    ]
     rows = rows_of(utilisation_chart(load_cluster("sample:dgx-h100")))
     assert {row["which"] for row in rows} == {f"dgx-0{at}" for at in range(1, 9)}
 
@@ -201,15 +212,15 @@ def test_all_128_devices_of_a_slice_are_shown(cluster):
 
 def test_numbers_that_are_not_proven_say_so():
     """A heat map writes ≥ before a number that could be larger, and a range for nodes that differ."""
-    classes = (RoomOnNodes(("a", "b"), 2, 2), RoomOnNodes(("c",), 1, 3))
-    rows = rows_of(fits_chart([Room("w", 5, 7, classes)]))
+    classes = (HeadroomOnNodes(("a", "b"), 2, 2), HeadroomOnNodes(("c",), 1, 3))
+    rows = rows_of(fits_chart([Headroom("w", 5, 7, classes)]))
     assert {row["node"]: row["words"] for row in rows} == {"a": "2", "b": "2", "c": "≥1"}
 
 
 def test_nodes_that_share_devices_are_one_row():
     """The number of nodes whose devices are seen from several of them holds for all of them together."""
-    room = Room("w", 3, 3, (RoomOnNodes(("a", "b"), 3, 3),), together=(("a", "b"),))
-    assert [row["node"] for row in rows_of(fits_chart([room]))] == ["a + b together"]
+    headroom = Headroom("w", 3, 3, (HeadroomOnNodes(("a", "b"), 3, 3),), together=(("a", "b"),))
+    assert [row["node"] for row in rows_of(fits_chart([headroom]))] == ["a + b together"]
 
 
 def test_regret_tells_best_first_fit_and_difference(plan):
@@ -257,7 +268,7 @@ def test_scenarios_stand_beside_each_other_with_what_is_placed_of_each_workload(
 
 def charts(cluster: Cluster, plan):
     """Return one of every chart."""
-    fits = [Room(HOSTILE, 1, 1, tuple(RoomOnNodes((name,), 1, 1) for name in cluster.node_names))]
+    fits = [Headroom(HOSTILE, 1, 1, tuple(HeadroomOnNodes((name,), 1, 1) for name in cluster.node_names))]
     costs = [{"what": HOSTILE, "nodes": 10, "seconds": 0.1}]
     return (
         utilisation_chart(cluster),
@@ -295,7 +306,7 @@ def test_nothing_in_a_chart_points_to_the_network(cluster, plan):
         assert "http" not in json.dumps(spec).replace("application/http", "")
 
 
-def test_nothing_to_draw_is_told_in_words():
+def test_nothing_to_draw_is_reported_in_words():
     """Empty questions give a chart with a sentence."""
     assert "No devices to show" in str(utilisation_chart(Cluster()))
     assert "Nothing to show" in str(fits_chart([]))

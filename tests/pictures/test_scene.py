@@ -67,9 +67,9 @@ def test_nothing_overlaps(scene):
     for _, inner in boxes(scene[0]):
         for at, one in enumerate(inner):
             for other in inner[at + 1 :]:
-                beside = one.x + one.width <= other.x + 0.01 or other.x + other.width <= one.x + 0.01
+                apart = one.x + one.width <= other.x + 0.01 or other.x + other.width <= one.x + 0.01
                 above = one.y + one.height <= other.y + 0.01 or other.y + other.height <= one.y + 0.01
-                assert beside or above
+                assert apart or above
 
 
 def test_headings_and_names_fit_their_boxes(scene):
@@ -97,11 +97,11 @@ def test_the_same_node_gives_the_same_scene(scene):
     assert node_scene(scene[1], scene[1].node_names[0], scene[0].width) == scene[0]
 
 
-def test_the_source_of_a_derived_numa_node_is_told():
+def test_the_source_of_a_derived_numa_node_is_reported():
     """Where only the NICs publish a NUMA node, the heading says so."""
     frames = [frame for frame, _ in boxes(node_scene(busy_cluster(), "n1")) if frame.branch.level == "numaNode"]
-    told = " ".join(line for frame in frames for line in (*frame.lines, *frame.source))
-    assert "inferred from the NICs (the GPUs report none)" in told
+    text = " ".join(line for frame in frames for line in (*frame.lines, *frame.source))
+    assert "inferred from the NICs (the GPUs report none)" in text
 
 
 def test_devices_without_locality_are_in_a_dotted_box():

@@ -45,12 +45,12 @@ def started_by_chance(draw, sizes, gang) -> tuple[int, Counter[str], int]:
     left = {f"{rack}-n{number}": gpus for rack, row in sizes.items() for number, gpus in enumerate(row)}
     begun, pods, used = 0, Counter[str](), set()
     for _ in range(gang.replicas):
-        room = {rack: sum(left[name] for name in left if name.startswith(f"{rack}-")) for rack in sizes}
-        feasible = [rack for rack, free in room.items() if free >= gang.least]
+        headroom = {rack: sum(left[name] for name in left if name.startswith(f"{rack}-")) for rack in sizes}
+        feasible = [rack for rack, free in headroom.items() if free >= gang.least]
         if not feasible:
             continue
         rack = draw.choice(feasible)
-        for _pod in range(min(gang.size, room[rack])):
+        for _pod in range(min(gang.size, headroom[rack])):
             node = draw.choice([name for name, free in left.items() if free and name.startswith(f"{rack}-")])
             left[node] -= 1
             pods[node] += 1
@@ -63,13 +63,17 @@ def started_by_chance(draw, sizes, gang) -> tuple[int, Counter[str], int]:
 def test_what_pod_groups_do_by_chance_is_in_the_range(seed: int):
     """The gangs, the pods, and the goals where they are compared."""
     found = drawn(seed)
-    told = regret(found, "kube-scheduler")
-    goals = {goal.goal: goal for goal in told.goals}
+    regrets = regret(found, "kube-scheduler")
+    goals = {goal.goal: goal for goal in regrets.goals}
     for _ in range(30):
         begun, pods, used = started_by_chance(*found[:3])
         seen = {DOMAINS: used, NODES: len(pods)}
         outside = [goal for goal, value in seen.items() if goal in goals and not _in(value, goals[goal])]
-        assert (told.least <= begun <= told.most, _within(pods.total(), told.pods), outside) == (True, True, [])
+        assert (regrets.least <= begun <= regrets.most, _within(pods.total(), regrets.pods), outside) == (
+            True,
+            True,
+            [],
+        )
 
 
 def _in(value, goal) -> bool:
@@ -94,22 +98,22 @@ def test_kueue_starts_as_many_gangs_as_one_replay_after_the_other(seed: int):
             free[row.domain] -= min(free[row.domain], row.wanted)
             pods += [Pod(ObjectMeta(), PodSpec(node_name=row.domain))] * row.wanted
         started += bool(replay.domains) and served >= gang.least
-    told = regret(found, "kueue")
-    assert (told.least, told.most) == (started, started)
+    compared = regret(found, "kueue")
+    assert (compared.least, compared.most) == (started, started)
 
 
 @pytest.mark.parametrize("seed", CASES)
 @pytest.mark.parametrize("scheduler", ["kueue", "kube-scheduler"])
 def test_no_scheduler_starts_more_than_the_best_plan(scheduler: str, seed: int):
     """The plan is proven, so what starts for certain is never more."""
-    told = regret(drawn(seed), scheduler)
-    assert told.least <= told.best
+    compared = regret(drawn(seed), scheduler)
+    assert compared.least <= compared.best
 
 
 def test_the_cases_occur():
     """Some schedulers lose gangs, some are as good, and goals are compared."""
-    told = [regret(drawn(seed), scheduler) for seed in CASES for scheduler in ("kueue", "kube-scheduler")]
-    occurs = {(bool(one.gangs[0]), bool(one.goals), one.least < one.most) for one in told}
+    compared = [regret(drawn(seed), scheduler) for seed in CASES for scheduler in ("kueue", "kube-scheduler")]
+    occurs = {(bool(one.gangs[0]), bool(one.goals), one.least < one.most) for one in compared}
     assert occurs >= {(True, False, False), (False, True, False)}
 
 

@@ -21,19 +21,19 @@ SPLIT = {"gpu": (SplitPart(1, (0,), "true"), SplitPart(1, (1,), "false"))}
 
 
 def test_alternatives_by_place_ask_for_what_the_request_asks_for():
-    asked = ExactDeviceRequest(
+    wanted = ExactDeviceRequest(
         "gpu",
         count=2,
         tolerations=(DeviceToleration(key="bad", operator="Exists"),),
         capacity=CapacityRequirements(requests={"memory": "4Gi"}),
         derived_attributes=(DeviceDerivedAttribute(name="derived/place", expression="1"),),
     )
-    sketch = ClaimSketch(requests=(DeviceRequest(name="gpu", exactly=asked),))
+    sketch = ClaimSketch(requests=(DeviceRequest(name="gpu", exactly=wanted),))
     (request,) = with_alternatives(sketch, texts=PLACES)[0].requests
     assert [sub.selectors[-1].cel.expression for sub in request.first_available] == ["true", "false"]
     for sub in request.first_available:
         fields = {name: getattr(sub, name) for name in sub.__struct_fields__ if name not in ("name", "selectors")}
-        assert fields == {name: getattr(asked, name) for name in fields}
+        assert fields == {name: getattr(wanted, name) for name in fields}
 
 
 def test_an_alternative_that_goes_takes_its_ends_of_links_with_it():
@@ -51,13 +51,13 @@ def test_an_alternative_that_goes_takes_its_ends_of_links_with_it():
 
 def test_a_request_with_alternatives_by_place_is_not_split_as_well():
     """Both pins replace a request, so the second one changes nothing."""
-    asked = DeviceRequest(name="gpu", exactly=ExactDeviceRequest("gpu", count=2))
-    placed, _ = with_alternatives(ClaimSketch(requests=(asked,)), texts=PLACES)
+    wanted = DeviceRequest(name="gpu", exactly=ExactDeviceRequest("gpu", count=2))
+    placed, _ = with_alternatives(ClaimSketch(requests=(wanted,)), texts=PLACES)
     assert with_parts(placed, split=SPLIT) is None
 
 
 def test_a_link_whose_end_is_split_is_not_added():
     """A link names requests of the drawing, and a split has parts in place of its end."""
-    asked = tuple(DeviceRequest(name=name, exactly=ExactDeviceRequest(name, count=2)) for name in ("gpu", "nic"))
-    parts, _ = with_parts(ClaimSketch(requests=asked), split=SPLIT)
+    wanted = tuple(DeviceRequest(name=name, exactly=ExactDeviceRequest(name, count=2)) for name in ("gpu", "nic"))
+    parts, _ = with_parts(ClaimSketch(requests=wanted), split=SPLIT)
     assert with_link(parts, link=Link(name="pin", requests=("gpu", "nic"), how=How.PAIRWISE)) is None

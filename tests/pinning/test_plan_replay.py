@@ -100,7 +100,7 @@ def test_releases_that_were_not_recorded_are_marked():
     assert "from documentation, not recorded" in replay.sentence
 
 
-def test_a_must_link_that_kube_scheduler_cannot_be_told_counts_as_missed():
+def test_a_must_link_that_no_manifest_can_express_counts_as_missed():
     """The plan keeps it by a derived place; a manifest without it breaks it, whatever the goals say."""
     on = cluster(*crossed())
     bare = tuple(
@@ -173,7 +173,7 @@ def test_pods_are_kept_on_nodes_by_a_label_that_they_share():
     assert "no longer fits on 1 of 2 nodes: poor" in found.pins[0].price
 
 
-def test_devices_are_told_apart_by_what_they_publish():
+def test_devices_are_distinguished_by_what_they_publish():
     """The planned NIC is the second; nothing but a selector brings first fit to it."""
     nics = (nic("a", "r0", 0), nic("b", "r1", 1))
     on = cluster(a_slice(GPU, gpu(0, "r9", **{NUMA: 1})), a_slice("dra.net", *nics))

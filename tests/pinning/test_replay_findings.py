@@ -40,7 +40,7 @@ def test_a_search_that_ends_soon_is_not_mentioned():
     assert search_findings(pairs(must=True), cluster(*short_node())) == ()
 
 
-def test_many_steps_on_a_node_where_it_does_not_fit_are_told(monkeypatch):
+def test_many_steps_on_a_node_where_it_does_not_fit_are_reported(monkeypatch):
     monkeypatch.setattr(node_search, "SLOW", 0.04)
     assert rules(search_findings(pairs(), cluster(*short_node()))) == [("manifest-slow", "warning")]
 

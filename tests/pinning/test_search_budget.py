@@ -166,7 +166,7 @@ def test_no_admitted_node_is_searched_for_longer_than_the_limit(monkeypatch, few
             for idle in (False, True):
                 state = dataclasses.replace(on, claims=()) if idle else on
                 with monkeypatch.context() as plain:
-                    plain.setattr(depth_first, "REMEMBER_AFTER", math.inf)
+                    plain.setattr(depth_first, "STORE_AFTER", math.inf)
                     assert max(seconds_of_pods(state, node, claim)) < LIMIT, (seed, node)
     assert changed
 

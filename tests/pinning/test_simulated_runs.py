@@ -31,10 +31,10 @@ def test_each_pod_goes_where_it_is_served_worst_or_has_the_best_score(worst):
         some = {"key": "metadata.name", "operator": "In", "values": ["n1", "n2"]}
         simulation = SchedulerSimulation(on, pods, R136, affinity=[(some,) if seed % 2 else (), ()])
         order = [Expected(rng.randint(0, 1), number, ()) for number in range(6)]
-        stands = dict.fromkeys(on.node_names, ())
+        held_on_nodes = dict.fromkeys(on.node_names, ())
         for replica, node, taken in run_pods(simulation, order, None if worst else rng):
             own = replica.workload
-            offers = {n: simulation.taken(n, h, own) for n, h in stands.items() if simulation.admits(own, n)}
+            offers = {n: simulation.taken(n, h, own) for n, h in held_on_nodes.items() if simulation.admits(own, n)}
             failing = any(o.status in (FirstFitStatus.ERROR, FirstFitStatus.STOPPED) for o in offers.values())
             fitting = [o for o in offers.values() if o.status is FirstFitStatus.ALLOCATED and not failing]
             assert bool(node) == bool(fitting), seed
@@ -43,7 +43,7 @@ def test_each_pod_goes_where_it_is_served_worst_or_has_the_best_score(worst):
                 assert taken == offers[node]
                 assert taken.values == max(o.values for o in fitting) or not worst
                 assert taken.score == max(o.score for o in fitting) or worst
-                stands[node] = (*stands[node], ("", own))
+                held_on_nodes[node] = (*held_on_nodes[node], ("", own))
     assert placed > 60
 
 

@@ -22,15 +22,15 @@ def begin(interrupted):
     from dra_lab.planner import waiting
 
     waiting.DELAY = 0
-    shown, first_tell = [], waiting.WaitingBar.tell
+    shown, first_show = [], waiting.WaitingBar.show
 
-    def tell(bar, progress):
-        first_tell(bar, progress)
+    def show(bar, progress):
+        first_show(bar, progress)
         if interrupted and not shown:
             os.kill(os.getpid(), signal.SIGINT)
         shown.append(progress.text)
 
-    waiting.WaitingBar.tell = tell
+    waiting.WaitingBar.show = show
     cluster, claim = dra_lab.load_cluster("sample:dgx-h100"), dra_lab.read_sketch("sample:dgx-h100/gpu-nic-cpu")
     options = {"release": dra_lab.KubernetesRelease("1.36")}
     return cluster, claim, options

@@ -64,9 +64,9 @@ def test_a_fleet_has_no_pod_on_a_cordoned_node(seed):
     node, workloads = rng.choice(cluster.node_names), random_workloads(rng, cluster, has)
     closed, rest = cordon(cluster, node), without_nodes(cluster, [node])
     plan, other = (checked_fleet(on, workloads, release=RELEASE, first_fit=False) for on in (closed, rest))
-    rooms = [how_many_more(on, workloads[0], release=RELEASE).count for on in (closed, rest)]
+    headrooms = [how_many_more(on, workloads[0], release=RELEASE).count for on in (closed, rest)]
     assert node not in plan.nodes
-    assert (goals(plan), rooms[0]) == (goals(other), rooms[1])
+    assert (goals(plan), headrooms[0]) == (goals(other), headrooms[1])
 
 
 def test_other_questions_leave_the_node_out(lab, lesson):

@@ -49,7 +49,7 @@ def everywhere(published):
     )
 
 
-def test_devices_of_several_nodes_are_told():
+def test_devices_of_several_nodes_are_reported():
     """A device of a slice for all nodes couples them, if a request may mean it; a node's own does not."""
     on = on_nodes(everywhere(a_slice(NIC, nic("far"), node="fabric")), a_slice(GPU, gpu(0), node="n1"))
     assert coupled_devices(scanned(on, NIC)) == {DeviceID(NIC, "fabric", "far"): ("n1", "n2", "n3")}
@@ -83,7 +83,7 @@ def partitioned(**fields):
     return on_nodes(*slices, **fields)
 
 
-def test_pools_whose_counters_span_nodes_are_told():
+def test_pools_whose_counters_span_nodes_are_reported():
     """Partitions of one pool on three nodes draw on the same counters, though no device is seen twice."""
     scan = scanned(partitioned())
     assert coupled_pools(scan) == {(GPU, "pool"): ("n1", "n2", "n3")}

@@ -60,7 +60,7 @@ def test_claims_read_back_mean_what_kube_scheduler_means(name):
         assert expected["error"] or plan.fits == (expected["allocation"] is not None), plan.shortfalls
 
 
-def test_a_demand_is_met_and_the_root_told_as_not_known():
+def test_a_demand_is_met_and_the_root_reported_as_not_known():
     """One root is demanded: two empty texts meet the demand, with a warning, and the goals count unknown devices."""
     plan = checked_plan(node(), pair(), release=RELEASE)
     assert plan.fits

@@ -46,8 +46,8 @@ def test_more_than_a_claim_can_take_is_counted():
     slices = [a_slice(GPU, *map(gpu, range(count)), node=node) for node, count in (("a", 4), ("b", 8))]
     plan = planned(slices, request("gpu", GPU, 2), request("nic", NIC, 1))
     assert len(plan.node_classes) == 1
-    told = {found.request: found for found in plan.reasons.scarcity}
-    assert (told["gpu"].free, told["gpu"].most, told["gpu"].node) == (12, 8, "b")
+    scarcity = {found.request: found for found in plan.reasons.scarcity}
+    assert (scarcity["gpu"].free, scarcity["gpu"].most, scarcity["gpu"].node) == (12, 8, "b")
     rows = [(row.node, row.nodes, row.steps[-1].count) for row in plan.reasons.funnels if row.request == "gpu"]
     assert rows == [("a", 1, 4), ("b", 1, 8)]
 
@@ -67,7 +67,7 @@ def test_the_node_that_lacks_less_is_the_nearest():
     assert "no node has more" not in " ".join(found.message for found in plan.shortfalls if found.rule == "class")
 
 
-def test_a_refusal_is_told_of_the_selector_that_refuses():
+def test_a_refusal_is_reported_of_the_selector_that_refuses():
     """Nodes whose devices are refused by different selectors of one request have figures of their own."""
     expressions = ('device.attributes["x.example"].a == 1', 'device.attributes["x.example"].b == 1')
     slices = [
@@ -96,8 +96,8 @@ def test_a_device_that_several_nodes_see_counts_once():
     )
     slices = [a_slice(NIC, nic("x"), node=node) for node in "ab"]
     plan = planned([*slices, ResourceSlice(metadata=ObjectMeta(name="fabric"), spec=spec)], request("gpu", GPU, 3))
-    (told,) = plan.reasons.scarcity
-    assert (told.kind, told.free, told.most) == ("fragmentation", 3, 2)
+    (scarcity,) = plan.reasons.scarcity
+    assert (scarcity.kind, scarcity.free, scarcity.most) == ("fragmentation", 3, 2)
 
 
 def left(found: Device, *, amount: int, taken: int) -> dict[str, int]:

@@ -68,7 +68,7 @@ def steps(cluster: Cluster, chance: random.Random) -> list[tuple[ResourceClaim, 
     return found
 
 
-def told(plan: Plan) -> object:
+def without_times(plan: Plan) -> object:
     """All of a plan, apart from what time decides: how long it took, and whether `damage` was counted to its end."""
     fits = [(fit.status, fit.placements) for fit in (plan.first_fit, plan.first_fit_plain) if fit is not None]
 
@@ -85,7 +85,7 @@ def test_a_plan_of_a_followed_cluster_is_that_of_the_cluster_read_anew(example):
         followed = followed.with_objects(claims=claims)
         anew = replace(followed)
         assert not anew.memo.hardware
-        assert told(checked_plan(followed, sketch, release=RELEASE)) == told(
+        assert without_times(checked_plan(followed, sketch, release=RELEASE)) == without_times(
             checked_plan(anew, sketch, release=RELEASE)
         )
 
@@ -142,5 +142,5 @@ def test_selectors_that_were_typed_long_ago_are_forgotten(monkeypatch):
         gpu = ExactDeviceRequest(device_class_name="gpu.nvidia.com", count=1, selectors=selectors)
         plan = checked_plan(read, ClaimSketch(requests=(DeviceRequest(name="gpu", exactly=gpu),)), release=RELEASE)
         first = first or plan
-    assert told(plan) == told(first)
+    assert without_times(plan) == without_times(first)
     assert len(plan.reasons.failures[0].devices) == 32

@@ -85,7 +85,7 @@ def test_a_flavor_without_topology_counts_no_domains(pod):
     assert found.stopped_by == ()
 
 
-def test_kueues_choice_without_devices_is_told(pod):
+def test_kueues_choice_without_devices_is_reported(pod):
     """The first leaf has CPUs for three pods and devices for two."""
     found = gang_verdicts(with_quota(pod, 64), gang(3), requests=SMALL)
     assert found.chosen == ("spine-1", "leaf-1")
@@ -101,7 +101,7 @@ def test_the_numbers_of_the_domains_are_those_of_the_plan(pod):
     plan = plan_gangs(pod, [wanted])
     found = gang_verdicts(with_quota(pod, 64), wanted, requests=SMALL, plan=plan)
     assert [(one.domain, one.devices, one.bound) for one in found.domains] == [
-        (room.domain, room.most, room.bound) for room in plan.rooms
+        (headroom.domain, headroom.most, headroom.bound) for headroom in plan.headroom
     ]
     assert {one.counted for one in found.domains} == {3}
 

@@ -48,7 +48,7 @@ def test_worth_is_what_the_goals_are(start):
 
 def test_a_packing_is_reported_with_its_own_values():
     """The values of a packing are those of the devices that it takes."""
-    told = 0
+    packings = 0
     for seed in range(40):
         rng = random.Random(f"any way {seed}")
         cluster = small_fleet(rng, switches(sharing=seed % 2 == 0))
@@ -62,5 +62,5 @@ def test_a_packing_is_reported_with_its_own_values():
             way = {(ask, group): count for _, ask, group, count in found.takes}
             mine = goal_values(replace(site.problem, paired=site.parts[0].paired), way, range(*site.parts[0].links))
             assert found.upper == tuple(mine[goal] for goal in COUNTED), f"seed {seed}"
-            told += 1
-    assert told > 20
+            packings += 1
+    assert packings > 20

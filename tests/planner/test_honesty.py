@@ -103,7 +103,7 @@ def test_engines_agree():
         assert highs.status is cbc.status
 
 
-def test_infeasible_is_told_by_both():
+def test_infeasible_is_reported_by_both():
     """A model without a solution is infeasible with every solver."""
     for solver in ("HiGHS", "CBC"):
         lp = pulp.LpProblem("none", pulp.LpMinimize)
@@ -156,9 +156,9 @@ def test_cancelled_after_the_first_answer():
 
 def test_progress_tells_each_goal():
     """Progress names every goal in order, with its best value and bound."""
-    told: list[Progress] = []
-    plan = plan_of(fitting_seed(), progress=told.append)
-    goals = [step for step in told if step.stage in {goal.goal for goal in plan.goals}]
+    reports: list[Progress] = []
+    plan = plan_of(fitting_seed(), progress=reports.append)
+    goals = [step for step in reports if step.stage in {goal.goal for goal in plan.goals}]
     assert [step.stage for step in goals] == [goal.goal for goal in plan.goals]
     assert all(step.best == step.bound for step in goals)
 
@@ -222,15 +222,15 @@ def test_first_fit_obeys_cancel_and_limit(monkeypatch):
     from dra_lab.planner import kube_scheduler
 
     seed = fitting_seed()
-    told: list[dict[str, object]] = []
+    reports: list[dict[str, object]] = []
     real = kube_scheduler.first_fit
 
     def listening(*arguments, **options):
-        told.append(options)
+        reports.append(options)
         return real(*arguments, **options)
 
     monkeypatch.setattr(kube_scheduler, "first_fit", listening)
     cancel = threading.Event()
     plan_of(seed, cancel=cancel, time_limit=2.0)
-    assert told
-    assert all(options["cancel"] is cancel and 0 < options["time_limit"] <= 2.0 for options in told)
+    assert reports
+    assert all(options["cancel"] is cancel and 0 < options["time_limit"] <= 2.0 for options in reports)

@@ -43,7 +43,7 @@ INDIVIDUAL = device_slice("dra.cpu", *map(individual, range(12)))
 AMOUNT = amount("dra.cpu/cpu", 10)
 
 
-def asked(name: str, *fields: str) -> str:
+def wants(name: str, *fields: str) -> str:
     return claim(name, request("cpus", "dra.cpu", *fields))
 
 
@@ -52,10 +52,13 @@ def run(*claims: str, resources: str = "{requests: {cpu: 10}}") -> str:
 
 
 PODS = {
-    "grouped_mode": (GROUPED, asked("ten", AMOUNT) + run("ten")),
-    "individual_mode": (INDIVIDUAL, asked("four", "count: 4") + asked("six", "count: 6") + run("four", "six")),
-    "pod_level_resources": (GROUPED, asked("ten", AMOUNT) + asked("more", AMOUNT) + run("ten", "more")),
-    "node_allocatable": (GROUPED, asked("ten", AMOUNT) + run("ten", resources="{requests: {cpu: 1m}}")),
+    "grouped_mode": (GROUPED, wants("ten", AMOUNT) + run("ten")),
+    "individual_mode": (
+        INDIVIDUAL,
+        wants("four", "count: 4") + wants("six", "count: 6") + run("four", "six"),
+    ),
+    "pod_level_resources": (GROUPED, wants("ten", AMOUNT) + wants("more", AMOUNT) + run("ten", "more")),
+    "node_allocatable": (GROUPED, wants("ten", AMOUNT) + run("ten", resources="{requests: {cpu: 1m}}")),
 }
 
 

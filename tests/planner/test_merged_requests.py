@@ -119,7 +119,7 @@ def test_merged_requests_have_the_values_of_those_written(start):
 @pytest.mark.parametrize("start", range(0, 240, 80))
 def test_what_is_handed_back_has_the_values_of_what_was_merged(start):
     """The requests as written get devices that keep every must-link and have the same values."""
-    told = 0
+    compared = 0
     for seed, problem, merged in merged_cases(range(start, start + 80)):
         values, taken = best(merged.problem)
         if values is None:
@@ -131,8 +131,8 @@ def test_what_is_handed_back_has_the_values_of_what_was_merged(start):
         assert [n for n, link in enumerate(problem.links) if link.must and lost(counts, n)] == [], f"seed {seed}"
         for ask, wanted in enumerate(problem.asks):
             assert sum(count for (own, _), count in back.items() if own == ask) == wanted.count, f"seed {seed}"
-        told += 1
-    assert told > 10
+        compared += 1
+    assert compared > 10
 
 
 def template(pairs: int) -> ClaimSketch:

@@ -79,9 +79,9 @@ def test_a_gate_that_is_given_by_name_comes_before_what_a_slice_proves():
 def test_the_answer_names_the_gate_that_differs_from_the_default():
     """Plan, session and check say for which gates they answer."""
     session = Session(CPUS, sketch=ONE, release="1.36")
-    told = {session.plan().release, str(session.release), checked_plan(CPUS, ONE, release="1.36").release}
+    found = {session.plan().release, str(session.release), checked_plan(CPUS, ONE, release="1.36").release}
     session.close()
-    assert told == {f"1.36 ({LISTS}=true)"}
+    assert found == {f"1.36 ({LISTS}=true)"}
 
 
 def test_a_cluster_without_lists_keeps_the_default_gates():

@@ -64,7 +64,7 @@ def test_a_pod_that_does_not_fit_where_it_is_pinned_has_no_place(cluster):
     assert f"pinned to {full}" in plan.shortfalls[0].message
 
 
-def test_a_pin_to_a_node_that_is_drained_is_told(cluster):
+def test_a_pin_to_a_node_that_is_drained_is_reported(cluster):
     """The pod has no place, and the message names the node."""
     node = cluster.node_names[0]
     plan = plan_pinned(with_layers(cluster, [read_layer("drain", node)]), pods(), {"pairs": {node: 1}})

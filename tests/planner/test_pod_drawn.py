@@ -57,8 +57,8 @@ def test_fleet_and_copies_take_the_drawing_as_the_claims_of_a_pod():
 
 def test_each_claim_may_have_32_devices_of_its_own():
     """The limit of a claim is no limit of the pod; one claim with as many is refused by kube-scheduler."""
-    wide = load_cluster("sample:eks-p4d")
-    together = checked_plan(wide, pod_drawing("pod", (gpus("a", 33), gpus("b", 1))))
+    p4d = load_cluster("sample:eks-p4d")
+    together = checked_plan(p4d, pod_drawing("pod", (gpus("a", 33), gpus("b", 1))))
     assert any("32" in reason.message for reason in together.shortfalls)
 
 

@@ -112,21 +112,21 @@ class Recorded:
 @pytest.mark.parametrize("part", range(PARTS))
 def test_fits_where_kube_scheduler_allocates(part):
     """On every node of every case without an error the planner agrees with 1.36.2, but for the defects told here."""
-    told: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for case in recorded("allocation", part, PARTS):
         found = Recorded(case)
         known = {**LEAKED, **FORGOTTEN}.get(case["id"], ())
         for node, expected in case["expect"].items():
             if expected["error"]:
-                told["given up"] += 1
+                counts["given up"] += 1
                 continue
             plan = found.solved(node) if found.rules.sketch.requests else found.plan(node, ())
-            told["compared"] += 1
-            told["differ"] += node in known
+            counts["compared"] += 1
+            counts["differ"] += node in known
             assert ((plan is not None) == (expected["allocation"] is not None)) != (node in known), (case["id"], node)
             assert plan is None or found.broken(plan) == (), (case["id"], node)
-    print(dict(told))
-    assert told["compared"]
+    print(dict(counts))
+    assert counts["compared"]
 
 
 @pytest.mark.parametrize("name", LEAKED)

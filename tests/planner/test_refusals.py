@@ -155,7 +155,7 @@ def test_costly_selector():
         plan(node_with(Device(name="b")), ask(selectors=(selector(text),)))
 
 
-def test_failing_selector_is_told():
+def test_failing_selector_is_reported():
     """A selector that fails on a device is an error finding with the device and a guarded form; the rest is planned."""
     text = 'device.attributes["gpu.nvidia.com"].type == "gpu"'
     found = plan(node_with(Device(name="bare")), ask(selectors=(selector(text),)))

@@ -50,7 +50,7 @@ def fleet():
     return cluster, checked_fleet(cluster, [Workload("pairs", (loose,), 4)], release=RELEASE)
 
 
-def test_every_goal_that_differs_is_told_with_both_values(plans):
+def test_every_goal_that_differs_is_reported_with_both_values(plans):
     """The differences are those of the goals of the plan and of its first fit, no more and no less."""
     for _, plan in plans:
         for regret in plan.regrets:
@@ -115,9 +115,9 @@ def test_each_replica_has_its_own_regret(fleet):
     _, plan = fleet
     frame = replica_regret_frame(plan)
     summed = frame.groupby("goal")["regret"].sum()
-    told = {goal.goal: goal.difference for goal in plan.regrets[0].goals}
+    found = {goal.goal: goal.difference for goal in plan.regrets[0].goals}
     assert len(plan.first_fit.replicas) == len(plan.replicas)
-    assert {goal: value for goal, value in summed.items() if value} == told
+    assert {goal: value for goal, value in summed.items() if value} == found
 
 
 def test_each_replica_has_its_own_ranges_with_their_source(fleet):
@@ -148,7 +148,7 @@ def test_a_part_of_the_nodes_is_compared_with_itself(monkeypatch):
     differing = {goal: theirs - mine for goal, (mine, theirs) in pairs.items() if mine != theirs}
     assert {goal.goal: goal.difference for goal in plan.regrets[0].goals} == differing
     assert fleet_json(plan)["firstFit"]["regret"] == differing
-    told = fleet_frame(plan).set_index("goal")["regret"].to_dict()
-    assert {goal: value for goal, value in told.items() if value} == differing
+    found = fleet_frame(plan).set_index("goal")["regret"].to_dict()
+    assert {goal: value for goal, value in found.items() if value} == differing
     assert f"on 1 of {len(plan.nodes)} nodes" in fleet_text(plan)
     assert "on 1 node, which there was time to compare" in str(regret_chart(plan))

@@ -10,11 +10,11 @@ from dra_lab.errors import InputError
 from dra_lab.planner.fleet import largest_job, stranded
 
 QUESTIONS = {
-    "make_plan": lambda cluster, claim, **asked: checked_plan(cluster, claim, **asked).release,
-    "plan_fleet": lambda cluster, claim, **asked: checked_fleet(cluster, [Workload("w", (claim,), 1)], **asked).release,
-    "how_many_more": lambda cluster, claim, **asked: how_many_more(cluster, Workload("w", (claim,)), **asked).count,
-    "largest_job": lambda cluster, claim, **asked: largest_job(cluster, claim, **asked).scale,
-    "stranded": lambda cluster, claim, **asked: stranded(cluster, [claim], **asked).kinds,
+    "make_plan": lambda cluster, claim, **more: checked_plan(cluster, claim, **more).release,
+    "plan_fleet": lambda cluster, claim, **more: checked_fleet(cluster, [Workload("w", (claim,), 1)], **more).release,
+    "how_many_more": lambda cluster, claim, **more: how_many_more(cluster, Workload("w", (claim,)), **more).count,
+    "largest_job": lambda cluster, claim, **more: largest_job(cluster, claim, **more).scale,
+    "stranded": lambda cluster, claim, **more: stranded(cluster, [claim], **more).kinds,
 }
 
 

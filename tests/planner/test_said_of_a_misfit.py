@@ -138,9 +138,9 @@ def test_a_node_that_time_left_open_is_not_the_nearest(monkeypatch):
     assert all("no node has more" not in reason.message for reason in plan.shortfalls)
 
 
-def test_it_is_told_how_many_nodes_are_explained():
+def test_it_is_reported_how_many_nodes_are_explained():
     """Explaining is a step of its own in the progress, with how far it is."""
-    told = []
+    reports = []
     sketch = ClaimSketch(requests=(ask("x", GPU, 3),), links=(Link("same", ("x",), where="numaNode"),))
-    checked_plan(scattered(), sketch, release=RELEASE, progress=told.append)
-    assert "explained 2 of 3 kinds of nodes" in [step.text for step in told if step.stage == "reasons"]
+    checked_plan(scattered(), sketch, release=RELEASE, progress=reports.append)
+    assert "explained 2 of 3 kinds of nodes" in [step.text for step in reports if step.stage == "reasons"]

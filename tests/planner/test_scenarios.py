@@ -93,7 +93,7 @@ def test_dask_without_a_client_is_refused_with_a_reason(scenarios):
         plan_scenarios(scenarios, backend="dask", progress=False)
 
 
-def test_what_is_cancelled_is_told_and_what_was_answered_stays(scenarios):
+def test_what_is_cancelled_is_reported_and_what_was_answered_stays(scenarios):
     """After the first answer nothing more is answered; its own answer is kept."""
     cancel = threading.Event()
     seen = []

@@ -55,8 +55,8 @@ def test_whole_gpu_beside_a_part():
     assert (two.fits, two.shortfalls[0].rule) == (False, "in-use")
     idle = changed(found, claims=())
     assert planned(idle, ask("whole", "mig.nvidia.com", 2, "7g.40gb")).fits
-    crowded = planned(idle, ask("whole", "mig.nvidia.com", 2, "7g.40gb"), small)
-    assert (crowded.fits, crowded.shortfalls[0].rule) == (False, "counters")
+    refused = planned(idle, ask("whole", "mig.nvidia.com", 2, "7g.40gb"), small)
+    assert (refused.fits, refused.shortfalls[0].rule) == (False, "counters")
 
 
 def test_shares_add_up():

@@ -50,9 +50,9 @@ REFUSED = {"node/link_rows.py": ("_MOST_COMBINATIONS",)}
 """What is refused, with the number in the message."""
 
 AT_A_TIME = {
-    "budget.py": ("_TELL_EVERY",),
+    "budget.py": ("_REPORT_EVERY",),
     "fleet/exhaust.py": ("_AT_ONCE",),
-    "gangs/domain_room.py": ("_NAMED",),
+    "gangs/domain_headroom.py": ("_NAMED",),
     "fleet/numa_bound.py": ("_AT_ONCE",),
     "fleet/tree_every.py": ("_LOOK",),
     "fleet/tree_numbers.py": ("_LOOK",),

@@ -93,11 +93,11 @@ def test_what_is_not_decided_is_said(answers):
     """The sentence names the first goal that is open with its gap, or the nodes that were not looked at."""
     for _, plans in answers:
         for plan in plans:
-            told = answer_sentence(plan)
+            sentence = answer_sentence(plan)
             if plan.status is PlanStatus.FEASIBLE:
-                assert "best so far, not proven (" in told
+                assert "best so far, not proven (" in sentence
             if plan.status is PlanStatus.STOPPED:
-                assert "not decided, raise the time limit" in told
+                assert "not decided, raise the time limit" in sentence
 
 
 def test_more_time_is_never_less_of_an_answer_in_the_end(answers):

@@ -86,7 +86,7 @@ def has_all(sketch: ClaimSketch) -> bool:
 
 def test_a_conflict_does_not_fit_and_is_minimal(alone, fleets):
     """The parts named do not fit together, and do once any one of them is left out (by brute force)."""
-    told = 0
+    count = 0
     for cluster, sketch, plan in (*alone, *fleets):
         for conflict in plan.reasons.conflicts:
             here = cluster
@@ -95,13 +95,13 @@ def test_a_conflict_does_not_fit_and_is_minimal(alone, fleets):
                 here = changed(cluster, slices=mine)
             assert not fits(here, only(sketch, conflict.elements)), conflict
             if conflict.minimal:
-                told += 1
+                count += 1
                 for element in conflict.elements:
                     rest = [other for other in conflict.elements if other != element]
                     assert not rest or fits(here, only(sketch, rest)), (conflict, element)
             else:
                 assert has_all(sketch), "only a request for all devices makes a set that cannot be shown minimal"
-    assert told > 30
+    assert count > 30
 
 
 def test_a_smallest_conflict_has_no_smaller_one(alone):
@@ -169,7 +169,7 @@ def test_funnels_count_what_brute_force_counts(alone):
             assert counts == sorted(counts, reverse=True)
 
 
-def test_shortage_and_fragmentation_are_told_apart():
+def test_shortage_and_fragmentation_are_distinguished():
     """Enough GPUs that no node has together are scattered; more than the cluster has are short."""
     cluster = load_cluster("sample:eks-p4d")
 

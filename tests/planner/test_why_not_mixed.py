@@ -77,7 +77,7 @@ def known_selectors(sketch: ClaimSketch) -> bool:
 def test_reasons_of_pods_hold_under_all_rules(few, monkeypatch):
     """No set that is named fits, none that is smaller fails, and each change fits on as many nodes as is said."""
     use_sizes(monkeypatch, solved_alone=few)
-    told = 0
+    count = 0
     for seed in range(FIRST, FIRST + CASES):
         case = a_case(seed)
         pod, tried = claims_of(case), Tried(case)
@@ -89,7 +89,7 @@ def test_reasons_of_pods_hold_under_all_rules(few, monkeypatch):
                     continue
                 nodes = tried.on(change.sketch)
                 assert (change.fitting, change.example) == (len(nodes), nodes[0] if nodes else ""), (seed, change)
-                told += 1
+                count += 1
         except TooLarge:
             continue
-    assert told > CASES
+    assert count > CASES

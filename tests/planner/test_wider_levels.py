@@ -40,10 +40,10 @@ def test_a_link_at_the_socket_fits_where_one_at_a_numa_node_fits(how):
         names = tuple(request.name for request in sketch.requests if request.exactly is not None)[:2]
         if len(names) < 2:
             continue
-        near, wide = (replace(sketch, links=(Link("l", names, where, how),)) for where in ("numaNode", "socket"))
+        near, wider = (replace(sketch, links=(Link("l", names, where, how),)) for where in ("numaNode", "socket"))
         if checked_plan(world, near, release=RELEASE).fits:
             seen += 1
-            assert checked_plan(world, wide, release=RELEASE).fits, seed
+            assert checked_plan(world, wider, release=RELEASE).fits, seed
     assert seen > 1
 
 

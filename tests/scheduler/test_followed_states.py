@@ -88,11 +88,11 @@ def test_what_was_remembered_is_what_a_search_finds():
     for _ in range(4):
         some = some.with_objects(claims=some_claims(rng))
         fresh = a_fleet().with_objects(claims=some.claims)
-        told, anew = (
+        found, anew = (
             {names: (v.status, v.steps) for names, v in search_pod([SKETCH], on, NOW, PinBudget()).states}
             for on in (some, fresh)
         )
-        assert told == anew
+        assert found == anew
 
 
 def test_what_is_remembered_stays_small():

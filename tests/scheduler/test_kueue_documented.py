@@ -27,20 +27,20 @@ def assigned(blocks: Blocks, pods: KueuePodSet, gates: KueueGates = KueueGates()
     nodes = [
         Node(
             ObjectMeta(name=name, labels={BLOCK: f"b{block}", RACK: f"r{rack}", HOST: name}),
-            status=NodeStatus(allocatable={"cpu": room, "pods": 110}),
+            status=NodeStatus(allocatable={"cpu": headroom, "pods": 110}),
         )
         for block, racks in enumerate(blocks)
-        for rack, rooms in enumerate(racks)
-        for room in rooms
+        for rack, headrooms in enumerate(racks)
+        for headroom in headrooms
         for name in [f"n{next(numbers):03}"]
     ]
     flavor = KueueFlavor((BLOCK, RACK, HOST))
     return kueue_assignments(flavor, nodes, [], [pods], gates)[0]
 
 
-def pods(number: int, **asked) -> KueuePodSet:
+def pods(number: int, **fields) -> KueuePodSet:
     """Return a pod set of pods with one CPU each."""
-    return KueuePodSet("main", number, {"cpu": 1}, **asked)
+    return KueuePodSet("main", number, {"cpu": 1}, **fields)
 
 
 def per_node(found: KueueAssignment, nodes: int) -> list[int]:

@@ -25,12 +25,12 @@ LISTS = KubernetesRelease("1.37", {"DRAListTypeAttributes": True})
 class Forgetful(Memory):
     """Remembers nothing."""
 
-    worth = False
+    pays_off = False
 
 
 @pytest.fixture(autouse=True)
 def from_the_first_step(monkeypatch):
-    monkeypatch.setattr(depth_first, "REMEMBER_AFTER", 0)
+    monkeypatch.setattr(depth_first, "STORE_AFTER", 0)
 
 
 @pytest.mark.parametrize("release", [R136, R137, LISTS], ids=str)
@@ -61,7 +61,7 @@ def test_all_tries_a_tainted_device_only_while_nobody_has_it(monkeypatch):
     assert (found.steps, plain.steps) == (3, 3)
 
 
-def test_values_that_are_held_are_told_apart_where_the_gate_for_lists_is_on(monkeypatch):
+def test_values_that_are_held_are_distinguished_where_the_gate_for_lists_is_on(monkeypatch):
     """With the GPU of root b two NICs come in question, with that of root a one."""
     gpus = [Device(name=f"g{root}", attributes={ROOT: text(root)}) for root in "ab"]
     nics = [Device(name=f"n{n}", attributes={ROOT: text(root)}) for n, root in enumerate("abb")]

@@ -38,14 +38,14 @@ from dra_lab.topology import hierarchies
 SAMPLE = yaml.safe_load((Path(__file__).parents[2] / "sample_clusters/h100-pod/queues.yaml").read_text())["items"]
 
 
-def asked(wanted, *documents, queue="", **more):
+def quota(wanted, *documents, queue="", **more):
     """What the quota says of a gang."""
     return quota_verdict(read(SLICE, CLASS, *documents), wanted, queue, release=RELEASE, **more)
 
 
 def verdict(wanted, *documents, **more):
     """The answer in a word."""
-    return asked(wanted, *documents, **more).row.says
+    return quota(wanted, *documents, **more).row.says
 
 
 LENT = (
@@ -66,7 +66,7 @@ def test_own_and_lent_quota_decide(pods, says):
 
 def test_the_amounts_are_there_for_each_resource_and_flavor():
     """Needed, available, borrowed, most, own and in use."""
-    [row] = asked(gang(5), *LENT, queue="team-a").amounts
+    [row] = quota(gang(5), *LENT, queue="team-a").amounts
     assert (row.resource, row.flavor, row.classes) == ("gpu", "h100", ("gpu.example.com",))
     assert (row.wanted, row.available, row.borrowable, row.most, row.nominal, row.used) == (5, 7, 3, 11, 8, 4)
 
@@ -82,7 +82,7 @@ def test_admitted_workloads_count_where_no_status_does():
 def test_without_status_and_workloads_a_note_says_that_usage_is_not_known():
     """A hand-written ClusterQueue counts as unused."""
     assert any(
-        "count as unused: a" in note for note in asked(gang(1), cluster_queue("a", {"gpu": 8}), MAPPED).row.notes
+        "count as unused: a" in note for note in quota(gang(1), cluster_queue("a", {"gpu": 8}), MAPPED).row.notes
     )
 
 
@@ -96,7 +96,7 @@ def test_pod_sets_share_the_quota():
 
 def test_each_gang_of_several_waits_for_the_one_before_it():
     """They are workloads of their own, so a part is admitted."""
-    found = asked(gang(4, replicas=3), cluster_queue("a", {"gpu": 9}, usage={}), MAPPED)
+    found = quota(gang(4, replicas=3), cluster_queue("a", {"gpu": 9}, usage={}), MAPPED)
     assert (found.row.says, found.gangs) == (Says.WAITS, 2)
 
 
@@ -127,7 +127,7 @@ def test_what_kueue_refuses_is_inadmissible(name):
     """Whatever the quota."""
     wanted, documents, words = REFUSED[name]
     wanted = gang(1) if wanted is None else wanted
-    found = asked(wanted, cluster_queue("a", {"gpu": 8}, usage={}), MAPPED, *documents)
+    found = quota(wanted, cluster_queue("a", {"gpu": 8}, usage={}), MAPPED, *documents)
     assert (found.row.says, words in found.row.sentence) == (Says.INADMISSIBLE, True)
 
 
@@ -146,7 +146,7 @@ CLOSED = {
 def test_a_queue_that_takes_nothing_says_why(name):
     """Its selector, or that it is stopped."""
     spec, says, words = CLOSED[name]
-    found = asked(gang(1), cluster_queue("a", {"gpu": 8}, usage={}, **spec), local_queue("l", "a"), MAPPED, queue="l")
+    found = quota(gang(1), cluster_queue("a", {"gpu": 8}, usage={}, **spec), local_queue("l", "a"), MAPPED, queue="l")
     assert (found.row.says, words in found.row.sentence) == (says, True)
 
 
@@ -154,7 +154,7 @@ def test_an_inactive_queue_is_inadmissible():
     """Its own status says so."""
     queue = cluster_queue("a", {"gpu": 8}, usage={})
     queue["status"]["conditions"] = [{"type": "Active", "status": "False", "reason": "FlavorNotFound"}]
-    found = asked(gang(1), queue, MAPPED)
+    found = quota(gang(1), queue, MAPPED)
     assert (found.row.says, "FlavorNotFound" in found.row.sentence) == (Says.INADMISSIBLE, True)
 
 
@@ -169,7 +169,7 @@ def test_cohorts_in_a_cycle_admit_nothing():
 def test_labels_of_a_namespace_that_are_not_known_are_a_note():
     """Only the name of a namespace is known."""
     queue = cluster_queue("a", {"gpu": 8}, usage={}, namespaceSelector={"matchLabels": {"team": "a"}})
-    found = asked(gang(1), queue, local_queue("l", "a"), MAPPED)
+    found = quota(gang(1), queue, local_queue("l", "a"), MAPPED)
     assert (found.row.says, any("Labels of the namespace team-a" in note for note in found.row.notes)) == (
         Says.YES,
         True,
@@ -179,26 +179,26 @@ def test_labels_of_a_namespace_that_are_not_known_are_a_note():
 @pytest.mark.parametrize("resource", ["gpu.example.com", "gpu.example.com/devices"])
 def test_without_the_configuration_a_resource_of_the_name_of_the_class_is_assumed(resource):
     """A note says so."""
-    found = asked(gang(1), cluster_queue("a", {resource: 8}, usage={}))
+    found = quota(gang(1), cluster_queue("a", {resource: 8}, usage={}))
     assert (found.row.says, any(note.startswith("Assumed") for note in found.row.notes)) == (Says.YES, True)
 
 
 def test_without_the_configuration_another_resource_is_not_known():
     """How to read it is in the notes."""
-    found = asked(gang(1), cluster_queue("a", {"gpu": 8}, usage={}))
+    found = quota(gang(1), cluster_queue("a", {"gpu": 8}, usage={}))
     assert (found.row.says, "Configuration is not known" in found.row.sentence) == (Says.UNKNOWN, True)
     assert any("kubectl get configmap" in note for note in found.row.notes)
 
 
 def test_a_resource_without_quota_never_fits():
     """The class is mapped, and the queue does not count the resource."""
-    found = asked(gang(1), cluster_queue("a", {"nic": 8}, usage={}), MAPPED)
+    found = quota(gang(1), cluster_queue("a", {"nic": 8}, usage={}), MAPPED)
     assert (found.row.says, "has no quota of gpu" in found.row.sentence) == (Says.NEVER, True)
 
 
 def test_without_queues_the_quota_is_not_known():
     """It is not called unlimited, and the command that reads queues is given."""
-    found = asked(gang(1))
+    found = quota(gang(1))
     assert (found.row.says, "no ClusterQueue" in found.row.sentence) == (Says.UNKNOWN, True)
     assert any("kubectl get clusterqueues" in note for note in found.row.notes)
 
@@ -206,9 +206,9 @@ def test_without_queues_the_quota_is_not_known():
 @pytest.mark.parametrize("plural", ["clusterqueues", "cohorts"])
 def test_what_may_not_be_read_is_not_known(plural):
     """A missing right is no missing quota."""
-    told = Finding("right-missing", Severity.NOTE, f"{plural}.{KUEUE}", f"you may not list {plural}")
+    finding = Finding("right-missing", Severity.NOTE, f"{plural}.{KUEUE}", f"you may not list {plural}")
     documents = () if plural == "clusterqueues" else (cluster_queue("a", {"gpu": 8}, cohort="all", usage={}), MAPPED)
-    cluster = read(SLICE, CLASS, *documents, findings=[told])
+    cluster = read(SLICE, CLASS, *documents, findings=[finding])
     found = quota_verdict(cluster, gang(1), release=RELEASE)
     assert (found.row.says, f"you may not list {plural}" in found.row.sentence) == (Says.UNKNOWN, True)
 
@@ -221,22 +221,22 @@ def test_a_local_queue_names_its_cluster_queue():
         local_queue("l", "a", "team-b"),
         MAPPED,
     )
-    assert asked(gang(1), *documents, queue="team-b/l").queue == "team-b/l"
+    assert quota(gang(1), *documents, queue="team-b/l").queue == "team-b/l"
     with pytest.raises(InputError, match="in several namespaces; name one of them: team-a/l, team-b/l"):
-        asked(gang(1), *documents, queue="l")
+        quota(gang(1), *documents, queue="l")
 
 
 def test_an_unknown_queue_is_an_error_with_the_names():
     """A similar name is suggested."""
     with pytest.raises(InputError, match=r"there is no LocalQueue and no ClusterQueue 'trian'.*train"):
-        asked(gang(1), cluster_queue("train", {"gpu": 8}, usage={}), MAPPED, queue="trian")
+        quota(gang(1), cluster_queue("train", {"gpu": 8}, usage={}), MAPPED, queue="trian")
 
 
 def test_several_queues_need_a_name():
     """Nothing is guessed."""
     documents = [cluster_queue(name, {"gpu": 8}, usage={}) for name in ("a", "b")]
     with pytest.raises(InputError, match="name a ClusterQueue: a, b"):
-        asked(gang(1), *documents)
+        quota(gang(1), *documents)
 
 
 def test_cpu_and_memory_count_where_they_are_known():
@@ -244,14 +244,14 @@ def test_cpu_and_memory_count_where_they_are_known():
     queue = cluster_queue("a", {"gpu": 8, "cpu": "9500m", "memory": "64Gi", "pods": 4}, usage={})
     needs = {"worker": {"cpu": "2500m", "memory": "16Gi"}}
     assert verdict(gang(3), queue, MAPPED, requests=needs) is Says.YES
-    found = asked(gang(4), queue, MAPPED, requests=needs)
+    found = quota(gang(4), queue, MAPPED, requests=needs)
     assert found.row.sentence.startswith("a may use at most 9.5 CPUs (flavor h100)")
 
 
 def test_without_cpu_and_memory_a_note_says_what_was_counted():
     """A drawing names devices only."""
     queue = cluster_queue("a", {"gpu": 8, "cpu": 1}, usage={})
-    [note] = [one for one in asked(gang(1), queue, MAPPED).row.notes if "device classes" in one]
+    [note] = [one for one in quota(gang(1), queue, MAPPED).row.notes if "device classes" in one]
     assert "although the queue limits cpu" in note
 
 
@@ -276,7 +276,7 @@ def test_workloads_that_wait_already_are_a_note():
     """They may be admitted first."""
     queue = cluster_queue("a", {"gpu": 8}, usage={})
     queue["status"]["pendingWorkloads"] = 3
-    assert any(note.startswith("3 workloads wait") for note in asked(gang(1), queue, MAPPED).row.notes)
+    assert any(note.startswith("3 workloads wait") for note in quota(gang(1), queue, MAPPED).row.notes)
 
 
 FINDINGS = {

@@ -22,7 +22,7 @@ from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.scheduler.first_fit import first_fit
 
-LADDER = ("aligned", "any")
+PRIORITIES = ("aligned", "any")
 
 
 def cel(text):
@@ -46,7 +46,7 @@ def node(gpus, nics):
 
 def soft(name, kind="gpu", text=""):
     subs = tuple(
-        DeviceSubRequest(name=rung, device_class_name=kind, selectors=cel(text) if text else ()) for rung in LADDER
+        DeviceSubRequest(name=rung, device_class_name=kind, selectors=cel(text) if text else ()) for rung in PRIORITIES
     )
     return DeviceRequest(name=name, first_available=subs)
 

@@ -124,7 +124,7 @@ def test_parts_that_are_not_run_again_are_counted_exactly(monkeypatch, release):
     for seed, node, claims in random_searches():
         counts = []
         for after in (10**9, 0):
-            monkeypatch.setattr(depth_first, "REMEMBER_AFTER", after)
+            monkeypatch.setattr(depth_first, "STORE_AFTER", after)
             recorder = Recorder()
             verdict = first_fit(node, "n1", claims, release, step_limit=20_000, time_limit=60, recorder=recorder)
             counts.append(recorder.counts)
@@ -142,7 +142,7 @@ def unfolded(trace, row):
 @pytest.mark.parametrize("after", [0, 2000])
 def test_folding_loses_no_step(monkeypatch, after):
     """The rows follow each other without a gap, their counts add up, and what is inside them are all the steps."""
-    monkeypatch.setattr(depth_first, "REMEMBER_AFTER", after)
+    monkeypatch.setattr(depth_first, "STORE_AFTER", after)
     compared = 0
     for seed, node, claims in random_searches():
         trace = trace_claims(node, "n1", claims, R137, step_limit=1_000)

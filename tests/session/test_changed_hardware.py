@@ -61,7 +61,7 @@ def drawn(cluster, sketch, release):
     yield [link_options(cluster, sketch, link, release) for link in sketch.links]
 
 
-def told(cluster):
+def all_reports(cluster):
     """What is wrong with it."""
     yield cluster.publishes_lists
     yield check_cluster(cluster)
@@ -99,6 +99,6 @@ def test_what_is_known_on_after_a_change_is_what_a_new_reading_finds(seed, monke
         fresh = anew(followed)
         for number, (kept, new) in enumerate(zip(seen(followed), seen(fresh), strict=True)):
             assert kept == new, ("seen", turn, number)
-        for look in (lambda c: drawn(c, sketch, release), told, lambda c: planned(c, sketch, release)):
+        for look in (lambda c: drawn(c, sketch, release), all_reports, lambda c: planned(c, sketch, release)):
             for number, (kept, new) in enumerate(zip(look(followed), look(fresh), strict=True)):
                 assert kept == new, (turn, number)

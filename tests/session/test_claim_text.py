@@ -65,7 +65,7 @@ def test_a_document_beside_the_claim_is_refused_with_its_line(session):
         ("allocationMode: ExactCount", "allocationMode: Some", "allocationMode", "allocationMode: Some"),
     ],
 )
-def test_a_broken_text_is_told_with_its_line_and_changes_nothing(session, old, new, words, at):
+def test_a_broken_text_is_reported_with_its_line_and_changes_nothing(session, old, new, words, at):
     """What the API server or the parser refuses names the line; the drawing stays."""
     before, text = session.sketch, claim_text(session).replace(old, new, 1)
     with pytest.raises(ManifestError, match=words) as caught:

@@ -102,7 +102,7 @@ def test_a_renamed_fleet_is_still_simulated(session):
     assert session.comparing.kept("other").simulation
 
 
-def test_a_snapshot_is_told_by_its_content(session):
+def test_a_snapshot_is_reported_by_its_content(session):
     """The same objects under another name are the same snapshot, and one claim less is another one."""
     kept = session.comparing.kept(session.comparing.keep(session.plan()))
     renamed = session.snapshot.with_objects(name="another name")

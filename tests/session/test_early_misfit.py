@@ -22,22 +22,22 @@ def too_many():
     return replace(SKETCH, requests=requests, links=())
 
 
-def test_a_misfit_is_told_before_its_reasons():
+def test_a_misfit_is_reported_before_its_reasons():
     """Once, with the proof and what is short; the answer then has the reasons too."""
-    told = []
-    plan = checked_plan(load_cluster(CLUSTER), too_many(), release=KubernetesRelease("1.36"), early=told.append)
-    [early] = told
+    reports = []
+    plan = checked_plan(load_cluster(CLUSTER), too_many(), release=KubernetesRelease("1.36"), early=reports.append)
+    [early] = reports
     assert (early.status, early.reasons, early.suggestions) == (PlanStatus.INFEASIBLE, None, ())
     assert early.shortfalls
     assert plan.reasons is not None
     assert plan.status is PlanStatus.INFEASIBLE
 
 
-def test_a_fit_is_told_once():
+def test_a_fit_is_reported_once():
     """A claim that fits has no early report."""
-    told = []
-    assert checked_plan(load_cluster(CLUSTER), SKETCH, release=KubernetesRelease("1.36"), early=told.append).fits
-    assert not told
+    reports = []
+    assert checked_plan(load_cluster(CLUSTER), SKETCH, release=KubernetesRelease("1.36"), early=reports.append).fits
+    assert not reports
 
 
 def test_a_session_shows_a_misfit_and_stays_stale_until_the_reasons_are_there():

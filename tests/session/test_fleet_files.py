@@ -78,7 +78,7 @@ def of_the_command(capsys, *files) -> tuple:
     claims = [word for file in files for word in ("--claim", file)]
     main(["plan", SAMPLE, *claims, "--replicas", "40", "-o", "json"])
     found = json.loads(capsys.readouterr().out)
-    more = [room["count"] for room in found["after"]["more"]]
+    more = [headroom["count"] for headroom in found["after"]["more"]]
     lost = [kind["stranded"] for kind in found["after"]["stranded"]["kinds"]]
     return len(found["replicas"]), more, lost
 
@@ -87,7 +87,7 @@ def of_the_fleet(session) -> tuple:
     """Return the same numbers of the session's fleet."""
     placed = len(session.fleet.plan().replicas)
     answer = session.fleet.answer
-    return placed, [room.count for room in answer.rooms], [kind.stranded for kind in answer.stranded.kinds]
+    return placed, [headroom.count for headroom in answer.headroom], [kind.stranded for kind in answer.stranded.kinds]
 
 
 @pytest.mark.parametrize("number", [1, 3])

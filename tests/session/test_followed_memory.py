@@ -162,7 +162,7 @@ def test_loading_the_planner_keeps_nothing_of_who_loads_it():
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_what_is_in_use_is_told_from_what_changed(seed):
+def test_what_is_in_use_is_reported_from_what_changed(seed):
     """Devices in use and the audit of a followed cluster are those of the same claims read again; shared ones too."""
     chance, cluster = random.Random(seed), load_cluster("sample:two-sockets")
     devices, held = gpus(cluster), {}
@@ -229,18 +229,18 @@ def test_what_was_worked_out_from_slices_goes_when_they_change_without_a_collect
     read = load_cluster("sample:two-sockets")
     session, objects = Session(read, sketch=example("two-sockets")), LiveObjects(read)
     session.wait()
-    shelves, old = [], read.slices[0]
+    caches, old = [], read.slices[0]
     del read
     try:
         gc.collect()
         gc.disable()
         for generation in range(2, 6):
-            shelves.append(weakref.ref(session.cluster.memo.devices))
+            caches.append(weakref.ref(session.cluster.memo.devices))
             pool = replace(old.spec.pool, generation=generation)
             objects.put("ResourceSlice", replace(old, spec=replace(old.spec, pool=pool)))
             session._take_live(objects.snapshot({}))
             session.wait()
-        assert [shelf() for shelf in shelves] == [None] * len(shelves)
+        assert [cache() for cache in caches] == [None] * len(caches)
     finally:
         gc.enable()
         session.close()

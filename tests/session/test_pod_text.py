@@ -81,9 +81,9 @@ def test_a_claim_that_is_taken_out_of_the_text_is_deleted(two):
 def test_two_templates_of_one_name_are_refused_with_the_line(session):
     """A name says which claim is meant."""
     text = claim_text(session)
-    with pytest.raises(ManifestError, match="two claims are called gpu-nic-pairs") as told:
+    with pytest.raises(ManifestError, match="two claims are called gpu-nic-pairs") as error:
         edit_claim(session, f"{text}---\n{text}")
-    assert told.value.origin.line > text.count("\n")
+    assert error.value.origin.line > text.count("\n")
 
 
 def test_a_drawing_is_kept_with_its_requests_claim_by_claim(session):

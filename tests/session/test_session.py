@@ -219,7 +219,7 @@ def test_a_session_that_nobody_holds_leaves_no_thread():
     assert not thread.is_alive()
 
 
-def test_a_manifest_that_kube_scheduler_would_search_too_long_is_told(session):
+def test_a_manifest_that_kube_scheduler_would_search_too_long_is_reported(session):
     """The manifest is searched on every node state after the answer, and what that shows is a finding."""
     preferred = tuple(replace(link, must=False) for link in session.sketch.links)
     session.edit(replace(other(session.sketch, 7), links=preferred))
@@ -228,7 +228,7 @@ def test_a_manifest_that_kube_scheduler_would_search_too_long_is_told(session):
     assert {f.rule for f in session.findings} & {"manifest-slow", "manifest-gives-up", "manifest-not-replayed"}
 
 
-def test_what_the_api_server_would_refuse_of_the_manifest_is_told(session):
+def test_what_the_api_server_would_refuse_of_the_manifest_is_reported(session):
     """A toleration with an operator that there is not: the finding names the field of the manifest."""
     gpu = session.sketch.requests[0]
     odd = replace(gpu.exactly, tolerations=(DeviceToleration(key="a", operator="Maybe"),))

@@ -105,7 +105,7 @@ def test_another_cluster_ends_the_following(server, session):
     assert not [t for t in threading.enumerate() if t.name.startswith(("dra-lab-follow", "dra-lab-watch"))]
 
 
-def test_a_pinned_node_that_vanishes_is_told(server, session):
+def test_a_pinned_node_that_vanishes_is_reported(server, session):
     """The plan goes on to all nodes, with a word about it."""
     name = session.answer.node
     session.pin(name)

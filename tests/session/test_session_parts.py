@@ -48,15 +48,15 @@ def test_an_equal_value_is_no_step():
     assert not history.can_undo
 
 
-def test_a_job_that_fails_is_told_and_the_next_one_runs(monkeypatch):
+def test_a_job_that_fails_is_reported_and_the_next_one_runs(monkeypatch):
     """A defect in one answer does not leave a planner without any further one."""
-    worker, told, done = Worker(), [], []
-    monkeypatch.setattr(threading, "excepthook", lambda what: told.append(str(what.exc_value)))
+    worker, errors, done = Worker(), [], []
+    monkeypatch.setattr(threading, "excepthook", lambda what: errors.append(str(what.exc_value)))
     for job in (lambda _: [].remove(1), lambda _: done.append("next")):
         worker.submit(job)
         assert worker.wait(10)
     worker.close()
-    assert (told, done) == (["list.remove(x): x not in list"], ["next"])
+    assert (errors, done) == (["list.remove(x): x not in list"], ["next"])
 
 
 def test_the_latest_job_wins():

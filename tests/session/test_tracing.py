@@ -44,8 +44,8 @@ def refused(**_):
 
 def test_a_search_tells_how_far_it_is_and_then_its_end(searched, changes, monkeypatch):
     """The number of candidates is reported while it runs, and the trace when it has ended."""
-    monkeypatch.setattr(tracing, "TOLD_EVERY", -1.0)
-    searched.search(plan(lambda *, tell, **_: tell(7) or "found"), "n1", links=True)
+    monkeypatch.setattr(tracing, "REPORT_EVERY", -1.0)
+    searched.search(plan(lambda *, progress, **_: progress(7) or "found"), "n1", links=True)
     searched.wait(20)
     assert changes == [(True, 7, None, ""), (False, 7, "found", "")]
 

@@ -103,14 +103,14 @@ def test_the_fewest_tests_are_found():
             assert len(found) == sizes[0] or sizes[0] > 3
 
 
-def test_nothing_chosen_is_told():
+def test_nothing_chosen_is_reported():
     """Without a device, the message says what to do."""
     cluster = load_cluster("sample:eks-p4d")
     with pytest.raises(InputError, match="select one or more devices"):
         by_example(cluster, cluster.node_names[0], [], RELEASE)
 
 
-def test_a_device_of_another_node_is_told():
+def test_a_device_of_another_node_is_reported():
     """A device that the node does not see is named."""
     cluster = load_cluster("sample:eks-p4d")
     with pytest.raises(InputError, match="does not see a/b/c"):

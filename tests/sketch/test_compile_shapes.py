@@ -96,7 +96,7 @@ def test_the_larger_side_of_a_pairwise_link_keeps_its_share_as_a_count(gpus, nic
     assert counts(claim) == {"gpu-0": gpus // 2, "nic-0": nics // 2, "gpu-1": gpus // 2, "nic-1": nics // 2}
 
 
-def test_counts_that_do_not_divide_are_told_with_the_nearest_that_do():
+def test_counts_that_do_not_divide_are_reported_with_the_nearest_that_do():
     claim = compiled(request("gpu", GPU, 3), request("nic", NIC, 2), links=[link("gpu", "nic", how=How.PAIRWISE)])
     (finding,) = [f for f in claim.findings if f.rule == "pairwise-counts"]
     assert constraints(claim) == []
@@ -257,7 +257,7 @@ def test_long_names_stay_labels():
     assert all(len(name) <= 63 for name in names(claim))
 
 
-def test_more_than_32_devices_are_told_at_once_and_not_numbered():
+def test_more_than_32_devices_are_reported_at_once_and_not_numbered():
     pairs = link("gpu", "nic", how=How.PAIRWISE)
     claim = compiled(request("gpu", GPU, 10**9), request("nic", NIC, 10**9), links=[pairs])
     assert "too-many-devices" in rules(claim)
@@ -265,7 +265,7 @@ def test_more_than_32_devices_are_told_at_once_and_not_numbered():
 
 
 @pytest.mark.parametrize("field", ["tolerations", "capacity"])
-def test_what_the_release_cannot_say_is_left_out_and_told(field):
+def test_what_the_release_cannot_say_is_left_out_and_reported(field):
     """The gates DRADeviceTaints and DRAConsumableCapacity are off before 1.36; the server drops the fields."""
     more = {
         "tolerations": {"tolerations": (DeviceToleration(key="bad"),)},

@@ -63,6 +63,6 @@ def test_a_misfit_of_partitions_says_that_partitions_are_published():
     """The node has two GPUs and not fifty."""
     world = load_cluster("sample:mig")
     small = DeviceSelector(cel=CELDeviceSelector(expression='device.attributes["gpu.nvidia.com"].profile == "9g"'))
-    asked = ExactDeviceRequest("mig.nvidia.com", selectors=(small,))
-    plan = checked_plan(world, ClaimSketch(requests=(DeviceRequest("one", asked),)))
+    exactly = ExactDeviceRequest("mig.nvidia.com", selectors=(small,))
+    plan = checked_plan(world, ClaimSketch(requests=(DeviceRequest("one", exactly),)))
     assert "50 partitions are published here" in str(plan.shortfalls)

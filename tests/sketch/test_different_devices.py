@@ -78,9 +78,9 @@ def test_an_attribute_that_tells_the_devices_apart_keeps_the_parts_apart():
 
 def test_where_nothing_tells_them_apart_a_finding_says_so():
     """Equal values on one node are enough to rule an attribute out."""
-    (told,) = (f for f in written(on_nodes([shared("a"), shared("b")])).findings if f.rule == "count-may-share")
-    assert told.subject == "c"
-    assert "c-0 to c-1" in told.message
+    (finding,) = (f for f in written(on_nodes([shared("a"), shared("b")])).findings if f.rule == "count-may-share")
+    assert finding.subject == "c"
+    assert "c-0 to c-1" in finding.message
 
 
 def test_values_may_be_the_same_on_different_nodes():

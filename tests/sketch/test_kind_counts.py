@@ -29,7 +29,7 @@ def test_whole_devices_are_counted_as_before():
     assert kind_counts(p4d, p4d.target_release())["gpu"] == KindCount(whole=32, whole_free=18)
 
 
-def test_whole_and_split_devices_are_told_apart():
+def test_whole_and_split_devices_are_distinguished():
     """A node with both says both."""
     count = KindCount(whole=6, whole_free=5, split=2, partitions=14, possible=9)
     plain = cluster(a_slice("gpu.nvidia.com", device("gpu-0")))

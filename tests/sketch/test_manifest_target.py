@@ -98,7 +98,7 @@ def test_admin_access_names_the_label_of_the_namespace():
     ]
 
 
-def test_a_function_that_the_target_lacks_is_told():
+def test_a_function_that_the_target_lacks_is_reported():
     """`sortBy` and others are taken in new selectors from 1.35 on."""
     on = cluster(a_slice(GPU, gpu(0, "r0")))
     text = "[2, 1].sort()[0] == 1"

@@ -70,7 +70,7 @@ def test_gpus_of_one_model_are_called_by_it():
     assert entry(cluster(a_slice(GPU, gpu(0))), "gpu.nvidia.com/gpu").label == "NVIDIA A100"
 
 
-def test_two_entries_of_one_label_are_told_apart():
+def test_two_entries_of_one_label_are_distinguished():
     shared = device(
         "numa0",
         {"dra.cpu/numCPUs": 8},

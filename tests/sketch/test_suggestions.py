@@ -113,17 +113,17 @@ def test_counts_that_do_not_divide_get_counts_that_do():
 
 
 @pytest.mark.parametrize(
-    ("read", "told"),
+    ("read", "expected"),
     [
         ({}, "1 of 1 nodes have such devices free (1 when idle)"),
         ({"findings": (PARTLY,)}, "at most 1 of 1 nodes have such devices free (1 when idle)"),
         ({"claims_known": False}, "1 of 1 nodes have such devices. "),
     ],
 )
-def test_suggested_selectors_call_no_more_nodes_free_than_claims_tell(read, told):
+def test_suggested_selectors_call_no_more_nodes_free_than_claims_tell(read, expected):
     """The claims read are all, those of some namespaces, or none; with none, there is no number of free devices."""
     on = cluster(a_slice(GPU, gpu(0, **{NUMA: 0})), a_slice("dra.net", nic("a", "r0", 0)), **read)
-    found = f"kube-scheduler always follows selectors, and {told}"
+    found = f"kube-scheduler always follows selectors, and {expected}"
     assert [s.detail for s in suggest(on, pairs(), R136) if found in s.detail]
 
 

@@ -155,7 +155,7 @@ def of_class(cluster, expression):
 
 
 @pytest.mark.parametrize(("part", "rules"), [('startsWith("02:")', []), ('endsWith("b")', ["selector-changed"])])
-def test_a_selector_that_looks_at_a_part_of_a_replaced_value_is_told(part, rules):
+def test_a_selector_that_looks_at_a_part_of_a_replaced_value_is_reported(part, rules):
     """The report names a selector that selects other devices under pseudonyms."""
     mac = 'device.attributes["dra.net"].mac'
     has = 'device.driver == "dra.net" && "mac" in device.attributes["dra.net"]'

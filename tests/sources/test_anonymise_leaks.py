@@ -133,7 +133,7 @@ def test_words_in_taints_are_replaced_and_still_tolerated():
 
 
 @pytest.mark.parametrize("call", ['startsWith("acme-pr")', 'contains("acme-prod")', 'matches("^acme-prod-[0-9]+$")'])
-def test_a_part_of_a_name_in_a_selector_is_replaced_and_told(call):
+def test_a_part_of_a_name_in_a_selector_is_replaced_and_reported(call):
     """It tells whose cluster it is; that the selector decides otherwise now is a finding."""
     expression = f'device.attributes["{DRIVER}"].host.{call} // of acme'
     cluster = world({"host": "acme-prod-12"}, expression=expression)

@@ -78,7 +78,7 @@ def test_a_binary_file_is_no_claim(tmp_path):
         read_sketch(path)
 
 
-def test_a_drawing_that_is_not_there_is_told_with_what_to_do(tmp_path):
+def test_a_drawing_that_is_not_there_is_reported_with_what_to_do(tmp_path):
     """The path alone does not say what can be given."""
     with pytest.raises(SourceError, match="sample:NAME/EXAMPLE"):
         read_sketch(tmp_path / "nowhere.yaml")

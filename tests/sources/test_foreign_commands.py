@@ -108,7 +108,7 @@ def test_every_value_has_a_row_with_its_place(files):
     assert frame["origin"].str.contains(r"dgx\.xml:\d+").all()
 
 
-def test_a_mistyped_number_of_nodes_is_told_as_one(tmp_path):
+def test_a_mistyped_number_of_nodes_is_reported_as_one(tmp_path):
     """The star in the name that was not found is explained."""
     with pytest.raises(SourceError, match=r"write the number of nodes after \*"):
         load_cluster(f"topo:{tmp_path / 'topo.txt'}*x")

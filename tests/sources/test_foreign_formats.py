@@ -91,7 +91,7 @@ def test_memory_of_gpus_is_no_place():
     assert values(topo(text), "GPU0")["numaNode"] == 0
 
 
-def test_nvlink_hides_roots_and_it_is_told():
+def test_nvlink_hides_roots_and_it_is_reported():
     """GPUs that no letter ties to anything by PCIe have an unknown root, and the way out is named."""
     text = TOPO.replace("PHB", "SYS")
     found = topo(text)

@@ -143,20 +143,20 @@ def test_hwloc_that_lies_names_line_and_element(change, words):
         ((b'type="NUMANode"', b'type="NUMANodf"'), "topology-nodes-missing", "nodeset names the NUMA nodes 0, which"),
     ],
 )
-def test_hwloc_that_lost_something_is_told(change, rule, words):
+def test_hwloc_that_lost_something_is_reported(change, rule, words):
     """What is read may be all there is, or not: a warning with line and element."""
     found = decode_inventory(SERVER.replace(*change, 1), "a.xml").findings
     assert [words in str(finding) for finding in found if finding.rule == rule] == [True]
 
 
-def test_no_numa_node_at_all_is_told():
+def test_no_numa_node_at_all_is_reported():
     """From version 2 on every machine has one; a machine's own nodeset names it."""
     body = "".join(line for line in package(0, "").splitlines(keepends=True) if "NUMANode" not in line)
     found = decode_inventory(hwloc(body, top='type="Machine" os_index="0" nodeset="0x00000001"'), "a.xml").findings
     assert "topology-nodes-missing" in {finding.rule for finding in found}
 
 
-def test_a_nic_of_nccl_that_lost_its_net_is_told():
+def test_a_nic_of_nccl_that_lost_its_net_is_reported():
     """The line of its <net> was dropped: a warning with the line of the <nic>."""
     found = decode_inventory(NCCL.replace(b'<net name="eth0" dev="1"/>', b"", 1), "a.xml").findings
     assert [f.origin.line for f in found if f.rule == "topology-nic-without-net"] == [13]
@@ -218,7 +218,7 @@ def test_a_matrix_whose_ties_contradict_is_refused():
     assert "GPU0 is SYS to GPU1, but other entries put both on one PCIe root" in refused(text, "topo.txt")
 
 
-def test_other_files_are_told_what_is_read():
+def test_other_files_are_reported_what_is_read():
     """A file of another kind is refused with the formats that are read."""
     assert "nvidia-smi topo -m, hwloc XML (lstopo topology.xml)" in refused("hello\n", "a.txt")
     assert "<html>" in refused("<!DOCTYPE html>\n<html></html>")

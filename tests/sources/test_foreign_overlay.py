@@ -47,7 +47,7 @@ def test_an_overlaid_place_is_derived_and_names_the_file():
     assert (place.value, place.derived, place.source) == (0, True, "overlay: dgx.xml:5, Package 0, nodeset")
 
 
-def test_what_is_published_wins_and_the_contradiction_is_told():
+def test_what_is_published_wins_and_the_contradiction_is_reported():
     """The file never replaces a published value; the difference is a Finding with the place in the file."""
     world = with_overlay(cluster(*slices(**{NUMA: 1})), FILE)
     found = [finding for finding in world.findings if finding.rule == "overlay-contradiction"]

@@ -117,7 +117,7 @@ def test_two_files_complete_each_other():
     assert attributes(cluster, "gpu.nvidia.com")["gpu-2"]["resource.kubernetes.io/pcieRoot"] == "pci0001:80"
 
 
-def test_files_that_contradict_each_other_are_told():
+def test_files_that_contradict_each_other_are_reported():
     """The earlier file is used and a finding names both places."""
     cluster = made(SERVER, TOPO.replace("112-167\t0\t", "112-167\t1\t"))
     found = [finding for finding in cluster.findings if finding.rule == "topology-contradiction"]
@@ -141,7 +141,7 @@ def test_a_made_cluster_is_valid():
         assert msgspec.json.decode(msgspec.json.encode(cluster.slices))
 
 
-def test_management_nics_are_left_out_and_told():
+def test_management_nics_are_left_out_and_reported():
     """A function that is no network is no NIC to plan with; that DRANET may publish it is told."""
     decoy = pci("0000:73:00.0", "0207 [15b3:1021] [15b3:0087]")
     cluster = made(hwloc(package(0, host_bridge("0000:[66-79]", decoy + pci("0000:75:00.0", GPU)))))

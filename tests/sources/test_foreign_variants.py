@@ -97,20 +97,20 @@ def test_version_one_of_hwloc():
     ]
 
 
-@pytest.mark.parametrize("beside", [False, True])
-def test_near_memory_is_main_memory_where_there_is_no_other(beside):
+@pytest.mark.parametrize("has_dram", [False, True])
+def test_near_memory_is_main_memory_where_there_is_no_other(has_dram):
     """Xeon Max: HBM beside DRAM is no node for devices, HBM alone is."""
     both = '<object type="NUMANode" subtype="HBM" os_index="1" cpuset="0x00000003" nodeset="0x00000002"/>\n'
     body = package(0, host_bridge("0000:[00-02]", pci("0000:02:00.0", NIC)))
     body = body.replace('<object type="Core', f'{both}<object type="Core', 1).replace(
         'nodeset="0x00000001"', 'nodeset="0x00000003"', 1
     )
-    if not beside:
+    if not has_dram:
         first = body.index('<object type="NUMANode" os_index="0"')
         body = body[:first] + body[body.index("\n", first) + 1 :]
     found = decode_inventory(hwloc(body), "a.xml")
-    assert [node.numa_node for node in found.cpu_nodes] == [0 if beside else 1]
-    assert [nic.value("numaNode") for nic in found.of("nic")] == [0 if beside else 1]
+    assert [node.numa_node for node in found.cpu_nodes] == [0 if has_dram else 1]
+    assert [nic.value("numaNode") for nic in found.of("nic")] == [0 if has_dram else 1]
 
 
 def test_an_endless_node_set_names_no_node():

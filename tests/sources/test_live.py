@@ -83,8 +83,8 @@ def test_every_version_of_the_api_gives_the_same_devices(server, config, version
     assert [s.spec for s in cluster.slices] == [s.spec for s in as_files(server).slices]
     assert [c.spec for c in cluster.claims] == [c.spec for c in as_files(server).claims]
     assert cluster.findings == ()
-    assert server.asked(f"{versions[0]}/resourceslices")
-    assert len(server.asked("/resourceslices")) == 1
+    assert server.requests_for(f"{versions[0]}/resourceslices")
+    assert len(server.requests_for("/resourceslices")) == 1
 
 
 @pytest.mark.parametrize("versions", [("v1", "v1beta2", "v1alpha3"), ("v1", "v1alpha3")])
@@ -96,7 +96,7 @@ def test_taint_rules_come_from_the_version_that_has_them(server, config, version
     server.versions = versions
     cluster = load_cluster("context:test")
     assert [rule.spec.taint.key for rule in cluster.taint_rules] == ["broken"]
-    assert server.asked(f"{versions[1]}/devicetaintrules")
+    assert server.requests_for(f"{versions[1]}/devicetaintrules")
 
 
 def test_long_lists_come_in_pages(server, config):
@@ -105,7 +105,7 @@ def test_long_lists_come_in_pages(server, config):
     server.requests.clear()
     paged = load_context("test", limits=SMALL)
     assert paged.slices == whole.slices
-    assert len(server.asked("resourceslices?limit=2")) == 6
+    assert len(server.requests_for("resourceslices?limit=2")) == 6
 
 
 def test_a_list_that_the_server_forgot_is_begun_anew(server, config):
@@ -114,7 +114,7 @@ def test_a_list_that_the_server_forgot_is_begun_anew(server, config):
     server.requests.clear()
     server.faults.add("resourceslices?limit=2&continue", status=410, reason="Expired")
     assert load_context("test", limits=SMALL).slices == whole.slices
-    assert len([t for t in server.asked("resourceslices") if "continue" not in t]) == 2
+    assert len([t for t in server.requests_for("resourceslices") if "continue" not in t]) == 2
 
 
 def test_a_list_that_is_always_forgotten_is_read_in_one_piece(server, config):
@@ -122,7 +122,7 @@ def test_a_list_that_is_always_forgotten_is_read_in_one_piece(server, config):
     whole = load_context("test")
     server.faults.add("resourceslices?limit=2&continue", times=99, status=410, reason="Expired")
     assert load_context("test", limits=SMALL).slices == whole.slices
-    assert "/apis/resource.k8s.io/v1/resourceslices" in server.asked("resourceslices")
+    assert "/apis/resource.k8s.io/v1/resourceslices" in server.requests_for("resourceslices")
 
 
 def test_pods_without_claims_are_not_kept(server, config):
@@ -146,7 +146,7 @@ def test_namespaces_limit_claims_and_pods_and_say_so(server, config):
     assert cluster.allocated.exclusive == {DeviceID("gpu.nvidia.com", "gpu-node-0", "gpu-1"): "team-b/b"}
 
 
-def test_an_unknown_field_and_a_broken_object_are_told_and_the_rest_is_used(server, config):
+def test_an_unknown_field_and_a_broken_object_are_reported_and_the_rest_is_used(server, config):
     """A slice with a field of tomorrow is used without it; one that is broken is named; the others are there."""
     count = len(load_context("test").slices)
     spec = {"driver": "d.com", "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1}, "nodeName": "n"}

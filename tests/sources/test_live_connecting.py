@@ -79,7 +79,7 @@ def test_a_plugin_that_is_not_installed_is_named(server, use):
         load_context("test", limits=QUICK)
 
 
-def test_what_a_kubeconfig_says_about_its_plugin_is_told(server, use):
+def test_what_a_kubeconfig_says_about_its_plugin_is_reported(server, use):
     """`installHint`, which clouds write for a missing plugin, is shown in one line and cut if it is endless."""
     api = "client.authentication.k8s.io/v1"
     hint = "Install no-such-plugin\n  from https://cloud.example/docs" + " x" * 1000
@@ -170,7 +170,7 @@ def test_the_service_account_of_a_pod(server, tmp_path, monkeypatch):
         ("current-context: x\ncontexts: [{name: x, context: {cluster: c}}]\nclusters: []\n", "cannot be used"),
     ],
 )
-def test_a_broken_kubeconfig_is_told(server, tmp_path, monkeypatch, text, words):
+def test_a_broken_kubeconfig_is_reported(server, tmp_path, monkeypatch, text, words):
     """Which file, and what is wrong with it; its lines are not shown, as they may hold secrets."""
     (tmp_path / "config").write_text(text)
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))

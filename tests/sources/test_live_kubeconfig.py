@@ -123,7 +123,7 @@ def test_a_user_may_act_as_somebody_else(server, use):
     assert "'bob (test-user)' may not list pods" in cluster.findings[0].message
 
 
-def test_a_user_who_may_not_act_as_somebody_else_is_told(server, use):
+def test_a_user_who_may_not_act_as_somebody_else_is_reported(server, use):
     """The 403 of the impersonation itself, in the server's words."""
     use({"token": "good-token", "as": "bob"})
     server.denied = {("admin", "impersonate", "users")}

@@ -39,12 +39,12 @@ def test_a_server_that_is_restarted_in_the_middle_of_a_reading_is_waited_for(ser
     """Connection refused is final at first, and passing once the server has answered: the rest is read then."""
     whole, refused = load_context("test"), threading.Semaphore(0)
 
-    class Told(ReadLimits):
+    class Signalling(ReadLimits):
         def delay(self, attempt, retry_after=None):
             refused.release()
             return 0.01
 
-    limits = Told(connect=2, read=5, overall=30, attempts=1000, page=2)
+    limits = Signalling(connect=2, read=5, overall=30, attempts=1000, page=2)
     server.faults.add("resourceslices?limit=2&continue", silent=True)
     read = []
     thread = threading.Thread(target=lambda: read.append(load_context("test", limits=limits)))
@@ -151,7 +151,7 @@ def test_a_kind_that_moves_to_another_version_is_followed_there(server, watched)
     server.store.put(claim("late", "gpu-x"))
     watched.until(held)
     watched.until_live()
-    assert server.asked("v1beta2/resourceclaims?watch")
+    assert server.requests_for("v1beta2/resourceclaims?watch")
     assert not [target for target in server.whole if "resourceclaims" in target and "watch" not in target]
 
 
@@ -222,7 +222,7 @@ def test_a_cut_after_a_quiet_while_is_resumed_without_a_word(server, config):
     server.drop()
     server.store.put(claim("late", "gpu-x"))
     followed.until(held)
-    followed.until_elsewhere(lambda: len(server.asked("watch=true")) >= 6)
+    followed.until_elsewhere(lambda: len(server.requests_for("watch=true")) >= 6)
     followed.follower.stop()
     assert {state.state for state in followed.states} == {FollowState.LIVE, FollowState.STOPPED}
 

@@ -119,7 +119,7 @@ def test_passing_trouble_is_tried_again(server, config, status, reason):
     cluster = load_context("test", limits=QUICK)
     assert cluster.slices
     assert cluster.findings == ()
-    assert len(server.asked("resourceslices")) == 3
+    assert len(server.requests_for("resourceslices")) == 3
 
 
 def test_retry_after_is_obeyed(server, config):
@@ -139,13 +139,13 @@ def test_the_pause_grows_has_jitter_and_an_end():
         assert len(pauses) > 1
 
 
-def test_a_server_that_keeps_failing_is_told_with_what_was_read(server, config):
+def test_a_server_that_keeps_failing_is_reported_with_what_was_read(server, config):
     """Repeated 500 for the slices ends, after a fixed number of attempts, in an error with what had been read."""
     server.faults.add("resourceslices", times=99, status=500, reason="InternalError")
     words = refused().replace(server.url, "")
     assert "500" in words
     assert "Read so far" in words
-    assert len(server.asked("resourceslices")) == QUICK.attempts
+    assert len(server.requests_for("resourceslices")) == QUICK.attempts
 
 
 def test_one_kind_that_keeps_failing_is_a_finding(server, config):
@@ -167,7 +167,7 @@ def test_a_cut_or_stalled_answer_is_asked_for_again(server, config, fault):
     assert cluster.findings == ()
 
 
-def test_a_server_that_always_stalls_is_told(server, config):
+def test_a_server_that_always_stalls_is_reported(server, config):
     """Silence ends after a fixed number of read time-outs."""
     server.faults.add("resourceslices", times=99, stall=True)
     words = refused(ReadLimits(connect=2, read=0.5, overall=60, attempts=2, backoff_first=0.001))
@@ -178,7 +178,7 @@ def test_the_overall_time_has_an_end(server, config):
     """A reading does not wait for a moment after its end, and does not ask again."""
     server.faults.add("resourceslices", times=99, status=429, headers={"Retry-After": "60"})
     assert "429" in refused(ReadLimits(connect=2, read=2, overall=20)).replace(server.url, "")
-    assert len(server.asked("resourceslices")) == 1
+    assert len(server.requests_for("resourceslices")) == 1
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_a_redirect_is_not_followed(server, config):
     """Credentials are never sent to the target of a redirect."""
     server.faults.add("resourceslices", times=99, status=302, headers={"Location": f"{server.url}/elsewhere"})
     assert "302" in refused().replace(server.url, "")
-    assert not server.asked("elsewhere")
+    assert not server.requests_for("elsewhere")
 
 
 def with_server(config, url):
@@ -209,7 +209,7 @@ def with_server(config, url):
     config.write_text("\n".join(f"    server: {url}" if "server:" in line else line for line in text))
 
 
-def test_a_server_that_is_off_is_told(server, config):
+def test_a_server_that_is_off_is_reported(server, config):
     """Connection refused: at once, with what to look at."""
     server.close()
     words = refused()
@@ -217,13 +217,13 @@ def test_a_server_that_is_off_is_told(server, config):
     assert server.url in words
 
 
-def test_a_name_that_is_unknown_is_told(config):
+def test_a_name_that_is_unknown_is_reported(config):
     """DNS."""
     with_server(config, "https://no-such-host.invalid:6443")
     assert "this machine cannot resolve its name" in refused()
 
 
-def test_a_certificate_of_somebody_else_is_told(config, tmp_path):
+def test_a_certificate_of_somebody_else_is_reported(config, tmp_path):
     """TLS: the authority of the kubeconfig did not sign it."""
     (tmp_path / "test-ca.pem").write_bytes(untrusted())
     words = refused()
@@ -231,7 +231,7 @@ def test_a_certificate_of_somebody_else_is_told(config, tmp_path):
     assert "certificate-authority" in words
 
 
-def test_a_port_without_tls_is_told(config):
+def test_a_port_without_tls_is_reported(config):
     """Something else listens there."""
     with socket.create_server(("127.0.0.1", 0)) as other:
         with_server(config, f"https://127.0.0.1:{other.getsockname()[1]}")

@@ -97,7 +97,7 @@ def test_a_plugin_that_waits_for_a_person_can_be_cancelled(waiting_plugin):
     assert ends_when_cancelled(lambda: select.select([waiting_plugin], [], [], 60)[0])
 
 
-def test_a_plugin_that_does_not_end_is_told(waiting_plugin):
+def test_a_plugin_that_does_not_end_is_reported(waiting_plugin):
     """After the time that the whole reading has, with the command that shows what it waits for."""
     with pytest.raises(SourceError, match=r"did not finish within 0.2 s; .* kubectl get nodes --context test"):
         load_context("test", limits=ReadLimits(overall=0.2), progress=lambda _progress: None)

@@ -148,7 +148,7 @@ def test_equal_objects_compared_whole_change_nothing(server, compared_whole):
     compared_whole.until(lambda w: "last" in names(w))
     count, lists = compared_whole.count, whole_lists(server, "resourceclaims")
     compared_whole.until_elsewhere(lambda: whole_lists(server, "resourceclaims") > lists + 2)
-    assert (server.asked("watch=true"), compared_whole.count) == ([], count)
+    assert (server.requests_for("watch=true"), compared_whole.count) == ([], count)
 
 
 @pytest.mark.parametrize("compared_whole", [1.0], indirect=True)
@@ -160,7 +160,7 @@ def test_an_object_that_cannot_be_read_is_no_difference_when_compared_whole(serv
     server.store.put({"kind": "ResourceSlice", "metadata": {"name": "odd"}, "spec": {**spec, "devices": [{"name": 1}]}})
     compared_whole.until(lambda w: any(f.rule == "document-broken" for f in w.latest.findings))
     compared_whole.until_elsewhere(lambda: whole_lists(server, "resourceslices") > 3)
-    assert len(server.asked("resourceslices?watch=true")) <= 1
+    assert len(server.requests_for("resourceslices?watch=true")) <= 1
 
 
 def test_an_event_of_a_lower_version_lists_anew(server, watched):
@@ -183,7 +183,7 @@ def test_a_cluster_that_stays_is_not_listed_again(server, watched):
     count = watched.count
     server.requests.clear()
     server.whole.clear()
-    watched.until_elsewhere(lambda: len(server.asked("resourceslices?limit=1")) > 5)
+    watched.until_elsewhere(lambda: len(server.requests_for("resourceslices?limit=1")) > 5)
     assert server.whole == []
     assert watched.count == count
 
@@ -195,8 +195,8 @@ def test_a_change_on_its_way_is_no_difference(server, watched):
         server.store.put(claim(f"c{number % 7}", "gpu-x" if number % 2 else ""))
         if number % 5 == 0:
             server.store.delete("resourceclaims", f"c{number % 7}", "team-a")
-    watched.until_elsewhere(lambda: len(server.asked("resourceclaims?limit=1")) > 10)
-    assert server.asked("watch=true") == []
+    watched.until_elsewhere(lambda: len(server.requests_for("resourceclaims?limit=1")) > 10)
+    assert server.requests_for("watch=true") == []
 
 
 def test_an_object_that_cannot_be_read_lists_anew_at_most_once(server, watched):
@@ -206,14 +206,14 @@ def test_an_object_that_cannot_be_read_lists_anew_at_most_once(server, watched):
     broken = {"kind": "ResourceSlice", "metadata": {"name": "odd"}, "spec": {**spec, "devices": [{"name": 1}]}}
     server.store.put(broken)
     watched.until(lambda w: any(f.rule == "document-broken" for f in w.latest.findings))
-    watched.until_elsewhere(lambda: len(server.asked("resourceclaims?limit=1")) > 20)
-    assert len(server.asked("resourceclaims?watch=true")) <= 1
+    watched.until_elsewhere(lambda: len(server.requests_for("resourceclaims?limit=1")) > 20)
+    assert len(server.requests_for("resourceclaims?watch=true")) <= 1
 
 
 def test_a_server_that_does_not_answer_the_comparison_changes_nothing(server, watched):
     """The watches report the failure of the server; a failed comparison is repeated later."""
     server.faults.add("limit=1", times=20, status=503, reason="ServiceUnavailable")
-    watched.until_elsewhere(lambda: len(server.asked("limit=1")) > 30)
+    watched.until_elsewhere(lambda: len(server.requests_for("limit=1")) > 30)
     assert watched.follower.following.state is FollowState.LIVE
 
 

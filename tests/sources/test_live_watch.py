@@ -121,7 +121,7 @@ def test_many_events_become_few_snapshots(server, watched):
     assert watched.count < 100
 
 
-def test_a_lost_connection_is_told_and_resumed_from_the_last_version(server, watched):
+def test_a_lost_connection_is_reported_and_resumed_from_the_last_version(server, watched):
     """While the server is away the state says so; then events go on where they ended, without a new list."""
     server.store.put(claim("before", "gpu-x"))
     watched.until(held)
@@ -150,7 +150,7 @@ def test_what_the_server_forgot_is_listed_anew(server, watched):
     watched.until_live()
 
 
-def test_a_cut_is_told_in_plain_words(server, watched):
+def test_a_cut_is_reported_in_plain_words(server, watched):
     """Not by the name of an error inside a library."""
     server.drop()
     watched.until(lambda w: f"the connection to {server.url} was interrupted" in {state.reason for state in w.states})
@@ -209,7 +209,7 @@ def test_watches_are_renewed_when_the_server_ends_them(server, config):
     """Servers end every watch after a while; it resumes from the last version, and no finding appears."""
     followed = Watched(load_context("test", limits=QUICK), ReadLimits(backoff_first=0.01, watch=1, idle=30))
     followed.until_live()
-    followed.until_elsewhere(lambda: len(server.asked("resourceclaims?watch")) > 1)
+    followed.until_elsewhere(lambda: len(server.requests_for("resourceclaims?watch")) > 1)
     server.store.put(claim("late", "gpu-x"))
     followed.until(held)
     followed.follower.stop()
@@ -240,7 +240,7 @@ def test_a_missing_right_to_watch_is_a_finding(server, config):
     followed.follower.stop()
 
 
-def test_a_broken_object_is_told_until_it_is_mended(server, watched):
+def test_a_broken_object_is_reported_until_it_is_mended(server, watched):
     """What is wrong with an object is a finding for as long as it is wrong."""
     spec = {"driver": "d.com", "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1}, "nodeName": "n"}
     broken = {"kind": "ResourceSlice", "metadata": {"name": "odd"}, "spec": {**spec, "devices": [{"name": 1}]}}
@@ -293,7 +293,7 @@ def test_old_snapshots_are_let_go(server, watched):
     watched.until_elsewhere(lambda: snapshots() <= before + 2)
 
 
-def test_a_defect_of_who_looks_at_snapshots_is_told_and_ends_the_following(server, config):
+def test_a_defect_of_who_looks_at_snapshots_is_reported_and_ends_the_following(server, config):
     """Not a state that says `live` while nothing comes any more; no thread is left."""
     states = []
 

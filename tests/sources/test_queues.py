@@ -208,14 +208,14 @@ def test_a_running_cluster_has_queues_and_the_configuration(server, config):
     serve_all(server)
     cluster = load_cluster("context:test")
     assert kinds(cluster) == ["ClusterQueue", "Cohort", "Configuration", "LocalQueue"]
-    assert (cluster.findings, server.asked("workloads")) == ((), [])
+    assert (cluster.findings, server.requests_for("workloads")) == ((), [])
 
 
 def test_without_queues_the_configuration_is_not_asked_for(server, config):
     """Most people may not read ConfigMaps there, and need no note about it."""
     serve(server, "resourceflavors")
     load_cluster("context:test")
-    assert server.asked("configmaps") == []
+    assert server.requests_for("configmaps") == []
 
 
 @pytest.mark.parametrize("plural", ["clusterqueues", "localqueues", "cohorts"])

@@ -210,16 +210,16 @@ def test_the_time_of_the_capture_is_that_of_the_snapshot(tmp_path):
     assert captured(cluster, tmp_path / "out").read_at == "2026-10-01T12:00:00+00:00"
 
 
-@pytest.mark.parametrize(("days", "told"), [(OLD_DAYS, False), (OLD_DAYS + 1, True)])
-def test_an_old_snapshot_is_told(tmp_path, days, told):
+@pytest.mark.parametrize(("days", "expected"), [(OLD_DAYS, False), (OLD_DAYS + 1, True)])
+def test_an_old_snapshot_is_reported(tmp_path, days, expected):
     """A snapshot that is more than 30 days old may be out of date."""
     moment = datetime.now().astimezone() - timedelta(days=days, hours=1)
     cluster = replace(secretive(), read_at=moment.isoformat(timespec="seconds"))
     rules = [finding.rule for finding in captured(cluster, tmp_path / "out").findings]
-    assert ("snapshot-old" in rules) is told
+    assert ("snapshot-old" in rules) is expected
 
 
-def test_an_old_file_is_told_by_the_day_on_which_it_was_changed(tmp_path):
+def test_an_old_file_is_reported_by_the_day_on_which_it_was_changed(tmp_path):
     """A dump of kubectl says nothing of its time, so its file's counts."""
     path = tmp_path / "c.json"
     path.write_text(json.dumps(SLICE), encoding="utf-8")
@@ -235,7 +235,7 @@ def test_what_could_not_be_read_then_is_unknown_now(tmp_path):
     assert [f.rule for f in read.findings] == ["claims-missing"]
 
 
-def test_objects_that_are_gone_from_a_snapshot_are_told(tmp_path):
+def test_objects_that_are_gone_from_a_snapshot_are_reported(tmp_path):
     """The description counts every kind, so a file that was lost or cut is noticed."""
     write_snapshot(make_snapshot(secretive()), tmp_path / "out")
     (tmp_path / "out" / "resourceclaims.json").unlink()

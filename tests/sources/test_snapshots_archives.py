@@ -42,7 +42,7 @@ def test_the_files_of_an_archive_are_read_like_a_folders(tmp_path):
     assert load_texts({"c.tgz": path.read_bytes()}).node_names == ("n1",)
 
 
-def test_a_broken_file_in_an_archive_is_told_and_the_others_are_read(tmp_path):
+def test_a_broken_file_in_an_archive_is_reported_and_the_others_are_read(tmp_path):
     """As in a folder."""
     path = packed(tmp_path / "c.tar.gz", member("a.json", b"{"), member("b.json"))
     cluster = load_cluster(path)
@@ -107,7 +107,7 @@ def test_a_header_that_claims_to_be_long_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("cut", [1, 20, 60, -10])
-def test_an_archive_that_is_cut_off_is_told(tmp_path, cut):
+def test_an_archive_that_is_cut_off_is_reported(tmp_path, cut):
     """Wherever it ends, nothing is read as if it were whole."""
     path = packed(tmp_path / "c.tar.gz", member("nodes.json", NODE + b" " * 5000))
     path.write_bytes(path.read_bytes()[:cut])
@@ -116,7 +116,7 @@ def test_an_archive_that_is_cut_off_is_told(tmp_path, cut):
 
 
 @pytest.mark.parametrize("content", [b"", b"text", gzip.compress(b"no tar")], ids=["empty", "text", "only gzip"])
-def test_what_is_no_archive_is_told(tmp_path, content):
+def test_what_is_no_archive_is_reported(tmp_path, content):
     """The name promises an archive; the message says what the file is not."""
     path = tmp_path / "c.tgz"
     path.write_bytes(content)

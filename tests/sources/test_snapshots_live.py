@@ -55,6 +55,6 @@ def test_claims_of_named_namespaces_alone_are_asked_for(server, tmp_path, capsys
     """The server is asked for nothing of other namespaces, and what that means is told."""
     option = "--read-namespace"
     assert main(["capture", "context:test", str(tmp_path / "out"), option, "team-a", option, "team-b"]) == 0
-    claims = {path.partition("?")[0] for path in server.asked("/resourceclaims?")}
+    claims = {path.partition("?")[0] for path in server.requests_for("/resourceclaims?")}
     assert claims == {f"/apis/resource.k8s.io/v1/namespaces/{name}/resourceclaims" for name in ("team-a", "team-b")}
     assert "only the ResourceClaims of team-a, team-b were read" in capsys.readouterr().err

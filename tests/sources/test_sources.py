@@ -101,7 +101,7 @@ def test_a_node_that_only_a_slice_names_is_known():
     assert cluster.node_names == load_cluster("sample:two-sockets").node_names
 
 
-def test_a_broken_file_in_a_folder_is_told_and_the_others_are_read(tmp_path):
+def test_a_broken_file_in_a_folder_is_reported_and_the_others_are_read(tmp_path):
     """One bad file does not hide a cluster."""
     shutil.copytree(samples_dir() / "two-sockets", tmp_path / "c")
     (tmp_path / "c" / "bad.json").write_text("{")
@@ -123,7 +123,7 @@ def test_a_pipe_is_read_as_a_shell_gives_it(tmp_path, text):
     assert len(cluster.node_names) == 1
 
 
-def test_the_later_of_two_differing_objects_is_used_and_told():
+def test_the_later_of_two_differing_objects_is_used_and_reported():
     """An object that appears twice is no reason to count its devices twice."""
     one = "apiVersion: v1\nkind: Node\nmetadata: {name: n}\n"
     cluster = load_texts({"a.yaml": one, "b.yaml": one.replace("{name: n}", "{name: n, labels: {a: b}}")})
@@ -138,7 +138,7 @@ def test_the_later_of_two_differing_objects_is_used_and_told():
         ("sample:nope", "samples: "),
     ],
 )
-def test_what_is_not_there_is_told_with_what_to_do(source, words):
+def test_what_is_not_there_is_reported_with_what_to_do(source, words):
     """A source that cannot be read raises SourceError and names what can be done."""
     with pytest.raises(SourceError, match=words):
         load_cluster(source)

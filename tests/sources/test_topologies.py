@@ -64,7 +64,7 @@ def test_another_kind_of_the_same_name_is_left_alone():
     assert (found.topologies, [finding.rule for finding in found.findings]) == ((), ["kind-ignored"])
 
 
-def test_a_topology_without_labels_is_told_and_the_rest_is_read():
+def test_a_topology_without_labels_is_reported_and_the_rest_is_read():
     """A level has to name a label."""
     broken = topology()
     broken["spec"]["levels"] = [{"label": "rack"}]
@@ -117,11 +117,11 @@ def test_a_running_cluster_tells_the_levels(server, config, version):
     assert cluster.findings == ()
 
 
-def test_without_the_groups_nothing_is_told(server, config):
+def test_without_the_groups_nothing_is_reported(server, config):
     """Most clusters have neither Kueue nor KAI: two questions, no finding."""
     cluster = load_cluster("context:test")
     assert (cluster.topologies, cluster.findings) == ((), ())
-    assert len(server.asked("kueue")) == len(server.asked("kai.scheduler")) == 1
+    assert len(server.requests_for("kueue")) == len(server.requests_for("kai.scheduler")) == 1
 
 
 def refused():
@@ -144,7 +144,7 @@ def test_a_group_that_may_not_be_looked_for_is_nothing_to_tell(server, config):
     assert load_cluster("context:test").findings == ()
 
 
-def test_garbage_in_their_place_is_told_and_the_rest_is_read(server, config):
+def test_garbage_in_their_place_is_reported_and_the_rest_is_read(server, config):
     """A broken custom resource takes nothing else with it."""
     serve(server, "kueue.x-k8s.io/v1beta1", {"metadata": {"name": "x"}, "spec": {"levels": [{"nodeLabel": 7}]}})
     cluster = load_cluster("context:test")
@@ -158,7 +158,7 @@ def test_a_server_that_fails_on_them_holds_nobody_up(server, config):
     server.custom["/apis/kueue.x-k8s.io/v1beta1/topologies"] = Refused(500, "InternalError", "no conversion webhook")
     cluster = load_context("test", limits=ReadLimits(backoff_first=0.01, backoff_most=0.02))
     assert [finding.rule for finding in cluster.findings] == ["kind-not-read"]
-    assert len(server.asked("v1beta1/topologies")) == ATTEMPTS
+    assert len(server.requests_for("v1beta1/topologies")) == ATTEMPTS
 
 
 AGAIN = replace(QUICK, topologies=0.02)
@@ -185,8 +185,8 @@ def test_levels_that_can_be_read_again_take_back_what_was_said(server, config):
     serve(server, "kueue.x-k8s.io/v1beta1", topology())
     watched.until(lambda w: w.latest.topologies and not w.latest.findings)
     server.custom["/apis/kueue.x-k8s.io/v1beta1/topologies"] = Refused(503, "ServiceUnavailable", "later")
-    asked = len(server.asked("v1beta1/topologies"))
-    watched.until_elsewhere(lambda: len(server.asked("v1beta1/topologies")) > asked + ATTEMPTS)
+    asked = len(server.requests_for("v1beta1/topologies"))
+    watched.until_elsewhere(lambda: len(server.requests_for("v1beta1/topologies")) > asked + ATTEMPTS)
     assert watched.latest.topologies
     watched.follower.stop()
 
@@ -195,7 +195,7 @@ def test_levels_that_stay_are_no_new_snapshot(server, config):
     """They are requested again and again, and nothing is computed again."""
     serve(server, "kueue.x-k8s.io/v1beta2", topology("kueue.x-k8s.io/v1beta2"))
     watched = Watched(load_context("test", limits=QUICK), AGAIN)
-    watched.until_elsewhere(lambda: len(server.asked("v1beta2/topologies")) > 4)
+    watched.until_elsewhere(lambda: len(server.requests_for("v1beta2/topologies")) > 4)
     assert watched.count == 0
     watched.follower.stop()
 

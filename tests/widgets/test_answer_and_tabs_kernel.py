@@ -20,8 +20,8 @@ def test_the_answer_strip_has_sentence_figures_and_proof(session):
     assert view.answer["state"] == "fits"
     assert view.answer["sentence"] == "Fits on 3 of 4 nodes now. Best on 128-17, proven optimal."
     assert view.answer["scheduler"].startswith("Without your link, kube-scheduler pairs only 1 of 2 GPUs")
-    figures = {row["caption"]: row["value"] for row in view.answer["tiles"]}
-    assert figures == {"GPUs paired": "2 of 2", "scheduler, this YAML": "2 of 2", "scheduler, no links": "1 of 2"}
+    tiles = {row["caption"]: row["value"] for row in view.answer["tiles"]}
+    assert tiles == {"GPUs paired": "2 of 2", "scheduler, this YAML": "2 of 2", "scheduler, no links": "1 of 2"}
 
 
 def test_the_strip_of_a_claim_without_links_tells_kube_scheduler_once(session):

@@ -36,7 +36,7 @@ def test_loading_another_cluster_keeps_the_drawing(session):
     assert (bar.example, bar.busy, bar.problem) == (False, "", "")
 
 
-def test_a_source_that_cannot_be_read_is_told_and_the_present_one_stays(session):
+def test_a_source_that_cannot_be_read_is_reported_and_the_present_one_stays(session):
     """The problem names what was tried; it goes when it is dismissed."""
     bar = ClusterBar(session)
     say(bar, type="load", source="/nowhere/x.json")
@@ -127,7 +127,7 @@ def test_the_bar_stands_alone(session):
     assert (bar.summary, bar.example) == ("1 node", False)
 
 
-def test_thousands_of_findings_are_counted_and_the_first_are_told():
+def test_thousands_of_findings_are_counted_and_the_first_are_reported():
     """The browser gets a list that it can show, and where the others are."""
     findings = tuple(Finding("rule", Severity.NOTE, str(number), "message") for number in range(MAX_FINDINGS + 1200))
     rows = finding_rows(findings)

@@ -80,7 +80,7 @@ def test_a_drawing_of_the_browser_becomes_a_sketch_and_is_not_sent_back(canvas):
         ({"requests": "gpu"}, "requests"),
     ],
 )
-def test_a_refused_drawing_is_told_and_the_old_one_sent_back(canvas, sketch, says):
+def test_a_refused_drawing_is_reported_and_the_old_one_sent_back(canvas, sketch, says):
     """What ipywidgets alone does alone would leave the browser ahead of the kernel."""
     from_browser(canvas, sketch=sketch)
     assert canvas.sketch == {"requests": [GPU]}
@@ -201,7 +201,7 @@ def test_lighting_up_goes_both_ways(session):
     assert canvas.highlight == ""
 
 
-def test_a_defect_in_one_part_is_told_and_the_rest_stays(session, monkeypatch):
+def test_a_defect_in_one_part_is_reported_and_the_rest_stays(session, monkeypatch):
     monkeypatch.setattr("dra_lab.widgets.claim_canvas.palette_rows", lambda cluster: 1 / 0)
     canvas = ClaimCanvas(session)
     assert "ZeroDivisionError" in canvas.problem
@@ -211,7 +211,7 @@ def test_a_defect_in_one_part_is_told_and_the_rest_stays(session, monkeypatch):
     assert canvas.problem == ""
 
 
-def test_counts_that_make_no_pairs_are_told_at_the_link_and_never_changed(session):
+def test_counts_that_make_no_pairs_are_reported_at_the_link_and_never_changed(session):
     """The link is marked with the nearest counts that work."""
     canvas = ClaimCanvas(session)
     three = {"name": "nic", "exactly": {"deviceClassName": "dranet", "count": 3}}

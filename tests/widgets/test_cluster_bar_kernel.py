@@ -96,7 +96,7 @@ def test_contexts_are_offered_when_the_choice_opens(session, tmp_path, monkeypat
     assert "secret" not in str(bar.sources)
 
 
-def test_a_kubeconfig_that_is_broken_is_told(session, tmp_path, monkeypatch):
+def test_a_kubeconfig_that_is_broken_is_reported(session, tmp_path, monkeypatch):
     """The samples stay on offer."""
     (tmp_path / "config").write_text("{", encoding="utf-8")
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
@@ -106,22 +106,22 @@ def test_a_kubeconfig_that_is_broken_is_told(session, tmp_path, monkeypatch):
     assert bar.sources
 
 
-def test_what_was_read_is_told_line_by_line(session):
+def test_what_was_read_is_reported_line_by_line(session):
     """Counts of every kind, when, and as whom."""
     cluster = dataclasses.replace(session.cluster, read_at="2026-10-01T12:00:00+00:00", read_as="alice")
-    told = {row.label: row.value for row in detail_rows(cluster, "2 nodes")}
-    assert told["Read"].startswith("2 nodes, 6 ResourceSlices, ")
-    assert "DeviceClasses" in told["Read"]
-    assert told["At"].startswith("2026-10-01")
-    assert told["As"] == "alice"
+    found = {row.label: row.value for row in detail_rows(cluster, "2 nodes")}
+    assert found["Read"].startswith("2 nodes, 6 ResourceSlices, ")
+    assert "DeviceClasses" in found["Read"]
+    assert found["At"].startswith("2026-10-01")
+    assert found["As"] == "alice"
 
 
-def test_racks_and_switches_of_the_cluster_are_told(session):
+def test_racks_and_switches_of_the_cluster_are_reported(session):
     """The hierarchies stand below what was read, once the devices are counted."""
     session.load(load_cluster("sample:dgx-h100"))
     bar = ClusterBar(session)
-    told = {row["label"]: row["value"] for row in bar.details}
-    assert told["Topology"] == "1 zone · 1 spine · 2 leaf switches of 4 nodes"
+    found = {row["label"]: row["value"] for row in bar.details}
+    assert found["Topology"] == "1 zone · 1 spine · 2 leaf switches of 4 nodes"
 
 
 def test_only_a_running_cluster_has_a_switch_to_follow_it(session):
@@ -132,7 +132,7 @@ def test_only_a_running_cluster_has_a_switch_to_follow_it(session):
     assert bar.follow == {"state": "off"}
 
 
-class Told:
+class Reported:
     """What a Loading tells."""
 
     def __init__(self):
@@ -142,42 +142,42 @@ class Told:
 
 def test_a_reading_that_is_given_up_leaves_nothing(session):
     """It is told to stop, and what it brings all the same is passed over."""
-    told, began, ended = Told(), threading.Event(), threading.Event()
+    reports, began, ended = Reported(), threading.Event(), threading.Event()
 
     def slow(stop, _progress):
         began.set()
         ended.wait(10)
         return session.cluster if stop.is_set() else None
 
-    told.loading.begin("Reading ...", slow)
+    reports.loading.begin("Reading ...", slow)
     assert began.wait(10)
-    told.loading.cancel()
+    reports.loading.cancel()
     ended.set()
-    assert told.loading.wait()
-    assert (told.words, told.clusters, told.problems) == (["Reading ...", ""], [], [])
+    assert reports.loading.wait()
+    assert (reports.words, reports.clusters, reports.problems) == (["Reading ...", ""], [], [])
 
 
 def test_the_latest_reading_wins(session):
     """An earlier one that ends later changes nothing."""
-    told, ended = Told(), threading.Event()
+    reports, ended = Reported(), threading.Event()
     other = dataclasses.replace(session.cluster, name="late")
-    told.loading.begin("first", lambda _stop, _progress: (ended.wait(10), other)[1])
-    told.loading.begin("second", lambda _stop, _progress: session.cluster)
+    reports.loading.begin("first", lambda _stop, _progress: (ended.wait(10), other)[1])
+    reports.loading.begin("second", lambda _stop, _progress: session.cluster)
     ended.set()
-    assert told.loading.wait()
-    assert [cluster.name for cluster in told.clusters] == ["sample:two-sockets"]
+    assert reports.loading.wait()
+    assert [cluster.name for cluster in reports.clusters] == ["sample:two-sockets"]
 
 
-def test_a_defect_in_a_reading_is_told():
+def test_a_defect_in_a_reading_is_reported():
     """A wait for a thread that has ended ends too."""
-    told = Told()
-    told.loading.begin("Reading ...", lambda _stop, _progress: 1 / 0)
-    assert told.loading.wait()
-    assert "defect of dra_lab: ZeroDivisionError" in told.problems[0]
-    assert told.words[-1] == ""
+    reports = Reported()
+    reports.loading.begin("Reading ...", lambda _stop, _progress: 1 / 0)
+    assert reports.loading.wait()
+    assert "defect of dra_lab: ZeroDivisionError" in reports.problems[0]
+    assert reports.words[-1] == ""
 
 
-def test_progress_is_told_in_words():
+def test_progress_is_reported_in_words():
     """Counts by kind, and about how many there are where the server says it."""
     counts = (Read("Node", 5000, 5000), Read("ResourceSlice", 1500, 15000), Read("Pod"))
     assert progress_words(counts) == "5,000 Node, 1,500 of about 15,000 ResourceSlice"

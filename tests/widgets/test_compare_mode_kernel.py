@@ -34,8 +34,8 @@ def test_the_columns_say_what_differs_and_which_is_best(view):
 def test_what_kube_scheduler_does_is_simulated_on_every_node(view, session):
     """The row has the sentence of an export, not what is first on the plan's node."""
     line = next(line for line in view.compare["lines"] if line["key"] == "scheduler")
-    told = [f"kube-scheduler {cell['text']}." for cell in line["cells"]]
-    assert told == [kept.simulation for kept in session.comparing.plans]
+    found = [f"kube-scheduler {cell['text']}." for cell in line["cells"]]
+    assert found == [kept.simulation for kept in session.comparing.plans]
 
 
 def test_a_kept_fleet_has_bars_and_manifests(view, session):

@@ -37,14 +37,14 @@ def send(view, **message) -> None:
     view._session.fleet.wait(30)
 
 
-def test_nothing_is_told_before_the_mode_is_shown():
+def test_nothing_is_reported_before_the_mode_is_shown():
     """Plan mode does not plan a fleet."""
     session = Session("sample:eks-p4d")
     view = PlanView(session)
     session.plan()
-    told = (view.fleet_answer, view.fleet_bars, session.fleet.answer)
+    found = (view.fleet_answer, view.fleet_bars, session.fleet.answer)
     session.close()
-    assert told == ({}, {}, None)
+    assert found == ({}, {}, None)
 
 
 def test_the_verdict_has_its_proof_and_its_numbers(fleet):

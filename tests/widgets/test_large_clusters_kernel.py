@@ -59,18 +59,18 @@ def test_a_large_cluster_is_called_free_of_findings_only_when_it_was_looked_at(h
     assert bar.counts == {"note": 1}
 
 
-def test_the_search_of_the_manifest_is_told_while_it_goes_on(held):
+def test_the_search_of_the_manifest_is_reported_while_it_goes_on(held):
     """The answer is there, and the strip says what the worker is still at, until it is through."""
     session, go = held
-    plan, told = PlanView(session), []
-    plan.observe(lambda change: told.append(change["new"]), "answer")
+    plan, reports = PlanView(session), []
+    plan.observe(lambda change: reports.append(change["new"]), "answer")
     go.set()
     assert session.wait(30)
-    assert [row.get("stale", False) for row in told if row.get("after")] == [False]
+    assert [row.get("stale", False) for row in reports if row.get("after")] == [False]
     assert "after" not in plan.answer
 
 
-def test_an_answer_for_the_cluster_before_is_told_as_such(held):
+def test_an_answer_for_the_cluster_before_is_reported_as_such(held):
     """While another cluster is planned on, the strip does not blame the drawing."""
     session, go = held
     plan = PlanView(session)

@@ -22,7 +22,7 @@ from dra_lab.widgets.typed_configuration import with_config
 RELEASE = KubernetesRelease("1.36")
 
 
-def asked(name: str, *selectors: str, **amounts: str) -> DeviceRequest:
+def request_named(name: str, *selectors: str, **amounts: str) -> DeviceRequest:
     exactly = ExactDeviceRequest(
         name,
         selectors=tuple(DeviceSelector(CELDeviceSelector(text)) for text in selectors),
@@ -34,19 +34,19 @@ def asked(name: str, *selectors: str, **amounts: str) -> DeviceRequest:
 def test_each_selector_is_counted_alone_and_free():
     cluster = load_cluster("sample:eks-p4d")
     both = ('device.attributes["dra.net"].rdma == true', "true")
-    (row,) = part_rows(cluster, asked("dranet", *both), RELEASE)
+    (row,) = part_rows(cluster, request_named("dranet", *both), RELEASE)
     assert [found.text for found in row.selectors] == ["16 of 28 match, 9 free", "28 of 28 match, 21 free"]
 
 
-def test_a_selector_that_does_not_compile_is_told_beside_it():
+def test_a_selector_that_does_not_compile_is_reported_beside_it():
     cluster = load_cluster("sample:eks-p4d")
-    (row,) = part_rows(cluster, asked("dranet", "device.nonsense"), RELEASE)
+    (row,) = part_rows(cluster, request_named("dranet", "device.nonsense"), RELEASE)
     assert "nonsense" in row.selectors[0].error
 
 
-def test_a_class_is_told_by_what_it_selects():
+def test_a_class_is_reported_by_what_it_selects():
     cluster = load_cluster("sample:eks-p4d")
-    (row,) = part_rows(cluster, asked("dranet"), RELEASE)
+    (row,) = part_rows(cluster, request_named("dranet"), RELEASE)
     assert row.class_words == "selects every device of the driver dra.net"
 
 
@@ -56,7 +56,7 @@ def test_a_class_is_told_by_what_it_selects():
 )
 def test_an_amount_says_what_the_driver_makes_of_it(amount, words):
     cluster = load_cluster("sample:dgx-h100")
-    (row,) = part_rows(cluster, asked("dra.cpu", dra__x="", **{"dra.cpu__cpu": amount}), RELEASE)
+    (row,) = part_rows(cluster, request_named("dra.cpu", dra__x="", **{"dra.cpu__cpu": amount}), RELEASE)
     found = next(one for one in row.amounts if one.key == "dra.cpu/cpu")
     assert words in found.note
 

@@ -84,11 +84,11 @@ def test_a_typed_text_is_corrected_as_one_undo_step(session):
     assert len(view.claim_answer["fixes"]) == 5
     assert session.sketch == before
     say(view, type="fix-claim", text=ARTICLE, number=2)
-    told = view.claim_answer
-    assert (told["number"], told.get("message", "")) == (2, "")
-    assert "{name: article}  # from an article" in told["text"]
+    answer = view.claim_answer
+    assert (answer["number"], answer.get("message", "")) == (2, "")
+    assert "{name: article}  # from an article" in answer["text"]
     assert [ask.exactly.device_class_name for ask in session.sketch.requests] == ["gpu.nvidia.com", "dranet"]
-    assert [row["line"] for row in told["fixes"]] == [8, 8, 9, 9, 11]
+    assert [row["line"] for row in answer["fixes"]] == [8, 8, 9, 9, 11]
     session.undo()
     assert session.sketch == before
 

@@ -274,9 +274,9 @@ def test_a_planner_whose_file_is_opened_again_ends_and_says_so(tmp_path):
     """Two planners of one file would write over each other; the first does not leave a blank place."""
     file = tmp_path / "twice.dralab.yaml"
     first, second = Lab(file=file), Lab(file=file)
-    (told,) = first.children
-    assert "another cell opened twice.dralab.yaml again" in told.value
+    (error,) = first.children
+    assert "another cell opened twice.dralab.yaml again" in error.value
     assert (first.bar.comm, second.bar.comm is None) == (None, False)
     for lab in (first, second):
         lab.close()
-    assert (told.comm, first.comm) == (None, None)
+    assert (error.comm, first.comm) == (None, None)

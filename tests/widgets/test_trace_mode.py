@@ -133,7 +133,7 @@ def test_a_step_that_is_chosen_later_is_not_taken_back(view, busy):
 def test_a_slider_is_followed_to_its_end_only(view, busy, monkeypatch):
     """The worker computes only the last of the waiting steps."""
     found = []
-    monkeypatch.setattr(view._walk, "go", found.append)
+    monkeypatch.setattr(view._position, "go", found.append)
     for step in (5, 6, 7):
         view.trace_step = step
     busy.set()
@@ -205,18 +205,18 @@ def test_a_search_that_is_longer_than_its_record_says_what_is_shown(view, monkey
 
 def test_a_search_that_runs_shows_how_far_it_is_and_can_be_stopped(view, monkeypatch):
     """The browser gets the number of candidates, and its message stops the search."""
-    told = threading.Event()
+    notified = threading.Event()
 
-    def search(*_arguments, tell, cancel, **_more):
-        tell(4_096)
-        told.set()
+    def search(*_arguments, progress, cancel, **_more):
+        progress(4_096)
+        notified.set()
         cancel.wait(20)
         raise Cancelled("stopped")
 
-    monkeypatch.setattr("dra_lab.session.tracing.TOLD_EVERY", -1.0)
+    monkeypatch.setattr("dra_lab.session.tracing.REPORT_EVERY", -1.0)
     monkeypatch.setattr("dra_lab.planner.kube_scheduler.trace_claims", search)
     view.trace_links = False
-    told.wait(20)
+    notified.wait(20)
     working = view.trace["working"]
     send(view, type="stop-trace")
     traced(view)

@@ -81,10 +81,10 @@ def test_copies_are_counted_after_the_answer():
 
 def test_what_is_exported_says_kind_release_and_what_kube_scheduler_does(session):
     """Before the sheet opens a person knows whether the YAML does it."""
-    told = [row["text"] for row in PlanView(session).outgoing]
-    assert told[0].startswith("ResourceClaimTemplate, Pod, ")
-    assert told[0].endswith("valid for Kubernetes 1.36")
-    assert told[1] == "Simulated: kube-scheduler picks an equally good set on the best node."
+    found = [row["text"] for row in PlanView(session).outgoing]
+    assert found[0].startswith("ResourceClaimTemplate, Pod, ")
+    assert found[0].endswith("valid for Kubernetes 1.36")
+    assert found[1] == "Simulated: kube-scheduler picks an equally good set on the best node."
 
 
 def test_the_simulation_of_the_sheet_is_in_the_card_with_its_pin(session):

@@ -44,19 +44,19 @@ def test_the_sentence_says_where_it_fits_how_good_it_is_and_what_kube_scheduler_
 def test_without_claims_the_answer_does_not_speak_of_now():
     """What is in use is not known then, so the devices only look free."""
     unknown = replace(busy_cluster(), claims=(), claims_known=False)
-    told = answer_sentence(a_plan(), unknown)
-    assert told.startswith("Fits on 2 of 3 nodes if nothing is in use (no claims were read). Best on n1")
+    sentence = answer_sentence(a_plan(), unknown)
+    assert sentence.startswith("Fits on 2 of 3 nodes if nothing is in use (no claims were read). Best on n1")
 
 
 def test_with_claims_of_some_namespaces_the_answer_says_so():
     """With `--read-namespace`, claims of other namespaces may hold devices, so it is unknown where it fits now."""
     cluster = busy_cluster()
     partly = Finding("claims-some-namespaces", Severity.WARNING, "resourceclaims", "only those of team-a were read")
-    told = answer_sentence(a_plan(), replace(cluster, findings=(*cluster.findings, partly)))
-    assert told.startswith(
+    sentence = answer_sentence(a_plan(), replace(cluster, findings=(*cluster.findings, partly)))
+    assert sentence.startswith(
         "Fits on 2 of 3 nodes if other namespaces use nothing (their claims were not read). Best on n1"
     )
-    assert " now" not in told
+    assert " now" not in sentence
 
 
 def test_the_manifest_is_mentioned_where_it_does_not_reach_the_best():
@@ -82,7 +82,7 @@ def test_a_claim_without_links_is_compared_once():
     assert sentence.endswith("proven optimal. kube-scheduler uses 2 NUMA nodes and 2 PCIe roots.")
 
 
-def test_waiting_is_told_once():
+def test_waiting_is_reported_once():
     """Where the first suggestion is to wait for devices in use, the nodes that would then do are counted there."""
     world = load_cluster("sample:eks-p4d")
     full = "ip-192-168-158-9.ec2.internal"

@@ -7,7 +7,7 @@ import csv
 from msgspec.structs import replace
 
 from dra_lab.model.layers import read_layer
-from dra_lab.model.sketch import Figure, Kept
+from dra_lab.model.sketch import Kept, KnownValue
 from dra_lab.words.comparison import (
     comparison_csv,
     comparison_frame,
@@ -21,8 +21,8 @@ from dra_lab.words.comparison import (
 from dra_lab.words.document import as_html, as_markdown
 
 
-def exact(**figures):
-    return {name.replace("__", "/"): Figure(value=value, bound=value) for name, value in figures.items()}
+def exact(**values):
+    return {name.replace("__", "/"): KnownValue(value=value, bound=value) for name, value in values.items()}
 
 
 ONE = Kept(
@@ -49,7 +49,7 @@ def test_the_better_value_is_marked_and_the_row_differs():
 
 def test_a_number_that_may_be_larger_is_not_compared():
     """4 to 9 copies are neither more nor fewer than 7."""
-    open_ = replace(ONE, figures={**ONE.figures, "copies": Figure(value=4, bound=9)})
+    open_ = replace(ONE, figures={**ONE.figures, "copies": KnownValue(value=4, bound=9)})
     found = row((open_, TWO), "copies")
     assert [(cell.text, cell.best) for cell in found.cells] == [("4 to 9", False), ("7", False)]
     assert "most copies" not in comparison_sentence((open_, TWO))
@@ -116,6 +116,6 @@ def test_a_change_of_the_cluster_is_a_difference_from_none():
     """A plan without what-if changes differs from one with a drained node; copies that are not counted yet do not."""
     plan = Kept(name="a", mode="plan", cluster="c")
     drained = replace(plan, name="b", layers=(read_layer("drain", "n1"),))
-    counted = replace(plan, name="b", figures={"copies": Figure(value=4)})
+    counted = replace(plan, name="b", figures={"copies": KnownValue(value=4)})
     assert [row.key for row in comparison_rows((plan, drained)) if row.differs] == ["changes"]
     assert [row.key for row in comparison_rows((plan, counted)) if row.differs] == []

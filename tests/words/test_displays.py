@@ -98,7 +98,7 @@ def test_print_tells_a_plan_as_a_terminal_does_and_its_repr_is_one_line():
     assert (len(repr(plan)) < 200, plan.node in repr(plan)) == (True, True)
 
 
-def test_plans_with_other_fields_differ_although_they_are_told_alike():
+def test_plans_with_other_fields_differ_although_their_texts_are_identical():
     """Equality is that of the fields, as before."""
     plan = Plan(PlanStatus.INFEASIBLE, ClaimSketch(), seconds=1.0)
     assert plan == dataclasses.replace(plan)
@@ -110,8 +110,8 @@ def test_a_plan_on_very_many_nodes_names_some_of_each_sort():
     names = tuple(f"n{number:04}" for number in range(5000))
     plan = Plan(PlanStatus.OPTIMAL, ClaimSketch(), node_classes=(NodeClass(names, NodeFit.BEST),))
     cluster = load_cluster("sample:eks-p4d")
-    told = plan_text(plan, cluster, names=8)
-    assert "as well as the best: n0000, n0001, n0002, n0003, n0004, n0005, n0006, n0007 and 4,992 more" in told
+    text = plan_text(plan, cluster, names=8)
+    assert "as well as the best: n0000, n0001, n0002, n0003, n0004, n0005, n0006, n0007 and 4,992 more" in text
     assert "n4999" in plan_text(plan, cluster)
 
 

@@ -16,7 +16,7 @@ from dra_lab.model.claims import (
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
-from dra_lab.words.drawing_words import asked_sentence, selector_words
+from dra_lab.words.drawing_words import request_sentence, selector_words
 
 GPU, NIC = "gpu.nvidia.com", "dranet"
 
@@ -34,16 +34,16 @@ def drawn(*links: Link, gpus: int = 2, nics: int = 2) -> ClaimSketch:
     return ClaimSketch(requests=(ask("gpu", GPU, gpus), ask("nic", NIC, nics)), links=links)
 
 
-def test_pairs_are_told_in_one_sentence(cluster):
+def test_pairs_are_reported_in_one_sentence(cluster):
     """The selector that the palette offers is the name of the device."""
-    told = asked_sentence(read_sketch("sample:eks-p4d/gpu-nic-pairs"), cluster)
-    assert told == "You ask for 2 A100-SXM4-40GB GPUs, each with its own RDMA NIC on the same PCIe root."
+    sentence = request_sentence(read_sketch("sample:eks-p4d/gpu-nic-pairs"), cluster)
+    assert sentence == "You ask for 2 A100-SXM4-40GB GPUs, each with its own RDMA NIC on the same PCIe root."
 
 
 def test_a_preferred_pair_is_no_must(cluster):
     """A preference is described as one."""
     link = Link("pairs", ("gpu", "nic"), how=How.PAIRWISE, must=False)
-    assert "each with its own NIC, if possible on the same PCIe root." in asked_sentence(drawn(link), cluster)
+    assert "each with its own NIC, if possible on the same PCIe root." in request_sentence(drawn(link), cluster)
 
 
 @pytest.mark.parametrize(
@@ -57,59 +57,60 @@ def test_a_preferred_pair_is_no_must(cluster):
 )
 def test_every_kind_of_link_has_its_sentence(cluster, link, words):
     """Place, kind and strength are in the words."""
-    assert asked_sentence(drawn(link), cluster) == f"You ask for 2 A100-SXM4-40GB GPUs and 2 NICs. {words}"
+    assert request_sentence(drawn(link), cluster) == f"You ask for 2 A100-SXM4-40GB GPUs and 2 NICs. {words}"
 
 
-def test_groups_of_unequal_counts_are_told_with_their_counts(cluster):
+def test_groups_of_unequal_counts_are_reported_with_their_counts(cluster):
     """Two GPUs for each NIC are no pairs."""
-    told = asked_sentence(drawn(Link("a", ("gpu", "nic"), how=How.PAIRWISE), gpus=4), cluster)
-    assert told.endswith("Every group of 2 GPUs and 1 NIC shares a PCIe root.")
+    sentence = request_sentence(drawn(Link("a", ("gpu", "nic"), how=How.PAIRWISE), gpus=4), cluster)
+    assert sentence.endswith("Every group of 2 GPUs and 1 NIC shares a PCIe root.")
 
 
-def test_several_links_are_all_told(cluster):
+def test_several_links_are_all_reported(cluster):
     """The first pairing stands with the devices, the other links follow."""
     links = (Link("a", ("gpu", "nic"), how=How.PAIRWISE), Link("b", ("gpu", "nic"), "numaNode"))
-    told = asked_sentence(drawn(*links), cluster)
-    assert "each with its own NIC on the same PCIe root. All GPUs and NICs share one NUMA node." in told
+    sentence = request_sentence(drawn(*links), cluster)
+    assert "each with its own NIC on the same PCIe root. All GPUs and NICs share one NUMA node." in sentence
 
 
-def test_alternatives_are_told_in_their_order(cluster):
+def test_alternatives_are_reported_in_their_order(cluster):
     """The first that can be had is used."""
     ways = (
         DeviceSubRequest(name="a", device_class_name=GPU, count=2),
         DeviceSubRequest(name="b", device_class_name=NIC),
     )
-    told = asked_sentence(ClaimSketch(requests=(DeviceRequest(name="r", first_available=ways),)), cluster)
-    assert told == "You ask for 2 A100-SXM4-40GB GPUs, or else 1 NIC."
+    sentence = request_sentence(ClaimSketch(requests=(DeviceRequest(name="r", first_available=ways),)), cluster)
+    assert sentence == "You ask for 2 A100-SXM4-40GB GPUs, or else 1 NIC."
 
 
 def test_all_devices_have_no_number(cluster):
     """`allocationMode: All` takes every device of the node that matches."""
     request = DeviceRequest(name="gpu", exactly=ExactDeviceRequest(device_class_name=GPU, allocation_mode="All"))
-    assert asked_sentence(ClaimSketch(requests=(request,)), cluster) == "You ask for all A100-SXM4-40GB GPUs of a node."
+    sentence = request_sentence(ClaimSketch(requests=(request,)), cluster)
+    assert sentence == "You ask for all A100-SXM4-40GB GPUs of a node."
 
 
 def test_cpus_are_counted_in_cpus():
     """An amount of CPUs of one device is the number of CPUs."""
     cpus = ask("cpu", "dra.cpu", capacity=CapacityRequirements(requests={"dra.cpu/cpu": "32"}))
-    assert asked_sentence(ClaimSketch(requests=(cpus,)), load_cluster("sample:dgx-h100")) == "You ask for 32 CPUs."
+    assert request_sentence(ClaimSketch(requests=(cpus,)), load_cluster("sample:dgx-h100")) == "You ask for 32 CPUs."
 
 
 def test_without_a_cluster_the_class_is_named():
     """Nothing is known of the devices then."""
-    assert asked_sentence(drawn()) == f"You ask for 2 devices of class {GPU} and 2 devices of class {NIC}."
+    assert request_sentence(drawn()) == f"You ask for 2 devices of class {GPU} and 2 devices of class {NIC}."
 
 
 def test_nothing_drawn_has_no_sentence(cluster):
     """An empty drawing asks for nothing."""
-    assert asked_sentence(ClaimSketch(), cluster) == ""
+    assert request_sentence(ClaimSketch(), cluster) == ""
 
 
 def test_a_selector_that_is_not_simple_is_counted(cluster):
     """Its text would not be understood in a sentence."""
     selector = DeviceSelector(cel=CELDeviceSelector(expression='device.attributes["x"].a > 3'))
     sketch = replace(drawn(), requests=(ask("gpu", GPU, 2, selectors=(selector,)),))
-    assert "that match" in asked_sentence(sketch, cluster)
+    assert "that match" in request_sentence(sketch, cluster)
 
 
 @pytest.mark.parametrize(
@@ -121,6 +122,6 @@ def test_a_selector_that_is_not_simple_is_counted(cluster):
         ('device.driver == "a"', ""),
     ],
 )
-def test_simple_selectors_are_told_in_short(text, words):
+def test_simple_selectors_are_reported_in_short(text, words):
     """Only selectors that have a text without the expression are described."""
     assert selector_words(text) == words

@@ -43,16 +43,16 @@ def test_every_form_of_an_answer_has_the_same_words(show):
 def test_the_report_and_the_figures_have_the_same_words():
     """The heading of the page is the sentence, and number and caption of a figure are its words."""
     page = report_page(busy_cluster(), a_plan())
-    told = [f"{tile.value} {tile.caption}" for tile in tiles(a_plan())]
+    found = [f"{tile.value} {tile.caption}" for tile in tiles(a_plan())]
     assert f"<h1>{answer_sentence(a_plan(), busy_cluster())}</h1>" in page
-    assert "2 of 2 GPUs paired" in told
+    assert "2 of 2 GPUs paired" in found
 
 
 def test_an_unproven_plan_names_what_is_open_with_its_bound():
     """The bound is in the words of the goal: of pairs it is the most that could be paired."""
     goals = (GoalValue("numa", 3, 1), GoalValue("unpaired", 1, 0, of=2))
-    told = proof_words(a_plan(status=PlanStatus.FEASIBLE, goals=goals))
-    assert told == "best so far, not proven (3 NUMA nodes, bound 1; 1 of 2 GPUs paired, bound 2 of 2)"
+    words = proof_words(a_plan(status=PlanStatus.FEASIBLE, goals=goals))
+    assert words == "best so far, not proven (3 NUMA nodes, bound 1; 1 of 2 GPUs paired, bound 2 of 2)"
 
 
 def test_a_search_that_was_stopped_is_not_known():

@@ -13,10 +13,10 @@ from dra_lab.cli.exit_status import status_of
 from dra_lab.errors import InputError
 from dra_lab.model.fleet import (
     FleetPlan,
+    Headroom,
+    HeadroomOnNodes,
     LargestJob,
     Replica,
-    Room,
-    RoomOnNodes,
     Stranded,
     StrandedKind,
     StrandedNodes,
@@ -32,20 +32,20 @@ from dra_lab.words.document import as_text
 from dra_lab.words.fleet_document import (
     fleet_sentence,
     fleet_text,
+    headroom_sentence,
     job_sentence,
-    room_sentence,
     short_fleet_parts,
     stranded_sentence,
 )
 from dra_lab.words.fleet_frames import (
     fleet_frame,
+    headroom_frame,
     replicas_frame,
-    rooms_frame,
     scenarios_frame,
     stranded_frame,
     workloads_frame,
 )
-from dra_lab.words.fleet_json import fleet_json, job_json, room_json, stranded_json
+from dra_lab.words.fleet_json import fleet_json, headroom_json, job_json, stranded_json
 from dra_lab.words.plan_outcome import pod_outcome
 
 PAIRS = "sample:eks-p4d/gpu-nic-pairs"
@@ -73,13 +73,13 @@ def test_the_sentence_tells_how_many_are_placed_and_that_no_more_fit(plan):
     assert fleet_sentence(plan).startswith("4 of 8 replicas placed on 3 nodes; no more fit, proven.")
 
 
-def test_what_is_not_proven_is_told_with_its_bound():
+def test_what_is_not_proven_is_reported_with_its_bound():
     """No sentence claims a proof that the plan does not have."""
     unplaced = GoalValue("unplaced", 5, bound=2)
-    told = fleet_sentence(a_fleet(PlanStatus.FEASIBLE, unplaced, GoalValue("roots", 9, bound=7)))
-    assert "at most 6 could, not proven" in told
-    assert "(at least 7)" in told
-    assert ", proven" not in told
+    sentence = fleet_sentence(a_fleet(PlanStatus.FEASIBLE, unplaced, GoalValue("roots", 9, bound=7)))
+    assert "at most 6 could, not proven" in sentence
+    assert "(at least 7)" in sentence
+    assert ", proven" not in sentence
 
 
 @pytest.mark.parametrize(
@@ -116,19 +116,19 @@ def test_json_holds_every_replica_and_is_the_same_every_time(plan):
 
 
 def test_numbers_that_are_not_proven_are_ranges():
-    """Room, largest job and stranded say what is sure, and what could be."""
-    room = Room("w", 2, 5, (RoomOnNodes(("a", "b"), 1, 2), RoomOnNodes(("c",), 0, 1)))
+    """Headroom, largest job and stranded say what is sure, and what could be."""
+    headroom = Headroom("w", 2, 5, (HeadroomOnNodes(("a", "b"), 1, 2), HeadroomOnNodes(("c",), 0, 1)))
     job = LargestJob("c", 2, 4, 3, 9, "a")
     kinds = (StrandedKind("gpu", 8, 5, 7),)
     lost = Stranded(("c",), kinds, (StrandedNodes(("a", "b"), kinds),))
-    assert room_sentence(room) == "w: at least 2 more, at most 5; not proven"
+    assert headroom_sentence(headroom) == "w: at least 2 more, at most 5; not proven"
     assert "at most 4 times; not proven" in job_sentence(job)
     assert stranded_sentence(lost) == "Stranded: 3 of 8 free GPUs (at least 1; not proven)."
     parts = Stranded(("c",), (StrandedKind("gpu", 19, 7, 7, partitions=18),))
     assert "12 of 19 free GPUs (at least 0; 18 of these are partitions" in stranded_sentence(parts)
     assert not parts.proven
-    assert [room_json(room)["proven"], job_json(job)["proven"], stranded_json(lost)["proven"]] == [False] * 3
-    assert list(rooms_frame([room])["node"]) == ["a", "b", "c"]
+    assert [headroom_json(headroom)["proven"], job_json(job)["proven"], stranded_json(lost)["proven"]] == [False] * 3
+    assert list(headroom_frame([headroom])["node"]) == ["a", "b", "c"]
     assert list(stranded_frame(lost)["stranded"]) == [3, 3]
 
 
@@ -151,7 +151,7 @@ def on(node):
 def test_text_holds_every_node_and_what_fits_after():
     """Sections for room, jobs and stranded appear with their numbers."""
     lost = Stranded(("c",), (StrandedKind("gpu", 8, 5, 5),))
-    text = fleet_text(a_fleet(PlanStatus.INFEASIBLE), [Room("w", 1, 1)], lost, [LargestJob("c", 0, 0, 0, 0)])
+    text = fleet_text(a_fleet(PlanStatus.INFEASIBLE), [Headroom("w", 1, 1)], lost, [LargestJob("c", 0, 0, 0, 0)])
     for words in ("Not one replica fits, proven", "w: 1 more, proven", "not even once, proven", "in all"):
         assert words in text
 
@@ -167,7 +167,10 @@ def test_the_short_form_names_eight_nodes_and_counts_the_others():
 def test_names_are_printable():
     """Control characters are removed from names."""
     bad = "w\x1b[2J\u202e"
-    for text in (fleet_text(FleetPlan(PlanStatus.STOPPED, (Workload(bad, (), 1),))), room_sentence(Room(bad, 1, 1))):
+    for text in (
+        fleet_text(FleetPlan(PlanStatus.STOPPED, (Workload(bad, (), 1),))),
+        headroom_sentence(Headroom(bad, 1, 1)),
+    ):
         assert not {"\x1b", "\u202e"} & set(text)
 
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 
 from dra_lab.errors import InputError
-from dra_lab.model.fleet import FleetPlan, LargestJob, Replica, Room, RoomOnNodes, Stranded, StrandedKind, Workload
+from dra_lab.model.fleet import (
+    FleetPlan,
+    Headroom,
+    HeadroomOnNodes,
+    LargestJob,
+    Replica,
+    Stranded,
+    StrandedKind,
+    Workload,
+)
 from dra_lab.model.plan import GoalValue, PlanStatus, Shortfall
 from dra_lab.planner.scenarios import ScenarioAnswer
 
@@ -19,7 +28,7 @@ FLEET = FleetPlan(
 )
 ANSWERS = [
     (FLEET, "3 of 3 replicas placed on 2 nodes"),
-    (Room(HOSTILE, 2, 5, (RoomOnNodes((HOSTILE, "b"), 1, 2),)), "at least 2 more"),
+    (Headroom(HOSTILE, 2, 5, (HeadroomOnNodes((HOSTILE, "b"), 1, 2),)), "at least 2 more"),
     (LargestJob(HOSTILE, 2, 4, 3, 9, HOSTILE), "at most 4 times"),
     (Stranded((HOSTILE,), (StrandedKind("gpu", 8, 5, 7),)), "3 of 8 free GPUs"),
     (ScenarioAnswer(HOSTILE, FLEET), "3 of 3 replicas placed"),

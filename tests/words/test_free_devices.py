@@ -60,10 +60,10 @@ PICTURES = {
 @pytest.mark.parametrize("place", COUNTS)
 def test_a_number_of_free_devices_is_what_was_read_of_claims(place):
     """A number where all claims were read, the most of it with those of some namespaces, unknown without any."""
-    tell, words, unknown = COUNTS[place]
-    assert words.format("") in tell(READ)
-    assert words.format("at most ") in tell(PART)
-    assert unknown in tell(UNREAD)
+    words_of, words, unknown = COUNTS[place]
+    assert words.format("") in words_of(READ)
+    assert words.format("at most ") in words_of(PART)
+    assert unknown in words_of(UNREAD)
 
 
 def test_a_class_that_is_only_documented_has_a_number_of_free_devices_too():

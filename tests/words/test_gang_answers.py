@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dra_lab.model.fleet import Replica, Workload
-from dra_lab.model.gang import GANGS, Gang, GangCount, GangGroup, GangPlan, GangRoom, PlacedGang
+from dra_lab.model.gang import GANGS, Gang, GangCount, GangGroup, GangHeadroom, GangPlan, PlacedGang
 from dra_lab.model.gang_replay import GangReplay, GangVerdict
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import GoalValue, Placement, PlanStatus
@@ -21,31 +21,31 @@ def gang(level: str = "rack", pods: int = 4, least: int | None = None, **more) -
     return Gang("train", [GangGroup(Workload("worker", (), pods), least)], level, **more)
 
 
-def plan(status: PlanStatus, *gangs: Gang, placed: int = 0, bound: int | None = None, rooms=()) -> GangPlan:
+def plan(status: PlanStatus, *gangs: Gang, placed: int = 0, bound: int | None = None, headroom=()) -> GangPlan:
     """Return a plan that has a place for some of the gangs, whose goal has a bound."""
     wanted = gangs or (gang(),)
     pods = tuple(Replica("worker", number, f"n{number}", ()) for number in range(4))
     where = tuple(PlacedGang(wanted[0].name, number, ("r1",), pods) for number in range(placed))
     missing = sum(one.replicas for one in wanted) - placed
     goals = (GoalValue(GANGS, missing, missing if bound is None else bound, bound is None),)
-    return GangPlan(status, wanted, placed=where, goals=goals, rooms=tuple(rooms))
+    return GangPlan(status, wanted, placed=where, goals=goals, headroom=tuple(headroom))
 
 
-ROOMS = (GangRoom("train", ("b", "r1"), 3, 3, 4, 4, 0, 0, ("2 nodes cordoned",)),)
+HEADROOM = (GangHeadroom("train", ("b", "r1"), 3, 3, 4, 4, 0, 0, ("2 nodes cordoned",)),)
 OPEN = plan(PlanStatus.FEASIBLE, gang(replicas=3), placed=1, bound=0)
 SENTENCES = {
     "no gangs": (plan(PlanStatus.EMPTY), "No gangs are requested."),
     "no time": (plan(PlanStatus.STOPPED), "Not answered: there was not enough time."),
     "no rack": (
-        plan(PlanStatus.INFEASIBLE, rooms=ROOMS),
+        plan(PlanStatus.INFEASIBLE, headroom=HEADROOM),
         "No rack has all 4 pods of the gang, proven. b/r1 has 3.",
     ),
     "no rack for the minimum": (
-        plan(PlanStatus.INFEASIBLE, gang(pods=8, least=4), rooms=ROOMS),
+        plan(PlanStatus.INFEASIBLE, gang(pods=8, least=4), headroom=HEADROOM),
         "No rack has the least 4 pods, proven. b/r1 has 3.",
     ),
     "no node": (
-        plan(PlanStatus.INFEASIBLE, gang("host"), rooms=ROOMS),
+        plan(PlanStatus.INFEASIBLE, gang("host"), headroom=HEADROOM),
         "No node has all 4 pods of the gang, proven. b/r1 has 3.",
     ),
     "several": (plan(PlanStatus.INFEASIBLE, gang(), gang()), "Not one gang fits, proven."),
@@ -122,7 +122,7 @@ def test_a_choice_says_what_starts_what_is_trapped_and_what_is_worse():
 
 def test_gangs_of_several_names_have_headings_of_their_own():
     """Schedulers answer for each gang as if it were alone."""
-    both = plan(PlanStatus.INFEASIBLE, gang(), Gang("serve", gang().groups, "rack"), rooms=ROOMS)
+    both = plan(PlanStatus.INFEASIBLE, gang(), Gang("serve", gang().groups, "rack"), headroom=HEADROOM)
     choices = [[GangChoice(GangReplay("KAI 0.17", GangVerdict.MAYBE, "it may"))]] * 2
     text = as_text(short_gang_parts(both, [], choices))
     assert [name in text for name in ("find for train alone", "find for serve alone")] == [True, True]

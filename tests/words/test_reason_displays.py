@@ -63,7 +63,7 @@ def test_a_plan_without_its_cluster_tells_devices_and_goals_in_a_terminal(shell)
     ]
 
 
-def test_what_was_not_found_out_is_told_in_the_planner():
+def test_what_was_not_found_out_is_reported_in_the_planner():
     """Relaxations that time did not reach are not silently left out."""
     plan = Plan(PlanStatus.INFEASIBLE, ClaimSketch(), reasons=Reasons(relaxations=(UNTRIED,)))
     assert why_row(plan).tried == ("Not known, the time limit was reached: Prefer 'pairs'",)

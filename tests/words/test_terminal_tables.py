@@ -87,8 +87,8 @@ def test_a_name_cannot_steer_the_terminal():
     """A name from a cluster is plain text."""
     stream = Terminal()
     print_terminal([Sentence("a\x1b[2Jb\u202ec"), Words("[red]x[/red] :smile:")], stream)
-    told = ESCAPE.sub("", stream.getvalue())
-    assert ("\x1b" in told, "\u202e" in told, "[red]x[/red] :smile:" in told) == (False, False, True)
+    text = ESCAPE.sub("", stream.getvalue())
+    assert ("\x1b" in text, "\u202e" in text, "[red]x[/red] :smile:" in text) == (False, False, True)
 
 
 def test_a_finding_begins_with_its_severity():

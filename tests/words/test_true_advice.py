@@ -24,8 +24,8 @@ from dra_lab.planner.fleet import largest_job, stranded
 from dra_lab.sketch.compile import compile_claim
 from dra_lab.sources import load_texts
 from dra_lab.words.facts import goal_words
-from dra_lab.words.fleet_document import job_sentence, room_sentence
-from dra_lab.words.fleet_json import job_json, room_json
+from dra_lab.words.fleet_document import headroom_sentence, job_sentence
+from dra_lab.words.fleet_json import headroom_json, job_json
 from dra_lab.words.plan_document import answer_sentence
 
 P4D = load_cluster("sample:eks-p4d")
@@ -104,11 +104,11 @@ ADMIN = gpus(admin_access=True)
 def test_a_number_that_is_a_cap_is_reported_as_a_cap():
     """Pods with admin access take nothing away, so counting ends, and no bound is claimed."""
     cluster = load_texts({"slice.yaml": SLICE % ("", "")})
-    room = how_many_more(cluster, Workload("w", (ADMIN,)))
-    value = room_json(room)
-    assert room.count == MOST_COUNTED
+    headroom = how_many_more(cluster, Workload("w", (ADMIN,)))
+    value = headroom_json(headroom)
+    assert headroom.count == MOST_COUNTED
     assert (value["proven"], value["capped"], value["bound"], value["classes"][0]["bound"]) == (False, True, None, None)
-    assert "at least 10,000 more" in room_sentence(room)
+    assert "at least 10,000 more" in headroom_sentence(headroom)
 
 
 def test_the_largest_job_says_that_its_pods_are_capped():

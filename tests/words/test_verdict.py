@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from small_plans import a_plan
 
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
-from dra_lab.model.fleet import Room, RoomOnNodes
+from dra_lab.model.fleet import Headroom, HeadroomOnNodes
 from dra_lab.model.sketch import ClaimSketch, How
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
@@ -31,7 +31,7 @@ def misfit(cluster):
     return checked_plan(cluster, read_sketch("sample:eks-p4d/five-pairs"))
 
 
-def test_what_kube_scheduler_does_without_the_link_is_told_with_what_it_costs(pairs):
+def test_what_kube_scheduler_does_without_the_link_is_reported_with_what_it_costs(pairs):
     """Pairs come first, then the bandwidth that the far GPU keeps."""
     assert " ".join(scheduler_sentences(pairs)) == (
         "Without your link, kube-scheduler pairs only 1 of 2 GPUs and uses 2 NUMA nodes. "
@@ -41,37 +41,37 @@ def test_what_kube_scheduler_does_without_the_link_is_told_with_what_it_costs(pa
 
 def test_the_figures_of_pairs_stand_beside_each_other(pairs):
     """The plan and both of kube-scheduler's choices are counted in the same way."""
-    told = [(tile.value, tile.caption) for tile in tiles(pairs)]
-    assert told == [("2 of 2", "GPUs paired"), ("2 of 2", "scheduler, this YAML"), ("1 of 2", "scheduler, no links")]
+    found = [(tile.value, tile.caption) for tile in tiles(pairs)]
+    assert found == [("2 of 2", "GPUs paired"), ("2 of 2", "scheduler, this YAML"), ("1 of 2", "scheduler, no links")]
 
 
 def test_every_figure_says_what_it_counts_and_where_it_comes_from(pairs, misfit):
     """A click on a figure has the words of the glossary, and a proof, a bound or a source."""
-    every = [*tiles(pairs, Room("claim", 3, 4)), *tiles(misfit), *tiles(a_plan(), counting=True)]
+    every = [*tiles(pairs, Headroom("claim", 3, 4)), *tiles(misfit), *tiles(a_plan(), counting=True)]
     assert [tile.caption for tile in every if not tile.title or tile.lines[0] not in GLOSSARY.values()] == []
 
 
 @pytest.mark.parametrize(
-    ("room", "caption", "proof"),
+    ("headroom", "caption", "proof"),
     [
-        (Room("claim", 4, 4), "copies fit, proven", "Proven: no more than 4 fit."),
-        (Room("claim", 4, 7), "copies fit, at least", "At least 4, at most 7: the time for counting was up."),
+        (Headroom("claim", 4, 4), "copies fit, proven", "Proven: no more than 4 fit."),
+        (Headroom("claim", 4, 7), "copies fit, at least", "At least 4, at most 7: the time for counting was up."),
         (
-            Room("claim", 10_000, 10_000, (RoomOnNodes(("n",), 10_000, 10_000),)),
+            Headroom("claim", 10_000, 10_000, (HeadroomOnNodes(("n",), 10_000, 10_000),)),
             "copies fit, at least",
             "At least 10,000",
         ),
     ],
 )
-def test_copies_are_told_with_their_bound(pairs, room, caption, proof):
+def test_copies_are_reported_with_their_bound(pairs, headroom, caption, proof):
     """A number that is not exact is never called proven."""
-    tile = tiles(pairs, room)[1]
+    tile = tiles(pairs, headroom)[1]
     assert (tile.caption, tile.lines[1].startswith(proof)) == (caption, True)
 
 
 def test_how_many_nodes_would_serve_an_idle_cluster_is_explained_with_the_copies(pairs):
     """The sentence of the verdict has no room for it."""
-    assert "would fit on all 4 if nothing else were running" in tiles(pairs, Room("claim", 4, 4))[1].lines[-1]
+    assert "would fit on all 4 if nothing else were running" in tiles(pairs, Headroom("claim", 4, 4))[1].lines[-1]
 
 
 def test_the_cause_of_a_misfit_is_short(cluster, misfit):
@@ -87,12 +87,12 @@ def test_a_class_without_devices_names_those_that_there_are():
     assert cause(plan, mig) == "No node has a device of class gpu.nvidia.com. This cluster has mig.nvidia.com."
 
 
-def test_a_link_that_cannot_hold_is_told_by_its_place(cluster):
+def test_a_link_that_cannot_hold_is_reported_by_its_place(cluster):
     """The person sees the PCIe root, and no name of a link."""
     drawn = read_sketch("sample:eks-p4d/gpu-nic-pairs")
     together = replace(drawn, links=tuple(replace(link, how=How.TOGETHER) for link in drawn.links))
-    told = cause(checked_plan(cluster, together), cluster)
-    assert told == "No PCIe root has all 4 devices. The most on one are 3."
+    sentence = cause(checked_plan(cluster, together), cluster)
+    assert sentence == "No PCIe root has all 4 devices. The most on one are 3."
 
 
 def test_a_misfit_offers_at_most_three_changes_with_what_they_bring(misfit):
@@ -113,6 +113,6 @@ def test_how_near_a_misfit_is_has_a_figure(misfit):
 
 def test_the_nearest_node_says_how_many_pairs_find_no_place(misfit):
     """Its picture says it; another node's says nothing."""
-    told = "4 of 5 pairs of gpu and nic fit here, each on one PCIe root. No place is left for 1 pair."
+    found = "4 of 5 pairs of gpu and nic fit here, each on one PCIe root. No place is left for 1 pair."
     nodes = [name for node_class in misfit.node_classes for name in node_class.nodes]
-    assert {name: note for name in nodes if (note := pairs_note(misfit, name))} == {misfit.shortfalls[0].node: told}
+    assert {name: note for name in nodes if (note := pairs_note(misfit, name))} == {misfit.shortfalls[0].node: found}

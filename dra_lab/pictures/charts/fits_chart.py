@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dra_lab.model.fleet import Room
+from dra_lab.model.fleet import Headroom
 from dra_lab.pictures.charts.rows import Band, of_nodes
 from dra_lab.words.document import clean, plain_table
 
@@ -18,7 +18,7 @@ _SHADES = ("#d6e8f4", "#9fcae6", "#56b4e9", "#2f8fc6", "#0072b2")
 _NONE, _INKS = "#bdbdbd", ("#000000", "#000000", "#000000", "#000000", "#ffffff")
 
 
-def fits_chart(rooms: Sequence[Room]) -> alt.TopLevelMixin:
+def fits_chart(headroom: Sequence[Headroom]) -> alt.TopLevelMixin:
     """Return a heat map of how many more replicas fit: a row for each node, a column for each workload.
 
     "≥2" is a number that is not proven to be the most. Darker is more; grey is none. Each column is counted by itself,
@@ -26,7 +26,7 @@ def fits_chart(rooms: Sequence[Room]) -> alt.TopLevelMixin:
     or similar nodes share a row, which shows the range of their numbers.
 
     Args:
-        rooms: Answers of `how_many_more` for one cluster, one per workload.
+        headroom: Answers of `how_many_more` for one cluster, one per workload.
 
     Returns:
         An Altair chart. Printed, it is the table of all its rows.
@@ -50,37 +50,37 @@ def fits_chart(rooms: Sequence[Room]) -> alt.TopLevelMixin:
     from dra_lab.pictures.charts.look import empty, finish
 
     heading = "How many more replicas fit, by node and workload"
-    values = _by_node(rooms)
+    values = _by_node(headroom)
     if not values:
         return empty(heading, "Nothing to show. Give the answers of how_many_more, one for each workload.")
     bands, words = of_nodes(values)
-    names = _names(rooms)
+    names = _names(headroom)
     rows = [field for at, band in enumerate(bands) for field in _fields(band, at, names)]
-    sums = ", ".join(f"{name}: {_known(room)}" for name, room in zip(names, rooms, strict=True))
+    sums = ", ".join(f"{name}: {_known(one)}" for name, one in zip(names, headroom, strict=True))
     return finish(_chart(rows), heading, (f"in total, each workload by itself: {sums}", words), _plain(bands, names))
 
 
-def _names(rooms: Sequence[Room]) -> tuple[str, ...]:
-    names = [clean(room.workload) or "workload" for room in rooms]
+def _names(headrooms: Sequence[Headroom]) -> tuple[str, ...]:
+    names = [clean(headroom.workload) or "workload" for headroom in headrooms]
     return tuple(n if names.count(n) == 1 else f"{n} ({at + 1})" for at, n in enumerate(names))
 
 
-def _by_node(rooms: Sequence[Room]) -> Mapping[str, tuple[float, ...]]:
+def _by_node(headrooms: Sequence[Headroom]) -> Mapping[str, tuple[float, ...]]:
     """Return for each node the numbers of all workloads: surely, then at most."""
     found: dict[str, list[float]] = {}
-    for at, room in enumerate(rooms):
-        together = {nodes: " + ".join(nodes) + " together" for nodes in room.together if len(nodes) > 1}
-        for node_class in room.classes:
+    for at, headroom in enumerate(headrooms):
+        together = {nodes: " + ".join(nodes) + " together" for nodes in headroom.together if len(nodes) > 1}
+        for node_class in headroom.classes:
             for name in [together[node_class.nodes]] if node_class.nodes in together else node_class.nodes:
-                into = found.setdefault(name, [0.0] * (2 * len(rooms)))
-                into[at], into[len(rooms) + at] = node_class.each, node_class.bound
+                into = found.setdefault(name, [0.0] * (2 * len(headrooms)))
+                into[at], into[len(headrooms) + at] = node_class.each, node_class.bound
     return {name: tuple(values) for name, values in found.items()}
 
 
-def _known(room: Room) -> str:
-    if room.proven:
-        return f"{room.count:,}"
-    return f"≥{room.count:,}" + ("" if room.capped else f" (at most {room.bound:,})")
+def _known(headroom: Headroom) -> str:
+    if headroom.proven:
+        return f"{headroom.count:,}"
+    return f"≥{headroom.count:,}" + ("" if headroom.capped else f" (at most {headroom.bound:,})")
 
 
 def _field(band: Band, at: int, count: int) -> tuple[str, float]:

@@ -24,7 +24,7 @@ _WHO: Mapping[str, tuple[str, str]] = {
 """The planner or scheduler that placed the devices: its words in the legend, and its colour of Okabe and Ito."""
 
 _WIDTH, _LABELS = 420, 330
-_ROOM = 1.4
+_AXIS_END = 1.4
 """Where the axis of ratios ends: what is written behind a bar that reaches 1 has room."""
 _SHARES = ("placed by", "GPUs", "path to the NIC", "bandwidth left")
 _PLAIN = ("goal", "who", "value", "worse by", "proof")
@@ -223,7 +223,7 @@ def _bandwidth(paths: Sequence[PathRow]) -> Any:
     )
     title = "bandwidth left, against one PCIe root (ratio; published measurements)"
     tenths = alt.Axis(format=".1f", tickCount=7, labelExpr="datum.value > 1 ? '' : datum.label")
-    ends = alt.X("low:Q", title=title, scale=alt.Scale(domain=[0, _ROOM], nice=False), axis=tenths)
+    ends = alt.X("low:Q", title=title, scale=alt.Scale(domain=[0, _AXIS_END], nice=False), axis=tenths)
     bars = base.mark_bar(stroke="#808080", height=12).encode(x=ends, x2="high:Q", color=alt.Color("fill:N", scale=None))
     ticks = base.mark_tick(thickness=3, height=14).encode(x=ends, color=alt.Color("fill:N", scale=None))
     last = base.mark_tick(thickness=3, height=14).encode(x="high:Q", color=alt.Color("fill:N", scale=None))

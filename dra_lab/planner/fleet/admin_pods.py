@@ -13,7 +13,7 @@ from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.fleet.bounds import Answer
 from dra_lab.planner.fleet.master import GoalBound
 from dra_lab.planner.fleet.pack import Takes, Values, device_goals
-from dra_lab.planner.fleet.placing import Stand
+from dra_lab.planner.fleet.placing import PodsOnNode
 from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.sites import parts_on, plain_site
 from dra_lab.planner.node.copies import CopyPart
@@ -43,12 +43,12 @@ class AdminPods:
     order: tuple[str, ...]
     best: dict[int, _Best | None]
 
-    def added(self, answer: Answer, stands: Sequence[Stand]) -> tuple[Answer, list[Stand]]:
+    def added(self, answer: Answer, by_node: Sequence[PodsOnNode]) -> tuple[Answer, list[PodsOnNode]]:
         """Return an answer for the rest, and who stands where in it, with these pods beside it."""
         if answer.chosen is None:
-            return answer, list(stands)
-        every = list(stands)
-        used = {stand.site.node(stand.node, part) for stand in stands for part in _standing(stand)}
+            return answer, list(by_node)
+        every = list(by_node)
+        used = {on_node.site.node(on_node.node, part) for on_node in by_node for part in _used_parts(on_node)}
         more = dict.fromkeys(self.order, 0)
         for pod, best in self.best.items():
             replicas = self.whole.pods[pod].workload.replicas
@@ -58,7 +58,7 @@ class AdminPods:
             node = self._node(best, used)
             more[NODES] += node not in used
             used.add(node)
-            every.append(self._stand(pod, best, node))
+            every.append(self._on_node(pod, best, node))
             for goal, value in zip(device_goals(self.order), best.values, strict=True):
                 more[goal] += value * replicas
         # A solution that gives way in a goal that is not proven may be better in the goals after it.
@@ -67,20 +67,20 @@ class AdminPods:
             goals.append(_with(known, more[known.goal], sure=sure))
             sure = sure and goals[-1].proven
         answer.goals = tuple(goals)
-        return answer, sorted(every, key=lambda stand: stand.node)
+        return answer, sorted(every, key=lambda on_node: on_node.node)
 
     def _node(self, best: _Best, used: set[str]) -> str:
         """Return a node with the best, one that is used already if there is any."""
         able = [node for node, state in self.whole.survey.states.items() if state.layout in best.takes]
         return min(able, key=lambda node: (node not in used, node))
 
-    def _stand(self, pod: int, best: _Best, node: str) -> Stand:
+    def _on_node(self, pod: int, best: _Best, node: str) -> PodsOnNode:
         state = self.whole.survey.states[node]
         site = plain_site(self.whole, state, [node])
         replicas = self.whole.pods[pod].workload.replicas
         counts = tuple(replicas if part.pod == pod else 0 for part in parts_on(self.whole, node))
         takes: Takes = tuple((number, *take) for number in range(replicas) for take in best.takes[state.layout])
-        return Stand(site, node, counts, takes)
+        return PodsOnNode(site, node, counts, takes)
 
 
 def _with(goal: GoalBound, more: int, *, sure: bool) -> GoalBound:
@@ -139,5 +139,5 @@ def _best(fleet: FleetProblem, pod: int, order: Sequence[str]) -> tuple[_Best | 
     return (best,)
 
 
-def _standing(stand: Stand) -> list[CopyPart]:
-    return [part for part, count in zip(stand.site.parts, stand.counts, strict=True) if count]
+def _used_parts(on_node: PodsOnNode) -> list[CopyPart]:
+    return [part for part, count in zip(on_node.site.parts, on_node.counts, strict=True) if count]

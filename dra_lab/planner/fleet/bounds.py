@@ -192,13 +192,13 @@ def best_answer(
     classed = replace(found_classes(tables), shared=tuple(shared))
     master = _master(classed, demand, order, solver)
     part = budget if closed else budget.part(budget.shares.step)
-    found = master.run(best_start(master, None, part, all_placed=all_placed), part, all_placed=all_placed, tell=True)
+    found = master.run(best_start(master, None, part, all_placed=all_placed), part, all_placed=all_placed, reports=True)
     goals = found.goals
     if len(goals) < len(order) and found.chosen is not None:
         goals = [*goals, *(GoalBound(g, master.value(g, found.chosen), None) for g in order[len(goals) :])]
     answer = Answer(tuple(goals), found.chosen, classed, found.infeasible and closed)
     if not closed:
-        return _held_against(answer, tables, demand, budget, solver, tuple(order), all_placed=all_placed)
+        return _checked_against(answer, tables, demand, budget, solver, tuple(order), all_placed=all_placed)
     if any(goal.bound is None for goal in goals) and not shared:
         floors = _floors(tables, classed.classes, demand, answer)
         answer.goals = tuple(
@@ -212,7 +212,7 @@ def _master(classed: ClassedSites, demand: Sequence[int], order: Sequence[str], 
     return Master(classed.classes, demand, order, solver, classed.home_nodes, classed.coupling, classed.shared)
 
 
-def _held_against(
+def _checked_against(
     answer: Answer,
     tables: Sequence[AnyTable],
     demand: Sequence[int],

@@ -127,9 +127,9 @@ class OptionModel(SharedModel):
 
     def _of_node(self) -> Iterator[tuple[int, str]]:
         """Yield the resources that one node alone sees, with it."""
-        asked_on = {ask: part.node for part in self.site.parts for ask in range(*part.asks)}
+        node_of_ask = {ask: part.node for part in self.site.parts for ask in range(*part.asks)}
         for at, (group, _) in enumerate(self.shared.stock.keys):
-            nodes = {asked_on[ask] for ask in self.site.problem.groups[group].asks} if group >= 0 else set()
+            nodes = {node_of_ask[ask] for ask in self.site.problem.groups[group].asks} if group >= 0 else set()
             if len(nodes) == 1:
                 yield at, nodes.pop()
 

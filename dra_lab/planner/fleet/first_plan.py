@@ -23,7 +23,7 @@ from dra_lab.planner.fleet.bounds import Answer
 from dra_lab.planner.fleet.first_ways import FirstWays, Way
 from dra_lab.planner.fleet.fleet_work import FleetWork
 from dra_lab.planner.fleet.pack import Values, device_goals
-from dra_lab.planner.fleet.placing import Stand
+from dra_lab.planner.fleet.placing import PodsOnNode
 from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.sites import Site, alone_sites, table_devices
 from dra_lab.planner.node.allocation_problem import AllocationProblem
@@ -57,7 +57,7 @@ class FirstPlan:
     `whole` says that all nodes were tried.
     """
 
-    stands: Sequence[Stand] = ()
+    by_node: Sequence[PodsOnNode] = ()
     replicas: int = 0
     values: Values = ()
     whole: bool = False
@@ -68,7 +68,7 @@ class FirstPlan:
         if not self.replicas or (work.all_placed and self.replicas < wanted):
             return False
         values = dict(zip(device_goals(work.order), self.values, strict=True))
-        values |= {UNPLACED: wanted - self.replicas, NODES: len(self.stands)}
+        values |= {UNPLACED: wanted - self.replicas, NODES: len(self.by_node)}
         return answer.chosen is None or tuple(values[goal] for goal in work.order) < answer.values
 
 
@@ -128,8 +128,8 @@ def _filled(demand: Sequence[int], identical: Sequence[_Nodes], turn: Sequence[i
             if rest[pod]:
                 rest[pod] -= nodes.place(pod, rest[pod], ledger, budget)
     values = zip(*(way.values for nodes in identical for _, way in nodes.ways()), strict=True)
-    stands = [stand for nodes in identical for stand in nodes.stands()]
-    return FirstPlan(stands, ledger.placed, tuple(map(sum, values)), not budget.reached)
+    by_node = [on_node for nodes in identical for on_node in nodes.by_node()]
+    return FirstPlan(by_node, ledger.placed, tuple(map(sum, values)), not budget.reached)
 
 
 class _Nodes:
@@ -242,7 +242,7 @@ class _Nodes:
         """Yield the workload of each pod, and what it takes."""
         return chain.from_iterable(taken.ways for taken in self._taken.values())
 
-    def stands(self) -> Iterator[Stand]:
+    def by_node(self) -> Iterator[PodsOnNode]:
         """Yield who stands where, with which devices."""
         problem = self._site.problem
         site = replace(self._site, make=lambda: problem, devices=partial(self._devices, self._taken))
@@ -252,7 +252,7 @@ class _Nodes:
             for number, (pod, way) in enumerate(sorted(taken.ways, key=lambda one: one[0])):
                 counts[pod] += 1
                 takes.extend((number, *take) for take in way.takes)
-            yield Stand(site, node, tuple(counts), tuple(takes))
+            yield PodsOnNode(site, node, tuple(counts), tuple(takes))
 
     def _devices(self, every: Mapping[str, _Taken], node: str) -> dict[int, list[DeviceID]]:
         """Return the devices that pods on a node take, by group: those of the node first."""

@@ -60,7 +60,7 @@ def first_fit_of(fleet: FleetProblem, plan: FleetPlan, order: Sequence[str], bud
     the next one is tried. After `Shares.compare` seconds the status is STOPPED, and a finding says how many nodes were
     compared; the goals are those of these nodes, and `unplaced` counts the pods planned there. None where nothing was.
     """
-    budget.tell("first fit", "what kube-scheduler would take on the same nodes")
+    budget.report_step("first fit", "what kube-scheduler would take on the same nodes")
     claims = {pod.workload.name: _compiled(fleet, pod) for pod in fleet.pods}
     trial = _Trial(fleet, tuple(order), claims, time.monotonic() + budget.shares.compare, budget)
     compared = []

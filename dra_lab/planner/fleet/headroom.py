@@ -13,7 +13,7 @@ from msgspec.structs import replace as changed
 
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import MOST_COUNTED, FleetPlan, Room, RoomOnNodes, Workload
+from dra_lab.model.fleet import MOST_COUNTED, FleetPlan, Headroom, HeadroomOnNodes, Workload
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.after import held_after
@@ -44,7 +44,7 @@ def how_many_more(
     progress: Callable[[Progress], None] | None = None,
     cancel: threading.Event | None = None,
     solver: str = "HiGHS",
-) -> Room:
+) -> Headroom:
     """Return how many more pods of a workload can start together, on each class of equal nodes and in all.
 
     Preferences may be broken, must-links not. A pod with admin access alone takes nothing away: the number ends at MOST
@@ -72,17 +72,17 @@ def how_many_more(
 
     Example:
         >>> from dra_lab import Workload, how_many_more, load_cluster, read_sketch
-        >>> room = how_many_more(
+        >>> headroom = how_many_more(
         ...     load_cluster("sample:two-sockets"), Workload("lesson", read_sketch("sample:two-sockets/lesson"))
         ... )
-        >>> room.count, room.bound
+        >>> headroom.count, headroom.bound
         (3, 3)
     """
     began = time.monotonic()
     release = cluster.target_release(release)
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
-    room = headroom_of_claim(cluster, workload, release, held_after(cluster, after, release), budget, solver)
-    return changed(room, seconds=time.monotonic() - began)
+    headroom = headroom_of_claim(cluster, workload, release, held_after(cluster, after, release), budget, solver)
+    return changed(headroom, seconds=time.monotonic() - began)
 
 
 def headroom_of_claim(
@@ -92,14 +92,14 @@ def headroom_of_claim(
     held: AllocatedDevices | None,
     budget: Budget,
     solver: str,
-) -> Room:
+) -> Headroom:
     """Return how many more pods of a workload fit beside what is held."""
     workloads, looking = [replace(workload, replicas=MOST)], budget.part(budget.shares.first)
     fleet = look_at(cluster, workloads, release, looking, held)
     return headroom_of_fleet(fleet, budget, solver)
 
 
-def headroom_of_fleet(fleet: FleetProblem, budget: Budget, solver: str) -> Room:
+def headroom_of_fleet(fleet: FleetProblem, budget: Budget, solver: str) -> Headroom:
     """Return how many pods of a fleet's one workload fit, with no more on a node than its replicas."""
     # The solver takes half a second to import; only who asks waits for it.
     from dra_lab.planner.fleet.most import most_pods, most_together
@@ -119,7 +119,7 @@ def headroom_of_fleet(fleet: FleetProblem, budget: Budget, solver: str) -> Room:
         if not known.gap or budget.reached:
             break
         if budget.due:
-            _tell(found, budget)
+            _report(found, budget)
         known.learn(*most_pods(known.site, most, solver, budget))
     classes = _on_nodes(found, published)
     joint = [_on_all(site, most_together(fleet, site, most, solver, budget), published) for site in shared]
@@ -127,22 +127,24 @@ def headroom_of_fleet(fleet: FleetProblem, budget: Budget, solver: str) -> Room:
     return _headroom(fleet, [*classes, *joint, *_not_examined(fleet, [*classes, *joint], published)], together)
 
 
-def _on_all(site: Site, known: tuple[int, int], published: PublishedBounds) -> RoomOnNodes:
+def _on_all(site: Site, known: tuple[int, int], published: PublishedBounds) -> HeadroomOnNodes:
     """Return what nodes that share devices hold together."""
     least, bound = known
-    return RoomOnNodes(site.all_nodes, least, bound if least == bound else min(bound, published.most(site.all_nodes)))
+    return HeadroomOnNodes(
+        site.all_nodes, least, bound if least == bound else min(bound, published.most(site.all_nodes))
+    )
 
 
 def _not_examined(
-    fleet: FleetProblem, classes: Sequence[RoomOnNodes], published: PublishedBounds
-) -> Iterator[RoomOnNodes]:
+    fleet: FleetProblem, classes: Sequence[HeadroomOnNodes], published: PublishedBounds
+) -> Iterator[HeadroomOnNodes]:
     """Yield the nodes that time did not suffice for, with what counting published devices allows there."""
     seen = {node for found in classes for node in found.nodes}
     identical: dict[int, list[str]] = {}
     for node in fleet.scan.rules.nodes:
         if node not in seen:
             identical.setdefault(published.on(node), []).append(node)
-    yield from (RoomOnNodes(tuple(nodes), 0, bound) for bound, nodes in identical.items())
+    yield from (HeadroomOnNodes(tuple(nodes), 0, bound) for bound, nodes in identical.items())
 
 
 def holds_one(fleet: FleetProblem, budget: Budget, solver: str) -> tuple[str, bool]:
@@ -178,25 +180,27 @@ def holds_one(fleet: FleetProblem, budget: Budget, solver: str) -> tuple[str, bo
     return node, bool(node) or (fleet.scan.complete and not any(known.most for known in found))
 
 
-def _tell(found: Sequence[Known], budget: Budget) -> None:
+def _report(found: Sequence[Known], budget: Budget) -> None:
     """Report how many pods fit on all nodes."""
     least = sum(known.least * known.site.count for known in found)
     most = sum(known.most * known.site.count for known in found)
-    budget.tell("nodes", f"at least {least:,} fit, not more than {most:,}", least, most)
+    budget.report_step("nodes", f"at least {least:,} fit, not more than {most:,}", least, most)
 
 
-def _headroom(fleet: FleetProblem, classes: Sequence[RoomOnNodes], together: tuple[tuple[str, ...], ...]) -> Room:
+def _headroom(
+    fleet: FleetProblem, classes: Sequence[HeadroomOnNodes], together: tuple[tuple[str, ...], ...]
+) -> Headroom:
     """Return what classes hold in all, those that hold most first."""
     times = [1 if c.nodes in together else len(c.nodes) for c in classes]
     count = sum(c.each * n for c, n in zip(classes, times, strict=True))
     bound = sum(c.bound * n for c, n in zip(classes, times, strict=True))
     ordered = tuple(sorted(classes, key=lambda c: (-c.each, c.nodes)))
-    return Room(fleet.pods[0].workload.name, count, bound, ordered, together)
+    return Headroom(fleet.pods[0].workload.name, count, bound, ordered, together)
 
 
 def _headroom_on_trees(
     fleet: FleetProblem, trees: Sequence[TreeTable], published: PublishedBounds, budget: Budget
-) -> Room:
+) -> Headroom:
     """Return how many pods of a fleet's one workload fit; of the trees with most copies first, if time is short."""
     copies = Counter[int]()
     for table in trees:
@@ -204,19 +208,21 @@ def _headroom_on_trees(
     found: dict[int, tuple[int, int]] = {}
     for table in sorted(trees, key=lambda table: -copies[id(table.numbers)]):
         if budget.due:
-            budget.tell("nodes", f"counted on {len(found):,} of {len(copies):,} kinds of node states")
+            budget.report_step("nodes", f"counted on {len(found):,} of {len(copies):,} kinds of node states")
         if id(table.numbers) not in found:
             found[id(table.numbers)] = table.count(budget)
     identical: dict[tuple[int, int], list[str]] = {}
     for table in trees:
         identical.setdefault(found[id(table.numbers)], []).extend(table.site.members)
-    classes = [RoomOnNodes(tuple(sorted(nodes)), least, most) for (least, most), nodes in identical.items()]
+    classes = [HeadroomOnNodes(tuple(sorted(nodes)), least, most) for (least, most), nodes in identical.items()]
     return _headroom(fleet, [*classes, *_not_examined(fleet, classes, published)], ())
 
 
-def _on_nodes(found: Sequence[Known], published: PublishedBounds) -> list[RoomOnNodes]:
+def _on_nodes(found: Sequence[Known], published: PublishedBounds) -> list[HeadroomOnNodes]:
     """Return what nodes hold, those with equal numbers of equal sites together; components are summed up."""
-    classes = [RoomOnNodes(known.site.members, known.least, known.most) for known in found if not known.site.home_nodes]
+    classes = [
+        HeadroomOnNodes(known.site.members, known.least, known.most) for known in found if not known.site.home_nodes
+    ]
     sums: dict[str, list[int]] = {}
     for known in found:
         for node in known.site.home_nodes.values():
@@ -226,4 +232,4 @@ def _on_nodes(found: Sequence[Known], published: PublishedBounds) -> list[RoomOn
     for node, (least, bound) in sorted(sums.items()):
         most = bound if least == bound else published.on(node)
         identical.setdefault((min(published.largest, least), min(published.largest, bound, most)), []).append(node)
-    return classes + [RoomOnNodes(tuple(nodes), least, bound) for (least, bound), nodes in identical.items()]
+    return classes + [HeadroomOnNodes(tuple(nodes), least, bound) for (least, bound), nodes in identical.items()]

@@ -83,10 +83,10 @@ def largest_job(
     _check_scale(names, scale)
     held = held_after(cluster, after, release)
     # Half of the time: how many fit as drawn is the lesser question.
-    room = headroom_of_claim(
+    headroom = headroom_of_claim(
         cluster, Workload(claim.name, (claim,)), release, held, budget.part(budget.shares.step), solver
     )
-    found = LargestJob(claim.name, 0, 0, room.count, room.bound, capped=room.capped)
+    found = LargestJob(claim.name, 0, 0, headroom.count, headroom.bound, capped=headroom.capped)
     top = _most_multiple(cluster, held, claim, tuple(scale) or tuple(names))
     search = _Search(cluster, claim, tuple(scale), release, held, budget, solver)
     # First a good one soon, in steps that double; then downwards, so that none is passed over.
@@ -124,7 +124,7 @@ class _Search:
             return self._tried[times]
         node, decided = "", False
         if not self.budget.reached:
-            self.budget.tell("scale", f"trying {times} times the claim", self.best)
+            self.budget.report_step("scale", f"trying {times} times the claim", self.best)
             scaled = multiple(self.claim, times, self.scale)
             node, decided = self._node_for(scaled)
             if node and times > self.best:

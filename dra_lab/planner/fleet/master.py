@@ -80,7 +80,7 @@ class Master:
         *,
         whole: bool = True,
         all_placed: bool = False,
-        tell: bool = False,
+        reports: bool = False,
         stop_at: Sequence[int] | None = None,
     ) -> Mastered:
         """Minimise goal after goal, each kept at its value before the next.
@@ -88,7 +88,7 @@ class Master:
         With `whole`, goals after one that is not proven are still minimised; without, it ends there, and at the first
         goal whose value is not the one in `stop_at`. `start` is a solution to begin with.
         """
-        result = self._run(start, budget, whole=whole, all_placed=all_placed, tell=tell, stop_at=stop_at)
+        result = self._run(start, budget, whole=whole, all_placed=all_placed, reports=reports, stop_at=stop_at)
         if result.chosen is not None:
             # What is found later may be better in a goal that was not proven.
             values = [self.value(goal.goal, result.chosen) for goal in result.goals]
@@ -102,7 +102,7 @@ class Master:
         *,
         whole: bool,
         all_placed: bool,
-        tell: bool,
+        reports: bool,
         stop_at: Sequence[int] | None,
     ) -> Mastered:
         result = Mastered()
@@ -122,8 +122,9 @@ class Master:
             if found is None:
                 return result
             result.goals.append(found)
-            if tell:
-                budget.tell(goal, f"{FLEET_GOALS[goal]}: best {found.value}, {_said(found)}", found.value, found.bound)
+            if reports:
+                text = f"{FLEET_GOALS[goal]}: best {found.value}, {_proof(found)}"
+                budget.report_step(goal, text, found.value, found.bound)
             sure = sure and found.proven
             if not (sure or whole) or (stop_at and found.value != stop_at[len(result.goals) - 1]):
                 return result
@@ -243,5 +244,5 @@ class Master:
         return found + sum(taken.values[at] for taken in shared if taken.values)
 
 
-def _said(found: GoalBound) -> str:
+def _proof(found: GoalBound) -> str:
     return "proven" if found.proven else f"bound {'unknown' if found.bound is None else found.bound}"

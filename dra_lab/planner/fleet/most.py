@@ -30,7 +30,7 @@ def most_pods(site: Site, most: int, solver: str, budget: Budget) -> Bounds:
     if ways is not None:
         return _pods(ways, most, solver, budget)
     least, nodes = 0, len(place.nodes[0])
-    for copies in sorted({min(most, number) for number in (budget.sizes.beside, budget.sizes.node_pods)}):
+    for copies in sorted({min(most, number) for number in (budget.sizes.modelled_copies, budget.sizes.node_pods)}):
         shared_nodes = by_copy(place, (copies,), (), budget)
         if shared_nodes is None:
             break
@@ -81,7 +81,7 @@ def most_together(fleet: FleetProblem, site: Site, most: int, solver: str, budge
         found = most_pods(seen, most, solver, budget.part(budget.shares.first))
         least, bound = max(least, found[0]), min(bound, found[1])
     if least < bound and not budget.reached:
-        budget.tell("nodes", f"counting on each of {len(site.all_nodes)} nodes that share devices", least, bound)
+        budget.report_step("nodes", f"counting on each of {len(site.all_nodes)} nodes that share devices", least, bound)
         alone = 0
         for node in site.all_nodes:
             mine = (0, most) if budget.reached else most_pods(whole_site(fleet, node), most, solver, budget)

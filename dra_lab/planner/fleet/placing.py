@@ -25,7 +25,7 @@ from dra_lab.topology.locality import localities
 
 
 @dataclass(frozen=True)
-class Stand:
+class PodsOnNode:
     """The pods on one node: as many of each part as `counts` says, in the way that its site's table knows."""
 
     site: Site
@@ -34,29 +34,29 @@ class Stand:
     takes: tuple[tuple[int, int, int, int], ...]
 
 
-def stands_of(answer: Answer) -> list[Stand]:
+def pods_by_node(answer: Answer) -> list[PodsOnNode]:
     """Return which node takes which pattern: patterns with most replicas first, nodes by name."""
     if answer.chosen is None:
         return []
-    stands = []
+    by_node = []
     for table, node, counts in answer.classed.placed(answer.chosen):
-        stands.append(Stand(table.site, node, counts, table.takes(counts)))
+        by_node.append(PodsOnNode(table.site, node, counts, table.takes(counts)))
     for shared_nodes, taken in zip(answer.classed.shared, answer.chosen.shared, strict=False):
         site, counts, takes = shared_nodes.placed(taken)
-        stands.append(Stand(site, site.members[0], counts, takes))
-    return sorted(stands, key=lambda stand: stand.node)
+        by_node.append(PodsOnNode(site, site.members[0], counts, takes))
+    return sorted(by_node, key=lambda on_node: on_node.node)
 
 
-def replicas_of(fleet: FleetProblem, stands: Sequence[Stand], order: Sequence[str]) -> tuple[Replica, ...]:
+def replicas_of(fleet: FleetProblem, by_node: Sequence[PodsOnNode], order: Sequence[str]) -> tuple[Replica, ...]:
     """Return every placed pod with its devices; pods of a workload are numbered by node."""
     writer = _Writer(fleet, tuple(order))
     found: list[list[Replica]] = [[] for _ in fleet.pods]
     names = [pod.workload.name for pod in fleet.pods]
-    shared = assign_shared([(stand.site, stand.takes) for stand in stands])
-    for stand, given in zip(stands, shared, strict=True):
-        nodes = [stand.site.node(stand.node, part) for part in stand.site.parts]
-        for at, placements, goals in writer.placed(stand, given):
-            pod = stand.site.parts[at].pod
+    shared = assign_shared([(on_node.site, on_node.takes) for on_node in by_node])
+    for on_node, given in zip(by_node, shared, strict=True):
+        nodes = [on_node.site.node(on_node.node, part) for part in on_node.site.parts]
+        for at, placements, goals in writer.placed(on_node, given):
+            pod = on_node.site.parts[at].pod
             found[pod].append(Replica(names[pod], len(found[pod]), nodes[at], placements, goals))
     return tuple(chain.from_iterable(found))
 
@@ -95,16 +95,18 @@ class _Writer:
         self._nodes = Counter(state.layout for state in fleet.survey.states.values())
         self._looks_in = any(ask.admin_access for ask in fleet.scan.rules.asks)
 
-    def placed(self, stand: Stand, shared: Given) -> Iterator[tuple[int, tuple[Placement, ...], tuple[GoalValue, ...]]]:
+    def placed(
+        self, on_node: PodsOnNode, shared: Given
+    ) -> Iterator[tuple[int, tuple[Placement, ...], tuple[GoalValue, ...]]]:
         """Yield the part of each pod on a node, its placements and their goals; `shared` devices are given to them."""
-        site = stand.site
+        site = on_node.site
         where = id(site) if site.state is None else site.state.layout
-        left = devices_of(self._fleet, site, stand.node)
-        every = self._fleet.survey.devices(stand.node, held_too=True) if self._looks_in and site.state else {}
+        left = devices_of(self._fleet, site, on_node.node)
+        every = self._fleet.survey.devices(on_node.node, held_too=True) if self._looks_in and site.state else {}
         takes: dict[int, list[_Take]] = {}
-        for number, ask, group, count in sorted(stand.takes):
+        for number, ask, group, count in sorted(on_node.takes):
             takes.setdefault(number, []).append((ask, group, count))
-        parts = [at for at, count in enumerate(stand.counts) for _ in range(count)]
+        parts = [at for at, count in enumerate(on_node.counts) for _ in range(count)]
         known = self._pods.setdefault(where, {})
         identical: dict[object, tuple[tuple[Placement, ...], tuple[GoalValue, ...]]] = {}
         for number, at in enumerate(parts):
@@ -123,7 +125,7 @@ class _Writer:
                     ]
                 )
                 if not before:
-                    before = rows, self._valued(stand, part, rows, mine, placements)
+                    before = rows, self._valued(on_node, part, rows, mine, placements)
                     if site.state is None or self._nodes[where] > 1:
                         known[key] = before
                 found = placements, before[1]
@@ -194,7 +196,7 @@ class _Writer:
 
     def _valued(
         self,
-        stand: Stand,
+        on_node: PodsOnNode,
         part: CopyPart,
         rows: Sequence[_Row],
         takes: Sequence[_Take],
@@ -212,7 +214,7 @@ class _Writer:
             identical = (part.pod, *_renumbered(rows, each))
             if identical not in self._goals:
                 inner = [row.inner for row, take in zip(rows, takes, strict=True) for _ in range(take[2])]
-                node = stand.site.node(stand.node, part)
+                node = on_node.site.node(on_node.node, part)
                 self._goals[identical] = self._count(part, node, placements, inner)
             found = self._goals[key] = self._goals[identical]
         return found

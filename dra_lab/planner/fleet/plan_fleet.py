@@ -191,15 +191,15 @@ def _planned(work: FleetWork, plan: FleetPlan) -> FleetPlan:
     findings = (*plan.findings, *_not_examined(answer.not_examined, len(work.fleet.scan.rules.nodes)))
     plan = replace(plan, states=found.states, not_examined=answer.not_examined, findings=findings)
     if first.is_better(work, answer):
-        replicas = replicas_of(work.fleet, first.stands, work.order)
-        counted = goals_of(work.fleet, replicas, work.order, len(first.stands))
+        replicas = replicas_of(work.fleet, first.by_node, work.order)
+        counted = goals_of(work.fleet, replicas, work.order, len(first.by_node))
         goals = open_goals(answer, counted)
         work.clock.lap("placing")
         return replace(plan, status=PlanStatus.FEASIBLE, replicas=replicas, goals=goals)
     if answer.chosen is None:
         status = PlanStatus.INFEASIBLE if answer.infeasible else PlanStatus.STOPPED
         return replace(plan, status=status)
-    replicas = replicas_of(work.fleet, found.stands, work.order)
+    replicas = replicas_of(work.fleet, found.by_node, work.order)
     counted = goals_of(work.fleet, replicas, work.order, len({replica.node for replica in replicas}))
     goals = proven_goals(answer, counted)
     work.clock.lap("placing")

@@ -91,7 +91,7 @@ class PublishedBounds:
     def _may_serve(self, ways: Ways, driver: str) -> bool:
         key = ways, driver
         if key not in self._drivers:
-            stages = [self._rules.matching.alike(self._asks[way], driver) for way in ways]
+            stages = [self._rules.matching.stage_of_all(self._asks[way], driver) for way in ways]
             self._drivers[key] = any(stage in ("", "match") for stage in stages)
         return self._drivers[key]
 

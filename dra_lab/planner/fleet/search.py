@@ -18,7 +18,7 @@ from dra_lab.planner.fleet.fleet_work import FleetWork
 from dra_lab.planner.fleet.master import GoalBound
 from dra_lab.planner.fleet.node_components import with_components
 from dra_lab.planner.fleet.pack import device_goals
-from dra_lab.planner.fleet.placing import Stand, stands_of
+from dra_lab.planner.fleet.placing import PodsOnNode, pods_by_node
 from dra_lab.planner.fleet.shared_devices import SharedNodes
 from dra_lab.planner.fleet.shared_pools import apart
 from dra_lab.planner.fleet.sites import Site, sites_of
@@ -32,7 +32,7 @@ class Found:
     """The best answer so far, the pods at each place in it, the number of node states, and the first plan."""
 
     answer: Answer
-    stands: Sequence[Stand]
+    by_node: Sequence[PodsOnNode]
     states: int
     first: FirstPlan = field(default_factory=FirstPlan)
 
@@ -43,8 +43,8 @@ def search(work: FleetWork) -> Found:
     if admin is None:
         return _search(work)
     found = _search(replace(work, fleet=admin.rest))
-    answer, stands = admin.added(found.answer, found.stands)
-    return Found(answer, stands, found.states)
+    answer, by_node = admin.added(found.answer, found.by_node)
+    return Found(answer, by_node, found.states)
 
 
 def _search(work: FleetWork) -> Found:
@@ -57,10 +57,10 @@ def _search(work: FleetWork) -> Found:
         whole = examined == len(work.fleet.scan.rules.nodes)
         closed = whole and all(table.closed for table in trees)
         work.clock.lap("patterns")
-        answer, stands = _over(work, trees, (), closed=closed, whole=whole, states=len(trees))
+        answer, by_node = _over(work, trees, (), closed=closed, whole=whole, states=len(trees))
         if whole:
             _count(work, answer, trees, ())
-        return Found(answer, stands, len(trees))
+        return Found(answer, by_node, len(trees))
     states = sites_of(work.fleet, work.budget)
     first = FirstPlan()
     if any(site.nodes for site in states):
@@ -68,13 +68,13 @@ def _search(work: FleetWork) -> Found:
         work.clock.lap("first plan")
     places = with_components(work.fleet, states, work.budget.part(work.budget.shares.step))
     sites = apart(work.fleet, places, work.budget)
-    answer, stands = _searched(work, sites)
+    answer, by_node = _searched(work, sites)
     if first.whole:
         answer.not_examined = len(work.fleet.scan.unseen)
-    return Found(answer, stands, len(states), first)
+    return Found(answer, by_node, len(states), first)
 
 
-def _searched(work: FleetWork, sites: Sequence[Site]) -> tuple[Answer, list[Stand]]:
+def _searched(work: FleetWork, sites: Sequence[Site]) -> tuple[Answer, list[PodsOnNode]]:
     """Return the best answer and who stands where."""
     sharing = any(site.nodes for site in sites)
     early = replace(work, budget=work.budget.part(work.budget.shares.first)) if sharing else work
@@ -93,10 +93,10 @@ def _searched(work: FleetWork, sites: Sequence[Site]) -> tuple[Answer, list[Stan
     skipped = sum(map(len, looked_at)) < sum(len(site.all_nodes) for site in sites)
     whole = work.fleet.scan.complete and not skipped
     closed = whole and not early.budget.reached and all(table.closed for table in tables)
-    answer, stands = _over(work, tables, shared, closed=closed, whole=whole, states=len(sites))
+    answer, by_node = _over(work, tables, shared, closed=closed, whole=whole, states=len(sites))
     if work.fleet.scan.complete and len(tables) + len(seen) == len(sites):
         _count(work, answer, tables, [site for site, _ in seen])
-    return answer, stands
+    return answer, by_node
 
 
 def _count(work: FleetWork, answer: Answer, tables: Sequence[AnyTable], together: Sequence[Site]) -> None:
@@ -130,7 +130,7 @@ def _over(
     closed: bool,
     whole: bool,
     states: int,
-) -> tuple[Answer, list[Stand]]:
+) -> tuple[Answer, list[PodsOnNode]]:
     """Return the best answer over tables and who stands where, improved as long as there is time.
 
     `whole` says that the tables are those of all nodes, of `states` node states.
@@ -139,16 +139,16 @@ def _over(
         work = replace(work, budget=changed(work.budget, deadline=time.monotonic() + work.budget.shares.improve))
     began = time.monotonic()
     early = replace(work, budget=work.budget.part(work.budget.shares.first)) if shared else work
-    answer, stands = _answer(early, tables, shared, closed=closed)
+    answer, by_node = _answer(early, tables, shared, closed=closed)
     work.clock.lap("master")
     if not closed and whole:
-        answer, stands = _improved(work, tables, shared, (answer, stands), states, time.monotonic() - began)
+        answer, by_node = _improved(work, tables, shared, (answer, by_node), states, time.monotonic() - began)
     tried = {node for table in tables if not _is_blank(work, table) for node in table.site.all_nodes}
     tried.update(node for one in shared for node in one.nodes)
     every = {node for table in tables for node in table.site.all_nodes} if whole else work.fleet.scan.rules.nodes
     answer.not_examined = len(set(every) - tried)
     # Last: nodes that were not looked at may hold more than all others.
-    return answer if whole else _unproven(answer), stands
+    return answer if whole else _unproven(answer), by_node
 
 
 def _is_blank(work: FleetWork, table: AnyTable) -> bool:
@@ -161,27 +161,27 @@ def _is_blank(work: FleetWork, table: AnyTable) -> bool:
 
 def _answer(
     work: FleetWork, tables: Sequence[AnyTable], shared: Sequence[SharedNodes], *, closed: bool = False
-) -> tuple[Answer, list[Stand]]:
+) -> tuple[Answer, list[PodsOnNode]]:
     """Return the best answer and who stands where."""
     given = tables, work.fleet.demand, work.order, work.budget, work.solver
     answer = best_answer(*given, all_placed=work.all_placed, closed=closed, shared=shared)
-    return answer, stands_of(answer)
+    return answer, pods_by_node(answer)
 
 
 def _improved(
     work: FleetWork,
     tables: Sequence[AnyTable],
     shared: Sequence[SharedNodes],
-    known: tuple[Answer, list[Stand]],
+    known: tuple[Answer, list[PodsOnNode]],
     states: int,
     seconds: float,
-) -> tuple[Answer, list[Stand]]:
+) -> tuple[Answer, list[PodsOnNode]]:
     """Find out exactly what the least that may exist is made of, until it is what was found or time is over.
 
     `seconds` is what an answer takes: nothing more is looked at when there is no time for another one, and after a
     cancel the answer before stays if another one takes too long.
     """
-    answer, stands = known
+    answer, by_node = known
     deadline = work.budget.deadline
     if deadline is None and states > work.budget.sizes.states:
         deadline = time.monotonic() + work.budget.shares.improve
@@ -197,13 +197,13 @@ def _improved(
         work.clock.lap("patterns")
         if work.budget.cancelled and seconds > work.budget.shares.cancelled:
             break
-        following, standing = _answer(replace(work, budget=budget), tables, shared)
+        better, better_by_node = _answer(replace(work, budget=budget), tables, shared)
         work.clock.lap("master")
-        if answer.chosen is not None and (following.chosen is None or following.values > answer.values):
+        if answer.chosen is not None and (better.chosen is None or better.values > answer.values):
             break
-        following.goals = _best_bounds(answer, following)
-        answer, stands = following, standing
-    return answer, stands
+        better.goals = _best_bounds(answer, better)
+        answer, by_node = better, better_by_node
+    return answer, by_node
 
 
 def _best_bounds(before: Answer, after: Answer) -> tuple[GoalBound, ...]:
@@ -257,4 +257,4 @@ def decide_few(work: FleetWork, tables: Sequence[SiteTable]) -> None:
         if not few and table.stock is None:
             table.decide_growing(work.budget.part(work.budget.shares.first))
         if work.budget.due:
-            work.budget.tell("patterns", f"looked at {number + 1} of {len(tables)} kinds of node states")
+            work.budget.report_step("patterns", f"looked at {number + 1} of {len(tables)} kinds of node states")

@@ -225,7 +225,7 @@ def table_devices(fleet: FleetProblem, node: str, groups: Iterable[int]) -> dict
 
 
 def _in_its_order(fleet: FleetProblem, node: str) -> AllocationProblem:
-    problem = _told_apart(fleet.scan.problem(node))
+    problem = _distinguished(fleet.scan.problem(node))
     order = canonical(problem, None, fleet.scan.rules.replicas)[1]
     if any(group.tie is Tie.TERMS for group in problem.groups):
         # The order of devices counts there, and stands in the fingerprint.
@@ -233,7 +233,7 @@ def _in_its_order(fleet: FleetProblem, node: str) -> AllocationProblem:
     return changed(problem, groups=tuple(problem.groups[at] for at in order))
 
 
-def _told_apart(problem: AllocationProblem) -> AllocationProblem:
+def _distinguished(problem: AllocationProblem) -> AllocationProblem:
     """Return the problem with a group for each device that some ask may look into (`adminAccess`)."""
     groups: list[DeviceGroup] = []
     for group in problem.groups:

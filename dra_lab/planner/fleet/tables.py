@@ -275,7 +275,7 @@ def _filled(
             tables.append(made(site, number=number))
             tables[-1].vectors = tables[-1].limits.vectors(min(sizes.numbers, sizes.numbers_in_turn // states))
         _fill_in_order(stock, tables, work.budget.part(work.budget.shares.step), states)
-    work.budget.tell("patterns", f"looked at {len(sites)} states of one kind of hardware")
+    work.budget.report_step("patterns", f"looked at {len(sites)} states of one kind of hardware")
     return tables
 
 

@@ -146,10 +146,10 @@ class Fill:
         self.zero = (0,) * len(self.order)
         # A pod takes at most a piece for each of its units: what a goal, or what is left beside it, may add up to.
         pieces = max((sum(shape.need) for shapes in self.tree.shapes for shape in shapes), default=0)
-        beside = pieces * self.tree.largest_root
-        lost = beside * sum(price for _, price, _ in self.prices)
-        most = {"numa": pieces, "unpaired": beside, "roots": pieces, SCARCITY: lost}
-        bounds = [most.get(goal, 0) for goal in self.order] + [beside]
+        left_on_roots = pieces * self.tree.largest_root
+        lost = left_on_roots * sum(price for _, price, _ in self.prices)
+        most = {"numa": pieces, "unpaired": left_on_roots, "roots": pieces, SCARCITY: lost}
+        bounds = [most.get(goal, 0) for goal in self.order] + [left_on_roots]
         self._weights = [prod(bound + 1 for bound in bounds[at + 1 :]) for at in range(len(bounds))]
         self._exact = np.int64 if prod(bound + 1 for bound in bounds) < NEVER else object
         self._shapes = [

@@ -186,11 +186,11 @@ def tree_of(fleet: FleetProblem) -> FleetTree | None:
         return None
     first = next(iter(problems.values()), None)
     # Nodes share the values of their devices, so a few groups stand for those of all nodes.
-    alike = {number: [_identity(group) for group in problem.groups] for number, problem in problems.items()}
+    identities = {number: [_identity(group) for group in problem.groups] for number, problem in problems.items()}
     groups = {
         key: group
         for number, problem in problems.items()
-        for key, group in zip(alike[number], problem.groups, strict=True)
+        for key, group in zip(identities[number], problem.groups, strict=True)
     }
     kinds = None if first is None else kinds_of(first, groups.values(), _levels(first, groups.values()))
     if first is None or kinds is None or len({values for _, values in kinds.root}) > fleet.sizes.shapes:
@@ -199,7 +199,7 @@ def tree_of(fleet: FleetProblem) -> FleetTree | None:
     if 0 in units:
         return None
     on_root = {key: kinds.on_root(group) for key, group in groups.items()}
-    of_groups = {number: [on_root[key] for key in keys] for number, keys in alike.items()}
+    of_groups = {number: [on_root[key] for key in keys] for number, keys in identities.items()}
     most = list({_devices(problem, kinds, of_groups[number]) for number, problem in problems.items()})
     shapes = []
     for part in parts_on(fleet, ""):

@@ -168,7 +168,7 @@ def list_all(tables: Sequence[TreeTable], budget: Budget) -> None:
             every.steps = budget.sizes.tree_steps
             numbers.know(every)
     except TooMany:
-        budget.tell("patterns", f"listed all numbers of replicas on some of {len(trees)} kinds of node states")
+        budget.report_step("patterns", f"listed all numbers of replicas on some of {len(trees)} kinds of node states")
 
 
 def _prices(tree: FleetTree, copies: Mapping[TreeState, int]) -> tuple[Price, ...]:

@@ -150,7 +150,7 @@ def used_together(
     left = [kind for kind, (least, most) in found.items() if least < most]
     plans = _first_plans(fleet, site, max(free.values()), budget) if left else []
     for kind in left:
-        budget.tell("patterns", f"looking at {kind} on {len(site.all_nodes)} nodes that share devices")
+        budget.report_step("patterns", f"looking at {kind} on {len(site.all_nodes)} nodes that share devices")
         least, bound = found[kind]
         least = max(least, *(_used_in(fleet, plan, kind) for plan in plans))
         if least < bound:
@@ -171,13 +171,13 @@ def _first_plans(fleet: FleetProblem, site: Site, most: int, budget: Budget) -> 
 def _used_in(fleet: FleetProblem, plan: FirstPlan, kind: str) -> int:
     """Return what the pods of a first plan use of a kind; a shared device that counts as one counts once."""
     amount, once = Fraction(), set[DeviceID]()
-    for stand in plan.stands:
-        problem = stand.site.problem
-        keys = {number: cpu_key(problem, number) for number in {group for _, _, group, _ in stand.takes}}
-        for _, ask, number, count in stand.takes:
+    for on_node in plan.by_node:
+        problem = on_node.site.problem
+        keys = {number: cpu_key(problem, number) for number in {group for _, _, group, _ in on_node.takes}}
+        for _, ask, number, count in on_node.takes:
             mine = amount_of(problem, ask, number, kind, keys[number])
             if mine and problem.groups[number].shareable and not keys[number]:
-                once.update(devices_of(fleet, stand.site, stand.node)[number][:1])
+                once.update(devices_of(fleet, on_node.site, on_node.node)[number][:1])
             else:
                 amount += count * mine
     return int(amount) + len(once)
@@ -210,7 +210,7 @@ def used_of_kinds(
 
     States that first fit and counting leave open are solved, the widest gap first.
     """
-    budget.tell("patterns", f"looking at what pods use on {len(sites):,} different nodes")
+    budget.report_step("patterns", f"looking at what pods use on {len(sites):,} different nodes")
     found: list[dict[str, Known]] = [{} for _ in sites]
     solve: list[tuple[Known, Callable[[], Bounds]]] = []
     places = [UsagePlace(fleet, site, solver, budget) for site in sites]
@@ -231,7 +231,7 @@ def used_of_kinds(
         if not known.gap or budget.reached:
             break
         if budget.due:
-            budget.tell("patterns", f"looked at what pods use on {number:,} parts of {len(sites):,} node states")
+            budget.report_step("patterns", f"looked at what pods use on {number:,} parts of {len(sites):,} node states")
         known.learn(*solved_now())
     return [{kind: (min(k.least, k.most), k.most) for kind, k in row.items()} for row in found]
 

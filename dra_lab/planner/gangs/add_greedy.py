@@ -29,15 +29,15 @@ class FirstAnswer:
     """Nodes for the gangs that greedy does not place on the nodes of the cluster."""
 
     def __init__(
-        self, asked: AddQuestion, base: GangProblem, profiles: Sequence[int], first: GangSolution, budget: Budget
+        self, question: AddQuestion, base: GangProblem, profiles: Sequence[int], first: GangSolution, budget: Budget
     ) -> None:
         """Take the nodes of the cluster, the profile of each node type, and what greedy places without new nodes."""
-        self.asked, self.base, self.profiles, self.budget = asked, base, profiles, budget
+        self.question, self.base, self.profiles, self.budget = question, base, profiles, budget
         self.lacking = missing(base, first)
         domains = min(sum(self.lacking.values()), budget.sizes.add_domains)
-        self.spots = spots_of(asked.cluster, asked.types, asked.trees, base.needs, domains)
+        self.spots = spots_of(question.cluster, question.types, question.trees, base.needs, domains)
         names = {f"+{at}": spot.place.paths for at, spot in enumerate(self.spots.found)}
-        self.needs: Needs = asked.needs(names)
+        self.needs: Needs = question.needs(names)
         self.free = dict(enumerate(self.spots.limits))
         self.opened: Counter[int] = Counter()
 
@@ -89,7 +89,7 @@ class FirstAnswer:
             self._take(min(found, key=self._cost))
 
     def _cost(self, nodes: Mapping[int, int]) -> int:
-        return sum(self.asked.costs[self.spots.found[at].type] * count for at, count in nodes.items())
+        return sum(self.question.costs[self.spots.found[at].type] * count for at, count in nodes.items())
 
     def _cheapest(self, spots: Sequence[int], pods: Mapping[int, int]) -> dict[int, int] | None:
         """Return the cheapest nodes of one type for the pods of each kind, None if no spot has places for them."""
@@ -101,7 +101,7 @@ class FirstAnswer:
                 each, limit = self.base.profiles[self.profiles[spot.type]].most[kind], self.free[spot.group]
                 if each and (limit is None or limit * each >= count):
                     nodes = -(-count // each)
-                    able.append((self.asked.costs[spot.type] * nodes, nodes, at))
+                    able.append((self.question.costs[spot.type] * nodes, nodes, at))
             if not able:
                 return None
             _, nodes, at = min(able)
@@ -112,7 +112,7 @@ class FirstAnswer:
         """Return the problem with the nodes that are opened, and the spot of each of these."""
         base, spots = self.base, self.spots.found
         spot_of = {f"+{at}.{number}": at for at, count in sorted(self.opened.items()) for number in range(count)}
-        needs = self.asked.needs({name: spots[at].place.paths for name, at in spot_of.items()})
+        needs = self.question.needs({name: spots[at].place.paths for name, at in spot_of.items()})
         keys, cells, on = list(base.keys), {key: list(nodes) for key, nodes in base.cells.items()}, dict(base.on)
         known = {key: number for number, key in enumerate(keys)}
         for name, at in spot_of.items():

@@ -72,7 +72,7 @@ class AddModel:
         problem = self.problem
         for slots, limit in problem.limits:
             self._row({self.nodes[slot]: 1 for slot in slots}, limit)
-        for groups, most in problem.alike:
+        for groups, most in problem.interchangeable:
             self._use_in_order([[self.nodes[slot] for slot in group] for group in groups], most)
         for chain in problem.chains:
             for first, second in pairwise(chain):

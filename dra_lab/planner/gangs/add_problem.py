@@ -42,9 +42,9 @@ class AddProblem:
     """Gangs on a cluster and on nodes that may be added.
 
     `keys` has for each region its domain of every tier. `limits` are slots with the most nodes that they have
-    together, `alike` slots by new domain of one kind with the most domains used, `chains` slots of which one is used
-    before the next. `spare` is the number of nodes of each domain that may fail, and `domains` has for each region its
-    domain of that level.
+    together, `interchangeable` slots by new domain of one kind with the most domains used, `chains` slots of which
+    one is used before the next. `spare` is the number of nodes of each domain that may fail, and `domains` has for
+    each region its domain of that level.
     """
 
     base: GangProblem
@@ -52,7 +52,7 @@ class AddProblem:
     slots: list[Slot]
     sizes: Sizes
     limits: list[tuple[tuple[int, ...], int]] = field(default_factory=list)
-    alike: list[tuple[tuple[tuple[int, ...], ...], int | None]] = field(default_factory=list)
+    interchangeable: list[tuple[tuple[tuple[int, ...], ...], int | None]] = field(default_factory=list)
     chains: list[tuple[int, ...]] = field(default_factory=list)
     spare: int = 0
     domains: Mapping[int, Path] = field(default_factory=dict)
@@ -125,12 +125,12 @@ class AddQuestion:
         """
         trees = hierarchies_with(self.trees, names) if names else self.trees
         needs = read_needs(self.gangs, self.workloads, trees, [*self.cluster.node_names, *names])
-        alike: dict[GangNeed, list[int]] = {}
+        by_need: dict[GangNeed, list[int]] = {}
         for need in needs.gangs:
             groups = tuple(replace(group, preferred=-1) for group in need.groups)
             plain = replace(need, priority=0, preferred=-1, groups=groups, gangs=())
-            alike.setdefault(plain, []).extend(need.gangs)
-        gangs = [replace(need, gangs=tuple(mine)) for need, mine in alike.items()]
+            by_need.setdefault(plain, []).extend(need.gangs)
+        gangs = [replace(need, gangs=tuple(mine)) for need, mine in by_need.items()]
         used = {tier for need in gangs for tier in (need.required, *(t for g in need.groups for t in _tiers(g)))}
         tiers = [tier if at in used else Tier("", 0, {}) for at, tier in enumerate(needs.tiers)]
         return replace(needs, tiers=tiers, gangs=gangs)
@@ -200,7 +200,7 @@ class Enlarged:
 
 
 def enlarged(
-    asked: AddQuestion, base: GangProblem, profiles: Sequence[int], most_cost: int | None, sizes: Sizes
+    question: AddQuestion, base: GangProblem, profiles: Sequence[int], most_cost: int | None, sizes: Sizes
 ) -> Enlarged:
     """Return the problem with every node that a cheapest answer may use.
 
@@ -210,23 +210,23 @@ def enlarged(
     needs = base.needs
     pods = sum(need.copies * sum(group.least for group in need.groups) for need in needs.gangs)
     pods += sum(wanted for _, wanted in needs.ordinary)
-    spare = asked.spare[1] if asked.spare is not None else 0
+    spare = question.spare[1] if question.spare is not None else 0
     # A gang is in one domain of its level, and each new domain has a pod.
     domains = pods if needs.ordinary or any(not need.required for need in needs.gangs) else _domains(needs, pods)
-    cheapest = min(asked.costs, default=1)
+    cheapest = min(question.costs, default=1)
     if most_cost is not None:
         domains = min(domains, most_cost // cheapest)
-    allowed = min(domains, sizes.add_slots // max(1, len(asked.types)))
-    spots = spots_of(asked.cluster, asked.types, asked.trees, needs, allowed)
+    allowed = min(domains, sizes.add_slots // max(1, len(question.types)))
+    spots = spots_of(question.cluster, question.types, question.trees, needs, allowed)
     complete = (allowed == domains or not spots.fewer) and all(profiles[spot.type] >= 0 for spot in spots.found)
     names = {f"+{at}": spot.place.paths for at, spot in enumerate(spots.found)}
-    told = asked.needs(names)
+    with_new = question.needs(names)
     merged: dict[tuple[object, ...], list[int]] = {}
     lone = Counter(spot.group for spot in spots.found)
     for at, spot in enumerate(spots.found):
-        where = tuple(None if tier.depth == HOST_DEPTH else tier.paths.get(f"+{at}") for tier in told.tiers)
+        where = tuple(None if tier.depth == HOST_DEPTH else tier.paths.get(f"+{at}") for tier in with_new.tiers)
         own = spot.group if lone[spot.group] > 1 or spot.place.new else -1
-        merged.setdefault((spot.type, where, asked.spare_domain(spot.place.paths), own), []).append(at)
+        merged.setdefault((spot.type, where, question.spare_domain(spot.place.paths), own), []).append(at)
     slots: list[Slot] = []
     for (kind, _, domain, _), mine in merged.items():
         assert isinstance(kind, int), "the first part is the number of the type"
@@ -235,24 +235,24 @@ def enlarged(
         # More nodes than these are never of use: each has a pod, after any failure too.
         most = pods + spare
         if most_cost is not None:
-            most = min(most, most_cost // asked.costs[kind])
+            most = min(most, most_cost // question.costs[kind])
         if len(known) == len(limits):
             most = min(most, sum(known))
         if profiles[kind] < 0:
             continue
         path = domain if isinstance(domain, tuple) else None
-        slots.append(Slot(tuple(mine), kind, 0, profiles[kind], most, asked.costs[kind], path))
+        slots.append(Slot(tuple(mine), kind, 0, profiles[kind], most, question.costs[kind], path))
     chains: list[tuple[int, ...]] = []
     keys = list(base.keys)
-    split = hosts_matter(told)
+    split = hosts_matter(with_new)
     if split:
         slots, chains, short = _single_nodes(slots, sizes.add_slots)
         complete = complete and not short
     own_names = {f"+{at}": spots.found[slot.spots[0]].place.paths for at, slot in enumerate(slots)}
-    told = asked.needs(own_names)
+    with_new = question.needs(own_names)
     known_keys = {key: at for at, key in enumerate(keys)}
     for at, slot in enumerate(slots):
-        key = tuple(tier.paths.get(f"+{at}") for tier in told.tiers)
+        key = tuple(tier.paths.get(f"+{at}") for tier in with_new.tiers)
         if key not in known_keys:
             known_keys[key] = len(keys)
             keys.append(key)
@@ -260,8 +260,8 @@ def enlarged(
     problem = AddProblem(base, keys, slots, sizes, chains=chains, spare=spare, most_cost=most_cost, complete=complete)
     _add_limits(problem, spots)
     if spare:
-        problem.domains = _spare_domains(asked, problem)
-    return Enlarged(problem, spots, told)
+        problem.domains = _spare_domains(question, problem)
+    return Enlarged(problem, spots, with_new)
 
 
 def _domains(needs: Needs, pods: int) -> int:
@@ -301,15 +301,15 @@ def _add_limits(problem: AddProblem, spots: Spots) -> None:
         limits = [spots.limits[spots.found[spot].group] for spot in mine_too]
         if None not in limits:
             problem.limits.append((tuple(slots), sum(limit or 0 for limit in limits)))
-    for groups, most in spots.alike:
+    for groups, most in spots.interchangeable:
         rows = tuple(tuple(inside.get(group, ())) for group in groups)
-        problem.alike.append((tuple(row for row in rows if row), most))
+        problem.interchangeable.append((tuple(row for row in rows if row), most))
 
 
-def _spare_domains(asked: AddQuestion, problem: AddProblem) -> dict[int, Path]:
+def _spare_domains(question: AddQuestion, problem: AddProblem) -> dict[int, Path]:
     found: dict[int, Path] = {}
     for (region, _), nodes in problem.base.cells.items():
-        path = asked.spare_domain(asked.paths_of(nodes[0]))
+        path = question.spare_domain(question.paths_of(nodes[0]))
         if path is not None:
             found[region] = path
     for slot in problem.slots:
@@ -318,12 +318,12 @@ def _spare_domains(asked: AddQuestion, problem: AddProblem) -> dict[int, Path]:
     return found
 
 
-def new_nodes(asked: AddQuestion, chosen: Sequence[tuple[Spot, int]]) -> list[NewNode]:
+def new_nodes(question: AddQuestion, chosen: Sequence[tuple[Spot, int]]) -> list[NewNode]:
     """Return the nodes to add with their names."""
-    taken = set(asked.cluster.node_names)
+    taken = set(question.cluster.node_names)
     found = []
     for spot, count in chosen:
-        one = asked.types[spot.type]
+        one = question.types[spot.type]
         for name in islice(new_names(one.name, taken), count):
             taken.add(name)
             found.append(NewNode(name, one, spot.place))

@@ -15,34 +15,34 @@ from dra_lab.topology.new_nodes import NewNode, with_new_nodes
 
 
 def reasons_of(
-    asked: AddQuestion, problem: AddProblem, models: Sequence[NewNode], release: KubernetesRelease, budget: Budget
+    question: AddQuestion, problem: AddProblem, models: Sequence[NewNode], release: KubernetesRelease, budget: Budget
 ) -> tuple[Shortfall, ...]:
     """Return why no number of nodes helps; `models` has one new node of each type."""
     gangs = {need.gangs[0]: need for need in problem.base.needs.gangs}
-    short = {asked.gangs[at].name: need for at, need in gangs.items() if not _may_fit(problem, need)}
+    short = {question.gangs[at].name: need for at, need in gangs.items() if not _may_fit(problem, need)}
     kinds = {group.kind for need in short.values() for group in need.groups}
-    found = [*_claims(asked, problem, models, release, kinds, budget)] or [*_domains(asked, problem, short)]
+    found = [*_claims(question, problem, models, release, kinds, budget)] or [*_domains(question, problem, short)]
     if not found:
-        spare = f" with {asked.spare[1]} spare per {asked.spare[0]}" if asked.spare is not None else ""
+        spare = f" with {question.spare[1]} spare per {question.spare[0]}" if question.spare is not None else ""
         message = f"everything fits by itself, but not together{spare}, even with every node that may be added"
         found = [Shortfall("places", "", message, advice="Allow more places or more new domains.")]
     return tuple(found)
 
 
-def _names(asked: AddQuestion) -> Iterator[tuple[str, object]]:
-    for gang in asked.gangs:
+def _names(question: AddQuestion) -> Iterator[tuple[str, object]]:
+    for gang in question.gangs:
         for group in gang.groups:
             yield f"{group.workload.name!r} of gang {gang.name!r}", group.workload.claims
             if group.shared_claims:
                 yield f"the shared claims of {group.workload.name!r} of gang {gang.name!r}", group.shared_claims
         if gang.shared_claims:
             yield f"the shared claims of gang {gang.name!r}", gang.shared_claims
-    for workload in asked.workloads:
+    for workload in question.workloads:
         yield repr(workload.name), workload.claims
 
 
 def _claims(
-    asked: AddQuestion,
+    question: AddQuestion,
     problem: AddProblem,
     models: Sequence[NewNode],
     release: KubernetesRelease,
@@ -58,9 +58,9 @@ def _claims(
             base.profiles[profile].bound[number] for profile in types
         ):
             continue
-        larger = when_idle(with_new_nodes(asked.cluster, models))
+        larger = when_idle(with_new_nodes(question.cluster, models))
         alone = without_nodes(larger, set(larger.node_names) - {one.name for one in models})
-        who = next((name for name, claims in _names(asked) if claims == kind.claims), repr(kind.name))
+        who = next((name for name, claims in _names(question) if claims == kind.claims), repr(kind.name))
         lacks = []
         for one in models:
             plan = make_plan(alone, kind.claims, release=release, node=one.name, time_limit=2 * budget.shares.explain)
@@ -78,13 +78,13 @@ def _may_fit(problem: AddProblem, need: GangNeed) -> bool:
     return any(all(have[kind] >= count for kind, count in pods.items()) for have in _most(problem, need))
 
 
-def _domains(asked: AddQuestion, problem: AddProblem, short: Mapping[str, GangNeed]) -> Iterator[Shortfall]:
+def _domains(question: AddQuestion, problem: AddProblem, short: Mapping[str, GangNeed]) -> Iterator[Shortfall]:
     """Yield the gangs that no domain can have, whatever else is placed."""
     for name, need in short.items():
         pods = _pods(need)
         most = _most(problem, need)
         best = max((sum(min(have[kind], count) for kind, count in pods.items()) for have in most), default=0)
-        gang = next(gang for gang in asked.gangs if gang.name == name)
+        gang = next(gang for gang in question.gangs if gang.name == name)
         level = gang.required or "cluster"
         wanted = sum(pods.values())
         message = f"gang {name!r} needs {wanted} pods in one {level}; with every node that may be added, "

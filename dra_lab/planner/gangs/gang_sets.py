@@ -253,7 +253,7 @@ class GangSets:
     def chosen(self, solution: GangSolution) -> Chosen:
         """Return the sets and extra columns of a solution, without the sets that are not listed."""
         inside: dict[int, Counter[int]] = {}
-        wide: Counter[tuple[int, tuple[int, Path]]] = Counter()
+        in_domains: Counter[tuple[int, tuple[int, Path]]] = Counter()
         item_of = {item.need: at for at, item in enumerate(self.items)}
         for one in solution.instances:
             need = self.layout.first[one.need]
@@ -262,8 +262,8 @@ class GangSets:
             if need not in self.parts or (need in item_of and len(regions) == 1):
                 inside.setdefault(regions.pop(), Counter())[item_of[need]] += 1
                 continue
-            wide[need, (tier, one.domain)] += 1
-            wide[-1, self.problem.needs.counted(tier, one.domain)] = 1
+            in_domains[need, (tier, one.domain)] += 1
+            in_domains[-1, self.problem.needs.counted(tier, one.domain)] = 1
             for group, (item, _) in zip(one.groups, self.parts[need], strict=True):
                 for region, pods in group.items():
                     inside.setdefault(region, Counter())[item] += pods // max(self.items[item].least)
@@ -273,7 +273,7 @@ class GangSets:
             row = tuple(mine[at] for at in range(len(self.items)))
             if row in self.number:
                 found[class_of[region], self.number[row]] += 1
-        found.update({(-1, at): wide[extra.need, extra.domain] for at, extra in enumerate(self.extras)})
+        found.update({(-1, at): in_domains[extra.need, extra.domain] for at, extra in enumerate(self.extras)})
         return {key: count for key, count in found.items() if count}
 
     def solution(self, chosen: Chosen) -> GangSolution | None:
@@ -299,7 +299,7 @@ class GangSets:
                 solution.nodes.update({name: mine for name, (mine, *_) in zip(names, pods, strict=True) if any(mine)})
         for at, extra in enumerate(self.extras):
             for _ in range(chosen.get((-1, at), 0) if extra.need >= 0 else 0):
-                solution.instances.append(self._wide(extra, slices))
+                solution.instances.append(self._in_domain(extra, slices))
         members = {first: iter(mine) for first, mine in self.layout.members.items()}
         for one in solution.instances:
             one.need = next(members[one.need])
@@ -312,7 +312,7 @@ class GangSets:
             if count and item.need < 0 and path is not None:
                 yield number, path, count
 
-    def _wide(self, extra: Extra, slices: Mapping[tuple[int, Path], list[int]]) -> Instance:
+    def _in_domain(self, extra: Extra, slices: Mapping[tuple[int, Path], list[int]]) -> Instance:
         """Return a gang with slices of its domain, which are taken away."""
         groups: list[dict[int, int]] = []
         for item, count in self.parts[extra.need]:

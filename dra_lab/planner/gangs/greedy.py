@@ -319,18 +319,18 @@ class _Greedy:
 
     def _about(self, need: GangNeed, regions: Sequence[int]) -> tuple[int, ...]:
         """Return about what a gang adds to the goals in regions, preferred domains first."""
-        wide, rows = 0, [(0,) * len(self.problem.device)]
+        spread, rows = 0, [(0,) * len(self.problem.device)]
         for group in need.groups:
             tier, parts = group.preferred if group.preferred >= 0 else need.preferred, [list(regions)]
             if tier >= 0:
                 inside = list(self._parted(regions, tier).values())
                 free = [sum(self.free(region, group.kind) for region in part) for part in inside]
-                wide += fewest(free, group.least)
+                spread += fewest(free, group.least)
                 fitting = [part for part, pods in zip(inside, free, strict=True) if pods >= group.least]
                 parts = fitting or [self._pair(group.kind, group.least, regions, tier)]
             if group.least:
                 rows.append(min(self.added_by(part, group.kind, group.least) for part in parts))
-        return (wide, *map(sum, zip(*rows, strict=True)))
+        return (spread, *map(sum, zip(*rows, strict=True)))
 
     def _parted(self, regions: Iterable[int], tier: int) -> dict[Path, list[int]]:
         found: dict[Path, list[int]] = {}

@@ -57,7 +57,7 @@ class _Search:
             have = self.values[at]
             # On nodes that were not examined, any gang may fit at the best values.
             goals.append(GoalBound(goal, have, agreed(bound, have) if self.problem.whole else 0))
-            self.budget.tell(goal, f"{goal}: best {have}, bound {bound}", have, bound)
+            self.budget.report_step(goal, f"{goal}: best {have}, bound {bound}", have, bound)
             self._keep(goal, have, floors=floors)
             open_device = open_device or (goal in self.problem.device and not goals[-1].proven)
         # A solution that was found for a later goal may be better in one that was not proven.

@@ -17,7 +17,7 @@ from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.after import held_after
 from dra_lab.planner.fleet.fleet_work import Clock
 from dra_lab.planner.gangs.claim_nodes import together
-from dra_lab.planner.gangs.domain_room import rooms_of
+from dra_lab.planner.gangs.domain_headroom import headroom_by_domain
 from dra_lab.planner.gangs.needs import Needs, Together, read_needs
 from dra_lab.planner.gangs.plan_gangs import tables_for
 from dra_lab.planner.gangs.problem import GangProblem, over_nodes
@@ -80,13 +80,13 @@ def how_many_more_gangs(
     fleet, pairs = tables_for(cluster, every[gang.required], release, budget, held, solver, Clock())
     problems = {level: over_nodes(fleet, needs, pairs, cluster.cordoned) for level, needs in every.items()}
     count, bound = _counted(problems[gang.required], solver, budget.part(budget.shares.step))
-    asked = replace(_plain(gang), replicas=MOST_COUNTED)
-    rooms = rooms_of(problems[gang.required], [asked], solver, budget.part(budget.shares.step))
+    counted = replace(_plain(gang), replicas=MOST_COUNTED)
+    headrooms = headroom_by_domain(problems[gang.required], [counted], solver, budget.part(budget.shares.step))
     levels = {
         level: (count, bound) if level == gang.required else _counted(problem, solver, budget)
         for level, problem in problems.items()
     }
-    return GangCount(gang.name, count, bound, rooms, levels, time.monotonic() - began)
+    return GangCount(gang.name, count, bound, headrooms, levels, time.monotonic() - began)
 
 
 def _plain(gang: Gang) -> Gang:

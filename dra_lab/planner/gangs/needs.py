@@ -126,13 +126,13 @@ def read_needs(
     """
     reader = _Reader(hierarchies, nodes, together)
     names = [gang.name for gang in gangs]
-    alike: dict[GangNeed, list[int]] = {}
+    by_need: dict[GangNeed, list[int]] = {}
     for number, gang in enumerate(gangs):
         if names.count(gang.name) > 1:
             raise InputError(f"gang {gang.name!r} is there twice; give each its own name")
         need = reader.gang(gang)
-        alike.setdefault(need, []).extend([number] * gang.replicas)
-    for need, mine in alike.items():
+        by_need.setdefault(need, []).extend([number] * gang.replicas)
+    for need, mine in by_need.items():
         several = any(splits(reader.needs.tiers, need, one) for one in need.preferences)
         # Preferred domains of several gangs are counted for each gang by itself.
         reader.needs.gangs += [replace(need, gangs=(one,)) for one in mine] if several else []

@@ -27,12 +27,12 @@ class Spot:
 class Spots:
     """All spots. `limits` has for each group the places that it has, None for no limit.
 
-    `alike` are groups that are new domains of one kind, of which `most` may be used; None for no limit.
+    `interchangeable` are groups that are new domains of one kind, of which `most` may be used; None for no limit.
     """
 
     found: list[Spot] = field(default_factory=list)
     limits: list[int | None] = field(default_factory=list)
-    alike: list[tuple[tuple[int, ...], int | None]] = field(default_factory=list)
+    interchangeable: list[tuple[tuple[int, ...], int | None]] = field(default_factory=list)
     fewer: bool = False
     """Whether new domains that are allowed were left out because their number has no limit."""
 
@@ -42,7 +42,9 @@ class Spots:
         for spot, count in used.items():
             counts[self.found[spot].group] += count
         groups = all(limit is None or counts[group] <= limit for group, limit in enumerate(self.limits))
-        return groups and all(most is None or sum(counts[g] > 0 for g in mine) <= most for mine, most in self.alike)
+        return groups and all(
+            most is None or sum(counts[g] > 0 for g in mine) <= most for mine, most in self.interchangeable
+        )
 
     def group(self, limit: int | None) -> int:
         """Return the number of another group of spots."""
@@ -160,22 +162,22 @@ def _make(
     new = one.new_domains
     assert new is not None, "only such types are asked about"
     depth = tree.level_index(level)
-    beside: dict[Path, str] = {}
+    nodes_above: dict[Path, str] = {}
     for domain in tree.at(level):
         if not new.inside or new.inside in ("/".join(domain.parent), *domain.parent[-1:]):
             mine = one.node if one.node in domain.nodes else ""
-            beside[domain.parent] = mine or beside.get(domain.parent) or domain.nodes[0]
-    if not beside:
+            nodes_above[domain.parent] = mine or nodes_above.get(domain.parent) or domain.nodes[0]
+    if not nodes_above:
         raise InputError(f"node type {one.name!r}: there is no domain {new.inside!r} above the level {level!r}")
-    if not _is_told_apart(needs, tree, depth):
+    if not _is_distinguished(needs, tree, depth):
         # Nothing that is wanted depends on which domain contains the new ones.
-        own = next((parent for parent, node in beside.items() if node == one.node), next(iter(beside)))
-        beside = {own: beside[own]}
+        own = next((parent for parent, node in nodes_above.items() if node == one.node), next(iter(nodes_above)))
+        nodes_above = {own: nodes_above[own]}
     number = 0
     limit = new.most
     spots.fewer = spots.fewer or limit is None or limit > most
     every: list[int] = []
-    for node in beside.values():
+    for node in nodes_above.values():
         mine_too = []
         for _ in range(most if limit is None else min(limit, most)):
             number += 1
@@ -184,12 +186,12 @@ def _make(
             mine_too.append(group)
             yield group
         every += mine_too
-        spots.alike.append((tuple(mine_too), None))
-    if limit is not None and len(beside) > 1:
-        spots.alike.append((tuple(every), limit))
+        spots.interchangeable.append((tuple(mine_too), None))
+    if limit is not None and len(nodes_above) > 1:
+        spots.interchangeable.append((tuple(every), limit))
 
 
-def _is_told_apart(needs: Needs, tree: Hierarchy, depth: int) -> bool:
+def _is_distinguished(needs: Needs, tree: Hierarchy, depth: int) -> bool:
     """Say whether a gang may depend on what contains a domain: a level above it, or another hierarchy."""
     named = [tier for tier in needs.tiers if tier.hierarchy and tier.paths]
     return any(tier.hierarchy != tree.name or tier.depth - 1 < depth for tier in named)

@@ -104,14 +104,14 @@ def nodes_to_add(
     release = cluster.target_release(release)
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
     trees = tuple(levels_of(cluster) if hierarchies is None else hierarchies)
-    asked = AddQuestion(
+    question = AddQuestion(
         cluster, wanted_gangs(gangs, full=full), tuple(workloads), _checked(cluster, types), trees, spare_per
     )
     answer = AddedNodes(
         PlanStatus.STOPPED,
-        asked.types,
-        asked.gangs,
-        asked.workloads,
+        question.types,
+        question.gangs,
+        question.workloads,
         cluster.name,
         str(release),
         spare=spare_per,
@@ -128,7 +128,7 @@ def nodes_to_add(
     if any(one and nodes_of_claims(cluster, one, release) is not None for one in shared):
         message = "several nodes see the devices of shared claims; dra-lab adds no nodes for such gangs yet"
         raise UnsupportedFeature("resourceClaims", message)
-    search = _Search(asked, release, solver, budget, held, answer)
+    search = _Search(question, release, solver, budget, held, answer)
     answer = search.run()
     return replace(answer, seconds=time.monotonic() - began, parts=dict(search.clock.parts))
 
@@ -146,7 +146,7 @@ def _checked(cluster: Cluster, types: Sequence[NodeType]) -> tuple[NodeType, ...
 
 @dataclass
 class _Search:
-    asked: AddQuestion
+    question: AddQuestion
     release: KubernetesRelease
     solver: str
     budget: Budget
@@ -158,42 +158,42 @@ class _Search:
 
     def run(self) -> AddedNodes:
         """Return the answer, without its seconds."""
-        asked = self.asked
-        needs = asked.needs({})
+        question = self.question
+        needs = question.needs({})
         if not any(kind.replicas for kind in needs.kinds):
             return replace(self.answer, status=PlanStatus.OPTIMAL, bound=0.0)
         base, profiles = self._tables(needs)
         first = greedy(base, self.budget.part(self.budget.shares.step))
         self.clock.lap("greedy")
-        if not missing(base, first) and asked.spare is None:
+        if not missing(base, first) and question.spare is None:
             return self._written([], 0, 0)
         known = None
-        if asked.spare is None:
-            known = FirstAnswer(asked, base, profiles, first, self.budget).find()
+        if question.spare is None:
+            known = FirstAnswer(question, base, profiles, first, self.budget).find()
         self.clock.lap("greedy")
         if known is None and self.budget.reached:
             return replace(self.answer, bound=0.0)
-        most_cost = None if known is None else sum(asked.costs[spot.type] * count for spot, count in known)
-        return self._by_model(enlarged(asked, base, profiles, most_cost, self.budget.sizes), known, most_cost)
+        most_cost = None if known is None else sum(question.costs[spot.type] * count for spot, count in known)
+        return self._by_model(enlarged(question, base, profiles, most_cost, self.budget.sizes), known, most_cost)
 
     def _tables(self, needs: Needs) -> tuple[GangProblem, list[int]]:
         """Return the problem without new nodes, and for each node type the profile of its nodes."""
-        asked = self.asked
-        spots = spots_of(asked.cluster, asked.types, asked.trees, needs, 1)
+        question = self.question
+        spots = spots_of(question.cluster, question.types, question.trees, needs, 1)
         # The devices of a new node depend on its place only where they publish where they are.
         places = {spot.type: spot.place for spot in reversed(spots.found)}
-        models = [NewNode(f"+{at}", asked.types[at], place) for at, place in sorted(places.items())]
-        larger = with_new_nodes(asked.cluster, models)
+        models = [NewNode(f"+{at}", question.types[at], place) for at, place in sorted(places.items())]
+        larger = with_new_nodes(question.cluster, models)
         fleet, pairs = tables_for(larger, needs, self.release, self.budget, self.held, self.solver, self.clock)
-        every = over_nodes(fleet, needs, pairs, asked.cluster.cordoned)
+        every = over_nodes(fleet, needs, pairs, question.cluster.cordoned)
         names = {one.name for one in models}
         cells = {key: [node for node in nodes if node not in names] for key, nodes in every.cells.items()}
-        profiles = [every.on[f"+{at}"][1] if f"+{at}" in every.on else -1 for at in range(len(asked.types))]
+        profiles = [every.on[f"+{at}"][1] if f"+{at}" in every.on else -1 for at in range(len(question.types))]
         self.models = models
-        self.place_matters = _selects_places(asked, needs, models)
-        if asked.spare is not None:
+        self.place_matters = _selects_places(question, needs, models)
+        if question.spare is not None:
             cells = {
-                key: [node for node in nodes if asked.spare_domain(asked.paths_of(node))]
+                key: [node for node in nodes if question.spare_domain(question.paths_of(node))]
                 for key, nodes in cells.items()
             }
         base = replace(every, cells={key: nodes for key, nodes in cells.items() if nodes})
@@ -228,12 +228,12 @@ class _Search:
                 outcome = bounds.minimise(self.budget.part(self.budget.shares.step))
                 bound, impossible = max(bound, outcome.bound or 0), outcome.infeasible
         self.clock.lap("model")
-        self.budget.tell("nodes", f"cost: best {cost}, bound {bound}", cost, bound)
+        self.budget.report_step("nodes", f"cost: best {cost}, bound {bound}", cost, bound)
         if found is None or cost is None:
             if impossible:
-                shortfalls = reasons_of(self.asked, problem.problem, self.models, self.release, self.budget)
+                shortfalls = reasons_of(self.question, problem.problem, self.models, self.release, self.budget)
                 return replace(self.answer, status=PlanStatus.INFEASIBLE, shortfalls=shortfalls)
-            return replace(self.answer, bound=bound / self.asked.unit)
+            return replace(self.answer, bound=bound / self.question.unit)
         return self._written(found, cost, bound if bound <= cost else None, assigned)
 
     # ------------------------------------------------------------------ the answer as people read it
@@ -245,16 +245,16 @@ class _Search:
         bound: int | None,
         assigned: Mapping[Path, Mapping[int, int]] | None = None,
     ) -> AddedNodes:
-        asked, budget = self.asked, self.budget
-        new = new_nodes(asked, chosen)
-        cluster = with_new_nodes(asked.cluster, new) if new else asked.cluster
-        trees = hierarchies_with(asked.trees, {one.name: one.place.paths for one in new}) if new else asked.trees
+        question, budget = self.question, self.budget
+        new = new_nodes(question, chosen)
+        cluster = with_new_nodes(question.cluster, new) if new else question.cluster
+        trees = hierarchies_with(question.trees, {one.name: one.place.paths for one in new}) if new else question.trees
         left = budget.shares.added if budget.left is None else budget.left
-        if asked.spare is None:
+        if question.spare is None:
             plan = plan_gangs(
                 cluster,
-                asked.gangs,
-                asked.workloads,
+                question.gangs,
+                question.workloads,
                 hierarchies=trees,
                 release=self.release,
                 time_limit=left,
@@ -264,8 +264,8 @@ class _Search:
                 held=self.held,
             )
         else:
-            nodes = asked.spare_nodes(trees)
-            given = cluster, asked.gangs, assigned or {}, nodes, trees, self.release
+            nodes = question.spare_nodes(trees)
+            given = cluster, question.gangs, assigned or {}, nodes, trees, self.release
             plan = spare_plan(*given, left, self.solver, self.held)
         self.clock.lap("plan")
         proven = bound is not None and bound >= cost
@@ -273,9 +273,9 @@ class _Search:
         return replace(
             self.answer,
             status=PlanStatus.OPTIMAL if proven else PlanStatus.FEASIBLE,
-            added=tuple(_counts(asked, chosen, new)),
-            cost=cost / asked.unit,
-            bound=None if bound is None else bound / asked.unit,
+            added=tuple(_counts(question, chosen, new)),
+            cost=cost / question.unit,
+            bound=None if bound is None else bound / question.unit,
             cluster=cluster,
             hierarchies=trees,
             plan=plan,
@@ -283,22 +283,22 @@ class _Search:
         )
 
 
-def _selects_places(asked: AddQuestion, needs: Needs, models: Sequence[NewNode]) -> bool:
+def _selects_places(question: AddQuestion, needs: Needs, models: Sequence[NewNode]) -> bool:
     """Say whether claims may select by what devices of new nodes publish of their place: it differs by place."""
     keys = {key for one in models for key in ATTRIBUTES if one.place.values.get(key)}
-    text = repr([kind.claims for kind in needs.kinds]) + repr(asked.cluster.classes) if keys else ""
+    text = repr([kind.claims for kind in needs.kinds]) + repr(question.cluster.classes) if keys else ""
     return any(key.partition("/")[2] in text for key in keys)
 
 
-def _counts(asked: AddQuestion, chosen: Sequence[tuple[Spot, int]], new: Sequence[NewNode]) -> Iterator[AddedCount]:
+def _counts(question: AddQuestion, chosen: Sequence[tuple[Spot, int]], new: Sequence[NewNode]) -> Iterator[AddedCount]:
     names = iter(one.name for one in new)
     found: dict[tuple[int, tuple[str, ...], bool], list[str]] = {}
     for spot, count in chosen:
         key = spot.type, spot.place.domain, spot.place.new
         found.setdefault(key, []).extend(next(names) for _ in range(count))
     for (kind, domain, is_new), nodes in found.items():
-        cost = asked.costs[kind] * len(nodes) / asked.unit
-        yield AddedCount(asked.types[kind].name, domain, len(nodes), cost, is_new, tuple(nodes))
+        cost = question.costs[kind] * len(nodes) / question.unit
+        yield AddedCount(question.types[kind].name, domain, len(nodes), cost, is_new, tuple(nodes))
 
 
 def _not_placed(plan: GangPlan) -> Iterator[Finding]:

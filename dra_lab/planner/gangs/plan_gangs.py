@@ -25,7 +25,7 @@ from dra_lab.planner.fleet.fleet_work import Clock, FleetWork
 from dra_lab.planner.fleet.pods import FleetProblem, look_at
 from dra_lab.planner.fleet.tables import AnyTable
 from dra_lab.planner.gangs.claim_nodes import together
-from dra_lab.planner.gangs.domain_room import rooms_of
+from dra_lab.planner.gangs.domain_headroom import headroom_by_domain
 from dra_lab.planner.gangs.needs import Needs, goal_order, read_needs
 from dra_lab.planner.gangs.problem import (
     GangProblem,
@@ -111,7 +111,7 @@ def plan_gangs(
     problem = over_nodes(fleet, needs, pairs, cluster.cordoned, budget)
     plan = replace(plan, states=problem.states, cordoned=len(cluster.cordoned))
     plan = _planned(problem, plan, gangs, workloads, _before_writing(budget), solver, clock)
-    plan = replace(plan, rooms=rooms_of(problem, gangs, solver, budget))
+    plan = replace(plan, headroom=headroom_by_domain(problem, gangs, solver, budget))
     clock.lap("domains")
     return replace(plan, seconds=time.monotonic() - began, parts=dict(clock.parts))
 
@@ -173,7 +173,7 @@ def _planned(
     placed, replicas = written(problem, best.solution, gangs, workloads)
     clock.lap("placing")
     goals = tuple(GoalValue(goal.goal, goal.value, goal.bound, goal.proven) for goal in best.goals)
-    _recount(problem, placed, replicas, goals)
+    _check_values(problem, placed, replicas, goals)
     sure, proven = True, []
     for goal in goals:
         sure = sure and goal.proven
@@ -199,7 +199,7 @@ def _not_examined(number: int) -> Iterator[Finding]:
         yield Finding("not-examined", Severity.WARNING, "", message, "Plan again with a longer time limit.")
 
 
-def _recount(
+def _check_values(
     problem: GangProblem, placed: Sequence[PlacedGang], replicas: Sequence[Replica], goals: Sequence[GoalValue]
 ) -> None:
     """Raise SolverError if the values of the devices are not those that the solver reports."""
@@ -222,15 +222,15 @@ def written(
     problem: GangProblem, solution: GangSolution, gangs: Sequence[Gang], workloads: Sequence[Workload]
 ) -> tuple[tuple[PlacedGang, ...], tuple[Replica, ...]]:
     """Return the gangs with a place and the ordinary pods, each pod with its devices."""
-    from dra_lab.planner.fleet.placing import Stand, replicas_of
+    from dra_lab.planner.fleet.placing import PodsOnNode, replicas_of
 
-    stands = [
-        Stand(problem.on[node][2].site, node, counts, problem.on[node][2].takes(counts))
+    by_node = [
+        PodsOnNode(problem.on[node][2].site, node, counts, problem.on[node][2].takes(counts))
         for node, counts in sorted(solution.nodes.items())
     ]
     names = {workload.name: kind for kind, workload in enumerate(problem.needs.kinds)}
     free: dict[tuple[int, int], list[Replica]] = {}
-    for replica in replicas_of(problem.fleet, stands, problem.device):
+    for replica in replicas_of(problem.fleet, by_node, problem.device):
         free.setdefault((names[replica.workload], problem.on[replica.node][0]), []).append(replica)
 
     def given(kind: int, pods: dict[int, int], workload: str) -> list[Replica]:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang import GANGS, HOSTS, Gang, GangPlan, GangRoom
+from dra_lab.model.gang import GANGS, HOSTS, Gang, GangHeadroom, GangPlan
 from dra_lab.model.gang_verdicts import DEVICES, DomainVerdict, GangVerdicts, Says, VerdictRow
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.plan import PlanStatus
@@ -80,11 +80,11 @@ def gang_verdicts(
     """
     target = cluster.target_release(release)
     known = tuple(levels_of(cluster) if hierarchies is None else hierarchies)
-    asked = requests or {}
-    quota = quota_verdict(cluster, gang, queue, release=target, hierarchies=known, requests=asked)
+    requested = requests or {}
+    quota = quota_verdict(cluster, gang, queue, release=target, hierarchies=known, requests=requested)
     flavors = dict.fromkeys(one for names in (quota.flavors or {}).values() for one in names)
     named = tuple(flavors) or _flavors(cluster, quota.cluster_queue)
-    counts = topology_counts(cluster, gang, known, named, asked)
+    counts = topology_counts(cluster, gang, known, named, requested)
     if plan is None:
         plan = plan_gangs(
             cluster,
@@ -95,16 +95,16 @@ def gang_verdicts(
             progress=progress,
             cancel=cancel,
         )
-    rooms = [room for room in plan.rooms if room.gang == gang.name]
+    headrooms = [headroom for headroom in plan.headroom if headroom.gang == gang.name]
     chosen = counts.chosen[-1:] if gang.required in HOSTS else counts.chosen
     return GangVerdicts(
         gang.name,
         quota,
         counts.row,
-        _devices(gang, plan, rooms),
-        tuple(_domains(gang, rooms, counts)),
+        _devices(gang, plan, headrooms),
+        tuple(_domains(gang, headrooms, counts)),
         chosen,
-        _advice(gang, rooms, chosen),
+        _advice(gang, headrooms, chosen),
         cluster.name,
     )
 
@@ -116,7 +116,7 @@ def _flavors(cluster: Cluster, queue: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(flavor.name for group in groups for flavor in group.flavors))
 
 
-def _devices(gang: Gang, plan: GangPlan, rooms: Sequence[GangRoom]) -> VerdictRow:
+def _devices(gang: Gang, plan: GangPlan, headrooms: Sequence[GangHeadroom]) -> VerdictRow:
     if plan.status is PlanStatus.NOT_CHECKED:
         return VerdictRow(DEVICES, Says.UNKNOWN, f"Not checked: {plan.shortfalls[0].message}.")
     placed = [one for one in plan.placed if one.gang == gang.name]
@@ -135,7 +135,7 @@ def _devices(gang: Gang, plan: GangPlan, rooms: Sequence[GangRoom]) -> VerdictRo
         return VerdictRow(DEVICES, Says.UNKNOWN, f"{counts} have devices; more may fit, not proven.")
     if placed:
         return VerdictRow(DEVICES, Says.NO, f"Devices are free for {counts}, proven.")
-    best = max(rooms, key=lambda room: room.most, default=None)
+    best = max(headrooms, key=lambda headroom: headroom.most, default=None)
     level = f"one {gang.required}" if gang.required else "the cluster"
     text = f"Not enough devices are free in {level} for {gang.least:,} pods, proven"
     if best is not None and best.domain and best.most < gang.least:
@@ -143,15 +143,20 @@ def _devices(gang: Gang, plan: GangPlan, rooms: Sequence[GangRoom]) -> VerdictRo
     return VerdictRow(DEVICES, Says.NO, f"{text}.")
 
 
-def _domains(gang: Gang, rooms: Sequence[GangRoom], counts: TopologyCounts) -> list[DomainVerdict]:
+def _domains(gang: Gang, headrooms: Sequence[GangHeadroom], counts: TopologyCounts) -> list[DomainVerdict]:
     """Return the numbers of each domain; Kueue's are by the values of labels, those of a host by its name."""
     mine = {path[-1:] if gang.required in HOSTS else path: pods for path, pods in counts.pods.items()}
     found = [
         DomainVerdict(
-            room.domain, room.size, _most(mine.pop(room.domain, None), room.size), room.most, room.bound, room.lacking
+            headroom.domain,
+            headroom.size,
+            _most(mine.pop(headroom.domain, None), headroom.size),
+            headroom.most,
+            headroom.bound,
+            headroom.lacking,
         )
-        for room in rooms
-        if room.domain
+        for headroom in headrooms
+        if headroom.domain
     ]
     return [*found, *(DomainVerdict(path, gang.size, _most(pods, gang.size)) for path, pods in sorted(mine.items()))]
 
@@ -160,12 +165,12 @@ def _most(pods: int | None, size: int) -> int | None:
     return None if pods is None else min(pods, size)
 
 
-def _advice(gang: Gang, rooms: Sequence[GangRoom], chosen: Path) -> str:
+def _advice(gang: Gang, headrooms: Sequence[GangHeadroom], chosen: Path) -> str:
     """Return what to do if Kueue would choose a domain without enough devices."""
-    room = next((one for one in rooms if one.domain == chosen and chosen), None)
-    better = next((one for one in rooms if one.fits), None)
-    if room is None or room.bound >= gang.least:
+    headroom = next((one for one in headrooms if one.domain == chosen and chosen), None)
+    better = next((one for one in headrooms if one.fits), None)
+    if headroom is None or headroom.bound >= gang.least:
         return ""
-    most = f"{room.bound:,}" if room.most >= room.bound else f"at most {room.bound:,}"
+    most = f"{headroom.bound:,}" if headroom.most >= headroom.bound else f"at most {headroom.bound:,}"
     text = f"By its counts Kueue would choose {'/'.join(chosen)}, which has devices for {most} of {gang.least:,} pods."
     return f"{text} Pin the gang to {'/'.join(better.domain)}." if better is not None else text

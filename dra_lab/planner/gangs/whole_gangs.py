@@ -41,7 +41,7 @@ class WholeGangs:
         """Begin without goals that are kept."""
         self.sets, self.solver = sets, solver
         self.is_sure = True
-        self._beside: dict[str, int] = {}
+        self._ordinary: dict[str, int] = {}
         self._kept: list[tuple[str, int]] = []
         self._closed: dict[str, int] = {}
         self._left: Array = np.zeros(sets.packed.shape)
@@ -58,7 +58,7 @@ class WholeGangs:
             return sum(need.copies for need in needs.gangs if need.priority == priority)
         if name == BEYOND:
             return wanted_beyond(needs, priority)
-        return self._beside.get(goal, 0)
+        return self._ordinary.get(goal, 0)
 
     def keep(self, goal: str, value: int, bound: int) -> None:
         """Demand from now on that a goal is not above a value; `bound` is what this model knows of it."""
@@ -68,7 +68,7 @@ class WholeGangs:
         # A set may have been closed for a value that no plan reaches.
         self.is_sure = self.is_sure and self._closed.get(goal, value) >= value
         if goal == UNPLACED:
-            self._beside = self.sets.ordinary.least(self.sets.problem, value)
+            self._ordinary = self.sets.ordinary.least(self.sets.problem, value)
         self._kept.append((goal, value * self._parts(goal)))
         if goal == LEVELS and any(item.preferred for item in self.sets.items):
             self._kept.append((REGIONS, value))

@@ -88,7 +88,7 @@ def replicated(problem: AllocationProblem, parts: Sequence[CopyPart], counts: Se
                 links.append(replace(link, name=mark + link.name, requests=tied))
             places_from.append(part.links)
     admin = {number for number, ask in enumerate(problem.asks) if ask.admin_access}
-    apart = [(at, one) for at, group in enumerate(problem.groups) for one in _told_apart(group, admin)]
+    apart = [(at, one) for at, group in enumerate(problem.groups) for one in _distinguished(group, admin)]
     groups = tuple(_group(group, moved, places_from) for _, group in apart)
     impossible = frozenset(new for old in problem.impossible for new in moved.get(old, ()))
     several = tuple(claims) if max(claims, default=0) else ()
@@ -105,7 +105,7 @@ def replicated(problem: AllocationProblem, parts: Sequence[CopyPart], counts: Se
     return Copies(whole, tuple(parts), tuple(copies), tuple(at for at, _ in apart))
 
 
-def _told_apart(group: DeviceGroup, admin: set[int]) -> tuple[DeviceGroup, ...]:
+def _distinguished(group: DeviceGroup, admin: set[int]) -> tuple[DeviceGroup, ...]:
     if group.size < 2 or admin.isdisjoint(group.asks):
         return (group,)
     return tuple(replace(group, devices=(device,)) for device in group.devices)

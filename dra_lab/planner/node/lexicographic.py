@@ -129,7 +129,7 @@ def _stage(run: _Run, position: int, objective: Objective) -> bool:
 def _conclude(run: _Run, goal: str, value: int, bound: int | None) -> bool:
     proven = bound is not None and bound >= value
     run.done.append(GoalValue(goal, value, bound, proven))
-    run.budget.tell(goal, f"{GOALS[goal]}: {_say(value, bound, proven=proven)}", value, bound)
+    run.budget.report_step(goal, f"{GOALS[goal]}: {_say(value, bound, proven=proven)}", value, bound)
     return proven
 
 
@@ -142,20 +142,20 @@ def _damage(run: _Run) -> bool:
     least, most = run.others.before
     kept = any(stage.goal == "preferences" and not stage.value for stage in run.done)
     floor = int(kept and most > 0 and not run.others.endless)
-    if run.others.plain or most > run.budget.sizes.beside:
+    if run.others.plain or most > run.budget.sizes.modelled_copies:
         return _conclude(run, DAMAGE, floor if run.others.plain else run.others.most, floor)
     for count in range(most - floor, 0, -1):
-        outcome = _beside(run, count)
+        outcome = _with_copies(run, count)
         if not outcome.infeasible:
             after = count if outcome.value is not None else 0
             return _conclude(run, DAMAGE, most - after, max(floor, least - count))
     return _conclude(run, DAMAGE, most, max(floor, least))
 
 
-def _beside(run: _Run, count: int) -> Outcome:
+def _with_copies(run: _Run, count: int) -> Outcome:
     """Look for an allocation with the values reached so far beside which a number of replicas fits; keep it if so."""
     assert run.others is not None
-    copies = run.others.beside(count)
+    copies = run.others.with_copies(count)
     model = build_model(Model(copies.problem))
     own = OneOf(model, copies, 0)
     order = [goal.goal for goal in run.goals]

@@ -165,7 +165,7 @@ def survey(rules: Rules, budget: Budget) -> Survey:
             return Survey(scan_nodes(rules, budget))
         seen.states[name] = counted[at].on(scan, name, state) if at in counted else state
         if budget.due:
-            budget.tell("nodes", f"looked at {number + 1} of {len(rules.nodes)} nodes")
+            budget.report_step("nodes", f"looked at {number + 1} of {len(rules.nodes)} nodes")
     scan.complete = len(seen.states) == len(rules.nodes)
     scan.unseen = tuple(name for name in rules.nodes if name not in seen.states)
     return seen

@@ -91,7 +91,7 @@ def find_conflict(sketch: ClaimSketch, fits: Fits, tries: int, node: str = "") -
         rest = [other for other in left if other != element]
         found = together(rest)
         if found is False:
-            left = [other for other in rest if _stands(other, rest)]
+            left = [other for other in rest if _has_its_request(other, rest)]
         sure = sure and found is not None
     # A request for all devices asks for more without its selectors: there the filter alone is no proof.
     sure = sure and all(together([o for o in left if o != element]) is True for element in left)
@@ -101,7 +101,7 @@ def find_conflict(sketch: ClaimSketch, fits: Fits, tries: int, node: str = "") -
     return Conflict(_ordered(smaller), node, minimal=True, smallest=True)
 
 
-def _stands(element: Element, rest: Sequence[Element]) -> bool:
+def _has_its_request(element: Element, rest: Sequence[Element]) -> bool:
     """Say whether a selector's request is still there."""
     request = split_request(element.subject)[0]
     return element.kind != "selector" or any(o.kind == "request" and o.subject == request for o in rest)

@@ -55,7 +55,7 @@ def _reasons(work: Work, pinned: str, plan: Plan, suggestions: Sequence[Suggesti
     """Return the reasons; what was not found out, mostly for lack of time, is marked so, and `complete` is False."""
     scan, budget = work.scan, work.budget
     within = budget.until(time.monotonic() + budget.shares.explain)
-    budget.tell("reasons", "counting what passes each test")
+    budget.report_step("reasons", "counting what passes each test")
     names = (pinned,) if pinned else scan.rules.nodes
     if not names:
         return Reasons()
@@ -63,7 +63,7 @@ def _reasons(work: Work, pinned: str, plan: Plan, suggestions: Sequence[Suggesti
     nearest = next((s.node for s in plan.shortfalls if s.node), names[0])
     counted = sum(len(row.nodes) for row in rows) == len(names)
     failures, scarce = selector_failures(scan), () if pinned else scarcity(scan, rows)
-    budget.tell("reasons", "looking for what cannot hold together")
+    budget.report_step("reasons", "looking for what cannot hold together")
     conflicts, tried = _conflicts(work, pinned, nearest, within.part(within.shares.step))
     offered = [Relaxation("suggestion", "", s.title, sketch=s.sketch) for s in suggestions if s.sketch is not None]
     relaxed = try_changes(_trial(work, within, pinned), (*_changes(work, nearest, offered), *_idle(plan, names)))

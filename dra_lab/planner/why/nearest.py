@@ -76,7 +76,7 @@ def _explained(
 ) -> Iterator[tuple[tuple[Shortfall, ...], str]]:
     """Yield nodes with their reasons, the first one whatever the time."""
     for number, name in enumerate(nodes[: budget.sizes.explained], 1):
-        budget.tell("reasons", f"explained {number - 1} of {len(nodes)} kinds of nodes")
+        budget.report_step("reasons", f"explained {number - 1} of {len(nodes)} kinds of nodes")
         yield explain_node(_case(scan, name, budget, solver)), name
         if budget.reached:
             break

@@ -129,7 +129,7 @@ def try_changes(trial: Trial, found: Sequence[Relaxation]) -> tuple[Relaxation, 
 def _tried(trial: Trial, change: Relaxation) -> Relaxation:
     if trial.budget.reached or change.sketch is None:
         return change
-    trial.budget.tell("relaxations", f"trying: {change.title}")
+    trial.budget.report_step("relaxations", f"trying: {change.title}")
     try:
         fit = trial.fitting(change.sketch)
     except UnsupportedFeature as error:

@@ -76,14 +76,14 @@ class KueueAssignment(Struct, frozen=True):
         pods: (path of the lowest domain, number of pods), in order of the paths.
         message: Why it is not admitted, in Kueue's words; "" if it is.
         steps: What was counted, compared and decided, level by level.
-        room: How many pods each domain of the asked level has room for, before any is assigned.
+        headroom: How many pods each domain of the asked level has room for, before any is assigned.
     """
 
     pod_set: str
     pods: tuple[tuple[tuple[str, ...], int], ...] = ()
     message: str = ""
     steps: tuple[GangStep, ...] = ()
-    room: Mapping[tuple[str, ...], int] = {}
+    headroom: Mapping[tuple[str, ...], int] = {}
 
 
 class KueueFlavor(Struct, frozen=True):
@@ -123,7 +123,7 @@ def kueue_assignments(
     Returns:
         An assignment for each pod set, up to the first that is not admitted.
     """
-    room = _Room(flavor, nodes, pods)
+    headroom = _DomainHeadroom(flavor, nodes, pods)
     groups: dict[str, list[KueuePodSet]] = {}
     for index, pod_set in enumerate(pod_sets):
         groups.setdefault(pod_set.group or str(index), []).append(pod_set)
@@ -133,14 +133,14 @@ def kueue_assignments(
         leader = group[1] if len(group) > 1 else None
         if leader is not None and leader.count > workers.count:
             workers, leader = leader, workers
-        results = room.assigned(workers, leader, gates)
+        results = headroom.assigned(workers, leader, gates)
         found += sorted(results, key=lambda result: [s.name for s in group].index(result.pod_set))
         if any(result.message for result in results):
             break
     return tuple(found)
 
 
-class _Room:
+class _DomainHeadroom:
     """The room of the lowest domains, and why nodes are left out."""
 
     def __init__(self, flavor: KueueFlavor, nodes: Iterable[Node], pods: Iterable[Pod]) -> None:
@@ -179,7 +179,7 @@ class _Room:
         if not levels or not levels[pod_request.level]:
             message = f"no topology domains at level: {self._key(workers)}"
             return [KueueAssignment(workers.name, message=message, steps=(counted,))]
-        room = {place.path: place.room[PODS] for place in levels[pod_request.level]}
+        headroom = {place.path: place.headroom[PODS] for place in levels[pod_request.level]}
         chosen = choose(levels, pod_request, gates)
         steps = tuple(replace(step, group=workers.name) for step in (counted, *chosen.steps))
         sets = [workers] if leader is None else [workers, leader]
@@ -188,7 +188,7 @@ class _Room:
             return [KueueAssignment(one.name, message=message, steps=steps if one is workers else ()) for one in sets]
         for path, count in chosen.pods:
             self.free[path].subtract({name: amount * count for name, amount in request.items()})
-        found = [KueueAssignment(workers.name, self._shown(chosen.pods), steps=steps, room=room)]
+        found = [KueueAssignment(workers.name, self._shown(chosen.pods), steps=steps, headroom=headroom)]
         if leader is not None and leads is not None:
             for path in chosen.leader:
                 self.free[path].subtract(leads)
@@ -199,8 +199,8 @@ class _Room:
         self, places: Sequence[KueueDomain], pod_request: PodSetRequest, excluded: Mapping[str, int], request: Amounts
     ) -> GangStep:
         """Return the step that counts the pods of each lowest domain."""
-        order = sorted(places, key=lambda place: (-place.room[PODS], place.path))
-        rows = tuple(StepDomain(place.path, place.room[PODS]) for place in order[:MOST_LISTED])
+        order = sorted(places, key=lambda place: (-place.headroom[PODS], place.path))
+        rows = tuple(StepDomain(place.path, place.headroom[PODS]) for place in order[:MOST_LISTED])
         reasons = sorted((Counter(excluded) + self.left_out).items(), key=lambda row: (-row[1], row[0]))
         return GangStep(
             GangRule.COUNT,
@@ -209,8 +209,8 @@ class _Room:
             size=pod_request.slice_size,
             domains=rows,
             more=len(order) - len(rows),
-            fits=(order[0].room[PODS] if order else 0, sum(place.room[PODS] for place in order)),
-            fitting=sum(place.room[PODS] > 0 for place in order),
+            fits=(order[0].headroom[PODS] if order else 0, sum(place.headroom[PODS] for place in order)),
+            fitting=sum(place.headroom[PODS] > 0 for place in order),
             reasons=tuple(reasons),
             resources=tuple(sorted(request)),
         )
@@ -265,8 +265,8 @@ class _Room:
             excluded[reason] += 1
             return
         free = self.free[place.path]
-        place.room[PODS], limit = fits(request, free)
-        if not place.room[PODS] and limit:
+        place.headroom[PODS], limit = fits(request, free)
+        if not place.headroom[PODS] and limit:
             excluded[f'resource "{limit}"'] += 1
         if leads is not None and fits(leads, free)[0]:
             place.leaders = 1
@@ -296,7 +296,7 @@ class _Room:
 
     def _layers(self, levels: Sequence[Sequence[KueueDomain]], pod_request: PodSetRequest) -> str:
         at, count = pod_request.level, pod_request.count
-        best = min(levels[at], key=lambda place: (-place.room[1], ",".join(place.path)))
+        best = min(levels[at], key=lambda place: (-place.headroom[1], ",".join(place.path)))
         parts = [
             f"; {_slices_below(best, at, level, size)}/{count // size} slice(s) fit on level "
             f"{self.flavor.levels[level]}"
@@ -307,7 +307,7 @@ class _Room:
 
 def _slices_below(place: KueueDomain, level: int, target: int, size: int) -> int:
     if level == target:
-        return place.room[PODS] // size
+        return place.headroom[PODS] // size
     return sum(_slices_below(child, level + 1, target, size) for child in place.children)
 
 

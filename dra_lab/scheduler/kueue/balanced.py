@@ -10,7 +10,7 @@ from math import log2
 
 from msgspec import Struct
 
-from dra_lab.scheduler.kueue.kueue_tree import PODS, SLICES, KueueDomain, PodSetRequest, by_led, by_room, fill
+from dra_lab.scheduler.kueue.kueue_tree import PODS, SLICES, KueueDomain, PodSetRequest, by_headroom, by_led, fill
 
 
 class _Greedy(Struct, frozen=True):
@@ -80,7 +80,7 @@ def _threshold(greedy: _Greedy, slices: int) -> int:
     found = slices // greedy.domains
     if greedy.last_led is not None:
         found = min(found, greedy.last_led.led[SLICES])
-    return found if greedy.last is None else min(found, greedy.last.room[SLICES])
+    return found if greedy.last is None else min(found, greedy.last.headroom[SLICES])
 
 
 def _greedily(places: Sequence[KueueDomain], slices: int, leaders: int) -> _Greedy | None:
@@ -98,11 +98,11 @@ def _greedily(places: Sequence[KueueDomain], slices: int, leaders: int) -> _Gree
         used, rest = index, order[index:]
     if leaders > 0:
         return None
-    for place in by_room(rest, least=False):
-        if slices <= 0 or place.room[SLICES] <= 0:
+    for place in by_headroom(rest, least=False):
+        if slices <= 0 or place.headroom[SLICES] <= 0:
             break
         used, last = used + 1, place
-        slices -= place.room[SLICES]
+        slices -= place.headroom[SLICES]
     return None if slices > 0 else _Greedy(used, last_led, last)
 
 
@@ -118,7 +118,7 @@ def _pruned(places: Sequence[KueueDomain], request: PodSetRequest, threshold: in
 
 
 def _prune(place: KueueDomain, request: PodSetRequest, threshold: int) -> None:
-    if place.room[SLICES] < threshold:
+    if place.headroom[SLICES] < threshold:
         place.clear()
     elif request.leaders and place.leaders and place.led[SLICES] < threshold:
         place.clear_led()
@@ -144,8 +144,8 @@ def _smallest_set(
                     if leaders > 0 and place.leaders:
                         with_leader = reached[number].setdefault(leaders - place.leaders, {})
                         with_leader.setdefault(pods - place.led[PODS], chosen)
-                    if place.room[SLICES]:
-                        reached[number].setdefault(leaders, {}).setdefault(pods - place.room[PODS], chosen)
+                    if place.headroom[SLICES]:
+                        reached[number].setdefault(leaders, {}).setdefault(pods - place.headroom[PODS], chosen)
     ends = reached[greedy.domains].get(0, {})
     left = [pods for pods in ends if pods <= 0]
     return ends[max(left)] if left else None
@@ -165,16 +165,16 @@ def _shares(
             more = min(place.led[SLICES] - threshold, extra)
             place.leaders, leaders = 1, leaders - 1
         else:
-            more = min(place.room[SLICES] - threshold, extra) if extra > 0 else 0
+            more = min(place.headroom[SLICES] - threshold, extra) if extra > 0 else 0
             place.leaders = 0
         share = threshold + more
-        place.room[:] = [share * request.slice_size, share]
+        place.headroom[:] = [share * request.slice_size, share]
         place.led[:] = [share * request.slice_size - place.leaders, share]
         extra -= more
     return None if extra > 0 or leaders > 0 else order
 
 
 def _by_entropy(place: KueueDomain) -> tuple[int, int, float, tuple[str, ...]]:
-    total = sum(child.room[PODS] for child in place.children)
-    parts = [child.room[PODS] / total for child in place.children if child.room[PODS]] if total else []
+    total = sum(child.headroom[PODS] for child in place.children)
+    parts = [child.headroom[PODS] / total for child in place.children if child.headroom[PODS]] if total else []
     return (-place.leaders, -place.led[SLICES], sum(part * log2(part) for part in parts), place.path)

@@ -19,8 +19,8 @@ from dra_lab.scheduler.kueue.kueue_tree import (
     KueueDomain,
     KueueGates,
     PodSetRequest,
+    by_headroom,
     by_led,
-    by_room,
     tightest,
 )
 
@@ -72,29 +72,31 @@ class _Choice:
         if self.gates.balanced and not request.required and not request.unconstrained:
             even = balanced(self.levels, request)
             if even is None:
-                self._tell(GangRule.NOT_EVEN, request.level, self.levels[request.level])
+                self._record(GangRule.NOT_EVEN, request.level, self.levels[request.level])
         try:
             level, found = even or self._level(request.level)
         except _TooLittle as none:
             return KueueChoice(fitted=none.fitted, steps=tuple(self.steps))
         self.rule = GangRule.EVEN if even else self.rule
-        rooms = self._rooms(by_led(self.levels[level], least=self.least))
+        headrooms = self._headrooms(by_led(self.levels[level], least=self.least))
         found = self._fewest(found, request.count, request.leaders, request.slice_size, SLICES)
-        self._tell(self.rule, level, rooms, found)
+        self._record(self.rule, level, headrooms, found)
         last = len(self.levels) - 1
         while not even and level < min(last, request.slice_level):
-            below = by_room((child for place in found for child in place.children), least=self.least)
-            rooms = self._rooms(below)
+            below = by_headroom((child for place in found for child in place.children), least=self.least)
+            headrooms = self._headrooms(below)
             found = self._fewest(below, request.count, request.leaders, request.slice_size, SLICES)
             level += 1
-            self._tell(GangRule.FEWEST, level, rooms, found)
+            self._record(GangRule.FEWEST, level, headrooms, found)
         while level < last:
-            rooms = self._rooms(child for place in found for child in by_room(place.children, least=self.least))
+            headrooms = self._headrooms(
+                child for place in found for child in by_headroom(place.children, least=self.least)
+            )
             found = self._inside(found, level)
             level += 1
-            self._tell(GangRule.FEWEST_INSIDE, level, rooms, found)
+            self._record(GangRule.FEWEST_INSIDE, level, headrooms, found)
         leader = tuple(sorted(place.path for place in found if place.leaders)) if request.leaders else ()
-        pods = sorted((place.path, place.room[PODS]) for place in found if place.room[PODS])
+        pods = sorted((place.path, place.headroom[PODS]) for place in found if place.headroom[PODS])
         return KueueChoice(tuple(pods), leader, steps=tuple(self.steps))
 
     def _inside(self, found: Sequence[KueueDomain], level: int) -> list[KueueDomain]:
@@ -103,13 +105,13 @@ class _Choice:
         size = request.slice_size if level < request.slice_level else request.inner_sizes.get(level + 1, 1)
         result = []
         for place in found:
-            below = by_room(place.children, least=self.least)
+            below = by_headroom(place.children, least=self.least)
             unit = SLICES if size > 1 else PODS
             if unit == SLICES:
                 for child in below:
-                    child.room[SLICES] = child.room[PODS] // size
+                    child.headroom[SLICES] = child.headroom[PODS] // size
                     child.led[SLICES] = child.led[PODS] // size
-            result += self._fewest(below, place.room[PODS], place.leaders, size, unit)
+            result += self._fewest(below, place.headroom[PODS], place.leaders, size, unit)
         return result
 
     def _level(self, level: int) -> tuple[int, list[KueueDomain]]:
@@ -118,31 +120,31 @@ class _Choice:
         places = by_led(self.levels[level], least=self.least)
         if not places:
             raise _TooLittle(0, wanted)
-        self._tell(GangRule.LEAST_FIRST if self.least else GangRule.MOST_FIRST, level, places)
+        self._record(GangRule.LEAST_FIRST if self.least else GangRule.MOST_FIRST, level, places)
         top = places[0]
         if not self.least and top.led[SLICES] >= wanted and top.leaders >= leaders:
             return level, [tightest(places, wanted, leaders, SLICES)]
         if self.least:
             for place in places:
-                if place.leaders >= leaders and (place.led if leaders else place.room)[SLICES] >= wanted:
+                if place.leaders >= leaders and (place.led if leaders else place.headroom)[SLICES] >= wanted:
                     self.rule = GangRule.FIRST_THAT_FITS
                     return level, [place]
             if request.required:
-                self._tell(GangRule.NONE_FITS, level, places)
-                raise _TooLittle(places[-1].room[PODS], wanted)
+                self._record(GangRule.NONE_FITS, level, places)
+                raise _TooLittle(places[-1].headroom[PODS], wanted)
             if top.led[SLICES] >= wanted and top.leaders >= leaders:
                 return level, [top]
         if request.required:
-            self._tell(GangRule.NONE_FITS, level, places)
-            raise _TooLittle(top.room[SLICES], wanted)
+            self._record(GangRule.NONE_FITS, level, places)
+            raise _TooLittle(top.headroom[SLICES], wanted)
         if level and not request.unconstrained:
-            self._tell(GangRule.WIDER, level, places)
+            self._record(GangRule.WIDER, level, places)
             return self._level(level - 1)
         self.rule = GangRule.SEVERAL
         try:
             return level, self._several(places)
         except _TooLittle:
-            self._tell(GangRule.TOO_LITTLE, level, places)
+            self._record(GangRule.TOO_LITTLE, level, places)
             raise
 
     def _several(self, places: list[KueueDomain]) -> list[KueueDomain]:
@@ -161,14 +163,14 @@ class _Choice:
             index += 1
         if leaders > 0:
             raise _TooLittle(self.request.leaders - leaders, self.wanted)
-        rest = by_room(places[index:], least=self.least)
+        rest = by_headroom(places[index:], least=self.least)
         for index, first in enumerate(rest):
             if left <= 0:
                 break
-            enough = not self.least and first.room[SLICES] >= left
+            enough = not self.least and first.headroom[SLICES] >= left
             place = tightest(rest[index:], left, 0, SLICES) if enough else first
             found.append(place)
-            left -= place.room[SLICES]
+            left -= place.headroom[SLICES]
         if left > 0:
             raise _TooLittle(self.wanted - left, self.wanted)
         return found
@@ -180,9 +182,9 @@ class _Choice:
         if not leaders or len(places) < 2:
             return places
         needed = count // size if unit == SLICES else count
-        room = sum(place.room[unit] for place in places)
+        headroom = sum(place.headroom[unit] for place in places)
         for place in places:
-            if place.leaders >= leaders and room - (place.room[unit] - place.led[unit]) >= needed:
+            if place.leaders >= leaders and headroom - (place.headroom[unit] - place.led[unit]) >= needed:
                 return [place, *(other for other in places if other is not place)]
         return places
 
@@ -195,14 +197,14 @@ class _Choice:
         pods = size if unit == SLICES else 1
         found: list[KueueDomain] = []
         for index, first in enumerate(order):
-            counts: Callable[[KueueDomain], list[int]] = _led if leaders > 0 else _room
+            counts: Callable[[KueueDomain], list[int]] = _led if leaders > 0 else _headroom
             enough = not self.least and counts(first)[unit] >= left and first.leaders >= max(leaders, 0)
             place = tightest(order[index:], left, max(leaders, 0), unit) if enough else first
             here = min(counts(place)[unit], left)
             done = counts(place)[unit] >= left and (leaders <= 0 or place.leaders >= leaders)
             place.leaders = min(place.leaders, leaders) if leaders > 0 else 0
-            place.room[unit] = here
-            place.room[PODS] = here * pods
+            place.headroom[unit] = here
+            place.headroom[PODS] = here * pods
             found.append(place)
             if done:
                 return found
@@ -210,13 +212,17 @@ class _Choice:
             leaders -= place.leaders
         return []
 
-    def _tell(
-        self, rule: GangRule, level: int, places: Sequence[KueueDomain] | Rooms, found: Sequence[KueueDomain] = ()
+    def _record(
+        self,
+        rule: GangRule,
+        level: int,
+        places: Sequence[KueueDomain] | DomainHeadroom,
+        found: Sequence[KueueDomain] = (),
     ) -> None:
         """Record a step; `places` are the domains with their room before those of `found` got pods."""
-        rooms = [row if isinstance(row, tuple) else self._room_of(row) for row in places]
+        headrooms = [row if isinstance(row, tuple) else self._headroom_of(row) for row in places]
         taken = {place.path: place for place in found}
-        rows = [_filled(row, taken.get(row.path), self.request.leaders) for row, _ in rooms]
+        rows = [_filled(row, taken.get(row.path), self.request.leaders) for row, _ in headrooms]
         # those that get pods are listed before any other
         first = sorted(range(len(rows)), key=lambda at: not rows[at].taken)[:MOST_LISTED]
         step = GangStep(
@@ -227,34 +233,36 @@ class _Choice:
             domains=tuple(rows[at] for at in sorted(first)),
             more=len(rows) - len(first),
             fits=(max((row.pods for row in rows), default=0), sum(row.pods for row in rows)),
-            fitting=sum(whole for _, whole in rooms),
+            fitting=sum(whole for _, whole in headrooms),
             chosen=sum(row.taken > 0 for row in rows),
         )
         self.steps.append(step)
 
-    def _room_of(self, place: KueueDomain) -> tuple[StepDomain, bool]:
+    def _headroom_of(self, place: KueueDomain) -> tuple[StepDomain, bool]:
         """Return the room of a domain, and whether it has room for everything."""
         leaders = self.request.leaders
-        whole = (place.led if leaders else place.room)[SLICES] >= self.wanted and place.leaders >= leaders
-        return StepDomain(place.path, place.room[PODS], place.room[SLICES] if self.request.slice_size > 1 else 0), whole
+        whole = (place.led if leaders else place.headroom)[SLICES] >= self.wanted and place.leaders >= leaders
+        return StepDomain(
+            place.path, place.headroom[PODS], place.headroom[SLICES] if self.request.slice_size > 1 else 0
+        ), whole
 
-    def _rooms(self, places: Iterable[KueueDomain]) -> Rooms:
-        return [self._room_of(place) for place in places]
+    def _headrooms(self, places: Iterable[KueueDomain]) -> DomainHeadroom:
+        return [self._headroom_of(place) for place in places]
 
 
-Rooms = Sequence[tuple[StepDomain, bool]]
+DomainHeadroom = Sequence[tuple[StepDomain, bool]]
 """Domains with the room that they have before pods are assigned, and whether all pods fit there."""
 
 
 def _filled(row: StepDomain, place: KueueDomain | None, leaders: int) -> StepDomain:
     if place is None:
         return row
-    return replace(row, taken=place.room[PODS], leader=bool(leaders and place.leaders))
+    return replace(row, taken=place.headroom[PODS], leader=bool(leaders and place.leaders))
 
 
 def _led(place: KueueDomain) -> list[int]:
     return place.led
 
 
-def _room(place: KueueDomain) -> list[int]:
-    return place.room
+def _headroom(place: KueueDomain) -> list[int]:
+    return place.headroom

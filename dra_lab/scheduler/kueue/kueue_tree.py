@@ -73,23 +73,25 @@ class PodSetRequest(Struct, frozen=True):
 class KueueDomain:
     """A domain with its counts: what fits at first, what is assigned later.
 
-    `room` counts pods and slices, `led` the same if the leader is here too, and `leaders` is how many leaders fit (0
-    or 1).
+    `headroom` counts pods and slices, `led` the same if the leader is here too, and `leaders` is how many leaders fit
+    (0 or 1).
     """
 
     path: tuple[str, ...]
     children: list[KueueDomain] = field(default_factory=list)
-    room: list[int] = field(default_factory=lambda: [0, 0])
+    headroom: list[int] = field(default_factory=lambda: [0, 0])
     led: list[int] = field(default_factory=lambda: [0, 0])
     leaders: int = 0
 
     def copy(self) -> KueueDomain:
         """Return the domain and all below it with counts of their own."""
-        return KueueDomain(self.path, [c.copy() for c in self.children], list(self.room), list(self.led), self.leaders)
+        return KueueDomain(
+            self.path, [c.copy() for c in self.children], list(self.headroom), list(self.led), self.leaders
+        )
 
     def clear(self) -> None:
         """Take the room away from it and all below it."""
-        self.room[:] = [0, 0]
+        self.headroom[:] = [0, 0]
         self.clear_led()
         for child in self.children:
             child.clear()
@@ -116,10 +118,10 @@ def tree_of(paths: Iterable[tuple[str, ...]]) -> list[list[KueueDomain]]:
     return [list(level.values()) for level in levels]
 
 
-def fits(request: Amounts, room: Amounts) -> tuple[int, str]:
+def fits(request: Amounts, headroom: Amounts) -> tuple[int, str]:
     """Return how often a request fits into the room, and the resource that limits it, the first by name."""
     counts = [
-        (max(0, min(room.get(name, 0) // amount, 2**31 - 1)) if amount else 2**31 - 1, name)
+        (max(0, min(headroom.get(name, 0) // amount, 2**31 - 1)) if amount else 2**31 - 1, name)
         for name, amount in request.items()
     ]
     return min(counts, default=(0, ""))
@@ -131,30 +133,32 @@ def fill(place: KueueDomain, request: PodSetRequest, level: int = 0, sizes: Mapp
     size = request.slice_size
     if not place.children:
         if level == request.slice_level:
-            place.room[SLICES] = place.room[PODS] // size
+            place.headroom[SLICES] = place.headroom[PODS] // size
             place.led[SLICES] = place.led[PODS] // size
         return
     rows = []
     whole = inner.get(level + 1, 1)
     for child in place.children:
         fill(child, request, level + 1, inner)
-        pods, led = child.room[PODS] // whole * whole, child.led[PODS] // whole * whole
-        rows.append((pods, pods - led, child.room[SLICES], child.room[SLICES] - child.led[SLICES], child.leaders))
+        pods, led = child.headroom[PODS] // whole * whole, child.led[PODS] // whole * whole
+        rows.append(
+            (pods, pods - led, child.headroom[SLICES], child.headroom[SLICES] - child.led[SLICES], child.leaders)
+        )
     pods, slices = sum(row[0] for row in rows), sum(row[2] for row in rows)
     hosts = [row for row in rows if row[4] or not request.leaders]
     led = pods - min(row[1] for row in hosts) if hosts else 0
     led_slices = slices - min(row[3] for row in hosts) if hosts else 0
     if level == request.slice_level:
         slices, led_slices = pods // size, led // size
-    place.room[:] = [pods, slices]
+    place.headroom[:] = [pods, slices]
     place.led[:] = [led, led_slices]
     place.leaders = max(row[4] for row in rows)
 
 
-def by_room(places: Iterable[KueueDomain], *, least: bool) -> list[KueueDomain]:
+def by_headroom(places: Iterable[KueueDomain], *, least: bool) -> list[KueueDomain]:
     """Return the domains in Kueue's order: most slices first (with `least` fewest), then fewest pods, then by path."""
     sign = 1 if least else -1
-    return sorted(places, key=lambda place: (sign * place.room[SLICES], place.room[PODS], place.path))
+    return sorted(places, key=lambda place: (sign * place.headroom[SLICES], place.headroom[PODS], place.path))
 
 
 def by_led(places: Iterable[KueueDomain], *, least: bool) -> list[KueueDomain]:
@@ -165,7 +169,7 @@ def by_led(places: Iterable[KueueDomain], *, least: bool) -> list[KueueDomain]:
 
 def tightest(places: Sequence[KueueDomain], needed: int, leaders: int, unit: int) -> KueueDomain:
     """Return the first domain with the least room that suffices, else the first."""
-    counts = [(place.led if leaders else place.room)[unit] for place in places]
+    counts = [(place.led if leaders else place.headroom)[unit] for place in places]
     enough = [
         (count, index)
         for index, (place, count) in enumerate(zip(places, counts, strict=True))

@@ -59,8 +59,8 @@ def find_queue(cluster: Cluster, queue: str = "") -> FoundQueue:
     local = [one for one in cluster.queues if isinstance(one, LocalQueue)]
     for kind, items in (("ClusterQueue", every), ("LocalQueue", local)):
         named = kind == "ClusterQueue" or not any(one.name == queue for one in every)
-        if not items and named and (told := _unread(cluster, kind)):
-            return FoundQueue(unknown=told)
+        if not items and named and (unread := _unread(cluster, kind)):
+            return FoundQueue(unknown=unread)
     if not every:
         return FoundQueue(unknown="The snapshot has no ClusterQueue of Kueue.")
     chosen, candidates = _named(queue, local, every)

@@ -63,7 +63,7 @@ def quota_verdict(
     if found.cluster_queue is None:
         text = f"{found.unknown} Whether a quota stops the gang is not known."
         return QuotaAnswers(VerdictRow(QUOTA, Says.UNKNOWN, text, (f"To read the queues: {READ_QUEUES}",)), found.name)
-    return _Asked(cluster, gang, found, found.cluster_queue, release, hierarchies, requests or {}).answer()
+    return _QuotaQuestion(cluster, gang, found, found.cluster_queue, release, hierarchies, requests or {}).answer()
 
 
 class _Run(Struct, frozen=True):
@@ -75,7 +75,7 @@ class _Run(Struct, frozen=True):
     flavors: Mapping[str, tuple[str, ...]]
 
 
-class _Asked:
+class _QuotaQuestion:
     def __init__(
         self,
         cluster: Cluster,

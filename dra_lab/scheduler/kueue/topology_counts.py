@@ -71,7 +71,7 @@ def topology_counts(
         return TopologyCounts(VerdictRow(COUNTS, Says.UNKNOWN, text))
     note = "Pods without claims are not in the snapshot; what they request was not counted."
     key = level_key(gang.required or gang.groups[0].required, gang.hierarchy, hierarchies)
-    pods = assigned[0].room if len(gang.groups) == 1 and key in flavor.levels else {}
+    pods = assigned[0].headroom if len(gang.groups) == 1 and key in flavor.levels else {}
     chosen = _chosen(cluster, flavor.levels, key, assigned)
     where = f" in {'/'.join(chosen)}" if chosen else ""
     text = f"Kueue counts enough{where} (Topology {flavor.topology})."

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dra_lab.errors import SourceError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.model.numbers import unsigned_number
-from dra_lab.sources.foreign.hwloc_walk import HwlocPlace, Walk, visit
+from dra_lab.sources.foreign.hwloc_objects import HwlocObjects, HwlocPlace, visit
 from dra_lab.sources.foreign.inventory import (
     INFINIBAND,
     CpuNode,
@@ -56,15 +56,15 @@ def read_hwloc(root: XmlElement, source: str) -> Inventory:
         raise SourceError("this is not hwloc XML, which has a <topology> with an <object>", origin=Origin(source))
     written = unsigned_number(version.partition(".")[0])
     major = 1 if written is None else written
-    walk = Walk(source, bits=major >= 3)
-    visit(walk, machine, HwlocPlace())
+    objects = HwlocObjects(source, bits=major >= 3)
+    visit(objects, machine, HwlocPlace())
     findings: list[Finding] = []
-    nodes = _cpu_nodes(walk)
-    used = [found for found in walk.found if _kind(found[0])[0] in ("gpu", "nic")]
-    _refuse_twice(walk, used)
+    nodes = _cpu_nodes(objects)
+    used = [found for found in objects.found if _kind(found[0])[0] in ("gpu", "nic")]
+    _refuse_twice(objects, used)
     switches = nearest_switches([(address, at.bridges) for _, address, at in used])
-    devices = tuple(_device(walk, *found, nodes, switches) for found in walk.found)
-    if devices and not walk.bridge_count:
+    devices = tuple(_device(objects, *found, nodes, switches) for found in objects.found)
+    if devices and not objects.bridge_count:
         findings.append(
             Finding(
                 "topology-without-bridges",
@@ -79,48 +79,50 @@ def read_hwloc(root: XmlElement, source: str) -> Inventory:
         message = "the file has no GPU and no NIC; hwloc leaves out PCI devices that it may not read"
         advice = "Write it on the server itself, with: lstopo --whole-io topology.xml"
         findings.append(Finding("topology-without-devices", Severity.WARNING, source, message, advice, Origin(source)))
-    return Inventory(source, FORMAT, devices, nodes, (*findings, *_strange(walk, major)))
+    return Inventory(source, FORMAT, devices, nodes, (*findings, *_strange(objects, major)))
 
 
-def _refuse_twice(walk: Walk, devices: Iterable[tuple[XmlElement, str, HwlocPlace]]) -> None:
+def _refuse_twice(objects: HwlocObjects, devices: Iterable[tuple[XmlElement, str, HwlocPlace]]) -> None:
     """Refuse a GPU or NIC with the address of another one; the address of other devices does not matter."""
     seen: dict[str, int] = {}
     for element, address, _ in devices:
         if address in seen:
-            walk.refuse(f"the address {address} appears twice (first on line {seen[address]})", element)
+            objects.refuse(f"the address {address} appears twice (first on line {seen[address]})", element)
         seen[address] = element.line
 
 
-def _strange(walk: Walk, major: int) -> Iterator[Finding]:
+def _strange(objects: HwlocObjects, major: int) -> Iterator[Finding]:
     """Yield what is no error by itself and says that lines may be missing or changed.
 
     A device or a name that is missing at the end of a series leaves no trace, so it is not reported.
     """
     advice = "Write the file again with: lstopo topology.xml"
-    for kind, element in walk.unknown.items():
+    for kind, element in objects.unknown.items():
         message = f"objects of the type {kind[:40]!r} are not known, so dra-lab ignores them and their content"
-        yield Finding("topology-unknown-object", Severity.WARNING, walk.source, message, advice, walk.origin(element))
-    known = {number for _, number in walk.numa_nodes}
+        yield Finding(
+            "topology-unknown-object", Severity.WARNING, objects.source, message, advice, objects.origin(element)
+        )
+    known = {number for _, number in objects.numa_nodes}
     # up to version 1 a machine of one NUMA node has no object for it
-    for element, nodes in walk.nodesets if known or major >= 2 else ():
+    for element, nodes in objects.nodesets if known or major >= 2 else ():
         if nodes and not nodes <= known:
             lost = ", ".join(map(str, sorted(nodes - known)[:8]))
             message = f"its nodeset names the NUMA nodes {lost}, which the file does not contain"
-            found = Finding("topology-nodes-missing", Severity.WARNING, walk.source, message, advice)
-            yield dataclasses.replace(found, origin=walk.origin(element, "nodeset"))
+            found = Finding("topology-nodes-missing", Severity.WARNING, objects.source, message, advice)
+            yield dataclasses.replace(found, origin=objects.origin(element, "nodeset"))
             break
-    for tool, numbers in _tool_numbers(walk).items():
+    for tool, numbers in _tool_numbers(objects).items():
         lost = ", ".join(f"{tool}{n}" for n in [*{*range(max(numbers))} - numbers.keys()][:8])
         if lost:
             message = f"there is {tool}{max(numbers)} and no {lost}: lines of GPUs or their names are missing"
-            found = Finding("topology-numbers-missing", Severity.WARNING, walk.source, message, advice)
-            yield dataclasses.replace(found, origin=walk.origin(numbers[max(numbers)], "name"))
+            found = Finding("topology-numbers-missing", Severity.WARNING, objects.source, message, advice)
+            yield dataclasses.replace(found, origin=objects.origin(numbers[max(numbers)], "name"))
 
 
-def _tool_numbers(walk: Walk) -> dict[str, dict[int, XmlElement]]:
+def _tool_numbers(objects: HwlocObjects) -> dict[str, dict[int, XmlElement]]:
     """Return the numbers that the vendors' tools give to GPUs, by the tool; they count from 0 without a gap."""
     found: dict[str, dict[int, XmlElement]] = {}
-    for element, _, _ in walk.found:
+    for element, _, _ in objects.found:
         for device in element.named("object"):
             number = _NUMBERED.fullmatch(device.get("name"))
             if number and number[1] != "cuda":
@@ -134,7 +136,7 @@ def _kind(element: XmlElement) -> tuple[str, re.Match[str] | None]:
 
 
 def _device(
-    walk: Walk,
+    objects: HwlocObjects,
     element: XmlElement,
     address: str,
     at: HwlocPlace,
@@ -143,64 +145,64 @@ def _device(
 ) -> InventoryDevice:
     kind, ids = _kind(element)
     if ids is None and element.get("pci_type"):
-        walk.refuse(f"pci_type is {element.get('pci_type')[:60]!r}, expected CLASS [vendor:device]", element)
-    facts = {"address": Fact(address, walk.origin(element, "pci_busid"))}
+        objects.refuse(f"pci_type is {element.get('pci_type')[:60]!r}, expected CLASS [vendor:device]", element)
+    facts = {"address": Fact(address, objects.origin(element, "pci_busid"))}
     if ids:
-        facts |= {"vendor": Fact(ids[2], walk.origin(element, "pci_type"))}
-        facts |= {"device": Fact(ids[3], walk.origin(element, "pci_type"))}
+        facts |= {"vendor": Fact(ids[2], objects.origin(element, "pci_type"))}
+        facts |= {"device": Fact(ids[3], objects.origin(element, "pci_type"))}
         if ids[1] in INFINIBAND:
-            facts["infiniBand"] = Fact(value=True, origin=walk.origin(element, "pci_type"))
+            facts["infiniBand"] = Fact(value=True, origin=objects.origin(element, "pci_type"))
         if f"{ids[4]}:{ids[5]}" in _MANAGEMENT and kind == "nic":
-            facts["management"] = Fact(value=True, origin=walk.origin(element, "pci_type"))
-    facts |= dict(_named(walk, element))
+            facts["management"] = Fact(value=True, origin=objects.origin(element, "pci_type"))
+    facts |= dict(_named(objects, element))
     if at.root is not None:
         facts["pcieRoot"] = at.root
     if address in switches:
-        facts["switch"] = Fact(switches[address], walk.origin(element, f"below the bridge {switches[address]}"))
+        facts["switch"] = Fact(switches[address], objects.origin(element, f"below the bridge {switches[address]}"))
     numa = _numa(at, nodes)
     if numa is not None and at.place is not None:
-        place = walk.origin(at.place, "nodeset" if at.place.get("nodeset") else "os_index")
+        place = objects.origin(at.place, "nodeset" if at.place.get("nodeset") else "os_index")
         facts["numaNode"] = Fact(numa.numa_node, place)
         if numa.socket is not None:
             facts["socket"] = Fact(numa.socket, place)
     elif (package := unsigned_number(at.package)) is not None and at.place is not None:
-        facts["socket"] = Fact(package, walk.origin(at.place))
-    return InventoryDevice(kind, _name(facts, address), walk.origin(element), facts)
+        facts["socket"] = Fact(package, objects.origin(at.place))
+    return InventoryDevice(kind, _name(facts, address), objects.origin(element), facts)
 
 
 def _name(facts: Mapping[str, Fact], address: str) -> str:
     return next((str(facts[key].value) for key in ("rdmaDevice", "interface") if key in facts), address)
 
 
-def _named(walk: Walk, element: XmlElement) -> Iterator[tuple[str, Fact]]:
+def _named(objects: HwlocObjects, element: XmlElement) -> Iterator[tuple[str, Fact]]:
     """Yield what the infos of a PCI device and the kernel's own names below it say."""
     infos = _infos(element)
     if element.get("name"):  # up to version 1.10
-        yield "model", Fact(element.get("name"), walk.origin(element, "name"))
+        yield "model", Fact(element.get("name"), objects.origin(element, "name"))
     if "PCIDevice" in infos:
-        yield "model", Fact(infos["PCIDevice"].get("value"), walk.origin(infos["PCIDevice"]))
+        yield "model", Fact(infos["PCIDevice"].get("value"), objects.origin(infos["PCIDevice"]))
         if "virtual function" in infos["PCIDevice"].get("value").lower():
-            yield "virtualFunction", Fact(value=True, origin=walk.origin(infos["PCIDevice"]))
+            yield "virtualFunction", Fact(value=True, origin=objects.origin(infos["PCIDevice"]))
     kernel = [device for device in element.named("object") if device.get("type") == "OSDev"]
     # CUDA may count the fastest first; the vendor's tool does not
     tool = any(device.get("name").startswith(("nvml", "rsmi")) for device in kernel)
     for device in kernel:
         name, kind = device.get("name"), device.get("osdev_type")
-        if walk.bits:
+        if objects.bits:
             mask = int(kind) if re.fullmatch(r"\d{1,4}", kind, re.ASCII) else 0
             role = next((role for bit, role in _BITS if mask & bit and not _is_rdma(name, mask)), "")
             role = "rdmaDevice" if _is_rdma(name, mask) else role
         else:
             role = _ENUM.get(kind, "")
         if role and name:
-            yield role, Fact(name, walk.origin(device, "name"))
+            yield role, Fact(name, objects.origin(device, "name"))
         number = _NUMBERED.fullmatch(name)
         if number and (number[1] != "cuda" or not tool):
-            yield "index", Fact(int(number[2]), walk.origin(device, "name"))
+            yield "index", Fact(int(number[2]), objects.origin(device, "name"))
         own = _infos(device)
         for key, role in (("GPUModel", "model"), ("NVIDIAUUID", "uuid")):
             if key in own:
-                yield role, Fact(own[key].get("value"), walk.origin(own[key]))
+                yield role, Fact(own[key].get("value"), objects.origin(own[key]))
 
 
 def _is_rdma(name: str, mask: int) -> bool:
@@ -214,39 +216,39 @@ def _infos(element: XmlElement) -> dict[str, XmlElement]:
     return {info.get("name"): info for info in element.named("info")}
 
 
-def _cpu_nodes(walk: Walk) -> tuple[CpuNode, ...]:
+def _cpu_nodes(objects: HwlocObjects) -> tuple[CpuNode, ...]:
     """Return the NUMA nodes of main memory, in order of number."""
     seen: dict[int, XmlElement] = {}
     nodes = []
-    main = (n for n, _ in walk.numa_nodes if n.get("subtype") not in (*_OTHER_MEMORY, *_NEAR_MEMORY))
+    main = (n for n, _ in objects.numa_nodes if n.get("subtype") not in (*_OTHER_MEMORY, *_NEAR_MEMORY))
     served = {cpu for element in main for cpu in mask_numbers(element.get("cpuset")) or ()}
-    for element, number in walk.numa_nodes:
+    for element, number in objects.numa_nodes:
         if number in seen:
-            walk.refuse(f"NUMA node {number} appears twice (first on line {seen[number].line})", element)
+            objects.refuse(f"NUMA node {number} appears twice (first on line {seen[number].line})", element)
         seen[number] = element
         if element.get("subtype") in _OTHER_MEMORY:
             continue
         cpus = mask_numbers(element.get("cpuset")) if element.get("cpuset") else None
         if element.get("subtype") in _NEAR_MEMORY and (not cpus or not served.isdisjoint(cpus)):
             continue
-        sockets = [package for package, nodeset in walk.packages if number in nodeset]
+        sockets = [package for package, nodeset in objects.packages if number in nodeset]
         memory = element.get("local_memory")
         nodes.append(
             CpuNode(
                 number,
-                walk.origin(element),
+                objects.origin(element),
                 cpus,
                 sockets[0] if len(sockets) == 1 else None,
                 int(memory) if re.fullmatch(r"\d{1,18}", memory, re.ASCII) else None,
-                _threads(walk, cpus or ()),
+                _threads(objects, cpus or ()),
             )
         )
     return tuple(sorted(nodes, key=lambda node: node.numa_node))
 
 
-def _threads(walk: Walk, cpus: tuple[int, ...]) -> int | None:
+def _threads(objects: HwlocObjects, cpus: tuple[int, ...]) -> int | None:
     here = set(cpus)
-    sizes = {len(core) for core in walk.cores if core and here.issuperset(core)}
+    sizes = {len(core) for core in objects.cores if core and here.issuperset(core)}
     return sizes.pop() if len(sizes) == 1 else None
 
 

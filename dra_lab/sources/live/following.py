@@ -144,7 +144,7 @@ class ClusterFollower:
             away = self._away.pop(watch.label, math.inf)
             self._waiting.discard(watch.label)
             allowed = self._barred.pop(watch.label, None)
-            self._tell_state()
+            self._report_state()
         if allowed is not None or self._now_read(watch):
             self.changed()
         if away < math.inf and self._consistency is not None:
@@ -168,7 +168,7 @@ class ClusterFollower:
                 self._away.setdefault(watch.label, time.monotonic())
             else:
                 self._away.pop(watch.label, None)
-            self._tell_state()
+            self._report_state()
 
     def barred(self, watch: Watch, error: Refusal) -> None:
         """Events of a kind do not come: a finding says which right is missing."""
@@ -183,7 +183,7 @@ class ClusterFollower:
             self._troubles.pop(watch.label, None)
             self._waiting.discard(watch.label)
             known, self._barred[watch.label] = self._barred.get(watch.label), finding
-            self._tell_state()
+            self._report_state()
         if finding != known:
             self.changed()
 
@@ -289,7 +289,7 @@ class ClusterFollower:
         self._objects.now_read(watch.served.kind, watch.space)
         return True
 
-    def _tell_state(self) -> None:
+    def _report_state(self) -> None:
         if self._troubles:
             self._state(FollowState.LOST, next(iter(self._troubles.values())))
         elif len(self._barred) == len(self._watches):

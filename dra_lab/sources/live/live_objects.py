@@ -116,7 +116,7 @@ class LiveObjects:
             self._dirty.add(kind)
             return True
 
-    def tell(self, kind: str, key: Key, findings: tuple[Finding, ...]) -> bool:
+    def put_findings(self, kind: str, key: Key, findings: tuple[Finding, ...]) -> bool:
         """Replace the findings about an object; returns whether they are new."""
         with self._lock:
             before = self._findings.get((kind, key), ())

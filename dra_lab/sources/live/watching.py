@@ -255,7 +255,7 @@ class Watch:
         item: Any
         item, findings = decode_item(raw, self.served, self.source)
         changed = self.objects.put(kind, item) if item is not None else self.objects.remove(kind, key)
-        return self.objects.tell(kind, key, findings) or changed
+        return self.objects.put_findings(kind, key, findings) or changed
 
 
 def _ignore(_done: int, _remaining: int) -> None:

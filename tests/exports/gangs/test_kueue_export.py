@@ -39,7 +39,7 @@ def rules(one, **more):
 
 
 @pytest.mark.parametrize(
-    ("one", "told"),
+    ("one", "expected"),
     [
         (gang(), [{}]),
         (gang(required="rack"), [{"required-topology": RACK}]),
@@ -60,9 +60,9 @@ def rules(one, **more):
         (gang(group("a", 1), group("b", required="rack")), [{}, {"required-topology": RACK}]),
     ],
 )
-def test_levels_become_annotations(one, told):
+def test_levels_become_annotations(one, expected):
     """One required or preferred level, slices, and the group of a leader with its workers."""
-    assert notes(one) == told
+    assert notes(one) == expected
 
 
 def test_layers_of_slices_become_one_annotation():
@@ -195,14 +195,14 @@ def test_a_long_key_can_be_loaded_and_not_requested():
     assert "kueue-key-too-long" in [one.rule for one in files.findings]
 
 
-@pytest.mark.parametrize(("levels", "told"), [((BLOCK, RACK, HOST), ["note"]), ((BLOCK, RACK), [])])
-def test_kueue_chooses_the_nodes_of_a_pinned_domain(levels, told):
+@pytest.mark.parametrize(("levels", "expected"), [((BLOCK, RACK, HOST), ["note"]), ((BLOCK, RACK), [])])
+def test_kueue_chooses_the_nodes_of_a_pinned_domain(levels, expected):
     """If the last level of its Topology is the host name, and it counts no devices then either."""
     on = labelled(objects=(topology(*levels),))
     hierarchy = tree("default", source="Kueue Topology default")
     files = exported(gang(required="rack"), hierarchy, cluster=on, pin=("b0", "b0r0"))
     found = [one.severity.value for one in files.findings if one.rule == "kueue-devices-not-counted"]
-    assert found == told
+    assert found == expected
 
 
 def test_the_mode_of_a_request_is_written_out():

@@ -19,7 +19,7 @@ def exported(one, scheduler, hierarchy=None, pin=None):
 
 
 @pytest.mark.parametrize(
-    ("scheduler", "one", "told"),
+    ("scheduler", "one", "expected"),
     [
         ("kueue", gang(required="block", preferred="rack"), "a required or a preferred level, so rack"),
         ("kueue", gang(group("a"), group("b"), required="rack"), "Kueue puts each group into one rack"),
@@ -37,9 +37,9 @@ def exported(one, scheduler, hierarchy=None, pin=None):
         ("kube-scheduler", gang(group("a", least=1), group("b")), "5 pods of any group and not 1 of a, 4 of b"),
     ],
 )
-def test_what_is_left_out_is_said_in_one_sentence(scheduler, one, told):
+def test_what_is_left_out_is_said_in_one_sentence(scheduler, one, expected):
     """With the name of the level or group."""
-    assert sum(told in sentence for sentence in exported(one, scheduler).not_expressed) == 1
+    assert sum(expected in sentence for sentence in exported(one, scheduler).not_expressed) == 1
 
 
 @pytest.mark.parametrize("scheduler", ["kueue", "kai", "kube-scheduler"])
@@ -66,7 +66,7 @@ def test_random_gangs_lose_no_required_level_silently(scheduler):
         wanted = {one.required} | {each.required for each in one.groups if each.workload.replicas > 1}
         files = exported(one, scheduler, nameless)
         lost = [found.message for found in files.findings if found.rule == "gang-level-lost"]
-        missing = [level for level in wanted & {"block", "rack"} if not any(level in told for told in lost)]
+        missing = [level for level in wanted & {"block", "rack"} if not any(level in sentence for sentence in lost)]
         assert missing == [], (seed, wanted, lost)
 
 
@@ -74,5 +74,5 @@ def test_random_gangs_lose_no_required_level_silently(scheduler):
 def test_sentences_are_sentences(scheduler):
     """Each begins with a capital letter or a name, ends with a full stop, and comes once."""
     for seed in range(60):
-        told = exported(random_gang(random.Random(seed)), scheduler).not_expressed
-        assert (len(set(told)), all(one.endswith(".") for one in told)) == (len(told), True)
+        sentence = exported(random_gang(random.Random(seed)), scheduler).not_expressed
+        assert (len(set(sentence)), all(one.endswith(".") for one in sentence)) == (len(sentence), True)

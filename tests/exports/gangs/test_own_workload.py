@@ -95,9 +95,9 @@ def test_the_objects_are_valid(scheduler, kind, tmp_path):
     """The workload and what goes beside it, by the schema of each."""
     files = exported(tmp_path, scheduler, kind)
     documents = [one for text in files.documents.values() for one in yaml.safe_load_all(text)]
-    told = [problem for one in documents for problem in problems(one)]
+    problems_found = [problem for one in documents for problem in problems(one)]
     dropped = ["schedulingGroup"] if (scheduler, kind) == ("kube-scheduler", "Volcano") else []
-    assert [next((word for word in dropped if word in problem), problem) for problem in told] == dropped
+    assert [next((word for word in dropped if word in problem), problem) for problem in problems_found] == dropped
 
 
 @EVERY
@@ -225,7 +225,7 @@ def test_levels_that_contradict_are_replaced(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("scheduler", "kind", "one", "told"),
+    ("scheduler", "kind", "one", "expected"),
     [
         ("kai", "Job", gang(group(pods=4, slices=((2, "rack"),)), required="block"), "slices of worker are left out"),
         (
@@ -239,9 +239,9 @@ def test_levels_that_contradict_are_replaced(tmp_path):
         ("kube-scheduler", "Volcano", ONE, "does not know that the schema of Job has schedulingGroup"),
     ],
 )
-def test_what_a_kind_cannot_express_is_a_sentence(scheduler, kind, one, told, tmp_path):
+def test_what_a_kind_cannot_express_is_a_sentence(scheduler, kind, one, expected, tmp_path):
     """Besides what the scheduler cannot."""
-    assert any(told in sentence for sentence in exported(tmp_path, scheduler, kind, one, pin=None).not_expressed)
+    assert any(expected in sentence for sentence in exported(tmp_path, scheduler, kind, one, pin=None).not_expressed)
 
 
 @pytest.mark.parametrize(

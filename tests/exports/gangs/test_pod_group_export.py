@@ -86,7 +86,7 @@ def test_pods_and_group_have_one_priority():
 
 
 @pytest.mark.parametrize(
-    ("one", "release", "told"),
+    ("one", "release", "expected"),
     [
         (gang(), "1.36", ["pod-group-gate", "pod-group-version", "pod-group-upgrade"]),
         (gang(), "1.37", ["pod-group-gate", "pod-group-version"]),
@@ -100,10 +100,10 @@ def test_pods_and_group_have_one_priority():
         ),
     ],
 )
-def test_gates_that_are_off_are_reported(one, release, told):
+def test_gates_that_are_off_are_reported(one, release, expected):
     """The API server drops what they are for without a word."""
     rules = [found.rule for found in exported(one, release=release).findings]
-    assert rules == told
+    assert rules == expected
 
 
 def test_the_dropped_field_is_named():
@@ -117,8 +117,8 @@ def test_more_shared_claims_than_a_group_can_have_are_an_error():
     assert "pod-group-claims" in [one.rule for one in exported(gang(shared_claims=(CHANNEL,) * 5)).findings]
 
 
-@pytest.mark.parametrize(("same", "told"), [(True, True), (False, False)])
-def test_values_with_several_parents_are_merged(same, told):
+@pytest.mark.parametrize(("same", "expected"), [(True, True), (False, False)])
+def test_values_with_several_parents_are_merged(same, expected):
     """kube-scheduler compares the bare value of one label."""
     rules = [one.rule for one in exported(gang(required="rack"), tree(same=same)).findings]
-    assert ("pod-group-same-value" in rules) is told
+    assert ("pod-group-same-value" in rules) is expected

@@ -46,7 +46,7 @@ def documents(files, kind=""):
 def test_every_object_is_valid(mode, added):
     """The schemas of Kubernetes and of Cluster Autoscaler accept every object with its fields."""
     files = provisioning_request(added, mode=mode, valid_seconds=3600, namespace="ml")
-    assert [told for one in documents(files) for told in problems(one)] == []
+    assert [problem for one in documents(files) for problem in problems(one)] == []
 
 
 def test_each_gang_has_a_request(added):
@@ -80,11 +80,11 @@ def test_every_file_names_its_versions(added):
     assert "autoscaling.x-k8s.io/v1" in files.documents["provisioningrequest-train.yaml"].splitlines()[0]
 
 
-def test_what_is_not_proven_is_told(added):
+def test_what_is_not_proven_is_reported(added):
     """Claims in a ProvisioningRequest are not known to count, and it knows no rack."""
     files = provisioning_request(added)
-    told = (files.findings[0].rule, len([one for one in files.not_expressed if "rack" in one]))
-    assert told == ("provisioning-request-claims", 2)
+    found = (files.findings[0].rule, len([one for one in files.not_expressed if "rack" in one]))
+    assert found == ("provisioning-request-claims", 2)
 
 
 def test_nothing_to_add_is_nothing_to_request(added):

@@ -47,7 +47,7 @@ def test_a_version_of_pod_group_is_one_of_the_release(release, version, severity
     assert [(one.rule, one.severity) for one in found] == [("pod-group-version", severity)]
 
 
-def told(text):
+def report(text):
     """Return (rule, path, advice) of each finding."""
     found = scheduler_fields(yaml.safe_load(text), lambda path: Origin("file.yaml", 1, "object", path), RELEASE)
     return [(one.rule, one.origin.path, one.advice) for one in found]
@@ -115,12 +115,14 @@ def test_what_is_renamed_leads_to_a_field_that_exists():
 )  # fmt: skip
 def test_a_wrong_name_gets_the_right_one(text, rule, path, advice):
     """With the place in the file."""
-    assert told(text) == [(rule, path, advice)]
+    assert report(text) == [(rule, path, advice)]
 
 
 def test_a_field_like_no_other_gets_the_list():
     """So that a person can look it up there."""
-    ((rule, _, advice),) = told("{apiVersion: kai.scheduler/v1alpha1, kind: Topology, spec: {layers: [], levels: []}}")
+    ((rule, _, advice),) = report(
+        "{apiVersion: kai.scheduler/v1alpha1, kind: Topology, spec: {layers: [], levels: []}}"
+    )
     assert (rule, advice) == ("scheduler-field-unknown", "It has: levels.")
 
 
@@ -130,7 +132,7 @@ def test_what_is_exported_has_no_wrong_name():
     for seed in range(5):
         for scheduler in SCHEDULERS:
             files = gang_files(random_gang(random.Random(seed)), scheduler, tree(), queue="q", objects=True)
-            found += [one for text in files.documents.values() for part in text.split("---\n") for one in told(part)]
+            found += [one for text in files.documents.values() for part in text.split("---\n") for one in report(part)]
     assert {rule for rule, _, _ in found} == {"pod-group-version"}, "the version that 1.36 has is off by default"
 
 

@@ -28,7 +28,7 @@ def hyper_nodes(one, hierarchy=None):
 
 
 @pytest.mark.parametrize(
-    ("one", "told"),
+    ("one", "expected"),
     [
         (gang(), None),
         (gang(required="rack"), {"mode": "hard", "highestTierAllowed": 1}),
@@ -38,9 +38,9 @@ def hyper_nodes(one, hierarchy=None):
         (gang(group(required="rack"), required="block"), {"mode": "hard", "highestTierAllowed": 1}),
     ],
 )
-def test_a_level_is_the_highest_tier(one, told):
+def test_a_level_is_the_highest_tier(one, expected):
     """Tiers grow outwards from 1."""
-    assert job(one).get("networkTopology") == told
+    assert job(one).get("networkTopology") == expected
 
 
 def test_a_level_for_nodes_moves_the_other_tiers():

@@ -40,37 +40,37 @@ def a_fabric():
 
 def test_equal_nodes_are_made_into_a_problem_once(monkeypatch):
     """However many nodes get pods: what may serve them is worked out for a node or two, not for each of them."""
-    told, first = [], scan.eligibility
+    seen, first = [], scan.eligibility
 
     def counted(rules, name):
-        told.append(name)
+        seen.append(name)
         return first(rules, name)
 
     monkeypatch.setattr(scan, "eligibility", counted)
     cluster, workloads = a_fabric()
     plan = checked_fleet(cluster, workloads, release=RELEASE, first_fit=False)
     assert (len({replica.node for replica in plan.replicas}), plan.proven) == (DEVICES, True)
-    assert len(told) < NODES / 10
+    assert len(seen) < NODES / 10
 
 
 def test_nodes_that_time_did_not_reach_are_not_looked_at_later(monkeypatch):
     """Only nodes that were looked at are compared, because comparing all the others would exceed the time limit."""
     cluster, workloads = a_fabric()
-    told, first = set(), NodeIndex.view
-    monkeypatch.setattr(NodeIndex, "view", lambda views, name: told.add(name) or first(views, name))
+    seen, first = set(), NodeIndex.view
+    monkeypatch.setattr(NodeIndex, "view", lambda views, name: seen.add(name) or first(views, name))
     ticks, mine, real = count(), threading.get_ident(), time.monotonic
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(time, "monotonic", lambda: next(ticks) if threading.get_ident() == mine else real())
         plan = checked_fleet(cluster, workloads, release=RELEASE, time_limit=70, first_fit=False)
     assert not plan.proven
-    assert 0 < len(told) < NODES
+    assert 0 < len(seen) < NODES
 
 
 def test_equal_gpus_are_looked_at_once(monkeypatch):
     """On nodes that differ only in their used partitions, GPUs have few distinct states, and each is examined once."""
     use_sizes(monkeypatch, replicas=-1)
-    told, first = [], node_components.canonical
-    monkeypatch.setattr(node_components, "canonical", lambda *given: told.append(given) or first(*given))
+    seen, first = [], node_components.canonical
+    monkeypatch.setattr(node_components, "canonical", lambda *given: seen.append(given) or first(*given))
     chance, gpus, held = random.Random(1), 4, []
     slices = [s for number in range(NODES) for s in partitions(f"n{number:02}", gpus)]
     for number in range(NODES):
@@ -84,4 +84,4 @@ def test_equal_gpus_are_looked_at_once(monkeypatch):
         first_fit=False,
     )
     assert (len(plan.replicas), plan.proven) == (NODES * gpus - len(held), True)
-    assert 0 < len(told) <= 2 * gpus
+    assert 0 < len(seen) <= 2 * gpus

@@ -38,8 +38,8 @@ def placed_first(cluster, workloads, release=RELEASE):
     """Return the first plan of a fleet with its goals, as plan_fleet returns it, and the values that it counted."""
     fleet = look_at(cluster, workloads, release, Budget())
     found = first_plan(fleet, sites_of(fleet, Budget()), device_goals(ORDER), fleet.demand, Budget())
-    replicas = replicas_of(fleet, found.stands, ORDER)
-    counted = goals_of(fleet, replicas, ORDER, len(found.stands))
+    replicas = replicas_of(fleet, found.by_node, ORDER)
+    counted = goals_of(fleet, replicas, ORDER, len(found.by_node))
     status = PlanStatus.FEASIBLE if replicas else PlanStatus.STOPPED
     goals = open_goals(Answer(), counted) if replicas else ()
     return FleetPlan(status, workloads, cluster.name, str(release), replicas=replicas, goals=goals), found

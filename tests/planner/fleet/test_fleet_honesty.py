@@ -61,11 +61,11 @@ def test_no_time_gives_no_answer():
 def test_cancel_keeps_what_was_found(after):
     """A cancel ends the work with the best so far; what was proven until then stays true."""
     cancel = threading.Event()
-    told = []
+    reports = []
 
     def progress(step):
-        told.append(step)
-        if len(told) == after:
+        reports.append(step)
+        if len(reports) == after:
             cancel.set()
 
     plan = checked_fleet(MANY, CLAIMS, release=RELEASE, progress=progress, cancel=cancel)
@@ -124,22 +124,22 @@ def test_room_after_a_plan_is_what_a_larger_plan_places():
     """How many more fit after nothing is the most replicas that a plan places; after that plan none fits."""
     cluster = mixed_cluster(7)
     (workload,) = workloads((200,), must=True, kinds=((2, 2, 16),))
-    room = how_many_more(cluster, workload, release=RELEASE)
+    headroom = how_many_more(cluster, workload, release=RELEASE)
     plan = checked_fleet(cluster, (workload,), release=RELEASE, first_fit=False)
-    assert room.proven
-    assert room.count == len(plan.replicas)
+    assert headroom.proven
+    assert headroom.count == len(plan.replicas)
     left = how_many_more(cluster, workload, release=RELEASE, after=plan)
     assert (left.count, left.proven) == (0, True)
-    assert sum(len(found.nodes) for found in room.classes) == len(cluster.node_names)
+    assert sum(len(found.nodes) for found in headroom.classes) == len(cluster.node_names)
 
 
 def test_stopped_room_is_no_number():
     """Without time nothing is known but bounds."""
     cluster = mixed_cluster(7)
     (workload,) = workloads((1,), must=True, kinds=((2, 2, 16),))
-    room = how_many_more(cluster, workload, release=RELEASE, time_limit=0.0)
-    assert not room.proven
-    assert room.bound >= how_many_more(cluster, workload, release=RELEASE).count
+    headroom = how_many_more(cluster, workload, release=RELEASE, time_limit=0.0)
+    assert not headroom.proven
+    assert headroom.bound >= how_many_more(cluster, workload, release=RELEASE).count
     assert not largest_job(cluster, workload.claims[0], release=RELEASE, time_limit=0.0).proven
     assert not stranded(cluster, workload.claims, release=RELEASE, time_limit=0.0).proven
 
@@ -162,10 +162,10 @@ def test_stranded_is_what_no_packing_uses():
     cluster = mixed_cluster(7)
     (workload,) = workloads((200,), must=True, kinds=((2, 2, 16),))
     lost = stranded(cluster, workload.claims, release=RELEASE)
-    room = how_many_more(cluster, workload, release=RELEASE)
+    headroom = how_many_more(cluster, workload, release=RELEASE)
     gpus = next(kind for kind in lost.kinds if kind.kind == "gpu")
     assert lost.proven
-    assert gpus.usable == 2 * room.count
+    assert gpus.usable == 2 * headroom.count
     held = cluster.allocated.exclusive
     assert gpus.free == 8 * 7 - sum(device.driver == "gpu.nvidia.com" for device in held)
     assert sum(len(row.nodes) for row in lost.nodes) == 7

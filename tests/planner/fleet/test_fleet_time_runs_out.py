@@ -131,8 +131,8 @@ def partitions(name: str, sets: int):
         node=name,
         count=2,
     )
-    told = tuple(CounterSet(name=f"set-{n}", counters=slots) for n in range(sets))
-    spec = replace(own.spec, devices=None, shared_counters=told)
+    declared = tuple(CounterSet(name=f"set-{n}", counters=slots) for n in range(sets))
+    spec = replace(own.spec, devices=None, shared_counters=declared)
     return own, replace(own, metadata=ObjectMeta(name=f"{name}-counters"), spec=spec)
 
 

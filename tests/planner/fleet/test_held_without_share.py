@@ -29,5 +29,5 @@ def test_none_is_asked_of_an_amount_of_which_too_much_is_consumed():
     uuid = "00000000-0000-0000-0000-000000000001"
     holder = a_claim(result("cpu", CPU, share_id=uuid, consumed_capacity={CORES: 4, SHARES: 3}))
     claim = ClaimSketch("w", (ask("r", CPU, capacity=amounts(cores=2, shares=0)),))
-    room = how_many_more(node(cpus, claims=(holder,)), Workload("w", (claim,)), release=RELEASE)
-    assert (room.count, room.bound) == (0, 0)
+    headroom = how_many_more(node(cpus, claims=(holder,)), Workload("w", (claim,)), release=RELEASE)
+    assert (headroom.count, headroom.bound) == (0, 0)

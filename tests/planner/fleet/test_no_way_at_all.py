@@ -33,9 +33,9 @@ def test_ways_of_a_later_request_are_not_listed_beside_no_way_at_all():
     how_many_more(where, wants(1))
     tracemalloc.start()
     try:
-        room = how_many_more(where, wants(20))
+        headroom = how_many_more(where, wants(20))
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert (room.count, room.bound) == (0, 0)
+    assert (headroom.count, headroom.bound) == (0, 0)
     assert peak < MOST_BYTES

@@ -44,20 +44,20 @@ SHAPES = {"1g": [(at, 1) for at in range(7)], "2g": [(0, 2), (2, 2), (4, 2)], "3
 
 
 @pytest.fixture(params=["ways", "copies"])
-def crowds(request, monkeypatch):
+def at_once(request, monkeypatch):
     """Have all nodes that share devices planned at once, one way or the other; count how often they are."""
     made = []
     first = by_option.by_option_or_copy
 
-    def crowd_of(*given):
+    def recorded(*given):
         made.append(first(*given))
         return made[-1]
 
-    monkeypatch.setattr(by_option, "by_option_or_copy", crowd_of)
+    monkeypatch.setattr(by_option, "by_option_or_copy", recorded)
     monkeypatch.setattr(search, "apart", lambda fleet, sites, limits, **_: list(sites))
     if request.param == "copies":
-        for room in (by_option, most):
-            monkeypatch.setattr(room, "by_option", lambda *_: None)
+        for headroom in (by_option, most):
+            monkeypatch.setattr(headroom, "by_option", lambda *_: None)
     return made
 
 
@@ -130,7 +130,7 @@ def is_brute_force(case: FleetCase, best: tuple[int, ...] | None, seed: str) -> 
     hold_to(best, plan, seed)
 
 
-def compared(crowds, kind: str, draw: Callable[[random.Random], tuple[Cluster, list[ClaimSketch]]]) -> None:
+def compared(at_once, kind: str, draw: Callable[[random.Random], tuple[Cluster, list[ClaimSketch]]]) -> None:
     """Compare random fleets of a kind, until enough could be tried in which nodes were planned at once."""
     done = drawn = 0
     while done < FLEETS:
@@ -145,16 +145,18 @@ def compared(crowds, kind: str, draw: Callable[[random.Random], tuple[Cluster, l
             best = case.best()
         except TooLarge:
             continue
-        crowds.clear()
+        at_once.clear()
         is_brute_force(case, best, f"{kind} {drawn}")
-        done += any(crowds)
+        done += any(at_once)
         assert drawn < 10 * FLEETS, "too few fleets that can be tried were drawn"
 
 
-def test_partitions_of_a_rack_are_brute_force(crowds):
+def test_partitions_of_a_rack_are_brute_force(at_once):
     """On partitions that many nodes see every goal has the value of trying everything, proven; plans keep all rules."""
     compared(
-        crowds, "rack", lambda rng: (a_random_rack(rng), [a_random_job(rng) for _ in range(rng.choice([1, 2, 2]))])
+        at_once,
+        "rack",
+        lambda rng: (a_random_rack(rng), [a_random_job(rng) for _ in range(rng.choice([1, 2, 2]))]),
     )
 
 
@@ -190,23 +192,23 @@ def a_share(rng: random.Random, driver: str, *, slots: bool) -> ClaimSketch:
     return ClaimSketch("claim", tuple(requests), ())
 
 
-def test_shares_of_a_pool_are_brute_force(crowds):
+def test_shares_of_a_pool_are_brute_force(at_once):
     """On devices that pods of many nodes share every goal has the value of trying everything, and is proven."""
-    compared(crowds, "store", a_random_store)
+    compared(at_once, "store", a_random_store)
 
 
 @pytest.mark.parametrize(
     "first", [1_000, *(pytest.param(1_000 + n * FLEETS, marks=pytest.mark.long) for n in range(1, 6))]
 )
-def test_all_rules_at_once_are_brute_force(crowds, first):
+def test_all_rules_at_once_are_brute_force(at_once, first):
     """With all rules mixed every goal has the value of trying everything, proven; plans keep all rules."""
     for number in range(first, first + FLEETS):
         is_brute_force(*a_fleet_case(number), f"fleet {number}")
-    assert sum(map(bool, crowds)) > FLEETS / 8
+    assert sum(map(bool, at_once)) > FLEETS / 8
 
 
 @pytest.mark.parametrize("sharing", [False, True])
-def test_how_many_more_at_once_is_brute_force(crowds, sharing):
+def test_how_many_more_at_once_is_brute_force(at_once, sharing):
     """The number of pods on nodes that share devices is what trying everything finds, proven."""
     release = KubernetesRelease("1.37", {"DRAListTypeAttributes": True} if sharing else {})
     done = drawn = 0
@@ -220,12 +222,12 @@ def test_how_many_more_at_once_is_brute_force(crowds, sharing):
         except TooLarge:
             continue
         if expected < SO_MANY:
-            room = how_many_more(cluster, Workload("w", (sketch,), 1), release=release)
-            assert (room.count, room.bound) == (expected, expected), drawn
+            headroom = how_many_more(cluster, Workload("w", (sketch,), 1), release=release)
+            assert (headroom.count, headroom.bound) == (expected, expected), drawn
             done += 1
 
 
-def test_no_proof_is_made_up_when_time_ends(crowds):
+def test_no_proof_is_made_up_when_time_ends(at_once):
     """By a clock that goes on with every look: bounds hold, what is said to be proven is, and plans keep all rules."""
     for number in range(3):
         rng = random.Random(f"late {number}")
@@ -242,7 +244,7 @@ def test_no_proof_is_made_up_when_time_ends(crowds):
                 assert not mine.proven or mine.value == known.value, (number, limit, mine)
                 if mine.value != known.value:
                     break
-    assert any(crowds)
+    assert any(at_once)
 
 
 def test_the_most_that_counters_feed_is_brute_force():

@@ -79,19 +79,19 @@ def a_claim(rng: random.Random) -> ClaimSketch:
 @pytest.fixture
 def capped(monkeypatch):
     """Count the fleets of which nodes were taken apart, and those with devices that differ or are seen by some."""
-    told, first = Counter(), search.apart
+    counts, first = Counter(), search.apart
 
     def apart(fleet, sites, limits):
         found = first(fleet, sites, limits)
-        told["together"] += any(site.nodes for site in found)
+        counts["together"] += any(site.nodes for site in found)
         rows = {cap.devices for site in found for cap in site.caps}
-        told["several"] += len(rows) > 1
-        told["overlapping"] += any(set(one) & set(other) for one in rows for other in rows if one != other)
+        counts["several"] += len(rows) > 1
+        counts["overlapping"] += any(set(one) & set(other) for one in rows for other in rows if one != other)
         return found
 
     use_sizes(monkeypatch, sharing=0)
     monkeypatch.setattr(search, "apart", apart)
-    return told
+    return counts
 
 
 def test_fleets_on_pools_of_kinds_are_brute_force(capped):

@@ -58,11 +58,11 @@ def _more(seed, cluster, draw, release, *, sharing, coupled):
         expected = most_pods(cluster, sketch, release)
     except TooLarge:
         return False
-    room = how_many_more(cluster, Workload("more", (sketch,)), release=release)
-    assert min(room.count, SO_MANY) <= expected <= room.bound, f"seed {seed}"
+    headroom = how_many_more(cluster, Workload("more", (sketch,)), release=release)
+    assert min(headroom.count, SO_MANY) <= expected <= headroom.bound, f"seed {seed}"
     # pods without end are counted up to a number that is no proof
-    assert room.proven or room.count > SO_MANY, f"seed {seed}"
-    assert min(room.count, SO_MANY) == expected, f"seed {seed}"
+    assert headroom.proven or headroom.count > SO_MANY, f"seed {seed}"
+    assert min(headroom.count, SO_MANY) == expected, f"seed {seed}"
     return True
 
 
@@ -138,8 +138,8 @@ def _bounded(seed, cluster, draw, release, *, sharing, coupled):
     sketch = draw()
     try:
         expected = most_pods(cluster, sketch, release)
-        room = how_many_more(cluster, Workload("more", (sketch,)), release=release)
-        assert min(room.count, SO_MANY) <= expected <= room.bound, f"seed {seed}"
+        headroom = how_many_more(cluster, Workload("more", (sketch,)), release=release)
+        assert min(headroom.count, SO_MANY) <= expected <= headroom.bound, f"seed {seed}"
         lost = stranded(cluster, [sketch], release=release)
         tried = {
             row.nodes: Packings(cluster, [sketch], row.nodes if row.together else row.nodes[:1], release)

@@ -19,5 +19,5 @@ def test_all_of_none_is_no_room_and_no_number_of_the_machine():
     every = DeviceRequest("c", ExactDeviceRequest(device_class_name=CPU, allocation_mode=ALL))
     tied = Link("tied", ("g", "c"), where=TAG, how=How.TOGETHER)
     workload = Workload("w", (ClaimSketch("w", (ask("g"), every), (tied,)),))
-    room = how_many_more(node(gpus), workload, release=RELEASE)
-    assert (room.count, room.bound) == (0, 0)
+    headroom = how_many_more(node(gpus), workload, release=RELEASE)
+    assert (headroom.count, headroom.bound) == (0, 0)

@@ -49,16 +49,16 @@ def a_pooled_fleet(rng):
 @pytest.fixture
 def capped(monkeypatch):
     """Count how many fleets were planned with nodes taken apart."""
-    told, first = Counter(), search.apart
+    counts, first = Counter(), search.apart
 
     def apart(fleet, sites, limits, **said):
         found = first(fleet, sites, limits, **said)
-        told[any(site.caps for site in found)] += 1
+        counts[any(site.caps for site in found)] += 1
         return found
 
     use_sizes(monkeypatch, sharing=0)
     monkeypatch.setattr(search, "apart", apart)
-    return told
+    return counts
 
 
 def test_fleets_on_a_shared_pool_are_brute_force(capped):

@@ -30,28 +30,28 @@ ORDERS = ((), ("nodes",), ("roots", "numa"), ("unpaired", "nodes"))
 @pytest.fixture
 def rules(monkeypatch):
     """Count the fleets of which every node's state was known, by the rules that made it hard to know."""
-    told, first = Counter(), pods.survey
+    counts, first = Counter(), pods.survey
 
     def survey(rules, limits):
         found = first(rules, limits)
         if found.plain:
             problems = [layout.problem for layout in found.scan.layouts.values()]
             able = [rules.asks[ask] for problem in problems for group in problem.groups for ask in group.asks]
-            told["counters"] += any(problem.counters for problem in problems)
-            told["all"] += any(ask.all_devices for ask in able)
-            told["admin"] += any(ask.admin_access for ask in able)
+            counts["counters"] += any(problem.counters for problem in problems)
+            counts["all"] += any(ask.all_devices for ask in able)
+            counts["admin"] += any(ask.admin_access for ask in able)
         return found
 
     look = search.admin_pods
 
     def admin_pods(fleet, order):
         found = look(fleet, order)
-        told["pods with admin access"] += found is not None
+        counts["pods with admin access"] += found is not None
         return found
 
     monkeypatch.setattr(pods, "survey", survey)
     monkeypatch.setattr(search, "admin_pods", admin_pods)
-    return told
+    return counts
 
 
 @pytest.mark.parametrize("sharing", [False, True])

@@ -72,6 +72,6 @@ def test_how_many_more_linked_pods_is_brute_force():
         except TooLarge:
             continue
         compared += 1
-        room = how_many_more(cluster, workload, release=RELEASE)
-        assert (room.count, room.bound) == (expected, expected), f"more links {number}"
+        headroom = how_many_more(cluster, workload, release=RELEASE)
+        assert (headroom.count, headroom.bound) == (expected, expected), f"more links {number}"
     assert compared > FLEETS // 2, "too many were too large to try everything"

@@ -76,8 +76,8 @@ def test_how_many_more_on_trees_is_brute_force():
         except TooLarge:
             continue
         compared += 1
-        room = how_many_more(cluster, workload, release=RELEASE)
-        assert (room.count, room.bound) == (expected, expected), f"more {number}"
+        headroom = how_many_more(cluster, workload, release=RELEASE)
+        assert (headroom.count, headroom.bound) == (expected, expected), f"more {number}"
     assert compared > FLEETS // 2, "too many were too large to try everything"
 
 
@@ -99,7 +99,7 @@ def test_thousands_of_small_pods_fit_on_one_node():
     capacity = CapacityRequirements(requests={"dra.cpu/cpu": "100m"})
     request = DeviceRequest(name="cpu", exactly=ExactDeviceRequest(device_class_name=CPU, capacity=capacity))
     workload = Workload("small", ClaimSketch(name="claim", requests=(request,)), 2_000)
-    room = how_many_more(cluster, workload, release=RELEASE)
+    headroom = how_many_more(cluster, workload, release=RELEASE)
     plan = checked_fleet(cluster, [workload], release=RELEASE, first_fit=False)
-    assert (room.count, room.bound, len(plan.replicas)) == (1_280, 1_280, 1_280)
+    assert (headroom.count, headroom.bound, len(plan.replicas)) == (1_280, 1_280, 1_280)
     assert plan.proven

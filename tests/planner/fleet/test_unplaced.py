@@ -26,7 +26,7 @@ def classes(driver: str):
     return (DeviceClass(metadata=ObjectMeta(name=driver), spec=DeviceClassSpec(selectors=(selector,))),)
 
 
-def test_scattered_devices_are_told():
+def test_scattered_devices_are_reported():
     """Enough GPUs are free in all, and no node has as many as a replica takes."""
     fleet = workloads((30,), must=False, kinds=((4, 4, 8),))
     plan = checked_fleet(mixed_cluster(5), fleet, release=KubernetesRelease("1.36"), first_fit=False)
@@ -35,7 +35,7 @@ def test_scattered_devices_are_told():
     assert (reason.needed, reason.available) == (4, 3)
 
 
-def test_nothing_is_told_where_all_are_placed():
+def test_nothing_is_reported_where_all_are_placed():
     """A fleet of which every replica has a place has no reasons."""
     fleet = workloads((1,), must=False, kinds=((1, 1, 8),))
     assert checked_fleet(mixed_cluster(3), fleet, release=KubernetesRelease("1.36"), first_fit=False).shortfalls == ()
@@ -98,7 +98,7 @@ def test_a_device_that_several_nodes_see_is_one():
     assert "3 devices for request gpu are left free, one replica takes 4" in reason.message
 
 
-def test_a_class_that_is_not_there_is_told():
+def test_a_class_that_is_not_there_is_reported():
     """Where nothing in the cluster matches a request, freeing devices would not help, and is not advised."""
     claim = ClaimSketch("c", (request("gpu", GPU), request("nic", "none.example")))
     (reason,) = checked_fleet(eight_gpus(), [Workload("w", (claim,), 2)], release=RELEASE, first_fit=False).shortfalls

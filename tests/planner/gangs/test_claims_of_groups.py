@@ -46,8 +46,8 @@ def test_each_group_is_on_one_node():
     """Two nodes of three GPUs are enough for two groups of two pods, and one node of six is not needed."""
     plan = plan_gangs(nodes(3, 3), [Gang("g", (sharing("a"), sharing("b")))])
     [placed] = plan.placed
-    homes = {(one.workload, one.node) for one in (*placed.replicas, *placed.group_shared)}
-    assert (plan.proven, len(homes), len({node for _, node in homes})) == (True, 2, 2)
+    placed_on = {(one.workload, one.node) for one in (*placed.replicas, *placed.group_shared)}
+    assert (plan.proven, len(placed_on), len({node for _, node in placed_on})) == (True, 2, 2)
 
 
 @pytest.mark.parametrize(("counts", "status"), [((2, 2, 2), PlanStatus.INFEASIBLE), ((3, 1), PlanStatus.OPTIMAL)])

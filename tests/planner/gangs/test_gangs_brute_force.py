@@ -63,24 +63,24 @@ def test_rooms_with_claims_of_groups_are_brute_force():
     compared = drawn = 0
     while compared < STEP:
         drawn += 1
-        compared += has_the_rooms(f"shared rooms {drawn}", random_shared_case)
+        compared += has_the_headroom(f"shared rooms {drawn}", random_shared_case)
     assert drawn <= 5 * STEP, "too many cases were too large to try everything"
 
 
-ROOMS = int(os.environ.get("DRA_LAB_RANDOM_GANGS", "40"))
+HEADROOM = int(os.environ.get("DRA_LAB_RANDOM_GANGS", "40"))
 
 
-@pytest.mark.parametrize("block", range(-(-ROOMS // STEP)))
+@pytest.mark.parametrize("block", range(-(-HEADROOM // STEP)))
 def test_rooms_are_brute_force(block):
     """Each domain has as many pods of a gang, and as many such gangs, as trying everything finds."""
     compared = drawn = 0
     while compared < STEP:
         drawn += 1
-        compared += has_the_rooms(f"rooms {block} {drawn}")
+        compared += has_the_headroom(f"rooms {block} {drawn}")
     assert drawn <= 4 * STEP, "too many cases were too large to try everything"
 
 
-def has_the_rooms(seed: str, case=random_case) -> bool:
+def has_the_headroom(seed: str, case=random_case) -> bool:
     """Compare the rooms of one case; say whether everything could be tried."""
     cluster, hierarchy, gangs, _ = case(random.Random(seed))
     # The number that fits is compared for whole numbers of one gang: the tables end with what all together want.
@@ -88,16 +88,16 @@ def has_the_rooms(seed: str, case=random_case) -> bool:
     release = KubernetesRelease("1.36")
     try:
         brute = BruteForceGangs(cluster, gangs, (), [hierarchy], release)
-        expected = [brute.rooms(gang) for gang in gangs]
+        expected = [brute.headroom(gang) for gang in gangs]
     except TooLarge:
         return False
     plan = plan_gangs(cluster, gangs, hierarchies=[hierarchy], release=release)
-    for gang, rooms in zip(gangs, expected, strict=True):
-        mine = {room.domain: room for room in plan.rooms if room.gang == gang.name}
-        for domain, (pods, count) in rooms.items():
-            room = mine[domain]
-            assert (room.most, room.bound) == (pods, pods), f"seed {seed}: {domain}"
-            assert (room.gangs, room.gangs_bound) == (min(6, count),) * 2, f"seed {seed}: {domain}"
+    for gang, headrooms in zip(gangs, expected, strict=True):
+        mine = {headroom.domain: headroom for headroom in plan.headroom if headroom.gang == gang.name}
+        for domain, (pods, count) in headrooms.items():
+            headroom = mine[domain]
+            assert (headroom.most, headroom.bound) == (pods, pods), f"seed {seed}: {domain}"
+            assert (headroom.gangs, headroom.gangs_bound) == (min(6, count),) * 2, f"seed {seed}: {domain}"
     return True
 
 

@@ -58,9 +58,12 @@ def test_rooms_that_a_cancelled_count_bounds_are_true(seed, looks):
     cluster, hierarchy, gangs, _ = random_case(random.Random(f"cancelled {seed}"))
     given = {"hierarchies": [hierarchy], "release": RELEASE}
     count = how_many_more_gangs(cluster, gangs[0], **given, cancel=CancelledAfterLooks(looks))
-    bounds = {room.domain: (room.bound, room.gangs_bound) for room in count.rooms}
-    rooms = {room.domain: (room.most, room.gangs) for room in how_many_more_gangs(cluster, gangs[0], **given).rooms}
-    assert [domain for domain, most in bounds.items() if any(map(lt, most, rooms[domain]))] == []
+    bounds = {headroom.domain: (headroom.bound, headroom.gangs_bound) for headroom in count.headroom}
+    headrooms = {
+        headroom.domain: (headroom.most, headroom.gangs)
+        for headroom in how_many_more_gangs(cluster, gangs[0], **given).headroom
+    }
+    assert [domain for domain, most in bounds.items() if any(map(lt, most, headrooms[domain]))] == []
 
 
 @pytest.mark.parametrize(("seed", "looks"), CASES)

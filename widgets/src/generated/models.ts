@@ -1166,6 +1166,15 @@ export type HardwareViewMessage =
   | { type: "stop-trace" }
   | { type: "take-example"; number: number; add?: boolean };
 
+export interface HighlightingWidgetModel {
+  highlight: string;
+  mode: string;
+  problem: string;
+}
+
+export type HighlightingWidgetMessage =
+  | { type: "dismiss-problem" };
+
 export interface LessonPictureModel {
   caption: string;
   empty: string;
@@ -1244,15 +1253,6 @@ export type LessonViewMessage =
   | { type: "show-hint" }
   | { type: "show-lessons" }
   | { type: "start-over" };
-
-export interface LitWidgetModel {
-  highlight: string;
-  mode: string;
-  problem: string;
-}
-
-export type LitWidgetMessage =
-  | { type: "dismiss-problem" };
 
 export interface LookedAtModel {
   mode: string;

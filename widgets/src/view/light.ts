@@ -1,6 +1,6 @@
 // What is lit up: at once here, a moment later everywhere else.
 import { useEffect, useMemo, useSyncExternalStore } from "react";
-import type { LitWidgetModel } from "../generated/models";
+import type { HighlightingWidgetModel } from "../generated/models";
 import type { Channel } from "./channel";
 
 /** How long the pointer may run over things before the others are told, in milliseconds. */
@@ -12,7 +12,7 @@ export class Light {
   private timer: ReturnType<typeof setTimeout> | undefined;
   private readonly calls = new Set<() => void>();
 
-  constructor(private readonly channel: Channel<LitWidgetModel, never>) {
+  constructor(private readonly channel: Channel<HighlightingWidgetModel, never>) {
     this.now = channel.get("highlight");
   }
 
@@ -46,7 +46,7 @@ export class Light {
 }
 
 /** The light of a widget, for as long as it lives. */
-export function useLight(channel: Channel<LitWidgetModel, never>): Light {
+export function useLight(channel: Channel<HighlightingWidgetModel, never>): Light {
   const light = useMemo(() => new Light(channel), [channel]);
   useEffect(() => light.follow(), [light]);
   return light;

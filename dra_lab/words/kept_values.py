@@ -18,12 +18,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from dra_lab.model.sketch import Figure
+from dra_lab.model.sketch import KnownValue
 
 _ALLOCATED = "allocated"
 
 
-def plan_figures(plan: Mapping[str, Any]) -> dict[str, Figure]:
+def values_of_plan(plan: Mapping[str, Any]) -> dict[str, KnownValue]:
     """Return the figures of a plan's JSON. Raises KeyError, TypeError or ValueError for another value."""
     nodes = plan["nodes"]
     fits = bool(plan["node"])
@@ -31,13 +31,13 @@ def plan_figures(plan: Mapping[str, Any]) -> dict[str, Figure]:
     found = {"fitting": _exact(len(nodes["fitting"])), "fitting/of": _exact(total)}
     found |= {"placed": _exact(int(fits)), "wanted": _exact(1)}
     for goal in plan["goals"] if fits else ():
-        found[str(goal["goal"])] = Figure(value=int(goal["value"]), bound=goal.get("bound"))
+        found[str(goal["goal"])] = KnownValue(value=int(goal["value"]), bound=goal.get("bound"))
         if goal.get("of"):
             found["gpus"] = _exact(int(goal["of"]))
-    return found | bandwidth_figures(plan["regrets"]) | dict(_scheduler(plan.get("firstFit"), plan["goals"]))
+    return found | values_of_bandwidth(plan["regrets"]) | dict(_scheduler(plan.get("firstFit"), plan["goals"]))
 
 
-def gang_figures(plan: Mapping[str, Any]) -> dict[str, Figure]:
+def values_of_gang(plan: Mapping[str, Any]) -> dict[str, KnownValue]:
     """Return the figures of the JSON of gangs. Raises KeyError, TypeError or ValueError for another value."""
     gangs, pods = plan["gangs"], [pod for placed in plan["placed"] for pod in placed["pods"]]
     wanted = sum(int(gang["replicas"]) * int(gang["size"]) for gang in gangs)
@@ -45,22 +45,22 @@ def gang_figures(plan: Mapping[str, Any]) -> dict[str, Figure]:
     wanted_gangs = sum(int(gang["replicas"]) for gang in gangs)
     least = [goal.get("bound") for goal in plan["goals"] if str(goal["goal"]).partition(" ")[0] == "gangs"]
     most = None if None in least or not least else wanted_gangs - sum(map(int, least))
-    found = {"gangs": Figure(value=len(plan["placed"]), bound=most), "gangs/of": _exact(wanted_gangs)}
+    found = {"gangs": KnownValue(value=len(plan["placed"]), bound=most), "gangs/of": _exact(wanted_gangs)}
     found["gangs/open"] = _exact(sum(not goal["proven"] for goal in plan["goals"]))
     found |= {"placed": _exact(len(pods) + len(plan["replicas"])), "wanted": _exact(wanted)}
-    known = {str(goal["goal"]): Figure(value=int(goal["value"]), bound=goal.get("bound")) for goal in plan["goals"]}
+    known = {str(goal["goal"]): KnownValue(value=int(goal["value"]), bound=goal.get("bound")) for goal in plan["goals"]}
     found |= {name: known[name] for name in ("numa", "unpaired", "roots") if name in known and pods}
     return found | {f"gangs/{name}": known[name] for name in ("levels", "nodes") if name in known and pods}
 
 
-def bandwidth_figures(regrets: Sequence[Mapping[str, Any]]) -> dict[str, Figure]:
+def values_of_bandwidth(regrets: Sequence[Mapping[str, Any]]) -> dict[str, KnownValue]:
     """Return the bandwidth of the JSON of regrets: that of the plan and, with its manifests, of kube-scheduler."""
     best = next((cost["best"] for cost in regrets), ())
     theirs = next((cost["theirs"] for cost in regrets if cost["against"] == "manifest"), ())
     return {**dict(_bandwidth("", best)), **dict(_bandwidth("scheduler/", theirs))}
 
 
-def _scheduler(found: Mapping[str, Any] | None, goals: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Figure]]:
+def _scheduler(found: Mapping[str, Any] | None, goals: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, KnownValue]]:
     if found is None or not goals:
         return
     allocated = found["status"] == _ALLOCATED
@@ -72,7 +72,7 @@ def _scheduler(found: Mapping[str, Any] | None, goals: Sequence[Mapping[str, Any
         yield f"scheduler/{goal}", _exact(value)
 
 
-def _bandwidth(prefix: str, shares: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Figure]]:
+def _bandwidth(prefix: str, shares: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, KnownValue]]:
     """Yield the percentages of the worst GPU; nothing where one of them is not known."""
     ends = [(share["low"], share["high"]) for share in shares]
     if not ends or any(low is None or high is None for low, high in ends):
@@ -82,5 +82,5 @@ def _bandwidth(prefix: str, shares: Sequence[Mapping[str, Any]]) -> Iterator[tup
     yield f"{prefix}bandwidth/high", _exact(round(100 * high))
 
 
-def _exact(value: int) -> Figure:
-    return Figure(value=value, bound=value)
+def _exact(value: int) -> KnownValue:
+    return KnownValue(value=value, bound=value)

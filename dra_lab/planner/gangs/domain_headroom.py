@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from msgspec.structs import replace as changed
 
-from dra_lab.model.gang import GANGS, Gang, GangRoom
+from dra_lab.model.gang import GANGS, Gang, GangHeadroom
 from dra_lab.model.sketch import asks
 from dra_lab.planner.budget import Budget
+from dra_lab.planner.gangs.headroom_tables import tables_for
 from dra_lab.planner.gangs.needs import GangNeed, GroupNeed, Needs, goal_order
 from dra_lab.planner.gangs.problem import GangProblem
-from dra_lab.planner.gangs.room_tables import tables_for
 
 _NAMED = 3
 """Nodes that a reason names."""
@@ -20,20 +20,22 @@ _NAMED = 3
 _WORDS = {"gpu": "GPUs", "nic": "NICs", "cpu": "CPUs"}
 
 
-def rooms_of(problem: GangProblem, gangs: Sequence[Gang], solver: str, budget: Budget) -> tuple[GangRoom, ...]:
+def headroom_by_domain(
+    problem: GangProblem, gangs: Sequence[Gang], solver: str, budget: Budget
+) -> tuple[GangHeadroom, ...]:
     """Return for each gang what each domain of its required level has, as long as there is time."""
-    found: list[GangRoom] = []
-    known: dict[GangNeed, list[GangRoom]] = {}
+    found: list[GangHeadroom] = []
+    known: dict[GangNeed, list[GangHeadroom]] = {}
     place = {at: need for need in problem.needs.gangs for at in need.gangs}
     for at, gang in enumerate(gangs):
         if at not in place or budget.reached:
             continue
-        alike = _without_preferences(place[at])
-        if alike not in known:
-            known[alike] = list(_rooms_of_need(problem, alike, gang, solver, budget))
-        for room in known[alike]:
-            count, bound = (min(gang.replicas, number) for number in (room.gangs, room.gangs_bound))
-            found.append(changed(room, gang=gang.name, gangs=count, gangs_bound=bound))
+        required = _without_preferences(place[at])
+        if required not in known:
+            known[required] = list(_headroom_of_need(problem, required, gang, solver, budget))
+        for headroom in known[required]:
+            count, bound = (min(gang.replicas, number) for number in (headroom.gangs, headroom.gangs_bound))
+            found.append(changed(headroom, gang=gang.name, gangs=count, gangs_bound=bound))
     return tuple(found)
 
 
@@ -42,24 +44,26 @@ def _without_preferences(need: GangNeed) -> GangNeed:
     return replace(need, groups=groups, preferred=-1, priority=0, gangs=())
 
 
-def _rooms_of_need(problem: GangProblem, need: GangNeed, gang: Gang, solver: str, budget: Budget) -> Iterator[GangRoom]:
+def _headroom_of_need(
+    problem: GangProblem, need: GangNeed, gang: Gang, solver: str, budget: Budget
+) -> Iterator[GangHeadroom]:
     """Yield what each domain has for a gang."""
     cordoned = problem.cordoned
     tables = tables_for(problem, need, budget)
     for path, nodes in problem.nodes_inside[need.required].items():
         regions = problem.inside[need.required].get(path, [])
-        numbers = None if tables is None or budget.reached else tables.room(regions)
-        most, bound, count, count_bound = numbers or _room(problem, need, regions, solver, budget)
+        numbers = None if tables is None or budget.reached else tables.headroom(regions)
+        most, bound, count, count_bound = numbers or _headroom(problem, need, regions, solver, budget)
         lacking: list[str] = []
         if most < gang.size and not budget.reached:
             lacking = [*_lacking(problem, need, [node for node in nodes if node not in cordoned])]
             closed = sum(node in cordoned for node in nodes)
             lacking += [f"{closed} {'node' if closed == 1 else 'nodes'} cordoned"] if closed else []
             lacking += [] if lacking else ["too few devices in all"]
-        yield GangRoom(gang.name, path, most, bound, gang.least, gang.size, count, count_bound, tuple(lacking))
+        yield GangHeadroom(gang.name, path, most, bound, gang.least, gang.size, count, count_bound, tuple(lacking))
 
 
-def _room(
+def _headroom(
     problem: GangProblem, need: GangNeed, regions: Sequence[int], solver: str, budget: Budget
 ) -> tuple[int, int, int, int]:
     """Return the most pods of one gang in regions and its bound, and the same of whole gangs."""

@@ -42,7 +42,7 @@ def _units(free: Free, first: Claim, second: Claim) -> Iterator[list[int]]:
     elif isinstance(first, Together) and isinstance(second, Together):
         near, far = (first, second) if _width(first) <= _width(second) else (second, first)
         for rows in places(free, far.level):
-            found = list(_beside(rows, near, far))
+            found = list(_most_of_second(rows, near, far))
             yield found if near is first else _turned(found)
     else:
         raise NotImplementedError
@@ -52,7 +52,7 @@ def _width(claim: Together) -> int:
     return (ROOTS, NUMAS, NODE).index(claim.level)
 
 
-def _beside(rows: Sequence[tuple[int, int]], near: Together, far: Together) -> Iterator[int]:
+def _most_of_second(rows: Sequence[tuple[int, int]], near: Together, far: Together) -> Iterator[int]:
     """Yield the most of the wider claim in a place for each number of the narrower one."""
     inner = [near.in_place([row]) for row in rows] if near.level == ROOTS != far.level else [near.in_place(rows)]
     gpus, nics = sum(g for g, _ in rows), sum(n for _, n in rows)

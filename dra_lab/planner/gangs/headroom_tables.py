@@ -13,15 +13,15 @@ from dra_lab.planner.gangs.region_values import NEVER, Cells, RegionValues
 from dra_lab.planner.states.columns import Array
 
 
-def tables_for(problem: GangProblem, need: GangNeed, budget: Budget) -> RoomTables | None:
+def tables_for(problem: GangProblem, need: GangNeed, budget: Budget) -> HeadroomTables | None:
     """Return the tables of a gang, None if it has one group only, or levels inside that of its own."""
     plain = not any(group.required >= 0 or group.slices for group in need.groups)
     known = problem.whole and all(profile.least is not None for profile in problem.profiles)
-    tables = RoomTables(problem, need, budget.sizes) if plain and known and len(need.groups) > 1 else None
+    tables = HeadroomTables(problem, need, budget.sizes) if plain and known and len(need.groups) > 1 else None
     return tables if tables is not None and tables.are_small else None
 
 
-class RoomTables:
+class HeadroomTables:
     """The numbers of pods that fit together in each domain of the required level of a gang."""
 
     def __init__(self, problem: GangProblem, need: GangNeed, sizes: Sizes) -> None:
@@ -39,7 +39,7 @@ class RoomTables:
         self.are_small = self._bounds.are_small and self._found.are_small
         self._known: dict[Cells, tuple[int, int, int, int]] = {}
 
-    def room(self, regions: Sequence[int]) -> tuple[int, int, int, int] | None:
+    def headroom(self, regions: Sequence[int]) -> tuple[int, int, int, int] | None:
         """Return the most pods of one gang in regions and its bound, and the same of whole gangs.
 
         None if the numbers are too many to list.
@@ -47,9 +47,9 @@ class RoomTables:
         cells = self.problem.profiles_of(regions)
         if cells not in self._known:
             able = np.array([self.problem.capacity[region] for region in regions], np.int64).reshape(-1, len(self.most))
-            room = able.sum(axis=0)
-            times = int(min(room[kind] // count for kind, count in enumerate(self.least) if count))
-            limits = np.minimum(room, np.maximum(self.most, self.least * times))
+            headroom = able.sum(axis=0)
+            times = int(min(headroom[kind] // count for kind, count in enumerate(self.least) if count))
+            limits = np.minimum(headroom, np.maximum(self.most, self.least * times))
             if np.prod(limits + 1.0) > self.sizes.domain_pods:
                 return None
             found, bounds = (each.table(cells, tuple(limits.tolist())) < NEVER for each in (self._found, self._bounds))

@@ -1,4 +1,4 @@
-"""TraceWalk: a trace with a present step, as the Trace pane shows it, and the predictions of a person."""
+"""TracePosition: a trace with a present step, as the Trace pane shows it, and the predictions of a person."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _LOOK_AHEAD = 400
 _WORDS = 300
 
 
-class TraceWalk:
+class TracePosition:
     """The steps of a search one after the other; `step` is the present one, 0 before the first."""
 
     def __init__(

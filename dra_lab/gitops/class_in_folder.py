@@ -14,7 +14,7 @@ _MOST_FILES = 200
 _MOST_BYTES = 2**20
 
 
-def class_beside(name: str, source: str) -> str:
+def file_with_class(name: str, source: str) -> str:
     """Return the file in the folder of `source`, or in a folder of it, that has the DeviceClass `name`; "" for none.
 
     At most 200 files are looked at, none of more than 1 MiB.

@@ -36,8 +36,8 @@ class HwlocPlace:
 
 
 @dataclass
-class Walk:
-    """Findings on the way through the objects, in the file's order.
+class HwlocObjects:
+    """What the objects of a file contain, in its order.
 
     `bits` says that types of kernel names are bits (version 3). `packages` are number and NUMA nodes of each socket
     whose number is known. `cores` are the CPUs of each core. `found` are the PCI devices with address and place.
@@ -75,68 +75,70 @@ class Walk:
         return int(text)
 
 
-def visit(walk: Walk, element: XmlElement, at: HwlocPlace) -> None:
+def visit(objects: HwlocObjects, element: XmlElement, at: HwlocPlace) -> None:
     """Walk through an object and those inside it. Raises SourceError for what cannot be true."""
     kind = element.get("type")
-    _check_nesting(walk, element)
-    _check_masks(walk, element)
+    _check_nesting(objects, element)
+    _check_masks(objects, element)
     if not _KNOWN.fullmatch(kind):
-        walk.unknown.setdefault(kind, element)
+        objects.unknown.setdefault(kind, element)
     if kind not in _IO and element.get("nodeset"):
-        walk.nodesets.append((element, frozenset(mask_numbers(element.get("nodeset")) or ())))
+        objects.nodesets.append((element, frozenset(mask_numbers(element.get("nodeset")) or ())))
     if kind == "OSDev":
         return
     if kind in ("Package", "Socket"):
         number = _package(element)
         if number is not None:
-            walk.packages.append((number, frozenset(mask_numbers(element.get("nodeset")) or ())))
+            objects.packages.append((number, frozenset(mask_numbers(element.get("nodeset")) or ())))
         at = HwlocPlace("" if number is None else str(number), at.numa_ancestor)
     if kind in ("NUMANode", "Node"):
-        node = walk.number(element, "os_index")
-        walk.numa_nodes.append((element, node))
+        node = objects.number(element, "os_index")
+        objects.numa_nodes.append((element, node))
         at = HwlocPlace(at.package, str(node))
     if kind == "Core":
-        walk.cores.append(mask_numbers(element.get("cpuset")) or ())
+        objects.cores.append(mask_numbers(element.get("cpuset")) or ())
     if kind == "Bridge":
-        at = _bridge(walk, element, at)
+        at = _bridge(objects, element, at)
     elif kind == "PCIDev":
-        _pci_device(walk, element, at)
+        _pci_device(objects, element, at)
     else:
-        _check_cpus(walk, element, at.place)
+        _check_cpus(objects, element, at.place)
         at = HwlocPlace(at.package, at.numa_ancestor, element.get("nodeset"), element)
     for child in element.named("object"):
-        visit(walk, child, at)
+        visit(objects, child, at)
 
 
-def _check_nesting(walk: Walk, element: XmlElement) -> None:
+def _check_nesting(objects: HwlocObjects, element: XmlElement) -> None:
     """Refuse what stands where hwloc never puts it: then lines are missing or mixed up, and devices with them.
 
     Only bridges have other PCI objects below them, and nothing of PCI has a socket (hwloc's "Terms and Definitions").
     """
     kind = element.get("type")
     if kind not in _IO and any(element.get(name) for name in _PCI):
-        walk.refuse(f"an object of type {kind[:40]!r} has an address on PCI", element)
+        objects.refuse(f"an object of type {kind[:40]!r} has an address on PCI", element)
     inside = {"Bridge": ("Package", "Socket"), "PCIDev": ("Bridge", "PCIDev", "Package", "Socket")}
     barred = inside.get(kind, (*inside["PCIDev"], "NUMANode", "Node") if kind == "OSDev" else ())
     barred = (*barred, "Machine") if kind != "System" else barred  # of version 1: several machines as one
     for child in element.named("object"):
         if child.get("type") in barred:
-            walk.refuse(f"it is inside the {kind} of line {element.line}, where it cannot be", child)
+            objects.refuse(f"it is inside the {kind} of line {element.line}, where it cannot be", child)
 
 
-def _check_masks(walk: Walk, element: XmlElement) -> None:
+def _check_masks(objects: HwlocObjects, element: XmlElement) -> None:
     for name in ("cpuset", "nodeset"):
         if not is_mask(element.get(name)):
-            walk.refuse(f"{name} is {element.get(name)[:40]!r}, expected a mask such as 0x00000003", element)
+            objects.refuse(f"{name} is {element.get(name)[:40]!r}, expected a mask such as 0x00000003", element)
 
 
-def _check_cpus(walk: Walk, element: XmlElement, above: XmlElement | None) -> None:
+def _check_cpus(objects: HwlocObjects, element: XmlElement, above: XmlElement | None) -> None:
     """Refuse an object of the machine with CPUs that the one above it does not have (hwloc_topology_check)."""
     if above is None or element.get("type") == "Misc":
         return
     cpus, all_cpus = mask_numbers(element.get("cpuset")), mask_numbers(above.get("cpuset"))
     if cpus and all_cpus and not set(cpus) <= set(all_cpus):
-        walk.refuse(f"it has CPUs that the {above.get('type')} around it, on line {above.line}, does not have", element)
+        objects.refuse(
+            f"it has CPUs that the {above.get('type')} around it, on line {above.line}, does not have", element
+        )
 
 
 def _package(element: XmlElement) -> int | None:
@@ -149,34 +151,34 @@ def _package(element: XmlElement) -> int | None:
     return int(text) if known else None
 
 
-def _bridge(walk: Walk, element: XmlElement, at: HwlocPlace) -> HwlocPlace:
-    walk.bridge_count += 1
+def _bridge(objects: HwlocObjects, element: XmlElement, at: HwlocPlace) -> HwlocPlace:
+    objects.bridge_count += 1
     buses = _BRIDGE_PCI.fullmatch(element.get("bridge_pci"))
     if element.get("bridge_type").startswith("0-"):
         if buses is None:
-            walk.refuse(f"bridge_pci of a host bridge is {element.get('bridge_pci')[:40]!r}", element)
+            objects.refuse(f"bridge_pci of a host bridge is {element.get('bridge_pci')[:40]!r}", element)
         name = f"pci{int(buses[1], 16):04x}:{buses[2].lower()}"
         if at.root is not None:
-            walk.refuse(f"the root {name} is inside another root, {at.root.value}", element)
-        if name in walk.roots:
-            walk.refuse(f"the root {name} appears twice (first on line {walk.roots[name]})", element)
-        walk.roots[name] = element.line
-        root = Fact(name, walk.origin(element, "bridge_pci"))
+            objects.refuse(f"the root {name} is inside another root, {at.root.value}", element)
+        if name in objects.roots:
+            objects.refuse(f"the root {name} appears twice (first on line {objects.roots[name]})", element)
+        objects.roots[name] = element.line
+        root = Fact(name, objects.origin(element, "bridge_pci"))
         return HwlocPlace(at.package, at.numa_ancestor, at.nodeset, at.place, root)
     address = pci_address(element.get("pci_busid"))
     if not address:
-        walk.refuse(f"pci_busid of a bridge is {element.get('pci_busid')[:40]!r}", element)
+        objects.refuse(f"pci_busid of a bridge is {element.get('pci_busid')[:40]!r}", element)
     return HwlocPlace(at.package, at.numa_ancestor, at.nodeset, at.place, at.root, (*at.bridges, address))
 
 
-def _pci_device(walk: Walk, element: XmlElement, at: HwlocPlace) -> None:
+def _pci_device(objects: HwlocObjects, element: XmlElement, at: HwlocPlace) -> None:
     address = pci_address(element.get("pci_busid"))
     if not address:
-        walk.refuse(f"pci_busid is {element.get('pci_busid')[:40]!r}, expected dddd:bb:dd.f", element)
+        objects.refuse(f"pci_busid is {element.get('pci_busid')[:40]!r}, expected dddd:bb:dd.f", element)
     if not element.get("pci_type"):
-        walk.refuse("it has no pci_type, which says whether it is a GPU or a NIC", element)
-    if len(walk.found) >= MAX_DEVICES:
-        walk.refuse(f"there are more than {MAX_DEVICES} PCI devices, which is the limit", element)
+        objects.refuse("it has no pci_type, which says whether it is a GPU or a NIC", element)
+    if len(objects.found) >= MAX_DEVICES:
+        objects.refuse(f"there are more than {MAX_DEVICES} PCI devices, which is the limit", element)
     if at.root is not None and str(at.root.value)[3:].partition(":")[0] != address.partition(":")[0]:
-        walk.refuse(f"the device has another PCI domain than its host bridge, {at.root.value}", element)
-    walk.found.append((element, address, at))
+        objects.refuse(f"the device has another PCI domain than its host bridge, {at.root.value}", element)
+    objects.found.append((element, address, at))
