@@ -142,7 +142,7 @@ docs: front-end
 
 # For machines without a network: dra-lab, everything that it needs, and nothing else.
 wheelhouse: front-end
-	$(call say,wheels of dra-lab and its packages in dist/wheelhouse   [about a minute])
+	$(call say,wheels of dra-lab and its packages in dist/wheelhouse   [one to six minutes])
 	@rm -rf dist/wheelhouse
 	@$(BIN)/python -m pip wheel -q --wheel-dir dist/wheelhouse ".[lab]"
 	@echo "install on another machine with: pip install --no-index --find-links dist/wheelhouse 'dra-lab[lab]'"

@@ -35,6 +35,8 @@ def send(view, **message) -> None:
     """Send a message as the browser does, and wait for the answer."""
     view._on_message(view, message, [])
     view._session.fleet.wait(30)
+    # Without the loop of a kernel, this thread may have shown what was true before the answer came.
+    view._session.events.emit("fleet")
 
 
 def test_nothing_is_reported_before_the_mode_is_shown():

@@ -26,6 +26,8 @@ def send(view, **message) -> None:
     """Send a message as the browser does, and wait for the answer."""
     view._on_message(view, message, [])
     view._session.fleet.wait(60)
+    # Without the loop of a kernel, this thread may have shown what was true before the answer came.
+    view._session.events.emit("fleet")
 
 
 def gang(view, size: int, **fields: object) -> dict:
