@@ -129,7 +129,7 @@ def test_a_field_like_no_other_gets_the_list():
 def test_what_is_exported_has_no_wrong_name():
     """For all schedulers, of gangs of every shape."""
     found = []
-    for seed in range(5):
+    for seed in range(20):
         for scheduler in SCHEDULERS:
             files = gang_files(random_gang(random.Random(seed)), scheduler, tree(), queue="q", objects=True)
             found += [one for text in files.documents.values() for part in text.split("---\n") for one in report(part)]

@@ -24,7 +24,7 @@ from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.planner.fleet import search
 from dra_lab.planner.fleet.plan_fleet import fleet_order
 
-FLEETS = int(os.environ.get("DRA_LAB_RANDOM_POOLS", "30"))
+FLEETS = int(os.environ.get("DRA_LAB_RANDOM_POOLS", "60"))
 """How many random fleets are compared; more with the environment variable."""
 
 RELEASE = KubernetesRelease("1.37")

@@ -55,7 +55,7 @@ def test_identical_nodes_have_as_many_gangs_as_the_division_says(pods, gpus):
 def test_racks_of_different_free_counts_are_summed(seed):
     """Each rack has the whole part of its own pods divided by the size."""
     rng = random.Random(seed)
-    free = [[rng.randint(0, EACH) for _ in range(rng.randint(2, 20))] for _ in range(50)]
+    free = [[rng.randint(0, EACH) for _ in range(rng.randint(2, 20))] for _ in range(100)]
     cluster, hierarchy = racks(free)
     found = how_many_more_gangs(cluster, gang(6, 2), hierarchies=[hierarchy])
     assert (found.count, found.bound) == (sum(sum(n // 2 for n in rack) // 6 for rack in free),) * 2
