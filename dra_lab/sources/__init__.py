@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 
 from dra_lab.errors import SourceError
@@ -92,7 +93,7 @@ def _load(source: str | Path, namespaces: Sequence[str]) -> Cluster:
 
         return laid_over(source, lambda below: load_cluster(below, namespaces=namespaces))
     if isinstance(source, str) and source.startswith(PREFIX):
-        return assemble(read_documents(sample_path(source)), source)
+        return _sample(source)
     if isinstance(source, str) and source.startswith(CONTEXT):
         # Files do not need the client of running clusters, and importing it takes a while.
         from dra_lab.sources.live import load_context
@@ -120,6 +121,12 @@ def _load(source: str | Path, namespaces: Sequence[str]) -> Cluster:
     else:
         documents, info = read_documents(path), folder_info(path)
     return assemble(documents, str(source), read_at=modified_at(path), info=info)
+
+
+@cache
+def _sample(source: str) -> Cluster:
+    # The files of a sample never change, and a cluster never does.
+    return assemble(read_documents(sample_path(source)), source)
 
 
 def load_texts(texts: Mapping[str, str | bytes]) -> Cluster:

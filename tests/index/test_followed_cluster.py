@@ -18,7 +18,7 @@ from dra_lab.model.memo import (
 )
 from dra_lab.model.nodes import NodeSpec, ObjectMeta
 from dra_lab.model.slices import DeviceTaintRule, DeviceTaintRuleSpec
-from dra_lab.sources import load_cluster
+from dra_lab.sources import load_cluster, sample_path
 
 ONCE = {
     "devices": once_per_devices,
@@ -73,7 +73,7 @@ CHANGES = {
 @pytest.mark.parametrize("change", CHANGES)
 def test_values_are_kept_while_the_fields_that_they_may_read_stay(change):
     """Each of these kinds for itself."""
-    before = load_cluster("sample:eks-p4d")
+    before = load_cluster(sample_path("eks-p4d"))
     make, kept = CHANGES[change]
     after = before.with_objects(**make(before))
     values = {kind: once(lambda _cluster: object()) for kind, once in ONCE.items()}
@@ -82,7 +82,7 @@ def test_values_are_kept_while_the_fields_that_they_may_read_stay(change):
 
 def test_labels_place_devices_where_slices_select_nodes():
     """With a slice for all nodes what is derived from devices is not kept when a node gets a label."""
-    cluster = load_cluster("sample:eks-p4d")
+    cluster = load_cluster(sample_path("eks-p4d"))
     far = replace(cluster.slices[0], spec=replace(cluster.slices[0].spec, node_name=None, all_nodes=True))
     before = cluster.with_objects(slices=(far, *cluster.slices[1:]))
     after = before.with_objects(**labelled(before))
@@ -94,7 +94,7 @@ def test_a_value_is_derived_once_for_each_question(once):
     """A None too."""
     calls = []
     derived = once(lambda _cluster, *key: calls.append(key))
-    cluster = load_cluster("sample:eks-p4d")
+    cluster = load_cluster(sample_path("eks-p4d"))
     for key in ((), (1,), (2,), (1,)):
         derived(cluster, *key)
     assert calls == [(), (1,), (2,)]
@@ -102,7 +102,7 @@ def test_a_value_is_derived_once_for_each_question(once):
 
 def test_a_value_of_a_slice_is_kept_while_the_slice_stays():
     """Values of the other slices are kept when one is published again."""
-    before = load_cluster("sample:eks-p4d")
+    before = load_cluster(sample_path("eks-p4d"))
     derived = once_per_slice(lambda _cluster, _slice: object())
     values = [derived(before, item) for item in before.slices]
     after = before.with_objects(**published_again(before))
@@ -111,7 +111,7 @@ def test_a_value_of_a_slice_is_kept_while_the_slice_stays():
 
 def test_a_value_of_a_slice_is_derived_again_when_it_is_published_again():
     """An equal slice counts as another one."""
-    before = load_cluster("sample:eks-p4d")
+    before = load_cluster(sample_path("eks-p4d"))
     derived = once_per_slice(lambda _cluster, _slice: object())
     value = derived(before, before.slices[0])
     after = before.with_objects(slices=(replace(before.slices[0]), *before.slices[1:]))
@@ -120,7 +120,7 @@ def test_a_value_of_a_slice_is_derived_again_when_it_is_published_again():
 
 def test_values_of_slices_that_are_gone_are_not_kept():
     """A cluster that is followed for days does not grow."""
-    before = load_cluster("sample:eks-p4d")
+    before = load_cluster(sample_path("eks-p4d"))
     derived = once_per_slice(lambda _cluster, _slice: object())
     for item in before.slices:
         derived(before, item)
@@ -130,7 +130,7 @@ def test_values_of_slices_that_are_gone_are_not_kept():
 
 def test_nodes_are_those_of_the_snapshot_while_hardware_is_kept():
     """A lookup returns the node as it is now."""
-    before = load_cluster("sample:eks-p4d")
+    before = load_cluster(sample_path("eks-p4d"))
     name = before.nodes[0].name
     _ = before.node_by_name
     after = before.with_objects(**cordoned(before))
@@ -139,7 +139,7 @@ def test_nodes_are_those_of_the_snapshot_while_hardware_is_kept():
 
 def test_a_cluster_travels_without_what_is_derived_from_it():
     """For a large cluster, that is a hundred times as much."""
-    cluster = load_cluster("sample:eks-p4d")
+    cluster = load_cluster(sample_path("eks-p4d"))
     alone = len(pickle.dumps(cluster))
     gather_pools(cluster, cluster.node_names[0])
     assert (len(pickle.dumps(cluster)), pickle.loads(pickle.dumps(cluster))) == (alone, cluster)

@@ -27,7 +27,7 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner import plan_cache
-from dra_lab.sources import samples
+from dra_lab.sources import sample_path, samples
 
 RELEASE = KubernetesRelease("1.36")
 EXAMPLES = [f"sample:{sample.name}/{example}" for sample in samples() for example in sample.examples[:1]]
@@ -101,7 +101,7 @@ def test_the_checks_of_a_followed_cluster_are_those_of_the_cluster_read_anew(exa
 
 def test_a_solution_is_not_taken_over_to_where_its_devices_are_held():
     """As many free devices of a group as before, but others: the plan takes free ones."""
-    cluster = load_cluster("sample:two-sockets")
+    cluster = load_cluster(sample_path("two-sockets"))
     sketch = read_sketch(EXAMPLES[[e.startswith("sample:two-sockets") for e in EXAMPLES].index(True)])
     free = checked_plan(cluster, sketch, release=RELEASE)
     taken = free.placements[0].device
@@ -113,7 +113,11 @@ def test_a_solution_is_not_taken_over_to_where_its_devices_are_held():
 def test_solutions_of_states_that_are_gone_are_forgotten(monkeypatch):
     """However many snapshots come, only those of states that some node is in are kept beyond a limit."""
     monkeypatch.setattr(plan_cache, "_MOST_SOLUTIONS", 0)
-    read, sketch, chance = load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/gpu-nic-pairs"), random.Random(1)
+    read, sketch, chance = (
+        load_cluster(sample_path("eks-p4d")),
+        read_sketch("sample:eks-p4d/gpu-nic-pairs"),
+        random.Random(1),
+    )
     devices = [DeviceID(s.spec.driver, s.spec.pool.name, d.name) for s in read.slices for d in s.spec.devices or ()]
     for _ in range(12):
         held = chance.sample(devices, 6)
@@ -125,7 +129,7 @@ def test_solutions_of_states_that_are_gone_are_forgotten(monkeypatch):
 
 def test_what_is_tried_for_a_misfit_does_not_displace_what_was_asked():
     """Relaxations look at the cluster too, more of them than questions are remembered: the question itself stays."""
-    read, sketch = load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/five-pairs")
+    read, sketch = load_cluster(sample_path("eks-p4d")), read_sketch("sample:eks-p4d/five-pairs")
     assert len(checked_plan(read, sketch, release=RELEASE).reasons.relaxations) > 4
     [known] = plan_cache._latest(with_documented_classes(read), RELEASE)
     assert (known.question[0].requests, known.question[0].links) == (sketch.requests, sketch.links)
@@ -134,7 +138,7 @@ def test_what_is_tried_for_a_misfit_does_not_displace_what_was_asked():
 def test_selectors_that_were_typed_long_ago_are_forgotten(monkeypatch):
     """A cluster keeps a limited number of selectors, and still reports every selector that fails."""
     monkeypatch.setattr(node_index, "_MOST_ANSWERS", 2)
-    read = load_cluster("sample:eks-p4d")
+    read = load_cluster(sample_path("eks-p4d"))
     fails = 'device.attributes["gpu.nvidia.com"].nosuch == "x"'
     first = None
     for text in (fails, "true", "1 == 1", "2 == 2", fails):

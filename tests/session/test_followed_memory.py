@@ -24,6 +24,7 @@ from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
 from dra_lab.session import Session
 from dra_lab.session.gc_policy import LARGE, GcPolicy
 from dra_lab.sources.live.live_objects import LiveObjects
+from dra_lab.sources.samples import sample_path
 from dra_lab.topology.locality import localities
 
 
@@ -81,7 +82,7 @@ def gpus(cluster):
 
 def test_neither_snapshots_nor_objects_add_up():
     """After sixty snapshots of a few states, the first is gone, and there are no more objects than after thirty."""
-    read = load_cluster("sample:two-sockets")
+    read = load_cluster(sample_path("two-sockets"))
     session, first = Session(read, sketch=example("two-sockets")), weakref.ref(read)
     session.wait()
     objects, devices, chance, counted = LiveObjects(read), gpus(read)[:2], random.Random(1), []
@@ -106,7 +107,7 @@ def read_anew(item, **changes):
 
 def test_slices_published_anew_and_labels_add_nothing_up():
     """A session keeps one object per device, node and value, however often it is published; kinds take turns."""
-    read = load_cluster("sample:two-sockets")
+    read = load_cluster(sample_path("two-sockets"))
     session, objects, counted = Session(read, sketch=example("two-sockets")), LiveObjects(read), []
     session.wait()
     for number in range(60):
@@ -130,7 +131,7 @@ def test_slices_published_anew_and_labels_add_nothing_up():
 @pytest.mark.parametrize("whole", [False, True])
 def test_a_snapshot_goes_when_the_next_one_comes_without_a_collection_of_garbage(whole):
     """A followed cluster is set aside from collections: one in a cycle would stay, with all claims of its moment."""
-    read = load_cluster("sample:two-sockets")
+    read = load_cluster(sample_path("two-sockets"))
     if whole:  # nothing has to be added to it for planning
         classes = with_documented_classes(read).classes
         read = Cluster(read.slices, classes, read.nodes, read.claims, name=read.name)
@@ -164,7 +165,7 @@ def test_loading_the_planner_keeps_nothing_of_who_loads_it():
 @pytest.mark.parametrize("seed", range(8))
 def test_what_is_in_use_is_reported_from_what_changed(seed):
     """Devices in use and the audit of a followed cluster are those of the same claims read again; shared ones too."""
-    chance, cluster = random.Random(seed), load_cluster("sample:two-sockets")
+    chance, cluster = random.Random(seed), load_cluster(sample_path("two-sockets"))
     devices, held = gpus(cluster), {}
     for _ in range(12):
         for _ in range(chance.randrange(4)):
@@ -226,7 +227,7 @@ def test_what_became_garbage_in_a_cycle_is_freed_when_slices_change(monkeypatch)
 
 def test_what_was_worked_out_from_slices_goes_when_they_change_without_a_collection_of_garbage():
     """That is some hundred megabytes for a large cluster, and drivers publish again now and then."""
-    read = load_cluster("sample:two-sockets")
+    read = load_cluster(sample_path("two-sockets"))
     session, objects = Session(read, sketch=example("two-sockets")), LiveObjects(read)
     session.wait()
     caches, old = [], read.slices[0]
@@ -248,7 +249,7 @@ def test_what_was_worked_out_from_slices_goes_when_they_change_without_a_collect
 
 def test_places_are_kept_of_the_nodes_that_the_snapshot_was_asked_for():
     """An answer asks for a node or two, and of a cluster that is followed almost every one for others."""
-    cluster = load_cluster("sample:two-sockets")
+    cluster = load_cluster(sample_path("two-sockets"))
     name, other = cluster.node_names[0], cluster.with_objects(claims=(claim("a"),))
     known = [localities(asked, name) for asked in (cluster, cluster, other)]
     assert (known[1] is known[0], known[2] is known[0], known[2] == known[0]) == (True, False, True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 
 import pytest
 from ipywidgets import Widget
 from msgspec.structs import replace
 
+from dra_lab import load_cluster, read_sketch
 from dra_lab.model.claims import DeviceRequest
 from dra_lab.session import Session, preparing
 from dra_lab.widgets.claim_canvas import ClaimCanvas
@@ -26,7 +28,8 @@ def held(monkeypatch):
         real(*args)
 
     monkeypatch.setattr(Session, "_solve", waiting)
-    session = Session()
+    cluster = dataclasses.replace(load_cluster("sample:eks-p4d"))  # nothing is derived from it yet
+    session = Session(cluster, sketch=read_sketch("sample:eks-p4d/gpu-nic-pairs"))
     yield session, go
     go.set()
     session.close()
