@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import sys
-import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -38,18 +37,14 @@ def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _set_aside() -> None:
-    """Set aside what collecting thousands of tests left: a seventh of all time went into looking there for garbage."""
-    if not gc.get_freeze_count():
-        gc.collect()
-        gc.freeze()
+def _set_aside() -> Iterator[None]:
+    """Keep what a file leaves out of the next file's time: threads of sessions end, and what stays is set aside.
 
-
-@pytest.fixture(autouse=True, scope="module")
-def _sessions_end() -> Iterator[None]:
-    """End the worker threads of the sessions that a file left open: the next one's must not share a core with them."""
+    Collecting thousands of tests, and the clusters that caches keep, leave objects in which looking for garbage takes
+    long.
+    """
+    gc.collect()
+    gc.freeze()
     yield
     if "ipywidgets" in sys.modules:
         sys.modules["ipywidgets"].Widget.close_all()
-    if any(thread.name == "dra-lab-solve" for thread in threading.enumerate()):
-        gc.collect()
