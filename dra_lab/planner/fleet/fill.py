@@ -118,6 +118,13 @@ class StateFill:
         return found
 
     @cached_property
+    def caps(self) -> list[Counts]:
+        """Return, state by state, the most of each workload's pods that counting allows."""
+        counts = np.array(self.vectors, np.int64)
+        most = [(self.may * counts[:, pod]).max(axis=1) for pod in range(counts.shape[1])]
+        return [*map(tuple, np.stack(most, axis=1).tolist())]
+
+    @cached_property
     def found(self) -> list[dict[Counts, Values]]:
         """Return, state by state, the numbers of pods for which a way was found, with its values."""
         found: list[dict[Counts, Values]] = [{} for _ in self.stock.free]

@@ -88,8 +88,8 @@ class SiteTable:
 
     @property
     def caps(self) -> Counts:
-        """Return the most replicas of each part."""
-        return self.limits.caps
+        """Return the most replicas of each part; of states that are filled at once, for all of them at once."""
+        return self.limits.caps if self.filled is None else self.filled.caps[self.number]
 
     @property
     def rows(self) -> tuple[tuple[Counts, int], ...]:
