@@ -62,7 +62,7 @@ def run_gang_export(options: argparse.Namespace) -> int:
         workload=workload,
         has_claims=has_claims,
     )
-    findings = (*(_placeholders(one) if workload is None else ()), *gangs.findings)
+    findings = (*(_placeholders(one) if workload is None else ()), *gangs.findings, *plan.findings)
     if options.scheduler == "kueue":
         trees = [one.hierarchy] if one.hierarchy else []
         common: dict[str, Any] = {"release": release, "hierarchies": trees, "requests": one.requests}

@@ -20,7 +20,6 @@ from dra_lab.model.gang import HOSTS, Gang, GangGroup, gang_of
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import PodDrawing
-from dra_lab.topology.hierarchy_findings import preferred_rules
 
 Requests = Mapping[str, Mapping[str, str | int | float]]
 """By the name of a group, what one of its pods requests of its node: CPUs, memory, extended resources."""
@@ -94,7 +93,6 @@ def gangs_of(options: argparse.Namespace) -> GangsInput:
     names = _own_names([*(each.gang.name for each in gangs), *(pod.name for pod in workloads)])
     gangs = [with_hierarchy(replaced_gang(each, name=next(names)), on) for each in gangs]
     workloads = [Workload(next(names), pod.claims, pod.replicas) for pod in workloads]
-    findings += [finding for each in gangs for finding in preferred_rules(each.gang, each.hierarchy)]
     return GangsInput(tuple(gangs), tuple(workloads), on, tuple(findings))
 
 

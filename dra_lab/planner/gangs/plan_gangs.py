@@ -26,7 +26,7 @@ from dra_lab.planner.fleet.pods import FleetProblem, look_at
 from dra_lab.planner.fleet.tables import AnyTable
 from dra_lab.planner.gangs.claim_nodes import together
 from dra_lab.planner.gangs.domain_headroom import headroom_by_domain
-from dra_lab.planner.gangs.needs import Needs, goal_order, read_needs
+from dra_lab.planner.gangs.needs import Needs, goal_order, hierarchy_of, read_needs
 from dra_lab.planner.gangs.problem import (
     GangProblem,
     GangSolution,
@@ -37,6 +37,7 @@ from dra_lab.planner.gangs.problem import (
 )
 from dra_lab.planner.waiting import awaited
 from dra_lab.topology.hierarchies import hierarchies as levels_of
+from dra_lab.topology.hierarchy_findings import preferred_rules
 
 
 @awaited
@@ -109,7 +110,8 @@ def plan_gangs(
     clock = Clock()
     fleet, pairs = tables_for(cluster, needs, release, budget, held, solver, clock, every=False)
     problem = over_nodes(fleet, needs, pairs, cluster.cordoned, budget)
-    plan = replace(plan, states=problem.states, cordoned=len(cluster.cordoned))
+    useless = [finding for gang in gangs for finding in preferred_rules(gang, hierarchy_of(gang, known))]
+    plan = replace(plan, states=problem.states, cordoned=len(cluster.cordoned), findings=(*plan.findings, *useless))
     plan = _planned(problem, plan, gangs, workloads, _before_writing(budget), solver, clock)
     plan = replace(plan, headroom=headroom_by_domain(problem, gangs, solver, budget))
     clock.lap("domains")
