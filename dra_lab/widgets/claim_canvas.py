@@ -109,7 +109,7 @@ class ClaimCanvas(CanvasGang):
         self._step(lambda past: past.redo())
 
     def _step(self, go: Callable[[Session | History[ClaimSketch]], bool]) -> None:
-        self._blame("drawing", "")
+        self.report("drawing", "")
         if self._session is not None:
             go(self._session)
         elif go(self._history):
@@ -132,11 +132,11 @@ class ClaimCanvas(CanvasGang):
         try:
             super().set_state(sync_data)
         except (traitlets.TraitError, DraLabError) as error:
-            self._blame("drawing", str(error))
+            self.report("drawing", str(error))
             self.send_state([key for key in sync_data if key in self.keys])
         else:
             if "sketch" in sync_data and not self._refused:
-                self._blame("drawing", "")
+                self.report("drawing", "")
 
     actions: ClassVar[Actions] = {
         **HighlightingWidget.actions,
@@ -189,7 +189,7 @@ class ClaimCanvas(CanvasGang):
             session.edit(self.drawn)
         except DraLabError as error:
             self._refused = True
-            self._blame("drawing", str(error))
+            self.report("drawing", str(error))
             self.sketch = wire(session.sketch)
 
     def _on_positions(self, _change: object) -> None:

@@ -163,7 +163,7 @@ class ClusterBar(FollowingWidget):
 
     def _show_problem(self) -> None:
         if self._session is not None:
-            self._blame("session", self._session.problem)
+            self.report("session", self._session.problem)
 
     # ------------------------------------------------------------ what the person did
 

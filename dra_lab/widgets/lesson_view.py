@@ -109,15 +109,6 @@ class LessonView(FollowingWidget):
             self._assign(**values)
             self._store()
 
-    def report(self, what: str, words: str) -> None:
-        """Show what is wrong with a part of the lesson until it is well again.
-
-        Args:
-            what: The name of the part.
-            words: What is wrong; "" if nothing is.
-        """
-        self._blame(what, words)
-
     def stored_parts(self) -> list[Part]:
         """Return what a notebook stores: title, tasks and progress."""
         return list(self._parts())

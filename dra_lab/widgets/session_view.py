@@ -143,14 +143,19 @@ class FollowingWidget(anywidget.AnyWidget):
             with self.hold_sync():  # what one event changes travels as one message
                 call()
         except DraLabError as error:
-            self._blame(what, str(error))
+            self.report(what, str(error))
         except Exception as error:  # noqa: BLE001  a defect of one pane must not take the others with it
-            self._blame(what, f"this is a defect of dra_lab: {type(error).__name__}: {error}")
+            self.report(what, f"this is a defect of dra_lab: {type(error).__name__}: {error}")
         else:
-            self._blame(what, "")
+            self.report(what, "")
 
-    def _blame(self, what: str, words: str) -> None:
-        """Tell what is wrong with one part of the view; "" when it is well again."""
+    def report(self, what: str, words: str) -> None:
+        """Show what is wrong with one part of the view until it is well again.
+
+        Args:
+            what: The name of the part.
+            words: What is wrong; "" if nothing is.
+        """
         self._troubles.pop(what, None)
         if words:
             self._troubles[what] = words
