@@ -66,7 +66,6 @@ export function TracePane() {
         <div className="dra-trace-right">
           <div className="dra-trace-choice">
             <FleetStrip />
-            <span className="dra-gap" />
             <Links />
           </div>
           <TracePicture onProblem={setOwn} />
