@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "browser"))
+sys.path[:0] = [str(HERE.parent / "browser"), str(HERE.parent)]
 
 import provide_chromium  # noqa: E402  found only now
 from conftest import ARGUMENTS  # noqa: E402
