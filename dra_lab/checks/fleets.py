@@ -88,7 +88,7 @@ def _sums(plan: FleetPlan) -> Iterator[Finding]:
 def _on_node(pods: FleetPods, node: str, nics: Mapping[str, bool]) -> Iterator[Finding]:
     """Hold the pods of one node against the rules, each with the others in use."""
     for replica, held in pods.held(node):
-        if not replica.placements:
+        if not replica.placements and pods.workloads[replica.workload].claims:
             yield broken("served", replica.workload, f"replica {replica.number} has no devices")
         for finding in check_plan(held.cluster, held.plan, pods.release, asks_for_nics=nics[replica.workload]):
             yield replace(finding, subject=f"{replica.workload}/{replica.number}: {finding.subject}")

@@ -49,11 +49,14 @@ def _headroom_of_need(
 ) -> Iterator[GangHeadroom]:
     """Yield what each domain has for a gang."""
     cordoned = problem.cordoned
+    beside = gang.size - sum(group.most for group in need.groups[: need.pods])
     tables = tables_for(problem, need, budget)
     for path, nodes in problem.nodes_inside[need.required].items():
         regions = problem.inside[need.required].get(path, [])
         numbers = None if tables is None or budget.reached else tables.headroom(regions)
         most, bound, count, count_bound = numbers or _headroom(problem, need, regions, solver, budget)
+        # Pods that have only shared claims have a place wherever these have one.
+        most, bound = most + (beside if count else 0), bound + (beside if count_bound else 0)
         lacking: list[str] = []
         if most < gang.size and not budget.reached:
             lacking = [*_lacking(problem, need, [node for node in nodes if node not in cordoned])]
@@ -73,8 +76,8 @@ def _headroom(
     count = min(cap // group.least for group, cap in zip(need.groups, caps, strict=True) if group.least)
     if len(need.groups) == 1 and not need.groups[0].slices and need.groups[0].required < 0:
         have = sum(problem.found_capacity[region][need.groups[0].kind] for region in regions)
-        return min(have, need.groups[0].most), bound, have // need.groups[0].least, count
-    if not bound or budget.reached or not problem.whole:
+        return min(have, need.groups[0].most, bound), bound, have // need.groups[0].least, count
+    if not (bound or count) or budget.reached or not problem.whole:
         return 0, bound, 0, count
     return (
         *_most(problem, need, regions, solver, budget, whole=False, most=bound),

@@ -54,7 +54,8 @@ class GangNeed:
     """Gangs that are alike: each has all pods in one domain of the tier `required`.
 
     `gangs` are their positions among the gangs that were given, one for each copy. The last `shares` groups are no pods
-    but shared claims: those of the groups, then those of the gang.
+    but shared claims: those of the groups, then those of the gang. A group whose pods have only shared claims is not
+    among them: its pods are on the node of the claim.
     """
 
     priority: int
@@ -77,7 +78,7 @@ class GangNeed:
     @property
     def preferences(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
         """Return the preferred tiers, each with the positions of the groups that it is about."""
-        whole = ((self.preferred, tuple(range(self.pods))),) if self.preferred >= 0 else ()
+        whole = ((self.preferred, tuple(range(self.pods))),) if self.preferred >= 0 and self.pods else ()
         mine = ((group.preferred, (at,)) for at, group in enumerate(self.groups) if group.preferred >= 0)
         return (*whole, *mine)
 
@@ -189,17 +190,21 @@ class _Reader:
                 groups = [*map(_on_one_node, groups)]
             else:
                 self._check_nested(groups, required, where)
+        held = [at for at, group in enumerate(gang.groups) if group.workload.claims]
+        shared = []
         for at, group in enumerate(gang.groups):
             if group.shared_claims:
                 inner = groups[at].required if groups[at].required >= 0 else required
                 if self.needs.tiers[inner].depth < HOST_DEPTH:
                     inner = self._seen(hierarchy, group.shared_claims, inner)
                     groups[at] = replace(groups[at], required=inner if inner != required else -1)
-                groups.append(self._shared(group.shared_claims, gang, groups[at].required, at))
+                beside = held.index(at) if at in held else -1
+                shared.append(self._shared(group.shared_claims, gang, groups[at].required, beside))
         if gang.shared_claims:
-            groups.append(self._shared(gang.shared_claims, gang))
+            shared.append(self._shared(gang.shared_claims, gang))
         preferred = self._tier(hierarchy, gang.preferred) if gang.preferred else -1
-        return GangNeed(gang.priority, required, preferred, tuple(groups), len(groups) - len(gang.groups))
+        pods = [groups[at] for at in held]
+        return GangNeed(gang.priority, required, preferred, (*pods, *shared), len(shared))
 
     def _seen(self, hierarchy: Hierarchy | None, claims: tuple[ClaimSketch, ...], inside: int) -> int:
         """Return the tier of the nodes that see the devices of a claim, in the domains of the tier `inside`."""
@@ -221,7 +226,7 @@ class _Reader:
                 raise UnsupportedFeature("resourceClaims", message)
 
     def _shared(self, claims: tuple[ClaimSketch, ...], gang: Gang, required: int = -1, at: int = -1) -> GroupNeed:
-        """Return claims that pods share as one pod more, in the domain of the group at a position."""
+        """Return claims that pods share as one pod more, in the domain of the group at a position, if it has claims."""
         kind = self.kind(Workload("shared", claims), gang.replicas)
         return GroupNeed(kind, 1, 1, required, -1, (), at if required >= 0 else -1)
 
@@ -251,7 +256,9 @@ class _Reader:
             slices.append((each, tier))
             size, above = each, tier
         preferred = self._tier(hierarchy, group.preferred) if group.preferred else -1
-        kind = self.kind(group.workload, most * gang.replicas)
+        if not group.workload.claims and not (group.shared_claims or gang.shared_claims):
+            raise InputError(f"{where} has pods without claims; draw at least one request, or a claim that they share")
+        kind = self.kind(group.workload, most * gang.replicas) if group.workload.claims else -1
         return GroupNeed(kind, group.least, most, required, preferred, tuple(slices))
 
     def hierarchy(self, gang: Gang, where: str) -> Hierarchy | None:

@@ -252,7 +252,7 @@ def written(
         shared = held.pop() if mine.shared_claims else None
         number = numbers.get(at, 0)
         numbers[at] = number + 1
-        own = tuple(pod for row in pods[: need.pods] for pod in row)
+        own = tuple(_pods(mine, iter(pods[: need.pods]), held, shared))
         placed.append(PlacedGang(mine.name, number, one.domain, own, shared, tuple(held)))
     ordinary = [
         replica
@@ -263,6 +263,20 @@ def written(
     return tuple(sorted(placed, key=lambda one: (order[one.gang], one.number))), tuple(ordinary)
 
 
+def _pods(
+    gang: Gang, placed: Iterator[Sequence[Replica]], of_groups: Sequence[Replica], of_gang: Replica | None
+) -> Iterator[Replica]:
+    """Yield the pods of a gang; pods without claims of their own are on the node of the claim that they share."""
+    shared = iter(of_groups)
+    for group in gang.groups:
+        claim = next(shared) if group.shared_claims else of_gang
+        if group.workload.claims:
+            yield from next(placed)
+        elif claim is not None:
+            yield from (Replica(group.workload.name, n, claim.node, (), ()) for n in range(group.workload.replicas))
+
+
 def _names(gang: Gang) -> list[str]:
+    own = [group.workload.name for group in gang.groups if group.workload.claims]
     shared = [group.workload.name for group in gang.groups if group.shared_claims]
-    return [*(group.workload.name for group in gang.groups), *shared, *(["shared"] if gang.shared_claims else [])]
+    return [*own, *shared, *(["shared"] if gang.shared_claims else [])]

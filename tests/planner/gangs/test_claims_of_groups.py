@@ -78,6 +78,14 @@ def test_nodes_to_add_have_the_claim_too():
     assert ({one.type: one.count for one in found.added}, found.status) == ({"large": 2}, PlanStatus.OPTIMAL)
 
 
+def test_nodes_are_added_for_pods_with_only_a_shared_claim():
+    """Three gangs need three GPUs, and one is there."""
+    tree = hierarchy_of({"n0": ("a", "r"), "n1": ("a", "r")})
+    gang = Gang("g", (GangGroup(Workload("a", (), 3), shared_claims=(SHARED,)),), replicas=3)
+    found = nodes_to_add(nodes(1, 0), [gang], types=[NodeType("small", node="n0")], hierarchies=[tree])
+    assert ({one.type: one.count for one in found.added}, found.status) == ({"small": 2}, PlanStatus.OPTIMAL)
+
+
 LINK = ClaimSketch(name="link", requests=(request("link", "net.example.com"),))
 
 
@@ -113,6 +121,34 @@ def linked(pods: int, replicas: int = 1, *, of_gang: bool = True) -> Gang:
     own = {} if of_gang else {"shared_claims": (LINK,)}
     more = {"shared_claims": (LINK,)} if of_gang else {}
     return Gang("g", (GangGroup(Workload("a", (GPU,), pods), **own),), replicas=replicas, **more)
+
+
+@pytest.mark.parametrize("of_gang", [True, False])
+@pytest.mark.parametrize(("gpus", "replicas", "placed"), [(1, 3, 2), (2, 3, 3), (2, 5, 4)])
+def test_pods_that_have_only_a_shared_claim_are_on_its_node(gpus, replicas, placed, of_gang):
+    """A claim of one GPU is enough for three pods, so two nodes hold as many gangs as they have GPUs."""
+    group = GangGroup(Workload("a", (), 3), shared_claims=() if of_gang else (SHARED,))
+    on = networked(racks="ab", gpus=gpus)
+    plan = plan_gangs(on, [Gang("g", (group,), replicas=replicas, shared_claims=(SHARED,) if of_gang else ())])
+    assert [(len(one.replicas), len(one.nodes)) for one in plan.placed] == [(3, 1)] * placed
+    assert plan.goal("gangs").proven
+    assert check_gangs(on, plan, (), on.target_release(None)) == ()
+    assert {(domain.most, domain.bound) for domain in plan.headroom} == {(3, 3)}
+
+
+def test_a_group_with_only_a_shared_claim_stands_beside_others():
+    """The leader has no device of its own, and is on the node of the two workers."""
+    leader, workers = GangGroup(Workload("leader", (), 1), leader=True), GangGroup(Workload("worker", (GPU,), 2))
+    on = networked(racks="ab", gpus=3)
+    placed = plan_gangs(on, [Gang("g", (leader, workers), replicas=2, shared_claims=(SHARED,))]).placed
+    assert [[pod.workload for pod in one.replicas] for one in placed] == [["leader", "worker", "worker"]] * 2
+    assert [len(one.nodes) for one in placed] == [1, 1]
+
+
+def test_pods_without_any_claim_are_refused():
+    """Nothing says where they are."""
+    with pytest.raises(InputError, match="pods without claims"):
+        plan_gangs(nodes(1), [Gang("g", (GangGroup(Workload("a", (), 1)),))])
 
 
 @pytest.mark.parametrize("of_gang", [True, False])
