@@ -92,7 +92,7 @@ no-times: | $(BIN)/python
 # Thousands of random cases, and every real file: what takes too long for each change.
 test-long: front-end
 	$(call begin,tests with thousands of cases: pytest -m long)
-	@$(BIN)/python -m pytest -q -n auto -m long
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal -m long
 	$(call end)
 
 quick: lint types contracts unit
