@@ -117,7 +117,7 @@ def _finding_rows(findings: Iterable[Finding]) -> tuple[FindingRow, ...]:
 
 def _help(rule: str) -> tuple[str, ...]:
     entry = rule_catalogue().get(rule)
-    return (entry.means, entry.cause, entry.remedy) if entry else ()
+    return (entry.means, entry.cause, entry.remedy, entry.page) if entry else ()
 
 
 def counts(findings: Iterable[Finding], *, checking: bool = False) -> CountsRow:

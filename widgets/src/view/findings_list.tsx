@@ -26,7 +26,7 @@ export function FindingsList({ findings, nothing }: { findings: readonly Finding
   );
 }
 
-const LABELS = ["Meaning", "Cause", "Remedy"] as const;
+const LABELS = ["Meaning", "Cause", "Remedy", "Page"] as const;
 
 function Explained({ rule, help }: { rule: string; help: readonly string[] }) {
   if (!help.length) return null;
