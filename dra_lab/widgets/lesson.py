@@ -182,7 +182,7 @@ class Lesson(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
             predict = run.lesson.predict
             session = self._searched = Session(run.cluster, sketch=predict.sketch, node=predict.node, drawn=False)
             on_kernel_loop(session)
-            picture = LessonPicture(session, only=predict.node, picked=list(run.picked))
+            picture = LessonPicture(session, only=predict.node, picked=list(run.picked), picks=predicts)
             picture.observe(lambda _change: self._show_words(), "picked")
             self._search_picture = picture
             self._close_step.append(picture.close)

@@ -35,6 +35,17 @@ test("a click chooses a device, and a second click gives it up", async () => {
   expect(model.values.picked).toEqual([]);
 });
 
+test("a picture that comes between press and release does not lose the click", async () => {
+  const { el, model } = picture();
+  const tree = items(el)[0]!.closest(".dra-picture")!;
+  items(el)[1]!.dispatchEvent(new MouseEvent("pointerdown", { bubbles: true }));
+  model.set("svg", SVG.replace("100 90", "120 90"));
+  await drawn();
+  // The browser reports the click on what the old and the new picture have in common.
+  tree.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+  expect(model.values.picked).toEqual(["d/p/g1"]);
+});
+
 test.each(["Enter", " "])("the key %j chooses the device with the focus", (key) => {
   const { el, model } = picture();
   items(el)[0]!.focus();

@@ -51,11 +51,22 @@ export function DeviceTree({ root, svg, light, onProblem, className, onDevice, o
     const item = target?.closest(`[role="treeitem"]:is(${DEVICES})`);
     return Boolean(item && onDevice?.(item, isBack));
   };
+  const held = useRef<Element | null>(null);
+  const onPointerDown = (event: SyntheticEvent) => {
+    held.current = (event.target as Element).closest(DEVICES);
+  };
   const onClick = (event: React.MouseEvent<HTMLElement>) => {
-    const item = (event.target as Element).closest<SVGElement>('[role="treeitem"]');
+    let target = event.target as Element;
+    if (held.current && !held.current.isConnected) {
+      // Another picture came between press and release: the browser reports a click on what both have in common.
+      const [pressed] = devicesOf(held.current);
+      target =
+        [...event.currentTarget.querySelectorAll(DEVICES)].find((one) => devicesOf(one)[0] === pressed) ?? target;
+    }
+    const item = target.closest<SVGElement>('[role="treeitem"]');
     if (item) focusItem(itemsOf(event.currentTarget), item);
-    const [device] = devicesOf((event.target as Element).closest(DEVICES));
-    if (!press(event.target as Element, event.shiftKey) && device) onAsk?.(device);
+    const [device] = devicesOf(target.closest(DEVICES));
+    if (!press(target, event.shiftKey) && device) onAsk?.(device);
   };
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
     onKey?.(event);
@@ -83,6 +94,7 @@ export function DeviceTree({ root, svg, light, onProblem, className, onDevice, o
       onPointerLeave={() => light.point("")}
       onFocus={point}
       onBlur={() => !isDrawing.current && light.point("")}
+      onPointerDown={onPointerDown}
       onClick={onClick}
       onKeyDown={onKeyDown}
     />
