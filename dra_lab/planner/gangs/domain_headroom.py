@@ -55,8 +55,9 @@ def _headroom_of_need(
         regions = problem.inside[need.required].get(path, [])
         numbers = None if tables is None or budget.reached else tables.headroom(regions)
         most, bound, count, count_bound = numbers or _headroom(problem, need, regions, solver, budget)
-        # Pods that have only shared claims have a place wherever these have one.
-        most, bound = most + (beside if count else 0), bound + (beside if count_bound else 0)
+        # Pods that have only shared claims have a place where these have one, also if no whole gang fits.
+        most += beside if count else 0
+        bound += beside if count_bound or len(need.groups) > 1 else 0
         lacking: list[str] = []
         if most < gang.size and not budget.reached:
             lacking = [*_lacking(problem, need, [node for node in nodes if node not in cordoned])]

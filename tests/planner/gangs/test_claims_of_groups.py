@@ -145,6 +145,15 @@ def test_a_group_with_only_a_shared_claim_stands_beside_others():
     assert [len(one.nodes) for one in placed] == [1, 1]
 
 
+def test_the_bound_of_a_domain_counts_pods_with_only_a_shared_claim():
+    """Two GPUs are enough for the claim, the leader and one of two workers, although the gang does not fit."""
+    leader, workers = GangGroup(Workload("leader", (), 1), leader=True), GangGroup(Workload("worker", (GPU,), 2))
+    [domain] = plan_gangs(
+        networked(racks="a", gpus=2), [Gang("g", (leader, workers), shared_claims=(SHARED,))]
+    ).headroom
+    assert (domain.gangs_bound, domain.most <= 2 <= domain.bound) == (0, True)
+
+
 def test_pods_without_any_claim_are_refused():
     """Nothing says where they are."""
     with pytest.raises(InputError, match="pods without claims"):
