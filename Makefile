@@ -57,6 +57,7 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 15))' \
 	  || { echo "dra-lab needs Python 3.11 to 3.14; set PYTHON, for example: make lab PYTHON=python3.12" >&2; exit 1; }
 	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) install --upgrade "pip>=24,<28" || echo "pip stays as it is; an old one needs twice the time"
 
 # Whoever has the test environment has all that `make lab` needs.
 $(VENV)/.ready-to-plan: $(SET_UP) $(FRONT_END) | $(BIN)/python

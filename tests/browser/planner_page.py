@@ -69,8 +69,8 @@ class InTab(Planner):
 MISFIT = "from dra_lab import read_sketch\nlab.sketch = read_sketch('sample:eks-p4d/five-pairs')"
 KEPT = "lab.session.comparing.keep(lab.session.answer)"
 UNLINKED = "from msgspec.structs import replace\nlab.sketch = replace(lab.sketch, links=())"
-SCREENS = ("plan", "misfit", "goals", "fleet", "compare", "trace", "export")
-"""What the planner shows: Plan in three states, the other modes, the Export sheet."""
+SCREENS = ("plan", "misfit", "empty", "goals", "fleet", "compare", "trace", "export")
+"""What the planner shows: Plan in four states, the other modes, the Export sheet."""
 
 
 def show_screen(planner: InTab, name: str) -> str:
@@ -80,6 +80,9 @@ def show_screen(planner: InTab, name: str) -> str:
         lab.run(MISFIT)
         root.locator(".dra-fix").first.wait_for()
         planner.answered()
+    elif name == "empty":
+        lab.run("lab.session.clear()")
+        planner.sentence("Nothing is drawn")
     elif name == "goals":
         planner.tab("Goals and proof").click()
         root.locator("[data-goal]").first.wait_for()
