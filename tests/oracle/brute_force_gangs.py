@@ -35,7 +35,8 @@ class BruteForceGangs:
         self.names = cluster.node_names
         self.kinds: list = []
         wanted: list[int] = []
-        asked = [(g.workload.claims, g.workload.replicas * one.replicas) for one in gangs for g in one.groups]
+        groups = [(one, g) for one in gangs for g in one.groups if g.workload.claims]
+        asked = [(g.workload.claims, g.workload.replicas * one.replicas) for one, g in groups]
         asked += [(one.shared_claims, one.replicas) for one in gangs if one.shared_claims]
         asked += [(g.shared_claims, one.replicas) for one in gangs for g in one.groups if g.shared_claims]
         for claims, replicas in [*asked, *((w.claims, w.replicas) for w in workloads)]:
@@ -79,9 +80,15 @@ class BruteForceGangs:
 
     def of_group(self, gang: Gang, group: GangGroup, allowed: Sequence[int]):
         """Yield the pods of one group on every node, in one domain of its level and in whole slices."""
-        kind = self.kinds.index(group.workload.claims)
         where = self.levels(gang, group.required)
         slices = [(size, self.levels(gang, level)) for size, level in group.slices]
+        if not group.workload.claims:
+            able = [at for at in allowed if all(self.names[at] in one for one in (where, *(s for _, s in slices)))]
+            for at in able:
+                pods = None, tuple(group.workload.replicas * (at == other) for other in range(len(self.names)))
+                yield from self.with_shared(group, pods, [at])
+            return
+        kind = self.kinds.index(group.workload.claims)
         for counts in self.spread(kind, group.least, group.workload.replicas, allowed):
             used = [self.names[at] for at, count in enumerate(counts) if count]
             if group.required and (not all(n in where for n in used) or len({where[n] for n in used}) > 1):
@@ -164,7 +171,8 @@ class BruteForceGangs:
 
     def placed(self, gang: Gang, chosen, domain, allowed) -> Placed | None:
         pods = [[0] * len(self.kinds) for _ in self.names]
-        for kind, counts in (one for row in chosen for one in row):
+        # Pods that have only claims they share are of no kind: they take nothing beside those.
+        for kind, counts in (one for row in chosen for one in row if one[0] is not None):
             for at, count in enumerate(counts):
                 pods[at][kind] += count
         if any(tuple(row) not in self.best[at] for at, row in enumerate(pods)):

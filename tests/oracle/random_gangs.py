@@ -93,13 +93,19 @@ def random_group(rng: random.Random, name: str, sketches, depth: int) -> GangGro
 
 
 def random_shared_case(rng: random.Random):
-    """Make a case in which pods of some groups share claims."""
+    """Make a case in which pods of some groups share claims, and some of these pods have no other ones."""
     cluster, hierarchy, gangs, workloads = random_case(rng)
     claims = [group.workload.claims[0] for gang in gangs for group in gang.groups]
 
-    def sharing(group: GangGroup) -> GangGroup:
+    def sharing(gang: Gang, group: GangGroup) -> GangGroup:
         shares = group.least and rng.random() < 0.6
-        return dataclasses.replace(group, shared_claims=(rng.choice(claims),) * bool(shares))
+        group = dataclasses.replace(group, shared_claims=(rng.choice(claims),) * bool(shares))
+        if (shares or (gang.shared_claims and group.least)) and rng.random() < 0.4:
+            # They take nothing of their own, so all of them are placed with the gang.
+            group = dataclasses.replace(group, workload=dataclasses.replace(group.workload, claims=()), min=None)
+        return group
 
-    gangs = tuple(dataclasses.replace(gang, groups=tuple(map(sharing, gang.groups))) for gang in gangs)
+    gangs = tuple(
+        dataclasses.replace(gang, groups=tuple(sharing(gang, group) for group in gang.groups)) for gang in gangs
+    )
     return cluster, hierarchy, gangs, workloads

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, islice
+from itertools import chain, compress, islice
 
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
@@ -203,9 +203,9 @@ class _Groups:
         units = [iter(unit.takes) for unit in shape.units]
         for numa, pool_units, roots in where:
             on_roots, in_pools = self._table.groups[numa]
-            for source, taken in [(in_pools, pool_units), *[(on_roots[root], taken) for root, taken in roots]]:
-                for number, times in enumerate(taken):
-                    for ask, kind, wanted in chain.from_iterable(islice(units[number], times)):
+            for source, taken in ((in_pools, pool_units), *[(on_roots[root], taken) for root, taken in roots]):
+                for number in compress(range(len(taken)), taken):
+                    for ask, kind, wanted in chain.from_iterable(islice(units[number], taken[number])):
                         rest = wanted
                         for group in source[kind]:
                             shared = groups[group].shareable

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dra_lab.errors import InputError, UnsupportedFeature
@@ -53,9 +53,10 @@ class GroupNeed:
 class GangNeed:
     """Gangs that are alike: each has all pods in one domain of the tier `required`.
 
-    `gangs` are their positions among the gangs that were given, one for each copy. The last `shares` groups are no pods
-    but shared claims: those of the groups, then those of the gang. A group whose pods have only shared claims is not
-    among them: its pods are on the node of the claim.
+    `preferences` are preferred tiers, each with the positions of the groups that it is about. `gangs` are their
+    positions among the gangs that were given, one for each copy. The last `shares` groups are no pods but shared
+    claims: those of the groups, then those of the gang. A group whose pods have only shared claims is not among them:
+    its pods are on the node of the claim, which has what they require and prefer.
     """
 
     priority: int
@@ -63,6 +64,7 @@ class GangNeed:
     preferred: int
     groups: tuple[GroupNeed, ...]
     shares: int
+    preferences: tuple[tuple[int, tuple[int, ...]], ...]
     gangs: tuple[int, ...] = ()
 
     @property
@@ -74,13 +76,6 @@ class GangNeed:
     def pods(self) -> int:
         """Return the number of groups that are pods; those after them are shared claims."""
         return len(self.groups) - self.shares
-
-    @property
-    def preferences(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
-        """Return the preferred tiers, each with the positions of the groups that it is about."""
-        whole = ((self.preferred, tuple(range(self.pods))),) if self.preferred >= 0 and self.pods else ()
-        mine = ((group.preferred, (at,)) for at, group in enumerate(self.groups) if group.preferred >= 0)
-        return (*whole, *mine)
 
 
 @dataclass
@@ -191,20 +186,28 @@ class _Reader:
             else:
                 self._check_nested(groups, required, where)
         held = [at for at, group in enumerate(gang.groups) if group.workload.claims]
-        shared = []
+        # Where the pods of each group are: with their own claims, or with those that they share.
+        where_at = {at: number for number, at in enumerate(held)}
+        shared: list[GroupNeed] = []
         for at, group in enumerate(gang.groups):
             if group.shared_claims:
                 inner = groups[at].required if groups[at].required >= 0 else required
                 if self.needs.tiers[inner].depth < HOST_DEPTH:
                     inner = self._seen(hierarchy, group.shared_claims, inner)
                     groups[at] = replace(groups[at], required=inner if inner != required else -1)
-                beside = held.index(at) if at in held else -1
-                shared.append(self._shared(group.shared_claims, gang, groups[at].required, beside))
+                beside = where_at.get(at, -1)
+                alone = [groups[at]] if beside < 0 else []
+                where_at.setdefault(at, len(held) + len(shared))
+                shared.append(self._shared(group.shared_claims, gang, alone, groups[at].required, beside))
         if gang.shared_claims:
-            shared.append(self._shared(gang.shared_claims, gang))
+            alone = [group for at, group in enumerate(groups) if at not in where_at]
+            shared.append(self._shared(gang.shared_claims, gang, alone))
+        stand = [where_at.get(at, len(held) + len(shared) - 1) for at in range(len(groups))]
         preferred = self._tier(hierarchy, gang.preferred) if gang.preferred else -1
+        preferences = [(preferred, tuple(dict.fromkeys(stand)))] if preferred >= 0 else []
+        preferences += [(one.preferred, (at,)) for one, at in zip(groups, stand, strict=True) if one.preferred >= 0]
         pods = [groups[at] for at in held]
-        return GangNeed(gang.priority, required, preferred, (*pods, *shared), len(shared))
+        return GangNeed(gang.priority, required, preferred, (*pods, *shared), len(shared), tuple(preferences))
 
     def _seen(self, hierarchy: Hierarchy | None, claims: tuple[ClaimSketch, ...], inside: int) -> int:
         """Return the tier of the nodes that see the devices of a claim, in the domains of the tier `inside`."""
@@ -225,10 +228,21 @@ class _Reader:
                 message = f"{where}: nodes that see the devices of its shared claims are in several domains of a group"
                 raise UnsupportedFeature("resourceClaims", message)
 
-    def _shared(self, claims: tuple[ClaimSketch, ...], gang: Gang, required: int = -1, at: int = -1) -> GroupNeed:
-        """Return claims that pods share as one pod more, in the domain of the group at a position, if it has claims."""
+    def _shared(
+        self,
+        claims: tuple[ClaimSketch, ...],
+        gang: Gang,
+        alone: Iterable[GroupNeed],
+        required: int = -1,
+        at: int = -1,
+    ) -> GroupNeed:
+        """Return claims that pods share as one pod more, in the domain of the group at a position, if it has claims.
+
+        The node has the levels of the slices of groups whose pods have no other claims.
+        """
         kind = self.kind(Workload("shared", claims), gang.replicas)
-        return GroupNeed(kind, 1, 1, required, -1, (), at if required >= 0 else -1)
+        levels = dict.fromkeys((1, tier) for group in alone for _, tier in group.slices)
+        return GroupNeed(kind, 1, 1, required, -1, tuple(levels), at if required >= 0 else -1)
 
     def _group(self, group: GangGroup, gang: Gang, hierarchy: Hierarchy | None, outer: int) -> GroupNeed:
         where, most = f"group {group.workload.name!r} of gang {gang.name!r}", group.workload.replicas
