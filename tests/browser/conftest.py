@@ -82,8 +82,7 @@ def open_notebook(desk: Desk) -> Iterator[Callable[..., LabPage]]:
     """Give a function that shows the given cells, and nothing else, on the shared page, and runs them."""
 
     def make(cells: Sequence[str], *, run: bool = True, **options: Any) -> LabPage:
-        page = desk.show(cells, **options)
-        return page.run_all() if run else page
+        return desk.run(cells, **options) if run else desk.show(cells, **options)
 
     yield make
     desk.check()

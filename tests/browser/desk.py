@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from code_of import code_of
 from lab_page import LabPage, cells_of, write_notebook
@@ -71,6 +72,10 @@ class Desk:
         # After the page: a view that still stood there would speak to a widget that is gone.
         lab.run(f"environment = {self._environment!r}\n{code_of(put_back)}")
         return lab
+
+    def run(self, cells: Sequence[str], **options: Any) -> LabPage:
+        """Return the page with these cells, which run."""
+        return self.show(cells, **options).run_all()
 
     def check(self) -> None:
         """Fail when something was asked of another machine, or an error was thrown on the page."""

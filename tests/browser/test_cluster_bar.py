@@ -190,9 +190,9 @@ def test_the_planner_opens_in_a_tab_of_its_own(open_notebook):
     assert box["height"] > 750
     script = """node => { const fill = getComputedStyle(node).fill;
         const id = fill.slice(fill.indexOf('#') + 1).replace(/["')]+$/, '');
-        return document.getElementById(id).closest('.jp-LinkedOutputView') !== null; }"""
-    fill = tab.locator(".dra-hw-pattern").first.evaluate(script)
-    assert fill is True
+        return Boolean(document.getElementById(id)?.closest('.jp-LinkedOutputView')); }"""
+    pattern = tab.locator(".dra-hw-pattern").first
+    until(lambda: pattern.evaluate(script), "the pattern is one of the tab")
 
 
 def test_a_bar_alone_in_a_cell(open_notebook):

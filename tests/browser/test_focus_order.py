@@ -72,49 +72,6 @@ def test_the_focus_stays_on_the_canvas_after_clear_and_delete(shown):
     assert pane(shown) == "canvas"
 
 
-@pytest.mark.parametrize(
-    ("opener", "panel"),
-    [
-        ("[data-key=source]", ".dra-sources"),
-        (".dra-meters", ".dra-use"),
-        (".dra-findings-button", ".dra-findings-panel"),
-        (".dra-tile-figure >> nth=0", ".dra-explained >> nth=0"),
-        (".dra-dock-button >> nth=0", ".dra-find"),
-        (".dra-dock-button >> nth=1", ".dra-keys"),
-        (".dra-export", ".dra-sheet"),
-    ],
-)
-def test_what_was_opened_gives_the_focus_back(shown, opener, panel):
-    """Escape closes a popover or the sheet, and its button has the focus again."""
-    button, found = shown.root.locator(opener).first, shown.root.locator(panel).first
-    button.focus()
-    shown.page.keyboard.press("Enter")
-    found.wait_for()
-    until(lambda: found.evaluate("node => node.contains(document.activeElement)"), "the focus is in the panel")
-    shown.page.keyboard.press("Escape")
-    found.wait_for(state="hidden")
-    until(lambda: button.evaluate("node => node === document.activeElement"), "the button has the focus again")
-
-
-@pytest.mark.parametrize(
-    ("mode", "at"),
-    [
-        ("2", ".dra-tile-figure"),
-        ("3", ".dra-tab[tabindex='0']"),
-        ("4", ".dra-board"),
-        ("2", ".dra-hardware [tabindex='0']"),
-    ],
-)
-def test_another_mode_takes_the_focus_to_its_name(shown, mode, at):
-    """The number is pressed anywhere, and 1 leads back."""
-    for key in (mode, "1"):
-        if key == mode:
-            shown.root.locator(at).first.focus()
-        shown.page.keyboard.press(key)
-        chosen = shown.bar.locator(".dra-modes input").nth(int(key) - 1)
-        until(lambda radio=chosen: radio.evaluate("one => one === document.activeElement"), "the mode has the focus")
-
-
 def test_the_mode_has_the_focus_though_the_browser_took_it_before(shown):
     """A slow page draws a frame between hiding a view and the news of the mode; Chromium drops the focus in it."""
     shown.root.locator(".dra-hardware [tabindex='0']").first.focus()

@@ -41,35 +41,39 @@ def notebook(tmp_path_factory, chromium):
     server.close()
 
 
+@pytest.fixture(scope="module")
+def planner(notebook):
+    """The planner in a cell."""
+    return notebook("planner", PLANNER)
+
+
 def first_lines(page):
     """Return the first line of each error of a page."""
     return [error.splitlines()[0] for error in page.errors]
 
 
-def test_the_planner_answers_and_adds_no_error_of_its_own(notebook):
+def test_the_planner_answers_and_adds_no_error_of_its_own(notebook, planner):
     """A count is changed by a click, and the page reports what it reports without our widgets."""
     before = notebook("empty", NOTHING_OF_OURS)
     until(lambda: before.page.locator(".jp-OutputArea-output").count(), "the cell has run")
-    shown = notebook("planner", PLANNER)
-    box = shown.page.locator(".react-flow__node").filter(has_text="gpu").first
+    box = planner.page.locator(".react-flow__node").filter(has_text="gpu").first
     box.get_by_role("button", name="More gpu").click()
-    until(lambda: shown.eval("lab.sketch.requests[0].exactly.count") == 3, "three GPUs")
-    shown.page.get_by_text("You ask for 3 A100").wait_for()
-    assert first_lines(shown) == first_lines(before)
+    until(lambda: planner.eval("lab.sketch.requests[0].exactly.count") == 3, "three GPUs")
+    planner.page.get_by_text("You ask for 3 A100").wait_for()
+    assert first_lines(planner) == first_lines(before)
 
 
-def test_a_tab_of_its_own_needs_jupyterlab(notebook):
+def test_a_tab_of_its_own_needs_jupyterlab(planner):
     """The button says so instead of doing nothing."""
-    page = notebook("tab", PLANNER).page
-    page.get_by_role("button", name="Open in a tab").click()
-    button = page.get_by_role("button", name="Open in a tab")
+    planner.page.get_by_role("button", name="Open in a tab").click()
+    button = planner.page.get_by_role("button", name="Open in a tab")
     until(button.is_disabled, "the button says that it needs JupyterLab")
     assert button.get_attribute("title") == "A separate tab needs JupyterLab"
 
 
-@pytest.mark.parametrize("view", VIEWS)
-def test_each_view_works_alone(notebook, view):
-    """One view in a cell, with the session of another cell."""
-    page = notebook(view, SESSION, f"{view}(session)").page
-    page.locator(".jp-OutputArea-output .lm-Widget.dra-widget").wait_for()
-    assert page.locator(".lm-Widget.dra-widget").count() == 1
+def test_each_view_works_alone(notebook):
+    """Each view in a cell of its own, with the session of another cell."""
+    page = notebook("views", SESSION, *(f"{view}(session)" for view in VIEWS)).page
+    shown = page.locator(".jp-OutputArea-output .lm-Widget.dra-widget")
+    until(lambda: shown.count() == len(VIEWS), "each cell has its view")
+    assert page.locator(".lm-Widget.dra-widget").count() == len(VIEWS)

@@ -47,7 +47,7 @@ _COVERED = """root => [...root.querySelectorAll('button, select, summary, input:
 @pytest.fixture(scope="module", params=SCREENS)
 def screen(request: pytest.FixtureRequest, desk: Desk) -> Iterator[tuple[str, InTab, str]]:
     """A screen that the tests of it share: its name, the planner, and the selector of what is shown."""
-    shown = InTab(lambda cells, **options: desk.show(cells, **options).run_all(), width=1440, height=900)
+    shown = InTab(desk.run, width=1440, height=900)
     yield request.param, shown, show_screen(shown, request.param)
     desk.check()
 
