@@ -59,7 +59,7 @@ class Sizes(Struct, frozen=True):
         extended: Partial ways times ways that are compared in one step of an exhaustive search; with more, a solver.
         copies: Groups that all pods of such a model may take from; with more, the first plan is the answer.
         variables: Variables of such models that are solved to the end without a time limit. Models of gangs with more
-            are solved without heuristics that HiGHS does not interrupt.
+            are solved without heuristics that HiGHS does not interrupt, and a cancel does not wait for their solver.
         supplies: Largest sets of partitions that counters allow; with more, the model has the counters themselves.
         supply_states: Amounts left of counters that are compared to find such sets; with more, likewise.
         sharing: Nodes that share devices that are planned at once; more are planned separately if numbers decide.
@@ -132,6 +132,7 @@ class Shares(Struct, frozen=True):
         step: Share for one of several steps that improve the answer, and for the devices of a plan at most.
         last: Share that is kept for each trial of a plan on few nodes, and at most for a step that ends an answer.
         cancelled: Seconds that an answer to a fleet may take after a cancel; if it takes more, the one before stays.
+        solver: Seconds that HiGHS has to end after a cancel; then what it had found until then is used.
         improve: Seconds for improving a large plan without a time limit.
         placing: Seconds kept for writing down one device of a plan, or one node.
         choosing: Seconds kept for choosing the numbers of pods on one node state.
@@ -151,6 +152,7 @@ class Shares(Struct, frozen=True):
     step: float = 0.5
     last: float = 0.3
     cancelled: float = 0.1
+    solver: float = 0.05
     improve: float = 60.0
     placing: float = 2e-5
     choosing: float = 1e-4

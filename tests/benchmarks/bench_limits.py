@@ -20,7 +20,7 @@ from tests.benchmarks.mixed_cluster import NUMA, cpu_request, mixed_cluster, req
 
 RELEASE = KubernetesRelease("1.36", {"DRAConsumableCapacity": True})
 LIMITS, CANCELS, MORE = (0.3, 1.0, 3.0), (0.1, 0.5, 1.0, 2.0), 0.1
-LONG_CANCELS = (*CANCELS, 4.0, 8.0, 16.0)
+LONG_CANCELS = (*CANCELS, 4.0, 8.0, 16.0, 20.0)
 """For gangs, whose models are solved later."""
 
 

@@ -28,12 +28,12 @@ _WITHOUT_MODELS = dict.fromkeys(("rins", "rens", "root_reduced_cost"), False)
 """The heuristics of HiGHS that solve a smaller integer model."""
 
 
-def options_of(lp: Any, budget: Budget) -> Mapping[str, object]:
-    """Return the options of HiGHS for a model of gangs.
+def options_of(variables: int, budget: Budget) -> Mapping[str, object]:
+    """Return the options of HiGHS for a model of gangs with a number of variables.
 
     HiGHS makes no callback while a heuristic solves a smaller integer model. This takes seconds if the model is large.
     """
-    if len(lp.variables()) <= budget.sizes.variables:
+    if variables <= budget.sizes.variables:
         return _OPTIONS
     return {**_OPTIONS, **{f"mip_heuristic_run_{name}": on for name, on in _WITHOUT_MODELS.items()}}
 
@@ -104,8 +104,9 @@ class GangModel:
         for factors in self._taken.values():
             if not budget.reached:
                 self._row(factors, 0, equal=True)
-        self._count_gangs()
-        self._count_domains()
+        if not budget.reached:
+            self._count_gangs()
+            self._count_domains()
 
     # ------------------------------------------------------------------ variables and rows
 
@@ -363,7 +364,7 @@ class GangModel:
 
     def minimise(self, expression: Expression, budget: Budget) -> Outcome:
         """Minimise a goal over the integer model."""
-        return minimise(self.lp, expression, self.solver, budget, options=options_of(self.lp, budget))
+        return minimise(self.lp, expression, self.solver, budget, options=options_of(len(self._known), budget))
 
     def read(self) -> GangSolution:
         """Return the solution that the variables hold."""

@@ -66,6 +66,9 @@ class _Search:
 
     def _keep(self, goal: str, value: int, *, floors: bool) -> None:
         self._kept.append((goal, value, floors))
+        if self.budget.reached:
+            # No model is asked any more, and to write a row of a large one takes a while.
+            return
         if self._whole is not None:
             self._whole.keep(goal, value, self._by_whole)
         if self._model is not None:
@@ -89,7 +92,7 @@ class _Search:
 
     def _made(self, *, least: bool) -> GangModel:
         model = GangModel(self.problem, self.solver, self.budget, least=least)
-        for goal, value, floors in self._kept:
+        for goal, value, floors in () if self.budget.reached else self._kept:
             model.keep(goal, value, floors=least and floors)
         return model
 

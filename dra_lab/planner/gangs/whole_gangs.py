@@ -312,7 +312,7 @@ class WholeGangs:
             lp.addConstraint(left == limits[row] if equal else left <= limits[row], "_".join(map(str, row)))
         mine = {variable: cost for key, variable in variables.items() if (cost := self._cost(goal, key))}
         expression = pulp.LpAffineExpression(mine, constant=self.constant(goal)) if mine else self.constant(goal)
-        outcome = minimise(lp, expression, self.solver, budget, options=options_of(lp, budget))
+        outcome = minimise(lp, expression, self.solver, budget, options=options_of(len(variables), budget))
         return outcome, {key: int(v.varValue) for key, v in variables.items() if v.varValue}
 
     def _entries(self, key: tuple[int, int]) -> Iterator[tuple[tuple[str, int], int]]:

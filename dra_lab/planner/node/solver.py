@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 import warnings
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 import highspy
@@ -20,6 +22,9 @@ from dra_lab.planner.node.solver_outcome import Claim, Outcome, Rows, integer_bo
 from dra_lab.planner.node.variables import Expression
 
 _GAP = 0.9
+
+_LOOK = 0.02
+"""Seconds between two looks whether a solve was cancelled."""
 
 
 class Highs(pulp.LpSolver):  # type: ignore[misc]
@@ -56,7 +61,10 @@ class Highs(pulp.LpSolver):  # type: ignore[misc]
         return True
 
     def actualSolve(self, lp: Any, **_: Any) -> int:  # noqa: N802 - PuLP's name
-        """Solve; PuLP calls this. Raises SolverError if HiGHS itself fails."""
+        """Solve if there is time left; PuLP calls this. Raises SolverError if HiGHS itself fails."""
+        lp.assignStatus(pulp.LpStatusNotSolved, pulp.LpSolutionNoSolutionFound)
+        if self.budget.reached:
+            return int(pulp.LpStatusNotSolved)
         engine = self._engine()
         if engine.passModel(_model(self.rows)) == highspy.HighsStatus.kError:
             raise SolverError("HiGHS refused the model; please report the claim and the cluster")
@@ -64,9 +72,7 @@ class Highs(pulp.LpSolver):  # type: ignore[misc]
             start = highspy.HighsSolution()
             start.col_value = self.rows.start.tolist()
             engine.setSolution(start)
-        run_within(engine, self.budget)
-        self.claim = _claim(engine, presolved=engine.getOptionValue("presolve")[1] != "off")
-        lp.assignStatus(pulp.LpStatusNotSolved, pulp.LpSolutionNoSolutionFound)
+        self.claim = _claimed(engine, self.budget, presolved=engine.getOptionValue("presolve")[1] != "off")
         return int(pulp.LpStatusNotSolved)
 
     def _engine(self) -> Any:
@@ -113,11 +119,48 @@ def _claim(engine: Any, *, presolved: bool) -> Claim:
     )
 
 
-def run_within(engine: Any, budget: Budget) -> None:
-    """Run HiGHS until it is done or the budget is reached. Raises SolverError if HiGHS itself fails."""
+def _claimed(engine: Any, budget: Budget, *, presolved: bool) -> Claim:
+    """Run HiGHS and return what it says of the model; if it goes on after a cancel, what it had found until then.
+
+    HiGHS looks whether it is to stop between its steps alone, and some take a second if a model is large. It ends by
+    itself at the next look (benchmark `limits`, gangs that are cancelled after 20 s).
+    """
+    if budget.cancel is None or engine.getNumCol() <= budget.sizes.variables:
+        run_within(engine, budget)
+        return _claim(engine, presolved=presolved)
+    latest, left = Claim(presolved=presolved), threading.Event()
+
+    def learn_values(event: Any) -> None:
+        nonlocal latest
+        latest = replace(latest, values=np.array(event.data_out.mip_solution))
+
+    def learn_bound(event: Any) -> None:
+        nonlocal latest
+        latest = replace(latest, bound=event.data_out.mip_dual_bound)
+
+    engine.cbMipImprovingSolution.subscribe(learn_values)
+    engine.cbMipInterrupt.subscribe(learn_bound)
+    pool = ThreadPoolExecutor(1)
+    running = pool.submit(run_within, engine, budget, left)
+    pool.shutdown(wait=False)
+    try:
+        while not wait([running], _LOOK).done:
+            if budget.cancelled and not wait([running], budget.shares.solver).done:
+                return latest
+    finally:
+        left.set()
+    running.result()
+    return _claim(engine, presolved=presolved)
+
+
+def run_within(engine: Any, budget: Budget, left: threading.Event | None = None) -> None:
+    """Run HiGHS until it is done, the budget is reached or nobody waits (`left`).
+
+    Raises SolverError if HiGHS itself fails.
+    """
 
     def interrupt(event: Any) -> None:
-        if budget.reached:
+        if budget.reached or (left is not None and left.is_set()):
             event.interrupt()
 
     if budget.left is not None:
@@ -182,7 +225,8 @@ def minimise(
     if budget.reached:
         return Outcome(None, None, stopped=True)
     lp.setObjective(pulp.LpAffineExpression(_not_empty(lp, expression)))
-    rows, variables = Rows.of(lp), lp.variables()
+    variables = lp.variables()
+    rows = Rows.of(lp, variables)
     if not variables:
         value = rows.value_of(rows.cost)
         return Outcome(value, value)

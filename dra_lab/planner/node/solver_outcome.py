@@ -12,6 +12,7 @@ answer at the time limit "Optimal", and a solution may keep a row only within a 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -79,20 +80,24 @@ class Rows(Struct, frozen=True, dict=True):
     start: Array | None
 
     @classmethod
-    def of(cls, lp: Any) -> Rows:
-        """Return the arrays of a PuLP model whose variables are all integers with finite bounds."""
-        variables = lp.variables()
-        place = {variable: index for index, variable in enumerate(variables)}
+    def of(cls, lp: Any, variables: Sequence[Any] | None = None) -> Rows:
+        """Return the arrays of a PuLP model whose variables are all integers with finite bounds.
+
+        `variables` are those of the model, if they are known: PuLP looks through all rows for them.
+        """
+        variables = lp.variables() if variables is None else variables
+        # PuLP's variables are hashed by a method of Python, which takes most of the time for large models.
+        place = {id(variable): index for index, variable in enumerate(variables)}
         cost = np.zeros(len(variables))
         for variable, factor in lp.objective.items():
-            cost[place[variable]] = factor
+            cost[place[id(variable)]] = factor
         column: list[int] = []
         factors: list[float] = []
         begin, lower, upper = [0], [], []
         for row in lp.constraints():
             for variable, factor in row.items():
                 if factor:
-                    column.append(place[variable])
+                    column.append(place[id(variable)])
                     factors.append(factor)
             begin.append(len(column))
             side = -row.constant

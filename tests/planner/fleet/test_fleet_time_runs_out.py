@@ -12,7 +12,7 @@ import pytest
 from benchmarks.crowded_cluster import partitioned, profiles
 from benchmarks.irregular_cluster import drawn_pairs, irregular_cluster
 from benchmarks.mixed_cluster import mixed_cluster, workloads
-from budgets import use_sizes
+from budgets import CancelledAfter, use_sizes
 from checked_plans import checked_fleet
 from kept_cases import kept_case
 from msgspec.structs import replace
@@ -145,18 +145,6 @@ def test_examined_nodes_give_a_plan(must):
     work = FleetWork(looked, fleet_order((), "replicas"), False, Budget(cancel=ended), "HiGHS", Clock())
     answer = search(work).answer
     assert answer.goals[0].value < 30
-
-
-class CancelledAfter(threading.Event):
-    """A cancel event that is set from the given number of looks on."""
-
-    def __init__(self, looks: int) -> None:
-        super().__init__()
-        self.looks = looks
-
-    def is_set(self) -> bool:
-        self.looks -= 1
-        return self.looks < 0
 
 
 @pytest.mark.parametrize("looks", [1, 5, 10, 15, 20, 25, 30, 40])

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-import threading
 from itertools import takewhile
 from operator import lt
 
 import pytest
+from budgets import CancelledAfter
 from random_gangs import random_case
 
 from dra_lab.checks.gang_audit import check_gangs
@@ -18,18 +18,6 @@ RELEASE = KubernetesRelease("1.36")
 LOOKS = [1, 10, 30, 60, 100, 150, 250, 400, 700]
 
 
-class CancelledAfterLooks(threading.Event):
-    """A cancel event that is set from the given number of looks on."""
-
-    def __init__(self, looks: int) -> None:
-        super().__init__()
-        self.looks = looks
-
-    def is_set(self) -> bool:
-        self.looks -= 1
-        return self.looks < 0
-
-
 CASES = [(seed, looks) for seed in range(6) for looks in LOOKS]
 
 
@@ -37,7 +25,7 @@ CASES = [(seed, looks) for seed in range(6) for looks in LOOKS]
 def test_a_cancelled_plan_keeps_every_rule(seed, looks):
     """Whatever is found until a cancel is a plan."""
     cluster, hierarchy, gangs, workloads = random_case(random.Random(f"cancelled {seed}"))
-    cancel = CancelledAfterLooks(looks)
+    cancel = CancelledAfter(looks)
     plan = plan_gangs(cluster, gangs, workloads, hierarchies=[hierarchy], release=RELEASE, cancel=cancel)
     assert check_gangs(cluster, plan, [hierarchy], RELEASE) == ()
 
@@ -47,7 +35,7 @@ def test_what_a_cancelled_plan_proves_is_true(seed, looks):
     """The goals that are proven have the values of the plan that was not cancelled."""
     cluster, hierarchy, gangs, workloads = random_case(random.Random(f"cancelled {seed}"))
     given = {"hierarchies": [hierarchy], "release": RELEASE}
-    plan = plan_gangs(cluster, gangs, workloads, **given, cancel=CancelledAfterLooks(looks))
+    plan = plan_gangs(cluster, gangs, workloads, **given, cancel=CancelledAfter(looks))
     proven = [goal.value for goal in takewhile(lambda goal: goal.proven, plan.goals)]
     assert proven == [goal.value for goal in plan_gangs(cluster, gangs, workloads, **given).goals][: len(proven)]
 
@@ -57,7 +45,7 @@ def test_rooms_that_a_cancelled_count_bounds_are_true(seed, looks):
     """No domain has more pods of a gang, or more gangs, than a cancelled count says at most."""
     cluster, hierarchy, gangs, _ = random_case(random.Random(f"cancelled {seed}"))
     given = {"hierarchies": [hierarchy], "release": RELEASE}
-    count = how_many_more_gangs(cluster, gangs[0], **given, cancel=CancelledAfterLooks(looks))
+    count = how_many_more_gangs(cluster, gangs[0], **given, cancel=CancelledAfter(looks))
     bounds = {headroom.domain: (headroom.bound, headroom.gangs_bound) for headroom in count.headroom}
     headrooms = {
         headroom.domain: (headroom.most, headroom.gangs)
@@ -71,5 +59,5 @@ def test_the_bound_of_a_cancelled_count_is_true(seed, looks):
     """No more gangs fit than a cancelled count says at most."""
     cluster, hierarchy, gangs, _ = random_case(random.Random(f"cancelled {seed}"))
     given = {"hierarchies": [hierarchy], "release": RELEASE}
-    count = how_many_more_gangs(cluster, gangs[0], **given, cancel=CancelledAfterLooks(looks))
+    count = how_many_more_gangs(cluster, gangs[0], **given, cancel=CancelledAfter(looks))
     assert count.bound >= how_many_more_gangs(cluster, gangs[0], **given).count
