@@ -128,7 +128,7 @@ def _claimed(engine: Any, budget: Budget, *, presolved: bool) -> Claim:
     if budget.cancel is None or engine.getNumCol() <= budget.sizes.variables:
         run_within(engine, budget)
         return _claim(engine, presolved=presolved)
-    latest, left = Claim(presolved=presolved), threading.Event()
+    latest, ended = Claim(presolved=presolved), threading.Event()
 
     def learn_values(event: Any) -> None:
         nonlocal latest
@@ -141,26 +141,26 @@ def _claimed(engine: Any, budget: Budget, *, presolved: bool) -> Claim:
     engine.cbMipImprovingSolution.subscribe(learn_values)
     engine.cbMipInterrupt.subscribe(learn_bound)
     pool = ThreadPoolExecutor(1)
-    running = pool.submit(run_within, engine, budget, left)
+    running = pool.submit(run_within, engine, budget, ended)
     pool.shutdown(wait=False)
     try:
         while not wait([running], _LOOK).done:
             if budget.cancelled and not wait([running], budget.shares.solver).done:
                 return latest
     finally:
-        left.set()
+        ended.set()
     running.result()
     return _claim(engine, presolved=presolved)
 
 
-def run_within(engine: Any, budget: Budget, left: threading.Event | None = None) -> None:
-    """Run HiGHS until it is done, the budget is reached or nobody waits (`left`).
+def run_within(engine: Any, budget: Budget, ended: threading.Event | None = None) -> None:
+    """Run HiGHS until it is done, the budget is reached or `ended` is set.
 
     Raises SolverError if HiGHS itself fails.
     """
 
     def interrupt(event: Any) -> None:
-        if budget.reached or (left is not None and left.is_set()):
+        if budget.reached or (ended is not None and ended.is_set()):
             event.interrupt()
 
     if budget.left is not None:
