@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from dra_lab.cli.options import cluster_of, print_answer, release_of
 from dra_lab.errors import InputError
 from dra_lab.model.gang import GangPlan
 from dra_lab.model.gang_replay import GangRegret, GangReplay, GangVerdict
-from dra_lab.planner.waiting import stoppable
+from dra_lab.planner.waiting import command_waits
 
 if TYPE_CHECKING:
     from dra_lab.words.document import Part
@@ -33,7 +32,6 @@ def explain_gangs(options: argparse.Namespace) -> int:
     from dra_lab.pinning.gang_choices import not_replayed
     from dra_lab.pinning.trace_gang import SCHEDULERS, gang_regret, trace_gang
     from dra_lab.planner.gangs import plan_gangs
-    from dra_lab.planner.waiting import WaitingBar
     from dra_lab.words.gang_json import gang_outcome
 
     for option, value in (("node", options.node), ("device", options.device)):
@@ -43,10 +41,10 @@ def explain_gangs(options: argparse.Namespace) -> int:
     given = gangs_of(options)
     cluster = given.cluster
     found: list[tuple[GangReplay, GangRegret | None]] = []
-    with stoppable() as cancel, WaitingBar(shown=sys.stderr.isatty()) as waiting:
+    with command_waits() as (show, cancel):
         gangs = [one.gang for one in given.gangs]
         limits: dict[str, Any] = {"release": release, "time_limit": _SECONDS, "cancel": cancel}
-        plan = plan_gangs(cluster, gangs, given.workloads, progress=waiting.show, **limits)
+        plan = plan_gangs(cluster, gangs, given.workloads, progress=show, **limits)
         for one in given.gangs:
             open_ones = not_replayed(one.gang, one.hierarchy, plan)
             for scheduler in [options.scheduler] if options.scheduler else SCHEDULERS:

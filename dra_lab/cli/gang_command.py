@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import threading
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -18,7 +17,7 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.model.gang import GangCount, GangPlan
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner.waiting import stoppable
+from dra_lab.planner.waiting import command_waits
 from dra_lab.words.gang_json import gang_outcome
 from dra_lab.words.plan_outcome import DOES_NOT_FIT
 
@@ -44,23 +43,22 @@ def run_gangs(options: argparse.Namespace) -> int:
     from dra_lab.checks.cluster_checks import check_cluster
     from dra_lab.findings import sort_findings
     from dra_lab.planner.gangs import plan_gangs
-    from dra_lab.planner.waiting import WaitingBar
     from dra_lab.words.gang_json import gang_json
 
     refuse_options(options)
     release = release_of(options)
     given = gangs_of(options)
-    with stoppable() as cancel, WaitingBar(shown=sys.stderr.isatty()) as waiting:
+    with command_waits() as (show, cancel):
         plan = plan_gangs(
             given.cluster,
             [one.gang for one in given.gangs],
             given.workloads,
             release=release,
             time_limit=options.time_limit,
-            progress=waiting.show,
+            progress=show,
             cancel=cancel,
         )
-        counts = _counts(given, plan, release, options.time_limit, waiting.show, cancel)
+        counts = _counts(given, plan, release, options.time_limit, show, cancel)
         choices, unread = _choices(given, plan, release, options.time_limit, cancel)
         verdicts, unknown = queue_verdicts(given, plan, release)
         added = nodes_that_help(given, plan, release, options.time_limit, cancel)

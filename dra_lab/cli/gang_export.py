@@ -17,7 +17,7 @@ from dra_lab.cli.output import print_findings, print_yaml
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.gang import GangPlan
-from dra_lab.planner.waiting import stoppable
+from dra_lab.planner.waiting import command_waits
 
 if TYPE_CHECKING:
     from dra_lab.exports.bundle import Bundle
@@ -36,17 +36,14 @@ def run_gang_export(options: argparse.Namespace) -> int:
     from dra_lab.exports.gangs.gang_bundle import gang_bundle
     from dra_lab.exports.gangs.gang_files import gang_files
     from dra_lab.planner.gangs import plan_gangs
-    from dra_lab.planner.waiting import WaitingBar
     from dra_lab.scheduler.kueue.quota_findings import quota_findings
 
     _refuse(options)
     gangs, release = gangs_of(options), release_of(options)
     one = _only(gangs)
     workload, has_claims = _workload(options, one)
-    with stoppable() as cancel, WaitingBar(shown=sys.stderr.isatty()) as waiting:
-        plan = plan_gangs(
-            gangs.cluster, [one.gang], release=release, time_limit=_SECONDS, progress=waiting.show, cancel=cancel
-        )
+    with command_waits() as (show, cancel):
+        plan = plan_gangs(gangs.cluster, [one.gang], release=release, time_limit=_SECONDS, progress=show, cancel=cancel)
     pins = {placed.number: placed.domain for placed in plan.placed}
     if options.pin and not one.gang.required:
         raise InputError("--pin holds a gang to its planned domain, and this gang requires no level; give --level NAME")

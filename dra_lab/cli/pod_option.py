@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -13,7 +12,7 @@ from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner.waiting import stoppable
+from dra_lab.planner.waiting import command_waits
 
 if TYPE_CHECKING:
     from dra_lab.gitops.claims_of_file import ReadPod
@@ -67,14 +66,13 @@ def plan_pod(options: argparse.Namespace) -> PodAnswer | None:
     from dra_lab.checks.cluster_checks import check_cluster
     from dra_lab.pinning.pod_start import searched
     from dra_lab.planner import make_plan
-    from dra_lab.planner.waiting import WaitingBar
 
     pod = pod_of(options)
     if pod is None:
         return None
     read = cluster_of(options)
     release, time_limit = release_of(options), getattr(options, "time_limit", None) or _SECONDS
-    with stoppable() as cancel, WaitingBar(shown=sys.stderr.isatty()) as waiting:
+    with command_waits() as (show, cancel):
         plan = make_plan(
             pod.cluster,
             pod.planned,
@@ -82,7 +80,7 @@ def plan_pod(options: argparse.Namespace) -> PodAnswer | None:
             node=options.node,
             goals=setting_of(options, "goals"),
             time_limit=time_limit,
-            progress=waiting.show,
+            progress=show,
             cancel=cancel,
         )
         found = pod.search(plan, release, time_limit=time_limit, cancel=cancel)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -34,7 +33,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Headroom, LargestJob, Stranded, Workload
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner.waiting import stoppable
+from dra_lab.planner.waiting import command_waits
 
 if TYPE_CHECKING:
     from dra_lab.words.document import Part
@@ -137,7 +136,6 @@ def run_fleet(options: argparse.Namespace) -> int:
     from dra_lab.checks.cluster_checks import check_cluster
     from dra_lab.findings import sort_findings
     from dra_lab.planner.fleet import plan_fleet
-    from dra_lab.planner.waiting import WaitingBar
     from dra_lab.words.plan_outcome import pod_outcome
 
     if options.node:
@@ -150,7 +148,7 @@ def run_fleet(options: argparse.Namespace) -> int:
     wanted = workloads_of(options.claims, cluster, release)
     workloads, cluster = wanted.workloads, wanted.cluster
     goals = setting_of(options, "goals")
-    with stoppable() as cancel, WaitingBar(shown=sys.stderr.isatty()) as waiting:
+    with command_waits() as (show, cancel):
         plan = plan_fleet(
             cluster,
             workloads,
@@ -158,13 +156,13 @@ def run_fleet(options: argparse.Namespace) -> int:
             goals=goals,
             objective=options.objective,
             time_limit=options.time_limit,
-            progress=waiting.show,
+            progress=show,
             cancel=cancel,
         )
         plan = _started(wanted, plan, release, options.time_limit, cancel)
         everything = options.format == "json" or options.detail == "all"
         limit = options.time_limit
-        after = _after(cluster, workloads, release, plan, limit, waiting.show, cancel, everything=everything)
+        after = _after(cluster, workloads, release, plan, limit, show, cancel, everything=everything)
     plan = plan.checked_against(after.headroom)
     every = (*wanted.findings, *cluster.findings, *check_cluster(cluster), *plan.findings)
     findings = sort_findings(dict.fromkeys(every))

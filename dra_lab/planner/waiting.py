@@ -91,6 +91,13 @@ class WaitingBar:
         self._bar.set_description_str(getattr(progress, "text", "") or "Planning ...")
 
 
+@contextmanager
+def command_waits() -> Iterator[tuple[Callable[[Any], None], threading.Event]]:
+    """Give `progress` and `cancel` for the questions of a command: a line on a terminal, and Ctrl-C."""
+    with stoppable() as cancel, WaitingBar(shown=sys.stderr.isatty()) as waiting:
+        yield waiting.show, cancel
+
+
 def awaited(question: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
     """Give a question that is asked in a cell of a notebook its bar, and the best answer so far at an interrupt.
 
