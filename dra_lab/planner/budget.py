@@ -132,7 +132,8 @@ class Shares(Struct, frozen=True):
         step: Share for one of several steps that improve the answer, and for the devices of a plan at most.
         last: Share that is kept for each trial of a plan on few nodes, and at most for a step that ends an answer.
         cancelled: Seconds that an answer to a fleet may take after a cancel; if it takes more, the one before stays.
-        solver: Seconds that HiGHS has to end after a cancel; then what it had found until then is used.
+        solver: Seconds between two looks whether a solve of HiGHS was cancelled, and that it then has to end; after
+            them, what it had found is used.
         improve: Seconds for improving a large plan without a time limit.
         placing: Seconds kept for writing down one device of a plan, or one node.
         choosing: Seconds kept for choosing the numbers of pods on one node state.

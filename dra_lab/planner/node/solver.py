@@ -23,9 +23,6 @@ from dra_lab.planner.node.variables import Expression
 
 _GAP = 0.9
 
-_LOOK = 0.02
-"""Seconds between two looks whether a solve was cancelled."""
-
 
 class Highs(pulp.LpSolver):  # type: ignore[misc]
     """HiGHS in this process, for pure integer models that minimise; what it says of the model is in `claim`.
@@ -128,7 +125,7 @@ def _claimed(engine: Any, budget: Budget, *, presolved: bool) -> Claim:
     if budget.cancel is None or engine.getNumCol() <= budget.sizes.variables:
         run_within(engine, budget)
         return _claim(engine, presolved=presolved)
-    latest, ended = Claim(presolved=presolved), threading.Event()
+    latest, ended, seconds = Claim(presolved=presolved), threading.Event(), budget.shares.solver
 
     def learn_values(event: Any) -> None:
         nonlocal latest
@@ -144,8 +141,8 @@ def _claimed(engine: Any, budget: Budget, *, presolved: bool) -> Claim:
     running = pool.submit(run_within, engine, budget, ended)
     pool.shutdown(wait=False)
     try:
-        while not wait([running], _LOOK).done:
-            if budget.cancelled and not wait([running], budget.shares.solver).done:
+        while not wait([running], seconds).done:
+            if budget.cancelled and not wait([running], seconds).done:
                 return latest
     finally:
         ended.set()
