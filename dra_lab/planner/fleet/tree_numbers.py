@@ -35,6 +35,9 @@ Where = tuple[tuple[int, Vector, tuple[tuple[int, Vector], ...]], ...]
 Recipe = tuple[tuple[int, int, Where], ...]
 """(workload, shape, places) of each pod on a tree, workload by workload."""
 
+Step = tuple[int, int | None, int, int, int]
+"""Devices that a pod takes: (position of the NUMA node, that of the root or None for its pools, ask, kind, number)."""
+
 _LOOK = 50
 """Pods after which the clock is looked at."""
 
@@ -66,6 +69,7 @@ class TreeNumbers:
         self.found: dict[Counts, Values] = {zero: self.fill.zero}
         self.chains[zero] = [], 0
         self.examined = False
+        self._steps: dict[Counts, tuple[Recipe, list[list[Step]]]] = {}
 
     def place(self, budget: Budget, *, first: bool) -> None:
         """Fill the tree with pods in one way, or in all others: at either values, in several orders of workloads."""
@@ -240,6 +244,15 @@ class TreeNumbers:
             found = self.recipes[counts] = self._written(placed)
         return found
 
+    def steps(self, counts: Counts) -> list[list[Step]]:
+        """Return what each pod of the best way found takes; all nodes with this tree share the answer."""
+        recipe, known = self.recipe(counts), self._steps.get(counts)
+        if known is None or known[0] is not recipe:
+            shapes = self.fill.tree.shapes
+            known = recipe, [list(_steps_of(shapes[pod][shape], where)) for pod, shape, where in recipe]
+            self._steps[counts] = known
+        return known[1]
+
     def _written(self, chain: Sequence[TreePlaced]) -> Recipe:
         """Return pods that were placed one after the other by the positions of what they take."""
         numas: list[NumaState | None] = list(self.state)
@@ -271,6 +284,16 @@ class TreeNumbers:
         for (root, units), (number, _) in zip(taken.roots, inside, strict=True):
             roots[number] = self.fill.tree.usable(tuple(map(sub, root, devices_of_units(shape, units))))
         return tuple(inside)
+
+
+def _steps_of(shape: PodShape, where: Where) -> Iterator[Step]:
+    units = [iter(unit.takes) for unit in shape.units]
+    for numa, pool_units, roots in where:
+        for root, taken in ((None, pool_units), *roots):
+            for number, times in enumerate(taken):
+                for takes in islice(units[number], times):
+                    for ask, kind, wanted in takes:
+                        yield numa, root, ask, kind, wanted
 
 
 def floors_of(tree: FleetTree, order: tuple[str, ...], states: Iterable[TreeState]) -> tuple[Values | None, ...]:

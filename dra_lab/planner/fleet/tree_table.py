@@ -6,18 +6,17 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, compress, islice
 
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Packed, Takes, Values
 from dra_lab.planner.fleet.pods import FleetProblem
-from dra_lab.planner.fleet.shapes import PodShape, Unit, Vector
+from dra_lab.planner.fleet.shapes import Unit, Vector
 from dra_lab.planner.fleet.sites import Site, plain_site
 from dra_lab.planner.fleet.state_model import StateModel
 from dra_lab.planner.fleet.tree_every import EveryNumber, TooMany
 from dra_lab.planner.fleet.tree_fill import GOALS_OF_TREES, SCARCITY, Fill, Price
-from dra_lab.planner.fleet.tree_numbers import TreeNumbers, Where, floors_of, units_inside
+from dra_lab.planner.fleet.tree_numbers import TreeNumbers, floors_of, units_inside
 from dra_lab.planner.fleet.tree_states import FleetTree, TreeState, tree_of
 from dra_lab.planner.states.node_state import NodeState
 
@@ -96,14 +95,24 @@ class TreeTable:
 
     def takes(self, counts: Counts) -> Takes:
         """Return the way that was found for some numbers, in groups of the layout."""
-        given = _Groups(self)
-        return tuple(
-            [
-                (number, ask, group, count)
-                for number, (pod, shape, where) in enumerate(self.numbers.recipe(counts))
-                for (ask, group), count in given.to(self.tree.shapes[pod][shape], where).items()
-            ]
-        )
+        state = self.site.state
+        assert state is not None, "trees are made of known states"
+        left, groups = list(state.free), self.tree.problems[state.layout].groups
+        found: list[tuple[int, int, int, int]] = []
+        for number, steps in enumerate(self.numbers.steps(counts)):
+            given: dict[tuple[int, int], int] = {}
+            for numa, root, ask, kind, wanted in steps:
+                on_roots, in_pools = self.groups[numa]
+                rest = wanted
+                for group in (in_pools if root is None else on_roots[root])[kind]:
+                    shared = groups[group].shareable
+                    part = rest if shared else min(rest, left[group])
+                    if part:
+                        given[ask, group] = given.get((ask, group), 0) + part
+                        left[group] -= 0 if shared else part
+                        rest -= part
+            found += [(number, ask, group, count) for (ask, group), count in given.items()]
+        return tuple(found)
 
     @cached_property
     def groups(self) -> tuple[tuple[list[tuple[Vector, ...]], tuple[Vector, ...]], ...]:
@@ -185,33 +194,3 @@ def _prices(tree: FleetTree, copies: Mapping[TreeState, int]) -> tuple[Price, ..
         held = sum(times * units_inside(unit, numa) for state, times in copies.items() for numa in state)
         priced.append((unit, _PRICE * unit.count // max(1, held), unit.root in apart))
     return tuple(priced)
-
-
-class _Groups:
-    """The free devices of one node, group by group, as pods take them."""
-
-    def __init__(self, table: TreeTable) -> None:
-        self._table, state = table, table.site.state
-        assert state is not None, "trees are made of known states"
-        self._left = list(state.free)
-        self._problem = table.tree.problems[state.layout]
-
-    def to(self, shape: PodShape, where: Where) -> dict[tuple[int, int], int]:
-        """Take the devices of one pod; return how many each ask takes of each group of the layout."""
-        given: dict[tuple[int, int], int] = {}
-        left, groups = self._left, self._problem.groups
-        units = [iter(unit.takes) for unit in shape.units]
-        for numa, pool_units, roots in where:
-            on_roots, in_pools = self._table.groups[numa]
-            for source, taken in ((in_pools, pool_units), *[(on_roots[root], taken) for root, taken in roots]):
-                for number in compress(range(len(taken)), taken):
-                    for ask, kind, wanted in chain.from_iterable(islice(units[number], taken[number])):
-                        rest = wanted
-                        for group in source[kind]:
-                            shared = groups[group].shareable
-                            part = rest if shared else min(rest, left[group])
-                            if part:
-                                given[ask, group] = given.get((ask, group), 0) + part
-                                left[group] -= 0 if shared else part
-                                rest -= part
-        return given
