@@ -16,7 +16,7 @@ from dra_lab.words.glossary import GLOSSARY
 pytestmark = pytest.mark.browser
 
 FIGURES = {"plan": 4, "misfit": 1, "empty": 0, "goals": 4, "fleet": 10, "compare": 10, "trace": 3, "export": 2}
-"""The fewest figures that a screen has."""
+"""The fewest figures that a screen has; an empty drawing has none."""
 SIZES = [(1280, 800), (1440, 900), (1920, 1080)]
 # What tells states apart without a hue: shapes, lines, patterns, letters, and grey in five steps, for each sign.
 _SIGNS = signs_function("legend_signs.js")

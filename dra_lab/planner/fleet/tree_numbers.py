@@ -232,7 +232,7 @@ class TreeNumbers:
 
     # ------------------------------------------------------------------ places
 
-    def recipe(self, counts: Counts) -> Recipe:
+    def _recipe(self, counts: Counts) -> Recipe:
         """Return the places of the pods of the best way found for some numbers."""
         found = self.recipes.get(counts)
         if found is None:
@@ -246,7 +246,7 @@ class TreeNumbers:
 
     def steps(self, counts: Counts) -> list[list[Step]]:
         """Return what each pod of the best way found takes; all nodes with this tree share the answer."""
-        recipe, known = self.recipe(counts), self._steps.get(counts)
+        recipe, known = self._recipe(counts), self._steps.get(counts)
         if known is None or known[0] is not recipe:
             shapes = self.fill.tree.shapes
             known = recipe, [list(_steps_of(shapes[pod][shape], where)) for pod, shape, where in recipe]

@@ -187,7 +187,7 @@ class _Reader:
                 self._check_nested(groups, required, where)
         held = [at for at, group in enumerate(gang.groups) if group.workload.claims]
         # Where the pods of each group are: with their own claims, or with those that they share.
-        where_at = {at: number for number, at in enumerate(held)}
+        position = {at: number for number, at in enumerate(held)}
         shared: list[GroupNeed] = []
         for at, group in enumerate(gang.groups):
             if group.shared_claims:
@@ -195,17 +195,17 @@ class _Reader:
                 if self.needs.tiers[inner].depth < HOST_DEPTH:
                     inner = self._seen(hierarchy, group.shared_claims, inner)
                     groups[at] = replace(groups[at], required=inner if inner != required else -1)
-                beside = where_at.get(at, -1)
+                beside = position.get(at, -1)
                 alone = [groups[at]] if beside < 0 else []
-                where_at.setdefault(at, len(held) + len(shared))
+                position.setdefault(at, len(held) + len(shared))
                 shared.append(self._shared(group.shared_claims, gang, alone, groups[at].required, beside))
         if gang.shared_claims:
-            alone = [group for at, group in enumerate(groups) if at not in where_at]
+            alone = [group for at, group in enumerate(groups) if at not in position]
             shared.append(self._shared(gang.shared_claims, gang, alone))
-        stand = [where_at.get(at, len(held) + len(shared) - 1) for at in range(len(groups))]
+        positions = [position.get(at, len(held) + len(shared) - 1) for at in range(len(groups))]
         preferred = self._tier(hierarchy, gang.preferred) if gang.preferred else -1
-        preferences = [(preferred, tuple(dict.fromkeys(stand)))] if preferred >= 0 else []
-        preferences += [(one.preferred, (at,)) for one, at in zip(groups, stand, strict=True) if one.preferred >= 0]
+        preferences = [(preferred, tuple(dict.fromkeys(positions)))] if preferred >= 0 else []
+        preferences += [(one.preferred, (at,)) for one, at in zip(groups, positions, strict=True) if one.preferred >= 0]
         pods = [groups[at] for at in held]
         return GangNeed(gang.priority, required, preferred, (*pods, *shared), len(shared), tuple(preferences))
 

@@ -119,7 +119,7 @@ def _claim(engine: Any, *, presolved: bool) -> Claim:
 def _claimed(engine: Any, budget: Budget, *, presolved: bool) -> Claim:
     """Run HiGHS and return what it says of the model; if it goes on after a cancel, what it had found until then.
 
-    HiGHS looks whether it is to stop between its steps alone, and some take a second if a model is large. It ends by
+    HiGHS looks whether it is to stop between its steps alone, and some take seconds if a model is large. It ends by
     itself at the next look (benchmark `limits`, gangs that are cancelled after 20 s).
     """
     if budget.cancel is None or engine.getNumCol() <= budget.sizes.variables:

@@ -86,7 +86,7 @@ class Rows(Struct, frozen=True, dict=True):
         `variables` are those of the model, if they are known: PuLP looks through all rows for them.
         """
         variables = lp.variables() if variables is None else variables
-        # PuLP's variables are hashed by a method of Python, which takes most of the time for large models.
+        # By identity: the hash of PuLP's variables is a method of Python, which is slower.
         place = {id(variable): index for index, variable in enumerate(variables)}
         cost = np.zeros(len(variables))
         for variable, factor in lp.objective.items():
