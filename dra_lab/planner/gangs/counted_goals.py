@@ -8,7 +8,7 @@ from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.model.gang import GANGS, LEVELS
 from dra_lab.planner.gangs.goal_values import priority_of
 from dra_lab.planner.gangs.needs import GangNeed
-from dra_lab.planner.gangs.problem import GangProblem
+from dra_lab.planner.gangs.problem import GangProblem, fewest_domains
 
 
 def counted_bound(problem: GangProblem, goal: str, values: Sequence[int]) -> int:
@@ -23,7 +23,7 @@ def counted_bound(problem: GangProblem, goal: str, values: Sequence[int]) -> int
     if goal in problem.device:
         return _least(problem, values, _floors(problem, problem.device.index(goal)))
     if name == LEVELS:
-        return _least(problem, values, [0 for _ in problem.needs.kinds], _preferences)
+        return _least(problem, values, [0 for _ in problem.needs.kinds], lambda need: _preferences(problem, need))
     return _nodes(problem, values) if name == NODES else 0
 
 
@@ -42,9 +42,9 @@ def _floors(problem: GangProblem, goal: int) -> list[int]:
     return [min((each[goal] for mine in floors if (each := mine[kind]) is not None), default=0) for kind in kinds]
 
 
-def _preferences(need: GangNeed) -> int:
-    """Return how many preferred levels a gang has pods for in any case; each counts one domain at least."""
-    return sum(any(need.groups[at].least for at in groups) for _, groups in need.preferences)
+def _preferences(problem: GangProblem, need: GangNeed) -> int:
+    """Return in how many domains of preferred levels a gang is in any case."""
+    return sum(fewest_domains(problem, need, tier, groups) for tier, groups in need.preferences)
 
 
 def _nodes(problem: GangProblem, values: Sequence[int]) -> int:

@@ -13,17 +13,20 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.gangs.goal_values import priority_of
 from dra_lab.planner.gangs.needs import WHOLE, GangNeed, Path, splits
-from dra_lab.planner.gangs.problem import GangProblem, GangSolution, Instance
+from dra_lab.planner.gangs.problem import GangProblem, GangSolution, Instance, fewest_domains
 from dra_lab.planner.gangs.region_values import NEVER, Cells, Ordinary, RegionValues
-from dra_lab.planner.gangs.set_items import REGIONS, Extra, SetItems, is_single, may_be_split
+from dra_lab.planner.gangs.set_items import REGIONS, Extra, SetItems, Split, is_single, may_be_split
 from dra_lab.planner.states.columns import Array
 
 Chosen = dict[tuple[int, int], int]
 """How many regions of a class have which set, by their numbers; and extra columns, as class -1."""
 
 
-def gang_sets(problem: GangProblem, budget: Budget) -> GangSets | None:
-    """Return the sets, None if levels or numbers of pods are such that sets cannot tell, or if there are too many."""
+def gang_sets(problem: GangProblem, budget: Budget, *, in_two: bool) -> GangSets | None:
+    """Return the sets, None if levels or numbers of pods are such that sets cannot tell, or if there are too many.
+
+    With `in_two`, no gang that prefers a level has pods in more of its domains than it must, nor in more than two.
+    """
     needs = problem.needs
     if not needs.gangs or not problem.whole or any(profile.least is None for profile in problem.profiles):
         return None
@@ -34,13 +37,15 @@ def gang_sets(problem: GangProblem, budget: Budget) -> GangSets | None:
         if any(splits(needs.tiers, need, one) for one in need.preferences):
             if single or not may_be_split(problem, need):
                 return None
+            if in_two and fewest_domains(problem, need, need.preferred, [0]) > 2:
+                return None
             continue
         for group in need.groups:
             if group.slices and (single or len(group.slices) > 1 or not is_single(problem, group.slices[0][1])):
                 return None
             if not single and group.least < group.most:
                 return None
-    sets = GangSets(problem, budget)
+    sets = GangSets(problem, budget, in_two=in_two)
     return sets if sets.are_listed else None
 
 
@@ -52,17 +57,12 @@ class GangSets:
     each kind has alone, until `learn` finds out more. `compared` are the goals that are compared for each set.
     """
 
-    def __init__(self, problem: GangProblem, budget: Budget) -> None:
+    def __init__(self, problem: GangProblem, budget: Budget, *, in_two: bool) -> None:
         """List the sets and their costs."""
         self.problem = problem
         self.needs = problem.needs.gangs
-        self.layout = SetItems(problem)
-        self.items, self.parts, self.rows, self.extras = (
-            self.layout.items,
-            self.layout.parts,
-            self.layout.rows,
-            self.layout.extras,
-        )
+        self.layout = SetItems(problem, in_two=in_two)
+        self.items, self.rows, self.extras = self.layout.items, self.layout.rows, self.layout.extras
         self._least = np.array([item.least for item in self.items], np.int64)
         self._most = np.array([item.most for item in self.items], np.int64)
         self.classes = self._classes()
@@ -219,7 +219,7 @@ class GangSets:
     def _domains_of(self, row: Counts) -> int:
         # The domains of gangs that may be in several regions are counted by extra columns.
         mine = (item for item, count in zip(self.items, row, strict=True) if count and item.need >= 0)
-        used = (item for item in mine if item.need not in self.parts)
+        used = (item for item in mine if item.need not in self.layout.splits)
         return len({self.problem.needs.counted(item.tiers[0], ()) for item in used} - {(WHOLE, ())})
 
     def cost(self, goal: str) -> Array:
@@ -253,28 +253,41 @@ class GangSets:
     def chosen(self, solution: GangSolution) -> Chosen:
         """Return the sets and extra columns of a solution, without the sets that are not listed."""
         inside: dict[int, Counter[int]] = {}
-        in_domains: Counter[tuple[int, tuple[int, Path]]] = Counter()
+        in_domains: Counter[tuple[int, tuple[int, Path], Split]] = Counter()
         item_of = {item.need: at for at, item in enumerate(self.items)}
         for one in solution.instances:
             need = self.layout.first[one.need]
             tier = self.needs[need].required
             regions = {region for row in one.groups for region, pods in row.items() if pods}
-            if need not in self.parts or (need in item_of and len(regions) == 1):
+            if need not in self.layout.splits or (need in item_of and len(regions) == 1):
                 inside.setdefault(regions.pop(), Counter())[item_of[need]] += 1
                 continue
-            in_domains[need, (tier, one.domain)] += 1
-            in_domains[-1, self.problem.needs.counted(tier, one.domain)] = 1
-            for group, (item, _) in zip(one.groups, self.parts[need], strict=True):
-                for region, pods in group.items():
-                    inside.setdefault(region, Counter())[item] += pods // max(self.items[item].least)
+            split = []
+            for at, pods_of_group in enumerate(one.groups):
+                parts = Counter[int]()
+                for region, item, count in self._parts(need, at, pods_of_group):
+                    inside.setdefault(region, Counter())[item] += count
+                    parts[item] += count
+                split.append(tuple(sorted(parts.items())))
+            in_domains[need, (tier, one.domain), tuple(split)] += 1
+            in_domains[-1, self.problem.needs.counted(tier, one.domain), ()] = 1
         class_of = {region: at for at, regions in enumerate(self.classes.values()) for region in regions}
         found: Counter[tuple[int, int]] = Counter()
         for region, mine in inside.items():
             row = tuple(mine[at] for at in range(len(self.items)))
             if row in self.number:
                 found[class_of[region], self.number[row]] += 1
-        found.update({(-1, at): in_domains[extra.need, extra.domain] for at, extra in enumerate(self.extras)})
+        found.update({(-1, at): in_domains[one.need, one.domain, one.split] for at, one in enumerate(self.extras)})
         return {key: count for key, count in found.items() if count}
+
+    def _parts(self, need: int, group: int, pods: Mapping[int, int]) -> Iterator[tuple[int, int, int]]:
+        """Yield the parts of a group by region: the item, and how many of it."""
+        items = {item for split in self.layout.splits[need] for item, _ in split[group]}
+        sizes = {max(self.items[item].least): item for item in items}
+        for region, count in pods.items():
+            size = count if count in sizes else min(sizes)
+            if count:
+                yield region, sizes[size], count // size
 
     def solution(self, chosen: Chosen) -> GangSolution | None:
         """Return a solution with the sets chosen, on nodes for which a way was found; None if there is none."""
@@ -313,12 +326,13 @@ class GangSets:
                 yield number, path, count
 
     def _in_domain(self, extra: Extra, slices: Mapping[tuple[int, Path], list[int]]) -> Instance:
-        """Return a gang with slices of its domain, which are taken away."""
+        """Return a gang with parts in its domain, which are taken away."""
         groups: list[dict[int, int]] = []
-        for item, count in self.parts[extra.need]:
+        for parts in extra.split:
             row = Counter[int]()
-            for _ in range(count):
-                row[slices[item, extra.domain[1]].pop()] += max(self.items[item].least)
+            for item, count in parts:
+                for _ in range(count):
+                    row[slices[item, extra.domain[1]].pop()] += max(self.items[item].least)
             groups.append(dict(row))
         return Instance(extra.need, extra.domain[1], groups)
 

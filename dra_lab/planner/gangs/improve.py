@@ -7,14 +7,16 @@ from dataclasses import dataclass
 
 from dra_lab.errors import SolverError
 from dra_lab.model.fleet import UNPLACED
+from dra_lab.model.gang import GANGS, LEVELS
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.master import GoalBound
 from dra_lab.planner.gangs.counted_goals import counted_bound
 from dra_lab.planner.gangs.gang_model import GangModel
 from dra_lab.planner.gangs.gang_sets import gang_sets
-from dra_lab.planner.gangs.goal_values import values_of
+from dra_lab.planner.gangs.goal_values import priority_of, values_of
 from dra_lab.planner.gangs.greedy import greedy, with_ordinary
 from dra_lab.planner.gangs.problem import GangProblem, GangSolution
+from dra_lab.planner.gangs.set_items import may_be_split
 from dra_lab.planner.gangs.whole_gangs import WholeGangs
 from dra_lab.planner.node.solver_outcome import agreed
 
@@ -71,6 +73,8 @@ class _Search:
             return
         if self._whole is not None:
             self._whole.keep(goal, value, self._by_whole)
+        # With fewer ways to split a gang there is a model that bounds more.
+        self._tried = self._tried and not (goal == LEVELS and self._in_fewest())
         if self._model is not None:
             self._model.keep(goal, value)
         if self._bounds is not None and self._bounds is not self._model:
@@ -82,9 +86,8 @@ class _Search:
         None if there was no time to make them.
         """
         if self._model is None:
-            if self._whole is None:
-                self.problem.decide_all(self.budget.part(self.budget.shares.step))
-                self.values = values_of(self.problem, self.solution)
+            self.problem.decide_all(self.budget.part(self.budget.shares.step))
+            self.values = values_of(self.problem, self.solution)
             self._model = self._made(least=False)
         if self._bounds is None:
             self._bounds = self._model if self.problem.closed else self._made(least=True)
@@ -141,11 +144,7 @@ class _Search:
         if goal == UNPLACED:
             return 0
         if not self._tried:
-            self._tried, sets = True, gang_sets(self.problem, self.budget)
-            self._whole = WholeGangs(sets, self.solver) if sets is not None else None
-            if self._whole is not None:
-                for kept, value, _ in self._kept:
-                    self._whole.keep(kept, value, 0)
+            self._tried, self._whole = True, self._made_whole()
         if self._whole is None or not self._whole.is_sure:
             return 0
         sets, budget = self._whole.sets, self.budget.part(self.budget.shares.step)
@@ -156,6 +155,30 @@ class _Search:
         if solution is not None:
             self._improve(with_ordinary(self.problem, solution, self.budget), at)
         return self._by_whole
+
+    def _in_fewest(self) -> bool:
+        """Say whether every gang has a place, in as few domains of the levels that it prefers as can hold it."""
+        needs, kept = self.problem.needs, {goal: value for goal, value, _ in self._kept}
+        if not any(may_be_split(self.problem, need) for need in needs.gangs):
+            return False
+        if any(value for goal, value in kept.items() if priority_of(goal, needs)[0] == GANGS):
+            return False
+        return kept.get(LEVELS) == counted_bound(self.problem, LEVELS, self.values)
+
+    def _made_whole(self) -> WholeGangs | None:
+        """Return the model of whole gangs that bounds most, with the goals that are kept; None if there is none."""
+        sets = gang_sets(self.problem, self.budget, in_two=True) if self._in_fewest() else None
+        if sets is None and self._whole is None:
+            sets = gang_sets(self.problem, self.budget, in_two=False)
+        if sets is None:
+            return self._whole
+        whole = WholeGangs(sets, self.solver)
+        for goal, value, _ in self._kept:
+            bound = 0
+            if value and goal in sets.compared:
+                bound, _better = whole.decide(goal, value, sets.chosen(self.solution), self.budget)
+            whole.keep(goal, value, bound)
+        return whole
 
     def _improve(self, solution: GangSolution, at: int) -> None:
         values = values_of(self.problem, solution)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -17,7 +17,7 @@ from dra_lab.planner.fleet.search import by_layout, decide_few
 from dra_lab.planner.fleet.sites import Site, sites_of, whole_site
 from dra_lab.planner.fleet.tables import AnyTable, SiteTable, is_listed, tables_of
 from dra_lab.planner.fleet.tree_table import list_all, tree_tables
-from dra_lab.planner.gangs.needs import Needs, Path, goal_order
+from dra_lab.planner.gangs.needs import GangNeed, Needs, Path, goal_order
 from dra_lab.planner.gangs.split_sites import split_sites
 
 Domain = tuple[int, Path | None]
@@ -190,6 +190,19 @@ def fewest(sizes: Iterable[int], wanted: int) -> int:
             break
         found, wanted = found + 1, wanted - size
     return found
+
+
+def fewest_domains(problem: GangProblem, need: GangNeed, tier: int, groups: Collection[int]) -> int:
+    """Return in how few domains of a tier the pods of some groups of a gang are, 0 if the gang fits nowhere."""
+    kinds = {need.groups[at].kind for at in groups}
+    wanted, found = sum(need.groups[at].least for at in groups), []
+    for regions in problem.inside[need.required].values():
+        sizes = Counter[Path | None]()
+        for region in regions:
+            sizes[problem.domain(tier, region)] += sum(problem.capacity[region][kind] for kind in kinds)
+        if sizes.total() >= wanted:
+            found.append(fewest(sizes.values(), wanted))
+    return min(found, default=0)
 
 
 def device_goals_of(order: Sequence[str]) -> tuple[str, ...]:

@@ -53,7 +53,7 @@ def test_both_models_have_the_same_values(seed, monkeypatch):
     """The goals have the same values, proven by both."""
     cluster, hierarchy, gangs, plain = a_case(random.Random(f"sets {seed}"))
     by_sets = plan_gangs(cluster, gangs, plain, hierarchies=[hierarchy], release=RELEASE)
-    monkeypatch.setattr(improve, "gang_sets", lambda *_: None)
+    monkeypatch.setattr(improve, "gang_sets", lambda *_, **__: None)
     by_pods = plan_gangs(cluster, gangs, plain, hierarchies=[hierarchy], release=RELEASE)
     assert (by_sets.goals, by_sets.status) == (by_pods.goals, by_pods.status)
 
@@ -88,7 +88,7 @@ def test_bounds_by_sets_and_by_counting_hold_for_the_best_plan(seed, monkeypatch
     monkeypatch.setattr(improve._Search, "_whole_gangs", by_sets)
     monkeypatch.setattr(improve, "counted_bound", by_counting)
     plan_gangs(cluster, gangs, plain, hierarchies=[hierarchy], release=RELEASE)
-    monkeypatch.setattr(improve, "gang_sets", lambda *_: None)
+    monkeypatch.setattr(improve, "gang_sets", lambda *_, **__: None)
     monkeypatch.setattr(improve, "counted_bound", lambda *_: 0)
     best = plan_gangs(cluster, gangs, plain, hierarchies=[hierarchy], release=RELEASE)
     assert [(goal, bound) for goal, bound in bounds if bound > best.goal(goal).value] == []
