@@ -75,16 +75,17 @@ class GangSets:
         self.are_listed = bool(self.classes) and self.values.are_small and self._list_sets(budget)
 
     def _values(self, *, least: bool) -> RegionValues:
-        cells = {cells: None for cells, _ in self.classes}
+        cells = {cells: None for cells, *_ in self.classes}
         return RegionValues(self.problem, cells, least=least, ordinary=self.ordinary)
 
-    def _classes(self) -> dict[tuple[Cells, tuple[int, ...]], list[int]]:
-        """Return regions by the profiles of their nodes and the rows of the items that may be there."""
-        found: dict[tuple[Cells, tuple[int, ...]], list[int]] = {}
+    def _classes(self) -> dict[tuple[Cells, tuple[int, ...], tuple[Path | None, ...]], list[int]]:
+        """Return regions by the profiles of their nodes, the rows of the items that may be there, and wide domains."""
+        found: dict[tuple[Cells, tuple[int, ...], tuple[Path | None, ...]], list[int]] = {}
         for region in dict.fromkeys(region for region, _ in sorted(self.problem.cells)):
             rows = tuple(self.layout.row(at, region) for at in range(len(self.items)))
+            domains = tuple(self.problem.domain(tier, region) for tier in self.layout.wide)
             if max(rows, default=-1) >= 0:
-                found.setdefault((self.problem.profiles_of([region]), rows), []).append(region)
+                found.setdefault((self.problem.profiles_of([region]), rows, domains), []).append(region)
         return found
 
     def _list_sets(self, budget: Budget) -> bool:
@@ -97,7 +98,7 @@ class GangSets:
             return False
         limits = self.limits.max(axis=0)
         tables = [self._alone(kind, int(limit), budget) for kind, limit in enumerate(limits)]
-        self.rows_of = np.array([rows for _, rows in self.classes], np.int64)
+        self.rows_of = np.array([rows for _, rows, _ in self.classes], np.int64)
         able = self.rows_of >= 0
         zero = (0,) * len(self.items)
         rows, held = [zero], [np.ones(len(self.classes), bool)]
@@ -127,16 +128,26 @@ class GangSets:
         self.packed[~((able[:, None, :] | (self.sets == 0)[None]).all(axis=2))] = NEVER
         self.open = self.packed < NEVER
         self._exact = np.zeros(self.packed.shape, bool)
-        closed = [self._is_closed(cells) for cells, _ in self.classes]
+        closed = [self._is_closed(cells) for cells, *_ in self.classes]
         self._exact[np.array(closed, bool)] = (self._at_most > 0).sum(axis=1) <= 1
         self._domains = np.array([self._domains_of(row) for row in rows], np.int64)
+        self._link()
         return True
+
+    def _link(self) -> None:
+        """Note what sets are in rows of their items, and in rows of domains that are used."""
+        links = np.array(self.layout.link(self.classes.values()), np.int64)
+        self.rows_of = np.concatenate([self.rows_of, links], axis=1)
+        signs = np.array([1 if item.need >= 0 else -1 for item in self.items], np.int64)
+        tiers = np.array([item.tiers[0] for item in self.items], np.int64)
+        uses = [(self.sets[:, tiers == tier] > 0).any(axis=1, keepdims=True) for tier in self.layout.wide]
+        self.factors = np.concatenate([self.sets * signs, *uses], axis=1)
 
     def _alone(self, kind: int, limit: int, budget: Budget) -> Array:
         """Return for each class the packed values of all numbers of pods of one kind; without time, of none."""
         limits = tuple(limit if kind == other else 0 for other in range(self.problem.kinds))
         found = np.full((len(self.classes), limit + 1), NEVER, np.int64)
-        for number, (cells, _) in enumerate(self.classes):
+        for number, (cells, *_) in enumerate(self.classes):
             if not budget.reached:
                 found[number] = self.values.table(cells, limits).ravel()
         return found
@@ -259,6 +270,8 @@ class GangSets:
             need = self.layout.first[one.need]
             tier = self.needs[need].required
             regions = {region for row in one.groups for region, pods in row.items() if pods}
+            if need in self.layout.splits:
+                in_domains[-1, self.problem.needs.counted(tier, one.domain), ()] = 1
             if need not in self.layout.splits or (need in item_of and len(regions) == 1):
                 inside.setdefault(regions.pop(), Counter())[item_of[need]] += 1
                 continue
@@ -270,7 +283,6 @@ class GangSets:
                     parts[item] += count
                 split.append(tuple(sorted(parts.items())))
             in_domains[need, (tier, one.domain), tuple(split)] += 1
-            in_domains[-1, self.problem.needs.counted(tier, one.domain), ()] = 1
         class_of = {region: at for at, regions in enumerate(self.classes.values()) for region in regions}
         found: Counter[tuple[int, int]] = Counter()
         for region, mine in inside.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dra_lab.model.gang import DOMAINS, GANGS, LEVELS
@@ -69,8 +69,9 @@ class SetItems:
     """Items, the rows of the model of sets, (limit, whether it is kept exactly), and its extra columns.
 
     `splits` has for gangs in wider domains the ways to split them. Gangs that differ in nothing but their numbers are
-    counted together, at the first of them: `members` has all of them, and `first` the first of each. With `in_two`, a
-    gang that may be split is in one region if any holds it, and else in two: its parts are then all its pods there.
+    counted together, at the first of them: `members` has all of them, and `first` the first of each. `wide` are the
+    tiers of which these gangs have domains. With `in_two`, a gang that may be split is in one region if any holds it,
+    and else in two: its parts are then all its pods there.
     """
 
     def __init__(self, problem: GangProblem, *, in_two: bool) -> None:
@@ -83,7 +84,9 @@ class SetItems:
         self.rows: list[tuple[int, bool]] = []
         self.extras: list[Extra] = []
         self._row_of: dict[tuple[int, Path | None], int] = {}
+        self._used: dict[tuple[int, Path], dict[int, int]] = {}
         self._list_items()
+        self.wide = sorted({self.needs[number].required for number in self.splits} - {WHOLE})
         self._lay_out()
 
     def _list_items(self) -> None:
@@ -142,7 +145,7 @@ class SetItems:
         return tuple(found)
 
     def _lay_out(self) -> None:
-        """List the rows and the extra columns."""
+        """List the rows and the extra columns of gangs that are split."""
         for at, item in enumerate(self.items):
             if item.need >= 0:
                 self._row_of[at, None] = len(self.rows)
@@ -151,7 +154,6 @@ class SetItems:
             for path in self.problem.inside[item.tiers[0]]:
                 self._row_of[at, path] = len(self.rows)
                 self.rows.append((0, True))
-        used: dict[tuple[int, Path], list[int]] = {}
         for number, splits in self.splits.items():
             need = self.needs[number]
             whole = [at for at, item in enumerate(self.items) if item.need == number]
@@ -162,12 +164,27 @@ class SetItems:
                 if need.required != WHOLE:
                     domain = self.problem.needs.counted(need.required, path)
                     entries[len(self.rows)] = 1
-                    used.setdefault(domain, []).append(len(self.rows))
+                    self._used.setdefault(domain, {})[len(self.rows)] = len(self.members[number])
                     self.rows.append((0, False))
                 self.extras += (self._split(number, path, split, entries) for split in splits)
-        most = {row: extra.most for extra in self.extras for row in extra.entries}
-        for domain, rows in used.items():
-            self.extras.append(Extra(-1, domain, (), 1, {row: -most[row] for row in rows}, {DOMAINS: 1}))
+
+    def link(self, classes: Iterable[Sequence[int]]) -> list[list[int]]:
+        """Add the columns of the domains that are used, and rows: only there, the regions of classes have gangs.
+
+        The row of each class and each of `wide` is returned, -1 for none.
+        """
+        links = []
+        for regions in classes:
+            links.append([-1] * len(self.wide))
+            for at, tier in enumerate(self.wide):
+                path = self.problem.domain(tier, regions[0])
+                if path is not None:
+                    links[-1][at] = len(self.rows)
+                    self._used.setdefault(self.problem.needs.counted(tier, path), {})[len(self.rows)] = len(regions)
+                    self.rows.append((0, False))
+        for domain, rows in self._used.items():
+            self.extras.append(Extra(-1, domain, (), 1, {row: -most for row, most in rows.items()}, {DOMAINS: 1}))
+        return links
 
     def _split(self, number: int, path: Path, split: Split, entries: Mapping[int, int]) -> Extra:
         """Return the column of gangs that are split in a way in a domain."""

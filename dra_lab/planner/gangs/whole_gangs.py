@@ -49,6 +49,9 @@ class WholeGangs:
         self._engine: Any = None
         self._columns: list[tuple[int, int] | None] = []
         self._known: set[tuple[int, int]] = set()
+        entries = [(at, *entry) for at, extra in enumerate(sets.extras) for entry in extra.entries.items()]
+        self._entries_of_extras = np.array(entries, np.int64).reshape(len(entries), 3).T
+        self._most_of_extras = np.array([extra.most for extra in sets.extras], float)
 
     def constant(self, goal: str) -> int:
         """Return what a goal has beside the costs of the sets."""
@@ -208,10 +211,9 @@ class WholeGangs:
     def _in_rows(self, classes: Array, sets: Array) -> Array:
         """Return the factors of columns in the rows of the sets."""
         found = np.zeros((len(self.sets.rows), len(sets)))
-        for at, item in enumerate(self.sets.items):
-            rows, counts = self.sets.rows_of[classes, at], self.sets.sets[sets, at]
-            able = np.flatnonzero((rows >= 0) & (counts > 0))
-            found[rows[able], able] += counts[able] * (1 if item.need >= 0 else -1)
+        for rows, factors in zip(self.sets.rows_of[classes].T, self.sets.factors[sets].T, strict=True):
+            able = np.flatnonzero((rows >= 0) & (factors != 0))
+            found[rows[able], able] += factors[able]
         return found
 
     def _forget(self, classes: Container[int]) -> None:
@@ -233,12 +235,11 @@ class WholeGangs:
         exact = np.array([equal for _, equal in sets.rows], bool)
         rows, kept = prices[first : first + len(sets.rows)], np.minimum(prices[first + len(sets.rows) :], 0)
         rows = np.where(exact, rows, np.minimum(rows, 0))
-        signs = np.array([1 if item.need >= 0 else -1 for item in sets.items])
-        each = np.where(sets.rows_of >= 0, rows[sets.rows_of], 0) * signs
-        left = sets.cost(goal) - each @ sets.sets.T
+        each = np.where(sets.rows_of >= 0, rows[sets.rows_of], 0)
+        left = sets.cost(goal) - each @ sets.factors.T
         total = float(rows @ np.array([upper for upper, _ in sets.rows], float))
-        extra = self._extra_costs(goal)
-        extra -= [sum(rows[row] * factor for row, factor in one.entries.items()) for one in sets.extras]
+        of, at, factors = self._entries_of_extras
+        extra = self._extra_costs(goal) - np.bincount(of, rows[at] * factors, len(sets.extras))
         for (name, value), price in zip(self._kept, kept, strict=True):
             if price:
                 left = left - price * sets.cost(name)
@@ -246,7 +247,7 @@ class WholeGangs:
                 total += float(price) * (value - self.constant(name))
         left = np.where(sets.open, left, math.inf)
         left[:, 0] = 0
-        total += float(np.minimum(extra, 0) @ np.array([one.most for one in sets.extras], float))
+        total += float(np.minimum(extra, 0) @ self._most_of_extras)
         return total + float(left.min(axis=1) @ sets.numbers), left
 
     def _entering(self, left: Array) -> list[tuple[int, int]]:
@@ -323,8 +324,7 @@ class WholeGangs:
             return
         yield ("class", key[0]), 1
         found: Counter[int] = Counter()
-        for at in np.flatnonzero(self.sets.sets[key[1]]).tolist():
-            count = int(self.sets.sets[key[1], at])
-            found[int(self.sets.rows_of[key[0], at])] += count if self.sets.items[at].need >= 0 else -count
+        for at in np.flatnonzero(self.sets.factors[key[1]]).tolist():
+            found[int(self.sets.rows_of[key[0], at])] += int(self.sets.factors[key[1], at])
         for row, factor in found.items():
             yield ("row", row), factor
