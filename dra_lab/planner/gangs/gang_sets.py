@@ -13,7 +13,7 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.gangs.goal_values import priority_of
 from dra_lab.planner.gangs.needs import WHOLE, GangNeed, Path, splits
-from dra_lab.planner.gangs.problem import GangProblem, GangSolution, Instance, fewest_domains
+from dra_lab.planner.gangs.problem import GangProblem, GangSolution, Instance
 from dra_lab.planner.gangs.region_values import NEVER, Cells, Ordinary, RegionValues
 from dra_lab.planner.gangs.set_items import REGIONS, Extra, SetItems, Split, is_single, may_be_split
 from dra_lab.planner.states.columns import Array
@@ -25,7 +25,7 @@ Chosen = dict[tuple[int, int], int]
 def gang_sets(problem: GangProblem, budget: Budget, *, in_two: bool) -> GangSets | None:
     """Return the sets, None if levels or numbers of pods are such that sets cannot tell, or if there are too many.
 
-    With `in_two`, no gang that prefers a level has pods in more of its domains than it must, nor in more than two.
+    With `in_two`, no gang that prefers a level has pods in more of its domains than it must.
     """
     needs = problem.needs
     if not needs.gangs or not problem.whole or any(profile.least is None for profile in problem.profiles):
@@ -36,8 +36,6 @@ def gang_sets(problem: GangProblem, budget: Budget, *, in_two: bool) -> GangSets
         single = is_single(problem, need.required)
         if any(splits(needs.tiers, need, one) for one in need.preferences):
             if single or not may_be_split(problem, need):
-                return None
-            if in_two and fewest_domains(problem, need, need.preferred, [0]) > 2:
                 return None
             continue
         for group in need.groups:

@@ -71,7 +71,7 @@ class SetItems:
     `splits` has for gangs in wider domains the ways to split them. Gangs that differ in nothing but their numbers are
     counted together, at the first of them: `members` has all of them, and `first` the first of each. `wide` are the
     tiers of which these gangs have domains. With `in_two`, a gang that may be split is in one region if any holds it,
-    and else in two: its parts are then all its pods there.
+    and in two if any two hold it: its parts are then all its pods there.
     """
 
     def __init__(self, problem: GangProblem, *, in_two: bool) -> None:
@@ -108,7 +108,7 @@ class SetItems:
         if not single:
             self.splits[at] = []
         if not single and domains != 1:
-            self.splits[at] = list(self._in_pairs(need) if domains else self._in_slices(need))
+            self.splits[at] = list(self._in_pairs(need) if domains == 2 else self._in_slices(need))
 
     def _in_slices(self, need: GangNeed) -> Iterator[Split]:
         """Yield the one way to split a gang into slices, or into single pods."""
@@ -197,7 +197,8 @@ class SetItems:
             group, regions = need.groups[0], self.problem.inside[need.required][path]
             sizes = [self.problem.capacity[region][group.kind] for region in regions]
             costs[LEVELS] = max(2, fewest(sizes, group.least))
-            costs[REGIONS] = 0
+            # The regions with single pods are counted instead.
+            costs[REGIONS] = 0 if any(self.items[part].preferred for part, _ in split[0]) else 2
         return Extra(number, (need.required, path), split, len(self.members[number]), factors, costs)
 
     def _gangs_goal(self, priority: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from collections import Counter
 from itertools import takewhile
 
 import pytest
@@ -15,6 +16,7 @@ from dra_lab.checks.gang_audit import check_gangs
 from dra_lab.model.fleet import Workload
 from dra_lab.model.gang import Gang, GangGroup
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner.fleet import plan_fleet
 from dra_lab.planner.gangs import improve, plan_gangs
 
 CASES = int(os.environ.get("DRA_LAB_RANDOM_GANGS", "40"))
@@ -24,9 +26,9 @@ RELEASE = KubernetesRelease("1.36")
 
 
 def a_case(rng: random.Random):
-    """Return four to eight nodes in racks of blocks, with gangs in racks, gangs in blocks, and ordinary pods."""
-    cluster = random_fleet(rng, rng.randint(4, 8), rng.choice([PLAIN, TREES]))
-    places = {name: (f"b{number % 2}", f"r{rng.choice('xy')}") for number, name in enumerate(cluster.node_names)}
+    """Return four to nine nodes in racks of blocks, with gangs in racks, gangs in blocks, and ordinary pods."""
+    cluster = random_fleet(rng, rng.randint(4, 9), rng.choice([PLAIN, TREES]))
+    places = {name: (f"b{number % 2}", f"r{rng.choice('xyz')}") for number, name in enumerate(cluster.node_names)}
     sketches = [replace(random_sketch(rng), name="claim") for _ in range(2)]
     gangs = tuple(a_gang(rng, f"g{at}", sketches) for at in range(rng.randint(1, 4)))
     claims = [*sketches, replace(random_sketch(rng), name="claim")]
@@ -48,8 +50,22 @@ def a_gang(rng: random.Random, name: str, sketches) -> Gang:
     return Gang(name, groups, "rack" if whole else "block", preferred, "", rng.choice([1, 2]), priority)
 
 
+def a_case_of_few_racks(rng: random.Random):
+    """Return gangs that prefer a rack on six to twelve nodes; the first one is larger than any rack, if it may be."""
+    cluster = random_fleet(rng, rng.randint(6, 12), TREES)
+    places = {name: (f"b{number % 2}", f"r{rng.choice('xyz')}") for number, name in enumerate(cluster.node_names)}
+    sketch = replace(random_sketch(rng, TREES), name="claim")
+    fitting = Counter(places[one.node] for one in plan_fleet(cluster, [Workload("w", (sketch,), 99)]).replicas)
+    in_block = sorted(count for (block, _), count in fitting.items() if block == "b0")
+    larger = 1 + max(fitting.values(), default=0)
+    sizes = [rng.randint(larger, max(larger, sum(in_block[-2:]))), *rng.choices(range(1, 5), k=rng.randint(0, 3))]
+    groups = [GangGroup(Workload("w", (sketch,), size)) for size in sizes]
+    return cluster, hierarchy_of(places), [Gang(f"g{n}", [one], "block", "rack") for n, one in enumerate(groups)], ()
+
+
 @pytest.mark.parametrize("seed", range(CASES))
-def test_both_models_have_the_same_values(seed, monkeypatch):
+@pytest.mark.parametrize("a_case", [a_case, a_case_of_few_racks])
+def test_both_models_have_the_same_values(a_case, seed, monkeypatch):
     """The goals have the same values, proven by both."""
     cluster, hierarchy, gangs, plain = a_case(random.Random(f"sets {seed}"))
     by_sets = plan_gangs(cluster, gangs, plain, hierarchies=[hierarchy], release=RELEASE)
@@ -71,7 +87,8 @@ def test_numbers_that_are_decided_late_have_the_same_values(seed, monkeypatch):
 
 
 @pytest.mark.parametrize("seed", range(CASES))
-def test_bounds_by_sets_and_by_counting_hold_for_the_best_plan(seed, monkeypatch):
+@pytest.mark.parametrize("a_case", [a_case, a_case_of_few_racks])
+def test_bounds_by_sets_and_by_counting_hold_for_the_best_plan(a_case, seed, monkeypatch):
     """No bound of a model of sets, and none by counting, is above the value that the other model proves."""
     cluster, hierarchy, gangs, plain = a_case(random.Random(f"bounds {seed}"))
     bounds: list[tuple[str, int]] = []
