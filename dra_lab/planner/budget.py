@@ -67,6 +67,7 @@ class Sizes(Struct, frozen=True):
         first_tries: Such sets of groups that are tried for a pod where each loses a preference.
         first_spare: Times over that devices are looked at for such a pod where no place tells them apart.
         classes: Site classes decided exactly where the relaxation is not whole; of more, the others stay rounded.
+        gang_numbers: Numbers of pods on nodes that gangs decide at first; of more, only those that the bound rests on.
         domain_pods: Numbers of pods of all kinds that are listed for a domain; with more, a model has pods by region.
         domain_sets: Sets of gangs times domains that are listed; with more, likewise.
         domain_columns: Such sets in the first model; with more, those that are worth least are added if they may help.
@@ -114,6 +115,7 @@ class Sizes(Struct, frozen=True):
     first_tries: int = 12
     first_spare: int = 8
     classes: int = 40
+    gang_numbers: int = 2_500
     domain_pods: int = 200_000
     domain_sets: int = 3_000_000
     domain_columns: int = 2_000

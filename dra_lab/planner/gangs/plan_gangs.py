@@ -148,7 +148,7 @@ def _are_few(pairs: Sequence[tuple[AnyTable, AnyTable]], budget: Budget) -> bool
     """Say whether few numbers of pods are not decided."""
     tables = takewhile(lambda _: not budget.reached, (table for table, _ in pairs))
     numbers = (counts for table in tables for counts in table.least() or () if table.is_open(counts))
-    return len(list(islice(numbers, budget.sizes.decided + 1))) <= budget.sizes.decided
+    return len(list(islice(numbers, budget.sizes.gang_numbers + 1))) <= budget.sizes.gang_numbers
 
 
 def _before_writing(budget: Budget) -> Budget:
