@@ -20,12 +20,11 @@ from dra_lab.model.gang import GangPlan
 from dra_lab.planner.waiting import command_waits
 
 if TYPE_CHECKING:
-    from dra_lab.exports.bundle import Bundle
+    from dra_lab.exports.gangs.gang_bundle import GangBundle
     from dra_lab.exports.workload_file import WorkloadFile
     from dra_lab.words.document import Part
 
 _SECONDS = 60.0
-_NOT_SIMULATED = "dra-lab does not simulate the files of gangs"
 
 
 def run_gang_export(options: argparse.Namespace) -> int:
@@ -33,40 +32,22 @@ def run_gang_export(options: argparse.Namespace) -> int:
 
     Raises InputError for options that have no meaning for gangs.
     """
-    from dra_lab.exports.gangs.gang_bundle import gang_bundle
-    from dra_lab.exports.gangs.gang_files import gang_files
+    from dra_lab.exports.gangs.gang_bundle import PlannedGang, gang_bundle
     from dra_lab.planner.gangs import plan_gangs
-    from dra_lab.scheduler.kueue.quota_findings import quota_findings
 
     _refuse(options)
     gangs, release = gangs_of(options), release_of(options)
     one = _only(gangs)
+    if options.pin and not one.gang.required:
+        raise InputError("--pin holds a gang to its planned domain, and this gang requires no level; give --level NAME")
     workload, has_claims = _workload(options, one)
     with command_waits() as (show, cancel):
         plan = plan_gangs(gangs.cluster, [one.gang], release=release, time_limit=_SECONDS, progress=show, cancel=cancel)
-    pins = {placed.number: placed.domain for placed in plan.placed}
-    if options.pin and not one.gang.required:
-        raise InputError("--pin holds a gang to its planned domain, and this gang requires no level; give --level NAME")
-    files = gang_files(
-        one.gang,
-        options.scheduler,
-        one.hierarchy,
-        cluster=gangs.cluster,
-        namespace=options.namespace or (workload.namespace if workload is not None else ""),
-        queue=one.queue.rpartition("/")[2],  # Kueue's label has the name of the LocalQueue without its namespace
-        pin=pins if options.pin else None,
-        release=release,
-        workload=workload,
-        has_claims=has_claims,
-    )
-    findings = (*(_placeholders(one) if workload is None else ()), *gangs.findings, *plan.findings)
-    if options.scheduler == "kueue":
-        trees = [one.hierarchy] if one.hierarchy else []
-        common: dict[str, Any] = {"release": release, "hierarchies": trees, "requests": one.requests}
-        findings += tuple(quota_findings(gangs.cluster, one.gang, one.queue, **common))
-    pinned = [pins[number] for number in sorted(pins)] if options.pin else ()
-    made = gang_bundle(files, one.gang, plan, cluster_of(options), release, pinned=pinned, findings=findings)
-    return _write(options, made, plan)
+    findings = (*(_placeholders(one) if workload is None else ()), *gangs.findings)
+    given: dict[str, Any] = {"queue": one.queue, "requests": one.requests, "findings": findings}
+    planned = PlannedGang(one.gang, one.hierarchy, plan, gangs.cluster, cluster_of(options), release, **given)
+    pods: dict[str, Any] = {"namespace": options.namespace or "", "workload": workload, "has_claims": has_claims}
+    return _write(options, gang_bundle(planned, options.scheduler, pin=options.pin, **pods), plan)
 
 
 def _refuse(options: argparse.Namespace) -> None:
@@ -128,18 +109,17 @@ def _placeholders(one: GangInput) -> Iterator[Finding]:
         yield Finding("gang-example-pods", Severity.WARNING, one.gang.name, message, advice)
 
 
-def _write(options: argparse.Namespace, made: Bundle, plan: GangPlan) -> int:
+def _write(options: argparse.Namespace, made: GangBundle, plan: GangPlan) -> int:
     """Write or print the files and the answer, or say why nothing is written; return the exit status."""
     from dra_lab.exports.bundle import write_bundle
-    from dra_lab.exports.gangs.gang_bundle import FRAGMENTS, title_of
+    from dra_lab.exports.gangs.gang_bundle import FRAGMENTS, NOT_SIMULATED, title_of
     from dra_lab.words.answer_json import answer_json
     from dra_lab.words.document import Lines, Sentence, Words
     from dra_lab.words.gang_document import gang_sentence
     from dra_lab.words.gang_json import gang_outcome
 
     outcome, yaml = gang_outcome(plan), options.format == "yaml"
-    wrong = [finding for finding in made.findings if finding.severity is Severity.ERROR]
-    refused = (wrong or outcome != "fits") and not options.allow_worse
+    refused = made.is_worse and not options.allow_worse
     files = [] if yaml or refused else [*map(str, write_bundle(options.dir, made, overwrite=options.overwrite))]
     sentence, record, status = gang_sentence(plan), made.record, status_of(outcome)
     if yaml:
@@ -147,7 +127,7 @@ def _write(options: argparse.Namespace, made: Bundle, plan: GangPlan) -> int:
         print_findings(options, made.findings)
     else:
         own = {name: record[name] for name in ("scheduler", "notExpressed")} | {"placed": record["plan"]["placed"]}
-        more = {"asPlanned": None, "reasons": [_NOT_SIMULATED], "files": files}
+        more = {"asPlanned": None, "reasons": [NOT_SIMULATED], "files": files}
         value = answer_json("Export", outcome, made.findings, record["plan"]["goals"], **own, **more)
         parts: list[Part] = [Sentence(sentence)]
         if files:
@@ -156,7 +136,6 @@ def _write(options: argparse.Namespace, made: Bundle, plan: GangPlan) -> int:
             parts.append(Words(f"Apply them: kubectl apply -k {shlex.quote(str(options.dir))}"))
         print_answer(options, lambda: value, parts, made.findings, outcome)
     if refused:
-        why = f"Correct {'the error' if len(wrong) == 1 else f'the {len(wrong)} errors'} above." if wrong else sentence
-        print(f"error: nothing is written. {why} --allow-worse writes the files as they are.", file=sys.stderr)
-        return 1 if wrong and outcome == "fits" else status
+        print(f"error: nothing is written. {made.worse} --allow-worse writes the files as they are.", file=sys.stderr)
+        return 1 if made.errors and outcome == "fits" else status
     return status

@@ -16,7 +16,7 @@ from dra_lab.errors import InputError
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import Workload
-from dra_lab.model.gang import HOSTS, Gang, GangGroup, gang_of
+from dra_lab.model.gang import Gang, GangGroup, gang_of
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import PodDrawing
@@ -91,7 +91,7 @@ def gangs_of(options: argparse.Namespace) -> GangsInput:
     for each in clusters[1:]:
         on = _joined(on, each)
     names = _own_names([*(each.gang.name for each in gangs), *(pod.name for pod in workloads)])
-    gangs = [with_hierarchy(replaced_gang(each, name=next(names)), on) for each in gangs]
+    gangs = [_with_hierarchy(replaced_gang(each, name=next(names)), on) for each in gangs]
     workloads = [Workload(next(names), pod.claims, pod.replicas) for pod in workloads]
     return GangsInput(tuple(gangs), tuple(workloads), on, tuple(findings))
 
@@ -188,72 +188,9 @@ def _own_names(names: Sequence[str]) -> Iterator[str]:
         yield own
 
 
-def with_hierarchy(given: GangInput, cluster: Cluster) -> GangInput:
-    """Return a gang of a command with the hierarchy that has its levels.
+def _with_hierarchy(given: GangInput, cluster: Cluster) -> GangInput:
+    """Return a gang of a command with the hierarchy that has its levels. Raises InputError if none has them."""
+    from dra_lab.topology.gang_levels import gang_with_levels
 
-    A level may name its hierarchy: `fabric:rack`. If several hierarchies group the nodes alike there, the first is
-    used. Raises InputError with the levels of the cluster if none has them, or if several do.
-    """
-    from dra_lab.topology.hierarchies import hierarchies
-
-    gang, trees = given.gang, {tree.name: tree for tree in hierarchies(cluster)}
-    for part in ("required", "preferred"):
-        name, colon, level = getattr(gang, part).partition(":")
-        if colon and name in trees:
-            if gang.hierarchy not in ("", name):
-                raise InputError(f"{gang.name}: the levels are of {gang.hierarchy} and {name}; name levels of one")
-            gang = replace(gang, **{part: level, "hierarchy": name})
-    levels = [level for level in dict.fromkeys(_levels(gang)) if level not in HOSTS]
-    if gang.hierarchy and gang.hierarchy not in trees:
-        raise InputError(
-            f"{given.source}: there is no hierarchy {gang.hierarchy!r}; the cluster has: {', '.join(trees) or 'none'}"
-        )
-    among = [trees[gang.hierarchy]] if gang.hierarchy else list(trees.values())
-    able = [tree for tree in among if all(_has(tree, level) for level in levels)] if levels or gang.hierarchy else []
-    if levels and not able:
-        raise InputError(_no_level(levels, among))
-    if len({_grouping(tree, levels) for tree in able}) > 1:
-        ways = " or ".join(f"{tree.name}:{levels[0]}" for tree in able)
-        raise InputError(f"several hierarchies have the level {levels[0]!r}, with other domains; write {ways}")
-    tree = able[0] if able else None
-    if tree is not None:
-        gang = replace(
-            gang, hierarchy=tree.name, required=_name(tree, gang.required), preferred=_name(tree, gang.preferred)
-        )
-    return changed(given, gang=gang, hierarchy=tree)
-
-
-def _name(tree: Hierarchy, level: str) -> str:
-    """Return the name of a level instead of its label, unless an outer level has the same name."""
-    if level in ("", *HOSTS):
-        return level
-    index = tree.level_index(level)
-    name = tree.levels[index].name
-    return name if tree.level_index(name) == index else level
-
-
-def _levels(gang: Gang) -> Iterator[str]:
-    yield from filter(None, (gang.required, gang.preferred))
-    for group in gang.groups:
-        yield from filter(None, (group.required, group.preferred, *(level for _, level in group.slices)))
-
-
-def _has(tree: Hierarchy, level: str) -> bool:
-    return any(level == one.key or level.casefold() == one.name.casefold() for one in tree.levels)
-
-
-def _grouping(tree: Hierarchy, levels: Sequence[str]) -> tuple[frozenset[frozenset[str]], ...]:
-    return tuple(frozenset(frozenset(domain.nodes) for domain in tree.at(level)) for level in levels)
-
-
-def _no_level(levels: Sequence[str], trees: Sequence[Hierarchy]) -> str:
-    from difflib import get_close_matches
-
-    names = list(dict.fromkeys(level.name for tree in trees for level in tree.levels))
-    missing = next((level for level in levels if not any(_has(tree, level) for tree in trees)), "")
-    if not missing:
-        return f"no hierarchy has both {' and '.join(map(repr, levels))}; dra-lab topology CLUSTER lists the levels"
-    near = get_close_matches(missing.casefold(), names, 1, 0.5)
-    hint = f"; did you mean {near[0]!r}?" if near else "."
-    every = ", ".join(names) or "none, so that only host is known"
-    return f"there is no level {missing!r} in the cluster{hint} Its levels are: {every}"
+    gang, hierarchy = gang_with_levels(given.gang, cluster, given.source)
+    return changed(given, gang=gang, hierarchy=hierarchy)

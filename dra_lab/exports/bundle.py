@@ -93,6 +93,11 @@ class Bundle:
         """Say whether it does less than the plan, or may do: then it is written only if a person accepts that."""
         return not self.record.get("answer", {}).get("asPlanned")
 
+    @property
+    def worse(self) -> str:
+        """Return what must stand beside the button that writes it all the same, "" if it does what the plan says."""
+        return self.simulation.sentence if self.is_worse else ""
+
     def refusal(self, pin: str, accept: str) -> str:
         """Return why it is not written, with the words for looking for pins and for accepting it; "" if it is."""
         if not self.is_worse:

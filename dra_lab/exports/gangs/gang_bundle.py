@@ -2,58 +2,152 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
+
 from dra_lab.exports.bundle import KUSTOMIZATION, Bundle, kustomization, target_record
-from dra_lab.exports.gangs.gang_files import SCHEDULERS, GangFiles
-from dra_lab.findings import Finding, sort_findings
+from dra_lab.exports.gangs.gang_files import SCHEDULERS, GangFiles, gang_files
+from dra_lab.exports.simulation import Simulation
+from dra_lab.exports.workload_file import WorkloadFile
+from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.gang import Gang, GangPlan
+from dra_lab.model.hierarchy import Hierarchy
+from dra_lab.model.quantity import QuantityText
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.scheduler.kueue.quota_findings import quota_findings
 from dra_lab.sketch.manifest_target import Target
 from dra_lab.words.document import marked_up, printable
 from dra_lab.words.gang_document import gang_sentence
-from dra_lab.words.gang_json import gang_json
+from dra_lab.words.gang_json import gang_json, gang_outcome
+from dra_lab.words.plan_outcome import DOES_NOT_FIT, FITS
 
 FRAGMENTS = ("kueue-configuration.yaml",)
 """Files that are a part of a configuration, which must not be applied."""
 
+NOT_SIMULATED = "dra-lab does not simulate the files of gangs"
+
+
+class PlannedGang(Struct, frozen=True):
+    """A gang with its plan and all else that its files are made from.
+
+    `cluster` is the one that was planned on, with the nodes and DeviceClasses of the gang's pods; `read` is the one
+    that the record names. `queue` may have a namespace. `requests` are those of a pod of each group, by its name.
+    `findings` are those about what was read.
+    """
+
+    gang: Gang
+    hierarchy: Hierarchy | None
+    plan: GangPlan
+    cluster: Cluster
+    read: Cluster
+    release: KubernetesRelease
+    queue: str = ""
+    requests: Mapping[str, Mapping[str, QuantityText]] = {}
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def domains(self) -> Mapping[int, tuple[str, ...]]:
+        """Return the path of the planned domain of each copy of the gang that has a place, by its number."""
+        return {one.number: one.domain for one in self.plan.placed if one.gang == self.gang.name}
+
+    @property
+    def not_pinnable(self) -> str:
+        """Return why there is no planned domain to hold the gang to, "" if there is one."""
+        if not self.gang.required:
+            return "this gang requires no level"
+        return "" if self.domains else "this gang has no place in the plan"
+
+
+@dataclass(frozen=True)
+class GangBundle(Bundle):
+    """The files of a gang for one scheduler; `record` has the scheduler and what it cannot express."""
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """Return the findings for which the scheduler refuses the files."""
+        return tuple(finding for finding in self.findings if finding.severity is Severity.ERROR)
+
+    @property
+    def is_worse(self) -> bool:
+        """Say whether the scheduler refuses the files, or the gang has no place."""
+        return bool(self.errors) or not self.simulation.achieves
+
+    @property
+    def worse(self) -> str:
+        """Return why the files are written only if a person accepts that, "" if they are written without."""
+        if not self.errors:
+            return super().worse
+        return f"Correct {'the error' if len(self.errors) == 1 else f'the {len(self.errors)} errors'} above."
+
 
 def gang_bundle(
-    files: GangFiles,
-    gang: Gang,
-    plan: GangPlan,
-    cluster: Cluster,
-    release: KubernetesRelease,
+    planned: PlannedGang,
+    scheduler: str,
     *,
-    pinned: Sequence[Sequence[str]] = (),
-    findings: Sequence[Finding] = (),
-) -> Bundle:
-    """Return the files of a gang as a folder for Git.
+    namespace: str = "",
+    pin: bool = False,
+    workload: WorkloadFile | None = None,
+    has_claims: bool = False,
+) -> GangBundle:
+    """Return the files of a planned gang as a folder for Git.
 
     Args:
-        files: The files for one scheduler.
-        gang: The gang.
-        plan: The plan of the gang.
-        cluster: The cluster that was planned on.
-        release: The release of Kubernetes that the files are for.
-        pinned: The domains to which the gangs are held; (): the scheduler chooses.
-        findings: What else a person must know.
+        planned: The gang with its plan.
+        scheduler: "kueue", "kai", "volcano" or "kube-scheduler".
+        namespace: The namespace of the objects; default "": that of the workload, or none.
+        pin: Hold the pods to the planned domain; default: the scheduler chooses.
+        workload: The workload that gets the levels of the gang. Default: Jobs with example pods.
+        has_claims: Whether the pods of `workload` have the claims already.
 
     Returns:
         The texts, which are the same for the same gang and plan, and what `plan.json` records.
+
+    Raises:
+        InputError: The files cannot be written for this scheduler, release or workload.
     """
-    every = tuple(dict.fromkeys((*files.findings, *findings)))
+    gang, plan, release = planned.gang, planned.plan, planned.release
+    files = gang_files(
+        gang,
+        scheduler,
+        planned.hierarchy,
+        cluster=planned.cluster,
+        namespace=namespace or (workload.namespace if workload is not None else ""),
+        queue=planned.queue.rpartition("/")[2],  # Kueue's label has the name of the LocalQueue without its namespace
+        pin=planned.domains if pin else None,
+        release=release,
+        workload=workload,
+        has_claims=has_claims,
+    )
+    pinned = [planned.domains[number] for number in sorted(planned.domains)] if pin else []
     applied = [name for name in files.documents if name not in FRAGMENTS]
     texts = dict(files.documents) | {KUSTOMIZATION: kustomization(applied)}
     texts["README.md"] = _readme(files, gang, plan, release, pinned, [*texts, "README.md"])
     drawings = [claim for group in gang.groups for claim in group.workload.claims]
-    record: dict[str, Any] = target_record(gang.name, [*drawings, *gang.every_shared_claim], cluster, Target(release))
+    target = Target(release)
+    record: dict[str, Any] = target_record(gang.name, [*drawings, *gang.every_shared_claim], planned.read, target)
     record["scheduler"] = files.scheduler
     record["notExpressed"] = list(files.not_expressed)
     record["plan"] = gang_json(plan)
-    return Bundle(texts, record, sort_findings(every))
+    findings = dict.fromkeys((*files.findings, *planned.findings, *plan.findings, *_quota(planned, scheduler)))
+    return GangBundle(texts, record, sort_findings(findings), _outcome(plan))
+
+
+def _quota(planned: PlannedGang, scheduler: str) -> Iterator[Finding]:
+    """Yield what the quota of the queue says, which only Kueue has."""
+    if scheduler == "kueue":
+        trees = [planned.hierarchy] if planned.hierarchy else []
+        common: dict[str, Any] = {"release": planned.release, "hierarchies": trees, "requests": planned.requests}
+        yield from quota_findings(planned.cluster, planned.gang, planned.queue, **common)
+
+
+def _outcome(plan: GangPlan) -> Simulation:
+    """Return whether the gang has its place; what the scheduler does with the files is not simulated."""
+    achieves = {FITS: True, DOES_NOT_FIT: False}.get(gang_outcome(plan))
+    return Simulation(achieves, gang_sentence(plan), f"{NOT_SIMULATED}.")
 
 
 def title_of(scheduler: str) -> str:
