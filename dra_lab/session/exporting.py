@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from dra_lab.errors import Cancelled, DraLabError, ExportError
+from dra_lab.errors import Cancelled, DraLabError, ExportError, InputError, did_you_mean
 from dra_lab.exports.bundle import Bundle, Wanted, write_bundle
 from dra_lab.exports.file_changes import FileChange, file_changes
+from dra_lab.exports.gangs.gang_bundle import PlannedGang, gang_bundle
+from dra_lab.exports.gangs.gang_files import SCHEDULERS
 from dra_lab.exports.workload_file import container_names, pod_templates, read_workload
 from dra_lab.manifests.pod_templates import PodField
-from dra_lab.session.outputs import Runs, bundle, drawn_of, fleet_bundle, fleet_of
+from dra_lab.session.gang_exporting import drawn_gangs, gang_folder, planned_gang, set_queue
+from dra_lab.session.outputs import Runs, bundle, drawn_of, fleet_bundle, fleet_of, not_selected
 from dra_lab.session.worker import Worker
 from dra_lab.sketch.manifest_target import Target
 
@@ -35,9 +38,9 @@ class ExportChoice(msgspec.Struct, frozen=True):
     `workload` is the path of a workload's file, "" for an `example` of a kind. `templates` are those of its pod
     templates that get the claim, () for those that clearly do. `container` gets the devices, "" for the one that
     requests devices, else the first. With `patch`, a kustomize component changes the workload in place of a copy. `pin`
-    is None until a person decides: then pins are on where kube-scheduler allocates something else without them. `split`
-    lets a workload of a fleet become several if one template cannot serve every replica as planned. `extra` are names
-    of `EXTRA_FILES`.
+    is None until a person decides: then pins are on where kube-scheduler allocates something else without them, and off
+    for a gang. `split` lets a workload of a fleet become several if one template cannot serve every replica as planned.
+    `extra` are names of `EXTRA_FILES`. `scheduler` is that of a gang, one of `SCHEDULERS`.
     """
 
     api_version: str = "v1"
@@ -52,14 +55,16 @@ class ExportChoice(msgspec.Struct, frozen=True):
     extra: tuple[str, ...] = ("report",)
     pin: bool | None = None
     split: bool = False
+    scheduler: str = next(iter(SCHEDULERS))
 
 
 class Exporting:
     """An export before it is written: its files with and without pins, what each comes to, and their changes on disk.
 
-    `of_fleet` says that it is that of all workloads of the fleet, not of the drawing; each has a choice of its own.
-    `stage` says what goes on in the worker, "" if nothing does; `problem` why there are no files; `written` are the
-    files of the last write. Every change raises the session's event "export".
+    `of_fleet` says that it is that of all workloads of the fleet, not of the drawing. With gangs among them, it is that
+    of one `gang`. Each has a choice of its own. `planned` is the gang with its plan, None before that. `stage` says
+    what goes on in the worker, "" if nothing does; `problem` why there are no files; `written` are the files of the
+    last write. Every change raises the session's event "export".
     """
 
     def __init__(self, session: PlannerWorker, fleet: SessionFleet, shows_fleet: Callable[[], bool]) -> None:
@@ -68,13 +73,16 @@ class Exporting:
         self._worker = Worker("dra-lab-export", owner=self)
         self._off: Callable[[], None] | None = None
         self._about: tuple[object, ...] = ()
+        self._asked: tuple[object, ...] = ()
         self._runs: Runs = {}
         self._number = 0
         self.of_fleet = False
-        self._choices = {False: ExportChoice(), True: ExportChoice(example="deployment", folder=FLEET_FOLDER)}
+        self._choices: dict[str, ExportChoice] = {}
+        self._wanted_gang = ""
         self._forget()
 
     def _forget(self) -> None:
+        self.planned: PlannedGang | None = None
         self.plain: Bundle | None = None
         self.pinned: Bundle | None = None
         self.templates: tuple[PodField, ...] = ()
@@ -86,11 +94,40 @@ class Exporting:
     @property
     def choice(self) -> ExportChoice:
         """Return what a person chose; setting it simulates nothing, as `choose` does."""
-        return self._choices[self.of_fleet]
+        return self._choices.get(self._subject, ExportChoice(example=self._example, folder=self._default_folder))
 
     @choice.setter
     def choice(self, choice: ExportChoice) -> None:
-        self._choices[self.of_fleet] = choice
+        self._choices[self._subject] = choice
+
+    @property
+    def gangs(self) -> tuple[str, ...]:
+        """Return the gangs of which one is written, () if ordinary pods are written."""
+        return drawn_gangs(self._fleet) if self.of_fleet else ()
+
+    @property
+    def gang(self) -> str:
+        """Return the gang that is written, "" if ordinary pods are: the chosen one, the drawn one, or the first."""
+        gangs = self.gangs
+        return next((name for name in (self._wanted_gang, self._fleet.editing, *gangs) if name in gangs), "")
+
+    @property
+    def folder(self) -> str:
+        """Return the folder that is written to."""
+        return self.choice.folder or self._default_folder
+
+    @property
+    def _subject(self) -> str:
+        """Return what is written: the fleet, the drawing, or a gang by its name."""
+        return f"gang {self.gang}" if self.gang else "fleet" if self.of_fleet else "drawing"
+
+    @property
+    def _default_folder(self) -> str:
+        return gang_folder(self.gang) if self.gang else FLEET_FOLDER if self.of_fleet else DEFAULT_FOLDER
+
+    @property
+    def _example(self) -> str:
+        return "deployment" if self.of_fleet else "pod"
 
     @property
     def is_open(self) -> bool:
@@ -113,6 +150,9 @@ class Exporting:
         """Simulate the export of the drawing, or of all workloads in mode Fleet, after each answer until `close`."""
         self._leave()
         self.of_fleet = self._shows_fleet()
+        if self.gang:
+            self._fleet.is_exported = True
+            self._fleet.ask()
         self._off = self._session.events.on("fleet" if self.of_fleet else "plan", self.simulate)
         self.simulate()
 
@@ -133,6 +173,7 @@ class Exporting:
         self._session.events.emit("export")
 
     def _leave(self) -> None:
+        self._fleet.is_exported, self._wanted_gang, self._asked = False, "", ()
         if self._off is not None:
             self._off()
             self._off = None
@@ -140,16 +181,30 @@ class Exporting:
     def choose(self, choice: ExportChoice) -> None:
         """Take another choice. Raises InputError for a target that cannot be written, keeping the present choice."""
         Target(self._session.release, choice.api_version, choice.kind, choice.namespace)
+        if choice.scheduler not in SCHEDULERS:
+            similar = did_you_mean(choice.scheduler, SCHEDULERS)
+            raise InputError(f"there is no scheduler {choice.scheduler!r}{similar}")
         other = choice.workload != self.choice.workload
         self.choice = msgspec.structs.replace(choice, templates=(), container="") if other else choice
         self.simulate()
+
+    def choose_gang(self, name: str) -> None:
+        """Write another gang, with its own choices. Raises InputError if there is none of that name."""
+        if name not in self.gangs:
+            raise InputError(f"there is no gang {name!r}{did_you_mean(name, self.gangs)}")
+        self._wanted_gang = name
+        self.simulate()
+
+    def set_queue(self, queue: str) -> None:
+        """Give the gang another queue, in the drawing too: one undo step."""
+        set_queue(self._fleet, self.gang, queue)
 
     def cancel(self) -> None:
         """Stop looking for pins, or planning the fleet; what is known stays."""
         if self.of_fleet and self._fleet.stale:
             self._fleet.cancel()
             return
-        self._number += 1
+        self._number, self._asked = self._number + 1, ()
         self._worker.cancel()
         self.stage = ""
         self._session.events.emit("export")
@@ -160,9 +215,9 @@ class Exporting:
         if made is None:
             raise ExportError("there is nothing to write yet; wait until kube-scheduler is simulated")
         if made.is_worse and not allow_worse:
-            raise ExportError(f"nothing is written. {made.simulation.sentence}")
-        self.written = write_bundle(self.choice.folder or DEFAULT_FOLDER, made, overwrite=overwrite)
-        self.changes = file_changes(self.choice.folder or DEFAULT_FOLDER, made.texts)
+            raise ExportError(f"nothing is written. {made.worse}")
+        self.written = write_bundle(self.folder, made, overwrite=overwrite)
+        self.changes = file_changes(self.folder, made.texts)
         self._session.events.emit("export")
         return self.written
 
@@ -178,26 +233,43 @@ class Exporting:
     def simulate(self) -> None:
         """Simulate the export as it is now; what is shown stays until its successor is known."""
         session, choice = self._session, self.choice
+        about = self._about_now
+        if self.gang and not self._is_planning and self._asked == (about, choice):
+            session.events.emit("export")  # the answer of a fleet grows after its plan, which alone is written
+            return
         self._number += 1
-        number, about = self._number, self._about_now
+        number, self._asked = self._number, ()
         if about != self._about:
             self._about, self._runs = about, {}
-            self.plain = self.pinned = None
+            self.plain = self.pinned = self.planned = None
         self.problem, self.written = "", ()
-        if self._fleet.stale if self.of_fleet else session.stale:
+        if self._is_planning:
             self.stage = "Planning"
         else:
-            self.stage = "Simulating kube-scheduler"
+            self.stage = "Writing the files" if self.gang else "Simulating kube-scheduler"
             try:
                 made, is_placed = self._question(choice)
+                self._asked = about, choice
                 self._worker.submit(lambda stop: self._make(number, made, choice, stop, is_placed=is_placed))
             except DraLabError as error:
                 self._report(number, plain=None, pinned=None, changes=(), stage="", problem=str(error))
         session.events.emit("export")
 
     @property
+    def _is_planning(self) -> bool:
+        """Say whether the plan may still change; that of gangs is final before all is known of it."""
+        if not self.of_fleet:
+            return self._session.stale
+        answer = self._fleet.answer if self.gang and self._fleet.is_current else None
+        return self._fleet.stale and not (answer is not None and answer.is_planned)
+
+    @property
     def _about_now(self) -> tuple[object, ...]:
         session = self._session
+        if self.gang:
+            answer = self._fleet.answer
+            plan = answer.gangs.plan if answer is not None and answer.gangs is not None else None
+            return self._fleet.workload(self.gang), id(plan), self._fleet.is_current, session.release
         if self.of_fleet:
             return id(self._fleet.answer), session.release
         drawn = drawn_of(session)
@@ -211,6 +283,8 @@ class Exporting:
             drawn = drawn_of(session)
             fits = drawn.plan is not None and drawn.plan.fits
             return lambda wanted, pin, stop: bundle(drawn, target, wanted, pin=pin, cancel=stop, runs=runs), fits
+        if self.gang:
+            return self._gang_question(choice), False
         cluster, plan = fleet_of(self._fleet)
 
         def made(wanted: Wanted, pin: bool, stop: threading.Event) -> Bundle:  # noqa: FBT001
@@ -218,6 +292,18 @@ class Exporting:
             return fleet_bundle(cluster, plan, target, wanted, pin=pin, split=split, cancel=stop, runs=runs)
 
         return made, bool(plan.replicas)
+
+    def _gang_question(self, choice: ExportChoice) -> Made:
+        """Return what makes the files of the gang. Raises what planning refused."""
+        if self._fleet.refusal is not None:
+            raise self._fleet.refusal.with_traceback(None)
+        pods = [pod for pod in self._fleet.workloads if pod.pod == self.gang]
+        planned = planned_gang(self._fleet, self.gang, self._session.cluster, tuple(not_selected(pods)))
+        self.planned = planned
+        pin = bool(choice.pin) and not planned.not_pinnable
+        return lambda wanted, _pin, _stop: gang_bundle(
+            planned, choice.scheduler, namespace=choice.namespace, pin=pin, workload=wanted.workload
+        )
 
     def _make(self, number: int, made: Made, choice: ExportChoice, stop: threading.Event, *, is_placed: bool) -> None:
         problem = ""
@@ -251,7 +337,7 @@ class Exporting:
         self._report(number, stage="", problem=problem)
 
     def _changes(self, choice: ExportChoice, made: Bundle) -> tuple[FileChange, ...]:
-        return file_changes(choice.folder or DEFAULT_FOLDER, made.texts)
+        return file_changes(choice.folder or self._default_folder, made.texts)
 
     def _report(self, number: int, **values: object) -> None:
         """Set what is known, if nothing newer was asked for."""

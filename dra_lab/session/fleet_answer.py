@@ -103,6 +103,11 @@ class FleetAnswer(Struct, frozen=True):
     gangs: GangAnswer | None = None
 
     @property
+    def is_planned(self) -> bool:
+        """Say whether the plan is final; what else is known of it may still grow."""
+        return self.complete or (self.gangs is not None and (self.gangs.plan.proven or bool(self.gangs.nodes)))
+
+    @property
     def sentence(self) -> str:
         """Return the answer in one to three short sentences."""
         from dra_lab.words.fleet_document import fleet_sentence

@@ -96,20 +96,16 @@ def fleet_of(fleet: SessionFleet) -> DrawnFleet:
         raise InputError("these workloads are not planned yet; continue planning in Fleet, then export")
     plan = fleet.answer.plan
     if fleet.answer.gangs is not None:
-        gangs = " and ".join(gang.name for gang in fleet.answer.question.gangs)
-        raise InputError(
-            f"this sheet writes no gangs, and {gangs} {'is one' if len(fleet.answer.question.gangs) == 1 else 'are'}; "
-            "for Kueue, KAI, Volcano or kube-scheduler, run dra-lab export CLUSTER --claim PLAN_FILE --scheduler kueue"
-        )
+        raise InputError("a gang is written for one scheduler, alone; choose it in the Export sheet")
     if not plan.workloads:
         raise InputError("there is no workload yet; add one in Fleet, then export")
     # what an export simulates is kube-scheduler with its manifests, so the comparison of the screen is no part of it
     question = fleet.answer.question
-    findings = (*plan.findings, *_not_pinned(question.pins), *_not_selected(question.pods))
+    findings = (*plan.findings, *_not_pinned(question.pins), *not_selected(question.pods))
     return DrawnFleet(question.cluster, replace(plan, first_fit=None, regrets=(), findings=findings))
 
 
-def _not_selected(pods: Sequence[PodDrawing]) -> Iterator[Finding]:
+def not_selected(pods: Sequence[PodDrawing]) -> Iterator[Finding]:
     """Yield which workloads have a file whose node selector the examples do not have."""
     for pod in (pod for pod in pods if pod.nodes):
         message = f"its file chooses nodes by {', '.join(pod.nodes or ())}, and an example does not"

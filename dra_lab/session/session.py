@@ -273,8 +273,9 @@ class Session(PlannerWorker):
     def exporting(self) -> Exporting:
         """Return the export that a person looks at, closed at first."""
         from dra_lab.session.exporting import Exporting
+        from dra_lab.session.gang_exporting import exports_fleet
 
-        return Exporting(self, self.fleet, lambda: self.mode == "fleet")
+        return Exporting(self, self.fleet, lambda: exports_fleet(self.mode, self.fleet))
 
     @cached_property
     def comparing(self) -> Comparing:

@@ -39,7 +39,7 @@ class SessionFleet:
     Without workloads, the drawing is the only one, with one pod. `answer` is the latest answer, which grows while it is
     worked out (`stale`); `refusal` is why there is none. `unchanged` is the last complete answer to these workloads
     without layers; `kept_plans` are the plans of what was kept, by name. `adding` finds nodes to add. The fleet is
-    planned when its mode is shown, or once `plan` was called.
+    planned when its mode is shown, while `is_exported`, or once `plan` was called.
     """
 
     def __init__(self, session: Asking) -> None:
@@ -52,7 +52,7 @@ class SessionFleet:
         self.question: FleetQuestion | None = None  # the latest one, and the latest one that the worker was given
         self._given: FleetQuestion | None = None
         self._on: tuple[Cluster, object, Cluster] | None = None
-        self._is_wanted = False
+        self._is_wanted = self.is_exported = False
         self.answer: FleetAnswer | None = None
         self.unchanged: FleetAnswer | None = None
         self.kept_plans: dict[str, FleetPlan] = {}
@@ -291,7 +291,8 @@ class SessionFleet:
             if is_new or (again and not self.stale):
                 self.question, self._given = question, None
                 self.number += 1
-            if not (self._is_wanted or session.mode == "fleet") or question.is_same(self._given):
+            is_wanted = self._is_wanted or self.is_exported or session.mode == "fleet"
+            if not is_wanted or question.is_same(self._given):
                 return
             self._given, number, plain = question, self.number, not self.layers
             if self.unchanged is not None and (self.unchanged.question.pods != question.pods or (is_new and plain)):

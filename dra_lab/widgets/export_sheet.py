@@ -12,6 +12,7 @@ import traitlets
 from dra_lab.exports.bundle import Bundle
 from dra_lab.exports.extra_files import EXTRA_FILES
 from dra_lab.exports.file_changes import FileChange
+from dra_lab.exports.gangs.gang_bundle import FRAGMENTS
 from dra_lab.exports.simulation import Simulation
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.memo import once_per_snapshot
@@ -19,7 +20,7 @@ from dra_lab.model.regret import YOURS, measured_path
 from dra_lab.model.release import RELEASES
 from dra_lab.pinning.pin_plan import PinnedPlan
 from dra_lab.session import Session
-from dra_lab.session.exporting import DEFAULT_FOLDER, Exporting
+from dra_lab.session.exporting import Exporting
 from dra_lab.session.outputs import POD_PINS
 from dra_lab.sketch.manifest_target import MEANING
 from dra_lab.widgets import messages
@@ -35,6 +36,7 @@ from dra_lab.widgets.export_values import (
     TemplateRow,
     Verdict,
 )
+from dra_lab.widgets.gang_sheet import ChooseGangExport, choose_gang_export, gang_outcome_row, gang_sheet_row
 from dra_lab.widgets.session_view import Actions, FollowingWidget
 from dra_lab.words.facts import counted
 from dra_lab.words.glossary import EXPORT_TERMS
@@ -94,6 +96,10 @@ class ExportSheet(FollowingWidget):
         exporting = self._session.exporting
         exporting.choose(msgspec.structs.replace(exporting.choice, **given))
 
+    def _choose_gang(self, message: ChooseGangExport) -> None:
+        if self._session is not None:
+            choose_gang_export(self._session.exporting, message)
+
     def _write_export(self, message: messages.WriteExport) -> None:
         if self._session is not None:
             self._session.exporting.write(overwrite=message.overwrite, allow_worse=message.allow_worse)
@@ -116,6 +122,7 @@ class ExportSheet(FollowingWidget):
         messages.CloseExport: _close,
         messages.CancelExport: _cancel_search,
         messages.ChooseExport: _choose,
+        ChooseGangExport: _choose_gang,
         messages.WriteExport: _write_export,
         messages.WriteMeasure: _write_measure,
         messages.UseMeasured: _use_measured,
@@ -128,9 +135,10 @@ def export_row(session: Session) -> ExportRow:
     made = exporting.chosen
     pinned_plan = exporting.pinned.pinned_plan if exporting.pinned is not None else None
     pins = tuple(_pins(exporting.pinned)) if exporting.pinned is not None else ()
-    names = [workload.pod for workload in session.fleet.workloads] if exporting.of_fleet else []
+    gang = gang_sheet_row(session)
+    names = [workload.pod for workload in session.fleet.workloads] if exporting.of_fleet and gang is None else []
     return ExportRow(
-        name=_title(names) if names else session.sketch.name,
+        name=f"{gang.name}, {gang.words}" if gang is not None else _title(names) if names else session.sketch.name,
         fleet=len(names),
         cluster=session.cluster.name,
         choice=ChoiceRow(
@@ -142,7 +150,7 @@ def export_row(session: Session) -> ExportRow:
             workload=choice.workload,
             container=choice.container,
             patch=choice.patch,
-            folder=choice.folder,
+            folder=exporting.folder,
             split=choice.split,
         ),
         releases=RELEASES,
@@ -153,16 +161,17 @@ def export_row(session: Session) -> ExportRow:
         extras=tuple(_extras(exporting)),
         containers=exporting.containers,
         namespaces=_namespaces(session.cluster),
-        plain=_outcome(exporting.plain),
+        plain=gang_outcome_row(session, made) if gang is not None and made is not None else _outcome(exporting.plain),
         pinned=_outcome(exporting.pinned) if pins else None,
         pins=pins,
         pin=exporting.pins,
         price=_price(pinned_plan, pins) if pinned_plan is not None else "",
-        worse=made.simulation.sentence if made is not None and made.is_worse else "",
+        worse=made.worse if made is not None else "",
         files=tuple(map(_file, exporting.changes)),
         findings=finding_rows(made.findings) if made is not None else (),
         written=tuple(str(path) for path in exporting.written),
         measure=_measure(session),
+        gang=gang,
     )
 
 
@@ -214,7 +223,7 @@ def _measure(session: Session) -> MeasureRow | None:
 
 
 def _measure_folder(exporting: Exporting) -> str:
-    return f"{exporting.choice.folder or DEFAULT_FOLDER}-measure"
+    return f"{exporting.folder}-measure"
 
 
 def _templates(exporting: Exporting) -> Iterator[TemplateRow]:
@@ -240,4 +249,5 @@ def _file(change: FileChange) -> FileRow:
         removed=change.removed,
         lines=lines[:_MOST_LINES],
         cut=max(0, len(lines) - _MOST_LINES),
+        fragment=change.name in FRAGMENTS,
     )

@@ -29,7 +29,7 @@ class ExtraRow(Row, frozen=True):
 class FileRow(Row, frozen=True):
     """A file of the export beside the file on disk; each line begins with "+", "-" or " ", none for a picture.
 
-    `cut` is the number of lines that are not sent.
+    `cut` is the number of lines that are not sent. A `fragment` is a part of a configuration and is not applied.
     """
 
     name: str
@@ -38,6 +38,7 @@ class FileRow(Row, frozen=True):
     removed: int = 0
     lines: tuple[str, ...] = ()
     cut: int = 0
+    fragment: bool = False
 
 
 class OutcomeRow(Row, frozen=True):
@@ -79,6 +80,29 @@ class MeasureRow(Row, frozen=True):
     yours: bool = False
 
 
+class GangSheetRow(Row, frozen=True):
+    """The gang whose files the sheet shows, one of `gangs`, in `words`.
+
+    `schedulers` are names with titles, `queues` the known ones of the scheduler. `domain` is the planned domain,
+    `no_domain` why the gang cannot be pinned to one, "" if it can. `not_expressed` is what the scheduler cannot
+    express. `others` says that the other workloads are not in these files.
+    """
+
+    name: str
+    words: str = ""
+    gangs: tuple[str, ...] = ()
+    scheduler: str = ""
+    schedulers: tuple[tuple[str, str], ...] = ()
+    queue: str = ""
+    queues: tuple[str, ...] = ()
+    queue_hint: str = ""
+    pin: bool = False
+    domain: str = ""
+    no_domain: str = ""
+    not_expressed: tuple[str, ...] = ()
+    others: str = ""
+
+
 class ExportRow(Row, frozen=True):
     """The Export sheet; {} while it is closed.
 
@@ -86,7 +110,7 @@ class ExportRow(Row, frozen=True):
     `plain` is the outcome without pins, `pinned` that with them, None where there are none to choose; `price` is what
     all pins exclude. `worse` is the sentence that must stand beside the button, "" where the files achieve the plan.
     `containers` are those of the workload, `namespaces` those of the cluster. `measure` is None where no link can be
-    measured.
+    measured. `gang` is None if ordinary pods are exported.
     """
 
     name: str
@@ -111,3 +135,4 @@ class ExportRow(Row, frozen=True):
     written: tuple[str, ...] = ()
     releases: tuple[str, ...] = ()
     measure: MeasureRow | None = None
+    gang: GangSheetRow | None = None

@@ -127,3 +127,27 @@ def test_the_nodes_to_add_are_found_added_and_undone(open_notebook):
     gangs.verdict("All 4 pods fit in leaf switch")
     gangs.pane.get_by_role("button", name="Undo").click()
     gangs.verdict("No leaf switch holds 4 pods.")
+
+
+def test_a_drawn_gang_is_exported_for_a_scheduler(open_notebook, server):
+    """Frame, Export, scheduler, queue, pin: the folder has the bytes of the command for the same plan file."""
+    planner = Planner(open_notebook, CELL.replace("gangs-on-screen.yaml", "exported.dralab.yaml"))
+    planner.root.locator('.react-flow__node[data-id="r:gpu"]').focus()
+    planner.page.keyboard.press("g")
+    pods = planner.root.locator(".dra-inspector").get_by_label("Pods")
+    pods.fill("3")
+    pods.press("Enter")
+    planner.button("Export…").click()
+    sheet = planner.root.get_by_role("dialog", name="Export")
+    sheet.get_by_label("Queue").fill("training/train")
+    sheet.get_by_label("Queue").press("Enter")
+    sheet.get_by_label("Scheduler").select_option("KAI 0.17")
+    sheet.get_by_role("switch", name="Pin the planned domain").click()
+    sheet.get_by_text("spine-1/leaf-2: the pods may run in no other.").wait_for()
+    sheet.get_by_role("button", name="Export 6 files").click()
+    sheet.get_by_text("Written: ").wait_for()
+    assert [planner.lab.low_contrast(".dra-sheet"), planner.lab.axe(".dra-sheet")] == [[], []]
+    command = ["export", "sample:h100-pod", "--claim", "exported.dralab.yaml", "--scheduler", "kai", "--pin"]
+    planner.lab.run(f"from dra_lab.cli import main\nmain([*{command}, '--dir', 'by-command'])")
+    folders = [server.root / name for name in ("manifests-eight-pairs", "by-command")]
+    assert len({tuple(sorted((one.name, one.read_bytes()) for one in folder.iterdir())) for folder in folders}) == 1

@@ -282,15 +282,6 @@ def test_without_a_level_the_nodes_are_one_domain(fleet):
     assert [row["name"] for row in view.fleet_domains["rows"]] == ["all nodes"]
 
 
-def test_the_export_sheet_says_who_writes_gangs(fleet):
-    """The sheet writes no pods of a gang as single pods, and names the command that writes gangs."""
-    session, view = fleet
-    gang(view, 3)
-    session.exporting.open()
-    session.exporting.wait(30)
-    assert "--scheduler kueue" in session.exporting.problem
-
-
 def test_the_plan_file_keeps_the_gang(tmp_path):
     """A session that opens the file has the gang with its level."""
     file = tmp_path / "plan.yaml"

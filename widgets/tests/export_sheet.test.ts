@@ -1,5 +1,5 @@
-import { afterEach, expect, test } from "vitest";
-import type { ExportRow } from "../src/generated/models";
+import { afterEach, expect, test, vi } from "vitest";
+import type { ExportRow, GangSheetRow } from "../src/generated/models";
 import { drawn, press } from "./fake_model";
 import { button, plan } from "./plan_view_model";
 
@@ -103,4 +103,84 @@ test("each row of extra files is a choice of its own", () => {
   const { el, model } = sheet();
   field(el, "list of devices").click();
   expect(model.sent).toEqual([{ type: "choose-export", extra: ["report", "list"] }]);
+});
+
+const GANG: GangSheetRow = {
+  name: "train",
+  words: "1 gang of 4 pods, all in one rack",
+  gangs: ["train"],
+  scheduler: "kueue",
+  schedulers: [
+    ["kueue", "Kueue 0.19"],
+    ["kai", "KAI 0.17"],
+  ],
+  queue: "team/train",
+  queueHint: "The LocalQueue of Kueue, which needs one.",
+  domain: "spine-1/rack-2",
+};
+const gangSheet = (gang: Partial<GangSheetRow> = {}, row: Partial<ExportRow> = {}) =>
+  sheet({ pinned: null, pins: [], gang: { ...GANG, ...gang }, ...row });
+const choose = (select: HTMLSelectElement, value: string) => {
+  select.value = value;
+  select.dispatchEvent(new Event("change", { bubbles: true }));
+};
+
+test("a gang has a scheduler, a queue and a pin in place of the choices for pods", () => {
+  const { el, model } = gangSheet();
+  choose(field(el, "Scheduler") as unknown as HTMLSelectElement, "kai");
+  const queue = field(el, "Queue");
+  queue.value = " team/other ";
+  press(queue, "Enter");
+  field(el, "Pin the planned domain").click();
+  expect(model.sent).toEqual([
+    { type: "choose-gang-export", scheduler: "kai" },
+    { type: "choose-gang-export", queue: "team/other" },
+    { type: "choose-export", pin: true },
+  ]);
+});
+
+test("what only pods can have is not offered for a gang", () => {
+  const { el } = gangSheet();
+  const labels = [...el.querySelectorAll(".dra-settings :is(label, legend)")].map((one) => one.textContent);
+  expect(labels).toEqual(["Scheduler", "Queue", "Release", "Namespace", "Workload", "Folder"]);
+});
+
+test("a gang without a planned domain cannot be pinned, and the reason is beside the switch", () => {
+  const { el } = gangSheet({ noDomain: "This gang requires no level." });
+  expect(field(el, "Pin the planned domain").disabled).toBe(true);
+  expect(el.querySelector(".dra-outcome-pin")!.textContent).toContain("This gang requires no level.");
+});
+
+test("one of several gangs is chosen by its name", () => {
+  const { el, model } = gangSheet({ gangs: ["train", "serve"], others: "serve is planned with it." });
+  choose(field(el, "Gang") as unknown as HTMLSelectElement, "serve");
+  expect(model.sent).toEqual([{ type: "choose-gang-export", name: "serve" }]);
+});
+
+test("what the scheduler cannot express is listed under its name", () => {
+  const { el } = gangSheet({ notExpressed: ["A PodGroup has no preferred level."] });
+  const card = el.querySelector('[aria-label="What Kueue 0.19 cannot express"]')!;
+  expect([...card.querySelectorAll("li")].map((line) => line.textContent)).toEqual([
+    "A PodGroup has no preferred level.",
+  ]);
+});
+
+test("an error opens the findings, and the files are written only anyway", () => {
+  const finding = { rule: "kueue-queue-missing", severity: "error", subject: "train", message: "no queue", advice: "" };
+  const { el } = gangSheet({}, { findings: [finding], worse: "Correct the error above." });
+  expect(el.querySelector<HTMLDetailsElement>(".dra-sheet-left details")!.open).toBe(true);
+  expect(el.querySelector(".dra-sheet-words")!.textContent).toBe("Correct the error above.");
+  expect(button(el, "Export anyway").disabled).toBe(false);
+});
+
+test("a part of a configuration is not copied with what is applied", async () => {
+  const copied = vi.fn(async () => undefined);
+  vi.stubGlobal("navigator", { clipboard: { writeText: copied } });
+  const file = (name: string) => ({ name, state: "new" as const, lines: [`+kind: ${name}`] });
+  const files = [file("job.yaml"), { ...file("kueue-configuration.yaml"), fragment: true }];
+  const { el } = gangSheet({}, { files });
+  button(el, "Copy all").click();
+  await drawn();
+  vi.unstubAllGlobals();
+  expect(copied).toHaveBeenCalledWith("kind: job.yaml\n");
 });

@@ -21,6 +21,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.scheduler.kueue.quota_findings import quota_findings
 from dra_lab.sketch.manifest_target import Target
 from dra_lab.words.document import marked_up, printable
+from dra_lab.words.facts import counted
 from dra_lab.words.gang_document import gang_sentence
 from dra_lab.words.gang_json import gang_json, gang_outcome
 from dra_lab.words.plan_outcome import DOES_NOT_FIT, FITS
@@ -133,7 +134,7 @@ def gang_bundle(
     record["notExpressed"] = list(files.not_expressed)
     record["plan"] = gang_json(plan)
     findings = dict.fromkeys((*files.findings, *planned.findings, *plan.findings, *_quota(planned, scheduler)))
-    return GangBundle(texts, record, sort_findings(findings), _outcome(plan))
+    return GangBundle(texts, record, sort_findings(findings), _outcome(gang, plan))
 
 
 def _quota(planned: PlannedGang, scheduler: str) -> Iterator[Finding]:
@@ -144,10 +145,17 @@ def _quota(planned: PlannedGang, scheduler: str) -> Iterator[Finding]:
         yield from quota_findings(planned.cluster, planned.gang, planned.queue, **common)
 
 
-def _outcome(plan: GangPlan) -> Simulation:
-    """Return whether the gang has its place; what the scheduler does with the files is not simulated."""
-    achieves = {FITS: True, DOES_NOT_FIT: False}.get(gang_outcome(plan))
-    return Simulation(achieves, gang_sentence(plan), f"{NOT_SIMULATED}.")
+def _outcome(gang: Gang, plan: GangPlan) -> Simulation:
+    """Return whether the gang has its place; what the scheduler does with the files is not simulated.
+
+    A gang that has its place is written even if others of the same plan have none.
+    """
+    achieves, words = {FITS: True, DOES_NOT_FIT: False}.get(gang_outcome(plan)), gang_sentence(plan)
+    if len(plan.gangs) > 1 or plan.workloads:
+        placed = plan.counts[gang.name]
+        achieves = True if placed == gang.replicas else achieves
+        words = f"{gang.name}: {placed:,} of {counted(gang.replicas, 'gang')} placed. All workloads: {words}"
+    return Simulation(achieves, words, f"{NOT_SIMULATED}.")
 
 
 def title_of(scheduler: str) -> str:

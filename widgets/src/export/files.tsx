@@ -100,6 +100,7 @@ export function Files({ row }: { row: ExportRow }) {
           Download
         </button>
       </div>
+      {shown.fragment && <p className="dra-hint">Merge this part into Kueue's Configuration; do not apply it.</p>}
       <div ref={code} className="dra-diff" role="region" aria-label={`Text of ${shown.name}`} tabIndex={0}>
         {keyed(lines).map(([key, line]) => (
           <div key={key} className="dra-diff-line" data-sign={whole ? " " : line[0]}>

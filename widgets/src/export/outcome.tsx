@@ -3,6 +3,7 @@ import { useId } from "react";
 import type { ExportRow, OutcomeRow } from "../generated/models";
 import { useChannel } from "../plan/model";
 import { Icon, type IconName } from "../view/icon";
+import { PinnedDomain } from "./gang";
 
 const SIGNS: Readonly<Record<OutcomeRow["verdict"], IconName>> = { ok: "check", warn: "warning", unknown: "note" };
 
@@ -12,7 +13,7 @@ export function Outcome({ row }: { row: ExportRow }) {
   return (
     <section
       className="dra-outcome"
-      aria-label="Simulation of kube-scheduler"
+      aria-label={row.gang ? "Plan of the gang" : "Simulation of kube-scheduler"}
       data-verdict={plain?.verdict ?? "unknown"}
     >
       <div className="dra-outcome-plain" role="status">
@@ -28,8 +29,9 @@ export function Outcome({ row }: { row: ExportRow }) {
           </p>
         )}
       </div>
+      {row.gang && <PinnedDomain gang={row.gang} />}
       {pinned && <Pin row={row} pinned={pinned} />}
-      {!pinned && !stage && plain?.verdict === "warn" && pins.length === 0 && !row.problem && (
+      {!row.gang && !pinned && !stage && plain?.verdict === "warn" && pins.length === 0 && !row.problem && (
         <p className="dra-outcome-pin dra-dim">No pin was found that makes kube-scheduler allocate this plan.</p>
       )}
     </section>

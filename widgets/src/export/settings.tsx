@@ -1,8 +1,9 @@
 // For which release and workload the manifests are, and where they go.
-import { type ReactNode, useEffect, useId, useRef } from "react";
+import { useId } from "react";
 import type { ExportRow } from "../generated/models";
 import { useChannel } from "../plan/model";
-import { onEnter } from "../view/keys";
+import { Folder, Namespace, Release, Select } from "./inputs";
+import { Workload } from "./workload";
 
 const API_VERSIONS = ["v1", "v1beta2", "v1beta1"];
 const KINDS = [
@@ -24,12 +25,7 @@ export function Settings({ row }: { row: ExportRow }) {
   return (
     <>
       <div className="dra-settings">
-        <Select
-          label="Release"
-          value={choice.release ?? ""}
-          options={(row.releases ?? []).map((one) => [one, `Kubernetes ${one}`])}
-          onChoose={(release) => channel.send({ type: "choose-export", release })}
-        />
+        <Release row={row} />
         <Select
           label="API version"
           value={choice.apiVersion ?? "v1"}
@@ -69,13 +65,7 @@ export function Settings({ row }: { row: ExportRow }) {
             )}
           </div>
         </fieldset>
-        <Field
-          label="Namespace"
-          value={choice.namespace ?? ""}
-          placeholder="chosen by kubectl apply -n"
-          options={row.namespaces ?? []}
-          onSet={(namespace) => channel.send({ type: "choose-export", namespace })}
-        />
+        <Namespace row={row} />
         {(fleet < 2 || choice.workload) && <Workload row={row} />}
         {containers.length > 1 && (
           <Select
@@ -93,15 +83,9 @@ export function Settings({ row }: { row: ExportRow }) {
             onChoose={(example) => channel.send({ type: "choose-export", example })}
           />
         )}
-        <Field
-          label="Folder"
-          value={choice.folder ?? ""}
-          placeholder="manifests"
-          onSet={(folder) => channel.send({ type: "choose-export", folder })}
-        >
-          <p className="dra-hint">relative to this notebook</p>
+        <Folder row={row}>
           <Extras row={row} />
-        </Field>
+        </Folder>
       </div>
       {pins.length > 0 && (
         <section className="dra-sheet-card" aria-label="What the pin changes">
@@ -116,32 +100,6 @@ export function Settings({ row }: { row: ExportRow }) {
         </section>
       )}
     </>
-  );
-}
-
-/** The file of a workload that gets the claims, in place of an example. */
-function Workload({ row }: { row: ExportRow }) {
-  const channel = useChannel();
-  const { choice, templates = [] } = row;
-  return (
-    <Field
-      label="Workload"
-      value={choice.workload ?? ""}
-      placeholder="file with pods, such as a Job"
-      onSet={(workload) => channel.send({ type: "choose-export", workload })}
-    >
-      {templates.length > 0 ? <Templates row={row} /> : null}
-      {choice.workload ? (
-        <label className="dra-check">
-          <input
-            type="checkbox"
-            checked={choice.patch ?? false}
-            onChange={(event) => channel.send({ type: "choose-export", patch: event.currentTarget.checked })}
-          />
-          a kustomize patch instead of a copy
-        </label>
-      ) : null}
-    </Field>
   );
 }
 
@@ -165,107 +123,4 @@ function Extras({ row }: { row: ExportRow }) {
       {one.words}
     </label>
   ));
-}
-
-/** Which pod templates of the workload get the claim. */
-function Templates({ row }: { row: ExportRow }) {
-  const channel = useChannel();
-  const templates = row.templates ?? [];
-  const chosen = templates.filter((one) => one.chosen).map((one) => one.path);
-  return (
-    <ul className="dra-templates" aria-label="Pod templates that get the claim">
-      {templates.map((one) => (
-        <li key={one.path}>
-          <label className="dra-check">
-            <input
-              type="checkbox"
-              checked={one.chosen ?? false}
-              onChange={(event) =>
-                channel.send({
-                  type: "choose-export",
-                  templates: event.currentTarget.checked
-                    ? [...chosen, one.path]
-                    : chosen.filter((path) => path !== one.path),
-                })
-              }
-            />
-            <code>{one.path}</code> <span className="dra-dim">{one.words}</span>
-          </label>
-        </li>
-      ))}
-    </ul>
-  );
-}
-
-interface SelectProps {
-  label: string;
-  value: string;
-  options: readonly (readonly [string, string])[];
-  onChoose(value: string): void;
-}
-
-function Select({ label, value, options, onChoose }: SelectProps) {
-  const id = useId();
-  return (
-    <div className="dra-setting">
-      <label htmlFor={id}>{label}</label>
-      <select id={id} className="dra-button" value={value} onChange={(event) => onChoose(event.currentTarget.value)}>
-        {options.map(([key, words]) => (
-          <option key={key} value={key}>
-            {words}
-          </option>
-        ))}
-      </select>
-    </div>
-  );
-}
-
-interface FieldProps {
-  label: string;
-  value: string;
-  placeholder: string;
-  options?: readonly string[];
-  onSet(value: string): void;
-  children?: ReactNode;
-}
-
-/** A text that is sent when a person leaves the field or presses Enter. */
-function Field({ label, value, placeholder, options, onSet, children }: FieldProps) {
-  const id = useId();
-  const field = useRef<HTMLInputElement>(null);
-  useEffect(() => {
-    if (field.current && field.current !== document.activeElement) field.current.value = value;
-  }, [value]);
-  const send = () => {
-    const text = field.current?.value.trim() ?? "";
-    if (text !== value) onSet(text);
-  };
-  return (
-    <div className="dra-setting">
-      <label htmlFor={id}>{label}</label>
-      <div>
-        <input
-          ref={field}
-          id={id}
-          className="dra-field"
-          type="text"
-          defaultValue={value}
-          placeholder={placeholder}
-          list={options?.length ? `${id}-options` : undefined}
-          spellCheck={false}
-          autoComplete="off"
-          onBlur={send}
-          onKeyDown={onEnter(send)}
-        />
-        {options?.length ? (
-          <datalist id={`${id}-options`}>
-            {options.map((one) => (
-              <option key={one} value={one} />
-            ))}
-          </datalist>
-        ) : null}
-        {children}
-      </div>
-    </div>
-  );
 }

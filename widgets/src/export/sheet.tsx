@@ -5,6 +5,7 @@ import { useChannel, useTrait } from "../plan/model";
 import { FindingsList } from "../view/findings_list";
 import { Icon } from "../view/icon";
 import { Files } from "./files";
+import { GangSettings } from "./gang";
 import { Measure } from "./measure";
 import { Outcome } from "./outcome";
 import { Settings } from "./settings";
@@ -63,10 +64,10 @@ function Sheet({ row }: { row: ExportRow }) {
         <Outcome row={row} />
         <div className="dra-sheet-body">
           <div className="dra-sheet-left">
-            <Settings row={row} />
+            {row.gang ? <GangSettings row={row} gang={row.gang} /> : <Settings row={row} />}
             {row.measure && <Measure measure={row.measure} />}
             {findings.length > 0 && (
-              <details className="dra-sheet-card">
+              <details className="dra-sheet-card" open={findings.some((one) => one.severity === "error")}>
                 <summary>
                   {findings.length === 1 ? "1 finding" : `${findings.length} findings`} about these manifests
                 </summary>

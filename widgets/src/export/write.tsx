@@ -25,7 +25,8 @@ export function Write({ row }: { row: ExportRow }) {
     setOverwrite(false);
   };
   const copyAll = async () => {
-    const texts = kept.filter((file) => /\.(ya?ml|json)$/.test(file.name) && file.name !== "kustomization.yaml");
+    const applied = kept.filter((file) => !file.fragment && file.name !== "kustomization.yaml");
+    const texts = applied.filter((file) => /\.(ya?ml|json)$/.test(file.name));
     setTold(await copyText(texts.map(textOf).join("---\n"), () => undefined));
   };
   return (
@@ -45,7 +46,10 @@ export function Write({ row }: { row: ExportRow }) {
         {worse && (
           <p className="dra-verdict-line" data-verdict="warn">
             <Icon name="warning" />
-            <span>These manifests do not achieve the plan. {worse}</span>
+            <span>
+              {row.gang ? "" : "These manifests do not achieve the plan. "}
+              {worse}
+            </span>
           </p>
         )}
       </div>

@@ -363,6 +363,7 @@ export interface ExportRow {
   written?: readonly string[];
   releases?: readonly string[];
   measure?: MeasureRow | null;
+  gang?: GangSheetRow | null;
 }
 
 export interface ExtraRow {
@@ -378,6 +379,7 @@ export interface FileRow {
   removed?: number;
   lines?: readonly string[];
   cut?: number;
+  fragment?: boolean;
 }
 
 export interface FileSize {
@@ -484,6 +486,22 @@ export interface GangRow {
   stops?: readonly StopRow[];
   queues?: readonly string[];
   note?: string;
+}
+
+export interface GangSheetRow {
+  name: string;
+  words?: string;
+  gangs?: readonly string[];
+  scheduler?: string;
+  schedulers?: readonly [string, string][];
+  queue?: string;
+  queues?: readonly string[];
+  queueHint?: string;
+  pin?: boolean;
+  domain?: string;
+  noDomain?: string;
+  notExpressed?: readonly string[];
+  others?: string;
 }
 
 export interface GangStepRow {
@@ -1044,6 +1062,7 @@ export interface ExportSheetModel {
 export type ExportSheetMessage =
   | { type: "cancel-export" }
   | { type: "choose-export"; release?: string | null; apiVersion?: string | null; kind?: string | null; namespace?: string | null; example?: string | null; workload?: string | null; templates?: readonly string[] | null; container?: string | null; patch?: boolean | null; folder?: string | null; extra?: readonly string[] | null; pin?: boolean | null; split?: boolean | null }
+  | { type: "choose-gang-export"; name?: string | null; scheduler?: string | null; queue?: string | null }
   | { type: "close-export" }
   | { type: "show-export" }
   | { type: "use-measured"; near: number; far: number }
@@ -1324,6 +1343,7 @@ export type PlanViewMessage =
   | { type: "cancel" }
   | { type: "cancel-export" }
   | { type: "choose-export"; release?: string | null; apiVersion?: string | null; kind?: string | null; namespace?: string | null; example?: string | null; workload?: string | null; templates?: readonly string[] | null; container?: string | null; patch?: boolean | null; folder?: string | null; extra?: readonly string[] | null; pin?: boolean | null; split?: boolean | null }
+  | { type: "choose-gang-export"; name?: string | null; scheduler?: string | null; queue?: string | null }
   | { type: "choose-kept"; names?: readonly string[] }
   | { type: "close-export" }
   | { type: "compare-plans" }
