@@ -61,6 +61,11 @@ it("asks for another number of pods on a click and on Enter", () => {
   expect(send).toHaveBeenCalledWith({ type: "set-replicas", name: "large", replicas: 4 });
 });
 
+it("gives the name of a workload a line of its own", () => {
+  const name = fleet().el.querySelector<HTMLTableCellElement>(".dra-fleet-workloads tbody th")!;
+  expect([name.colSpan, name.scope, name.closest("tr")!.querySelector("input")]).toEqual([4, "rowgroup", null]);
+});
+
 it("shows why a change does not apply, and removes it", () => {
   const { el, model } = fleet();
   const send = vi.spyOn(model, "send");

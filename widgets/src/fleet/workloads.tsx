@@ -41,7 +41,7 @@ export function Workloads() {
         </button>
       </div>
       {rows.length > 0 && (
-        <table className="dra-fleet-table">
+        <table className="dra-fleet-table dra-fleet-workloads">
           <thead>
             <tr>
               <th scope="col">{rows.some((row) => row.gang) ? "pod or gang" : "pod"}</th>
@@ -55,11 +55,9 @@ export function Workloads() {
               </th>
             </tr>
           </thead>
-          <tbody>
-            {rows.map((row) => (
-              <Workload key={row.name} row={row} isShown={row.name === shown} />
-            ))}
-          </tbody>
+          {rows.map((row) => (
+            <Workload key={row.name} row={row} isShown={row.name === shown} />
+          ))}
         </table>
       )}
       <div className="dra-fleet-buttons">
@@ -107,37 +105,24 @@ function Workload({ row, isShown }: { row: WorkloadRow; isShown: boolean }) {
     { label: "Remove", act: () => channel.send({ type: "remove-workload", name }) },
   ];
   return (
-    <>
-      <tr className={isShown ? "is-open" : ""}>
-        <th scope="row">
-          <span className="dra-fleet-name">
-            <span className="dra-fleet-letter" aria-hidden="true">
-              {row.letter}
-            </span>
-            {name}
-            {row.editing && (
-              <span className="dra-dim" title="Plan shows this workload; what you draw there changes it">
-                {" "}
-                in Plan
-              </span>
-            )}
+    <tbody>
+      {/* The name has a line of its own, so that it is whole beside four columns of numbers. */}
+      <tr className="dra-fleet-named">
+        <th scope="rowgroup" colSpan={4}>
+          <span className="dra-fleet-letter" aria-hidden="true">
+            {row.letter}
           </span>
-          {!gang && (
-            <span className="dra-dim">
-              {row.detail}
-              {pins.length > 0 && ` · ${pins.map(([node, pods]) => `${pods} pinned to ${node}`).join(", ")}`}
+          {name}
+          {row.editing && (
+            <span className="dra-dim" title="Plan shows this workload; what you draw there changes it">
+              {" "}
+              in Plan
             </span>
           )}
+          {!gang && pins.length > 0 && (
+            <span className="dra-dim"> · {pins.map(([node, pods]) => `${pods} pinned to ${node}`).join(", ")}</span>
+          )}
         </th>
-        <td>
-          <Stepper
-            label={`${gang ? "gangs" : "pods"} of ${name}`}
-            value={wanted}
-            onChange={(replicas) => channel.send({ type: "set-replicas", name, replicas })}
-          />
-        </td>
-        <td className={placed < wanted ? "is-short" : ""}>{placed.toLocaleString("en")}</td>
-        <td title={row.more && !/[–≥]/.test(row.more) ? "proven" : undefined}>{row.more || "…"}</td>
         <td>
           <button
             type="button"
@@ -150,12 +135,23 @@ function Workload({ row, isShown }: { row: WorkloadRow; isShown: boolean }) {
           </button>
         </td>
       </tr>
+      <tr>
+        <td className="dra-fleet-detail dra-dim">{row.detail}</td>
+        <td>
+          <Stepper
+            label={`${gang ? "gangs" : "pods"} of ${name}`}
+            value={wanted}
+            onChange={(replicas) => channel.send({ type: "set-replicas", name, replicas })}
+          />
+        </td>
+        <td className={placed < wanted ? "is-short" : ""}>{placed.toLocaleString("en")}</td>
+        <td title={row.more && !/[–≥]/.test(row.more) ? "proven" : undefined}>{row.more || "…"}</td>
+        <td />
+      </tr>
       {gang && (
         <tr className="dra-fleet-of-gang">
           <td colSpan={5}>
-            <p className="dra-fleet-gang-words">
-              {gang.words} <span className="dra-dim">{row.detail}</span>
-            </p>
+            <p className="dra-fleet-gang-words">{gang.words}</p>
             {isShown ? (
               <Gang workload={row} />
             ) : (
@@ -166,6 +162,6 @@ function Workload({ row, isShown }: { row: WorkloadRow; isShown: boolean }) {
           </td>
         </tr>
       )}
-    </>
+    </tbody>
   );
 }
