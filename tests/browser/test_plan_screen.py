@@ -23,6 +23,14 @@ def test_no_figure_is_cut_and_all_regions_are_in_sight(in_tab):
         assert box_of(planner.strip)["height"] <= strip
 
 
+def test_the_name_of_the_claim_covers_no_link_above_the_dock(in_tab):
+    """The board is fitted above the name where the dock leaves little room."""
+    planner = in_tab(1280, 800)
+    planner.tab("YAML").click()
+    name, link = planner.root.locator(".dra-claim"), planner.root.locator(".dra-knot")
+    until(lambda: box_of(link)["y"] + box_of(link)["height"] <= box_of(name)["y"], "the link is above the name")
+
+
 def _are_whole(planner):
     """Say whether the regions end above the dock, and its tabs in the window."""
     tabs, grid = box_of(planner.tabs), box_of(planner.root)

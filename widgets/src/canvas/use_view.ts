@@ -4,10 +4,12 @@
 // the mouse; what is selected is not left under its card.
 import { useReactFlow } from "@xyflow/react";
 import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
-import type { CanvasNode } from "./flow";
+import { type CanvasNode, GANG } from "./flow";
 import { BOX } from "./layout";
 
 const MARGIN = 14;
+/** The lower edge, over which the button with the name of the claim lies as soon as no card is open. */
+const NAME = 38;
 /** The smallest size at which a drawing is shown by itself: texts stay readable. */
 const LEAST = 0.85;
 /** How much smaller than needed a drawing may be shown, after boxes went, before it is shown whole again. */
@@ -18,12 +20,14 @@ type Bounds = Size & { x: number; y: number };
 type View = { x: number; y: number; zoom: number };
 type Margins = { top: number; right: number; bottom: number; left: number };
 
+const NO_MARGINS: Margins = { top: 0, right: 0, bottom: 0, left: 0 };
+
 /** Pixels at the edges of the board that chips and buttons lie over. */
 export function marginsOf(board: Element): Margins {
   const canvas = board.closest(".dra-canvas");
   const height = (selector: string) => canvas?.querySelector<HTMLElement>(selector)?.offsetHeight ?? 0;
   const tools = canvas?.querySelector<HTMLElement>(".dra-tools")?.offsetWidth ?? 0;
-  return { top: height(".dra-palette") + MARGIN, right: tools + MARGIN, bottom: MARGIN, left: MARGIN };
+  return { top: height(".dra-palette") + MARGIN, right: tools + MARGIN, bottom: NAME, left: MARGIN };
 }
 
 const zoomFor = (drawing: Size, size: Size, edge: Margins): number =>
@@ -93,11 +97,15 @@ export function useView(
     if (!nodes.length && flow.getZoom() !== 1) look({ x: 0, y: 0, zoom: 1 });
     const isNew = names !== last.names;
     const whole = arranged && (isNew || !last.arranged);
-    const lost = isNew && (last.names === "" || nodes.some((node) => isOutside(node, flow.getViewport(), size)));
+    const view = flow.getViewport();
+    const lost = isNew && (last.names === "" || nodes.some((node) => isOutside(node, view, size)));
+    // The frame of a gang is drawn around boxes that stand where they are, so that its name may lie under the chips.
+    const frame = last.names.split("\n").includes(GANG) ? undefined : nodes.find((node) => node.id === GANG);
+    const covered = frame !== undefined && isOutside(frame, view, size, marginsOf(pane));
     // After a wide drawing a smaller one would stay as small as that one had to be.
     const best = isNew && nodes.length ? zoomFor(flow.getNodesBounds(flow.getNodes()), size, marginsOf(pane)) : 0;
     const tiny = flow.getZoom() < TOO_SMALL * best && nodes.length < last.names.split("\n").length - 1;
-    if (nodes.length && (whole || lost || tiny)) fit();
+    if (nodes.length && (whole || lost || covered || tiny)) fit();
   }, [nodes, arranged, flow, fit, look, board, room]);
 
   const size = useRef<DOMRect | undefined>(undefined);
@@ -151,8 +159,10 @@ function useClearOfCard(
       const under = card && node ? node.bottom + MARGIN - card.top : 0;
       if (under <= 0 || !node) return;
       const view = flow.getViewport();
+      // If another view was chosen since then, that is the one to go back to.
+      const from = moved.current?.to === JSON.stringify(view) ? moved.current.from : view;
       look({ ...view, y: view.y - Math.min(under, Math.max(0, node.top - top - MARGIN)) });
-      moved.current = { from: moved.current?.from ?? view, to: JSON.stringify(flow.getViewport()) };
+      moved.current = { from, to: JSON.stringify(flow.getViewport()) };
     };
     if (!only) return back();
     // In the next frame the card is drawn, and the view that was chosen for new boxes.
@@ -170,9 +180,11 @@ function useClearOfCard(
   }, [only, chosen, root, flow, look, isPressed]);
 }
 
-function isOutside(node: CanvasNode, view: View, board: DOMRect): boolean {
+/** Whether part of a node lies outside the board, or on its `edge`. */
+function isOutside(node: CanvasNode, view: View, board: DOMRect, edge: Margins = NO_MARGINS): boolean {
   const [x, y] = [node.position.x * view.zoom + view.x, node.position.y * view.zoom + view.y];
   const width = (node.measured?.width ?? BOX.width) * view.zoom;
   const height = (node.measured?.height ?? BOX.height) * view.zoom;
-  return x < 0 || y < 0 || x + width > board.width || y + height > board.height;
+  const [right, bottom] = [board.width - edge.right, board.height - edge.bottom];
+  return x < edge.left || y < edge.top || x + width > right || y + height > bottom;
 }
