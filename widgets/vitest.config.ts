@@ -4,6 +4,9 @@ export default defineConfig({
   test: {
     include: ["tests/**/*.test.{ts,tsx}"],
     environment: "jsdom",
+    // A worker loads jsdom once. Each file has a context of its own, which a single worker would let all files share.
+    pool: "vmThreads",
+    maxWorkers: 2,
     restoreMocks: true,
   },
 });

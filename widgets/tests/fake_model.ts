@@ -63,9 +63,11 @@ export function mount<M extends object>(widget: { render: unknown }, values: M) 
   const spies = [window, document].map((target) => {
     const [add, remove] = [target.addEventListener.bind(target), target.removeEventListener.bind(target)];
     const key = (type: string, handler: unknown, capture: unknown) => `${type} ${capture === true} ${id(handler)}`;
-    target.addEventListener = ((type: string, handler: EventListener, capture: boolean) => (
-      outside.add(key(type, handler, capture)), add(type, handler, capture)
-    )) as never;
+    target.addEventListener = ((type: string, handler: EventListener, how: boolean | AddEventListenerOptions) => {
+      // jsdom itself listens so, for good, once a selector is applied to a document that a view has parsed.
+      if (typeof how !== "object" || !how.passive) outside.add(key(type, handler, how));
+      add(type, handler, how);
+    }) as never;
     target.removeEventListener = ((type: string, handler: EventListener, capture: boolean) => (
       outside.delete(key(type, handler, capture)), remove(type, handler, capture)
     )) as never;
