@@ -15,6 +15,7 @@ from typing import Any
 VEGALITE = "application/vnd.vegalite.v5+json"
 _BLOCK = re.compile(r"^```\{chart\}\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
 _IDENTIFIED = re.compile(r'\bid="([^"]+)"')
+_SHOW_CELL = "at => window.jupyterapp.shell.currentWidget.content.scrollToItem(at, 'center')"
 
 
 def chart_of(data: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -63,23 +64,20 @@ def _drawn(charts: Sequence[Mapping[str, Any]]) -> list[str]:
     import nbformat
     from site_pictures import in_jupyterlab
 
-    cells = []
-    for chart in charts:
-        output = nbformat.v4.new_output("display_data", {VEGALITE: chart})
-        cells.append(nbformat.v4.new_code_cell("", outputs=[output]))
+    outputs = [nbformat.v4.new_output("display_data", {VEGALITE: chart}) for chart in charts]
+    cells = [nbformat.v4.new_code_cell("", outputs=[output]) for output in outputs]
     pictures = []
     with in_jupyterlab() as (server, context):
         from lab_page import LabPage
 
         kernel = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
-        for at, cell in enumerate(cells):
-            # One notebook for each: JupyterLab draws only the cells that are on the screen.
-            name = f"chart-{at}.ipynb"
-            nbformat.write(nbformat.v4.new_notebook(metadata={"kernelspec": kernel}, cells=[cell]), server.root / name)
-        lab = LabPage(context, server)
+        notebook = nbformat.v4.new_notebook(metadata={"kernelspec": kernel}, cells=cells)
+        nbformat.write(notebook, server.root / "charts.ipynb")
+        lab = LabPage(context, server).open("charts.ipynb")
         for at in range(len(cells)):
-            lab.open(f"chart-{at}.ipynb")
-            picture = lab.page.locator(".vega-embed svg.marks").first
+            # JupyterLab draws only the cells that are on the screen.
+            lab.page.evaluate(_SHOW_CELL, at)
+            picture = lab.page.locator(f'.jp-Cell[data-windowed-list-index="{at}"] .vega-embed svg.marks')
             picture.wait_for()
             pictures.append(picture.evaluate("node => node.outerHTML"))
         lab.close()
