@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import Any
-from unittest.mock import patch
 
-import kubernetes_validate.utils
+import kubernetes_validate
 import pytest
 import yaml
 from cel_expr_python import cel
 from cel_expr_python.ext import ext_bindings, ext_optional
 from small_nodes import SHARED
+from strict_schemas import validate_strictly
 
 from dra_lab.cel.functions import declarations
 from dra_lab.cel.values import POOL
@@ -47,10 +47,6 @@ TYPES = {
 }
 
 
-_contents = cache(kubernetes_validate.utils.schema_contents)
-"""The definitions of a release are large, and kubernetes-validate reads them again for every object."""
-
-
 def kind_of(document: dict[str, Any]) -> str:
     """Return `apiVersion/Kind`."""
     return f"{document['apiVersion']}/{document['kind']}"
@@ -63,8 +59,7 @@ def problems(document: dict[str, Any], release: str = "1.36") -> list[str]:
         return list(_configuration(document))
     if kind not in FILES:
         try:
-            with patch.object(kubernetes_validate.utils, "schema_contents", _contents):
-                kubernetes_validate.validate(document, release, strict=True)
+            validate_strictly(document, release)
         except kubernetes_validate.ValidationError as error:
             return [f"{kind}: {error.message}"]
         return []

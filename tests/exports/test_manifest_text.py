@@ -7,7 +7,6 @@ import random
 import subprocess
 import sys
 
-import kubernetes_validate
 import pytest
 import yaml
 from code_of import code_of
@@ -16,6 +15,7 @@ from random_clusters import random_cluster, random_sketch
 from small_claims import alternative, one_of, request
 from small_nodes import a_slice, cluster, gpu, nic
 from small_plans import HOSTILE
+from strict_schemas import validate_strictly
 
 from dra_lab.exports.manifests import manifest_yaml
 from dra_lab.model.claims import DeviceToleration
@@ -44,7 +44,7 @@ def template(text):
 
 def validate(text, version):
     for document in documents(text):
-        kubernetes_validate.validate(document, version, strict=True)
+        validate_strictly(document, version)
 
 
 @pytest.mark.parametrize("release", RELEASES)

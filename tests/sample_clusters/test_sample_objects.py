@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import kubernetes_validate
 import pytest
 import yaml
+from strict_schemas import validate_strictly
 
 FOLDER = Path(__file__).parents[2] / "sample_clusters"
 NAMES = (
@@ -100,7 +100,7 @@ def test_strict_schema(name: str) -> None:
     for file, kind in KINDS.items():
         for item in read(name, file):
             assert item["kind"] == kind
-            kubernetes_validate.validate(item, "1.36", strict=True)
+            validate_strictly(item, "1.36")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import random
 from dataclasses import replace as changed
 
-import kubernetes_validate
 import pytest
 import yaml
 from msgspec.structs import replace
 from random_clusters import random_cluster, random_sketch
 from small_claims import request
 from small_nodes import a_slice, attribute, cluster, device, gpu, nic
+from strict_schemas import validate_strictly
 
 from dra_lab.checks.admission import admit
 from dra_lab.errors import InputError
@@ -45,7 +45,7 @@ def test_random_drawings_are_admitted_by_their_target(release, api_version, kind
             # then the classes are written as well
             on = changed(on, classes=())
         for document in written(sketch, on, KubernetesRelease(release), api_version=api_version, kind=kind):
-            kubernetes_validate.validate(document, release, strict=True)
+            validate_strictly(document, release)
             answer = admit(document, KubernetesRelease(release))
             assert answer.accepted, (seed, answer.errors)
             assert not answer.dropped, seed
