@@ -30,12 +30,12 @@ from dra_lab.sources import load_cluster, samples
 
 SHARED = Path(__file__).parents[2] / ".." / "shared"
 R136 = KubernetesRelease("1.36")
-NAMES = [
-    name
-    for driver in known_drivers()
-    for documented in profile(driver).classes
-    for name in (documented.name, *documented.aliases)
-]
+CLASSES = {
+    driver: [name for one in profile(driver).classes for name in (one.name, *one.aliases)] for driver in known_drivers()
+}
+"""The documented classes of each driver, with their other names."""
+
+NAMES = [name for names in CLASSES.values() for name in names]
 SAMPLES = [sample.name for sample in samples()]
 FORMS = ("plain", "alternative")
 
@@ -69,8 +69,24 @@ def compiled(claim):
     return ResourceClaim(metadata=ObjectMeta(name="c"), spec=compile_claim(claim, having(SAMPLES[0]), R136).spec)
 
 
-def claims_of(form):
-    return [(name, sketch(name, form)) for name in NAMES]
+def claims_of(names, form):
+    return [(name, sketch(name, form)) for name in names]
+
+
+def all_names(sample):
+    return NAMES
+
+
+def some_names(sample):
+    """Return the classes of the sample's drivers, and a share of the others: each class is in one share."""
+    drivers = {one.spec.driver for one in lacking(sample).slices}
+    share = {*NAMES[SAMPLES.index(sample) :: len(SAMPLES)]}
+    share |= {name for driver in drivers for name in CLASSES.get(driver, ())}
+    return [name for name in NAMES if name in share]
+
+
+by_sample = pytest.mark.parametrize("sample", SAMPLES)
+by_names = pytest.mark.parametrize("names_of", [some_names, pytest.param(all_names, marks=pytest.mark.long)])
 
 
 def rules(findings, name):
@@ -78,8 +94,9 @@ def rules(findings, name):
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("sample", SAMPLES)
-def test_the_planner_answers_as_if_the_documented_class_were_there(sample, form):
+@by_sample
+@by_names
+def test_the_planner_answers_as_if_the_documented_class_were_there(sample, names_of, form):
     """Status, devices and first fit are those of a cluster that has the class, and the class is reported once."""
 
     def answer(cluster, claim):
@@ -87,39 +104,44 @@ def test_the_planner_answers_as_if_the_documented_class_were_there(sample, form)
         found = plan.first_fit
         return plan.status, plan.node, plan.placements, found and (found.status, found.placements)
 
-    wrong = [name for name, claim in claims_of(form) if answer(lacking(sample), claim) != answer(having(sample), claim)]
+    claims = claims_of(names_of(sample), form)
+    wrong = [name for name, claim in claims if answer(lacking(sample), claim) != answer(having(sample), claim)]
     assert wrong == []
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("sample", SAMPLES)
-def test_a_class_that_is_used_is_never_said_not_to_exist(sample, form):
+@by_sample
+@by_names
+def test_a_class_that_is_used_is_never_said_not_to_exist(sample, names_of, form):
     """First fit knows every documented class, also one whose driver is not in the cluster."""
     on = with_documented_classes(lacking(sample))
     node = on.node_names[0]
-    claims = {name: compiled(claim) for name, claim in claims_of(form)}
+    claims = {name: compiled(claim) for name, claim in claims_of(names_of(sample), form)}
     verdicts = {name: first_fit(on, node, [claim], R136) for name, claim in claims.items()}
     assert {name: v.message for name, v in verdicts.items() if "does not exist" in v.message} == {}
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("sample", SAMPLES)
-def test_check_reports_each_missing_class_once(sample, form, tmp_path):
+@by_sample
+@by_names
+def test_check_reports_each_missing_class_once(sample, names_of, form, tmp_path):
     """A folder in which two claims name a class has one Finding for it, and none that the class is unknown."""
-    for number, (_, claim) in enumerate(claims_of(form)):
+    names = names_of(sample)
+    for number, (_, claim) in enumerate(claims_of(names, form)):
         for copy in "ab":
             text = text_of(claim).replace("name: c\n", f"name: c{number}-{copy}\n", 1)
             (tmp_path / f"{number}-{copy}.yaml").write_text(text)
     review = check_manifests(lacking(sample), read_manifests([tmp_path]), release=R136, time_limit=0.001)
-    assert {name: rules(review.findings, name) for name in NAMES} == {name: ["class-not-in-cluster"] for name in NAMES}
+    assert {name: rules(review.findings, name) for name in names} == {name: ["class-not-in-cluster"] for name in names}
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("sample", SAMPLES)
-def test_a_missing_class_is_exported_with_the_claim(sample, form):
+@by_sample
+@by_names
+def test_a_missing_class_is_exported_with_the_claim(sample, names_of, form):
     """The manifests hold every class that the claim names, as the API server takes it."""
     wrong = []
-    for name, claim in claims_of(form):
+    for name, claim in claims_of(names_of(sample), form):
         text = manifest_yaml(claim, lacking(sample), R136).text
         written = {d["metadata"]["name"] for d in yaml.safe_load_all(text) if d["kind"] == "DeviceClass"}
         if name not in written or check_text(text, "c.yaml", R136):
