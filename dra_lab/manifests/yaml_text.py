@@ -25,10 +25,11 @@ MAX_EXPANDED_NODES = 20_000_000
 _MARKER = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 """Where a document begins: a line with this at its start is in no value, not even in a block of text."""
 
-_EMPTY = r"---(?:[ \t]+#.*|[ \t\r]*)\n(?:[ \t]*(?:#.*|\r)?\n)*+"
+_EMPTY = r"---(?:[ \t]+#.*|[ \t\r]*)\n(?:[ \t]*(?:#.*|\r)?\n)*"
 _EMPTY_DOCUMENT = re.compile(_EMPTY)
-_EMPTY_RUN = re.compile(rf"^(?:{_EMPTY}(?=---(?:\s|$))){{100,}}+", re.MULTILINE)
-"""Many documents in a row without a value, which are counted and not parsed."""
+_EMPTY_BEFORE_NEXT = re.compile(rf"^{_EMPTY}(?=---(?:\s|$))", re.MULTILINE)
+_MANY = 100
+"""So many documents in a row without a value are counted and not parsed."""
 
 _ABOVE = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)*(?=---)")
 
@@ -102,19 +103,31 @@ def load_yaml(
     done = 0
     try:
         before, above, start = 0, 0, 0
-        for run in (*_EMPTY_RUN.finditer(text), None):
-            part = text[start : run.start() if run else len(text)]
+        for run, end, number in (*_empty_runs(text), (len(text), len(text), 0)):
+            part = text[start:run]
             counted: list[int] = []
             for document in _documents(part, source, before, above, counted):
                 done = document.number
                 yield document
-            if run is not None:
-                before += max(counted, default=0) + len(_MARKER.findall(run[0]))
-                above += part.count("\n") + run[0].count("\n")
-                start = run.end()
+            before += max(counted, default=0) + number
+            above += text.count("\n", start, end)
+            start = end
     except ManifestError:
         # each document by itself: what is wrong with one says nothing about the next
         yield from _one_by_one(text, source, done, broken)
+
+
+def _empty_runs(text: str) -> Iterator[tuple[int, int, int]]:
+    """Yield many documents in a row without a value: where they begin and end, and their number."""
+    start, end, number = 0, 0, 0
+    for found in _EMPTY_BEFORE_NEXT.finditer(text):
+        if found.start() != end:
+            if number >= _MANY:
+                yield start, end, number
+            start, number = found.start(), 0
+        end, number = found.end(), number + 1
+    if number >= _MANY:
+        yield start, end, number
 
 
 def _one_by_one(
