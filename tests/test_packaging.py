@@ -43,7 +43,9 @@ def wheel(sdist, tmp_path_factory):
     """The wheel, built from the sdist, far from the checkout and without any Node.js on PATH."""
     folder = tmp_path_factory.mktemp("wheel")
     with tarfile.open(sdist) as archive:
-        archive.extractall(folder, filter="data")
+        # Python before 3.11.4 has no filter and ignores it.
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)
+        archive.extractall(folder)
     (source,) = folder.glob("dra_lab-*")
     run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder, cwd=source, PATH=str(folder))
     (built,) = folder.glob("*.whl")
