@@ -15,7 +15,17 @@ from dra_lab.model.gang import Gang
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.node_type import NodeType
 from dra_lab.planner.budget import Sizes
-from dra_lab.planner.gangs.needs import HOST_DEPTH, GangNeed, GroupNeed, Needs, Path, Tier, read_needs, replaced
+from dra_lab.planner.gangs.needs import (
+    HOST_DEPTH,
+    GangNeed,
+    GroupNeed,
+    Needs,
+    Path,
+    Tier,
+    read_needs,
+    replaced,
+    without_preferences,
+)
 from dra_lab.planner.gangs.new_spots import Spot, Spots, hosts_matter, spots_of
 from dra_lab.planner.gangs.problem import GangProblem
 from dra_lab.topology.new_nodes import NewNode, hierarchies_with, new_names
@@ -127,8 +137,7 @@ class AddQuestion:
         needs = read_needs(self.gangs, self.workloads, trees, [*self.cluster.node_names, *names])
         by_need: dict[GangNeed, list[int]] = {}
         for need in needs.gangs:
-            groups = tuple(replace(group, preferred=-1) for group in need.groups)
-            plain = replace(need, priority=0, preferred=-1, groups=groups, gangs=())
+            plain = without_preferences(need)
             by_need.setdefault(plain, []).extend(need.gangs)
         gangs = [replace(need, gangs=tuple(mine)) for need, mine in by_need.items()]
         used = {tier for need in gangs for tier in (need.required, *(t for g in need.groups for t in _tiers(g)))}

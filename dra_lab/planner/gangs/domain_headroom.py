@@ -11,7 +11,7 @@ from dra_lab.model.gang import GANGS, Gang, GangHeadroom
 from dra_lab.model.sketch import asks
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.gangs.headroom_tables import tables_for
-from dra_lab.planner.gangs.needs import GangNeed, GroupNeed, Needs, goal_order
+from dra_lab.planner.gangs.needs import GangNeed, GroupNeed, Needs, goal_order, without_preferences
 from dra_lab.planner.gangs.problem import GangProblem
 
 _NAMED = 3
@@ -30,18 +30,13 @@ def headroom_by_domain(
     for at, gang in enumerate(gangs):
         if at not in place or budget.reached:
             continue
-        required = _without_preferences(place[at])
+        required = without_preferences(place[at])
         if required not in known:
             known[required] = list(_headroom_of_need(problem, required, gang, solver, budget))
         for headroom in known[required]:
             count, bound = (min(gang.replicas, number) for number in (headroom.gangs, headroom.gangs_bound))
             found.append(changed(headroom, gang=gang.name, gangs=count, gangs_bound=bound))
     return tuple(found)
-
-
-def _without_preferences(need: GangNeed) -> GangNeed:
-    groups = tuple(replace(group, preferred=-1) for group in need.groups)
-    return replace(need, groups=groups, preferred=-1, priority=0, gangs=())
 
 
 def _headroom_of_need(
@@ -104,10 +99,9 @@ def _most(
         return 0, 0
     inside = set(regions)
     groups = tuple(
-        replace(group, preferred=-1, least=group.least if whole or at >= need.pods else 0)
-        for at, group in enumerate(need.groups)
+        replace(group, least=group.least if whole or at >= need.pods else 0) for at, group in enumerate(need.groups)
     )
-    alone = replace(need, groups=groups, preferred=-1, gangs=(0,) * (most if whole else 1))
+    alone = replace(need, groups=groups, gangs=(0,) * (most if whole else 1))
     needs = Needs(problem.needs.kinds, problem.needs.tiers, [alone], [])
     cells = {key: nodes for key, nodes in problem.cells.items() if key[0] in inside}
     part = replace(problem, needs=needs, cells=cells, order=goal_order(needs))

@@ -323,6 +323,12 @@ def splits(tiers: Sequence[Tier], need: GangNeed, preference: tuple[int, tuple[i
     return tiers[tier].depth > tiers[need.required].depth or not sum(need.groups[at].least for at in groups)
 
 
+def without_preferences(need: GangNeed) -> GangNeed:
+    """Return what a gang requires, whatever its priority; any number of such gangs may be counted together."""
+    groups = tuple(replace(group, preferred=-1) for group in need.groups)
+    return replace(need, groups=groups, preferred=-1, preferences=(), priority=0, gangs=())
+
+
 def _on_one_node(group: GroupNeed) -> GroupNeed:
     """Return a group whose gang is on one node: of the level that it requires, it is enough that the node has it."""
     if group.required < 0:

@@ -60,6 +60,17 @@ def test_a_cordoned_node_has_no_pods():
     assert (plan.counts["train"], plan.why["r1"]) == (0, "0 of 2; 1 node cordoned")
 
 
+def test_a_preferred_level_does_not_change_how_many_gangs_fit():
+    """Each domain has as many gangs as if they preferred nothing."""
+    alone = GangGroup(replace(PODS, replicas=1), required="rack")
+    found = []
+    for preferred in ("", "rack"):
+        gang = replace(TRAIN, groups=[alone], required="block", preferred=preferred, replicas=9)
+        headroom = plan_gangs(CLUSTER, [gang], hierarchies=[FABRIC]).headroom
+        found.append([(one.domain, one.gangs, one.gangs_bound) for one in headroom])
+    assert found[0] == found[1]
+
+
 def test_ordinary_pods_give_way_to_gangs():
     """Three pods fit: the gang has two of them, and an ordinary workload the third."""
     plan = plan_gangs(CLUSTER, [TRAIN], [Workload("plain", PODS.claims, 3)], hierarchies=[FABRIC])

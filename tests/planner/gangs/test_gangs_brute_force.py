@@ -67,7 +67,7 @@ def test_rooms_with_claims_of_groups_are_brute_force():
     assert drawn <= 5 * STEP, "too many cases were too large to try everything"
 
 
-HEADROOM = int(os.environ.get("DRA_LAB_RANDOM_GANGS", "40"))
+HEADROOM = int(os.environ.get("DRA_LAB_RANDOM_GANGS", "120"))
 
 
 @pytest.mark.parametrize("block", range(-(-HEADROOM // STEP)))
