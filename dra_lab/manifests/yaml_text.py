@@ -29,7 +29,7 @@ _EMPTY = r"---(?:[ \t]+#.*|[ \t\r]*)\n(?:[ \t]*(?:#.*|\r)?\n)*"
 _EMPTY_DOCUMENT = re.compile(_EMPTY)
 _EMPTY_BEFORE_NEXT = re.compile(rf"^{_EMPTY}(?=---(?:\s|$))", re.MULTILINE)
 _MANY = 100
-"""So many documents in a row without a value are counted and not parsed."""
+"""The fewest documents in a row without a value that are counted and not parsed."""
 
 _ABOVE = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)*(?=---)")
 
