@@ -73,7 +73,7 @@ class Sizes(Struct, frozen=True):
         domain_columns: Such sets in the first model; with more, those that are worth least are added if they may help.
         add_domains: New domains of one kind that a first answer with new nodes uses.
         add_rounds: How often such an answer tries twice as many nodes as before.
-        add_slots: Single nodes that the model of new nodes has if a gang names the host as a level.
+        add_spots: Single nodes that the model of new nodes has if a gang names the host as a level.
         add_steps: Gangs of one kind in one domain up to which the nodes they need are counted one by one.
         more_nodes: Nodes above the relaxation's bound that are tried for a first plan on few nodes.
     """
@@ -121,7 +121,7 @@ class Sizes(Struct, frozen=True):
     domain_columns: int = 2_000
     add_domains: int = 50
     add_rounds: int = 3
-    add_slots: int = 3_000
+    add_spots: int = 3_000
     add_steps: int = 200
     more_nodes: int = 8
 

@@ -112,6 +112,7 @@ def gang_parts(plan: GangPlan) -> Iterator[Part]:
             (Column("goal", "goal"), Column("value", "value"), Column("at least", "bound"), Column("", "proven")),
             [(_words(goal), goal.value, goal.bound, "proven" if goal.proven else "") for goal in plan.goals],
             "Goals",
+            [] if plan.slot is None else [printable(f"Largest gang slot left: {plan.slot}.")],
         )
     if plan.not_examined:
         yield Words(f"{counted(plan.not_examined, 'node')} not examined before the time limit.")

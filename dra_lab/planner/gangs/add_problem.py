@@ -225,7 +225,7 @@ def enlarged(
     cheapest = min(question.costs, default=1)
     if most_cost is not None:
         domains = min(domains, most_cost // cheapest)
-    allowed = min(domains, sizes.add_slots // max(1, len(question.types)))
+    allowed = min(domains, sizes.add_spots // max(1, len(question.types)))
     spots = spots_of(question.cluster, question.types, question.trees, needs, allowed)
     complete = (allowed == domains or not spots.fewer) and all(profiles[spot.type] >= 0 for spot in spots.found)
     names = {f"+{at}": spot.place.paths for at, spot in enumerate(spots.found)}
@@ -255,7 +255,7 @@ def enlarged(
     keys = list(base.keys)
     split = hosts_matter(with_new)
     if split:
-        slots, chains, short = _single_nodes(slots, sizes.add_slots)
+        slots, chains, short = _single_nodes(slots, sizes.add_spots)
         complete = complete and not short
     own_names = {f"+{at}": spots.found[slot.spots[0]].place.paths for at, slot in enumerate(slots)}
     with_new = question.needs(own_names)

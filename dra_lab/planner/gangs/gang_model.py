@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from dra_lab.model.fleet import NODES, UNPLACED
-from dra_lab.model.gang import BEYOND, DOMAINS, GANGS, LEVELS
+from dra_lab.model.gang import BEYOND, DOMAINS, GANGS, LEVELS, SLOT
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.gangs.goal_values import priority_of, wanted_beyond
-from dra_lab.planner.gangs.hand_out import hand_out
+from dra_lab.planner.gangs.hand_out import counted, domains_inside, hand_out
+from dra_lab.planner.gangs.largest_slot import slot_before, slot_left
 from dra_lab.planner.gangs.needs import WHOLE, GangNeed, GroupNeed, Path, splits
 from dra_lab.planner.gangs.problem import GangProblem, GangSolution, fewest
 from dra_lab.planner.node.modelling import pulp
@@ -36,43 +36,6 @@ def options_of(variables: int, budget: Budget) -> Mapping[str, object]:
     if variables <= budget.sizes.variables:
         return _OPTIONS
     return {**_OPTIONS, **{f"mip_heuristic_run_{name}": on for name, on in _WITHOUT_MODELS.items()}}
-
-
-def counted(problem: GangProblem, solution: GangSolution) -> Counter[Hashable]:
-    """Return a solution as the model counts it: gangs by domain, pods by region, groups by domain, nodes by pods."""
-    found: Counter[Hashable] = Counter()
-    for one in solution.instances:
-        found["gang", one.need, one.domain] += 1
-        for at, (row, group) in enumerate(zip(one.groups, problem.needs.gangs[one.need].groups, strict=True)):
-            for region, pods in row.items():
-                found["pods", one.need, at, region] += pods
-            if group.required >= 0:
-                inside = next((region for region, pods in row.items() if pods), None)
-                path = first_domain(problem, one.need, at, one.domain) if inside is None else None
-                path = problem.domain(group.required, inside) if inside is not None else path
-                found["group", one.need, at, path] += 1
-    for number, row in enumerate(solution.ordinary):
-        for region, pods in row.items():
-            found["plain", number, region] += pods
-    for node, counts in solution.nodes.items():
-        region, profile, _ = problem.on[node]
-        found["nodes", region, profile, counts] += 1
-    return found
-
-
-def first_domain(problem: GangProblem, need: int, at: int, domain: Path) -> Path | None:
-    """Return the first domain of a group's level in a domain of its gang."""
-    gang = problem.needs.gangs[need]
-    return next(iter(_domains(problem, gang.groups[at].required, problem.inside[gang.required][domain])), None)
-
-
-def _domains(problem: GangProblem, tier: int, regions: Iterable[int]) -> dict[Path, list[int]]:
-    found: dict[Path, list[int]] = {}
-    for region in regions:
-        path = problem.domain(tier, region)
-        if path is not None:
-            found.setdefault(path, []).append(region)
-    return found
 
 
 class GangModel:
@@ -163,7 +126,7 @@ class GangModel:
             self._add_pods(number, at, group, able, gang, most)
         else:
             split = {gang: -1}
-            for inner, regions in _domains(self.problem, group.required, able).items():
+            for inner, regions in domains_inside(self.problem, group.required, able).items():
                 key = (number, at, inner)
                 if group.same_as < 0:
                     self.groups[key] = self._integer(most, ("group", *key))
@@ -176,7 +139,7 @@ class GangModel:
                 self._add_pods(number, at, group, regions, variable, most)
             self._row(split, 0, equal=True)
         for size, tier in group.slices:
-            for regions in _domains(self.problem, tier, able).values():
+            for regions in domains_inside(self.problem, tier, able).values():
                 keys = [(number, at, region) for region in regions]
                 several = self._integer(most * group.most // size, *(("pods", *key) for key in keys), size=size)
                 self._row({**self._summed(keys), several: -size}, 0, equal=True)
@@ -327,8 +290,30 @@ class GangModel:
                 self._row({self.gangs[key]: 1, used: -int(self.gangs[key].upBound)}, 0)
             self.sums[DOMAINS][used] = 1
 
+    def _count_slot(self) -> None:
+        """Add what the largest slot loses: one domain is chosen, and it has at most what its nodes leave."""
+        problem = self.problem
+        assert problem.needs.slot is not None, "the goal is there only with a slot"
+        kind, tier = problem.needs.slot.kind, problem.needs.slot.tier
+        (_, before), zero = slot_before(problem), (0,) * problem.kinds
+        loss = self._integer(before, ("slot",))
+        taken: dict[Path | None, Factors] = {}
+        for (region, profile), mine in self.cells.items():
+            most = problem.more(profile, zero, kind, least=self.least)
+            row = taken.setdefault(problem.domain(tier, region), {})
+            for counts, variable in mine.items():
+                row[variable] = most - problem.more(profile, counts, kind, least=self.least)
+        chosen = {}
+        for path, pods in slot_left(problem, {}, least=self.least).items():
+            chosen[self._integer(1, ("slot", path))] = -1
+            self._row({**taken.get(path, {}), [*chosen][-1]: before, loss: -1}, pods)
+        self._row(chosen, -1)
+        self.sums[SLOT] = {loss: 1}
+
     def expression(self, goal: str, *, floors: bool = False) -> Expression:
         """Return what a goal counts; with `floors`, what holds whatever the goals before are."""
+        if goal == SLOT and not self.sums[SLOT]:
+            self._count_slot()
         factors = self.floors[goal] if floors and goal in self.floors else self.sums[goal]
         constant = self.constants[goal]
         return pulp.LpAffineExpression(factors, constant=constant) if factors else constant

@@ -22,6 +22,9 @@ Chosen = dict[tuple[int, int], int]
 """How many regions of a class have which set, by their numbers; and extra columns, as class -1."""
 
 
+RegionClass = tuple[Cells, tuple[int, ...], tuple[Path | None, ...], bool]
+
+
 def gang_sets(problem: GangProblem, budget: Budget, *, in_two: bool) -> GangSets | None:
     """Return the sets, None if levels or numbers of pods are such that sets cannot tell, or if there are too many.
 
@@ -76,14 +79,20 @@ class GangSets:
         cells = {cells: None for cells, *_ in self.classes}
         return RegionValues(self.problem, cells, least=least, ordinary=self.ordinary)
 
-    def _classes(self) -> dict[tuple[Cells, tuple[int, ...], tuple[Path | None, ...]], list[int]]:
-        """Return regions by the profiles of their nodes, the rows of the items that may be there, and wide domains."""
-        found: dict[tuple[Cells, tuple[int, ...], tuple[Path | None, ...]], list[int]] = {}
+    def _classes(self) -> dict[RegionClass, list[int]]:
+        """Return regions by the profiles of their nodes, the rows of the items that may be there, and wide domains.
+
+        If a region may be the largest slot, the first one of a class is a class of its own.
+        """
+        slot = self.problem.needs.slot
+        is_region = slot is not None and slot.tier not in self.layout.wide
+        found: dict[RegionClass, list[int]] = {}
         for region in dict.fromkeys(region for region, _ in sorted(self.problem.cells)):
             rows = tuple(self.layout.row(at, region) for at in range(len(self.items)))
             domains = tuple(self.problem.domain(tier, region) for tier in self.layout.wide)
             if max(rows, default=-1) >= 0:
-                found.setdefault((self.problem.profiles_of([region]), rows, domains), []).append(region)
+                mine = self.problem.profiles_of([region]), rows, domains
+                found.setdefault((*mine, is_region and (*mine, True) not in found), []).append(region)
         return found
 
     def _list_sets(self, budget: Budget) -> bool:
@@ -96,7 +105,7 @@ class GangSets:
             return False
         limits = self.limits.max(axis=0)
         tables = [self._alone(kind, int(limit), budget) for kind, limit in enumerate(limits)]
-        self.rows_of = np.array([rows for _, rows, _ in self.classes], np.int64)
+        self.rows_of = np.array([rows for _, rows, *_ in self.classes], np.int64)
         able = self.rows_of >= 0
         zero = (0,) * len(self.items)
         rows, held = [zero], [np.ones(len(self.classes), bool)]
@@ -121,7 +130,7 @@ class GangSets:
             return False
         self.sets = np.array(rows, np.int64).reshape(len(rows), len(self.items))
         self.number = {row: at for at, row in enumerate(rows)}
-        self._at_least, self._at_most = self.sets @ self._least, self.sets @ self._most
+        self.at_least, self._at_most = self.sets @ self._least, self.sets @ self._most
         self._sum_up(tables)
         self.packed[~((able[:, None, :] | (self.sets == 0)[None]).all(axis=2))] = NEVER
         self.open = self.packed < NEVER
@@ -152,14 +161,14 @@ class GangSets:
 
     def _sum_up(self, tables: Sequence[Array]) -> None:
         """Note the pods of sets and what they cost: the sum over the kinds, on as many nodes as one of them needs."""
-        self.pods = np.zeros((len(self.classes), *self._at_least.shape), np.int64)
+        self.pods = np.zeros((len(self.classes), *self.at_least.shape), np.int64)
         total = np.zeros(self.pods.shape[:2], np.int64)
         nodes, never = np.zeros_like(total), np.zeros(total.shape, bool)
         for kind, table in enumerate(tables):
             # The most pods that fit, up to some number; without any, none fit.
             fitting = np.maximum.accumulate(np.where(table < NEVER, np.arange(table.shape[1]), 0), axis=1)
             pods = fitting[:, np.minimum(self._at_most[:, kind], table.shape[1] - 1)]
-            never |= pods < self._at_least[:, kind]
+            never |= pods < self.at_least[:, kind]
             mine = np.take_along_axis(table, pods, axis=1)
             used = mine % self.values.bases[-1]
             total += mine - used
@@ -203,7 +212,7 @@ class GangSets:
 
     def _best_pods(self, table: Array, limits: Array, at: int) -> Counts | None:
         """Return the pods of a set: most beyond the minimum, by priority, then the least values; None if none fit."""
-        least, most = self._at_least[at], np.minimum(self._at_most[at], limits)
+        least, most = self.at_least[at], np.minimum(self._at_most[at], limits)
         if (least > limits).any():
             return None
         if (least == most).all():
@@ -252,7 +261,7 @@ class GangSets:
         """Return what every set costs in some classes, in a goal that is compared."""
         if goal in self.values.goals:
             return self.values.value(self.packed[classes], goal)
-        return -self._beyond(goal, self.pods[classes] - self._at_least, self.sets)
+        return -self._beyond(goal, self.pods[classes] - self.at_least, self.sets)
 
     def _by_item(self, value: Callable[[GangNeed], int]) -> Array:
         return np.array([value(self.needs[item.need]) if item.need >= 0 else 0 for item in self.items], np.int64)
@@ -348,7 +357,7 @@ class GangSets:
 
     def _instances(self, region: int, at: int, counts: Sequence[int]) -> Iterator[Instance]:
         """Yield the gangs of a set with their pods; the first ones have most beyond their minimum."""
-        more = [have - least for have, least in zip(counts, self._at_least[at].tolist(), strict=True)]
+        more = [have - least for have, least in zip(counts, self.at_least[at].tolist(), strict=True)]
         for item, copies in zip(self.items, self.sets[at].tolist(), strict=True):
             for _ in range(copies if item.need >= 0 else 0):
                 need = self.needs[item.need]

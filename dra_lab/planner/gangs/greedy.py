@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import chain, combinations
 from operator import add, sub
@@ -11,8 +11,9 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Values
 from dra_lab.planner.gangs.goal_values import values_of
+from dra_lab.planner.gangs.largest_slot import nodes_of_slot
 from dra_lab.planner.gangs.needs import GangNeed, Path, priorities
-from dra_lab.planner.gangs.problem import GangProblem, GangSolution, Instance, fewest
+from dra_lab.planner.gangs.problem import GangProblem, GangSolution, Instance, fewest, plus
 
 Slices = tuple[tuple[int, int], ...]
 
@@ -31,9 +32,13 @@ def greedy(problem: GangProblem, budget: Budget) -> GangSolution:
 
 
 def with_ordinary(problem: GangProblem, solution: GangSolution, budget: Budget) -> GangSolution:
-    """Return a solution without ordinary pods with as many of them as fit, where they have the best values."""
+    """Return a solution without ordinary pods with as many of them as fit, where they have the best values.
+
+    Of nodes with equal values, those of the largest slot come last.
+    """
     found = _Greedy(problem, budget)
     found.solution, found.by_value = solution, True
+    found.spared = nodes_of_slot(problem, solution.nodes)
     found.place_ordinary()
     return found.solution
 
@@ -49,9 +54,9 @@ class _Greedy:
             self.nodes[region].extend(nodes)
         self.zero = (0,) * problem.kinds
         self.by_value = False
+        self.spared: Collection[str] = ()
         self.pods: list[dict[str, Counts]] = []
         """For each placed gang, its pods on each node."""
-        self._more: dict[tuple[int, Counts, int], int] = {}
         self._added: dict[tuple[int, Counts, int], Values] = {}
         self._free: dict[tuple[int, int], int] = {}
         self._added_in: dict[tuple[int, int], list[Values]] = {}
@@ -126,13 +131,7 @@ class _Greedy:
         """Return how many more pods of a kind a node takes."""
         _, profile, _ = self.problem.on[node]
         counts = self.solution.nodes.get(node, self.zero)
-        key = profile, counts, kind
-        if key not in self._more:
-            found, more = self.problem.profiles[profile].found, 0
-            while plus(counts, kind, more + 1) in found:
-                more += 1
-            self._more[key] = more
-        return self._more[key]
+        return self.problem.more(profile, counts, kind)
 
     def free(self, region: int, kind: int) -> int:
         """Return how many more pods of a kind the nodes of a region take."""
@@ -169,11 +168,15 @@ class _Greedy:
         cheapest = sorted(every[0] if len(every) == 1 else chain.from_iterable(every))[:pods]
         return tuple(map(sum, zip(*cheapest, strict=True)))
 
-    def _in_order(self, regions: Iterable[int], kind: int, pods: int) -> Iterator[tuple[Values, bool, int, str]]:
+    def _in_order(self, regions: Iterable[int], kind: int, pods: int) -> Iterator[tuple[Values, bool, bool, int, str]]:
         """Yield the node of each pod of a kind, last in a row; the caller places it there before the next."""
-        used = self.solution.nodes
-        able = [node for region in regions for node in self.nodes[region] if self.more(node, kind)]
-        queue = [(self.added(node, kind), node not in used, -self.more(node, kind), node) for node in able]
+        used, spared = self.solution.nodes, self.spared
+
+        def row(node: str, more: int) -> tuple[Values, bool, bool, int, str]:
+            return self.added(node, kind), node in spared, node not in used, -more, node
+
+        able = [node for region in regions for node in self.nodes[region]]
+        queue = [row(node, more) for node in able if (more := self.more(node, kind))]
         heapify(queue)
         for _ in range(pods):
             if not queue:
@@ -182,7 +185,7 @@ class _Greedy:
             yield first
             node = first[-1]
             if more := self.more(node, kind):
-                heappush(queue, (self.added(node, kind), node not in used, -more, node))
+                heappush(queue, row(node, more))
 
     def _set(self, node: str, counts: Counts) -> None:
         self._changed.append((node, self.solution.nodes.get(node, self.zero)))
@@ -388,8 +391,3 @@ class _Greedy:
                 for region, count in found.items():
                     row[region] = row.get(region, 0) + count
         self._changed.clear()
-
-
-def plus(counts: Counts, kind: int, more: int) -> Counts:
-    """Return numbers of pods with more of one kind."""
-    return (*counts[:kind], counts[kind] + more, *counts[kind + 1 :])

@@ -1,11 +1,13 @@
-"""From numbers to gangs: which of the gangs that are alike has which pods in which region."""
+"""From numbers to gangs, which of the gangs that are alike has which pods in which region; and back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 
+from dra_lab.planner.gangs.largest_slot import largest_slot
 from dra_lab.planner.gangs.needs import GroupNeed, Path
-from dra_lab.planner.gangs.problem import GangProblem, Instance
+from dra_lab.planner.gangs.problem import GangProblem, GangSolution, Instance
 
 
 def hand_out(
@@ -58,3 +60,43 @@ def _parts(problem: GangProblem, group: GroupNeed, pods: Mapping[int, int], gang
             mine[region] = mine.get(region, 0) + 1
         first += group.least + more
         yield mine
+
+
+def counted(problem: GangProblem, solution: GangSolution) -> Counter[Hashable]:
+    """Return a solution as the model counts it: gangs by domain, pods by region, groups by domain, nodes by pods."""
+    found: Counter[Hashable] = Counter()
+    for one in solution.instances:
+        found["gang", one.need, one.domain] += 1
+        for at, (row, group) in enumerate(zip(one.groups, problem.needs.gangs[one.need].groups, strict=True)):
+            for region, pods in row.items():
+                found["pods", one.need, at, region] += pods
+            if group.required >= 0:
+                inside = next((region for region, pods in row.items() if pods), None)
+                path = first_domain(problem, one.need, at, one.domain) if inside is None else None
+                path = problem.domain(group.required, inside) if inside is not None else path
+                found["group", one.need, at, path] += 1
+    for number, row in enumerate(solution.ordinary):
+        for region, pods in row.items():
+            found["plain", number, region] += pods
+    for node, counts in solution.nodes.items():
+        region, profile, _ = problem.on[node]
+        found["nodes", region, profile, counts] += 1
+    path, lost = largest_slot(problem, solution.nodes)
+    found.update({("slot",): lost, ("slot", path): 1})
+    return found
+
+
+def first_domain(problem: GangProblem, need: int, at: int, domain: Path) -> Path | None:
+    """Return the first domain of a group's level in a domain of its gang."""
+    gang = problem.needs.gangs[need]
+    return next(iter(domains_inside(problem, gang.groups[at].required, problem.inside[gang.required][domain])), None)
+
+
+def domains_inside(problem: GangProblem, tier: int, regions: Iterable[int]) -> dict[Path, list[int]]:
+    """Return which of some regions each domain of a tier has."""
+    found: dict[Path, list[int]] = {}
+    for region in regions:
+        path = problem.domain(tier, region)
+        if path is not None:
+            found.setdefault(path, []).append(region)
+    return found

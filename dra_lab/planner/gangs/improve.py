@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dra_lab.errors import SolverError
 from dra_lab.model.fleet import UNPLACED
-from dra_lab.model.gang import GANGS, LEVELS
+from dra_lab.model.gang import GANGS, LEVELS, SLOT
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.master import GoalBound
 from dra_lab.planner.gangs.counted_goals import counted_bound
@@ -15,6 +15,7 @@ from dra_lab.planner.gangs.gang_model import GangModel
 from dra_lab.planner.gangs.gang_sets import gang_sets
 from dra_lab.planner.gangs.goal_values import priority_of, values_of
 from dra_lab.planner.gangs.greedy import greedy, with_ordinary
+from dra_lab.planner.gangs.largest_slot import decide_slot, slot_before
 from dra_lab.planner.gangs.problem import GangProblem, GangSolution
 from dra_lab.planner.gangs.set_items import may_be_split
 from dra_lab.planner.gangs.whole_gangs import WholeGangs
@@ -31,6 +32,7 @@ class Best:
 
 def best_solution(problem: GangProblem, solver: str, budget: Budget, goals: int | None = None) -> Best:
     """Return the best solution that was found in time, with the bounds of the first `goals` goals, None for all."""
+    decide_slot(problem, budget.part(budget.shares.step))
     first = greedy(problem, budget.part(budget.shares.step))
     search = _Search(problem, solver, budget, first)
     bounds = search.run(problem.order[:goals])
@@ -57,14 +59,18 @@ class _Search:
             floors = open_device and goal in self.problem.device
             bound = self._decide(at, goal, floors=floors)
             have = self.values[at]
-            # On nodes that were not examined, any gang may fit at the best values.
-            goals.append(GoalBound(goal, have, agreed(bound, have) if self.problem.whole else 0))
+            goals.append(GoalBound(goal, have, agreed(bound, have) if self._is_bounded(goal) else 0))
             self.budget.report_step(goal, f"{goal}: best {have}, bound {bound}", have, bound)
             self._keep(goal, have, floors=floors)
             open_device = open_device or (goal in self.problem.device and not goals[-1].proven)
         # A solution that was found for a later goal may be better in one that was not proven.
         final = zip(goals, self.values, strict=False)
         return [GoalBound(g.goal, v, None if g.bound is None else agreed(g.bound, v)) for g, v in final]
+
+    def _is_bounded(self, goal: str) -> bool:
+        """Say whether bounds hold: on nodes that were not examined, any gang may fit at the best values."""
+        sure, may = slot_before(self.problem) if goal == SLOT else (0, 0)
+        return self.problem.whole and sure == may
 
     def _keep(self, goal: str, value: int, *, floors: bool) -> None:
         self._kept.append((goal, value, floors))
@@ -148,7 +154,7 @@ class _Search:
         if self._whole is None or not self._whole.is_sure:
             return 0
         sets, budget = self._whole.sets, self.budget.part(self.budget.shares.step)
-        self._by_whole, chosen = self._whole.decide(goal, self.values[at], sets.chosen(self.solution), budget)
+        self._by_whole, chosen = self._whole.decide(goal, self.values[at], self.solution, budget)
         # The devices of some nodes may have been found out on the way.
         self.values = values_of(self.problem, self.solution)
         solution = None if chosen is None or self.budget.cancelled else sets.solution(chosen)
@@ -176,7 +182,7 @@ class _Search:
         for goal, value, _ in self._kept:
             bound = 0
             if value and goal in sets.compared:
-                bound, _better = whole.decide(goal, value, sets.chosen(self.solution), self.budget)
+                bound, _better = whole.decide(goal, value, self.solution, self.budget)
             whole.keep(goal, value, bound)
         return whole
 

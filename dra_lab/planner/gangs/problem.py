@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import count, takewhile
+from operator import mul
 
 from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.planner.budget import Budget
@@ -79,7 +81,8 @@ class GangSolution:
 class GangProblem:
     """Needs beside a look at the cluster: `cells` are nodes with the same profile in the same region.
 
-    `whole` says that all nodes are there. `on` says for each node its region, profile and table.
+    `whole` says that all nodes are there. `on` says for each node its region, profile and table. `slot` is the largest
+    slot without a plan, as `slot_before` returns it, None until it is asked.
     """
 
     fleet: FleetProblem
@@ -92,7 +95,9 @@ class GangProblem:
     cordoned: frozenset[str]
     whole: bool
     states: int
+    slot: tuple[int, int] | None = None
     _tried: set[tuple[int, Counts]] = field(default_factory=set)
+    _more: dict[tuple[int, Counts, int, bool], int] = field(default_factory=dict)
 
     @property
     def kinds(self) -> int:
@@ -113,6 +118,7 @@ class GangProblem:
         self._tried.add((number, counts))
         profile.table.decide(counts, budget)
         self.profiles[number] = _profile(profile.table, profile.table)
+        self._more = {key: more for key, more in self._more.items() if key[0] != number}
         return True
 
     def decide_all(self, budget: Budget) -> None:
@@ -122,6 +128,21 @@ class GangProblem:
                 if budget.reached:
                     return
                 self.decide(number, counts, budget)
+
+    def more(self, number: int, counts: Counts, kind: int, *, least: bool = False) -> int:
+        """Return how many more pods of a kind a node with a profile takes beside others; with `least`, may take."""
+        key = number, counts, kind, least
+        if key not in self._more:
+            profile, more = self.profiles[number], 0
+            if least and profile.least is None:
+                rows = [(row[kind], limit - sum(map(mul, row, counts))) for row, limit in profile.rows if row[kind]]
+                more = max(0, min(left // each for each, left in rows))
+            else:
+                able = profile.found if profile.least is None else profile.least
+                pods = takewhile(lambda n: plus(counts, kind, n) in able, count(1))
+                more = max((n for n in pods if least or plus(counts, kind, n) in profile.found), default=0)
+            self._more[key] = more
+        return self._more[key]
 
     @cached_property
     def device(self) -> tuple[str, ...]:
@@ -180,6 +201,11 @@ class GangProblem:
             for kind, most in enumerate(each[profile]):
                 found[region][kind] += len(nodes) * most
         return [tuple(row) for row in found]
+
+
+def plus(counts: Counts, kind: int, more: int) -> Counts:
+    """Return numbers of pods with more of one kind."""
+    return (*counts[:kind], counts[kind] + more, *counts[kind + 1 :])
 
 
 def fewest(sizes: Iterable[int], wanted: int) -> int:

@@ -16,12 +16,14 @@ import numpy as np
 
 from dra_lab.errors import SolverError
 from dra_lab.model.fleet import NODES, UNPLACED
-from dra_lab.model.gang import BEYOND, GANGS, LEVELS
+from dra_lab.model.gang import BEYOND, GANGS, LEVELS, SLOT
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.gangs.gang_model import options_of
 from dra_lab.planner.gangs.gang_sets import Chosen, GangSets
 from dra_lab.planner.gangs.goal_values import priority_of, wanted_beyond
+from dra_lab.planner.gangs.problem import GangSolution
 from dra_lab.planner.gangs.set_items import REGIONS
+from dra_lab.planner.gangs.slot_sets import SlotSets
 from dra_lab.planner.node.modelling import pulp
 from dra_lab.planner.node.solver import minimise, run_within
 from dra_lab.planner.node.solver_outcome import ROUNDING, Outcome, integer_bound
@@ -49,9 +51,21 @@ class WholeGangs:
         self._engine: Any = None
         self._columns: list[tuple[int, int] | None] = []
         self._known: set[tuple[int, int]] = set()
-        entries = [(at, *entry) for at, extra in enumerate(sets.extras) for entry in extra.entries.items()]
+        self._slot: SlotSets | None = None
+        self._read_extras()
+
+    def _read_extras(self) -> None:
+        extras = self.sets.extras
+        entries = [(at, *entry) for at, extra in enumerate(extras) for entry in extra.entries.items()]
         self._entries_of_extras = np.array(entries, np.int64).reshape(len(entries), 3).T
-        self._most_of_extras = np.array([extra.most for extra in sets.extras], float)
+        self._most_of_extras = np.array([extra.most for extra in extras], float)
+
+    def _add_slot(self, most: int) -> None:
+        """Add the largest slot if it is not there; it loses no more than `most` pods."""
+        need = self.sets.problem.needs.slot
+        if self._slot is None and need is not None:
+            self._slot, self._engine = SlotSets(self.sets, need, most), None
+            self._read_extras()
 
     def constant(self, goal: str) -> int:
         """Return what a goal has beside the costs of the sets."""
@@ -73,15 +87,21 @@ class WholeGangs:
         if goal == UNPLACED:
             self._ordinary = self.sets.ordinary.least(self.sets.problem, value)
         self._kept.append((goal, value * self._parts(goal)))
+        if goal == SLOT:
+            self._add_slot(value)
         if goal == LEVELS and any(item.preferred for item in self.sets.items):
             self._kept.append((REGIONS, value))
         self._engine = None
 
-    def decide(self, goal: str, have: int, start: Chosen, budget: Budget) -> tuple[int, Chosen | None]:
+    def decide(self, goal: str, have: int, plan: GangSolution, budget: Budget) -> tuple[int, Chosen | None]:
         """Return what no plan undercuts in a goal that keeps those before, and the sets of a better plan, if any.
 
-        `have` is the value of the plan so far, and `start` are its sets.
+        `have` is the value of the plan so far.
         """
+        if goal == SLOT:
+            self._add_slot(have)
+        start = self.sets.chosen(plan)
+        start.update(() if self._slot is None else self._slot.start(plan))
         best: Chosen | None = None
         bound, parts = 0, self._parts(goal)
         # Any part of a node beyond the others is a node.
@@ -94,7 +114,7 @@ class WholeGangs:
             if found is None:
                 bound = max(bound, mine)
                 break
-            if not self._learn(found, budget):
+            if not self._learn(found, budget) and not (goal == SLOT and self._learn_slot(found)):
                 best, have = found, self._value(goal, found)
                 bound = max(bound, mine)
         return -(-bound // parts), best
@@ -122,6 +142,12 @@ class WholeGangs:
         for number, sets in wrong.items():
             if not budget.reached:
                 self.sets.learn(number, sets, budget)
+        self._forget(wrong)
+        return bool(wrong)
+
+    def _learn_slot(self, chosen: Chosen) -> bool:
+        """Find out what is left of the largest slot that was chosen; say whether it was not known."""
+        wrong = self._slot.learn(chosen) if self._slot is not None else []
         self._forget(wrong)
         return bool(wrong)
 
@@ -214,6 +240,10 @@ class WholeGangs:
         for rows, factors in zip(self.sets.rows_of[classes].T, self.sets.factors[sets].T, strict=True):
             able = np.flatnonzero((rows >= 0) & (factors != 0))
             found[rows[able], able] += factors[able]
+        if self._slot is not None:
+            able = np.flatnonzero(self._slot.rows[classes] >= 0)
+            mine = classes[able]
+            found[self._slot.rows[mine], able] += self._slot.lost[mine, sets[able]]
         return found
 
     def _forget(self, classes: Container[int]) -> None:
@@ -237,6 +267,9 @@ class WholeGangs:
         rows = np.where(exact, rows, np.minimum(rows, 0))
         each = np.where(sets.rows_of >= 0, rows[sets.rows_of], 0)
         left = sets.cost(goal) - each @ sets.factors.T
+        if self._slot is not None:
+            mine = np.flatnonzero(self._slot.rows >= 0)
+            left[mine] -= rows[self._slot.rows[mine], None] * self._slot.lost[mine]
         total = float(rows @ np.array([upper for upper, _ in sets.rows], float))
         of, at, factors = self._entries_of_extras
         extra = self._extra_costs(goal) - np.bincount(of, rows[at] * factors, len(sets.extras))
@@ -326,5 +359,6 @@ class WholeGangs:
         found: Counter[int] = Counter()
         for at in np.flatnonzero(self.sets.factors[key[1]]).tolist():
             found[int(self.sets.rows_of[key[0], at])] += int(self.sets.factors[key[1], at])
-        for row, factor in found.items():
-            yield ("row", row), factor
+        if self._slot is not None:
+            found[int(self._slot.rows[key[0]])] += int(self._slot.lost[key])
+        yield from ((("row", row), factor) for row, factor in found.items() if row >= 0)

@@ -1,0 +1,61 @@
+"""The largest gang slot: how many pods of the largest gang still fit in each domain of its level."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from dra_lab.planner.budget import Budget
+from dra_lab.planner.fleet.counting import Counts
+from dra_lab.planner.gangs.needs import Path
+from dra_lab.planner.gangs.problem import GangProblem, plus
+
+
+def slot_left(problem: GangProblem, nodes: Mapping[str, Counts], *, least: bool = False) -> dict[Path, int]:
+    """Return for each domain how many pods surely fit beside those on nodes; with `least`, how many may fit."""
+    if problem.needs.slot is None:
+        return {}
+    kind, tier = problem.needs.slot.kind, problem.needs.slot.tier
+    zero = (0,) * problem.kinds
+    left: Counter[Path | None] = Counter()
+    for (region, profile), mine in problem.cells.items():
+        left[problem.domain(tier, region)] += len(mine) * problem.more(profile, zero, kind, least=least)
+    for node, counts in nodes.items():
+        region, profile, _ = problem.on[node]
+        more = (problem.more(profile, each, kind, least=least) for each in (zero, counts))
+        left[problem.domain(tier, region)] -= next(more) - next(more)
+    return {path: pods for path, pods in left.items() if path is not None}
+
+
+def slot_before(problem: GangProblem) -> tuple[int, int]:
+    """Return how many pods surely fit in one domain without a plan, and how many may fit; both are kept from now on."""
+    if problem.slot is None:
+        sure, may = (max(slot_left(problem, {}, least=least).values(), default=0) for least in (False, True))
+        problem.slot = sure, may
+    return problem.slot
+
+
+def largest_slot(problem: GangProblem, nodes: Mapping[str, Counts]) -> tuple[Path, int]:
+    """Return the domain of the largest slot beside the pods on nodes, and how many pods fewer than before it has."""
+    left = slot_left(problem, nodes)
+    path = max(left, key=lambda path: left[path], default=())
+    return path, slot_before(problem)[1] - left.get(path, 0)
+
+
+def nodes_of_slot(problem: GangProblem, nodes: Mapping[str, Counts]) -> frozenset[str]:
+    """Return the nodes of the domain that has the largest slot beside the pods on nodes."""
+    if problem.needs.slot is None:
+        return frozenset()
+    path, _ = largest_slot(problem, nodes)
+    return frozenset(problem.nodes_inside[problem.needs.slot.tier].get(path, ()))
+
+
+def decide_slot(problem: GangProblem, budget: Budget) -> None:
+    """Find out how many pods of the largest gang fit on a node without others, as long as there is time."""
+    if problem.needs.slot is None:
+        return
+    kind, zero = problem.needs.slot.kind, (0,) * problem.kinds
+    for number in range(len(problem.profiles)):
+        while (most := problem.more(number, zero, kind, least=True)) > problem.more(number, zero, kind):
+            if not problem.decide(number, plus(zero, kind, most), budget):
+                break
