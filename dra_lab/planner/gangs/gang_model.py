@@ -305,9 +305,9 @@ class GangModel:
                 row[variable] = most - problem.more(profile, counts, kind, least=self.least)
         chosen = {}
         for path, pods in slot_left(problem, {}, least=self.least).items():
-            chosen[self._integer(1, ("slot", path))] = -1
+            chosen[self._integer(1, ("slot", path))] = 1
             self._row({**taken.get(path, {}), [*chosen][-1]: before, loss: -1}, pods)
-        self._row(chosen, -1)
+        self._row(chosen, 1, equal=True)
         self.sums[SLOT] = {loss: 1}
 
     def expression(self, goal: str, *, floors: bool = False) -> Expression:

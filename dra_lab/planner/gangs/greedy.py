@@ -34,7 +34,7 @@ def greedy(problem: GangProblem, budget: Budget) -> GangSolution:
 def with_ordinary(problem: GangProblem, solution: GangSolution, budget: Budget) -> GangSolution:
     """Return a solution without ordinary pods with as many of them as fit, where they have the best values.
 
-    Of nodes with equal values, those of the largest slot come last.
+    Nodes of the largest slot come last among those with equal values.
     """
     found = _Greedy(problem, budget)
     found.solution, found.by_value = solution, True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 
 from dra_lab.planner.budget import Budget
@@ -15,11 +14,8 @@ def slot_left(problem: GangProblem, nodes: Mapping[str, Counts], *, least: bool 
     """Return for each domain how many pods surely fit beside those on nodes; with `least`, how many may fit."""
     if problem.needs.slot is None:
         return {}
-    kind, tier = problem.needs.slot.kind, problem.needs.slot.tier
-    zero = (0,) * problem.kinds
-    left: Counter[Path | None] = Counter()
-    for (region, profile), mine in problem.cells.items():
-        left[problem.domain(tier, region)] += len(mine) * problem.more(profile, zero, kind, least=least)
+    kind, tier, zero = problem.needs.slot.kind, problem.needs.slot.tier, (0,) * problem.kinds
+    left = dict(problem.slots(least=least))
     for node, counts in nodes.items():
         region, profile, _ = problem.on[node]
         more = (problem.more(profile, each, kind, least=least) for each in (zero, counts))

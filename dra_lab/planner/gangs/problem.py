@@ -95,9 +95,10 @@ class GangProblem:
     cordoned: frozenset[str]
     whole: bool
     states: int
-    slot: tuple[int, int] | None = None
+    slot: tuple[int, int] | None = field(default=None, init=False)
     _tried: set[tuple[int, Counts]] = field(default_factory=set)
-    _more: dict[tuple[int, Counts, int, bool], int] = field(default_factory=dict)
+    _more: dict[int, dict[tuple[Counts, int, bool], int]] = field(default_factory=dict)
+    _empty: dict[bool, Mapping[Path | None, int]] = field(default_factory=dict, init=False)
 
     @property
     def kinds(self) -> int:
@@ -118,7 +119,8 @@ class GangProblem:
         self._tried.add((number, counts))
         profile.table.decide(counts, budget)
         self.profiles[number] = _profile(profile.table, profile.table)
-        self._more = {key: more for key, more in self._more.items() if key[0] != number}
+        self._more.pop(number, None)
+        self._empty.clear()
         return True
 
     def decide_all(self, budget: Budget) -> None:
@@ -131,8 +133,8 @@ class GangProblem:
 
     def more(self, number: int, counts: Counts, kind: int, *, least: bool = False) -> int:
         """Return how many more pods of a kind a node with a profile takes beside others; with `least`, may take."""
-        key = number, counts, kind, least
-        if key not in self._more:
+        key, known = (counts, kind, least), self._more.setdefault(number, {})
+        if key not in known:
             profile, more = self.profiles[number], 0
             if least and profile.least is None:
                 rows = [(row[kind], limit - sum(map(mul, row, counts))) for row, limit in profile.rows if row[kind]]
@@ -141,8 +143,18 @@ class GangProblem:
                 able = profile.found if profile.least is None else profile.least
                 pods = takewhile(lambda n: plus(counts, kind, n) in able, count(1))
                 more = max((n for n in pods if least or plus(counts, kind, n) in profile.found), default=0)
-            self._more[key] = more
-        return self._more[key]
+            known[key] = more
+        return known[key]
+
+    def slots(self, *, least: bool = False) -> Mapping[Path | None, int]:
+        """Return for each domain of the slot's tier how many of its pods are on nodes without others; see `more`."""
+        slot = self.needs.slot
+        if least not in self._empty and slot is not None:
+            zero, found = (0,) * self.kinds, Counter[Path | None]()
+            for (region, profile), nodes in self.cells.items():
+                found[self.domain(slot.tier, region)] += len(nodes) * self.more(profile, zero, slot.kind, least=least)
+            self._empty[least] = found
+        return self._empty.get(least, {})
 
     @cached_property
     def device(self) -> tuple[str, ...]:

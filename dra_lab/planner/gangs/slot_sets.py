@@ -30,11 +30,11 @@ class SlotSets:
         self.sets, self.slot, self.first = sets, slot, len(sets.extras)
         _, before = slot_before(sets.problem)
         choice, row_of = len(sets.rows), dict[Path | None, int]()
-        sets.rows.append((-1, False))
+        sets.rows.append((1, True))
         for path, pods in slot_left(sets.problem, {}, least=True).items():
             if pods and before - pods <= most:
                 row_of[path] = len(sets.rows)
-                sets.extras.append(Extra(_OF_SLOT, (slot.tier, path), (), 1, {choice: -1, row_of[path]: before}, {}))
+                sets.extras.append(Extra(_OF_SLOT, (slot.tier, path), (), 1, {choice: 1, row_of[path]: before}, {}))
                 sets.rows.append((pods, False))
         sets.extras.append(Extra(_OF_SLOT, (-1, ()), (), before, dict.fromkeys(row_of.values(), -1), {SLOT: 1}))
         wide = slot.tier in sets.layout.wide
