@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 
 import pytest
@@ -102,3 +103,14 @@ def test_devices_come_before_the_largest_slot():
     cluster, hierarchy = racks([[8, 8], [6]])
     plan = plan_gangs(cluster, [gang(2, 3)], hierarchies=[hierarchy])
     assert (plan.placed[0].domain, {goal.goal: goal.value for goal in plan.goals}[SLOT]) == (("b0", "r0"), 2)
+
+
+@pytest.mark.parametrize(("half", "lost"), [(5, 3), (3, 2)])
+def test_pods_of_other_kinds_take_nodes_of_the_largest_slot(half, lost):
+    """A rack of three nodes and one of two have two pods of 8 GPUs, and pods of 4 that need nodes beside them."""
+    cluster, hierarchy = racks([[8, 8, 8], [8, 8]])
+    gangs = [gang(2, 8), dataclasses.replace(gang(half, 4), name="half")]
+    largest = dataclasses.replace(gang(half + 1, 8, replicas=1), name="larger")
+    plan = plan_gangs(cluster, [*gangs, largest], hierarchies=[hierarchy])
+    slot = next(goal for goal in plan.goals if goal.goal == SLOT)
+    assert (plan.counts, slot.value, slot.bound) == ({"train": 1, "half": 1, "larger": 0}, lost, lost)
