@@ -95,7 +95,7 @@ class DomainRow(Row, frozen=True):
 class DomainTable(Row, frozen=True):
     """The domains of one gang: `gang` is its name, `level` what people call a domain, `title` the heading.
 
-    `gangs` are the names that can be chosen. `note` says what is shown in place of rows.
+    `gangs` are the names that can be chosen. `note` is shown above the rows, or in place of them.
     """
 
     gang: str = ""

@@ -15,14 +15,12 @@ from dra_lab.planner.gangs.region_values import NEVER
 from dra_lab.planner.gangs.set_items import Extra
 from dra_lab.planner.states.columns import Array
 
-_OF_SLOT = -2
-"""The need of the extra columns: one for each domain that may have the slot, and one for the pods that it loses."""
-
 
 class SlotSets:
     """The row of the slot for each class, -1 for none, and in `lost` by how many pods each set makes a slot smaller.
 
-    Only the pods of its own kind are counted, until `learn` finds out what the others take.
+    Only the pods of its own kind are counted, until `learn` finds out what the others take. An extra column for each
+    domain says whether it has the slot, and one how many pods the slot loses.
     """
 
     def __init__(self, sets: GangSets, slot: SlotNeed, most: int) -> None:
@@ -34,9 +32,9 @@ class SlotSets:
         for path, pods in slot_left(sets.problem, {}, least=True).items():
             if pods and before - pods <= most:
                 row_of[path] = len(sets.rows)
-                sets.extras.append(Extra(_OF_SLOT, (slot.tier, path), (), 1, {choice: 1, row_of[path]: before}, {}))
+                sets.extras.append(Extra(-1, (slot.tier, path), (), 1, {choice: 1, row_of[path]: before}, {}))
                 sets.rows.append((pods, False))
-        sets.extras.append(Extra(_OF_SLOT, (-1, ()), (), before, dict.fromkeys(row_of.values(), -1), {SLOT: 1}))
+        sets.extras.append(Extra(-1, (-1, ()), (), before, dict.fromkeys(row_of.values(), -1), {SLOT: 1}))
         wide = slot.tier in sets.layout.wide
         alone = [regions[0] if wide or len(regions) == 1 else None for regions in sets.classes.values()]
         paths = [None if region is None else sets.problem.domain(slot.tier, region) for region in alone]
@@ -48,9 +46,7 @@ class SlotSets:
         """Yield the columns of a plan with their values."""
         path, lost = largest_slot(self.sets.problem, plan.nodes)
         for at, extra in enumerate(self.sets.extras[self.first :], self.first):
-            value = lost if extra.costs else int(extra.domain[1] == path)
-            if value:
-                yield (-1, at), value
+            yield (-1, at), lost if extra.costs else int(extra.domain[1] == path)
 
     def learn(self, chosen: Chosen) -> list[int]:
         """Find out what all pods take of the slot that was chosen; return the classes of which it was not known."""
