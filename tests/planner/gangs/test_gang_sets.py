@@ -64,7 +64,7 @@ def a_case_of_few_racks(rng: random.Random):
 
 
 def a_case_of_busy_racks(rng: random.Random):
-    """Return gangs of two kinds of pods in three racks, so many that the largest slot loses some pods."""
+    """Return several gangs of two kinds of pods in three racks: the largest slot often loses some pods."""
     cluster = random_fleet(rng, rng.randint(4, 8), rng.choice([PLAIN, TREES]))
     places = {name: ("b", f"r{rng.choice('xyz')}") for name in cluster.node_names}
     sketches = [replace(random_sketch(rng), name="claim") for _ in range(2)]
