@@ -295,7 +295,7 @@ class GangModel:
         problem = self.problem
         assert problem.needs.slot is not None, "the goal is there only with a slot"
         kind, tier = problem.needs.slot.kind, problem.needs.slot.tier
-        (_, before), zero = slot_before(problem), (0,) * problem.kinds
+        (before, _), zero = slot_before(problem), (0,) * problem.kinds
         loss = self._integer(before, ("slot",))
         taken: dict[Path | None, Factors] = {}
         for (region, profile), mine in self.cells.items():

@@ -59,7 +59,7 @@ class _Search:
             floors = open_device and goal in self.problem.device
             bound = self._decide(at, goal, floors=floors)
             have = self.values[at]
-            goals.append(GoalBound(goal, have, agreed(bound, have) if self._is_bounded(goal) else 0))
+            goals.append(GoalBound(goal, have, self._bounded(goal, bound, have)))
             self.budget.report_step(goal, f"{goal}: best {have}, bound {bound}", have, bound)
             self._keep(goal, have, floors=floors)
             open_device = open_device or (goal in self.problem.device and not goals[-1].proven)
@@ -67,10 +67,10 @@ class _Search:
         final = zip(goals, self.values, strict=False)
         return [GoalBound(g.goal, v, None if g.bound is None else agreed(g.bound, v)) for g, v in final]
 
-    def _is_bounded(self, goal: str) -> bool:
-        """Say whether bounds hold: on nodes that were not examined, any gang may fit at the best values."""
+    def _bounded(self, goal: str, bound: int | None, have: int) -> int | None:
+        """Return a bound as far as it holds: on nodes that were not examined, any gang may fit at the best values."""
         sure, may = slot_before(self.problem) if goal == SLOT else (0, 0)
-        return self.problem.whole and sure == may
+        return None if sure < may else agreed(bound, have) if self.problem.whole else 0
 
     def _keep(self, goal: str, value: int, *, floors: bool) -> None:
         self._kept.append((goal, value, floors))

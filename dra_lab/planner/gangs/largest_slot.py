@@ -24,7 +24,10 @@ def slot_left(problem: GangProblem, nodes: Mapping[str, Counts], *, least: bool 
 
 
 def slot_before(problem: GangProblem) -> tuple[int, int]:
-    """Return how many pods surely fit in one domain without a plan, and how many may fit; both are kept from now on."""
+    """Return how many pods surely fit in one domain without a plan, and how many may fit; both are kept from now on.
+
+    The two differ if nodes share devices, or without time; then it is not known how few pods the slot may lose.
+    """
     if problem.slot is None:
         sure, may = (max(slot_left(problem, {}, least=least).values(), default=0) for least in (False, True))
         problem.slot = sure, may
@@ -35,7 +38,7 @@ def largest_slot(problem: GangProblem, nodes: Mapping[str, Counts]) -> tuple[Pat
     """Return the domain of the largest slot beside the pods on nodes, and how many pods fewer than before it has."""
     left = slot_left(problem, nodes)
     path = max(left, key=lambda path: left[path], default=())
-    return path, slot_before(problem)[1] - left.get(path, 0)
+    return path, max(0, slot_before(problem)[0] - left.get(path, 0))
 
 
 def nodes_of_slot(problem: GangProblem, nodes: Mapping[str, Counts]) -> frozenset[str]:

@@ -201,7 +201,7 @@ def _slot(problem: GangProblem, solution: GangSolution, gangs: Sequence[Gang]) -
     """Return the largest gang slot that a solution leaves."""
     if problem.needs.slot is None:
         return None
-    (path, lost), (_, before) = largest_slot(problem, solution.nodes), slot_before(problem)
+    (path, lost), (before, _) = largest_slot(problem, solution.nodes), slot_before(problem)
     return GangSlot(gangs[problem.needs.slot.gang].name, path, before - lost, before)
 
 

@@ -26,7 +26,7 @@ class SlotSets:
     def __init__(self, sets: GangSets, slot: SlotNeed, most: int) -> None:
         """Give the sets the rows and columns of the domains in which the slot may lose no more than `most` pods."""
         self.sets, self.slot, self.first = sets, slot, len(sets.extras)
-        _, before = slot_before(sets.problem)
+        before, _ = slot_before(sets.problem)
         choice, row_of = len(sets.rows), dict[Path | None, int]()
         sets.rows.append((1, True))
         for path, pods in slot_left(sets.problem, {}, least=True).items():
