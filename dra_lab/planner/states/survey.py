@@ -113,6 +113,7 @@ class Survey:
     scan: Scan
     states: dict[str, NodeState] = field(default_factory=dict)
     problems: dict[Hashable, tuple[AllocationProblem, tuple[tuple[int, ...], ...]]] = field(default_factory=dict)
+    _members: dict[int, dict[int, list[int]]] = field(default_factory=dict)
 
     @property
     def plain(self) -> bool:
@@ -123,12 +124,14 @@ class Survey:
         """Return the free devices of a node by group of its layout, or with `held_too` all of them."""
         views = self.scan.views
         held = frozenset[int]() if held_too else views.held_on(node, self.scan.rules.allocated)[0]
-        layout = self.scan.layouts[self.states[node].layout]
-        found: dict[int, list[DeviceID]] = {}
-        for at, (item, group) in enumerate(zip(views.view(node).devices, layout.group_of, strict=True)):
-            if group >= 0 and at not in held:
-                found.setdefault(group, []).append(item.id)
-        return found
+        layout, every = self.states[node].layout, views.view(node).devices
+        if layout not in self._members:
+            members: dict[int, list[int]] = {}
+            for at, group in enumerate(self.scan.layouts[layout].group_of):
+                if group >= 0:
+                    members.setdefault(group, []).append(at)
+            self._members[layout] = members
+        return {group: [every[at].id for at in mine if at not in held] for group, mine in self._members[layout].items()}
 
 
 def survey(rules: Rules, budget: Budget) -> Survey:
