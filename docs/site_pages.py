@@ -13,6 +13,7 @@ from dra_lab.cli.commands import COMMANDS
 from dra_lab.cli.parser import Parser, declare
 from dra_lab.course.lesson_text import lessons
 from dra_lab.drivers.profiles import known_drivers, profile
+from dra_lab.model.gang import GANG_GOALS
 from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.release import GATES, RELEASES, KubernetesRelease, has_gate
 from dra_lab.model.sketch import LINK_KINDS
@@ -252,10 +253,14 @@ def _keys() -> str:
 
 def _goals() -> str:
     goals = ((f"`{name}`", words.meaning, words.of_fleet or "is not there") for name, words in GOAL_WORDS.items())
+    of_gangs = ((f"`{name}`", words) for name, words in GANG_GOALS.items())
     kinds = ((f"`{how.value}`", kind.meaning, f"`{kind.constraint}`") for how, kind in LINK_KINDS.items())
     return (
         "# Goals and links\n\n## Goals\n\nA plan is best goal by goal, in this order. Smaller is better.\n\n"
-        f"{_table(('Goal', 'For one claim', 'For a fleet'), goals)}\n\n## Kinds of links\n\n"
+        f"{_table(('Goal', 'For one claim', 'For a fleet'), goals)}\n\n## Goals with gangs\n\n"
+        "The first three are there for every priority. The largest gang slot is the most pods of the largest gang that "
+        "one domain of its level still holds. Pods of the plan may have other devices of their nodes for it.\n\n"
+        f"{_table(('Goal', 'What it counts'), of_gangs)}\n\n## Kinds of links\n\n"
         f"{_table(('Kind', 'What it demands', 'Constraint of the claim'), kinds)}\n"
     )
 
