@@ -294,15 +294,13 @@ class GangModel:
         """Add what the largest slot loses: one domain is chosen, and it has at most what its nodes leave."""
         problem = self.problem
         assert problem.needs.slot is not None, "the goal is there only with a slot"
-        kind, tier = problem.needs.slot.kind, problem.needs.slot.tier
-        (before, _), zero = slot_before(problem), (0,) * problem.kinds
+        tier, (before, _) = problem.needs.slot.tier, slot_before(problem)
         loss = self._integer(before, ("slot",))
         taken: dict[Path | None, Factors] = {}
         for (region, profile), mine in self.cells.items():
-            most = problem.more(profile, zero, kind, least=self.least)
             row = taken.setdefault(problem.domain(tier, region), {})
             for counts, variable in mine.items():
-                row[variable] = most - problem.more(profile, counts, kind, least=self.least)
+                row[variable] = problem.lost(profile, counts, least=self.least)
         chosen = {}
         for path, pods in slot_left(problem, {}, least=self.least).items():
             chosen[self._integer(1, ("slot", path))] = 1

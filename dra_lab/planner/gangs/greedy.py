@@ -18,16 +18,17 @@ from dra_lab.planner.gangs.problem import GangProblem, GangSolution, Instance, f
 Slices = tuple[tuple[int, int], ...]
 
 
-def greedy(problem: GangProblem, budget: Budget) -> GangSolution:
+def greedy(problem: GangProblem, budget: Budget, *, by_value: bool = True) -> GangSolution:
     """Return a solution in which gangs of a high priority are placed first, large ones before small ones.
 
-    They are placed where they leave least. Then each is placed again where its pods have the best values, as long as
-    that is better for the whole.
+    They are placed where they leave least. Then, with `by_value`, each is placed again where its pods have the best
+    values, as long as that is better for the whole; without it, only how much has a place matters.
     """
     found = _Greedy(problem, budget)
     found.run()
-    found.by_value = True
-    found.place_again()
+    if by_value:
+        found.by_value = True
+        found.place_again()
     return found.solution
 
 
@@ -57,6 +58,7 @@ class _Greedy:
         self.spared: Collection[str] = ()
         self.pods: list[dict[str, Counts]] = []
         """For each placed gang, its pods on each node."""
+        self._more: dict[tuple[int, Counts, int], int] = {}
         self._added: dict[tuple[int, Counts, int], Values] = {}
         self._free: dict[tuple[int, int], int] = {}
         self._added_in: dict[tuple[int, int], list[Values]] = {}
@@ -131,7 +133,10 @@ class _Greedy:
         """Return how many more pods of a kind a node takes."""
         _, profile, _ = self.problem.on[node]
         counts = self.solution.nodes.get(node, self.zero)
-        return self.problem.more(profile, counts, kind)
+        key = profile, counts, kind
+        if key not in self._more:
+            self._more[key] = self.problem.more(profile, counts, kind)
+        return self._more[key]
 
     def free(self, region: int, kind: int) -> int:
         """Return how many more pods of a kind the nodes of a region take."""

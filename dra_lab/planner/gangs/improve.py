@@ -33,7 +33,7 @@ class Best:
 def best_solution(problem: GangProblem, solver: str, budget: Budget, goals: int | None = None) -> Best:
     """Return the best solution that was found in time, with the bounds of the first `goals` goals, None for all."""
     decide_slot(problem, budget.part(budget.shares.step))
-    first = greedy(problem, budget.part(budget.shares.step))
+    first = greedy(problem, budget.part(budget.shares.step), by_value=goals is None)
     search = _Search(problem, solver, budget, first)
     bounds = search.run(problem.order[:goals])
     return Best(search.solution, bounds)

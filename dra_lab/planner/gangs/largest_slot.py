@@ -14,12 +14,10 @@ def slot_left(problem: GangProblem, nodes: Mapping[str, Counts], *, least: bool 
     """Return for each domain how many pods surely fit beside those on nodes; with `least`, how many may fit."""
     if problem.needs.slot is None:
         return {}
-    kind, tier, zero = problem.needs.slot.kind, problem.needs.slot.tier, (0,) * problem.kinds
-    left = dict(problem.slots(least=least))
+    tier, keys, left = problem.needs.slot.tier, problem.keys, dict(problem.slots(least=least))
     for node, counts in nodes.items():
         region, profile, _ = problem.on[node]
-        more = (problem.more(profile, each, kind, least=least) for each in (zero, counts))
-        left[problem.domain(tier, region)] -= next(more) - next(more)
+        left[keys[region][tier]] -= problem.lost(profile, counts, least=least)
     return {path: pods for path, pods in left.items() if path is not None}
 
 

@@ -163,7 +163,7 @@ class _Search:
         if not any(kind.replicas for kind in needs.kinds):
             return replace(self.answer, status=PlanStatus.OPTIMAL, bound=0.0)
         base, profiles = self._tables(needs)
-        first = greedy(base, self.budget.part(self.budget.shares.step))
+        first = greedy(base, self.budget.part(self.budget.shares.step), by_value=False)
         self.clock.lap("greedy")
         if not missing(base, first) and question.spare is None:
             return self._written([], 0, 0)

@@ -99,6 +99,7 @@ class GangProblem:
     _tried: set[tuple[int, Counts]] = field(default_factory=set)
     _more: dict[int, dict[tuple[Counts, int, bool], int]] = field(default_factory=dict)
     _empty: dict[bool, Mapping[Path | None, int]] = field(default_factory=dict, init=False)
+    _lost: dict[tuple[int, Counts, bool], int] = field(default_factory=dict, init=False)
 
     @property
     def kinds(self) -> int:
@@ -121,6 +122,7 @@ class GangProblem:
         self.profiles[number] = _profile(profile.table, profile.table)
         self._more.pop(number, None)
         self._empty.clear()
+        self._lost.clear()
         return True
 
     def decide_all(self, budget: Budget) -> None:
@@ -155,6 +157,15 @@ class GangProblem:
                 found[self.domain(slot.tier, region)] += len(nodes) * self.more(profile, zero, slot.kind, least=least)
             self._empty[least] = found
         return self._empty.get(least, {})
+
+    def lost(self, number: int, counts: Counts, *, least: bool = False) -> int:
+        """Return by how many pods some pods make the slot smaller on a node with a profile."""
+        key = number, counts, least
+        if key not in self._lost:
+            kind = 0 if self.needs.slot is None else self.needs.slot.kind
+            most, more = (self.more(number, each, kind, least=least) for each in ((0,) * self.kinds, counts))
+            self._lost[key] = most - more
+        return self._lost[key]
 
     @cached_property
     def device(self) -> tuple[str, ...]:
