@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import chain, combinations
 from operator import add, sub
@@ -11,7 +11,6 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Values
 from dra_lab.planner.gangs.goal_values import values_of
-from dra_lab.planner.gangs.largest_slot import nodes_of_slot
 from dra_lab.planner.gangs.needs import GangNeed, Path, priorities
 from dra_lab.planner.gangs.problem import GangProblem, GangSolution, Instance, fewest, plus
 
@@ -33,13 +32,9 @@ def greedy(problem: GangProblem, budget: Budget, *, by_value: bool = True) -> Ga
 
 
 def with_ordinary(problem: GangProblem, solution: GangSolution, budget: Budget) -> GangSolution:
-    """Return a solution without ordinary pods with as many of them as fit, where they have the best values.
-
-    Nodes of the largest slot come last among those with equal values.
-    """
+    """Return a solution without ordinary pods with as many of them as fit, where they have the best values."""
     found = _Greedy(problem, budget)
     found.solution, found.by_value = solution, True
-    found.spared = nodes_of_slot(problem, solution.nodes)
     found.place_ordinary()
     return found.solution
 
@@ -55,7 +50,6 @@ class _Greedy:
             self.nodes[region].extend(nodes)
         self.zero = (0,) * problem.kinds
         self.by_value = False
-        self.spared: Collection[str] = ()
         self.pods: list[dict[str, Counts]] = []
         """For each placed gang, its pods on each node."""
         self._more: dict[tuple[int, Counts, int], int] = {}
@@ -173,15 +167,11 @@ class _Greedy:
         cheapest = sorted(every[0] if len(every) == 1 else chain.from_iterable(every))[:pods]
         return tuple(map(sum, zip(*cheapest, strict=True)))
 
-    def _in_order(self, regions: Iterable[int], kind: int, pods: int) -> Iterator[tuple[Values, bool, bool, int, str]]:
+    def _in_order(self, regions: Iterable[int], kind: int, pods: int) -> Iterator[tuple[Values, bool, int, str]]:
         """Yield the node of each pod of a kind, last in a row; the caller places it there before the next."""
-        used, spared = self.solution.nodes, self.spared
-
-        def row(node: str, more: int) -> tuple[Values, bool, bool, int, str]:
-            return self.added(node, kind), node in spared, node not in used, -more, node
-
-        able = [node for region in regions for node in self.nodes[region]]
-        queue = [row(node, more) for node in able if (more := self.more(node, kind))]
+        used = self.solution.nodes
+        able = [node for region in regions for node in self.nodes[region] if self.more(node, kind)]
+        queue = [(self.added(node, kind), node not in used, -self.more(node, kind), node) for node in able]
         heapify(queue)
         for _ in range(pods):
             if not queue:
@@ -190,7 +180,7 @@ class _Greedy:
             yield first
             node = first[-1]
             if more := self.more(node, kind):
-                heappush(queue, row(node, more))
+                heappush(queue, (self.added(node, kind), node not in used, -more, node))
 
     def _set(self, node: str, counts: Counts) -> None:
         self._changed.append((node, self.solution.nodes.get(node, self.zero)))

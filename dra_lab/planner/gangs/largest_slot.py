@@ -39,14 +39,6 @@ def largest_slot(problem: GangProblem, nodes: Mapping[str, Counts]) -> tuple[Pat
     return path, max(0, slot_before(problem)[0] - left.get(path, 0))
 
 
-def nodes_of_slot(problem: GangProblem, nodes: Mapping[str, Counts]) -> frozenset[str]:
-    """Return the nodes of the domain that has the largest slot beside the pods on nodes."""
-    if problem.needs.slot is None:
-        return frozenset()
-    path, _ = largest_slot(problem, nodes)
-    return frozenset(problem.nodes_inside[problem.needs.slot.tier].get(path, ()))
-
-
 def decide_slot(problem: GangProblem, budget: Budget) -> None:
     """Find out how many pods of the largest gang fit on a node without others, as long as there is time."""
     if problem.needs.slot is None:

@@ -114,7 +114,7 @@ class WholeGangs:
             if found is None:
                 bound = max(bound, mine)
                 break
-            if not self._learn(found, budget) and not (goal == SLOT and self._learn_slot(found)):
+            if not self._learn(found, budget) and not (goal == SLOT and self._learn_slot(found, budget)):
                 best, have = found, self._value(goal, found)
                 bound = max(bound, mine)
         return -(-bound // parts), best
@@ -145,9 +145,9 @@ class WholeGangs:
         self._forget(wrong)
         return bool(wrong)
 
-    def _learn_slot(self, chosen: Chosen) -> bool:
+    def _learn_slot(self, chosen: Chosen, budget: Budget) -> bool:
         """Find out what is left of the largest slot that was chosen; say whether it was not known."""
-        wrong = self._slot.learn(chosen) if self._slot is not None else []
+        wrong = self._slot.learn(chosen, budget) if self._slot is not None else []
         self._forget(wrong)
         return bool(wrong)
 

@@ -114,3 +114,12 @@ def test_pods_of_other_kinds_take_nodes_of_the_largest_slot(half, lost):
     plan = plan_gangs(cluster, [*gangs, largest], hierarchies=[hierarchy])
     slot = next(goal for goal in plan.goals if goal.goal == SLOT)
     assert (plan.counts, slot.value, slot.bound) == ({"train": 1, "half": 1, "larger": 0}, lost, lost)
+
+
+def test_a_largest_gang_that_fits_nowhere_leaves_the_other_goals_proven():
+    """Its slot has no pods before and after, and counting alone does not prove the four nodes of the others."""
+    cluster, hierarchy = racks([[7, 4], [7, 4]])
+    large = dataclasses.replace(gang(9, EACH), name="large")
+    plan = plan_gangs(cluster, [gang(3, 3, replicas=2), large], hierarchies=[hierarchy])
+    found = {goal.goal: (goal.value, goal.bound) for goal in plan.goals}
+    assert (plan.counts["train"], found[SLOT], found["nodes"], plan.proven) == (2, (0, 0), (4, 4), True)
