@@ -54,10 +54,11 @@ def replicas_of(fleet: FleetProblem, by_node: Sequence[PodsOnNode], order: Seque
     names = [pod.workload.name for pod in fleet.pods]
     shared = assign_shared([(on_node.site, on_node.takes) for on_node in by_node])
     for on_node, given in zip(by_node, shared, strict=True):
-        nodes = [on_node.site.node(on_node.node, part) for part in on_node.site.parts]
+        site, node = on_node.site, on_node.node
         for at, placements, goals in writer.placed(on_node, given):
-            pod = on_node.site.parts[at].pod
-            found[pod].append(Replica(names[pod], len(found[pod]), nodes[at], placements, goals))
+            part = site.parts[at]
+            mine = found[part.pod]
+            mine.append(Replica(names[part.pod], len(mine), site.node(node, part), placements, goals))
     return tuple(chain.from_iterable(found))
 
 
@@ -83,6 +84,15 @@ _Take = tuple[int, int, int]
 """(ask, group, number of devices) of one pod."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is the same for all pods that take the same of equal nodes; `all_shared` if others may get their devices."""
+
+    rows: Sequence[_Row]
+    goals: tuple[GoalValue, ...]
+    all_shared: bool
+
+
 class _Writer:
     """Pods on nodes; the values of equal devices of the same hardware are counted once."""
 
@@ -91,7 +101,7 @@ class _Writer:
         self._of_kind: dict[tuple[int, int], _Row] = {}
         self._kinds: dict[object, int] = {}
         self._goals: dict[object, tuple[GoalValue, ...]] = {}
-        self._pods: dict[int, dict[object, tuple[list[_Row], tuple[GoalValue, ...]]]] = {}
+        self._pods: dict[int, dict[object, _Known]] = {}
         self._nodes = Counter(state.layout for state in fleet.survey.states.values())
         self._looks_in = any(ask.admin_access for ask in fleet.scan.rules.asks)
 
@@ -101,22 +111,27 @@ class _Writer:
         """Yield the part of each pod on a node, its placements and their goals; `shared` devices are given to them."""
         site = on_node.site
         where = id(site) if site.state is None else site.state.layout
-        left = devices_of(self._fleet, site, on_node.node)
         every = self._fleet.survey.devices(on_node.node, held_too=True) if self._looks_in and site.state else {}
         takes: dict[int, list[_Take]] = {}
+        groups = set()
         for number, ask, group, count in sorted(on_node.takes):
             takes.setdefault(number, []).append((ask, group, count))
-        parts = [at for at, count in enumerate(on_node.counts) for _ in range(count)]
+            groups.add(group)
+        left = devices_of(self._fleet, site, on_node.node, groups)
         known = self._pods.setdefault(where, {})
-        identical: dict[object, tuple[tuple[Placement, ...], tuple[GoalValue, ...]]] = {}
+        identical: dict[object, tuple[Placement, ...]] = {}
+        parts = [at for at, count in enumerate(on_node.counts) for _ in range(count)]
         for number, at in enumerate(parts):
             mine, part = takes.get(number, []), site.parts[at]
             key = (part.asks, *mine)
-            found = identical.get(key) if identical else None
-            if found is None:
-                before = known.get(key)
-                rows = before[0] if before else [self._row(site, part, ask, group) for ask, group, _ in mine]
-                given = self._given_to(number, rows, mine, left, every, shared)
+            pod = known.get(key)
+            rows = [self._row(site, part, ask, group) for ask, group, _ in mine] if pod is None else pod.rows
+            placements = identical.get(key) if identical else None
+            if placements is None:
+                if shared or self._looks_in:
+                    given = self._given_to(number, rows, mine, left, every, shared)
+                else:
+                    given = _first_of(rows, mine, left)
                 placements = tuple(
                     [
                         Placement(row.request, device, "", row.consumed, row.claim)
@@ -124,15 +139,15 @@ class _Writer:
                         for device in devices
                     ]
                 )
-                if not before:
-                    before = rows, self._valued(on_node, part, rows, mine, placements)
-                    if site.state is None or self._nodes[where] > 1:
-                        known[key] = before
-                found = placements, before[1]
-                if not shared and not any(row.alone or row.admin for row in rows):
-                    # Pods that share the same devices in the same way have the same placements.
-                    identical[key] = found
-            yield at, *found
+            if pod is None:
+                goals = self._valued(on_node, part, rows, mine, placements)
+                pod = _Known(rows, goals, all_shared=not any(row.alone or row.admin for row in rows))
+                if site.state is None or self._nodes[where] > 1:
+                    known[key] = pod
+            if pod.all_shared and not shared:
+                # Pods that share the same devices in the same way have the same placements.
+                identical[key] = placements
+            yield at, placements, pod.goals
 
     def _given_to(
         self,
@@ -146,19 +161,15 @@ class _Writer:
         """Return the devices of one pod, take by take, and leave what is `left` for others."""
         given: list[list[DeviceID]] = [[] for _ in takes]
         # The devices that the pod keeps come first, so that it looks into devices that are not its own already.
-        order = sorted(range(len(takes)), key=lambda at: rows[at].admin) if self._looks_in else range(len(takes))
-        for at in order:
+        for at in sorted(range(len(takes)), key=lambda at: rows[at].admin):
             ask, group, count = takes[at]
-            if shared and (number, ask) in shared:
+            if (number, ask) in shared:
                 given[at] = [shared[number, ask].pop() for _ in range(count)]
-                continue
-            able = left.get(group, [])
-            if every and rows[at].admin:
+            elif every and rows[at].admin:
                 mine = {device for devices in given for device in devices}
-                able = [one for one in every[group] if one not in mine]
-            given[at] = able[:count]
-            if rows[at].alone:
-                del able[:count]
+                given[at] = [one for one in every[group] if one not in mine][:count]
+            else:
+                [given[at]] = _first_of([rows[at]], [takes[at]], left)
         return given
 
     def _row(self, site: Site, part: CopyPart, ask: int, at: int) -> _Row:
@@ -225,6 +236,17 @@ class _Writer:
         scale = scale_on(self._fleet, self._fleet.pods[part.pod], node)
         renamed = [Placement(name, placement.device) for placement, name in zip(placements, inner, strict=True)]
         return value_placements(scale, renamed, self._order)
+
+
+def _first_of(rows: Sequence[_Row], takes: Sequence[_Take], left: Mapping[int, list[DeviceID]]) -> list[list[DeviceID]]:
+    """Return the first devices that are left of the groups of some takes, and take away those that one pod gets."""
+    given = []
+    for row, (_, group, count) in zip(rows, takes, strict=True):
+        able = left.get(group, [])
+        given.append(able[:count])
+        if row.alone:
+            del able[:count]
+    return given
 
 
 def _renumbered(

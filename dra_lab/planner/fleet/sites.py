@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TypeVar
@@ -244,14 +244,19 @@ def _distinguished(problem: AllocationProblem) -> AllocationProblem:
     return changed(problem, groups=tuple(groups))
 
 
-def devices_of(fleet: FleetProblem, site: Site, node: str) -> Mapping[int, list[DeviceID]]:
-    """Return the free devices of a member by group, as `Site.kept` names it; the caller may take of the lists."""
+def devices_of(
+    fleet: FleetProblem, site: Site, node: str, groups: Collection[int] | None = None
+) -> Mapping[int, list[DeviceID]]:
+    """Return the free devices of a member by group, as `Site.kept` names it, of some groups at least.
+
+    The caller may take of the lists.
+    """
     if site.devices is not None:
         return site.devices(node)
     if site.state is None:
         return {at: list(group.devices) for at, group in enumerate(table(fleet, node).groups)}
     state = fleet.survey.states[node]
-    found = fleet.survey.devices(node)
     if state == site.state:
-        return found
+        return fleet.survey.devices(node, groups)
+    found = fleet.survey.devices(node)
     return {group: found.get(mine, []) for group, mine in zip(site.kept, _ordered(fleet, state)[2], strict=True)}

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from operator import add, le
+from operator import add, itemgetter, le
 
 from dra_lab.planner.budget import Sizes
 from dra_lab.planner.fleet.pod_shapes import shapes_of
@@ -26,6 +26,10 @@ NumaState = tuple[Vector, tuple[Vector, ...]]
 
 TreeState = tuple[NumaState, ...]
 """The NUMA nodes of a node, sorted; equal for nodes on which the same pods fit in the same ways."""
+
+
+Groups = tuple[tuple[list[tuple[Vector, ...]], tuple[Vector, ...]], ...]
+"""The groups of a layout behind a tree: by NUMA node, root and kind, and by NUMA node and pool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +100,18 @@ class FleetTree:
 
     def state(self, node: NodeState) -> TreeState:
         """Return the tree of a node."""
-        return tuple(sorted(numa for numa in self.numa_states(node) if any(numa[0]) or numa[1]))
+        return self.state_and_groups(node)[0]
 
-    def numa_states(self, node: NodeState) -> Iterator[NumaState]:
-        """Yield what is free on each NUMA node, in the order of `numas`."""
-        for pool, roots, _ in self.free(node):
-            yield self.numa_state(pool, roots)
+    def state_and_groups(self, node: NodeState) -> tuple[TreeState, Groups]:
+        """Return the tree of a node, and the groups of its layout behind it."""
+        found = []
+        for pool, free, numa in self.free(node):
+            roots = sorted([(able, at) for at, root in enumerate(free) if any(able := self.usable(root))])
+            state = self.usable_pool(pool), tuple([able for able, _ in roots])
+            if any(state[0]) or state[1]:
+                found.append((state, ([numa.roots[at] for _, at in roots], numa.pools)))
+        found.sort(key=itemgetter(0))
+        return tuple([state for state, _ in found]), tuple([groups for _, groups in found])
 
     def numa_state(self, pool: Vector, roots: Sequence[Vector]) -> NumaState:
         """Return what is free on a NUMA node, without what no pod can use."""

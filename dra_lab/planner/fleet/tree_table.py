@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
@@ -17,7 +16,7 @@ from dra_lab.planner.fleet.state_model import StateModel
 from dra_lab.planner.fleet.tree_every import EveryNumber, TooMany
 from dra_lab.planner.fleet.tree_fill import GOALS_OF_TREES, SCARCITY, Fill, Price
 from dra_lab.planner.fleet.tree_numbers import TreeNumbers, floors_of, units_inside
-from dra_lab.planner.fleet.tree_states import FleetTree, TreeState, tree_of
+from dra_lab.planner.fleet.tree_states import FleetTree, Groups, TreeState, tree_of
 from dra_lab.planner.states.node_state import NodeState
 
 _PRICE = 1_000_000
@@ -28,10 +27,11 @@ _ONE_EACH: Mapping[tuple[int, int], int] = defaultdict(lambda: 1)
 
 @dataclass
 class TreeTable:
-    """Nodes of one state; `numbers` is what is known of its tree, which other states may have too."""
+    """Nodes of one state, with the groups behind its tree; `numbers` is what is known of this tree wherever it is."""
 
     site: Site
     tree: FleetTree
+    groups: Groups
     numbers: TreeNumbers
     solver: str
 
@@ -114,19 +114,6 @@ class TreeTable:
             found += [(number, ask, group, count) for (ask, group), count in given.items()]
         return tuple(found)
 
-    @cached_property
-    def groups(self) -> tuple[tuple[list[tuple[Vector, ...]], tuple[Vector, ...]], ...]:
-        """Return the groups behind the tree: by NUMA node, root and kind, and by NUMA node and pool."""
-        state = self.site.state
-        assert state is not None, "trees are made of known states"
-        found = []
-        for pool, free, numa in self.tree.free(state):
-            roots = sorted((able, at) for at, root in enumerate(free) if any(able := self.tree.usable(root)))
-            whole = self.tree.usable_pool(pool), tuple([able for able, _ in roots])
-            if any(whole[0]) or whole[1]:
-                found.append((whole, [numa.roots[at] for _, at in roots], numa.pools))
-        return tuple((roots, pools) for _, roots, pools in sorted(found, key=lambda row: row[0]))
-
 
 def tree_tables(fleet: FleetProblem, order: tuple[str, ...], solver: str, budget: Budget) -> list[TreeTable] | None:
     """Return a table for every node state of a fleet, filled with pods; None if its nodes are no trees.
@@ -139,13 +126,13 @@ def tree_tables(fleet: FleetProblem, order: tuple[str, ...], solver: str, budget
     identical: dict[NodeState, list[str]] = {}
     for node, state in fleet.survey.states.items():
         identical.setdefault(state, []).append(node)
-    trees: dict[NodeState, TreeState] = {}
+    trees: dict[NodeState, tuple[TreeState, Groups]] = {}
     copies = Counter[TreeState]()
     for state, nodes in identical.items():
         if trees and budget.reached:
             break
-        trees[state] = tree.state(state)
-        copies[trees[state]] += len(nodes)
+        trees[state] = tree.state_and_groups(state)
+        copies[trees[state][0]] += len(nodes)
     fill, sparing = Fill(tree, order), Fill(tree, (SCARCITY, *order), _prices(tree, copies))
     floors = floors_of(tree, order, copies)
     known: dict[TreeState, TreeNumbers] = {}
@@ -164,8 +151,11 @@ def tree_tables(fleet: FleetProblem, order: tuple[str, ...], solver: str, budget
     filling = filling.before(budget.shares.choosing * len(known))
     for numbers in known.values():
         numbers.place(filling, first=False)
-    sites = ((plain_site(fleet, state, identical[state]), found) for state, found in trees.items() if found in known)
-    return [TreeTable(site, tree, known[found], solver) for site, found in sites]
+    return [
+        TreeTable(plain_site(fleet, state, identical[state]), tree, groups, known[found], solver)
+        for state, (found, groups) in trees.items()
+        if found in known
+    ]
 
 
 def list_all(tables: Sequence[TreeTable], budget: Budget) -> None:

@@ -84,7 +84,7 @@ class AllocationProblem(Struct, frozen=True):
         return found.shareable or self._is_inspected(found)
 
     def _is_inspected(self, group: DeviceGroup) -> bool:
-        several = len({self.claim_of(ask) for ask in group.asks}) > 1
+        several = bool(self.claims) and len({self.claim_of(ask) for ask in group.asks}) > 1
         return several and any(self.asks[ask].admin_access for ask in group.asks)
 
     def covered(self, link: int) -> tuple[tuple[int, ...], ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -120,8 +120,10 @@ class Survey:
         """Say whether every node's state is known."""
         return bool(self.states)
 
-    def devices(self, node: str, *, held_too: bool = False) -> Mapping[int, list[DeviceID]]:
-        """Return the free devices of a node by group of its layout, or with `held_too` all of them."""
+    def devices(
+        self, node: str, groups: Iterable[int] | None = None, *, held_too: bool = False
+    ) -> dict[int, list[DeviceID]]:
+        """Return the free devices of a node by group of its layout, or of some groups; with `held_too` all of them."""
         views = self.scan.views
         held = frozenset[int]() if held_too else views.held_on(node, self.scan.rules.allocated)[0]
         layout, every = self.states[node].layout, views.view(node).devices
@@ -131,7 +133,11 @@ class Survey:
                 if group >= 0:
                     members.setdefault(group, []).append(at)
             self._members[layout] = members
-        return {group: [every[at].id for at in mine if at not in held] for group, mine in self._members[layout].items()}
+        known = self._members[layout]
+        return {
+            group: [every[at].id for at in known[group] if at not in held]
+            for group in (known if groups is None else groups)
+        }
 
 
 def survey(rules: Rules, budget: Budget) -> Survey:
