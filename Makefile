@@ -91,10 +91,11 @@ test: no-times lint contracts together unit installed
 no-times: | $(BIN)/python
 	@rm -f $(TIMES)
 
-# Thousands of random cases, and every real file: what takes too long for each change.
+# Thousands of random cases, every real file, and the further cases of other tests: what takes too long for each change.
 test-long: front-end
 	$(call begin,tests with thousands of cases: pytest -m long)
-	@$(BIN)/python -m pytest -q -n auto --dist worksteal -m long
+	@DRA_LAB_CHROMIUM="$$($(BIN)/python tests/browser/provide_chromium.py)" && export DRA_LAB_CHROMIUM \
+	  && $(BIN)/python -m pytest -q -n auto --dist worksteal -m long
 	$(call end)
 
 quick: lint types contracts unit
@@ -169,17 +170,17 @@ endef
 
 browser: front-end
 	$(call begin,browser tests: JupyterLab in Chromium$(COMMA) no network)
-	$(call in_the_browser,-m browser tests/browser)
+	$(call in_the_browser,-m "browser and not long" tests/browser)
 	$(call end)
 
 packaging: front-end
 	$(call begin,packaging: wheel$(COMMA) sdist$(COMMA) fresh environment)
-	@$(BIN)/python -m pytest -q -m slow tests/test_packaging.py
+	@$(BIN)/python -m pytest -q -m "slow and not long" tests/test_packaging.py
 	$(call end)
 
 installed: front-end
 	$(call begin,browser tests and packaging$(COMMA) side by side)
-	$(call in_the_browser,-m "browser or slow" tests/test_packaging.py tests/browser)
+	$(call in_the_browser,-m "(browser or slow) and not long" tests/test_packaging.py tests/browser)
 	$(call end)
 
 clean:

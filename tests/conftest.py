@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gc
+import random
 import sys
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 import pytest
@@ -24,15 +25,21 @@ AT_EACH_CHANGE = 2
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
-    """Mark the further cases of a family as long. The cases of a family differ by one whole number."""
-    cases = Counter[str]()
+    """Mark further cases of a test as long: of random ones, which differ by one whole number, and of `some(n)`."""
+    cases = defaultdict[str, list[pytest.Function]](list)
     for item in items:
-        call = getattr(item, "callspec", None)
-        values = call.params.values() if call else ()
-        if [type(value) for value in values] == [int]:
-            family = item.nodeid.partition("[")[0]
-            cases[family] += 1
-            if cases[family] > AT_EACH_CHANGE:
+        if isinstance(item, pytest.Function) and hasattr(item, "callspec") and not item.get_closest_marker("long"):
+            cases[item.nodeid.partition("[")[0]].append(item)
+    for name, mine in cases.items():
+        some = mine[0].get_closest_marker("some")
+        if some is not None:
+            now = random.Random(name).sample(mine, min(some.args[0], len(mine)))
+        elif all([type(value) for value in item.callspec.params.values()] == [int] for item in mine):
+            now = mine[:AT_EACH_CHANGE]
+        else:
+            continue
+        for item in mine:
+            if item not in now:
                 item.add_marker(pytest.mark.long)
 
 

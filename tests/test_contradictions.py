@@ -77,6 +77,7 @@ def said(capsys, *command: str) -> tuple[str, list[str]]:
     return text, [*of_text(text), *of_value(value), *of_status(value, status)]
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize(("cluster", "drawing"), DRAWINGS)
 @pytest.mark.parametrize("more", [(), ("--replicas", "3"), ("--replicas", "40")], ids=["one", "three", "forty"])
 def test_the_plan_of_a_drawing(capsys, cluster, drawing, more):
@@ -85,6 +86,7 @@ def test_the_plan_of_a_drawing(capsys, cluster, drawing, more):
     assert not found, text
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_random_claims(capsys, tmp_path, sample):
     """`plan` and `check` of random claims and workloads agree with themselves in every form."""
@@ -126,6 +128,7 @@ def test_a_page(capsys, tmp_path, cluster, drawing):
     assert (status == 0) == bool(re.search(r"Fits on [1-9]", page.read_text()))
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize(("cluster", "drawing"), EXPORTED)
 @pytest.mark.parametrize("more", [(), ("--pin",), ("--replicas", "3", "--pin")], ids=["plain", "pin", "three"])
 def test_an_export(capsys, tmp_path, cluster, drawing, more):

@@ -16,7 +16,7 @@ from lab_server import LabServer
 from playwright.sync_api import Browser
 
 # A page is replaced after this many notebooks, so that what they leave in the browser does not pile up.
-SHOWN_AT_MOST = 50
+SHOWN_AT_MOST = 100
 
 
 def put_back(environment, get_ipython):

@@ -13,6 +13,7 @@ from lab_server import until
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.long
 def test_pictures_for_looking_at(draw):
     """What a person sees in both themes; kept for looking at."""
     canvas = draw(LINKED)
@@ -45,6 +46,7 @@ def test_names_from_a_cluster_stay_text(draw):
     assert canvas.page.evaluate("() => document.body.dataset.ran") is None
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_nothing_serious_for_axe_and_every_text_is_readable(draw, theme):
     wrong = {**STATUS, "links": {"link-1": {"problem": "no common place", "options": OPTIONS}}}

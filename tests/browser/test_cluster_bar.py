@@ -146,6 +146,7 @@ def test_a_running_cluster_that_does_not_answer_can_be_given_up(open_notebook, t
     silent.close()
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("width", [1280, 1060, 1000, 940])
 def test_nothing_in_the_bar_is_cut(open_notebook, width):
     """At the usual widths every control can be read; where it is narrow the meters fold; the rest is in the choice."""

@@ -49,6 +49,7 @@ def test_a_plan_is_renamed_restored_and_removed(compared):
     until(lambda: pane.locator(".dra-compare-name").count() == 1, "one plan is left")
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_contrast_and_accessibility_of_the_columns(compared, theme):
     """In both themes axe finds nothing serious, and every text can be read."""

@@ -89,6 +89,7 @@ def test_the_focus_stays_in_the_sheet_and_returns(planner, sheet):
     assert "Export" in planner.page.evaluate("() => document.activeElement.textContent")
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_contrast_and_accessibility_of_the_sheet(planner, sheet, theme):
     """In both themes axe finds nothing serious in the sheet, and every text can be read."""

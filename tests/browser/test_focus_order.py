@@ -82,6 +82,7 @@ def test_the_mode_has_the_focus_though_the_browser_took_it_before(shown):
     until(lambda: chosen.evaluate("one => one === document.activeElement"), "the mode has the focus")
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("width", [1440, 900])
 def test_another_picture_leaves_the_focus_on_its_device(shown, width):
     """An answer arrives, or there is room for less, while a person walks through the devices."""

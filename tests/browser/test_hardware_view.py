@@ -27,6 +27,7 @@ def test_the_picture_shows_what_is_chosen_and_what_kube_scheduler_takes(planner)
     assert planner.lab.eval("lab.hardware.show") == "plain"
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("width", [1280, 1440])
 def test_the_name_of_a_node_is_shown_beside_how_many_are_like_it(open_notebook, width):
     """If two nodes are identical when idle, the picture names the node that it shows, at usual widths."""
@@ -101,6 +102,7 @@ def test_text_is_never_scaled_or_cut(planner):
     until(lambda: planner.lab.eval("lab.hardware.width") > 0, "the kernel knows the width of the pane")
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (1440, 900)])
 def test_every_device_of_a_dgx_can_be_brought_into_sight(open_notebook, width, height):
     """Eight GPUs, their NICs and CPUs: what does not fit the pane is reached by scrolling, and is whole."""

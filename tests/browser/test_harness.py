@@ -81,6 +81,7 @@ def test_the_palette_opens_from_inside_a_widget(open_notebook, shortcut_cell):
     assert page.page.evaluate("() => window.jupyterapp.shell.currentWidget.content.widgets.length") == 2
 
 
+@pytest.mark.long
 def test_low_contrast_is_seen_in_html_and_in_svg(open_notebook):
     """The harness finds unreadable text on a box, on a see-through box and on a pattern, and nothing else."""
     html = """from IPython.display import HTML
@@ -100,6 +101,7 @@ HTML('''<div class="sheet" style="background:#fff;color:#000">plain
     assert found == {"grey text", "dark on dark", "white on sky", "on veil", "on hatch"}
 
 
+@pytest.mark.long
 def test_axe_finds_what_is_serious(open_notebook):
     """A picture button without a name is found; axe runs from this machine's own copy."""
     page = open_notebook(["from IPython.display import HTML\nHTML('<div class=\"sheet\"><button></button></div>')"])
@@ -107,6 +109,7 @@ def test_axe_finds_what_is_serious(open_notebook):
     assert [line.split(" ")[0] for line in page.axe(".sheet")] == ["button-name"]
 
 
+@pytest.mark.long
 def test_a_request_to_another_machine_is_caught(doorway):
     """A page that asks another machine for something is stopped, and its test fails."""
     page = doorway()
@@ -115,6 +118,7 @@ def test_a_request_to_another_machine_is_caught(doorway):
     page.foreign.clear()
 
 
+@pytest.mark.long
 def test_a_killed_kernel_comes_back_empty(open_notebook):
     """A kernel that is killed loses what it held; JupyterLab starts it again and the test goes on with it."""
     page = open_notebook(["x = 1"])
@@ -124,6 +128,7 @@ def test_a_killed_kernel_comes_back_empty(open_notebook):
     assert page.eval("'x' in globals()") is False
 
 
+@pytest.mark.long
 def test_a_failure_would_say_what_the_kernel_owes_and_where_it_stands(open_notebook):
     """A kernel that hangs is seen as a request without an answer and as a thread that waits."""
     page = open_notebook(["import threading\nthreading.Event().wait(60)"], run=False)
@@ -137,6 +142,7 @@ def test_a_failure_would_say_what_the_kernel_owes_and_where_it_stands(open_noteb
     assert "failed-what-hangs-1.png" in found
 
 
+@pytest.mark.long
 def test_a_failure_would_say_which_error_a_cell_shows(open_notebook):
     """The last line of its traceback is enough to know it by."""
     page = open_notebook(["1 / 0"])
@@ -145,6 +151,7 @@ def test_a_failure_would_say_which_error_a_cell_shows(open_notebook):
     assert "a cell shows: ZeroDivisionError: division by zero" in evidence.of_failure("what-divides")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_both_themes_can_be_seen(open_notebook, theme):
     """The theme is switched, and a picture of it is there to look at."""

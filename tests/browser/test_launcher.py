@@ -151,6 +151,7 @@ def end_once(get_ipython):
             get_ipython().events.register("post_run_cell", lambda _: threading.Timer(0.3, _end).start())
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("moment", ["it is asked what it holds", "its cell runs", "its screen is shown"])
 def test_a_plan_is_there_after_its_kernel_ended_while_it_opened(doorway, server, moment):
     """Jupyter starts a kernel that crashed again; the planner that was being opened in it is opened again too."""

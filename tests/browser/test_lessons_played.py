@@ -68,6 +68,7 @@ def to_draw(lab: LabPage) -> None:
     lab.page.locator(".dra-lesson-canvas .dra-canvas").wait_for()
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("lesson", lessons(), ids=lambda lesson: lesson.id)
 def test_a_lesson_is_played_wrong_in_another_shape_and_right(desk, lesson: LessonText):
     """A wrong drawing gets rows that say what is missing, both correct ones pass, and the last step ends it."""
@@ -186,6 +187,7 @@ def test_the_mode_learn_leaves_the_plan_as_it_is(planner):
     assert planner.lab.eval("[lab.sketch.name, lab.cluster.name, len(lab.sketch.links)]") == before
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_lesson_is_accessible_and_large_enough_for_a_projector(desk, theme: str):
     """Axe finds nothing, and the text of a task has at least 16 px."""

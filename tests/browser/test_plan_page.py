@@ -14,7 +14,7 @@ from dra_lab.planner import make_plan
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.some(1)]
 
 YAML = "kind: ResourceClaimTemplate\nmetadata:\n  name: pairs\n"
 

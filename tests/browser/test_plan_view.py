@@ -137,6 +137,7 @@ def test_copy_where_the_clipboard_is_barred_selects_the_text(planner):
     assert selected.strip() == planner.lab.eval("lab.plan_view.yaml").strip()
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_contrast_and_accessibility_of_every_tab(planner, theme):
     """In both themes axe finds nothing serious and every text can be read, on every tab."""

@@ -86,6 +86,7 @@ def accepted(way, *, sharing):
     return worse, fine
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("sharing", [False, True])
 def test_a_best_plan_is_accepted(sharing):
     """Nothing is found against a plan that is proven, whatever is placed again."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import shlex
+import shutil
 import subprocess
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -49,40 +51,50 @@ spec:
 """
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch, capsys):
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory):
     """A repository with the files that the examples name: a cluster, a claim, manifests, topology files, cases."""
+    made = tmp_path_factory.mktemp("repository")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(made)
+        patch.setenv("HOME", str(made))
+        assert main(["capture", "sample:eks-p4d", "cluster"]) == 0
+        case = json.dumps({"expression": "device.driver == 'a'", "device": {"driver": "a"}}).encode() + b"\n"
+        files = {
+            "claim.yaml": CLAIM,
+            "manifests/claim.yaml": CLAIM,
+            "old.yaml": POD,
+            "deployment.yaml": DEPLOYMENT,
+            "topo.txt": TOPO,
+        }
+        for name, text in files.items():
+            Path(name).parent.mkdir(exist_ok=True)
+            Path(name).write_text(text)
+        plan = ["sample:eks-p4d", "--claim", "sample:eks-p4d/gpu-nic-pairs"]
+        with redirect_stdout(io.StringIO()) as answer:
+            assert main(["plan", *plan, "-o", "json"]) == 0
+        Path("before.json").write_text(answer.getvalue())
+        Path("after.json").write_text(answer.getvalue())
+        for name in ("training", "training-pinned"):
+            assert main(["export", *plan, "--pin", "--dir", f"manifests/{name}"]) == 0
+        session = Session("sample:eks-p4d", sketch=read_sketch(plan[-1]), file="plan.dralab.yaml")
+        for name in ("one", "two"):
+            session.comparing.keep(session.plan(), name)
+        session.close()
+        Path("lstopo.xml").write_bytes(SERVER)
+        Path("cases.ndjson").write_bytes(case)
+        Path("cases.ndjson.gz").write_bytes(gzip.compress(case))
+        for words in (["init", "-q", "-b", "main"], ["add", "manifests"], ["commit", "-q", "-m", "first"]):
+            subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@example.org", *words], check=True)
+    return made
+
+
+@pytest.fixture
+def folder(repository, tmp_path, monkeypatch, capsys):
+    """A copy of the repository, in which a test may write; it is the working directory."""
+    shutil.copytree(repository, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert main(["capture", "sample:eks-p4d", "cluster"]) == 0
-    case = json.dumps({"expression": "device.driver == 'a'", "device": {"driver": "a"}}).encode() + b"\n"
-    files = {
-        "claim.yaml": CLAIM,
-        "manifests/claim.yaml": CLAIM,
-        "old.yaml": POD,
-        "deployment.yaml": DEPLOYMENT,
-        "topo.txt": TOPO,
-    }
-    for name, text in files.items():
-        Path(name).parent.mkdir(exist_ok=True)
-        Path(name).write_text(text)
-    plan = ["sample:eks-p4d", "--claim", "sample:eks-p4d/gpu-nic-pairs"]
-    capsys.readouterr()
-    assert main(["plan", *plan, "-o", "json"]) == 0
-    answer = capsys.readouterr().out
-    Path("before.json").write_text(answer)
-    Path("after.json").write_text(answer)
-    for name in ("training", "training-pinned"):
-        assert main(["export", *plan, "--pin", "--dir", f"manifests/{name}"]) == 0
-    session = Session("sample:eks-p4d", sketch=read_sketch(plan[-1]), file="plan.dralab.yaml")
-    for name in ("one", "two"):
-        session.comparing.keep(session.plan(), name)
-    session.close()
-    Path("lstopo.xml").write_bytes(SERVER)
-    Path("cases.ndjson").write_bytes(case)
-    Path("cases.ndjson.gz").write_bytes(gzip.compress(case))
-    for words in (["init", "-q", "-b", "main"], ["add", "manifests"], ["commit", "-q", "-m", "first"]):
-        subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@example.org", *words], check=True)
     capsys.readouterr()
     return tmp_path
 

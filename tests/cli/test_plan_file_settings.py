@@ -54,6 +54,7 @@ def of_plan(plan):
     return plan.status.value, plan.node, plan.release, [goal.goal for goal in plan.goals]
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize("settings", [{}, {"node": NODES[1], "release": "1.35", "goals": ["roots"]}], ids=["", "set"])
 @pytest.mark.parametrize("drawn", DRAWN)
 def test_notebook_and_command_line_answer_alike(drawn, settings, tmp_path, capsys):

@@ -46,6 +46,7 @@ def answers(tmp_path, capsys):
     return ask
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("attribute", [ROOT, "dra.cpu/roots"])
 def test_a_constraint_over_lists_fits_where_kube_scheduler_compares_lists(answers, attribute):
     """kube-scheduler of 1.37 compares lists, so that every command exits 0."""

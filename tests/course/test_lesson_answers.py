@@ -270,6 +270,7 @@ def cases(table: dict[str, Any]) -> list[Any]:
     return [pytest.param(name, answer, id=f"{name} {of}") for name, some in pairs for of, answer in some]
 
 
+@pytest.mark.some(10)
 @pytest.mark.parametrize(("lesson", "answer"), cases(CORRECT))
 def test_any_correct_drawing_passes(lesson: str, answer: dict[str, Any], tmp_path):
     """Other names, orders, numbered requests, selectors and alternatives pass if kube-scheduler does what is asked."""
@@ -278,6 +279,7 @@ def test_any_correct_drawing_passes(lesson: str, answer: dict[str, Any], tmp_pat
     assert judged.passed
 
 
+@pytest.mark.some(12)
 @pytest.mark.parametrize(("lesson", "answer"), cases(WRONG))
 def test_a_subtly_wrong_drawing_gets_a_need_that_is_not_met(lesson: str, answer: dict[str, Any], tmp_path):
     """It can be planned, it does not pass, and a row says what is missing."""

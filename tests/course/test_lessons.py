@@ -48,6 +48,7 @@ def test_a_lesson_has_at_most_600_words(lesson: LessonText):
     assert len(re.findall(r"\S+", " ".join(read))) <= 600
 
 
+@pytest.mark.some(8)
 @ALL
 @pytest.mark.parametrize("answer", ["right", "other"])
 def test_a_correct_answer_of_any_shape_passes(lesson: LessonText, answer: str, tmp_path):
@@ -89,6 +90,7 @@ def test_no_word_about_a_prediction_names_a_device(lesson: LessonText):
     assert [str(p.device) for p in plan.first_fit.placements if p.device.device in said] == []
 
 
+@pytest.mark.some(4)
 @ALL
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_seed_keeps_the_lesson_equally_hard(lesson: LessonText, seed: int):

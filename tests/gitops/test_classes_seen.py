@@ -93,6 +93,7 @@ def rules(findings, name):
     return [f.rule for f in findings if f.subject == name and f.rule in ("class-not-in-cluster", "class-unknown")]
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize("form", FORMS)
 @by_sample
 @by_names

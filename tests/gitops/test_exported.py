@@ -28,6 +28,7 @@ def exported(folder, cluster, drawing, replicas, pin, *more):
     return main(["export", cluster, *options, *(["--pin"] if pin else []), *more])
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(("cluster", "drawing", "replicas", "pin"), EXPORTS)
 def test_an_exported_folder_gets_the_answer_of_the_export(tmp_path, capsys, cluster, drawing, replicas, pin):
     """The exit status of `check` is that of `export`, with `--allow-worse` on both and without."""

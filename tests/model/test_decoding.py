@@ -67,6 +67,7 @@ def errors_of_two_threads(classes: str, first: str, use: str, patience: float = 
     return done.returncode, done.stdout.strip() or done.stderr[-500:]
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("use", _DOORS)
 @pytest.mark.parametrize("classes", [_STRUCTS, _DATACLASSES], ids=["struct", "dataclass"])
 def test_a_second_thread_waits_until_a_type_is_worked_out(classes, use):

@@ -37,6 +37,7 @@ def drawn(seed: str, family: str, nodes: int) -> tuple[list[Node], tuple]:
     return random_nodes(rng, split="partitions" in family)[:nodes], random_claims(rng, family)
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize("family", COUNTED)
 def test_counting_agrees_with_the_model_of_ways(family):
     """Both find the same number of replicas, and the same least values of every goal that counting knows."""
@@ -54,6 +55,7 @@ def test_counting_agrees_with_the_model_of_ways(family):
         assert {name: modelled[name] for name, _ in known if name in modelled} == dict(known)
 
 
+@pytest.mark.some(12)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_model_of_ways_agrees_with_the_model_of_devices(family):
     """Both find the same number of pods on a node, and the same least values of all goals."""

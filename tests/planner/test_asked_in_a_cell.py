@@ -79,6 +79,7 @@ def kernel() -> Iterator[_Kernel]:
     running.manager.shutdown_kernel(now=True)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_a_cell_shows_a_bar_while_it_waits(kernel, question):
     """Every question draws the bar of a notebook, unless a listener is given."""

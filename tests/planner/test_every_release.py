@@ -44,6 +44,7 @@ def whole(request):
     return replace(request, first_available=tuple(replace(one, capacity=None) for one in request.first_available))
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("version", RELEASES)
 @pytest.mark.parametrize("kind", MADE)
 def test_a_plan_keeps_every_rule_of_its_release(kind, version):
@@ -55,6 +56,7 @@ def test_a_plan_keeps_every_rule_of_its_release(kind, version):
     assert {seed: broken for seed, broken in found.items() if broken} == {}
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("version", RELEASES)
 @pytest.mark.parametrize("kind", MADE)
 def test_a_claim_without_links_fits_where_kube_scheduler_allocates_it(kind, version):

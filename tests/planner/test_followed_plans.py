@@ -75,6 +75,7 @@ def without_times(plan: Plan) -> object:
     return replace(plan, seconds=0.0, first_fit=None, first_fit_plain=None, regrets=()), fits
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_a_plan_of_a_followed_cluster_is_that_of_the_cluster_read_anew(example):
     """Layouts, states and solutions of nodes that did not change are taken over, and nothing else."""

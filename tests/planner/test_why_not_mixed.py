@@ -73,6 +73,7 @@ def known_selectors(sketch: ClaimSketch) -> bool:
     return all(text in TELLS for request in sketch.requests for ask in asks(request) for text in ask.selectors)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("few", [50, 0], ids=["few nodes", "as of many nodes"])
 def test_reasons_of_pods_hold_under_all_rules(few, monkeypatch):
     """No set that is named fits, none that is smaller fails, and each change fits on as many nodes as is said."""

@@ -79,6 +79,7 @@ def _all_well(row: Mapping[str, str]) -> bool:
     return all(row[command].startswith("0 ") for command in COMMANDS[1:])
 
 
+@pytest.mark.some(15)
 @MISSING
 @pytest.mark.parametrize("name", tenth(), ids=str)
 def test_a_tenth_of_the_real_files(name, tmp_path):

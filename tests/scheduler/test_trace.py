@@ -139,6 +139,7 @@ def unfolded(trace, row):
     return [step for one in inside for step in unfolded(trace, one)]
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("after", [0, 2000])
 def test_folding_loses_no_step(monkeypatch, after):
     """The rows follow each other without a gap, their counts add up, and what is inside them are all the steps."""

@@ -34,6 +34,7 @@ def bytes_of(folder) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("split", [False, True])
 def test_the_sheet_writes_the_files_of_the_command_byte_for_byte(session, tmp_path, split):
     """The same workloads, pins and record, with one template per workload or several."""

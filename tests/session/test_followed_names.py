@@ -63,6 +63,7 @@ def rules(objects, number, read):
     objects.remove("DeviceTaintRule", ("", f"rule-{number - 1}"))
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("change", [claims, slices, nodes, rules])
 def test_what_is_gone_is_not_kept(change):
     """After as many changes again there are no more objects than before."""

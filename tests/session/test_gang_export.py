@@ -42,6 +42,7 @@ def bytes_of(folder) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("pin", [False, True])
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
 def test_the_sheet_writes_the_files_of_the_command_byte_for_byte(session, tmp_path, scheduler, pin):

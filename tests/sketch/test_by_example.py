@@ -70,6 +70,7 @@ def test_an_exact_claim_leaves_nothing_else_on_the_node(name):
             assert example.exact == (not found & others)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", ["eks-p4d", "dgx-h100", "mi300x"])
 def test_links_hold_between_the_chosen_devices(name):
     """On the node with nothing in use, the claim with the nearest links fits."""

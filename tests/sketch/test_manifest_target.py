@@ -33,6 +33,7 @@ def written(sketch, on, release, **target):
     return [document for document in yaml.safe_load_all(text) if "resource.k8s.io" in document["apiVersion"]]
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize("kind", ["template", "claim"])
 @pytest.mark.parametrize("api_version", API_VERSIONS)
 @pytest.mark.parametrize("release", RELEASES)

@@ -61,6 +61,7 @@ def taken(cluster, sketch, node_name, name=lambda device: device):
     return verdict.status, [(result.request, name(result.id)) for result in results]
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_a_sample_is_planned_alike_under_pseudonyms(example):
     """The best allocation of an example names the same devices, up to the renaming."""

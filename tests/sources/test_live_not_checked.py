@@ -49,6 +49,7 @@ def take(server, config, tmp_path, monkeypatch):
     return without
 
 
+@pytest.mark.some(10)
 @pytest.mark.parametrize("lacking", LACKS)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_that_needs_what_may_not_be_read_exits_with_2(take, capsys, command, lacking):
@@ -57,6 +58,7 @@ def test_a_command_that_needs_what_may_not_be_read_exits_with_2(take, capsys, co
     assert main(COMMANDS[command]) == 2
 
 
+@pytest.mark.some(10)
 @pytest.mark.parametrize("lacking", LACKS)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_an_answer_without_what_it_needs_excludes_nothing_that_it_says(take, capsys, command, lacking):

@@ -158,6 +158,7 @@ def test_one_kind_that_keeps_failing_is_a_finding(server, config):
     assert not cluster.claims_known
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("fault", [{"cut": 100}, {"cut": 0}, {"stall": True}])
 def test_a_cut_or_stalled_answer_is_asked_for_again(server, config, fault):
     """A connection that breaks or falls silent in the middle of a list costs a second attempt."""

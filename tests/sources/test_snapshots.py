@@ -56,6 +56,7 @@ def test_an_archive_is_the_same_bytes_every_time(name, tmp_path):
     assert (tmp_path / "a.tar.gz").read_bytes() == (tmp_path / "b.tgz").read_bytes()
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_a_snapshot_gives_the_same_plan(example, tmp_path):
     """Every example of every sample is planned alike on the sample and on its snapshot."""

@@ -40,6 +40,7 @@ def written(seed, scheduler, release="1.36"):
     )
 
 
+@pytest.mark.some(3)
 @EVERY
 @pytest.mark.parametrize("release", ["1.36", "1.37"])
 def test_random_gangs_are_accepted_by_the_schemas_and_their_rules(scheduler, release):
@@ -51,6 +52,7 @@ def test_random_gangs_are_accepted_by_the_schemas_and_their_rules(scheduler, rel
     assert found == []
 
 
+@pytest.mark.some(2)
 @EVERY
 def test_random_gangs_are_accepted_by_the_webhooks(scheduler):
     """What the schedulers refuse beyond their schemas, by their sources."""
@@ -79,6 +81,7 @@ def pods_of(document):
     return spec["parallelism"] if "parallelism" in spec else sum(task["replicas"] for task in spec["tasks"])
 
 
+@pytest.mark.some(2)
 @EVERY
 def test_every_template_that_pods_name_is_written(scheduler):
     """But that of a ComputeDomain, which its driver makes."""

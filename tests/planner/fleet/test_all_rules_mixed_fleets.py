@@ -61,6 +61,7 @@ def test_fleet_is_brute_force_with_all_rules_mixed(part):
         hold_to(expected, plan, f"fleet {number}")
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("rule", RULES)
 def test_every_rule_decides_fleets(rule):
     """Fleets of each rule have another optimum when it is left out."""

@@ -27,6 +27,7 @@ STEP = 26
 ORDERS = ((), ("nodes",), ("roots", "numa"), ("unpaired", "nodes"), ("nodes", "roots"), ("numa",))
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("block", range(-(-FLEETS // (4 * STEP))))
 @pytest.mark.parametrize("sharing", [False, True])
 @pytest.mark.parametrize("coupled", [False, True])

@@ -26,6 +26,7 @@ STEP = 26
 ORDERS = ((), ("roots", "numa"), ("nodes", "numa"), ("nodes",), ("preferences", "nodes"))
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("block", range(-(-FLEETS // (10 * STEP))))
 @pytest.mark.parametrize("sharing", [False, True])
 def test_components_are_brute_force(block, sharing, monkeypatch):
@@ -39,6 +40,7 @@ def test_components_are_brute_force(block, sharing, monkeypatch):
     assert drawn <= 4 * STEP, "too many fleets were too large to try everything"
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("sharing", [False, True])
 def test_pods_that_take_their_turn_are_within_the_bounds(sharing, monkeypatch):
     """Where the numbers of pods are too many to list, every plan keeps the rules and no bound is above the optimum."""

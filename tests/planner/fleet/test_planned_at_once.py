@@ -197,6 +197,7 @@ def test_shares_of_a_pool_are_brute_force(at_once):
     compared(at_once, "store", a_random_store)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     "first", [1_000, *(pytest.param(1_000 + n * FLEETS, marks=pytest.mark.long) for n in range(1, 6))]
 )

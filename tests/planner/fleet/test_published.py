@@ -29,6 +29,7 @@ def cancelled() -> threading.Event:
     return event
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize(("sharing", "coupled", "part"), CASES)
 def test_bounds_are_not_below_what_trying_everything_finds(sharing, coupled, part):
     """On random clusters no set of pods is larger than the sum of the bounds of all nodes."""
@@ -45,6 +46,7 @@ def test_bounds_are_not_below_what_trying_everything_finds(sharing, coupled, par
         assert expected <= PublishedBounds(fleet).most(cluster.node_names), f"{part} {number}"
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize(("sharing", "coupled", "part"), CASES)
 def test_bounds_of_clusters_that_were_never_read_hold(sharing, coupled, part):
     """On nodes whose devices no selector was evaluated on, no set of pods is larger than the sum of the bounds."""
@@ -59,6 +61,7 @@ def test_bounds_of_clusters_that_were_never_read_hold(sharing, coupled, part):
         assert expected <= how_many_more(cluster, Workload("w", sketch), release="1.37", cancel=cancelled()).bound
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize(("sharing", "coupled", "part"), CASES)
 def test_a_cancelled_question_has_bounds_that_hold(sharing, coupled, part):
     """If no time is left, the bound is not below what the same question finds with time."""

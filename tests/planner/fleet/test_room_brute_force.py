@@ -66,6 +66,7 @@ def _more(seed, cluster, draw, release, *, sharing, coupled):
     return True
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(("sharing", "coupled"), KINDS)
 def test_largest_job_is_brute_force(sharing, coupled):
     """The largest multiple that fits on a node is the one that trying each of them finds."""

@@ -54,6 +54,7 @@ def rules(monkeypatch):
     return counts
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("sharing", [False, True])
 @pytest.mark.parametrize("large", [False, True])
 def test_states_are_brute_force(sharing, large, rules, monkeypatch):

@@ -31,6 +31,7 @@ def _no_listed_ways(monkeypatch):
     monkeypatch.setattr("dra_lab.planner.fleet.search.is_listed", lambda fleet, sizes: False)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("block", range(-(-FLEETS // STEP)))
 @pytest.mark.parametrize("kinds", [True, False])
 @pytest.mark.parametrize("listed", [True, False])

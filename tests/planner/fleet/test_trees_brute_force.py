@@ -37,6 +37,7 @@ def _no_listed_ways(monkeypatch):
     monkeypatch.setattr("dra_lab.planner.fleet.search.is_listed", lambda fleet, sizes: False)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("block", range(-(-FLEETS // STEP)))
 @pytest.mark.parametrize("listed", [True, False])
 def test_fleet_of_trees_is_brute_force(block, listed, monkeypatch):
