@@ -61,6 +61,7 @@ def test_a_dropped_claim_that_is_wrong_is_reported_with_its_line_and_changes_not
     planner.button("Hide this message", planner.bar).click()
 
 
+@pytest.mark.long
 def test_a_dropped_topology_file_is_a_node(planner):
     """The matrix of nvidia-smi becomes a node on which the drawing is planned; it is drawn on the picture."""
     drop(planner, "topo.txt", TOPO.encode())

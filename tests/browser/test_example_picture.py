@@ -36,6 +36,7 @@ def test_chosen_devices_become_the_drawing(planner):
     until(lambda: planner.lab.eval("[r.name for r in lab.sketch.requests]") == before, "one step back")
 
 
+@pytest.mark.long
 def test_devices_are_chosen_and_added_by_keyboard(planner):
     """Space chooses the device that has the focus, Escape ends; adding keeps what was drawn."""
     planner.button("By example", planner.hardware).click()

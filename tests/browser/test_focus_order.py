@@ -72,6 +72,7 @@ def test_the_focus_stays_on_the_canvas_after_clear_and_delete(shown):
     assert pane(shown) == "canvas"
 
 
+@pytest.mark.long
 def test_the_mode_has_the_focus_though_the_browser_took_it_before(shown):
     """A slow page draws a frame between hiding a view and the news of the mode; Chromium drops the focus in it."""
     shown.root.locator(".dra-hardware [tabindex='0']").first.focus()
@@ -99,6 +100,7 @@ def test_another_picture_leaves_the_focus_on_its_device(shown, width):
     assert shown.page.evaluate(focused) == device != ""
 
 
+@pytest.mark.long
 def test_a_button_that_changes_the_mode_does_not_lose_the_focus(shown):
     """Open in Plan takes Fleet away with itself."""
     shown.mode("Fleet")

@@ -43,6 +43,7 @@ def test_what_was_opened_gives_the_focus_back(tab, opener, panel):
     until(lambda: button.evaluate("node => node === document.activeElement"), "the button has the focus again")
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("mode", "at"),
     [

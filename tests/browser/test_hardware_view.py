@@ -131,6 +131,7 @@ def _saved(planner, tmp_path, kind):
     return download.value.suggested_filename, path
 
 
+@pytest.mark.long
 def test_the_picture_is_saved_as_png(planner, tmp_path):
     """The file is made in the browser, bears the node's name and holds the whole picture at twice its size."""
     from PIL import Image
@@ -144,6 +145,7 @@ def test_the_picture_is_saved_as_png(planner, tmp_path):
     assert {(255, 255, 255), (0, 114, 178), (213, 94, 0)} <= colours
 
 
+@pytest.mark.long
 def test_the_picture_is_saved_as_svg(planner, tmp_path):
     """The file stands on its own: well-formed, with the node's name, and with colours instead of the page's theme."""
     from xml.etree import ElementTree as ET

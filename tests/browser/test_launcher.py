@@ -65,6 +65,7 @@ def test_a_new_plan_shows_the_planner_and_not_its_code(doorway):
     assert page.page.locator(".jp-Dialog").count() == 0
 
 
+@pytest.mark.long
 def test_palette_command_opens_a_notebook_that_runs(doorway):
     """The command palette finds the same command under its name."""
     page = doorway()
@@ -75,6 +76,7 @@ def test_palette_command_opens_a_notebook_that_runs(doorway):
     assert opened(page) == "plan.ipynb"
 
 
+@pytest.mark.long
 def test_two_plans_never_share_a_drawing(doorway, server):
     """A second plan in the folder, or one beside a drawing that was left behind, has names of its own."""
     (server.root / "plan-2.dralab.yaml").write_text("{}")
@@ -115,6 +117,7 @@ def test_context_menu_leaves_other_files_alone(doorway, server):
     (server.root / "notes.txt").unlink()
 
 
+@pytest.mark.long
 def test_a_plan_that_was_run_again_since_it_was_saved_is_shown_when_it_opens(doorway):
     """The file shows the planner of a run before: the notebook runs again instead of showing an error."""
     page = doorway()

@@ -125,6 +125,7 @@ def test_a_student_draws_with_the_mouse(desk):
     expect(lab.page.locator(".dra-lesson-foot")).to_contain_text("YAML of your drawing")
 
 
+@pytest.mark.long
 def test_run_all_changes_neither_drawing_nor_progress(desk):
     """After the cell ran again, the files are the same byte by byte, and the lesson shows the same step."""
     lab = opened(desk, "03-first-fit")
@@ -158,6 +159,7 @@ def test_no_trait_has_the_answer_before_it_is_due(desk):
     assert "matchAttribute" not in drawn[0]
 
 
+@pytest.mark.long
 def test_start_over_asks_first_and_keeps_copies(desk):
     """The lesson begins at its first step with an empty canvas, and both files stay as copies."""
     lab = opened(desk, "03-first-fit")
@@ -221,6 +223,7 @@ lesson = Lesson("03-first-fit", folder={folder!r})
 lesson"""
 
 
+@pytest.mark.long
 def test_the_same_lesson_in_two_cells_is_one_lesson(desk, tmp_path):
     """The cell that ran first says why it has ended, and the second one has the lesson."""
     lab = desk.show([SHOW.format(folder=str(tmp_path))] * 2)
@@ -249,6 +252,7 @@ def test_a_restarted_kernel_shows_the_lesson_as_it_was_left(desk, tmp_path):
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
+@pytest.mark.long
 def test_damaged_progress_is_a_message_on_the_screen(desk, tmp_path):
     """The message says which file it is and what becomes of it; the first action keeps it under another name."""
     (tmp_path / "03-first-fit.progress.json").write_text('{"lesson": "03-first-fit", "done": ["pre', encoding="utf-8")

@@ -71,6 +71,7 @@ def test_a_tab_of_its_own_needs_jupyterlab(planner):
     assert button.get_attribute("title") == "A separate tab needs JupyterLab"
 
 
+@pytest.mark.long
 def test_each_view_works_alone(notebook):
     """Each view in a cell of its own, with the session of another cell."""
     page = notebook("views", SESSION, *(f"{view}(session)" for view in VIEWS)).page

@@ -88,6 +88,7 @@ def test_keys_work_all_over_the_planner_and_not_while_typing(in_tab):
     until(lambda: box_of(dock)["height"] <= 41, "the dock is closed")
 
 
+@pytest.mark.long
 def test_the_height_of_the_dock_is_kept(in_tab):
     """The height that a person dragged returns after the dock was closed."""
     planner = in_tab(1440, 900)

@@ -127,6 +127,7 @@ def test_a_line_of_the_yaml_lights_its_request_everywhere(planner):
     until(lambda: planner.lab.eval("lab.session.highlight") == "gpu", "the session knows")
 
 
+@pytest.mark.long
 def test_copy_where_the_clipboard_is_barred_selects_the_text(planner):
     """No permission is asked for: the text is selected and the person told what to press."""
     planner.page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error('barred')); }")

@@ -49,6 +49,7 @@ def test_a_saved_planner_is_read_without_its_kernel(server, page):
     server.end_sessions("stored.ipynb")
 
 
+@pytest.mark.long
 def test_what_is_stored_follows_the_planner(server, page):
     """Some seconds after an edit, and the view on the screen is the same as before."""
     write_notebook(server.root / "follows.ipynb", [PLANNER])
@@ -63,6 +64,7 @@ def test_what_is_stored_follows_the_planner(server, page):
     server.end_sessions("follows.ipynb")
 
 
+@pytest.mark.long
 def test_a_notebook_that_is_not_trusted_shows_the_stored_picture(server, page):
     """JupyterLab's sanitizer leaves the image and the words, and the words of the picture are not among them."""
     image = as_image('<svg xmlns="http://www.w3.org/2000/svg" width="90" height="40"><text>gpu-4</text></svg>', "node")

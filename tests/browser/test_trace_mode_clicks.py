@@ -64,6 +64,7 @@ def test_a_prediction_is_clicked_and_scored(planner, pane):
     expect(pane.locator(".dra-trace-predict")).to_contain_text("Score: 1 of 2")
 
 
+@pytest.mark.long
 def test_the_search_without_links_and_on_another_node(planner, pane):
     """The choice of the claim and the tiles of the nodes show another search."""
     pane.get_by_role("radio", name="No links").click(force=True)

@@ -55,6 +55,7 @@ def test_a_request_written_as_text_appears_on_the_canvas(planner):
     planner.page.locator(".dra-canvas, .react-flow").first.get_by_text("extra").first.wait_for()
 
 
+@pytest.mark.long
 def test_what_is_drawn_meanwhile_is_in_the_text_that_is_typed_on(planner):
     """An open editor takes over what changes elsewhere, with its caret in place: no later key takes the change back."""
     planner.tab("YAML").click()

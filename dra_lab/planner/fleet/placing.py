@@ -12,7 +12,7 @@ from dra_lab.model.fleet import NODES, UNPLACED, Replica
 from dra_lab.model.names import MARK, DeviceID
 from dra_lab.model.plan import GoalValue, Placement
 from dra_lab.model.quantity import format_quantity
-from dra_lab.planner.fleet.assign_shared import Given, assign_shared
+from dra_lab.planner.fleet.assign_shared import Given, Takes, assign_shared
 from dra_lab.planner.fleet.bounds import Answer
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pods import FleetPod, FleetProblem
@@ -31,7 +31,7 @@ class PodsOnNode:
     site: Site
     node: str
     counts: Counts
-    takes: tuple[tuple[int, int, int, int], ...]
+    takes: Takes
 
 
 def pods_by_node(answer: Answer) -> list[PodsOnNode]:
@@ -39,8 +39,12 @@ def pods_by_node(answer: Answer) -> list[PodsOnNode]:
     if answer.chosen is None:
         return []
     by_node = []
+    known: dict[tuple[int, Counts], Takes] = {}
     for table, node, counts in answer.classed.placed(answer.chosen):
-        by_node.append(PodsOnNode(table.site, node, counts, table.takes(counts)))
+        key = id(table), counts
+        if key not in known:
+            known[key] = tuple(table.takes(counts))
+        by_node.append(PodsOnNode(table.site, node, counts, known[key]))
     for shared_nodes, taken in zip(answer.classed.shared, answer.chosen.shared, strict=False):
         site, counts, takes = shared_nodes.placed(taken)
         by_node.append(PodsOnNode(site, site.members[0], counts, takes))
@@ -54,11 +58,12 @@ def replicas_of(fleet: FleetProblem, by_node: Sequence[PodsOnNode], order: Seque
     names = [pod.workload.name for pod in fleet.pods]
     shared = assign_shared([(on_node.site, on_node.takes) for on_node in by_node])
     for on_node, given in zip(by_node, shared, strict=True):
-        site, node = on_node.site, on_node.node
+        site = on_node.site
+        used = [(at, site.parts[at]) for at, count in enumerate(on_node.counts) if count]
+        homes = {at: (names[part.pod], found[part.pod], site.node(on_node.node, part)) for at, part in used}
         for at, placements, goals in writer.placed(on_node, given):
-            part = site.parts[at]
-            mine = found[part.pod]
-            mine.append(Replica(names[part.pod], len(mine), site.node(node, part), placements, goals))
+            workload, mine, node = homes[at]
+            mine.append(Replica(workload, len(mine), node, placements, goals))
     return tuple(chain.from_iterable(found))
 
 
@@ -93,6 +98,10 @@ class _Known:
     all_shared: bool
 
 
+_Pod = tuple[int, object, list[_Take]]
+"""The part of a pod, a key that equals those of pods that take the same, and what it takes."""
+
+
 class _Writer:
     """Pods on nodes; the values of equal devices of the same hardware are counted once."""
 
@@ -102,6 +111,7 @@ class _Writer:
         self._kinds: dict[object, int] = {}
         self._goals: dict[object, tuple[GoalValue, ...]] = {}
         self._pods: dict[int, dict[object, _Known]] = {}
+        self._same: dict[tuple[int, int], tuple[set[int], list[_Pod]]] = {}
         self._nodes = Counter(state.layout for state in fleet.survey.states.values())
         self._looks_in = any(ask.admin_access for ask in fleet.scan.rules.asks)
 
@@ -112,19 +122,12 @@ class _Writer:
         site = on_node.site
         where = id(site) if site.state is None else site.state.layout
         every = self._fleet.survey.devices(on_node.node, held_too=True) if self._looks_in and site.state else {}
-        takes: dict[int, list[_Take]] = {}
-        groups = set()
-        for number, ask, group, count in sorted(on_node.takes):
-            takes.setdefault(number, []).append((ask, group, count))
-            groups.add(group)
+        groups, pods = self._pods_on(on_node)
         left = devices_of(self._fleet, site, on_node.node, groups)
         known = self._pods.setdefault(where, {})
         identical: dict[object, tuple[Placement, ...]] = {}
-        parts = [at for at, count in enumerate(on_node.counts) for _ in range(count)]
-        for number, at in enumerate(parts):
-            mine, part = takes.get(number, []), site.parts[at]
-            key = (part.asks, *mine)
-            pod = known.get(key)
+        for number, (at, key, mine) in enumerate(pods):
+            pod, part = known.get(key), site.parts[at]
             rows = [self._row(site, part, ask, group) for ask, group, _ in mine] if pod is None else pod.rows
             placements = identical.get(key) if identical else None
             if placements is None:
@@ -148,6 +151,20 @@ class _Writer:
                 # Pods that share the same devices in the same way have the same placements.
                 identical[key] = placements
             yield at, placements, pod.goals
+
+    def _pods_on(self, on_node: PodsOnNode) -> tuple[set[int], list[_Pod]]:
+        """Return the groups that the pods on a node take from, and these pods; equal nodes share the answer."""
+        same = id(on_node.site), id(on_node.takes)
+        found = self._same.get(same)
+        if found is None:
+            takes: dict[int, list[_Take]] = {}
+            for number, ask, group, count in sorted(on_node.takes):
+                takes.setdefault(number, []).append((ask, group, count))
+            parts = [at for at, count in enumerate(on_node.counts) for _ in range(count)]
+            each = [(at, takes.get(number, [])) for number, at in enumerate(parts)]
+            pods: list[_Pod] = [(at, (on_node.site.parts[at].asks, *mine), mine) for at, mine in each]
+            found = self._same[same] = {group for _, _, group, _ in on_node.takes}, pods
+        return found
 
     def _given_to(
         self,
