@@ -72,11 +72,12 @@ class _Row:
     """Devices of a group for an ask, as placements tell them.
 
     `inner` is the reference in the pod's expanded drawing. `alone` says that no other pod gets such a device, `admin`
-    that the pod only looks into it. Groups of one `kind` have the same values for every pod; `group` is one of them.
+    that the pod only looks into it. `look` is a number for the request and the kind of devices, `places` has one for
+    each place where they are, -1 if it is not known.
     """
 
-    kind: int
-    group: DeviceGroup
+    look: int
+    places: tuple[int, ...]
     inner: str
     request: str
     claim: str
@@ -107,8 +108,8 @@ class _Writer:
 
     def __init__(self, fleet: FleetProblem, order: tuple[str, ...]) -> None:
         self._fleet, self._order = fleet, order
-        self._of_kind: dict[tuple[int, int], _Row] = {}
-        self._kinds: dict[object, int] = {}
+        self._rows: dict[tuple[object, ...], _Row] = {}
+        self._numbers: dict[object, int] = {}
         self._goals: dict[object, tuple[GoalValue, ...]] = {}
         self._pods: dict[int, dict[object, _Known]] = {}
         self._same: dict[tuple[int, int], tuple[set[int], list[_Pod]]] = {}
@@ -195,18 +196,16 @@ class _Writer:
         one = problem.groups[at]
         if site.state is None:
             # members are equal up to the names of devices and places, and so are their values
-            key: object = (id(site), part.node, at)
+            key: tuple[object, ...] = (ask, id(site), part.node, at)
         else:
-            key = (one.asks, one.places, one.kind, one.numa, one.root, one.shareable, one.uses)
-        kind = self._kinds.setdefault(key, len(self._kinds))
-        found = self._of_kind.get((ask, kind))
+            # nodes share the values of their devices, and to hash these takes long
+            key = (ask, one.kind, one.shareable, *map(id, (one.asks, one.places, one.numa, one.root, one.uses)))
+        found = self._rows.get(key)
         if found is None:
-            found = self._of_kind[ask, kind] = self._made(site, problem, part, ask, one, kind)
+            found = self._rows[key] = self._made(site, problem, part, ask, one)
         return found
 
-    def _made(
-        self, site: Site, problem: AllocationProblem, part: CopyPart, ask: int, group: DeviceGroup, kind: int
-    ) -> _Row:
+    def _made(self, site: Site, problem: AllocationProblem, part: CopyPart, ask: int, group: DeviceGroup) -> _Row:
         uses = dict(dict(group.uses).get(ask, ()))
         consumed = {key: format_quantity(amount) for key, amount in sorted(uses.items())}
         admin = problem.asks[ask].admin_access
@@ -215,12 +214,16 @@ class _Writer:
         pod = self._fleet.pods[part.pod]
         where, _, reference = problem.asks[ask].reference.partition(MARK)
         alone = not (group.shareable or inspected or admin)
+        look = self._number(ask, group.kind, group.shareable, *map(len, group.places))
+        places: list[tuple[object, object]] = [("numa", group.numa), ("root", group.root)]
+        places += [(link, place) for link, mine in enumerate(group.places) for place in mine]
+        numbers = tuple([-1 if place is None else self._number(what, place) for what, place in places])
         if not pod.several:
-            return _Row(kind, group, reference, pod.drawn(0, reference), "", consumed, alone, admin)
+            return _Row(look, numbers, reference, pod.drawn(0, reference), "", consumed, alone, admin)
         position = int(where.partition(".")[2])
         claim = pod.workload.claims[position].name
         inner = f"{claim}{MARK}{reference}"
-        return _Row(kind, group, inner, pod.drawn(position, reference), claim, consumed, alone, admin)
+        return _Row(look, numbers, inner, pod.drawn(position, reference), claim, consumed, alone, admin)
 
     def _valued(
         self,
@@ -233,8 +236,8 @@ class _Writer:
         first: dict[int, int] = {}
         # which groups are the same counts too: some devices are shared
         each = [
-            (ask, row.kind, first.setdefault(group, len(first)), count)
-            for row, (ask, group, count) in zip(rows, takes, strict=True)
+            (id(row), first.setdefault(group, len(first)), count)
+            for row, (_, group, count) in zip(rows, takes, strict=True)
         ]
         key = (part.pod, *each)
         found = self._goals.get(key)
@@ -246,6 +249,9 @@ class _Writer:
                 self._goals[identical] = self._count(part, node, placements, inner)
             found = self._goals[key] = self._goals[identical]
         return found
+
+    def _number(self, *what: object) -> int:
+        return self._numbers.setdefault(what, len(self._numbers))
 
     def _count(
         self, part: CopyPart, node: str, placements: Sequence[Placement], inner: Sequence[str]
@@ -266,35 +272,30 @@ def _first_of(rows: Sequence[_Row], takes: Sequence[_Take], left: Mapping[int, l
     return given
 
 
-def _renumbered(
-    rows: Sequence[_Row], takes: Sequence[tuple[int, int, int, int]]
-) -> Iterator[tuple[int, str, bool, int, int, object, int, int]]:
-    """Yield what a pod takes with numbers instead of places: goals count which places are the same, not their names.
+def _renumbered(rows: Sequence[_Row], takes: Sequence[_Take]) -> list[int]:
+    """Return what a pod takes with places numbered anew: goals count which places are the same, not their names.
 
     NUMA nodes, and the roots of each, are in the order of what is taken there: most pods with the same values have
     the same numbers then.
     """
-    inside: dict[object, dict[object, list[tuple[_Row, tuple[int, int, int, int]]]]] = {}
-    for row, take in sorted(zip(rows, takes, strict=True), key=_unplaced):
-        inside.setdefault(row.group.numa, {}).setdefault(row.group.root, []).append((row, take))
-    numas = [sorted(roots.values(), key=lambda root: [*map(_unplaced, root)]) for roots in inside.values()]
-    numas.sort(key=lambda roots: [[*map(_unplaced, root)] for root in roots])
-    numbers: dict[object, int] = {}
-
-    def number(what: object, place: object) -> int:
-        return -1 if place is None else numbers.setdefault((what, place), len(numbers))
-
-    for row, (ask, _, first, count) in (one for roots in numas for root in roots for one in root):
-        group = row.group
-        places = tuple(tuple(number(link, place) for place in mine) for link, mine in enumerate(group.places))
-        numa, root = number("numa", group.numa), number("root", group.root)
-        yield ask, group.kind, group.shareable, numa, root, places, number("group", first), count
+    inside: dict[int, dict[int, list[tuple[int, int, int, int]]]] = {}
+    for at, (row, (_, group, count)) in enumerate(zip(rows, takes, strict=True)):
+        numa, root = row.places[:2]
+        # A number below -1 stands for a group.
+        inside.setdefault(numa, {}).setdefault(root, []).append((row.look, count, at, -2 - group))
+    numas = [sorted([sorted(root) for root in roots.values()], key=_looks) for roots in inside.values()]
+    numas.sort(key=lambda roots: [*map(_looks, roots)])
+    numbers: dict[int, int] = {}
+    found: list[int] = []
+    for look, count, at, group in (one for roots in numas for root in roots for one in root):
+        found += (look, count, numbers.setdefault(group, len(numbers)))
+        found += [-1 if place == -1 else numbers.setdefault(place, len(numbers)) for place in rows[at].places]
+    return found
 
 
-def _unplaced(one: tuple[_Row, tuple[int, int, int, int]]) -> tuple[int, str, bool, int]:
-    """Return what is taken of a group, wherever its devices are."""
-    row, (ask, _, _, count) = one
-    return ask, row.group.kind, row.group.shareable, count
+def _looks(root: Sequence[tuple[int, int, int, int]]) -> list[tuple[int, int]]:
+    """Return what is taken on a root, wherever it is."""
+    return [one[:2] for one in root]
 
 
 def scale_on(fleet: FleetProblem, pod: FleetPod, node: str) -> Scale:
