@@ -21,7 +21,7 @@ from dra_lab.planner.fleet.starts import best_start
 from dra_lab.planner.fleet.tables import AnyTable
 from dra_lab.planner.node.solver_outcome import agreed
 
-_Patterns = tuple[tuple[tuple[Counts, Values], ...], bool, tuple[Cap, ...]]
+_Patterns = tuple[frozenset[tuple[Counts, Values]], bool, tuple[Cap, ...]]
 """Patterns with their values, whether they are those of components, and what is kept together with others."""
 
 
@@ -118,14 +118,14 @@ def least_classes(tables: Sequence[AnyTable], budget: Budget) -> ClassedSites | 
 
 
 def _patterns(table: AnyTable, values: Mapping[Counts, Values]) -> _Patterns:
-    return tuple(sorted(values.items())), bool(table.site.home_nodes), table.site.caps
+    return frozenset(values.items()), bool(table.site.home_nodes), table.site.caps
 
 
 def _classed(identical: dict[_Patterns, list[AnyTable]]) -> ClassedSites:
     classed = ClassedSites()
     for (patterns, components, _), tables in identical.items():
         count = sum(table.site.count for table in tables)
-        classed.classes.append(SiteClass(count, dict(patterns), 0 if components else 1))
+        classed.classes.append(SiteClass(count, dict(sorted(patterns)), 0 if components else 1))
         classed.tables.append(tables)
     classed.find_home_nodes()
     return classed

@@ -105,12 +105,15 @@ class TreeTable:
                 on_roots, in_pools = self.groups[numa]
                 rest = wanted
                 for group in (in_pools if root is None else on_roots[root])[kind]:
-                    shared = groups[group].shareable
-                    part = rest if shared else min(rest, left[group])
+                    part = rest
+                    if not groups[group].shareable:
+                        part = min(rest, left[group])
+                        left[group] -= part
                     if part:
                         given[ask, group] = given.get((ask, group), 0) + part
-                        left[group] -= 0 if shared else part
                         rest -= part
+                        if not rest:
+                            break
             found += [(number, ask, group, count) for (ask, group), count in given.items()]
         return tuple(found)
 
@@ -126,13 +129,14 @@ def tree_tables(fleet: FleetProblem, order: tuple[str, ...], solver: str, budget
     identical: dict[NodeState, list[str]] = {}
     for node, state in fleet.survey.states.items():
         identical.setdefault(state, []).append(node)
-    trees: dict[NodeState, tuple[TreeState, Groups]] = {}
+    trees: list[tuple[Site, TreeState, Groups]] = []
     copies = Counter[TreeState]()
     for state, nodes in identical.items():
         if trees and budget.reached:
             break
-        trees[state] = tree.state_and_groups(state)
-        copies[trees[state][0]] += len(nodes)
+        found, groups = tree.state_and_groups(state)
+        trees.append((plain_site(fleet, state, nodes), found, groups))
+        copies[found] += len(nodes)
     fill, sparing = Fill(tree, order), Fill(tree, (SCARCITY, *order), _prices(tree, copies))
     floors = floors_of(tree, order, copies)
     known: dict[TreeState, TreeNumbers] = {}
@@ -151,11 +155,7 @@ def tree_tables(fleet: FleetProblem, order: tuple[str, ...], solver: str, budget
     filling = filling.before(budget.shares.choosing * len(known))
     for numbers in known.values():
         numbers.place(filling, first=False)
-    return [
-        TreeTable(plain_site(fleet, state, identical[state]), tree, groups, known[found], solver)
-        for state, (found, groups) in trees.items()
-        if found in known
-    ]
+    return [TreeTable(site, tree, groups, known[state], solver) for site, state, groups in trees if state in known]
 
 
 def list_all(tables: Sequence[TreeTable], budget: Budget) -> None:
