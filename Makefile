@@ -15,14 +15,14 @@ say     = @printf '\n== %s\n' "$(1)"
 # Seconds that each stage may take on two cores; `make test` adds up to 15 minutes, `make test-long` to an hour.
 BUDGET_front-end  := 15
 BUDGET_lint       := 5
-BUDGET_types      := 40
+BUDGET_types      := 50
 BUDGET_contracts  := 5
-BUDGET_unit       := 380
+BUDGET_unit       := 360
 BUDGET_typescript := 30
-BUDGET_docs       := 70
-BUDGET_together   := 80
-BUDGET_installed  := 385
-BUDGET_browser    := 300
+BUDGET_docs       := 85
+BUDGET_together   := 90
+BUDGET_installed  := 420
+BUDGET_browser    := 330
 BUDGET_packaging  := 180
 BUDGET_test-long  := 3600
 
