@@ -273,7 +273,7 @@ def _first_of(rows: Sequence[_Row], takes: Sequence[_Take], left: Mapping[int, l
 
 
 def _renumbered(rows: Sequence[_Row], takes: Sequence[_Take]) -> list[int]:
-    """Return what a pod takes with places numbered anew: goals count which places are the same, not their names.
+    """Return what a pod takes with numbers instead of places: goals count which places are the same, not their names.
 
     NUMA nodes, and the roots of each, are in the order of what is taken there: most pods with the same values have
     the same numbers then.
