@@ -28,6 +28,8 @@ def send(view, **message) -> dict:
     view._on_message(view, message, [])
     view._session.fleet.wait(60)
     view._session.fleet.adding.wait(60)
+    # Without the loop of a kernel, this thread may have shown what was true before the answer came.
+    view._session.events.emit("fleet")
     return view.fleet_adding
 
 

@@ -69,8 +69,7 @@ def test_measured_bandwidths_change_the_answer_to_a_fleet(fleet):
     assert "kube-scheduler leaves 0.14 to 0.71 of the bandwidth to 2 of 6 GPUs." in view.fleet_answer["proof"]
     path = session.fleet.answer.plan.regrets[0].theirs[-1].path
     session.drawing = structs.replace(session.drawing, measured={path: (100.0, 30.0)})
-    session.fleet.ask()
-    session.fleet.wait(30)
+    session.fleet.plan()
     assert "leaves 0.30 of the bandwidth to 2 of 6 GPUs (measured by you)." in view.fleet_answer["proof"]
 
 

@@ -25,9 +25,16 @@ def fleet():
 def send(view, **message) -> None:
     """Send a message as the browser does, and wait for the answer."""
     view._on_message(view, message, [])
-    view._session.fleet.wait(60)
-    # Without the loop of a kernel, this thread may have shown what was true before the answer came.
-    view._session.events.emit("fleet")
+    show_answer(view._session)
+
+
+def show_answer(session) -> None:
+    """Wait for the answer, and show it.
+
+    Without the loop of a kernel, this thread may have shown what was true before the answer came.
+    """
+    session.fleet.wait(60)
+    session.events.emit("fleet")
 
 
 def gang(view, size: int, **fields: object) -> dict:
@@ -213,7 +220,7 @@ def test_pinned_pods_beside_a_gang_are_refused(fleet):
     gang(view, 3)
     session.fleet.add(session.sketch, 1, "single")
     session.fleet.pin("single", "h100-03")
-    session.fleet.wait(60)
+    show_answer(session)
     assert view.fleet_answer["state"] == "error"
     assert "single: a plan with gangs takes no pinned pods. Unpin them" in view.fleet_answer["proof"]
 

@@ -129,7 +129,7 @@ class _Writer:
         identical: dict[object, tuple[Placement, ...]] = {}
         for number, (at, key, mine) in enumerate(pods):
             pod, part = known.get(key), site.parts[at]
-            rows = [self._row(site, part, ask, group) for ask, group, _ in mine] if pod is None else pod.rows
+            rows = self._rows_of(site, part, mine) if pod is None else pod.rows
             placements = identical.get(key) if identical else None
             if placements is None:
                 if shared or self._looks_in:
@@ -190,20 +190,24 @@ class _Writer:
                 [given[at]] = _first_of([rows[at]], [takes[at]], left)
         return given
 
-    def _row(self, site: Site, part: CopyPart, ask: int, at: int) -> _Row:
-        """Return the row of a group of a site's problem, or of its layout if its state is known."""
+    def _rows_of(self, site: Site, part: CopyPart, takes: Sequence[_Take]) -> list[_Row]:
+        """Return the rows of takes from groups of a site's problem, or of its layout if its state is known."""
         problem = site.problem if site.state is None else self._fleet.scan.layouts[site.state.layout].problem
-        one = problem.groups[at]
-        if site.state is None:
-            # members are equal up to the names of devices and places, and so are their values
-            key: tuple[object, ...] = (ask, id(site), part.node, at)
-        else:
-            # nodes share the values of their devices, and to hash these takes long
-            key = (ask, one.kind, one.shareable, *map(id, (one.asks, one.places, one.numa, one.root, one.uses)))
-        found = self._rows.get(key)
-        if found is None:
-            found = self._rows[key] = self._made(site, problem, part, ask, one)
-        return found
+        rows = []
+        for ask, at, _ in takes:
+            one = problem.groups[at]
+            if site.state is None:
+                # members are equal up to the names of devices and places, and so are their values
+                key: tuple[object, ...] = (ask, id(site), part.node, at)
+            else:
+                # nodes share the values of their devices, and to hash these takes long
+                same = id(one.asks), id(one.places), id(one.numa), id(one.root), id(one.uses)
+                key = (ask, one.kind, one.shareable, *same)
+            row = self._rows.get(key)
+            if row is None:
+                row = self._rows[key] = self._made(site, problem, part, ask, one)
+            rows.append(row)
+        return rows
 
     def _made(self, site: Site, problem: AllocationProblem, part: CopyPart, ask: int, group: DeviceGroup) -> _Row:
         uses = dict(dict(group.uses).get(ask, ()))
