@@ -158,6 +158,7 @@ def test_the_picture_is_saved_as_svg(planner, tmp_path):
     assert "var(--jp" not in text
 
 
+@pytest.mark.long
 def test_the_picture_is_copied(planner):
     """The clipboard holds a PNG; where the browser bars it the pane says what to do instead."""
     planner.page.context.grant_permissions(["clipboard-read", "clipboard-write"])

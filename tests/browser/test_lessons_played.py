@@ -68,7 +68,7 @@ def to_draw(lab: LabPage) -> None:
     lab.page.locator(".dra-lesson-canvas .dra-canvas").wait_for()
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(3)
 @pytest.mark.parametrize("lesson", lessons(), ids=lambda lesson: lesson.id)
 def test_a_lesson_is_played_wrong_in_another_shape_and_right(desk, lesson: LessonText):
     """A wrong drawing gets rows that say what is missing, both correct ones pass, and the last step ends it."""

@@ -272,6 +272,7 @@ def test_the_planner_is_readable_in_both_themes(planner):
             shutil.copy(picture, README_PICTURE)
 
 
+@pytest.mark.long
 def test_the_launcher_card_shows_the_solved_example(doorway):
     """From the click on the card to the answer on the screen, kernel start included."""
     lab = doorway(width=1600, height=1000)

@@ -74,6 +74,7 @@ def test_what_is_drawn_meanwhile_is_in_the_text_that_is_typed_on(planner):
     until(lambda: planner.lab.eval("lab.sketch.name") == "again", "and it is typed on")
 
 
+@pytest.mark.long
 def test_a_text_of_an_article_is_corrected_in_the_editor_and_undone(planner):
     """The button writes the corrected text and lists each change; Ctrl+Z brings the text of the article back."""
     planner.tab("YAML").click()

@@ -91,6 +91,7 @@ def test_many_random_exports_keep_what_they_announce(few):
     assert sum(holds(seed) for seed in range(few, few + 10)) >= 9
 
 
+@pytest.mark.long
 def test_pins_are_compared_with_what_would_be_written_without_them():
     """Three pods start without a preferred link that makes searches too long; pins that start one are no gain."""
     assert holds(183, irregular_export) == 1

@@ -219,6 +219,7 @@ def test_a_workload_is_added_opened_and_removed(fleet):
     assert [row["name"] for row in view.fleet_workloads] == [POD, "five-pairs"]
 
 
+@pytest.mark.long
 def test_messages_of_a_large_fleet_are_small():
     """At 5,000 nodes with pods on each, the bars of all nodes have less than 500 kB, and the groups a few kB."""
     from benchmarks.big_cluster import big_cluster

@@ -66,6 +66,7 @@ def is_brute_force(seed, number, *, sharing, coupled):
     return True
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("sharing", [False, True])
 def test_counting_bounds_the_pods_of_fleets_that_no_model_holds(sharing, monkeypatch):
     """If models of nodes that share devices are too large, the bound of what is left holds, and is often above 0."""

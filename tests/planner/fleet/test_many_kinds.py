@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from benchmarks.mixed_cluster import mixed_cluster, workloads
 from checked_plans import checked_fleet
 
@@ -12,6 +13,7 @@ KINDS = ((1, 1, 4), (1, 1, 8), (2, 1, 8), (1, 2, 8), (2, 2, 12))
 """GPUs, NICs and CPUs of each kind of pod."""
 
 
+@pytest.mark.long
 def test_five_kinds_of_pods_are_planned_to_the_proof():
     """A node of eight GPUs and ten NICs holds 425 combinations of small pods, and every goal is still proven."""
     cluster = mixed_cluster(3, types=(2,))
