@@ -62,6 +62,7 @@ def strict(chromium: Browser, tmp_path: Path) -> Iterator[LabPage]:
     server.close()
 
 
+@pytest.mark.long
 def test_a_claim_is_drawn_and_answered_under_a_strict_policy(strict):
     """Open the graph, clear the example and draw a GPU: all of it comes, and the browser had nothing to block."""
     planner = strict.page.locator(".dra-lab").first

@@ -227,6 +227,7 @@ def test_dra_lab_opens_a_planner_that_has_run(chromium, tmp_path):
         server.close()
 
 
+@pytest.mark.long
 def test_the_first_window_of_dra_lab_has_room_for_both_columns_and_later_ones_are_left_as_they_were(chromium, tmp_path):
     """At 1280 px the file browser would push the picture off the screen; who opens it finds it open the next time."""
     server = LabServer(tmp_path / "lab", program=DRA_LAB)

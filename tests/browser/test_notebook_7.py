@@ -52,6 +52,7 @@ def first_lines(page):
     return [error.splitlines()[0] for error in page.errors]
 
 
+@pytest.mark.long
 def test_the_planner_answers_and_adds_no_error_of_its_own(notebook, planner):
     """A count is changed by a click, and the page reports what it reports without our widgets."""
     before = notebook("empty", NOTHING_OF_OURS)
