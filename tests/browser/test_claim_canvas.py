@@ -64,6 +64,7 @@ def test_moving_a_box_keeps_the_drawing_and_every_place(draw):
     assert canvas.lab.eval("canvas.history") == {}
 
 
+@pytest.mark.long
 def test_a_dropped_box_stays_where_it_is_dropped_and_pushes_the_others_aside(draw):
     """The first drop does not move the view; a box that is dropped on another one makes that one give way."""
     canvas = draw()
@@ -104,6 +105,7 @@ def test_what_keeps_a_claim_from_fitting_is_marked_with_its_cause(draw):
     assert canvas.box("gpu").locator(".is-cause").count() == 0
 
 
+@pytest.mark.long
 def test_the_stepper_and_the_form_change_the_same_count(draw):
     canvas = draw(TWO)
     canvas.box("gpu").get_by_role("button", name="More gpu").click()
@@ -116,6 +118,7 @@ def test_the_stepper_and_the_form_change_the_same_count(draw):
     until(lambda: canvas.lab.eval("canvas.drawn.request('gpu').exactly.count") == 5, "the form")
 
 
+@pytest.mark.long
 def test_an_amount_is_stepped_where_devices_are_shared_by_amount(draw):
     canvas = draw()
     canvas.chip("cpu").click()
@@ -185,6 +188,7 @@ def test_a_selector_is_sent_in_a_pause_and_its_error_shown(draw):
     canvas.root.locator(".dra-inspector").get_by_text("undefined field nonsense").wait_for()
 
 
+@pytest.mark.long
 def test_places_that_are_not_possible_are_greyed_with_their_reason(draw):
     canvas = draw(LINKED)
     canvas.knot("link-1").click()
@@ -201,6 +205,7 @@ def test_places_that_are_not_possible_are_greyed_with_their_reason(draw):
     canvas.knot("link-1").locator(".is-prefer").wait_for()
 
 
+@pytest.mark.long
 def test_a_renamed_request_keeps_links_and_stays_selected(draw):
     canvas = draw(LINKED)
     canvas.box("gpu").locator(".dra-box-text").click()
@@ -214,6 +219,7 @@ def test_a_renamed_request_keeps_links_and_stays_selected(draw):
     canvas.root.locator(".dra-inspector h3", has_text="accelerator").wait_for()
 
 
+@pytest.mark.long
 def test_undo_in_a_field_takes_back_what_was_sent_and_escape_goes_back_to_the_box(draw):
     """Text that is being typed keeps the field's own undo; Enter opens the form and Esc leaves it."""
     canvas = draw(TWO)
@@ -252,6 +258,7 @@ def test_alternatives_and_tolerations_are_drawn_in_the_form(draw):
     assert canvas.box("gpu").locator(".dra-count").inner_text() == "1 of 2"
 
 
+@pytest.mark.long
 def test_one_end_of_a_link_can_be_disconnected(draw):
     """By the line on the board, and by the form; a pair of one becomes together, a link without ends goes."""
     canvas = draw({**TWO, "links": [PAIRS]})

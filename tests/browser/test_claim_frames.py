@@ -56,6 +56,7 @@ def test_a_second_claim_is_drawn_by_keyboard_alone(draw):
     until(lambda: "claim-2:gpu" in canvas.names(), "undone")
 
 
+@pytest.mark.long
 def test_the_keyboard_offers_no_partner_in_another_claim(draw):
     """The only candidate is the request itself, and the banner says why."""
     canvas = draw(APART)
@@ -64,6 +65,7 @@ def test_the_keyboard_offers_no_partner_in_another_claim(draw):
     until(lambda: "(1 of 1)" in canvas.spoken and "no rule joins claims" in canvas.spoken, "the reason is spoken")
 
 
+@pytest.mark.long
 def test_a_line_to_another_claim_makes_no_link_and_says_why(draw):
     canvas = draw(APART)
     canvas.drag(
@@ -110,6 +112,7 @@ def are_apart(canvas) -> bool:
     return apart or a["y"] + a["height"] <= b["y"] or b["y"] + b["height"] <= a["y"]
 
 
+@pytest.mark.long
 def test_a_frame_that_is_dragged_onto_another_one_pushes_it_aside(draw):
     canvas = draw(APART)
     canvas.drag(head(canvas, "b"), head(canvas, "a"))
@@ -117,6 +120,7 @@ def test_a_frame_that_is_dragged_onto_another_one_pushes_it_aside(draw):
     assert are_apart(canvas)
 
 
+@pytest.mark.long
 def test_frames_stay_apart_when_a_box_becomes_higher(draw):
     """The cause of a misfit has up to three lines in the box."""
     canvas = draw(APART, positions={"a:gpu": [0, 0], "a:nic": [0, 140], "b:gpu": [0, 300]})

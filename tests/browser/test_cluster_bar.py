@@ -113,6 +113,7 @@ def test_a_claim_at_a_path_is_offered_and_opens_as_a_drawing(open_notebook, tmp_
     until(lambda: planner.lab.eval("lab.sketch.name") == "gpu-nic-pairs", "the drawing before")
 
 
+@pytest.mark.long
 def test_a_large_file_is_sent_in_pieces(planner):
     """More than one message of Jupyter can carry arrives whole."""
     objects = {"apiVersion": "v1", "kind": "List", "items": [node("n1"), device_slice("n1", "gpu-0", "large")]}

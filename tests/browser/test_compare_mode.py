@@ -35,6 +35,7 @@ def test_columns_differ_and_the_diff_opens(compared):
         pane.locator(f".dra-diff-line[data-sign='{sign}']").first.wait_for()
 
 
+@pytest.mark.long
 def test_a_plan_is_renamed_restored_and_removed(compared):
     """The name is typed in its head; the first drawing returns; the removed column goes."""
     pane = compared.root.locator(".dra-compare")

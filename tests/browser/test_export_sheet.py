@@ -49,6 +49,7 @@ def test_the_pin_is_on_where_the_manifest_misses_the_plan(sheet):
     assert sheet.get_by_role("switch").is_checked()
 
 
+@pytest.mark.long
 def test_without_the_pin_the_sentence_stands_beside_the_button(planner, sheet, server):
     """It is written only by a button that says anyway, beside what kube-scheduler does."""
     sheet.get_by_role("switch").click()

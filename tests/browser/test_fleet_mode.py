@@ -86,6 +86,7 @@ def test_a_pod_that_is_dragged_to_a_node_is_pinned_there(fleet):
     assert fleet.lab.eval("list(lab.fleet.answer.plan.nodes)") == [there]
 
 
+@pytest.mark.long
 def test_a_pod_is_pinned_by_keyboard(fleet):
     """The card of a node has a form that does what dragging does."""
     here = fleet.lab.eval("lab.fleet.answer.plan.nodes[0]")
@@ -107,6 +108,7 @@ def test_a_device_of_the_picture_is_broken_by_right_click(fleet):
     assert fleet.lab.eval("str(lab.fleet.layers[0])").startswith("--without ")
 
 
+@pytest.mark.long
 def test_what_cannot_be_done_is_reported_with_the_nearest_name(fleet):
     """A node that is not there is refused in the pane."""
     fleet.form("Drain…", Node="dgx-011")

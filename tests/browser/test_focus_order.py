@@ -59,6 +59,7 @@ def test_the_focus_goes_to_the_canvas_after_a_change_that_helps(shown):
     assert pane(shown) == "canvas"
 
 
+@pytest.mark.long
 def test_the_focus_stays_on_the_canvas_after_clear_and_delete(shown):
     """The focused element is gone, and the keys still draw."""
     shown.root.locator('.react-flow__node[data-id="r:gpu"]').focus()

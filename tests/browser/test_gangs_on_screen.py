@@ -108,6 +108,7 @@ def test_a_frame_is_drawn_edited_and_deleted_by_keyboard(open_notebook):
     assert planner.lab.eval("lab.session.drawing.workloads[0].gang.size") == 8
 
 
+@pytest.mark.long
 def test_the_nodes_to_add_are_found_added_and_undone(open_notebook):
     """One click below the verdict finds the cheapest nodes, another plans with them, and Undo takes them out."""
     gangs = Gangs(open_notebook, CELL.replace("gangs-on-screen", "nodes-to-add"))

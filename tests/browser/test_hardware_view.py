@@ -55,6 +55,7 @@ def test_the_tree_by_keyboard_lights_canvas_and_yaml(planner):
     planner.tabs.locator(".dra-code-line.is-lit").first.wait_for(state="attached")
 
 
+@pytest.mark.long
 def test_a_tile_draws_its_node_and_a_pin_plans_there(planner):
     """Looking at a node leaves the answer alone; planning there changes it; the best node comes back."""
     tiles = planner.hardware.locator(".dra-tile")
@@ -71,6 +72,7 @@ def test_a_tile_draws_its_node_and_a_pin_plans_there(planner):
     until(lambda: name.text_content() == best, "the best node")
 
 
+@pytest.mark.long
 def test_the_graph_stands_beside_the_picture_and_closes_with_escape(planner):
     """Both are in sight and do not overlap; devices light up in both."""
     planner.button("Graph", planner.hardware).click()
@@ -169,6 +171,7 @@ def test_the_picture_is_copied(planner):
     assert "image/png" in kinds
 
 
+@pytest.mark.long
 def test_thousands_of_nodes_are_classes_with_bars_then_a_table(planner):
     """Up to twenty classes have bars; more are a table that filters and draws a representative."""
     planner.lab.run(FLEET.replace("{count}", "12"))

@@ -68,7 +68,7 @@ def to_draw(lab: LabPage) -> None:
     lab.page.locator(".dra-lesson-canvas .dra-canvas").wait_for()
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("lesson", lessons(), ids=lambda lesson: lesson.id)
 def test_a_lesson_is_played_wrong_in_another_shape_and_right(desk, lesson: LessonText):
     """A wrong drawing gets rows that say what is missing, both correct ones pass, and the last step ends it."""
@@ -233,6 +233,7 @@ def test_the_same_lesson_in_two_cells_is_one_lesson(desk, tmp_path):
     expect(outputs.nth(1).locator(".dra-lesson-head")).to_contain_text("Step 1 of 5")
 
 
+@pytest.mark.long
 def test_a_restarted_kernel_shows_the_lesson_as_it_was_left(desk, tmp_path):
     """Step, hints and drawing are read from the files, and Run All writes none of them."""
     lab = desk.show([SHOW.format(folder=str(tmp_path))])

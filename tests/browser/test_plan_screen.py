@@ -23,6 +23,7 @@ def test_no_figure_is_cut_and_all_regions_are_in_sight(in_tab):
         assert box_of(planner.strip)["height"] <= strip
 
 
+@pytest.mark.long
 def test_the_name_of_the_claim_covers_no_link_above_the_dock(in_tab):
     """The board is fitted above the name where the dock leaves little room."""
     planner = in_tab(1280, 800)

@@ -44,6 +44,7 @@ def answer_slowly():
     planner.make_plan = slow
 
 
+@pytest.mark.long
 def test_a_slow_answer_leaves_the_last_one_dimmed_and_can_be_cancelled(planner):
     """While the solver works the strip says for which drawing its words are; Cancel ends it."""
     planner.lab.run(f"{code_of(answer_slowly)}\n{NO_FIT}")

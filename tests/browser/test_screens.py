@@ -61,6 +61,7 @@ def shown(screen: tuple[str, InTab, str]) -> Iterator[InTab]:
     shown.page.set_viewport_size({"width": 1440, "height": 900})
 
 
+@pytest.mark.some(4)
 def test_every_text_of_a_screen_can_be_read(screen, shown):
     """Measured for each size and theme, with what axe finds serious; the pictures are kept for a person to look at."""
     name, _, selector = screen

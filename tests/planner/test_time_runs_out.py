@@ -63,6 +63,7 @@ def test_no_bound_is_above_the_best(answers):
                     break
 
 
+@pytest.mark.long
 def test_a_proof_leaves_no_goal_out():
     """A plan that is called the best tells every goal, also where no time was left to count the damage again."""
     proven = 0
@@ -107,6 +108,7 @@ def test_more_time_is_never_less_of_an_answer_in_the_end(answers):
         assert plans[-1].goal("alternatives") == whole.goal("alternatives")
 
 
+@pytest.mark.long
 def test_remembered_values_come_with_devices(monkeypatch):
     """A question that is asked again, with less time, is answered with devices wherever it is called feasible."""
     use_sizes(monkeypatch, solved_alone=0)

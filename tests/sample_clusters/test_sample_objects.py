@@ -87,6 +87,7 @@ def test_folders_are_what_the_generator_writes(generator: Any) -> None:
     assert [name for name in written if there[name] != written[name]] == []
 
 
+@pytest.mark.long
 def test_generator_writes_nothing_half(generator: Any, tmp_path: Path) -> None:
     """After writing there are complete files only."""
     generator.write(tmp_path)

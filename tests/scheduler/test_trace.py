@@ -67,6 +67,7 @@ def wrong_steps(cluster, node, claims, gates):
     return wrong, seen
 
 
+@pytest.mark.long
 def test_each_step_of_a_recorded_search_is_true_by_itself():
     """Each rejected device fails the named test and each allocated one passes all, without the defects of 1.36."""
     wrong, seen = [], set()

@@ -45,6 +45,7 @@ def test_the_sheet_writes_the_files_of_the_command_byte_for_byte(session, tmp_pa
     assert bytes_of(tmp_path / "sheet") == bytes_of(tmp_path / "command")
 
 
+@pytest.mark.long
 def test_without_pins_the_files_are_those_of_the_command_too(session, tmp_path):
     """The manifests that miss the plan are written only if that is accepted."""
     simulated(session, folder=str(tmp_path / "sheet"), pin=False, extra=()).write(allow_worse=True)
@@ -73,6 +74,7 @@ def test_the_export_waits_for_the_fleet(session):
     assert "replicas: 3" in exporting.plain.texts["deployment-gpu-nic-pairs.yaml"]
 
 
+@pytest.mark.long
 def test_pods_that_a_person_pinned_are_reported(session):
     """No manifest keeps them on their node, and the export says so."""
     node = session.cluster.node_names[0]

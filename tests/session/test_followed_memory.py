@@ -80,6 +80,7 @@ def gpus(cluster):
     ]
 
 
+@pytest.mark.long
 def test_neither_snapshots_nor_objects_add_up():
     """After sixty snapshots of a few states, the first is gone, and there are no more objects than after thirty."""
     read = load_cluster(sample_path("two-sockets"))
@@ -105,6 +106,7 @@ def read_anew(item, **changes):
     return from_json(msgspec.json.encode(replace(item, **changes)), type(item))
 
 
+@pytest.mark.long
 def test_slices_published_anew_and_labels_add_nothing_up():
     """A session keeps one object per device, node and value, however often it is published; kinds take turns."""
     read = load_cluster(sample_path("two-sockets"))

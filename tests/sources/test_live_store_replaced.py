@@ -199,6 +199,7 @@ def test_a_change_on_its_way_is_no_difference(server, watched):
     assert server.requests_for("watch=true") == []
 
 
+@pytest.mark.long
 def test_an_object_that_cannot_be_read_lists_anew_at_most_once(server, watched):
     """It is in the server's list and never among ours, which is no reason to list for ever."""
     server.requests.clear()

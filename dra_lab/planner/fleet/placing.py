@@ -112,7 +112,7 @@ class _Writer:
         self._numbers: dict[object, int] = {}
         self._goals: dict[object, tuple[GoalValue, ...]] = {}
         self._pods: dict[int, dict[object, _Known]] = {}
-        self._same: dict[tuple[int, int], tuple[set[int], list[_Pod]]] = {}
+        self._same: dict[tuple[int, int, Counts], tuple[set[int], list[_Pod]]] = {}
         self._nodes = Counter(state.layout for state in fleet.survey.states.values())
         self._looks_in = any(ask.admin_access for ask in fleet.scan.rules.asks)
 
@@ -155,7 +155,7 @@ class _Writer:
 
     def _pods_on(self, on_node: PodsOnNode) -> tuple[set[int], list[_Pod]]:
         """Return the groups that the pods on a node take from, and these pods; equal nodes share the answer."""
-        same = id(on_node.site), id(on_node.takes)
+        same = id(on_node.site), id(on_node.takes), on_node.counts
         found = self._same.get(same)
         if found is None:
             takes: dict[int, list[_Take]] = {}

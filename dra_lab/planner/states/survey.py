@@ -134,10 +134,8 @@ class Survey:
                     members.setdefault(group, []).append(at)
             self._members[layout] = members
         known = self._members[layout]
-        return {
-            group: [every[at].id for at in known[group] if at not in held]
-            for group in (known if groups is None else groups)
-        }
+        wanted = known if groups is None else groups
+        return {group: [every[at].id for at in known.get(group, ()) if at not in held] for group in wanted}
 
 
 def survey(rules: Rules, budget: Budget) -> Survey:

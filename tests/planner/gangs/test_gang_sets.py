@@ -73,7 +73,7 @@ def a_case_of_busy_racks(rng: random.Random):
     return cluster, hierarchy_of(places), gangs, ()
 
 
-@pytest.mark.some(60)
+@pytest.mark.some(40)
 @pytest.mark.parametrize("seed", range(CASES))
 @pytest.mark.parametrize("a_case", [a_case, a_case_of_few_racks, a_case_of_busy_racks])
 def test_both_models_have_the_same_values(a_case, seed, monkeypatch):
@@ -97,7 +97,7 @@ def test_numbers_that_are_decided_late_have_the_same_values(seed, monkeypatch):
     assert check_gangs(cluster, late, [hierarchy], RELEASE) == ()
 
 
-@pytest.mark.some(60)
+@pytest.mark.some(40)
 @pytest.mark.parametrize("seed", range(CASES))
 @pytest.mark.parametrize("a_case", [a_case, a_case_of_few_racks, a_case_of_busy_racks])
 def test_bounds_by_sets_and_by_counting_hold_for_the_best_plan(a_case, seed, monkeypatch):
