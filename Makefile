@@ -93,7 +93,7 @@ no-times: | $(BIN)/python
 
 # Thousands of random cases, every real file, and the further cases of other tests: what takes too long for each change.
 test-long: front-end
-	$(call begin,tests with thousands of cases: pytest -m long)
+	$(call begin,tests that take too long for each change: pytest -m long)
 	@DRA_LAB_CHROMIUM="$$($(BIN)/python tests/browser/provide_chromium.py)" && export DRA_LAB_CHROMIUM \
 	  && $(BIN)/python -m pytest -q -n auto --dist worksteal -m long
 	$(call end)

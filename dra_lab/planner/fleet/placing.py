@@ -43,7 +43,7 @@ def pods_by_node(answer: Answer) -> list[PodsOnNode]:
     for table, node, counts in answer.classed.placed(answer.chosen):
         key = id(table), counts
         if key not in known:
-            known[key] = tuple(table.takes(counts))
+            known[key] = table.takes(counts)
         by_node.append(PodsOnNode(table.site, node, counts, known[key]))
     for shared_nodes, taken in zip(answer.classed.shared, answer.chosen.shared, strict=False):
         site, counts, takes = shared_nodes.placed(taken)
