@@ -23,9 +23,9 @@ def test_no_answer_disagrees_with_the_count(seed, record_property):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("first", MANY[::AT_ONCE])
-def test_no_answer_disagrees_with_the_count_in_thousands_of_cases(first, record_property):
-    """Every question is asked of every case."""
+@pytest.mark.parametrize("first", MANY[:: 2 * AT_ONCE])
+def test_no_answer_disagrees_with_the_count_in_many_cases(first, record_property):
+    """Every question is asked of every case; there is one for two small ones."""
     cases = [run(seed, everything=True) for seed in range(first, min(first + AT_ONCE, MANY.stop))]
     record_property("oracle", dict(sum((case.asked for case in cases), Counter())))
     assert [sentence for case in cases for sentence in case.wrong] == []
@@ -51,7 +51,7 @@ def test_no_answer_about_shared_devices_disagrees_with_the_flow(seed, record_pro
 @pytest.mark.long
 @pytest.mark.parametrize("first", MANY[:: 4 * AT_ONCE])
 def test_no_answer_about_shared_devices_disagrees_with_the_flow_in_hundreds_of_cases(first, record_property):
-    """Every question is asked of every case; there is one for four of the other test."""
+    """Every question is asked of every case; there is one for four small ones."""
     cases = [run(seed, SharedCase, everything=True) for seed in range(first, min(first + AT_ONCE, MANY.stop))]
     record_property("oracle", dict(sum((case.asked for case in cases), Counter())))
     assert [sentence for case in cases for sentence in case.wrong] == []
