@@ -100,7 +100,8 @@ class FleetTree:
 
     def state(self, node: NodeState) -> TreeState:
         """Return the tree of a node."""
-        return self.state_and_groups(node)[0]
+        found = [self.numa_state(pool, roots) for pool, roots, _ in self.free(node)]
+        return tuple(sorted([state for state in found if any(state[0]) or state[1]]))
 
     def state_and_groups(self, node: NodeState) -> tuple[TreeState, Groups]:
         """Return the tree of a node, and the groups of its layout behind it."""
