@@ -49,7 +49,8 @@ class _Level(NamedTuple):
 class StateFill:
     """States of one problem with every number of pods: `vectors`, each after those that it contains.
 
-    `may` says which of them (columns) counting allows on which states (rows).
+    `may` says which of them (columns) counting allows on which states (rows). `found` has, state by state, the numbers
+    of pods for which a way was found, with its values.
     """
 
     stock: Stock
@@ -57,6 +58,7 @@ class StateFill:
     may: Array
     spanned: NumaBound | None = None
     levels: list[_Level] = field(default_factory=list)
+    found: list[dict[Counts, Values]] = field(default_factory=list)
 
     @classmethod
     def of(cls, stock: Stock, vectors: list[Counts], rows: Sequence[CountRow], order: Sequence[str]) -> StateFill:
@@ -69,14 +71,22 @@ class StateFill:
         spanned = NumaBound.of(stock, rows, order)
         states, goals = np.arange(len(stock.free)), np.zeros((len(stock.free), len(order)), np.int64)
         nobody = _Level(states * len(vectors), stock.left, goals, states * 0 - 1, states * 0, states)
-        return cls(stock, vectors, may, spanned, [nobody])
+        filled = cls(stock, vectors, may, spanned, found=[{} for _ in stock.free])
+        filled._keep(nobody)
+        return filled
 
     def run(self, budget: Budget) -> None:
         """Place one pod more on all states until none fits; one pod of each workload even if time is over."""
         while len(self.levels[-1].key) and not (len(self.levels) > 1 and budget.reached):
             before = self.levels[-1]
             self.levels[-1] = before._replace(left=before.left[:0])
-            self.levels.append(self._next(before))
+            self._keep(self._next(before))
+
+    def _keep(self, level: _Level) -> None:
+        self.levels.append(level)
+        state, vector = np.divmod(level.key, len(self.vectors))
+        for at, number, values in zip(state.tolist(), vector.tolist(), level.values.tolist(), strict=True):
+            self.found[at][self.vectors[number]] = tuple(values)
 
     def _next(self, before: _Level) -> _Level:
         """Return the best continuations of all rows of a level."""
@@ -123,16 +133,6 @@ class StateFill:
         counts = np.array(self.vectors, np.int64)
         most = [(self.may * counts[:, pod]).max(axis=1) for pod in range(counts.shape[1])]
         return [*map(tuple, np.stack(most, axis=1).tolist())]
-
-    @cached_property
-    def found(self) -> list[dict[Counts, Values]]:
-        """Return, state by state, the numbers of pods for which a way was found, with its values."""
-        found: list[dict[Counts, Values]] = [{} for _ in self.stock.free]
-        for level in self.levels:
-            state, vector = np.divmod(level.key, len(self.vectors))
-            for at, number, values in zip(state.tolist(), vector.tolist(), level.values.tolist(), strict=True):
-                found[at][self.vectors[number]] = tuple(values)
-        return found
 
     @cached_property
     def least(self) -> list[dict[Counts, Values]]:
