@@ -12,23 +12,20 @@ from dataclasses import dataclass, replace
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.fleet.bounds import Answer
 from dra_lab.planner.fleet.master import GoalBound
-from dra_lab.planner.fleet.pack import Takes, Values, device_goals
+from dra_lab.planner.fleet.pack import Values, device_goals
 from dra_lab.planner.fleet.placing import PodsOnNode
 from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.sites import parts_on, plain_site
 from dra_lab.planner.node.copies import CopyPart
-from dra_lab.planner.states.columns import columns_of
+from dra_lab.planner.states.columns import PodTakes, columns_of
 
 
 @dataclass(frozen=True)
 class _Best:
-    """The best devices of a pod: its values, and on each kind of hardware that has them what it takes there.
-
-    A take is (ask, group of the layout, number of devices).
-    """
+    """The best devices of a pod: its values, and on each kind of hardware that has them what it takes there."""
 
     values: Values
-    takes: dict[int, tuple[tuple[int, int, int], ...]]
+    takes: dict[int, PodTakes]
 
 
 @dataclass(frozen=True)
@@ -79,8 +76,7 @@ class AdminPods:
         site = plain_site(self.whole, state, [node])
         replicas = self.whole.pods[pod].workload.replicas
         counts = tuple(replicas if part.pod == pod else 0 for part in parts_on(self.whole, node))
-        takes: Takes = tuple((number, *take) for number in range(replicas) for take in best.takes[state.layout])
-        return PodsOnNode(site, node, counts, takes)
+        return PodsOnNode(site, node, counts, (best.takes[state.layout],) * replicas)
 
 
 def _with(goal: GoalBound, more: int, *, sure: bool) -> GoalBound:
@@ -130,8 +126,7 @@ def _best(fleet: FleetProblem, pod: int, order: Sequence[str]) -> tuple[_Best | 
         if not len(columns.takes):
             continue
         values = tuple(columns.values[0].tolist())
-        row = zip(columns.pairs, columns.takes[0].tolist(), strict=True)
-        takes = tuple((ask, group, count) for (ask, group), count in row if count)
+        takes = columns.way(0)
         if best is None or values < best.values:
             best = _Best(values, {number: takes})
         elif values == best.values:

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 
 from dra_lab.errors import SolverError
 from dra_lab.model.names import DeviceID
+from dra_lab.planner.fleet.pack import Takes
 from dra_lab.planner.fleet.sites import Site
-
-Takes = Sequence[tuple[int, int, int, int]]
-"""(replica, ask, position of the group, number of devices), as `pack.Takes`."""
 
 Given = dict[tuple[int, int], list[DeviceID]]
 """The shared devices of (replica, ask) on one node."""
@@ -37,7 +35,8 @@ class _SharedRequests:
         wanted: list[tuple[int, tuple[int, int], int, int]] = []
         for number, (site, takes) in enumerate(nodes):
             shared = {device for cap in site.caps for device in cap.devices}
-            for replica, ask, group, count in takes if shared else ():
+            every = [(replica, *take) for replica, mine in enumerate(takes if shared else ()) for take in mine]
+            for replica, ask, group, count in every:
                 if shared.issuperset(site.problem.groups[group].devices):
                     key = (id(site), ask)
                     if key not in able:

@@ -23,6 +23,7 @@ from dra_lab.planner.node.goal_table import goal_values, objectives
 from dra_lab.planner.node.milp import build_model, is_enough, overbooked
 from dra_lab.planner.node.modelling import pulp
 from dra_lab.planner.node.variables import Expression, Model, total
+from dra_lab.planner.states.columns import PodTakes
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,8 @@ class CopyModel(SharedModel):
         """Return what the variables take."""
         values = [0] * len(self._order)
         counts = [0] * len(self.site.parts)
-        position: dict[int, int] = {}
+        takes: list[PodTakes] = []
+        every = takes_of(self.whole, self.copies)
         for number, copy in enumerate(self.copies.copies):
             if self.whole.present[number].varValue:
                 one = self.ones[number]
@@ -140,6 +142,5 @@ class CopyModel(SharedModel):
                 found = goal_values(one.problem, taken, range(*copy.links))
                 values = [value + found[goal] for value, goal in zip(values, self._order, strict=True)]
                 counts[copy.part] += 1
-                position[number] = len(position)
-        takes = tuple((position[row[0]], *row[1:]) for row in takes_of(self.whole, self.copies) if row[0] in position)
-        return self.summed(counts, values, takes)
+                takes.append(every[number])
+        return self.summed(counts, values, tuple(takes))

@@ -19,7 +19,7 @@ from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.copies import CopyPart, JointProblem
 from dra_lab.planner.node.modelling import pulp
 from dra_lab.planner.node.variables import Expression
-from dra_lab.planner.states.columns import Columns, columns_of
+from dra_lab.planner.states.columns import Columns, PodTakes, columns_of
 from dra_lab.planner.states.node_state import NodeState
 from dra_lab.planner.states.stock import Stock, is_listable
 
@@ -137,28 +137,19 @@ class OptionModel(SharedModel):
     def taken(self) -> Iterator[tuple[int, int, Expression, int]]:
         """Yield (ask, group of the site, variable, devices that the variable counts for the ask) of all takes."""
         for (part, option), variable in self.takes.items():
-            for ask, group, count in self._row(part, option):
+            for ask, group, count in self.shared.stock.columns[part].way(option):
                 yield ask, group, variable, count
-
-    def _row(self, part: int, option: int) -> list[tuple[int, int, int]]:
-        """Return (ask, group, number of devices) of an option."""
-        columns = self.shared.stock.columns[part]
-        row = zip(columns.pairs, columns.takes[option].tolist(), strict=True)
-        return [(ask, group, count) for (ask, group), count in row if count]
 
     def read(self) -> SharedTaken:
         """Return what the variables take."""
         counts, values = [0] * len(self.site.parts), np.zeros(len(self.values), np.int64)
-        takes: list[tuple[int, int, int, int]] = []
-        number = 0
+        takes: list[PodTakes] = []
         for (part, option), variable in self.takes.items():
             times = int(variable.varValue or 0)
             if times:
                 counts[part] += times
                 values += times * np.array(self._values(part, option), np.int64)
-                row = self._row(part, option)
-                takes.extend((at, *one) for at in range(number, number + times) for one in row)
-                number += times
+                takes += [self.shared.stock.columns[part].way(option)] * times
         provided = tuple(tuple(int(variable.varValue or 0) for variable in mine) for mine in self.provided)
         return self.summed(counts, values.tolist(), tuple(takes), provided)
 

@@ -248,11 +248,10 @@ class _Nodes:
         site = replace(self._site, make=lambda: problem, devices=partial(self._devices, self._taken))
         for node, taken in self._taken.items():
             counts = [0] * len(site.parts)
-            takes: list[tuple[int, int, int, int]] = []
-            for number, (pod, way) in enumerate(sorted(taken.ways, key=lambda one: one[0])):
+            for pod, _ in taken.ways:
                 counts[pod] += 1
-                takes.extend((number, *take) for take in way.takes)
-            yield PodsOnNode(site, node, tuple(counts), tuple(takes))
+            takes = tuple(way.takes for _, way in sorted(taken.ways, key=lambda one: one[0]))
+            yield PodsOnNode(site, node, tuple(counts), takes)
 
     def _devices(self, every: Mapping[str, _Taken], node: str) -> dict[int, list[DeviceID]]:
         """Return the devices that pods on a node take, by group: those of the node first."""

@@ -12,7 +12,7 @@ from dra_lab.planner.budget import Sizes
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.node.copies import CopyPart
 from dra_lab.planner.node.link_places import PlaceValue
-from dra_lab.planner.states.columns import Columns, columns_of
+from dra_lab.planner.states.columns import Columns, PodTakes, columns_of
 from dra_lab.planner.states.node_state import NodeState
 from dra_lab.planner.states.stock import Stock
 
@@ -30,7 +30,7 @@ _Have = Sequence[int]
 class Way:
     """What one pod takes: (ask, group, number of devices), the goals of devices, and what it needs of each resource."""
 
-    takes: tuple[tuple[int, int, int], ...]
+    takes: PodTakes
     values: tuple[int, ...]
     needs: tuple[tuple[int, int], ...]
 

@@ -51,8 +51,12 @@ def _copies(shared_nodes: ByCopy, copies: int, most: int, solver: str, budget: B
     least, bound = solved(model, lp, {v: 1 for _, v in model.placed}, copies * len(shared_nodes.nodes), solver, budget)
     taken = model.read() if least else SharedTaken(counts=shared_nodes.site.zero)
     owners = [part for part, count in enumerate(taken.counts) for _ in range(count)]
-    takers = {row[0] for row in taken.takes if _is_taken(shared_nodes.site.problem, row[1], row[2])}
-    endless = {part for pod, part in enumerate(owners) if pod not in takers and shared_nodes.counts[part] == copies}
+    problem = shared_nodes.site.problem
+    endless = {
+        part
+        for part, mine in zip(owners, taken.takes, strict=True)
+        if shared_nodes.counts[part] == copies and not any(_is_taken(problem, ask, group) for ask, group, _ in mine)
+    }
     least = sum(most if part in endless else count for part, count in enumerate(taken.counts))
     rest = bound - copies * len(endless)
     whole = copies == most or max(shared_nodes.counts) < copies or rest < copies

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,12 +14,13 @@ from dra_lab.planner.node.goal_table import goal_values, objectives
 from dra_lab.planner.node.lexicographic import SEARCH_WEIGHT
 from dra_lab.planner.node.milp import build_model, hopeless, minimise_exactly
 from dra_lab.planner.node.variables import Expression, Model, total
+from dra_lab.planner.states.columns import PodTakes
 
 Values = tuple[int, ...]
 """Values of the goals of devices in their order of importance; they compare as goals do: the first decides."""
 
-Takes = tuple[tuple[int, int, int, int], ...]
-"""(replica, ask of the fleet, position of the group, number of devices); replicas are numbered part by part."""
+Takes = tuple[PodTakes, ...]
+"""What each pod takes, part by part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +137,9 @@ def takes_of(model: Model, copies: Copies) -> Takes:
         part = copies.parts[copy.part]
         for offset in range(part.asks[1] - part.asks[0]):
             owner[copy.first + offset] = (number, part.asks[0] + offset)
-    found: dict[tuple[int, int, int], int] = {}
+    found: list[Counter[tuple[int, int]]] = [Counter() for _ in copies.copies]
     for (ask, group), variable in sorted(model.take.items()):
         if count := int(variable.varValue or 0):
-            key = (*owner[ask], copies.origin[group])
-            found[key] = found.get(key, 0) + count
-    return tuple((*key, count) for key, count in found.items())
+            number, own = owner[ask]
+            found[number][own, copies.origin[group]] += count
+    return tuple(tuple((*key, count) for key, count in mine.items()) for mine in found)

@@ -12,21 +12,23 @@ from dra_lab.model.fleet import NODES, UNPLACED, Replica
 from dra_lab.model.names import MARK, DeviceID
 from dra_lab.model.plan import GoalValue, Placement
 from dra_lab.model.quantity import format_quantity
-from dra_lab.planner.fleet.assign_shared import Given, Takes, assign_shared
+from dra_lab.planner.fleet.assign_shared import Given, assign_shared
 from dra_lab.planner.fleet.bounds import Answer
 from dra_lab.planner.fleet.counting import Counts
+from dra_lab.planner.fleet.pack import Takes
 from dra_lab.planner.fleet.pods import FleetPod, FleetProblem
 from dra_lab.planner.fleet.sites import Site, devices_of
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.node.copies import CopyPart
 from dra_lab.planner.node.placement_values import Scale, value_placements
 from dra_lab.planner.node.solver_outcome import agreed
+from dra_lab.planner.states.columns import PodTakes
 from dra_lab.topology.locality import localities
 
 
 @dataclass(frozen=True)
 class PodsOnNode:
-    """The pods on one node: as many of each part as `counts` says, in the way that its site's table knows."""
+    """The pods on one node: as many of each part as `counts` says, and what each of them takes."""
 
     site: Site
     node: str
@@ -55,15 +57,13 @@ def replicas_of(fleet: FleetProblem, by_node: Sequence[PodsOnNode], order: Seque
     """Return every placed pod with its devices; pods of a workload are numbered by node."""
     writer = _Writer(fleet, tuple(order))
     found: list[list[Replica]] = [[] for _ in fleet.pods]
-    names = [pod.workload.name for pod in fleet.pods]
     shared = assign_shared([(on_node.site, on_node.takes) for on_node in by_node])
     for on_node, given in zip(by_node, shared, strict=True):
-        site = on_node.site
-        used = [(at, site.parts[at]) for at, count in enumerate(on_node.counts) if count]
-        homes = {at: (names[part.pod], found[part.pod], site.node(on_node.node, part)) for at, part in used}
-        for at, placements, goals in writer.placed(on_node, given):
-            workload, mine, node = homes[at]
-            mine.append(Replica(workload, len(mine), node, placements, goals))
+        for part, placed in writer.placed(on_node, given):
+            name, mine = fleet.pods[part.pod].workload.name, found[part.pod]
+            node = on_node.site.node(on_node.node, part)
+            for placements, goals in placed:
+                mine.append(Replica(name, len(mine), node, placements, goals))
     return tuple(chain.from_iterable(found))
 
 
@@ -86,21 +86,21 @@ class _Row:
     admin: bool
 
 
-_Take = tuple[int, int, int]
-"""(ask, group, number of devices) of one pod."""
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Known:
-    """What is the same for all pods that take the same of equal nodes; `all_shared` if others may get their devices."""
+    """What is the same for all pods that take the same of equal nodes; `goals` are not known before the first of them.
 
+    `all_shared` says that others may get their devices.
+    """
+
+    takes: PodTakes
     rows: Sequence[_Row]
-    goals: tuple[GoalValue, ...]
     all_shared: bool
+    goals: tuple[GoalValue, ...] | None = None
 
 
-_Pod = tuple[int, object, list[_Take]]
-"""The part of a pod, a key that equals those of pods that take the same, and what it takes."""
+_Placed = tuple[tuple[Placement, ...], tuple[GoalValue, ...]]
+"""The placements of one pod, and their values."""
 
 
 class _Writer:
@@ -111,72 +111,58 @@ class _Writer:
         self._rows: dict[tuple[object, ...], _Row] = {}
         self._numbers: dict[object, int] = {}
         self._goals: dict[object, tuple[GoalValue, ...]] = {}
-        self._pods: dict[int, dict[object, _Known]] = {}
-        self._same: dict[tuple[int, int, Counts], tuple[set[int], list[_Pod]]] = {}
-        self._nodes = Counter(state.layout for state in fleet.survey.states.values())
+        self._pods: dict[object, dict[PodTakes, _Known]] = {}
         self._looks_in = any(ask.admin_access for ask in fleet.scan.rules.asks)
 
-    def placed(
-        self, on_node: PodsOnNode, shared: Given
-    ) -> Iterator[tuple[int, tuple[Placement, ...], tuple[GoalValue, ...]]]:
-        """Yield the part of each pod on a node, its placements and their goals; `shared` devices are given to them."""
+    def placed(self, on_node: PodsOnNode, shared: Given) -> Iterator[tuple[CopyPart, list[_Placed]]]:
+        """Yield the pods of each part on a node; `shared` devices are given to them."""
         site = on_node.site
         where = id(site) if site.state is None else site.state.layout
         every = self._fleet.survey.devices(on_node.node, held_too=True) if self._looks_in and site.state else {}
-        groups, pods = self._pods_on(on_node)
+        groups = {group for mine in on_node.takes for _, group, _ in mine}
         left = devices_of(self._fleet, site, on_node.node, groups)
-        known = self._pods.setdefault(where, {})
-        identical: dict[object, tuple[Placement, ...]] = {}
-        for number, (at, key, mine) in enumerate(pods):
-            pod, part = known.get(key), site.parts[at]
-            rows = self._rows_of(site, part, mine) if pod is None else pod.rows
-            placements = identical.get(key) if identical else None
-            if placements is None:
-                if shared or self._looks_in:
-                    given = self._given_to(number, rows, mine, left, every, shared)
-                else:
-                    given = _first_of(rows, mine, left)
-                placements = tuple(
-                    [
-                        Placement(row.request, device, "", row.consumed, row.claim)
-                        for row, devices in zip(rows, given, strict=True)
-                        for device in devices
-                    ]
-                )
-            if pod is None:
-                goals = self._valued(on_node, part, rows, mine, placements)
-                pod = _Known(rows, goals, all_shared=not any(row.alone or row.admin for row in rows))
-                if site.state is None or self._nodes[where] > 1:
-                    known[key] = pod
-            if pod.all_shared and not shared:
-                # Pods that share the same devices in the same way have the same placements.
-                identical[key] = placements
-            yield at, placements, pod.goals
-
-    def _pods_on(self, on_node: PodsOnNode) -> tuple[set[int], list[_Pod]]:
-        """Return the groups that the pods on a node take from, and these pods; equal nodes share the answer."""
-        same = id(on_node.site), id(on_node.takes), on_node.counts
-        found = self._same.get(same)
-        if found is None:
-            takes: dict[int, list[_Take]] = {}
-            for number, ask, group, count in sorted(on_node.takes):
-                takes.setdefault(number, []).append((ask, group, count))
-            parts = [at for at, count in enumerate(on_node.counts) for _ in range(count)]
-            each = [(at, takes.get(number, [])) for number, at in enumerate(parts)]
-            pods: list[_Pod] = [(at, (on_node.site.parts[at].asks, *mine), mine) for at, mine in each]
-            found = self._same[same] = {group for _, _, group, _ in on_node.takes}, pods
-        return found
+        number = 0
+        for part, count in zip(site.parts, on_node.counts, strict=True):
+            known = self._pods.setdefault((where, part.asks), {})
+            identical: dict[PodTakes, tuple[Placement, ...]] = {}
+            placed: list[_Placed] = []
+            for mine in on_node.takes[number : number + count]:
+                pod = known.get(mine)
+                if pod is None:
+                    pod = known[mine] = self._looked_up(site, part, mine)
+                placements = identical.get(mine)
+                if placements is None:
+                    if shared or self._looks_in:
+                        given = self._given_to(number, pod, left, every, shared)
+                    else:
+                        given = _first_of(pod.rows, pod.takes, left)
+                    placements = tuple(
+                        [
+                            Placement(row.request, device, "", row.consumed, row.claim)
+                            for row, devices in zip(pod.rows, given, strict=True)
+                            for device in devices
+                        ]
+                    )
+                    if pod.all_shared and not shared:
+                        # Pods that share the same devices in the same way have the same placements.
+                        identical[mine] = placements
+                if pod.goals is None:
+                    pod.goals = self._valued(on_node, part, pod, placements)
+                placed.append((placements, pod.goals))
+                number += 1
+            if placed:
+                yield part, placed
 
     def _given_to(
         self,
         number: int,
-        rows: Sequence[_Row],
-        takes: Sequence[_Take],
+        pod: _Known,
         left: Mapping[int, list[DeviceID]],
         every: Mapping[int, list[DeviceID]],
         shared: Given,
     ) -> list[list[DeviceID]]:
         """Return the devices of one pod, take by take, and leave what is `left` for others."""
+        rows, takes = pod.rows, pod.takes
         given: list[list[DeviceID]] = [[] for _ in takes]
         # The devices that the pod keeps come first, so that it looks into devices that are not its own already.
         for at in sorted(range(len(takes)), key=lambda at: rows[at].admin):
@@ -184,16 +170,16 @@ class _Writer:
             if (number, ask) in shared:
                 given[at] = [shared[number, ask].pop() for _ in range(count)]
             elif every and rows[at].admin:
-                mine = {device for devices in given for device in devices}
-                given[at] = [one for one in every[group] if one not in mine][:count]
+                own = {device for devices in given for device in devices}
+                given[at] = [one for one in every[group] if one not in own][:count]
             else:
-                [given[at]] = _first_of([rows[at]], [takes[at]], left)
+                [given[at]] = _first_of([rows[at]], takes[at : at + 1], left)
         return given
 
-    def _rows_of(self, site: Site, part: CopyPart, takes: Sequence[_Take]) -> list[_Row]:
-        """Return the rows of takes from groups of a site's problem, or of its layout if its state is known."""
+    def _looked_up(self, site: Site, part: CopyPart, mine: PodTakes) -> _Known:
+        """Return the rows of what a pod takes of groups of a site's problem, or of its layout if its state is known."""
         problem = site.problem if site.state is None else self._fleet.scan.layouts[site.state.layout].problem
-        rows = []
+        takes, rows = tuple(sorted(mine)), []
         for ask, at, _ in takes:
             one = problem.groups[at]
             if site.state is None:
@@ -207,7 +193,7 @@ class _Writer:
             if row is None:
                 row = self._rows[key] = self._made(site, problem, part, ask, one)
             rows.append(row)
-        return rows
+        return _Known(takes, rows, all_shared=not any(row.alone or row.admin for row in rows))
 
     def _made(self, site: Site, problem: AllocationProblem, part: CopyPart, ask: int, group: DeviceGroup) -> _Row:
         uses = dict(dict(group.uses).get(ask, ()))
@@ -233,10 +219,10 @@ class _Writer:
         self,
         on_node: PodsOnNode,
         part: CopyPart,
-        rows: Sequence[_Row],
-        takes: Sequence[_Take],
+        pod: _Known,
         placements: Sequence[Placement],
     ) -> tuple[GoalValue, ...]:
+        rows, takes = pod.rows, pod.takes
         first: dict[int, int] = {}
         # which groups are the same counts too: some devices are shared
         each = [
@@ -265,7 +251,7 @@ class _Writer:
         return value_placements(scale, renamed, self._order)
 
 
-def _first_of(rows: Sequence[_Row], takes: Sequence[_Take], left: Mapping[int, list[DeviceID]]) -> list[list[DeviceID]]:
+def _first_of(rows: Sequence[_Row], takes: PodTakes, left: Mapping[int, list[DeviceID]]) -> list[list[DeviceID]]:
     """Return the first devices that are left of the groups of some takes, and take away those that one pod gets."""
     given = []
     for row, (_, group, count) in zip(rows, takes, strict=True):
@@ -276,7 +262,7 @@ def _first_of(rows: Sequence[_Row], takes: Sequence[_Take], left: Mapping[int, l
     return given
 
 
-def _renumbered(rows: Sequence[_Row], takes: Sequence[_Take]) -> list[int]:
+def _renumbered(rows: Sequence[_Row], takes: Sequence[tuple[int, int, int]]) -> list[int]:
     """Return what a pod takes with numbers instead of places: goals count which places are the same, not their names.
 
     NUMA nodes, and the roots of each, are in the order of what is taken there: most pods with the same values have

@@ -335,7 +335,7 @@ def named(site: Site, takes: Takes) -> Takes:
     """Return takes of groups of a site's problem as takes of the groups that plans name (`Site.kept`)."""
     if site.state is None:
         return takes
-    return tuple((number, ask, site.kept[group], count) for number, ask, group, count in takes)
+    return tuple(tuple((ask, site.kept[group], count) for ask, group, count in mine) for mine in takes)
 
 
 def _one(counts: Counts, at: int) -> Counts:

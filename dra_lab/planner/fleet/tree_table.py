@@ -17,6 +17,7 @@ from dra_lab.planner.fleet.tree_every import EveryNumber, TooMany
 from dra_lab.planner.fleet.tree_fill import GOALS_OF_TREES, SCARCITY, Fill, Price
 from dra_lab.planner.fleet.tree_numbers import TreeNumbers, floors_of, units_inside
 from dra_lab.planner.fleet.tree_states import FleetTree, Groups, TreeState, tree_of
+from dra_lab.planner.states.columns import PodTakes
 from dra_lab.planner.states.node_state import NodeState
 
 _PRICE = 1_000_000
@@ -98,8 +99,8 @@ class TreeTable:
         state = self.site.state
         assert state is not None, "trees are made of known states"
         left, groups = list(state.free), self.tree.problems[state.layout].groups
-        found: list[tuple[int, int, int, int]] = []
-        for number, steps in enumerate(self.numbers.steps(counts)):
+        found: list[PodTakes] = []
+        for steps in self.numbers.steps(counts):
             given: dict[tuple[int, int], int] = {}
             for numa, root, ask, kind, wanted in steps:
                 on_roots, in_pools = self.groups[numa]
@@ -114,7 +115,7 @@ class TreeTable:
                         rest -= part
                         if not rest:
                             break
-            found += [(number, ask, group, count) for (ask, group), count in given.items()]
+            found.append(tuple([(ask, group, count) for (ask, group), count in given.items()]))
         return tuple(found)
 
 

@@ -173,8 +173,9 @@ def _used_in(fleet: FleetProblem, plan: FirstPlan, kind: str) -> int:
     amount, once = Fraction(), set[DeviceID]()
     for on_node in plan.by_node:
         problem = on_node.site.problem
-        keys = {number: cpu_key(problem, number) for number in {group for _, _, group, _ in on_node.takes}}
-        for _, ask, number, count in on_node.takes:
+        takes = [take for mine in on_node.takes for take in mine]
+        keys = {number: cpu_key(problem, number) for number in {group for _, group, _ in takes}}
+        for ask, number, count in takes:
             mine = amount_of(problem, ask, number, kind, keys[number])
             if mine and problem.groups[number].shareable and not keys[number]:
                 once.update(devices_of(fleet, on_node.site, on_node.node)[number][:1])

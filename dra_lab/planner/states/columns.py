@@ -21,6 +21,9 @@ from dra_lab.planner.node.merged_requests import MergedRequests, merge_requests
 Array = Any
 """A numpy array."""
 
+PodTakes = tuple[tuple[int, int, int], ...]
+"""(ask, position of the group, number of devices) of all that one pod takes."""
+
 
 @dataclass(frozen=True)
 class Columns:
@@ -32,6 +35,11 @@ class Columns:
     pairs: tuple[tuple[int, int], ...]
     takes: Array
     values: Array
+
+    def way(self, number: int) -> PodTakes:
+        """Return what the pod takes in one way."""
+        counts = zip(self.pairs, self.takes[number].tolist(), strict=True)
+        return tuple((ask, group, count) for (ask, group), count in counts if count)
 
 
 def columns_of(problem: AllocationProblem, part: CopyPart, order: Sequence[str], most: int) -> Columns | None:

@@ -11,7 +11,7 @@ import numpy as np
 from dra_lab.index.node_binding import Tie
 from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.copies import CopyPart
-from dra_lab.planner.states.columns import Array, Columns, columns_of
+from dra_lab.planner.states.columns import Array, Columns, PodTakes, columns_of
 from dra_lab.planner.states.node_state import NodeState, common_unit
 
 _BLOCK = 256
@@ -154,15 +154,9 @@ class Stock:
         """Return the values of pods with these (pod, column)."""
         return tuple(int(value) for value in sum(self.columns[pod].values[column] for pod, column in rows))
 
-    def takes(self, rows: Sequence[tuple[int, int]]) -> tuple[tuple[int, int, int, int], ...]:
-        """Return what pods with these (pod, column) take: (number of the pod, ask, group, number of devices)."""
-        found = []
-        for number, (pod, column) in enumerate(sorted(rows)):
-            columns = self.columns[pod]
-            for (ask, group), count in zip(columns.pairs, columns.takes[column].tolist(), strict=True):
-                if count:
-                    found.append((number, ask, group, count))
-        return tuple(found)
+    def takes(self, rows: Sequence[tuple[int, int]]) -> tuple[PodTakes, ...]:
+        """Return what each pod with these (pod, column) takes, by pod: (ask, group, number of devices)."""
+        return tuple(self.columns[pod].way(column) for pod, column in sorted(rows))
 
     @cached_property
     def floors(self) -> tuple[tuple[int, ...] | None, ...]:
