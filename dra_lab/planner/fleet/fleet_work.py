@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.pods import FleetProblem
+
+if TYPE_CHECKING:
+    from dra_lab.planner.fleet.placing import Written
 
 
 @dataclass
@@ -25,7 +29,7 @@ class Clock:
 
 @dataclass(frozen=True)
 class FleetWork:
-    """The data that a fleet is planned with."""
+    """The data that a fleet is planned with; `written` are the pods of a plan that may be the answer, by node."""
 
     fleet: FleetProblem
     order: tuple[str, ...]
@@ -33,3 +37,4 @@ class FleetWork:
     budget: Budget
     solver: str
     clock: Clock
+    written: Written = field(default_factory=dict)

@@ -53,13 +53,29 @@ def pods_by_node(answer: Answer) -> list[PodsOnNode]:
     return sorted(by_node, key=lambda on_node: on_node.node)
 
 
-def replicas_of(fleet: FleetProblem, by_node: Sequence[PodsOnNode], order: Sequence[str]) -> tuple[Replica, ...]:
-    """Return every placed pod with its devices; pods of a workload are numbered by node."""
-    writer = _Writer(fleet, tuple(order))
+_Placed = tuple[tuple[Placement, ...], tuple[GoalValue, ...]]
+"""The placements of one pod, and their values."""
+
+Written = dict[str, tuple[PodsOnNode, list[tuple[CopyPart, list[_Placed]]]]]
+"""What was written down last of each node: the pods of each part."""
+
+
+def replicas_of(
+    fleet: FleetProblem, by_node: Sequence[PodsOnNode], order: Sequence[str], written: Written | None = None
+) -> tuple[Replica, ...]:
+    """Return every placed pod with its devices; pods of a workload are numbered by node.
+
+    `written` is what a plan before had. Nodes with the same pods are not written again, and others are noted in it.
+    """
+    writer, written = _Writer(fleet, tuple(order)), {} if written is None else written
     found: list[list[Replica]] = [[] for _ in fleet.pods]
     shared = assign_shared([(on_node.site, on_node.takes) for on_node in by_node])
     for on_node, given in zip(by_node, shared, strict=True):
-        for part, placed in writer.placed(on_node, given):
+        before, pods = written.get(on_node.node, (None, []))
+        if before is None or given or before.site is not on_node.site or before != on_node:
+            pods = list(writer.placed(on_node, given))
+            written[on_node.node] = on_node, pods
+        for part, placed in pods:
             name, mine = fleet.pods[part.pod].workload.name, found[part.pod]
             node = on_node.site.node(on_node.node, part)
             for placements, goals in placed:
@@ -97,10 +113,6 @@ class _Known:
     rows: Sequence[_Row]
     all_shared: bool
     goals: tuple[GoalValue, ...] | None = None
-
-
-_Placed = tuple[tuple[Placement, ...], tuple[GoalValue, ...]]
-"""The placements of one pod, and their values."""
 
 
 class _Writer:

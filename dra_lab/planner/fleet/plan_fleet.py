@@ -199,7 +199,7 @@ def _planned(work: FleetWork, plan: FleetPlan) -> FleetPlan:
     if answer.chosen is None:
         status = PlanStatus.INFEASIBLE if answer.infeasible else PlanStatus.STOPPED
         return replace(plan, status=status)
-    replicas = replicas_of(work.fleet, found.by_node, work.order)
+    replicas = replicas_of(work.fleet, found.by_node, work.order, work.written)
     counted = goals_of(work.fleet, replicas, work.order, len({replica.node for replica in replicas}))
     goals = proven_goals(answer, counted)
     work.clock.lap("placing")
