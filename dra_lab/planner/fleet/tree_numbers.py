@@ -68,6 +68,7 @@ class TreeNumbers:
         zero = (0,) * len(self.demand)
         self.found: dict[Counts, Values] = {zero: self.fill.zero}
         self.chains[zero] = [], 0
+        self._fullest: tuple[tuple[int, Values], Counts] = (0, self.fill.zero), zero
         self.examined = False
         self._steps: dict[Counts, tuple[Recipe, list[list[Step]]]] = {}
 
@@ -80,6 +81,8 @@ class TreeNumbers:
             if not first and budget.reached:
                 return
             self._keep(chain, budget)
+        # The plan most often has as many pods as fit. They are written while they are known to the processor.
+        self.steps(self._fullest[1])
 
     def _chains(self) -> Iterator[Iterator[TreePlaced]]:
         for fill in (self.sparing, self.fill):
@@ -100,12 +103,14 @@ class TreeNumbers:
             if len(chain) <= most or len(chain) % max(1, most // 4) == 0:
                 self._note(tuple(counts), values, chain)
         self._note(tuple(counts), values, chain)
+        self._fullest = min(self._fullest, ((-len(chain), values), tuple(counts)))
 
     def _note(self, counts: Counts, values: Values, chain: list[TreePlaced]) -> None:
         known = self.found.get(counts)
         if known is None or values < known:
             self.found[counts] = values
             self.chains[counts] = chain, len(chain)
+            self.recipes.pop(counts, None)
 
     # ------------------------------------------------------------------ counting
 
@@ -216,6 +221,7 @@ class TreeNumbers:
         self.found = {counts: values for counts, (values, _) in rows.items()}
         self._least = dict(self.found)
         self.packed = {counts: Packed(values, values) for counts, values in self.found.items()}
+        self.recipes.clear()
         self.every = every
 
     def learn(self, counts: Counts, found: Packed, recipe: Recipe | None) -> None:
