@@ -153,7 +153,7 @@ class Shares(Struct, frozen=True):
 
     first: float = 0.6
     step: float = 0.5
-    last: float = 0.3
+    last: float = 0.4
     cancelled: float = 0.1
     solver: float = 0.05
     improve: float = 60.0

@@ -130,23 +130,40 @@ class StateFill:
     @cached_property
     def caps(self) -> list[Counts]:
         """Return, state by state, the most of each workload's pods that counting allows."""
-        counts = np.array(self.vectors, np.int64)
-        most = [(self.may * counts[:, pod]).max(axis=1) for pod in range(counts.shape[1])]
+        most = [(self.may * self._counts[:, pod]).max(axis=1) for pod in range(self._counts.shape[1])]
         return [*map(tuple, np.stack(most, axis=1).tolist())]
+
+    def is_whole(self, state: int) -> bool:
+        """Say whether a way was found for all numbers that may be held on a state."""
+        return len(self.found[state]) == int(self._able[state].sum())
+
+    @cached_property
+    def _counts(self) -> Array:
+        return np.array(self.vectors, np.int64).reshape(len(self.vectors), len(self.stock.columns))
+
+    @cached_property
+    def _single(self) -> list[Array]:
+        """Return, pod by pod, the first way of one alone on each state, -1 where there is none."""
+        return [self.stock.first(self.stock.left, pod) for pod in range(len(self.stock.columns))]
+
+    @cached_property
+    def _able(self) -> Array:
+        """Return what counting allows of the pods that fit on a state alone."""
+        able = self.may.copy()
+        for pod, single in enumerate(self._single):
+            able &= (single >= 0)[:, None] | (self._counts[:, pod] == 0)
+        return able
 
     @cached_property
     def least(self) -> list[dict[Counts, Values]]:
         """Return, state by state, all numbers that may be held, with values that no way undercuts."""
         spanned = self.spanned.least(self.vectors) if self.spanned is not None else None
-        counts = np.array(self.vectors, np.int64).reshape(len(self.vectors), len(self.stock.columns))
-        may, summed = self.may.copy(), np.zeros((*self.may.shape, self.levels[0].values.shape[1]), np.int64)
-        for pod, columns in enumerate(self.stock.columns):
-            single = self.stock.first(self.stock.left, pod)
-            may &= (single >= 0)[:, None] | (counts[:, pod] == 0)
+        summed = np.zeros((*self.may.shape, self.levels[0].values.shape[1]), np.int64)
+        for pod, (columns, single) in enumerate(zip(self.stock.columns, self._single, strict=True)):
             if len(columns.values):
-                summed += counts[:, pod, None] * columns.values[np.maximum(single, 0)][:, None, :]
+                summed += self._counts[:, pod, None] * columns.values[np.maximum(single, 0)][:, None, :]
         found = []
-        for state, (able, values) in enumerate(zip(may, summed, strict=True)):
+        for state, (able, values) in enumerate(zip(self._able, summed, strict=True)):
             at = np.flatnonzero(able)
             mine = {self.vectors[n]: tuple(row) for n, row in zip(at.tolist(), values[at].tolist(), strict=True)}
             if spanned is not None:

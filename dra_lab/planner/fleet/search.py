@@ -92,7 +92,8 @@ def _searched(work: FleetWork, sites: Sequence[Site]) -> tuple[Answer, list[Pods
     looked_at = [*(table.site.all_nodes for table in tables), *(one.nodes for one in shared)]
     skipped = sum(map(len, looked_at)) < sum(len(site.all_nodes) for site in sites)
     whole = work.fleet.scan.complete and not skipped
-    closed = whole and not early.budget.reached and all(table.closed for table in tables)
+    may_be = whole and not early.budget.reached and all(table.may_be_closed for table in tables)
+    closed = may_be and all(table.closed for table in tables)
     answer, by_node = _over(work, tables, shared, closed=closed, whole=whole, states=len(sites))
     if work.fleet.scan.complete and len(tables) + len(seen) == len(sites):
         _count(work, answer, tables, [site for site, _ in seen])

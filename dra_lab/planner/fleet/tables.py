@@ -205,10 +205,17 @@ class SiteTable:
         return self.filled.found[self.number].get(counts) != self.lower(counts)
 
     @property
+    def may_be_closed(self) -> bool:
+        """Say whether it takes a look at all numbers to say whether everything is known exactly; else it is not."""
+        alone = self.filled is not None and len(self.packed) == 1
+        whole = self.filled is None or self.filled.is_whole(self.number)
+        return self.vectors is not None and (whole or not alone)
+
+    @property
     def closed(self) -> bool:
         """Say whether everything that counting allows is known exactly."""
-        return self.vectors is not None and not any(
-            self.is_open(counts) and not self.is_barred(counts) for counts in self.vectors
+        return self.may_be_closed and not any(
+            self.is_open(counts) and not self.is_barred(counts) for counts in self.vectors or ()
         )
 
 
