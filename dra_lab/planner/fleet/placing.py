@@ -57,7 +57,7 @@ _Placed = tuple[tuple[Placement, ...], tuple[GoalValue, ...]]
 """The placements of one pod, and their values."""
 
 Written = dict[str, tuple[PodsOnNode, list[tuple[CopyPart, list[_Placed]]]]]
-"""What was written down last of each node: the pods of each part."""
+"""The pods of each part on each node, as they were written last."""
 
 
 def replicas_of(
