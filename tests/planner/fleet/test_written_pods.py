@@ -80,7 +80,7 @@ def test_the_places_on_a_tree_have_the_values_that_were_found(listed):
 
 @pytest.mark.parametrize("made", [mixed, partitions])
 def test_a_table_that_cannot_be_closed_has_open_numbers(made):
-    """What is said without a look at all numbers is what the look says."""
+    """What is known before a look at all numbers agrees with the look."""
     fleet = look_at(*made(), RELEASE, Budget())
     sites = sites_of(fleet, Budget())
     for group in by_layout(sites):
