@@ -59,6 +59,8 @@ class StateFill:
     spanned: NumaBound | None = None
     levels: list[_Level] = field(default_factory=list)
     found: list[dict[Counts, Values]] = field(default_factory=list)
+    _same: dict[Values, Values] = field(default_factory=dict)
+    """Values by themselves: thousands of numbers of pods have the same, which are kept once."""
 
     @classmethod
     def of(cls, stock: Stock, vectors: list[Counts], rows: Sequence[CountRow], order: Sequence[str]) -> StateFill:
@@ -79,14 +81,16 @@ class StateFill:
         """Place one pod more on all states until none fits; one pod of each workload even if time is over."""
         while len(self.levels[-1].key) and not (len(self.levels) > 1 and budget.reached):
             before = self.levels[-1]
-            self.levels[-1] = before._replace(left=before.left[:0])
             self._keep(self._next(before))
+            # Copies, as a part of an array keeps the whole.
+            self.levels[-2] = before._replace(left=before.left[:0].copy(), values=before.values[:0].copy())
 
     def _keep(self, level: _Level) -> None:
         self.levels.append(level)
         state, vector = np.divmod(level.key, len(self.vectors))
-        for at, number, values in zip(state.tolist(), vector.tolist(), level.values.tolist(), strict=True):
-            self.found[at][self.vectors[number]] = tuple(values)
+        rows = map(tuple, level.values.tolist())
+        for at, number, row in zip(state.tolist(), vector.tolist(), rows, strict=True):
+            self.found[at][self.vectors[number]] = self._same.setdefault(row, row)
 
     def _next(self, before: _Level) -> _Level:
         """Return the best continuations of all rows of a level."""
@@ -165,7 +169,8 @@ class StateFill:
         found = []
         for state, (able, values) in enumerate(zip(self._able, summed, strict=True)):
             at = np.flatnonzero(able)
-            mine = {self.vectors[n]: tuple(row) for n, row in zip(at.tolist(), values[at].tolist(), strict=True)}
+            rows = map(tuple, values[at].tolist())
+            mine = {self.vectors[n]: self._same.setdefault(row, row) for n, row in zip(at.tolist(), rows, strict=True)}
             if spanned is not None:
                 mine = {counts: max(row, spanned[state].get(counts, row)) for counts, row in mine.items()}
             found.append(mine)

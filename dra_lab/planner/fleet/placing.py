@@ -74,7 +74,7 @@ def replicas_of(
         before, pods = written.get(on_node.node, (None, []))
         if before is None or given or before.site is not on_node.site or before != on_node:
             pods = list(writer.placed(on_node, given))
-            written[on_node.node] = on_node, pods
+        written[on_node.node] = on_node, pods
         for part, placed in pods:
             name, mine = fleet.pods[part.pod].workload.name, found[part.pod]
             node = on_node.site.node(on_node.node, part)
