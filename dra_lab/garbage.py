@@ -36,8 +36,9 @@ def rare_collections() -> Iterator[None]:
     finally:
         with _Users.lock:
             _Users.count -= 1
-            if not _Users.count:
+            last = not _Users.count
+            if last:
                 gc.set_threshold(*_Users.before)
-                # Else the next object starts a collection, at times of all objects, before the caller has the answer.
-                if _Users.before[0]:
-                    gc.collect(0)
+        # Else the next object starts a collection, at times of all objects, before the caller has the answer.
+        if last and gc.get_threshold()[0]:
+            gc.collect(0)

@@ -56,8 +56,26 @@ def pods_by_node(answer: Answer) -> list[PodsOnNode]:
 _Placed = tuple[tuple[Placement, ...], tuple[GoalValue, ...]]
 """The placements of one pod, and their values."""
 
-Written = dict[str, tuple[PodsOnNode, list[tuple[CopyPart, list[_Placed]]]]]
-"""The pods of each part on each node, as they were written last."""
+_Parts = list[tuple[CopyPart, list[_Placed]]]
+"""The pods of each part on a node."""
+
+Written = dict[str, tuple[PodsOnNode, _Parts]]
+"""The pods on each node, as they were written last."""
+
+
+def written_pods(
+    fleet: FleetProblem, by_node: Sequence[PodsOnNode], order: Sequence[str], written: Written
+) -> list[_Parts]:
+    """Return the pods on nodes; `written` has those of a plan before, which stay as they are, and then of this one."""
+    writer, found = _Writer(fleet, tuple(order)), []
+    shared = assign_shared([(on_node.site, on_node.takes) for on_node in by_node])
+    for on_node, given in zip(by_node, shared, strict=True):
+        before, pods = written.get(on_node.node, (None, []))
+        if before is None or given or before.site is not on_node.site or before != on_node:
+            pods = list(writer.placed(on_node, given))
+        written[on_node.node] = on_node, pods
+        found.append(pods)
+    return found
 
 
 def replicas_of(
@@ -65,17 +83,12 @@ def replicas_of(
 ) -> tuple[Replica, ...]:
     """Return every placed pod with its devices; pods of a workload are numbered by node.
 
-    `written` is what a plan before had. Nodes with the same pods are not written again, and others are noted in it.
+    `written` are the pods of a plan before.
     """
-    writer, written = _Writer(fleet, tuple(order)), {} if written is None else written
     found: list[list[Replica]] = [[] for _ in fleet.pods]
-    shared = assign_shared([(on_node.site, on_node.takes) for on_node in by_node])
-    for on_node, given in zip(by_node, shared, strict=True):
-        before, pods = written.get(on_node.node, (None, []))
-        if before is None or given or before.site is not on_node.site or before != on_node:
-            pods = list(writer.placed(on_node, given))
-        written[on_node.node] = on_node, pods
-        for part, placed in pods:
+    pods = written_pods(fleet, by_node, order, {} if written is None else written)
+    for on_node, parts in zip(by_node, pods, strict=True):
+        for part, placed in parts:
             name, mine = fleet.pods[part.pod].workload.name, found[part.pod]
             node = on_node.site.node(on_node.node, part)
             for placements, goals in placed:

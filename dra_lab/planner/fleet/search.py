@@ -18,7 +18,7 @@ from dra_lab.planner.fleet.fleet_work import FleetWork
 from dra_lab.planner.fleet.master import GoalBound
 from dra_lab.planner.fleet.node_components import with_components
 from dra_lab.planner.fleet.pack import device_goals
-from dra_lab.planner.fleet.placing import PodsOnNode, pods_by_node, replicas_of
+from dra_lab.planner.fleet.placing import PodsOnNode, pods_by_node, written_pods
 from dra_lab.planner.fleet.shared_devices import SharedNodes
 from dra_lab.planner.fleet.shared_pools import apart
 from dra_lab.planner.fleet.sites import Site, sites_of
@@ -193,7 +193,7 @@ def _improved(
         if not doubtful:
             break
         # A cancel then leaves only those nodes to write that another answer changes.
-        replicas_of(work.fleet, by_node, work.order, work.written)
+        written_pods(work.fleet, by_node, work.order, work.written)
         work.clock.lap("placing")
         for table, counts in doubtful:
             # With the time over this comes back at once, with what is known.

@@ -81,7 +81,7 @@ class TreeNumbers:
             if not first and budget.reached:
                 return
             self._keep(chain, budget)
-        # The plan most often has as many pods as fit. They are written while they are known to the processor.
+        # Most plans have as many pods as fit. Later, the processor's cache no longer has what places them.
         self.steps(self._fullest[1])
 
     def _chains(self) -> Iterator[Iterator[TreePlaced]]:
