@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Any
 
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.pods import FleetProblem
-
-if TYPE_CHECKING:
-    from dra_lab.planner.fleet.placing import Written
 
 
 @dataclass
@@ -29,7 +26,7 @@ class Clock:
 
 @dataclass(frozen=True)
 class FleetWork:
-    """The data that a fleet is planned with; `written` are the pods of a plan that may be the answer, by node."""
+    """The data that a fleet is planned with; `written` are the pods of an answer so far (`placing.Written`)."""
 
     fleet: FleetProblem
     order: tuple[str, ...]
@@ -37,4 +34,4 @@ class FleetWork:
     budget: Budget
     solver: str
     clock: Clock
-    written: Written = field(default_factory=dict)
+    written: dict[str, Any] = field(default_factory=dict)
