@@ -53,9 +53,7 @@ class ListedWays:
                 free.setdefault(group, []).append(item.id)
         devices = self.scan.devices(name)
         found: list[tuple[int, DeviceID]] = []
-        for (ask, group), count in zip(columns.pairs, columns.takes[column].tolist(), strict=True):
-            if not count:
-                continue
+        for ask, group, count in columns.way(column):
             found.extend((ask, device) for device in free[group][:count])
             if not is_shareable(devices[free[group][0]], self.scan.rules):
                 del free[group][:count]

@@ -172,10 +172,8 @@ class FirstWays:
         columns = self._columns(part, chosen, have)
         if columns is None:
             return None
-        for takes, values in zip(columns.takes.tolist(), columns.values.tolist(), strict=True):
-            mine = tuple(
-                (ask, chosen[at], count) for (ask, at), count in zip(columns.pairs, takes, strict=True) if count
-            )
+        for number, values in enumerate(columns.values.tolist()):
+            mine = tuple((ask, chosen[at], count) for ask, at, count in columns.way(number))
             needs: dict[int, int] = {}
             for ask, group, count in mine:
                 for at, amount in self.stock.taken(ask, group).items():

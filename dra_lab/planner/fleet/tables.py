@@ -207,9 +207,8 @@ class SiteTable:
     @property
     def may_be_closed(self) -> bool:
         """Say whether it takes a look at all numbers to say whether everything is known exactly; else it is not."""
-        alone = self.filled is not None and len(self.packed) == 1
-        whole = self.filled is None or self.filled.is_whole(self.number)
-        return self.vectors is not None and (whole or not alone)
+        listed = self.filled is None or len(self.packed) > 1 or self.filled.is_whole(self.number)
+        return self.vectors is not None and listed
 
     @property
     def closed(self) -> bool:
