@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 from benchmarks.crowded_cluster import partitioned, profiles
 from benchmarks.irregular_cluster import drawn_pairs, irregular_cluster
-from benchmarks.mixed_cluster import mixed_cluster, workloads
+from benchmarks.mixed_cluster import NUMA, mixed_cluster, request_of, workloads
 
 from dra_lab.model.fleet import Workload
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch, Link
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.fleet_work import Clock, FleetWork
 from dra_lab.planner.fleet.pack import device_goals
@@ -20,7 +21,9 @@ from dra_lab.planner.fleet.pods import look_at
 from dra_lab.planner.fleet.search import by_layout, search
 from dra_lab.planner.fleet.sites import sites_of
 from dra_lab.planner.fleet.tables import tables_of
-from dra_lab.planner.fleet.tree_table import list_all, tree_tables
+from dra_lab.planner.fleet.tree_every import EveryNumber
+from dra_lab.planner.fleet.tree_numbers import TreeNumbers
+from dra_lab.planner.fleet.tree_table import tree_tables
 
 RELEASE = KubernetesRelease("1.36", {"DRAConsumableCapacity": True})
 ORDER = fleet_order((), "replicas")
@@ -39,6 +42,13 @@ def mixed():
 def partitions():
     """MIG partitions that share counters."""
     return partitioned(4), profiles(4)
+
+
+def two_kinds():
+    """Pods of three devices on one NUMA node each if that can be, and pods of a pair."""
+    requests = request_of("gpu", "gpu.nvidia.com", 2), request_of("nic", "dranet", 1)
+    near = ClaimSketch("claim", requests, (Link(name="near", requests=("gpu", "nic"), must=False, where=NUMA),))
+    return [Workload("near", near, 20), Workload("pairs", drawn_pairs(1), 20)]
 
 
 def work_of(fleet):
@@ -65,17 +75,27 @@ def test_a_plan_is_the_same_whatever_was_written_before(made):
 
 @pytest.mark.parametrize("listed", [False, True])
 def test_the_places_on_a_tree_have_the_values_that_were_found(listed):
-    """Whichever numbers of pods were written before a better way was found, the best way is written in the end."""
-    fleet = look_at(*pairs(), RELEASE, Budget())
+    """If all numbers are written before better ways are found, the better ways are written in the end."""
+    fleet = look_at(irregular_cluster(6, 8), two_kinds(), RELEASE, Budget())
     goals = device_goals(ORDER)
-    trees = tree_tables(fleet, goals, "HiGHS", Budget())
-    if listed:
-        list_all(trees, Budget())
-    for table in trees:
-        node = table.site.members[0]
-        for counts, values in table.found().items():
-            pods = replicas_of(fleet, [PodsOnNode(table.site, node, counts, table.takes(counts))], goals)
+    better = 0
+    for table in tree_tables(fleet, goals, "HiGHS", Budget()):
+        known = table.numbers
+        numbers = TreeNumbers(known.fill, known.sparing, known.state, known.demand, known.floors)
+        numbers.place(Budget(), first=True)
+        first = dict(numbers.found)
+        for counts in first:
+            numbers.steps(counts)
+        if listed:
+            numbers.know(EveryNumber(known.fill, known.demand, Budget(), steps=10**7))
+        else:
+            numbers.place(Budget(), first=False)
+        better += sum(numbers.found[counts] < values for counts, values in first.items())
+        again, node = replace(table, numbers=numbers), table.site.members[0]
+        for counts, values in numbers.found.items():
+            pods = replicas_of(fleet, [PodsOnNode(table.site, node, counts, again.takes(counts))], goals)
             assert values == tuple(sum(pod.goals[at].value for pod in pods) for at in range(len(goals)))
+    assert better, "no better way was found for numbers that were written"
 
 
 @pytest.mark.parametrize("made", [mixed, partitions])
