@@ -100,6 +100,7 @@ def one_doorway(server: LabServer, chromium: Browser) -> Iterator[Doorway]:
 def doorway(one_doorway: Doorway, server: LabServer, desk: Desk) -> Iterator[Callable[..., LabPage]]:
     """Give a function that shows the launcher and the folder, and nothing else, on a shared page."""
     yield one_doorway.show
+    one_doorway.wait_for_views()
     server.end_sessions(but=desk.notebook)
     one_doorway.check()
 

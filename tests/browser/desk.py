@@ -99,6 +99,10 @@ class Desk:
         return self._lab
 
 
+# A view that waits for its program is an empty element: JupyterLab throws where its kernel ends before it is drawn.
+_IS_DRAWN = """() => [...document.querySelectorAll('.dra-lab, .dra-lab-grid')].every(
+    box => box.childElementCount && [...box.children].every(view => view.childElementCount))
+    && ![...document.querySelectorAll('.jp-OutputArea-output')].some(it => it.textContent === 'Loading widget...')"""
 _CLEAR = """async () => {
     const { shell, commands } = window.jupyterapp;
     for (const widget of [...shell.widgets('main')]) widget.dispose();
@@ -127,6 +131,11 @@ class Doorway:
         page.evaluate(_CLEAR)
         page.wait_for_function("() => document.querySelectorAll('.jp-Launcher').length === 1")
         return self._lab
+
+    def wait_for_views(self) -> None:
+        """Wait until every planner that was opened is drawn."""
+        if self._lab is not None:
+            self._lab.page.wait_for_function(_IS_DRAWN)
 
     def check(self) -> None:
         """Fail when something was asked of another machine, or an error was thrown on the page."""

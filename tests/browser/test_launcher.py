@@ -84,7 +84,7 @@ def test_two_plans_never_share_a_drawing(doorway, server):
     page.command("dra-lab:new-plan")
     assert opened(page) == "plan.ipynb"
     page.command("dra-lab:new-plan")
-    until((server.root / "plan-3.ipynb").exists, "a third name")
+    until(lambda: opened(page) == "plan-3.ipynb", "a third name")
     assert 'file="plan-3.dralab.yaml"' in cell_of(server, "plan-3.ipynb")
 
 
