@@ -67,13 +67,14 @@ class KnownDevices:
                 # Shared devices are told apart; negative numbers are those of single devices.
                 found.setdefault(~at if self._templates[number].shareable else number, []).append(at)
         groups: list[DeviceGroup] = []
+        kinds = tuple([numbers[members[0]] for members in found.values()])
         group_of = [_NOBODY] * len(numbers)
-        for members in found.values():
+        for kind, members in zip(kinds, found.values(), strict=True):
             for at in members:
                 group_of[at] = len(groups)
             devices = tuple([view.devices[at].id for at in members])
-            groups.append(DeviceGroup(devices, *self._fields[numbers[members[0]]]))
-        return Layout(replace(self._first, node=name, groups=tuple(groups)), tuple(group_of))
+            groups.append(DeviceGroup(devices, *self._fields[kind]))
+        return Layout(replace(self._first, node=name, groups=tuple(groups)), tuple(group_of), kinds)
 
     def learn(self, name: str, layout: Layout) -> None:
         """Keep what was found out about the devices of a node."""

@@ -23,11 +23,13 @@ class Layout(Struct, frozen=True, dict=True):
     """The problem of one node with no device held alone, for all nodes with the same hardware and shares.
 
     `group_of` is the index of the group of each device of the node, in kube-scheduler's order, -1 for one that no ask
-    may take. What a claim holds alone only makes groups smaller.
+    may take. What a claim holds alone only makes groups smaller. `kinds` are numbers of its groups, if they are known:
+    the groups of all nodes of a scan with one number differ in nothing but their devices.
     """
 
     problem: AllocationProblem
     group_of: tuple[int, ...]
+    kinds: tuple[int, ...] = ()
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
