@@ -35,8 +35,9 @@ class _SharedRequests:
         wanted: list[tuple[int, tuple[int, int], int, int]] = []
         for number, (site, takes) in enumerate(nodes):
             shared = {device for cap in site.caps for device in cap.devices}
-            every = [(replica, *take) for replica, mine in enumerate(takes if shared else ()) for take in mine]
-            for replica, ask, group, count in every:
+            if not shared:
+                continue
+            for replica, ask, group, count in ((replica, *take) for replica, mine in enumerate(takes) for take in mine):
                 if shared.issuperset(site.problem.groups[group].devices):
                     key = (id(site), ask)
                     if key not in able:

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from operator import attrgetter
+from typing import NamedTuple
 
 from dra_lab.errors import SolverError
 from dra_lab.model.fleet import NODES, UNPLACED, Replica
@@ -26,8 +28,7 @@ from dra_lab.planner.states.columns import PodTakes
 from dra_lab.topology.locality import localities
 
 
-@dataclass(frozen=True)
-class PodsOnNode:
+class PodsOnNode(NamedTuple):
     """The pods on one node: as many of each part as `counts` says, and what each of them takes."""
 
     site: Site
@@ -50,7 +51,7 @@ def pods_by_node(answer: Answer) -> list[PodsOnNode]:
     for shared_nodes, taken in zip(answer.classed.shared, answer.chosen.shared, strict=False):
         site, counts, takes = shared_nodes.placed(taken)
         by_node.append(PodsOnNode(site, site.members[0], counts, takes))
-    return sorted(by_node, key=lambda on_node: on_node.node)
+    return sorted(by_node, key=attrgetter("node"))
 
 
 _Placed = tuple[tuple[Placement, ...], tuple[GoalValue, ...]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -37,9 +38,16 @@ class Columns:
     values: Array
 
     def way(self, number: int) -> PodTakes:
-        """Return what the pod takes in one way."""
-        counts = zip(self.pairs, self.takes[number].tolist(), strict=True)
-        return tuple((ask, group, count) for (ask, group), count in counts if count)
+        """Return what the pod takes in one way; thousands of pods have the same object."""
+        found = self._ways.get(number)
+        if found is None:
+            counts = zip(self.pairs, self.takes[number].tolist(), strict=True)
+            found = self._ways[number] = tuple([(ask, group, count) for (ask, group), count in counts if count])
+        return found
+
+    @cached_property
+    def _ways(self) -> dict[int, PodTakes]:
+        return {}
 
 
 def columns_of(problem: AllocationProblem, part: CopyPart, order: Sequence[str], most: int) -> Columns | None:
