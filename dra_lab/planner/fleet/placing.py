@@ -154,6 +154,8 @@ class _Writer:
         left = devices_of(self._fleet, site, on_node.node, groups)
         number = 0
         for part, count in zip(site.parts, on_node.counts, strict=True):
+            if not count:
+                continue
             known = self._pods.setdefault((where, part.asks), {})
             identical: dict[PodTakes, tuple[Placement, ...]] = {}
             placed: list[_Placed] = []
@@ -175,8 +177,7 @@ class _Writer:
                     pod.goals = self._valued(on_node, part, pod, placements)
                 placed.append((placements, pod.goals))
                 number += 1
-            if placed:
-                yield part, placed
+            yield part, placed
 
     def _given_to(
         self,
@@ -205,13 +206,17 @@ class _Writer:
 
     def _looked_up(self, site: Site, part: CopyPart, mine: PodTakes) -> _Known:
         """Return the rows of what a pod takes of groups of a site's problem, or of its layout if its state is known."""
-        problem = site.problem if site.state is None else self._fleet.scan.layouts[site.state.layout].problem
+        layout = None if site.state is None else self._fleet.scan.layouts[site.state.layout]
+        problem, kinds = (site.problem, ()) if layout is None else (layout.problem, layout.kinds)
         takes = []
         for ask, at, count in sorted(mine):
             one = problem.groups[at]
-            if site.state is None:
+            key: tuple[object, ...]
+            if layout is None:
                 # members are equal up to the names of devices and places, and so are their values
-                key: tuple[object, ...] = (ask, id(site), part.node, at)
+                key = (ask, id(site), part.node, at)
+            elif kinds:
+                key = (ask, kinds[at])
             else:
                 # nodes share the values of their devices, and to hash these takes long
                 same = id(one.asks), id(one.places), id(one.numa), id(one.root), id(one.uses)

@@ -124,9 +124,15 @@ class Survey:
         self, node: str, groups: Iterable[int] | None = None, *, held_too: bool = False
     ) -> dict[int, list[DeviceID]]:
         """Return the free devices of a node by group of its layout, or of some groups; with `held_too` all of them."""
-        views = self.scan.views
+        views, layout = self.scan.views, self.states[node].layout
+        laid = self.scan.layouts[layout]
+        if laid.kinds and laid.problem.node == node:
+            # It was made from this node, so its groups have the devices of the node in their order.
+            used = frozenset[DeviceID]() if held_too else self.scan.rules.allocated.exclusive
+            named = range(len(laid.kinds)) if groups is None else groups
+            return {group: [one for one in laid.problem.groups[group].devices if one not in used] for group in named}
         held = frozenset[int]() if held_too else views.held_on(node, self.scan.rules.allocated)[0]
-        layout, every = self.states[node].layout, views.view(node).devices
+        every = views.view(node).devices
         if layout not in self._members:
             members: dict[int, list[int]] = {}
             for at, group in enumerate(self.scan.layouts[layout].group_of):
