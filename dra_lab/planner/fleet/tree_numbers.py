@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import islice, product
 from operator import add, le, sub
+from typing import Any
 
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
@@ -255,7 +256,7 @@ class TreeNumbers:
         recipe, known = self._recipe(counts), self._steps.get(counts)
         if known is None or known[0] is not recipe:
             shapes = self.fill.tree.shapes
-            known = recipe, [list(_steps_of(shapes[pod][shape], where)) for pod, shape, where in recipe]
+            known = recipe, [summed(_steps_of(shapes[pod][shape], where)) for pod, shape, where in recipe]
             self._steps[counts] = known
         return known[1]
 
@@ -300,6 +301,14 @@ def _steps_of(shape: PodShape, where: Where) -> Iterator[Step]:
                 for takes in islice(units[number], times):
                     for ask, kind, wanted in takes:
                         yield numa, root, ask, kind, wanted
+
+
+def summed(rows: Iterable[tuple[Any, ...]]) -> list[Any]:
+    """Return rows with their last numbers added up where all others are equal, in the order of the first of them."""
+    found: dict[tuple[Any, ...], int] = {}
+    for row in rows:
+        found[row[:-1]] = found.get(row[:-1], 0) + row[-1]
+    return [(*key, count) for key, count in found.items()]
 
 
 def floors_of(tree: FleetTree, order: tuple[str, ...], states: Iterable[TreeState]) -> tuple[Values | None, ...]:

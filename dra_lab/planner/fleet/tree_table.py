@@ -15,7 +15,7 @@ from dra_lab.planner.fleet.sites import Site, plain_site
 from dra_lab.planner.fleet.state_model import StateModel
 from dra_lab.planner.fleet.tree_every import EveryNumber, TooMany
 from dra_lab.planner.fleet.tree_fill import GOALS_OF_TREES, SCARCITY, Fill, Price
-from dra_lab.planner.fleet.tree_numbers import TreeNumbers, floors_of, units_inside
+from dra_lab.planner.fleet.tree_numbers import TreeNumbers, floors_of, summed, units_inside
 from dra_lab.planner.fleet.tree_states import FleetTree, Groups, TreeState, tree_of
 from dra_lab.planner.states.columns import PodTakes
 from dra_lab.planner.states.node_state import NodeState
@@ -99,23 +99,25 @@ class TreeTable:
         state = self.site.state
         assert state is not None, "trees are made of known states"
         left, groups = list(state.free), self.tree.problems[state.layout].groups
+        alone = any(numa.alone for numa in self.tree.numas[state.layout])
         found: list[PodTakes] = []
         for steps in self.numbers.steps(counts):
-            given: dict[tuple[int, int], int] = {}
+            mine: list[tuple[int, int, int]] = []
             for numa, root, ask, kind, wanted in steps:
                 on_roots, in_pools = self.groups[numa]
                 rest = wanted
                 for group in (in_pools if root is None else on_roots[root])[kind]:
-                    part = rest
-                    if not groups[group].shareable:
-                        part = min(rest, left[group])
-                        left[group] -= part
-                    if part:
-                        given[ask, group] = given.get((ask, group), 0) + part
-                        rest -= part
-                        if not rest:
-                            break
-            found.append(tuple([(ask, group, count) for (ask, group), count in given.items()]))
+                    have = left[group]
+                    part = rest if rest <= have or groups[group].shareable else have
+                    if not part:
+                        continue
+                    left[group] = have - part
+                    mine.append((ask, group, part))
+                    rest -= part
+                    if not rest:
+                        break
+            # Devices that are roots by themselves may be of one group; other groups are behind one root each.
+            found.append(tuple(summed(mine) if alone else mine))
         return tuple(found)
 
 

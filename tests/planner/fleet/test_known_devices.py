@@ -6,6 +6,7 @@ import random
 
 import pytest
 from checked_plans import checked_plan
+from msgspec.structs import replace
 from random_clusters import TREES, random_fleet, random_workloads, small_fleet, switches
 from small_nodes import NUMA, a_slice, cluster, gpu, nic
 from small_plans import GPU, NIC, request
@@ -18,10 +19,8 @@ from dra_lab.planner.known_devices import KnownDevices
 from dra_lab.planner.states.survey import idle_layout
 
 
-@pytest.mark.parametrize("kind", ["trees", "exclusive"])
-def test_put_together_is_looked_at(kind):
-    """A node's hardware that is put together from devices of other nodes is the one that looking at the node finds."""
-    put_together = 0
+def put_together(kind):
+    """Yield the hardware of nodes of random clusters, as looking finds it and as it is put together, where it is."""
     for number in range(60):
         rng = random.Random(f"{kind} {number}")
         if kind == "trees":
@@ -35,10 +34,27 @@ def test_put_together_is_looked_at(kind):
         for name in cluster.node_names:
             looked_at, found = idle_layout(fleet.scan, name), devices.layout(name)
             if found is not None:
-                put_together += 1
-                assert found == looked_at, f"{kind} {number} {name}"
+                yield number, name, looked_at, found
             devices.learn(name, looked_at)
-    assert put_together >= 5, "too few nodes are put together"
+
+
+@pytest.mark.parametrize("kind", ["trees", "exclusive"])
+def test_put_together_is_looked_at(kind):
+    """A node's hardware that is put together from devices of other nodes is the one that looking at the node finds."""
+    every = [*put_together(kind)]
+    for number, name, looked_at, found in every:
+        assert replace(found, kinds=()) == looked_at, f"{kind} {number} {name}"
+    assert len(every) >= 5, "too few nodes are put together"
+
+
+@pytest.mark.parametrize("kind", ["trees", "exclusive"])
+def test_groups_of_one_kind_differ_in_their_devices_alone(kind):
+    """Each group has a number, and groups with one number agree in all but their devices, on all nodes."""
+    known = {}
+    for number, name, _, found in put_together(kind):
+        for at, group in zip(found.kinds, found.problem.groups, strict=True):
+            bare = replace(group, devices=())
+            assert known.setdefault((number, at), bare) == bare, f"{kind} {number} {name}"
 
 
 def test_a_device_refused_on_one_node_is_looked_at_again_on_another():

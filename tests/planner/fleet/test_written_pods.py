@@ -8,6 +8,8 @@ import pytest
 from benchmarks.crowded_cluster import partitioned, profiles
 from benchmarks.irregular_cluster import drawn_pairs, irregular_cluster
 from benchmarks.mixed_cluster import NUMA, mixed_cluster, request_of, workloads
+from small_nodes import a_slice, cluster, gpu, nic
+from small_plans import GPU, NIC
 
 from dra_lab.model.fleet import Workload
 from dra_lab.model.release import KubernetesRelease
@@ -60,7 +62,7 @@ def without_last(on_node):
     """Return the pods on a node without the last one."""
     last = max(at for at, count in enumerate(on_node.counts) if count)
     counts = tuple(count - (at == last) for at, count in enumerate(on_node.counts))
-    return replace(on_node, counts=counts, takes=on_node.takes[:-1])
+    return on_node._replace(counts=counts, takes=on_node.takes[:-1])
 
 
 @pytest.mark.parametrize("made", [pairs, mixed, partitions])
@@ -96,6 +98,17 @@ def test_the_places_on_a_tree_have_the_values_that_were_found(listed):
             pods = replicas_of(fleet, [PodsOnNode(table.site, node, counts, again.takes(counts))], goals)
             assert values == tuple(sum(pod.goals[at].value for pod in pods) for at in range(len(goals)))
     assert better, "no better way was found for numbers that were written"
+
+
+def test_a_pod_takes_of_a_group_once():
+    """What a pod takes of GPUs whose root is not known is one number, though each is a root by itself."""
+    gpus = ClaimSketch("gpus", (request_of("gpu", "gpu.nvidia.com", 2), request_of("nic", "dranet", 1)))
+    nics = nic("nic-0", "pci0000:10", 0), nic("nic-1", "pci0000:20", 1)
+    parts = a_slice(GPU, *map(gpu, range(4))), a_slice(NIC, *nics)
+    fleet = look_at(cluster(*parts), [Workload("gpus", gpus, 2)], RELEASE, Budget())
+    (table,) = tree_tables(fleet, device_goals(ORDER), "HiGHS", Budget())
+    groups = [[(ask, group) for ask, group, _ in mine] for mine in table.takes((2,))]
+    assert [len(set(mine)) for mine in groups] == [len(mine) for mine in groups] == [2, 2]
 
 
 @pytest.mark.parametrize("made", [mixed, partitions])
