@@ -113,7 +113,7 @@ class Survey:
     scan: Scan
     states: dict[str, NodeState] = field(default_factory=dict)
     problems: dict[Hashable, tuple[AllocationProblem, tuple[tuple[int, ...], ...]]] = field(default_factory=dict)
-    _members: dict[int, dict[int, list[int]]] = field(default_factory=dict)
+    _members: dict[int, list[list[int]]] = field(default_factory=dict)
 
     @property
     def plain(self) -> bool:
@@ -124,24 +124,31 @@ class Survey:
         self, node: str, groups: Iterable[int] | None = None, *, held_too: bool = False
     ) -> dict[int, list[DeviceID]]:
         """Return the free devices of a node by group of its layout, or of some groups; with `held_too` all of them."""
-        views, layout = self.scan.views, self.states[node].layout
-        laid = self.scan.layouts[layout]
-        if laid.kinds and laid.problem.node == node:
+        views, number = self.scan.views, self.states[node].layout
+        layout, every = self.scan.layouts[number], views.view(node).devices
+        wanted = range(len(layout.problem.groups)) if groups is None else groups
+        if layout.kinds and layout.problem.node == node:
             # It was made from this node, so its groups have the devices of the node in their order.
-            used = frozenset[DeviceID]() if held_too else self.scan.rules.allocated.exclusive
-            named = range(len(laid.kinds)) if groups is None else groups
-            return {group: [one for one in laid.problem.groups[group].devices if one not in used] for group in named}
-        held = frozenset[int]() if held_too else views.held_on(node, self.scan.rules.allocated)[0]
-        every = views.view(node).devices
-        if layout not in self._members:
-            members: dict[int, list[int]] = {}
-            for at, group in enumerate(self.scan.layouts[layout].group_of):
+            found = {group: [*layout.problem.groups[group].devices] for group in wanted}
+        else:
+            members = self._members_of(number)
+            found = {group: [every[at].id for at in members[group]] for group in wanted}
+        for at in () if held_too else views.held_on(node, self.scan.rules.allocated)[0]:
+            group = layout.group_of[at]
+            if group in found:
+                found[group].remove(every[at].id)
+        return found
+
+    def _members_of(self, number: int) -> list[list[int]]:
+        """Return the positions of the devices of each group of a layout."""
+        found = self._members.get(number)
+        if found is None:
+            layout = self.scan.layouts[number]
+            found = self._members[number] = [[] for _ in layout.problem.groups]
+            for at, group in enumerate(layout.group_of):
                 if group >= 0:
-                    members.setdefault(group, []).append(at)
-            self._members[layout] = members
-        known = self._members[layout]
-        wanted = known if groups is None else groups
-        return {group: [every[at].id for at in known.get(group, ()) if at not in held] for group in wanted}
+                    found[group].append(at)
+        return found
 
 
 def survey(rules: Rules, budget: Budget) -> Survey:
