@@ -22,6 +22,7 @@ from dra_lab.planner.fleet.tables import AnyTable
 from dra_lab.planner.node.solver_outcome import agreed
 
 _Patterns = tuple[frozenset[tuple[Counts, Values]], bool, tuple[Cap, ...]]
+_Identical = dict[_Patterns, tuple[Mapping[Counts, Values], list[AnyTable]]]
 """Patterns with their values, whether they are those of components, and what is kept together with others."""
 
 
@@ -89,9 +90,9 @@ class ClassedSites:
 
 def found_classes(tables: Sequence[AnyTable]) -> ClassedSites:
     """Return the patterns for which a way was found; sites with the same ones are one site class."""
-    identical: dict[_Patterns, list[AnyTable]] = {}
+    identical: _Identical = {}
     for table in tables:
-        identical.setdefault(_patterns(table, table.found()), []).append(table)
+        _add(identical, table, table.found())
     return _classed(identical)
 
 
@@ -101,7 +102,7 @@ def least_classes(tables: Sequence[AnyTable], budget: Budget) -> ClassedSites | 
     If a site has too many patterns to list, single replicas are returned, as many as counting allows. Nothing is
     returned if time ends before.
     """
-    identical: dict[_Patterns, list[AnyTable]] = {}
+    identical: _Identical = {}
     singles = ClassedSites()
     for table in tables:
         if budget.reached:
@@ -110,22 +111,23 @@ def least_classes(tables: Sequence[AnyTable], budget: Budget) -> ClassedSites | 
         if least is None:
             _add_singles(singles, table)
         else:
-            identical.setdefault(_patterns(table, least), []).append(table)
+            _add(identical, table, least)
     classed = _classed(identical)
     whole = ClassedSites(classed.classes + singles.classes, classed.tables + singles.tables)
     whole.find_home_nodes()
     return whole
 
 
-def _patterns(table: AnyTable, values: Mapping[Counts, Values]) -> _Patterns:
-    return frozenset(values.items()), bool(table.site.home_nodes), table.site.caps
+def _add(identical: _Identical, table: AnyTable, patterns: Mapping[Counts, Values]) -> None:
+    key = frozenset(patterns.items()), bool(table.site.home_nodes), table.site.caps
+    identical.setdefault(key, (patterns, []))[1].append(table)
 
 
-def _classed(identical: dict[_Patterns, list[AnyTable]]) -> ClassedSites:
+def _classed(identical: _Identical) -> ClassedSites:
     classed = ClassedSites()
-    for (patterns, components, _), tables in identical.items():
+    for (_, components, _), (patterns, tables) in identical.items():
         count = sum(table.site.count for table in tables)
-        classed.classes.append(SiteClass(count, dict(sorted(patterns)), 0 if components else 1))
+        classed.classes.append(SiteClass(count, dict(patterns), 0 if components else 1))
         classed.tables.append(tables)
     classed.find_home_nodes()
     return classed
