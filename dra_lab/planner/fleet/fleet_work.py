@@ -26,7 +26,11 @@ class Clock:
 
 @dataclass(frozen=True)
 class FleetWork:
-    """The data that a fleet is planned with; `written` are the pods of an answer so far (`placing.Written`)."""
+    """The data that a fleet is planned with.
+
+    `written` are the pods of an answer so far (`placing.WrittenPods`), None where no plan is written. `writing` is how many
+    seconds it may take to write all pods.
+    """
 
     fleet: FleetProblem
     order: tuple[str, ...]
@@ -34,4 +38,5 @@ class FleetWork:
     budget: Budget
     solver: str
     clock: Clock
-    written: dict[str, Any] = field(default_factory=dict)
+    written: Any = None
+    writing: float = 0.0

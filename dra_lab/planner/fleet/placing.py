@@ -60,34 +60,37 @@ _Placed = tuple[tuple[Placement, ...], tuple[GoalValue, ...]]
 _Parts = list[tuple[CopyPart, list[_Placed]]]
 """The pods of each part on a node."""
 
-Written = dict[str, tuple[PodsOnNode, _Parts]]
-"""The pods on each node, as they were written last."""
 
+class WrittenPods:
+    """The pods of a fleet on its nodes, as they were written last; the same pods on a node are not written again."""
 
-def written_pods(
-    fleet: FleetProblem, by_node: Sequence[PodsOnNode], order: Sequence[str], written: Written
-) -> list[_Parts]:
-    """Return the pods on nodes; `written` has those of a plan before, which stay as they are, and then of this one."""
-    writer, found = _Writer(fleet, tuple(order)), []
-    shared = assign_shared([(on_node.site, on_node.takes) for on_node in by_node])
-    for on_node, given in zip(by_node, shared, strict=True):
-        before, pods = written.get(on_node.node, (None, []))
-        if before is None or given or before.site is not on_node.site or before != on_node:
-            pods = list(writer.placed(on_node, given))
-        written[on_node.node] = on_node, pods
-        found.append(pods)
-    return found
+    def __init__(self, fleet: FleetProblem, order: Sequence[str]) -> None:
+        """Begin with nothing; `order` names the goals, of which each pod has the values."""
+        self._writer = _Writer(fleet, tuple(order))
+        self._known: dict[str, tuple[PodsOnNode, _Parts]] = {}
+
+    def pods(self, by_node: Sequence[PodsOnNode]) -> list[_Parts]:
+        """Return the pods on each of some nodes."""
+        found = []
+        shared = assign_shared([(on_node.site, on_node.takes) for on_node in by_node])
+        for on_node, given in zip(by_node, shared, strict=True):
+            before, pods = self._known.get(on_node.node, (None, []))
+            if before is None or given or before.site is not on_node.site or before != on_node:
+                pods = list(self._writer.placed(on_node, given))
+            self._known[on_node.node] = on_node, pods
+            found.append(pods)
+        return found
 
 
 def replicas_of(
-    fleet: FleetProblem, by_node: Sequence[PodsOnNode], order: Sequence[str], written: Written | None = None
+    fleet: FleetProblem, by_node: Sequence[PodsOnNode], order: Sequence[str], written: WrittenPods | None = None
 ) -> tuple[Replica, ...]:
     """Return every placed pod with its devices; pods of a workload are numbered by node.
 
-    `written` are the pods of a plan before.
+    `written` has the pods of a plan before.
     """
     found: list[list[Replica]] = [[] for _ in fleet.pods]
-    pods = written_pods(fleet, by_node, order, {} if written is None else written)
+    pods = (written or WrittenPods(fleet, order)).pods(by_node)
     for on_node, parts in zip(by_node, pods, strict=True):
         for part, placed in parts:
             name, mine = fleet.pods[part.pod].workload.name, found[part.pod]
@@ -140,7 +143,8 @@ class _Writer:
         self._rows: dict[tuple[object, ...], _Row] = {}
         self._numbers: dict[object, int] = {}
         self._goals: dict[object, tuple[GoalValue, ...]] = {}
-        self._pods: dict[object, dict[PodTakes, _Known]] = {}
+        # With a site each: its place in memory, by which it is known here, is not used again.
+        self._pods: dict[object, tuple[Site, dict[PodTakes, _Known]]] = {}
         self._looks_in = any(ask.admin_access for ask in fleet.scan.rules.asks)
 
     def placed(self, on_node: PodsOnNode, shared: Given) -> Iterator[tuple[CopyPart, list[_Placed]]]:
@@ -156,7 +160,7 @@ class _Writer:
         for part, count in zip(site.parts, on_node.counts, strict=True):
             if not count:
                 continue
-            known = self._pods.setdefault((where, part.asks), {})
+            _, known = self._pods.setdefault((where, part.asks), (site, {}))
             identical: dict[PodTakes, tuple[Placement, ...]] = {}
             placed: list[_Placed] = []
             for mine in on_node.takes[number : number + count]:

@@ -150,14 +150,12 @@ def fleet_order(goals: Sequence[str], objective: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*first, "alternatives", "preferences", *wanted, *FLEET_GOALS)))
 
 
-def _before_placing(work: FleetWork) -> Budget:
-    """Return a budget that leaves time to write down which replica gets which devices."""
+def _writing(work: FleetWork) -> float:
+    """Return how many seconds it may take to write down which replica gets which devices."""
     fleet, shares = work.fleet, work.budget.shares
-    if work.budget.deadline is None:
-        return work.budget
     # A node that shares devices is looked at once more with all that it sees, which is quick for each device.
     seen = sum(map(len, coupled_devices(fleet.scan).values()))
-    return work.budget.before(shares.placing * (_devices(fleet) + len(fleet.survey.states)) + shares.seen * seen)
+    return shares.placing * (_devices(fleet) + len(fleet.survey.states)) + shares.seen * seen
 
 
 def _devices(fleet: FleetProblem) -> int:
@@ -183,19 +181,21 @@ def _not_examined(number: int, nodes: int) -> Iterator[Finding]:
 
 def _planned(work: FleetWork, plan: FleetPlan) -> FleetPlan:
     # The solver takes half a second to import; only who plans waits for it.
-    from dra_lab.planner.fleet.placing import goals_of, open_goals, proven_goals, replicas_of
+    from dra_lab.planner.fleet.placing import WrittenPods, goals_of, open_goals, proven_goals, replicas_of
     from dra_lab.planner.fleet.search import search
 
-    found = search(replace(work, budget=_before_placing(work)))
+    work = replace(work, written=WrittenPods(work.fleet, work.order), writing=_writing(work))
+    found = search(replace(work, budget=work.budget.before(work.writing)))
     answer, first = found.answer, found.first
     findings = (*plan.findings, *_not_examined(answer.not_examined, len(work.fleet.scan.rules.nodes)))
     plan = replace(plan, states=found.states, not_examined=answer.not_examined, findings=findings)
     if first.is_better(work, answer):
-        replicas = replicas_of(work.fleet, first.by_node, work.order)
+        replicas = replicas_of(work.fleet, first.by_node, work.order, work.written)
         counted = goals_of(work.fleet, replicas, work.order, len(first.by_node))
         goals = open_goals(answer, counted)
         work.clock.lap("placing")
-        return replace(plan, status=PlanStatus.FEASIBLE, replicas=replicas, goals=goals)
+        status = PlanStatus.OPTIMAL if all(goal.proven for goal in goals) else PlanStatus.FEASIBLE
+        return replace(plan, status=status, replicas=replicas, goals=goals)
     if answer.chosen is None:
         status = PlanStatus.INFEASIBLE if answer.infeasible else PlanStatus.STOPPED
         return replace(plan, status=status)

@@ -13,12 +13,13 @@ from dra_lab.planner.fleet.admin_pods import admin_pods
 from dra_lab.planner.fleet.bounds import Answer, best_answer
 from dra_lab.planner.fleet.by_option import all_by_option_or_copy
 from dra_lab.planner.fleet.counting import Counts, counted_together
+from dra_lab.planner.fleet.early_plan import EarlyPlan
 from dra_lab.planner.fleet.first_plan import FirstPlan, first_plan
 from dra_lab.planner.fleet.fleet_work import FleetWork
 from dra_lab.planner.fleet.master import GoalBound
 from dra_lab.planner.fleet.node_components import with_components
 from dra_lab.planner.fleet.pack import device_goals
-from dra_lab.planner.fleet.placing import PodsOnNode, pods_by_node, written_pods
+from dra_lab.planner.fleet.placing import PodsOnNode, pods_by_node
 from dra_lab.planner.fleet.shared_devices import SharedNodes
 from dra_lab.planner.fleet.shared_pools import apart
 from dra_lab.planner.fleet.sites import Site, sites_of
@@ -42,7 +43,7 @@ def search(work: FleetWork) -> Found:
     admin = admin_pods(work.fleet, work.order)
     if admin is None:
         return _search(work)
-    found = _search(replace(work, fleet=admin.rest))
+    found = _search(replace(work, fleet=admin.rest, written=None))
     answer, by_node = admin.added(found.answer, found.by_node)
     return Found(answer, by_node, found.states)
 
@@ -50,17 +51,19 @@ def search(work: FleetWork) -> Found:
 def _search(work: FleetWork) -> Found:
     listed = work.fleet.survey.plain and is_listed(work.fleet, work.budget.sizes)
     order = device_goals(work.order)
-    trees = None if listed else tree_tables(work.fleet, order, work.solver, work.budget)
+    early = EarlyPlan.of(work)
+    trees = None if listed else tree_tables(work.fleet, order, work.solver, work.budget, early.add)
     if trees is not None:
+        early.finish()
         list_all(trees, work.budget.before(work.budget.shares.choosing * len(trees)))
         examined = sum(len(table.site.members) for table in trees)
         whole = examined == len(work.fleet.scan.rules.nodes)
         closed = whole and all(table.closed for table in trees)
         work.clock.lap("patterns")
-        answer, by_node = _over(work, trees, (), closed=closed, whole=whole, states=len(trees))
+        answer, by_node = _over(work, trees, (), early, closed=closed, whole=whole, states=len(trees))
         if whole:
             _count(work, answer, trees, ())
-        return Found(answer, by_node, len(trees))
+        return Found(answer, by_node, len(trees), early.plan() if answer.chosen is None else FirstPlan())
     states = sites_of(work.fleet, work.budget)
     first = FirstPlan()
     if any(site.nodes for site in states):
@@ -68,33 +71,37 @@ def _search(work: FleetWork) -> Found:
         work.clock.lap("first plan")
     places = with_components(work.fleet, states, work.budget.part(work.budget.shares.step))
     sites = apart(work.fleet, places, work.budget)
-    answer, by_node = _searched(work, sites)
+    answer, by_node = _searched(work, sites, early)
     if first.whole:
         answer.not_examined = len(work.fleet.scan.unseen)
-    return Found(answer, by_node, len(states), first)
+    return Found(answer, by_node, len(states), early.plan() if early.nodes and answer.chosen is None else first)
 
 
-def _searched(work: FleetWork, sites: Sequence[Site]) -> tuple[Answer, list[PodsOnNode]]:
+def _searched(work: FleetWork, sites: Sequence[Site], early: EarlyPlan) -> tuple[Answer, list[PodsOnNode]]:
     """Return the best answer and who stands where."""
     sharing = any(site.nodes for site in sites)
-    early = replace(work, budget=work.budget.part(work.budget.shares.first)) if sharing else work
+    alone = not any(site.nodes or site.caps or site.home_nodes for site in sites)
+    filling = replace(work, budget=work.budget.part(work.budget.shares.first)) if sharing else work
     tables: list[SiteTable] = []
     for group in by_layout([site for site in sites if not site.nodes]):
         # Without the first, a fleet whose nodes took all the time to examine would have no plan.
-        if not (tables and early.budget.reached):
-            tables.extend(tables_of(early, group, len(sites)))
-    looking = early.budget if sharing else work.budget.part(work.budget.shares.step)
+        if not (tables and filling.budget.reached):
+            filled = tables_of(filling, group, len(sites))
+            tables.extend(filled)
+            early.add(filled if alone else ())
+    early.finish()
+    looking = filling.budget if sharing else work.budget.part(work.budget.shares.step)
     coupled = [site for site in sites if site.nodes]
     seen = all_by_option_or_copy(work.fleet, coupled, device_goals(work.order), looking)
     shared = [nodes for _, nodes in seen if nodes is not None]
-    decide_few(early, tables)
+    decide_few(filling, tables)
     work.clock.lap("patterns")
     looked_at = [*(table.site.all_nodes for table in tables), *(one.nodes for one in shared)]
     skipped = sum(map(len, looked_at)) < sum(len(site.all_nodes) for site in sites)
     whole = work.fleet.scan.complete and not skipped
-    may_be = whole and not early.budget.reached and all(table.may_be_closed for table in tables)
+    may_be = whole and not filling.budget.reached and all(table.may_be_closed for table in tables)
     closed = may_be and all(table.closed for table in tables)
-    answer, by_node = _over(work, tables, shared, closed=closed, whole=whole, states=len(sites))
+    answer, by_node = _over(work, tables, shared, early, closed=closed, whole=whole, states=len(sites))
     if work.fleet.scan.complete and len(tables) + len(seen) == len(sites):
         _count(work, answer, tables, [site for site, _ in seen])
     return answer, by_node
@@ -102,7 +109,7 @@ def _searched(work: FleetWork, sites: Sequence[Site]) -> tuple[Answer, list[Pods
 
 def _count(work: FleetWork, answer: Answer, tables: Sequence[AnyTable], together: Sequence[Site]) -> None:
     """Improve the bound of an answer that is not proven by the pods that have no place at least."""
-    if any(goal.goal == UNPLACED and goal.proven for goal in answer.goals):
+    if not answer.goals or any(goal.goal == UNPLACED and goal.proven for goal in answer.goals):
         return
     counted = _left_out(work, tables, together)
     answer.goals = tuple(
@@ -127,6 +134,7 @@ def _over(
     work: FleetWork,
     tables: Sequence[AnyTable],
     shared: Sequence[SharedNodes],
+    early: EarlyPlan,
     *,
     closed: bool,
     whole: bool,
@@ -134,14 +142,19 @@ def _over(
 ) -> tuple[Answer, list[PodsOnNode]]:
     """Return the best answer over tables and who stands where, improved as long as there is time.
 
-    `whole` says that the tables are those of all nodes, of `states` node states.
+    `whole` says that the tables are those of all nodes, of `states` node states. If a cancel came before the answer was
+    written, it has no plan: the one that was written `early` is given then.
     """
     if work.budget.deadline is None and sum(one.variables for one in shared) > work.budget.sizes.variables:
         work = replace(work, budget=changed(work.budget, deadline=time.monotonic() + work.budget.shares.improve))
     began = time.monotonic()
-    early = replace(work, budget=work.budget.part(work.budget.shares.first)) if shared else work
-    answer, by_node = _answer(early, tables, shared, closed=closed)
+    first = replace(work, budget=work.budget.part(work.budget.shares.first)) if shared else work
+    answer, by_node = (Answer(), []) if early.is_answer else _answer(first, tables, shared, early, closed=closed)
     work.clock.lap("master")
+    if early.is_answer or not early.is_replaced(by_node):
+        answer.chosen = None
+        answer.not_examined = len(work.fleet.scan.rules.nodes) - len(early.nodes)
+        return answer if whole else _unproven(answer), []
     if not closed and whole:
         answer, by_node = _improved(work, tables, shared, (answer, by_node), states, time.monotonic() - began)
     tried = {node for table in tables if not _is_blank(work, table) for node in table.site.all_nodes}
@@ -161,12 +174,17 @@ def _is_blank(work: FleetWork, table: AnyTable) -> bool:
 
 
 def _answer(
-    work: FleetWork, tables: Sequence[AnyTable], shared: Sequence[SharedNodes], *, closed: bool = False
+    work: FleetWork,
+    tables: Sequence[AnyTable],
+    shared: Sequence[SharedNodes],
+    early: EarlyPlan | None = None,
+    *,
+    closed: bool = False,
 ) -> tuple[Answer, list[PodsOnNode]]:
-    """Return the best answer and who stands where."""
+    """Return the best answer and who stands where; not that where the plan that was written `early` is given."""
     given = tables, work.fleet.demand, work.order, work.budget, work.solver
     answer = best_answer(*given, all_placed=work.all_placed, closed=closed, shared=shared)
-    return answer, pods_by_node(answer)
+    return answer, [] if early is not None and early.is_answer else pods_by_node(answer)
 
 
 def _improved(
@@ -193,7 +211,8 @@ def _improved(
         if not doubtful:
             break
         # A cancel then leaves only those nodes to write that another answer changes.
-        written_pods(work.fleet, by_node, work.order, work.written)
+        if work.written is not None:
+            work.written.pods(by_node)
         work.clock.lap("placing")
         for table, counts in doubtful:
             # With the time over this comes back at once, with what is known.

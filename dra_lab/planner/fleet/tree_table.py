@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dra_lab.planner.budget import Budget
@@ -121,44 +121,65 @@ class TreeTable:
         return tuple(found)
 
 
-def tree_tables(fleet: FleetProblem, order: tuple[str, ...], solver: str, budget: Budget) -> list[TreeTable] | None:
+def tree_tables(
+    fleet: FleetProblem,
+    order: tuple[str, ...],
+    solver: str,
+    budget: Budget,
+    filled: Callable[[Sequence[TreeTable]], None] = lambda _: None,
+) -> list[TreeTable] | None:
     """Return a table for every node state of a fleet, filled with pods; None if its nodes are no trees.
 
     After a share of the time, pods are only counted; states that are left when all of it is over have no table.
+    `filled` is called with the tables of each tree that more pods were found to fit on.
     """
     tree = tree_of(fleet) if set(order) <= GOALS_OF_TREES else None
     if tree is None:
         return None
-    identical: dict[NodeState, list[str]] = {}
-    for node, state in fleet.survey.states.items():
-        identical.setdefault(state, []).append(node)
-    trees: list[tuple[Site, TreeState, Groups]] = []
-    copies = Counter[TreeState]()
-    for state, nodes in identical.items():
-        if trees and budget.reached:
-            break
-        found, groups = tree.state_and_groups(state)
-        trees.append((plain_site(fleet, state, nodes), found, groups))
-        copies[found] += len(nodes)
+    trees = _trees(fleet, tree, budget)
+    members: dict[TreeState, list[tuple[Site, Groups]]] = {}
+    for site, state, groups in trees:
+        members.setdefault(state, []).append((site, groups))
+    copies = {state: sum(len(site.members) for site, _ in mine) for state, mine in members.items()}
     fill, sparing = Fill(tree, order), Fill(tree, (SCARCITY, *order), _prices(tree, copies))
     floors = floors_of(tree, order, copies)
     known: dict[TreeState, TreeNumbers] = {}
+
+    def place(numbers: TreeNumbers, budget: Budget, *, first: bool = True) -> None:
+        known = len(numbers.found)
+        numbers.place(budget, first=first)
+        if len(numbers.found) > known:
+            filled([TreeTable(site, tree, groups, numbers, solver) for site, groups in members[numbers.state]])
+
     filling = budget.part(budget.shares.first)
     for found in sorted(copies, key=lambda found: (-copies[found], found)):
         if known and budget.reached:
             break
         known[found] = TreeNumbers(fill, sparing, found, fleet.demand, floors)
         if len(known) == 1 or not filling.reached:
-            known[found].place(filling, first=True)
+            place(known[found], filling)
     # Once every state is counted, those without a plan come before further ways to fill the others.
     late = budget.part(budget.shares.step)
     for numbers in known.values():
         if not numbers.examined and not late.reached:
-            numbers.place(late, first=True)
+            place(numbers, late)
     filling = filling.before(budget.shares.choosing * len(known))
     for numbers in known.values():
-        numbers.place(filling, first=False)
+        place(numbers, filling, first=False)
     return [TreeTable(site, tree, groups, known[state], solver) for site, state, groups in trees if state in known]
+
+
+def _trees(fleet: FleetProblem, tree: FleetTree, budget: Budget) -> list[tuple[Site, TreeState, Groups]]:
+    """Return the nodes in each state with their tree and the groups behind it, as many as there is time for."""
+    identical: dict[NodeState, list[str]] = {}
+    for node, state in fleet.survey.states.items():
+        identical.setdefault(state, []).append(node)
+    trees: list[tuple[Site, TreeState, Groups]] = []
+    for state, nodes in identical.items():
+        if trees and budget.reached:
+            break
+        trees.append((plain_site(fleet, state, nodes), *tree.state_and_groups(state)))
+    return trees
 
 
 def list_all(tables: Sequence[TreeTable], budget: Budget) -> None:

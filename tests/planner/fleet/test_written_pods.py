@@ -17,7 +17,7 @@ from dra_lab.model.sketch import ClaimSketch, Link
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.fleet_work import Clock, FleetWork
 from dra_lab.planner.fleet.pack import device_goals
-from dra_lab.planner.fleet.placing import PodsOnNode, replicas_of
+from dra_lab.planner.fleet.placing import PodsOnNode, WrittenPods, replicas_of
 from dra_lab.planner.fleet.plan_fleet import fleet_order
 from dra_lab.planner.fleet.pods import look_at
 from dra_lab.planner.fleet.search import by_layout, search
@@ -69,7 +69,7 @@ def without_last(on_node):
 def test_a_plan_is_the_same_whatever_was_written_before(made):
     """Nodes with the pods of an answer before are taken from it, and those with other pods are written again."""
     fleet = look_at(*made(), RELEASE, Budget())
-    by_node, written = search(work_of(fleet)).by_node, {}
+    by_node, written = search(work_of(fleet)).by_node, WrittenPods(fleet, ORDER)
     before = [without_last(on_node) if at % 2 else on_node for at, on_node in enumerate(by_node)]
     replicas_of(fleet, before, ORDER, written)
     assert replicas_of(fleet, by_node, ORDER, written) == replicas_of(fleet, by_node, ORDER)
@@ -101,7 +101,7 @@ def test_the_places_on_a_tree_have_the_values_that_were_found(listed):
 
 
 def test_a_pod_takes_of_a_group_once():
-    """What a pod takes of GPUs whose root is not known is one number, though each is a root by itself."""
+    """A pod takes one number of GPUs whose root is not known, though each of them is a root by itself."""
     gpus = ClaimSketch("gpus", (request_of("gpu", "gpu.nvidia.com", 2), request_of("nic", "dranet", 1)))
     nics = nic("nic-0", "pci0000:10", 0), nic("nic-1", "pci0000:20", 1)
     parts = a_slice(GPU, *map(gpu, range(4))), a_slice(NIC, *nics)
