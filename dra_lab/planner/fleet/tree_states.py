@@ -196,12 +196,15 @@ def tree_of(fleet: FleetProblem) -> FleetTree | None:
     if any(problem.counters or problem.impossible for problem in problems.values()):
         return None
     first = next(iter(problems.values()), None)
+    # One of all kinds of hardware whose groups differ in their devices alone stands for them.
+    known: dict[object, int] = {}
+    same = {number: known.setdefault(layouts[number].kinds or number, number) for number in problems}
     # Nodes share the values of their devices, so a few groups stand for those of all nodes.
-    identities = {number: [_identity(group) for group in problem.groups] for number, problem in problems.items()}
+    identities = {number: [_identity(group) for group in problems[number].groups] for number in known.values()}
     groups = {
         key: group
-        for number, problem in problems.items()
-        for key, group in zip(identities[number], problem.groups, strict=True)
+        for number, keys in identities.items()
+        for key, group in zip(keys, problems[number].groups, strict=True)
     }
     kinds = None if first is None else kinds_of(first, groups.values(), _levels(first, groups.values()))
     if first is None or kinds is None or len({values for _, values in kinds.root}) > fleet.sizes.shapes:
@@ -211,7 +214,7 @@ def tree_of(fleet: FleetProblem) -> FleetTree | None:
         return None
     on_root = {key: kinds.on_root(group) for key, group in groups.items()}
     of_groups = {number: [on_root[key] for key in keys] for number, keys in identities.items()}
-    most = list({_devices(problem, kinds, of_groups[number]) for number, problem in problems.items()})
+    most = list({_devices(problem, kinds, of_groups[same[number]]) for number, problem in problems.items()})
     shapes = []
     for part in parts_on(fleet, ""):
         found = shapes_of(first, part, kinds, amounts, most, fleet.sizes)
@@ -219,12 +222,13 @@ def tree_of(fleet: FleetProblem) -> FleetTree | None:
             return None
         shapes.append(found)
     numas = {}
-    for number, problem in problems.items():
-        found_numas = _numas(problem, kinds, of_groups[number])
+    for number in known.values():
+        found_numas = _numas(problems[number], kinds, of_groups[number])
         if found_numas is None:
             return None
         numas[number] = found_numas
-    return FleetTree(tuple(shapes), kinds, numas, problems, units, fleet.sizes)
+    every = {number: numas[same[number]] for number in problems}
+    return FleetTree(tuple(shapes), kinds, every, problems, units, fleet.sizes)
 
 
 def _identity(group: DeviceGroup) -> tuple[object, ...]:
