@@ -82,7 +82,7 @@ def test_a_cancel_of_a_random_fleet_gives_what_is_written(given):
 
 @pytest.mark.parametrize("made", [pairs, mixed])
 def test_a_plan_without_a_cancel_is_the_same(made, given):
-    """What was written early does not show in a plan that is not cancelled."""
+    """A plan that is not cancelled is the same whether pods were written early or not."""
     plan = checked_fleet(*made(), release=RELEASE, cancel=threading.Event(), first_fit=False)
     assert plan.replicas == checked_fleet(*made(), release=RELEASE, first_fit=False).replicas
     assert not given
@@ -100,7 +100,7 @@ def filled(cluster, fleet):
 
 
 def test_as_many_pods_are_written_early_as_fit():
-    """Of one kind of pod, each node that is filled has as many as fit there."""
+    """Each node that is filled has as many pods of one kind as fit there."""
     early, found = filled(irregular_cluster(20, 8), [Workload("pairs", drawn_pairs(1), 500)])
     assert early.plan().replicas == sum(sum(on_node.counts) for on_node in found.by_node)
 
@@ -117,7 +117,7 @@ def test_a_node_that_is_filled_better_gives_its_pods_back_first(given):
 
 
 def test_a_cancel_gives_the_plan_until_half_of_an_answer_is_written(given):
-    """What was written is given sooner, and no longer kept once the answer is written."""
+    """The plan that is written is given sooner, and no longer kept once the answer is written."""
     early, found = filled(*pairs())
     for looks, is_replaced in ((0, False), (1, False), (2, True)):
         early.work.budget.cancel = CancelledAfter(looks)
