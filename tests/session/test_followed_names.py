@@ -2,6 +2,7 @@
 
 import gc
 import sys
+from itertools import pairwise
 
 import pytest
 from msgspec.structs import replace
@@ -66,7 +67,7 @@ def rules(objects, number, read):
 @pytest.mark.some(2)
 @pytest.mark.parametrize("change", [claims, slices, nodes, rules])
 def test_what_is_gone_is_not_kept(change):
-    """After as many changes again there are no more objects than before."""
+    """After as many changes again there are no more objects than before, however many other threads have just then."""
     read = load_cluster("sample:two-sockets")
     example = next(sample.examples[0] for sample in samples() if sample.name == "two-sockets")
     session, objects = Session(read, sketch=read_sketch(f"sample:two-sockets/{example}")), LiveObjects(read)
@@ -74,7 +75,7 @@ def test_what_is_gone_is_not_kept(change):
     session.wait()
     session.set_release("1.37")  # where rules count
     session.wait()
-    for number in range(3 * TURNS):
+    for number in range(5 * TURNS):
         change(objects, number, read)
         session._take_live(objects.snapshot({}))
         session.wait()
@@ -82,4 +83,5 @@ def test_what_is_gone_is_not_kept(change):
             gc.collect()
             counted.append(sys.getallocatedblocks())
     session.close()
-    assert counted[2] - counted[1] < 8 * TURNS
+    # What is kept is kept each time.
+    assert min(after - before for before, after in pairwise(counted[1:])) < 8 * TURNS
