@@ -151,15 +151,15 @@ def _over(
     first = replace(work, budget=work.budget.part(work.budget.shares.first)) if shared else work
     answer, by_node = (Answer(), []) if early.is_answer else _answer(first, tables, shared, early, closed=closed)
     work.clock.lap("master")
+    every = {node for table in tables for node in table.site.all_nodes} if whole else work.fleet.scan.rules.nodes
     if early.is_answer or not early.is_replaced(by_node):
         answer.chosen = None
-        answer.not_examined = len(work.fleet.scan.rules.nodes) - len(early.nodes)
+        answer.not_examined = len(every) - len(early.nodes)
         return answer if whole else _unproven(answer), []
     if not closed and whole:
         answer, by_node = _improved(work, tables, shared, (answer, by_node), states, time.monotonic() - began)
     tried = {node for table in tables if not _is_blank(work, table) for node in table.site.all_nodes}
     tried.update(node for one in shared for node in one.nodes)
-    every = {node for table in tables for node in table.site.all_nodes} if whole else work.fleet.scan.rules.nodes
     answer.not_examined = len(set(every) - tried)
     # Last: nodes that were not looked at may hold more than all others.
     return answer if whole else _unproven(answer), by_node
