@@ -30,7 +30,6 @@ from dra_lab.planner.node.eligible import Rules, is_shareable
 from dra_lab.planner.node.node_counters import left_of
 from dra_lab.planner.waiting import awaited
 from dra_lab.sketch.cluster_candidates import candidates, kind_of
-from dra_lab.topology.locality import localities
 
 _MOST = 10**6
 """More pods of one claim than any node holds."""
@@ -201,6 +200,10 @@ class _Free:
         self._keys = {key for ask in self._rules.asks for key in ask.capacity}
         self._held, enabled = self._rules.allocated, self._rules.release.enabled
         self._tainting, self._ruled = enabled("DRADeviceTaints"), enabled("DRADeviceTaintRules")
+        self._shared: dict[int, tuple[bool, str]] = {}
+        self._left: dict[tuple[int, int, int], int] = {}
+        self._named: dict[int, str] = {}
+        self._any_rules = self._tainting and bool(self._rules.cluster.taint_rules)
 
     def apart(self, nodes: Sequence[str]) -> list[tuple[Mapping[str, int], list[str]]]:
         """Return nodes with the same free amounts together."""
@@ -216,13 +219,21 @@ class _Free:
         seen: set[DeviceID] = set()
         books = _Books(self._rules)
         for node in nodes:
-            places, view = localities(self._fleet.scan.cluster, node), self._fleet.scan.views.view(node)
+            view = self._fleet.scan.views.view(node)
             if view.counted:
                 books.open(node)
-            for item in (item for item in view.devices if item.id not in seen):
-                seen.add(item.id)
-                kind = places[item.id].kind
-                kind = kind if kind in _NAMED else "other"
+            alone, shared = self._fleet.scan.views.held_on(node, self._held)
+            used = alone.union([at for at, _ in shared])
+            for at, item in enumerate(view.devices):
+                if len(nodes) > 1:
+                    if item.id in seen:
+                        continue
+                    seen.add(item.id)
+                kind = self._named.get(item.kind.number) or self._name(item)
+                if item.kind.plain and not self._any_rules:
+                    # Tens of thousands of devices: no taint, counter or share is asked for.
+                    found[kind] += at not in used
+                    continue
                 amount = self._amount(item, kind)
                 if not (item.device.consumes_counters and amount):
                     found[kind] += amount
@@ -238,16 +249,29 @@ class _Free:
             found[_PARTITIONS + kind] += provided.uneven if len(parts) == 1 else provided.count
         return {kind: count for kind, count in found.items() if kind.removeprefix(_PARTITIONS) in self._kinds}
 
+    def _name(self, item: PoolDevice) -> str:
+        """Return the kind of a device, as it is counted; equal devices are of one kind."""
+        kind = kind_of(item)
+        return self._named.setdefault(item.kind.number, kind if kind in _NAMED else "other")
+
     def _amount(self, item: PoolDevice, kind: str) -> int:
         held = self._held
         if item.id in held.exclusive or not self._is_available(item):
             return 0
-        shared = bool(item.device.allow_multiple_allocations) and is_shareable(item.device, self._rules)
-        mine = [key for key in item.device.capacity if key in self._keys] if shared and kind == "cpu" else []
-        if mine:
-            taken = held.consumed.get(item.id, {}).get(min(mine), Fraction())
-            return max(0, int(parse_quantity(item.device.capacity[min(mine)].value) - taken))
-        return int(shared or item.id not in held.shares)
+        number = item.kind.number
+        if number not in self._shared:
+            # Equal devices are shared alike.
+            shared = bool(item.device.allow_multiple_allocations) and is_shareable(item.device, self._rules)
+            counted = [key for key in item.device.capacity if key in self._keys] if shared and kind == "cpu" else []
+            self._shared[number] = shared, min(counted, default="")
+        shared, key = self._shared[number]
+        if not key:
+            return int(shared or item.id not in held.shares)
+        taken = held.consumed.get(item.id, {}).get(key, Fraction())
+        of = number, taken.numerator, taken.denominator
+        if of not in self._left:
+            self._left[of] = max(0, int(parse_quantity(item.device.capacity[key].value) - taken))
+        return self._left[of]
 
     def _is_available(self, item: PoolDevice) -> bool:
         """Say whether no taint keeps the device from all the claims."""
