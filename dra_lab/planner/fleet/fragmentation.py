@@ -213,14 +213,17 @@ class _Free:
         return [(dict(key), mine) for key, mine in found.items()]
 
     def on(self, nodes: Sequence[str]) -> Mapping[str, int]:
-        """Return what is free on nodes together, and how much of it partitions are; what several see counts once."""
+        """Return what is free on nodes together, and how much of it partitions are; what several see counts once.
+
+        Once time is over, all partitions that no claim holds count: surely no less is free.
+        """
         found: Counter[str] = Counter()
         parts: dict[str, dict[DeviceID, Draws]] = {}
         seen: set[DeviceID] = set()
-        books = _Books(self._rules)
+        books, over = _Books(self._rules), self._counters.budget.reached
         for node in nodes:
             view = self._fleet.scan.views.view(node)
-            if view.counted:
+            if view.counted and not over:
                 books.open(node)
             alone, shared = self._fleet.scan.views.held_on(node, self._held)
             used = alone.union([at for at, _ in shared])
@@ -237,6 +240,9 @@ class _Free:
                 amount = self._amount(item, kind)
                 if not (item.device.consumes_counters and amount):
                     found[kind] += amount
+                elif over:
+                    found[kind] += amount
+                    found[_PARTITIONS + kind] += amount
                 elif (draws := books.draws(item)) is not None:
                     # of CPUs that draw on counters all but the first are counted as if these lasted
                     found[kind] += amount - 1
