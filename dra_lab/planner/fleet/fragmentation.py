@@ -221,6 +221,7 @@ class _Free:
         parts: dict[str, dict[DeviceID, Draws]] = {}
         seen: set[DeviceID] = set()
         books, over = _Books(self._rules), self._counters.budget.reached
+        several, named = len(nodes) > 1, self._named
         for node in nodes:
             view = self._fleet.scan.views.view(node)
             if view.counted and not over:
@@ -228,12 +229,13 @@ class _Free:
             alone, shared = self._fleet.scan.views.held_on(node, self._held)
             used = alone.union([at for at, _ in shared])
             for at, item in enumerate(view.devices):
-                if len(nodes) > 1:
+                if several:
                     if item.id in seen:
                         continue
                     seen.add(item.id)
-                kind = self._named.get(item.kind.number) or self._name(item)
-                if item.kind.plain and not self._any_rules:
+                what = item.kind
+                kind = named.get(what.number) or self._name(item)
+                if what.plain and not self._any_rules:
                     # Tens of thousands of devices: no taint, counter or share is asked for.
                     found[kind] += at not in used
                     continue

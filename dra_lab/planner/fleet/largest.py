@@ -235,12 +235,17 @@ def _most_left(cluster: Cluster, held: AllocatedDevices | None, key: str) -> Fra
     """Return the most of a capacity that is left on any node, on all its devices together."""
     consumed = (held or cluster.allocated).consumed
     left: dict[str, Fraction] = {}
+    # Devices have few different amounts, and fractions are slow.
+    rests: dict[tuple[object, int, int], Fraction] = {}
     for published in cluster.slices:
         where = published.spec.node_name or ""
         for device in published.spec.devices or ():
             if key in device.capacity:
-                taken = consumed.get(DeviceID(published.spec.driver, published.spec.pool.name, device.name), {})
-                rest = parse_quantity(device.capacity[key].value) - taken.get(key, Fraction())
-                left[where] = left.get(where, Fraction()) + max(Fraction(), rest)
+                held_of = consumed.get(DeviceID(published.spec.driver, published.spec.pool.name, device.name), {})
+                whole, taken = device.capacity[key].value, held_of.get(key, Fraction())
+                of = whole, taken.numerator, taken.denominator
+                if of not in rests:
+                    rests[of] = max(Fraction(), parse_quantity(whole) - taken)
+                left[where] = left.get(where, Fraction()) + rests[of]
     everywhere = left.pop("", Fraction())
     return max(left.values(), default=Fraction()) + everywhere

@@ -220,7 +220,9 @@ def used_of_kinds(
         uses = None if trees is None else tree_uses(trees, kind)
         knowns = known_sites(fleet, sites, most, budget, amounts_of(kind)) if uses is None else []
         for at, (site, row) in enumerate(zip(sites, free, strict=True)):
-            known = Known(site, *uses[at].bounds) if uses is not None else knowns[at]
+            # Once time is over, nothing may be used, or all that is free.
+            bounds = (0, row.get(kind, 0)) if uses is None or budget.reached else uses[at].bounds
+            known = knowns[at] if uses is None else Known(site, *bounds)
             known.learn(0, row.get(kind, 0))
             found[at][kind] = known
             if uses is not None:
