@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
+from benchmarks.crowded_cluster import partitioned, profiles
+from benchmarks.irregular_cluster import drawn_pairs, irregular_cluster
+from benchmarks.mixed_cluster import mixed_cluster, workloads
+from budgets import CancelledAfter, use_sizes
+from random_clusters import random_workloads, small_fleet, switches
 from random_devices import GPU, NIC
 from sharing_nodes import RELEASE, ask, node
 from small_nodes import a_slice, device, gpu, nic
 
 from dra_lab.model.claims import DeviceRequest, DeviceSubRequest
 from dra_lab.model.sketch import MAX_DEVICES, ClaimSketch, How, Link
+from dra_lab.planner.budget import Sizes
 from dra_lab.planner.fleet import stranded
 from dra_lab.planner.fleet.shapes import PodShape, Unit
 from dra_lab.planner.fleet.usage import largest_value
@@ -49,3 +57,29 @@ def test_pods_on_no_numa_node_are_worth_nothing():
     units = [Unit((), (amount,), (((number, 0, 1),),)) for number, amount in enumerate((2, 7))]
     shapes = [(PodShape((unit,), 0, 0, paired=False), unit.pool[0]) for unit in units]
     assert largest_value((), shapes) == 0
+
+
+def clusters():
+    """Yield clusters with the claims that are to use them: partitions, trees, listed options, small random fleets."""
+    yield partitioned(4), [workload.claims[0] for workload in profiles(4)]
+    yield irregular_cluster(8, 8), [drawn_pairs(2)]
+    yield mixed_cluster(8), [workload.claims[0] for workload in workloads((1, 1, 1), must=True)]
+    for number in range(12):
+        rng = random.Random(f"stranded {number}")
+        found = small_fleet(rng, switches(sharing=number % 2 == 0, coupled=number % 3 == 0))
+        yield found, [random_workloads(rng, found, switches(sharing=number % 2 == 0))[0].claims[0]]
+
+
+@pytest.mark.parametrize("ways", [0, Sizes().ways], ids=["trees", "listed"])
+def test_what_a_cancel_says_is_stranded_holds(ways, monkeypatch):
+    """Whatever look a cancel comes at, no less is free, no more is used, and nothing is stranded that can be used."""
+    use_sizes(monkeypatch, ways=ways)
+    for number, (found, claims) in enumerate(clusters()):
+        best = {kind.kind: kind for kind in stranded(found, claims, release=RELEASE).kinds}
+        for looks in range(1, 60, 6):
+            for mine in stranded(found, claims, release=RELEASE, cancel=CancelledAfter(looks)).kinds:
+                known = best[mine.kind]
+                assert mine.free >= known.free, (number, looks)
+                assert mine.usable <= known.bound, (number, looks)
+                assert mine.bound >= known.usable, (number, looks)
+                assert mine.least <= known.stranded, (number, looks)
