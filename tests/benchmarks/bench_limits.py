@@ -11,7 +11,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import Workload
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
-from dra_lab.planner.fleet import how_many_more, plan_fleet
+from dra_lab.planner.fleet import how_many_more, largest_job, plan_fleet, stranded
 from dra_lab.planner.gangs import plan_gangs
 from tests.benchmarks import bench_gangs
 from tests.benchmarks.crowded_cluster import before_chassis, partitioned, profiles, shared, shares, with_nic
@@ -71,6 +71,17 @@ def _measure(what: str, plan: Callable[..., object], cancels: Sequence[float]) -
     print(f"{what}: limits {limits}; cancels {after}", flush=True)
 
 
+def _cancels_of_questions(cluster: Cluster, workload: Workload) -> str:
+    """Return how late the other questions of the fleet's engine are answered after the same cancels."""
+    asked: dict[str, Callable[..., object]] = {
+        "how_many_more": partial(how_many_more, cluster, workload),
+        "largest_job": partial(largest_job, cluster, workload.claims[0]),
+        "stranded": partial(stranded, cluster, workload.claims),
+    }
+    late = {name: [_late(ask, seconds, cancelled=True) for seconds in CANCELS] for name, ask in asked.items()}
+    return "; ".join(f"{name} {', '.join(f'{max(0.0, one):.2f}' for one in row)}" for name, row in late.items())
+
+
 def main() -> None:
     """Print seconds beside the targets; a plan that needs less time than it has is not late."""
     print(f"seconds after limits of {LIMITS} s (target 10 % + 0.1 s) and cancels after {CANCELS} s (target 0.3 s)")
@@ -80,7 +91,8 @@ def main() -> None:
         _measure(what, partial(plan_fleet, cluster, fleet, first_fit=False), CANCELS)
         headroom = how_many_more(cluster, fleet[0], release=RELEASE, time_limit=MORE)
         print(
-            f"  {fleet[0].name}: {headroom.count:,} more after {headroom.seconds:.2f} s, bound {headroom.bound:,}",
+            f"  {fleet[0].name}: {headroom.count:,} more after {headroom.seconds:.2f} s, bound {headroom.bound:,}; "
+            f"cancels of {_cancels_of_questions(cluster, fleet[0])}",
             flush=True,
         )
     for name in ("slices", "priorities"):
