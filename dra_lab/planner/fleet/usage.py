@@ -89,8 +89,10 @@ class UsagePlace:
         """Return what pods use of a kind, of which so much is `free`.
 
         If ways of pods cannot be listed, or a shared device counts once for several pods, the model has as many pods as
-        could use all that is free. If that is too large, nothing is known.
+        could use all that is free. If that is too large, or time is over, nothing is known.
         """
+        if self.budget.reached:
+            return 0, free
         problem = self.one.problem
         shared_nodes: ByOption | ByCopy | None = self.ways if is_additive(problem, kind) else None
         shared_nodes = shared_nodes or by_copy(self.one, _wanted(self.one, kind, free), (), self.budget)
