@@ -22,8 +22,10 @@ from dra_lab.planner.fleet.tables import AnyTable
 from dra_lab.planner.node.solver_outcome import agreed
 
 _Patterns = tuple[frozenset[tuple[Counts, Values]], bool, tuple[Cap, ...]]
-_Identical = dict[_Patterns, tuple[Mapping[Counts, Values], list[AnyTable]]]
 """Patterns with their values, whether they are those of components, and what is kept together with others."""
+
+_Identical = dict[_Patterns, tuple[Mapping[Counts, Values], list[AnyTable]]]
+"""The tables with the same patterns, and these in the order of the first table."""
 
 
 @dataclass

@@ -1,7 +1,7 @@
 """A plan that is written while nodes are filled, so that a cancel does not wait until thousands of pods are written.
 
 Benchmark rows that need it (`bench_limits`): three workloads on 5,000 mixed nodes, and four preferred pairs on 800
-nodes of 16 + 16, whose pods take up to 0.3 s to write.
+nodes of 16 + 16. Their pods take 0.15 to 0.4 s to write.
 """
 
 from __future__ import annotations

@@ -30,7 +30,10 @@ from dra_lab.planner.node.solver_outcome import agreed
 
 @dataclass(frozen=True)
 class Found:
-    """The best answer so far, the pods at each place in it, the number of node states, and the first plan."""
+    """The best answer so far, the pods at each place in it, the number of node states, and a first plan.
+
+    The first plan is that of nodes that share devices, or what was written before a cancel (`EarlyPlan`).
+    """
 
     answer: Answer
     by_node: Sequence[PodsOnNode]

@@ -222,15 +222,18 @@ def used_of_kinds(
         uses = None if trees is None else tree_uses(trees, kind)
         knowns = known_sites(fleet, sites, most, budget, amounts_of(kind)) if uses is None else []
         for at, (site, row) in enumerate(zip(sites, free, strict=True)):
-            # Once time is over, nothing may be used, or all that is free.
-            bounds = (0, row.get(kind, 0)) if uses is None or budget.reached else uses[at].bounds
-            known = knowns[at] if uses is None else Known(site, *bounds)
-            known.learn(0, row.get(kind, 0))
+            most_here = row.get(kind, 0)
+            if uses is None:
+                known = knowns[at]
+            else:
+                # Once time is over, nothing may be used, or all that is free.
+                known = Known(site, *((0, most_here) if budget.reached else uses[at].bounds))
+            known.learn(0, most_here)
             found[at][kind] = known
             if uses is not None:
                 solve.append((known, partial(uses[at].solved, solver, budget)))
             else:
-                solve.append((known, partial(places[at].most_used, kind, row.get(kind, 0))))
+                solve.append((known, partial(places[at].most_used, kind, most_here)))
     solve.sort(key=lambda row: -row[0].gap)
     for number, (known, solved_now) in enumerate(solve):
         if not known.gap or budget.reached:
