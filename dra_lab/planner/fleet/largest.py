@@ -234,18 +234,17 @@ def _by_capacity(ask: Ask) -> bool:
 def _most_left(cluster: Cluster, held: AllocatedDevices | None, key: str) -> Fraction:
     """Return the most of a capacity that is left on any node, on all its devices together."""
     consumed = (held or cluster.allocated).consumed
-    left: dict[str, Fraction] = {}
+    left: dict[str, Fraction | int] = {}
     # Devices have few different amounts, and fractions are slow.
-    rests: dict[tuple[object, int, int], Fraction] = {}
-    for published in cluster.slices:
-        where = published.spec.node_name or ""
-        for device in published.spec.devices or ():
-            if key in device.capacity:
-                held_of = consumed.get(DeviceID(published.spec.driver, published.spec.pool.name, device.name), {})
-                whole, taken = device.capacity[key].value, held_of.get(key, Fraction())
-                of = whole, taken.numerator, taken.denominator
-                if of not in rests:
-                    rests[of] = max(Fraction(), parse_quantity(whole) - taken)
-                left[where] = left.get(where, Fraction()) + rests[of]
-    everywhere = left.pop("", Fraction())
-    return max(left.values(), default=Fraction()) + everywhere
+    rests: dict[tuple[object, int, int], Fraction | int] = {}
+    for spec in (published.spec for published in cluster.slices):
+        for device in [one for one in spec.devices or () if key in one.capacity]:
+            held_of = consumed.get(DeviceID(spec.driver, spec.pool.name, device.name))
+            taken = held_of.get(key, 0) if held_of else 0
+            of = device.capacity[key].value, taken.numerator, taken.denominator
+            if of not in rests:
+                rest = max(Fraction(), parse_quantity(of[0]) - taken)
+                rests[of] = rest.numerator if rest.denominator == 1 else rest
+            left[spec.node_name or ""] = left.get(spec.node_name or "", 0) + rests[of]
+    everywhere = left.pop("", 0)
+    return Fraction(max(left.values(), default=0) + everywhere)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from fractions import Fraction
 
+from dra_lab.index.node_index import Taken
 from dra_lab.index.pools import PoolDevice
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.sketch import Ask
@@ -43,7 +44,8 @@ class PublishedBounds:
                 self._needs[ways] = self._needs.get(ways, 0) + min(ask.count for ask, _ in mine)
         self._answers = [self._views.answers(ask) for ask in self._asks]
         self._rows: dict[tuple[int, ...], tuple[tuple[frozenset[int], int, Ways], ...]] = {}
-        self._times: dict[Hashable, int | None] = {}
+        self._shareable: dict[tuple[int, ...], frozenset[int]] = {}
+        self._times: dict[Hashable, tuple[Taken, int | None]] = {}
         self._drivers: dict[tuple[Ways, str], bool] = {}
 
     def most(self, nodes: Sequence[str]) -> int:
@@ -59,15 +61,20 @@ class PublishedBounds:
         rows = self._rows.get(stages)
         if rows is None:
             rows = self._rows[stages] = tuple(self._rows_of(stages))
+        shareable = self._shareable.get(view.kinds)
+        if shareable is None:
+            every = enumerate(view.devices)
+            shareable = frozenset([at for at, item in every if is_shareable(item.device, self._rules)])
+            self._shareable[view.kinds] = shareable
         alone, shares = self._views.held_on(node, self._rules.allocated)
+        taken = dict(shares)
         found = self.largest
         for matching, need, ways in rows:
-            whole = 0
-            for at in matching - alone:
-                item = view.devices[at]
-                times = (
-                    self._often(item, dict(shares).get(at, ()), ways) if is_shareable(item.device, self._rules) else 1
-                )
+            free = matching - alone
+            shared = free & shareable
+            whole = len(free) - len(shared)
+            for at in shared:
+                times = self._often(view.devices[at], taken.get(at, ()), ways)
                 if times is None:
                     break
                 whole += times
@@ -110,9 +117,10 @@ class PublishedBounds:
             if inside:
                 yield matching, sum(need for _, need in inside), frozenset[int]().union(*(ways for ways, _ in inside))
 
-    def _often(self, item: PoolDevice, taken: tuple[tuple[str, Fraction], ...], ways: Ways) -> int | None:
+    def _often(self, item: PoolDevice, taken: Taken, ways: Ways) -> int | None:
         """Return how often requests can take a shared device in some ways at most, None if nothing ends that."""
-        key = (item.kind.number, taken, ways)
+        # By its place in memory, with the object itself: equal amounts are one object, and fractions are slow to hash.
+        key = (item.kind.number, id(taken), ways)
         if key not in self._times:
             found = [device_use(self._rules.gates, ask, item.device) for ask in self._asks]
             uses = [(way, use) for way, use in enumerate(found) if use is not None]
@@ -125,5 +133,5 @@ class PublishedBounds:
             ]
             # A negative amount, which 1.36 allows, gives capacity back.
             endless = None in each or any(amount < 0 for _, use in uses for amount in use.values())
-            self._times[key] = None if endless else int(sum(filter(None, each)))
-        return self._times[key]
+            self._times[key] = taken, None if endless else int(sum(filter(None, each)))
+        return self._times[key][1]
