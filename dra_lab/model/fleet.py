@@ -304,15 +304,17 @@ class Stranded(Struct, frozen=True):
     """Fragmentation: aligned capacity that no claim can use, on each node and in all.
 
     For every kind by itself: `free` less the most that replicas of the given claims, any number of each and every link
-    kept as a must, can use of it at once.
+    kept as a must, can use of it at once. `not_examined` counts the nodes that were not examined before the time limit:
+    nothing of them is in the numbers.
     """
 
     claims: tuple[str, ...]
     kinds: tuple[StrandedKind, ...]
     nodes: tuple[StrandedNodes, ...] = ()
     seconds: float = 0.0
+    not_examined: int = 0
 
     @property
     def proven(self) -> bool:
-        """Say whether every number is exact."""
-        return all(kind.proven for kind in self.kinds)
+        """Say whether every number is exact, and of all nodes."""
+        return not self.not_examined and all(kind.proven for kind in self.kinds)

@@ -228,7 +228,8 @@ def more_values(kept: Kept, cluster: Cluster, stop: threading.Event) -> dict[str
         raise Cancelled("the copies were not counted")
     found = {"copies": KnownValue(value=headroom.count, bound=headroom.bound)}
     for kind in lost.kinds:
-        found[f"stranded/{kind.kind}"] = KnownValue(value=kind.stranded, bound=kind.stranded if kind.proven else None)
+        proven = kind.proven and not lost.not_examined
+        found[f"stranded/{kind.kind}"] = KnownValue(value=kind.stranded, bound=kind.stranded if proven else None)
     return found
 
 

@@ -158,6 +158,8 @@ def fleet_parts(
     yield Lines("The largest job that still fits", [*map(job_sentence, jobs)])
     if lost is not None:
         yield _stranded_table(lost)
+        if lost.not_examined:
+            yield Words(not_examined_words(lost))
 
 
 def workloads_table(plan: FleetPlan) -> Table:
@@ -271,7 +273,14 @@ def job_parts(job: LargestJob) -> Iterator[Part]:
 def stranded_sentence(lost: Stranded) -> str:
     """Return what is stranded in all, in words."""
     words = [_stranded_words(kind) for kind in lost.kinds if kind.free]
-    return printable(f"Stranded: {'; '.join(words)}." if words else "Nothing is free, so nothing is stranded.")
+    stranded = f"Stranded: {'; '.join(words)}." if words else "Nothing is free, so nothing is stranded."
+    known = "" if lost.not_examined and not lost.nodes else stranded
+    return printable(" ".join(filter(None, (known, not_examined_words(lost)))))
+
+
+def not_examined_words(lost: Stranded) -> str:
+    """Return the sentence on the nodes that are not in what is stranded, "" if all are."""
+    return f"{counted(lost.not_examined, 'node')} not examined before the time limit." if lost.not_examined else ""
 
 
 def _stranded_words(kind: StrandedKind) -> str:
@@ -295,7 +304,8 @@ def stranded_parts(lost: Stranded) -> Iterator[Part]:
 def _stranded_table(lost: Stranded) -> Table:
     named = (([" + ".join(c.nodes)] if c.together else c.nodes, c.kinds) for c in lost.nodes)
     nodes = sorted((name, _kind_rows(kinds)) for names, kinds in named for name in names)
-    rows = [["in all", *row] for row in _kind_rows(lost.kinds)] + [*_identical_together(nodes)]
+    every = "all examined" if lost.not_examined else "in all"
+    rows = [[every, *row] for row in _kind_rows(lost.kinds)] + [*_identical_together(nodes)]
     title = "Stranded after this: free, and no aligned claim of these can use it"
     return Table(("node", "kind", "free", "usable", "stranded", "proof"), rows, title)
 

@@ -110,6 +110,7 @@ def stranded_json(lost: Stranded) -> dict[str, Any]:
     return {
         "claims": list(lost.claims),
         "proven": lost.proven,
+        "notExamined": lost.not_examined,
         "kinds": [_kind(kind) for kind in lost.kinds],
         "nodes": [
             {"nodes": list(c.nodes), "together": c.together, "kinds": [_kind(kind) for kind in c.kinds]}

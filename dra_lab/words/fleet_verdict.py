@@ -124,8 +124,9 @@ def more_number(headroom: Headroom) -> str:
 def stranded_words(lost: Stranded) -> tuple[tuple[str, str], ...]:
     """Return for each kind of devices that is requested the number that is stranded, and what is proven of it."""
     found = []
+    where = ", on the nodes examined" if lost.not_examined else ""
     for kind in lost.kinds:
         name = _ONE.get(kind.kind, kind.kind) if kind.stranded == 1 else KINDS.get(kind.kind, kind.kind)
         proof = "stranded, proven" if kind.proven else f"stranded at most, {kind.least:,} for certain"
-        found.append((f"{kind.stranded:,} {name}", proof))
+        found.append((f"{kind.stranded:,} {name}", proof + where))
     return tuple(found)

@@ -9,6 +9,7 @@ import random
 import pytest
 from benchmarks.big_cluster import big_cluster
 from checked_plans import checked_plan
+from msgspec.structs import replace
 
 from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
@@ -151,6 +152,7 @@ def test_stranded_is_a_part_of_what_is_free(cluster):
     assert next(a.stranded for a in node_amounts(cluster, stranded=unsure) if (a.node, a.kind) == (node, "gpu")) == 2
     assert "up to 4 GPUs may be" in str(utilisation_chart(cluster, stranded=unsure))
     assert found["nic"].free == 0
+    assert "stranded on 3 nodes is not known" in str(utilisation_chart(cluster, stranded=replace(lost, not_examined=3)))
 
 
 def test_every_node_is_in_exactly_one_row():

@@ -46,6 +46,7 @@ from dra_lab.words.fleet_frames import (
     workloads_frame,
 )
 from dra_lab.words.fleet_json import fleet_json, headroom_json, job_json, stranded_json
+from dra_lab.words.fleet_verdict import stranded_words
 from dra_lab.words.plan_outcome import pod_outcome
 
 PAIRS = "sample:eks-p4d/gpu-nic-pairs"
@@ -130,6 +131,17 @@ def test_numbers_that_are_not_proven_are_ranges():
     assert [headroom_json(headroom)["proven"], job_json(job)["proven"], stranded_json(lost)["proven"]] == [False] * 3
     assert list(headroom_frame([headroom])["node"]) == ["a", "b", "c"]
     assert list(stranded_frame(lost)["stranded"]) == [3, 3]
+
+
+def test_every_text_on_what_is_stranded_says_that_nodes_were_not_examined():
+    """If time did not suffice for every node, no text sounds as if it did."""
+    kinds = (StrandedKind("gpu", 8, 5, 5),)
+    lost = Stranded(("c",), kinds, (StrandedNodes(("a",), kinds),), not_examined=2)
+    assert stranded_sentence(lost) == "Stranded: 3 of 8 free GPUs. 2 nodes not examined before the time limit."
+    assert "2 nodes not examined" in fleet_text(a_fleet(PlanStatus.INFEASIBLE), (), lost)
+    assert stranded_words(lost) == (("3 GPUs", "stranded, proven, on the nodes examined"),)
+    assert (stranded_json(lost)["notExamined"], stranded_json(lost)["proven"]) == (2, False)
+    assert stranded_sentence(Stranded(("c",), (), not_examined=1)) == "1 node not examined before the time limit."
 
 
 def test_many_nodes_that_hold_the_same_are_one_row():

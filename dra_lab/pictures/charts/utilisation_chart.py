@@ -12,7 +12,7 @@ from dra_lab.pictures.charts.chart_states import AMOUNT_STATES, ChartState
 from dra_lab.pictures.charts.rows import Band, of_nodes
 from dra_lab.sketch.free_words import unread_words
 from dra_lab.words.document import clean, number_words, plain_table
-from dra_lab.words.facts import KINDS
+from dra_lab.words.facts import KINDS, counted
 
 if TYPE_CHECKING:
     import altair as alt
@@ -70,11 +70,14 @@ def _open(stranded: Stranded | None) -> str:
     open_kinds = [
         f"{kind.stranded - kind.least:,} {KINDS.get(kind.kind, kind.kind)}" for kind in kinds if not kind.proven
     ]
-    return (
-        f"stranded is what is so for certain; of what is drawn as free, up to {', '.join(open_kinds)} may be"
-        if open_kinds
-        else ""
-    )
+    words = []
+    if open_kinds:
+        words.append(
+            f"stranded is what is so for certain; of what is drawn as free, up to {', '.join(open_kinds)} may be"
+        )
+    if stranded is not None and stranded.not_examined:
+        words.append(f"what is stranded on {counted(stranded.not_examined, 'node')} is not known")
+    return "; ".join(words)
 
 
 def _by_node(amounts: Sequence[Amounts], kinds: Sequence[str]) -> Mapping[str, tuple[float, ...]]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace as changed
 
+from dra_lab.cel.matching import ERROR, MATCH, SELECTOR
 from dra_lab.errors import InputError
+from dra_lab.index.catalogue import kind_of
 from dra_lab.index.counter_draws import Counter as Drawn
 from dra_lab.index.counter_draws import Draws, consumption, counted_pools
 from dra_lab.index.pools import PoolDevice, pools_of
@@ -25,11 +26,11 @@ from dra_lab.planner.fleet.after import held_after
 from dra_lab.planner.fleet.counter_capacity import CounterCapacity
 from dra_lab.planner.fleet.pods import FleetProblem, look_at
 from dra_lab.planner.fleet.sites import sites_of
+from dra_lab.planner.fleet.together import shared_nodes
 from dra_lab.planner.node.device_tests import is_tolerated
 from dra_lab.planner.node.eligible import Rules, is_shareable
 from dra_lab.planner.node.node_counters import left_of
 from dra_lab.planner.waiting import awaited
-from dra_lab.sketch.cluster_candidates import candidates, kind_of
 
 _MOST = 10**6
 """More pods of one claim than any node holds."""
@@ -77,7 +78,8 @@ def stranded(
 
     Returns:
         Numbers of devices, or of whole CPUs, by kind: in all, and on each class of identical nodes. Nodes that share
-        devices are reported together. Numbers that are not proven have their bound.
+        devices are reported together. Numbers that are not proven have their bound. Nodes that were not examined before
+        a limit or a cancel are not in them; `not_examined` counts these.
 
     Raises:
         InputError: There are no claims, or the release is unknown.
@@ -102,10 +104,12 @@ def stranded(
         Workload(f"claim-{at}", (changed(claim, links=tuple(changed(link, must=True) for link in claim.links)),), _MOST)
         for at, claim in enumerate(claims)
     ]
-    fleet = look_at(cluster, pods, release, budget, held_after(cluster, after, release))
-    rows = list(_rows(fleet, budget, solver))
+    looking = budget.part(budget.shares.first)
+    fleet = look_at(cluster, pods, release, looking, held_after(cluster, after, release))
+    rows = tuple(_rows(fleet, budget, solver))
     names = tuple(claim.name for claim in claims)
-    return Stranded(names, _in_all(rows), tuple(rows), time.monotonic() - began)
+    left = len(set(fleet.scan.rules.nodes).difference(*(row.nodes for row in rows)))
+    return Stranded(names, _in_all(rows), rows, time.monotonic() - began, left)
 
 
 def _in_all(rows: Sequence[StrandedNodes]) -> tuple[StrandedKind, ...]:
@@ -120,28 +124,36 @@ def _in_all(rows: Sequence[StrandedNodes]) -> tuple[StrandedKind, ...]:
 
 
 def _rows(fleet: FleetProblem, budget: Budget, solver: str) -> Iterator[StrandedNodes]:
-    """Yield what is stranded on every node, each once; nodes of a site that differ in what is free stand apart."""
+    """Yield what is stranded on every node, each once; nodes of a site that differ in what is free stand apart.
+
+    Nodes on which the free devices were not counted in time are left out.
+    """
     # The solver takes half a second to import; only who asks waits for it.
     from dra_lab.planner.fleet.tables import is_listed
     from dra_lab.planner.fleet.tree_table import tree_tables
     from dra_lab.planner.fleet.usage import used_of_kinds, used_together
 
-    free = _Free(fleet, CounterCapacity(solver, budget))
+    free = _Free(fleet, CounterCapacity(solver, budget.part(budget.shares.step)))
+    coupled = set() if fleet.survey.plain else {node for nodes in shared_nodes(fleet) for node in nodes}
+    free.count([node for node in _examined(fleet) if node not in coupled], budget)
     listed = fleet.survey.plain and is_listed(fleet, budget.sizes, numbers=False)
     trees = None if listed else tree_tables(fleet, ("roots",), solver, budget)
     sites = sites_of(fleet, budget) if trees is None else [table.site for table in trees]
-    alone = [site for site in sites if not site.nodes]
-    apart = [free.apart(site.members) for site in alone]
-    most = [{kind: max(row.get(kind, 0) for row, _ in found) for kind in _KINDS} for found in apart]
-    for found, used in zip(apart, used_of_kinds(fleet, alone, trees, most, solver, budget), strict=True):
-        yield from (StrandedNodes(tuple(nodes), _kinds(row, used)) for row, nodes in found)
+    apart = [free.apart(site.members) for site in sites]
+    known = [at for at, found in enumerate(apart) if found]
+    most = [{kind: max(row.get(kind, 0) for row, _ in apart[at]) for kind in _KINDS} for at in known]
+    tables = None if trees is None else [trees[at] for at in known]
+    used = used_of_kinds(fleet, [sites[at] for at in known], tables, most, solver, budget)
+    for at, mine in zip(known, used, strict=True):
+        yield from (StrandedNodes(tuple(nodes), _kinds(row, mine)) for row, nodes in apart[at])
     for site in (site for site in sites if site.nodes):
         row = free.on(site.all_nodes)
-        used = used_together(fleet, site, {k: row[k] for k in _KINDS if row.get(k)}, solver, budget)
-        yield StrandedNodes(site.all_nodes, _kinds(row, used), together=True)
-    seen = {node for site in sites for node in site.all_nodes}
-    unseen = [node for node in fleet.scan.rules.nodes if node not in seen]
-    yield from (StrandedNodes(tuple(nodes), _kinds(row, {})) for row, nodes in free.apart(unseen))
+        together = used_together(fleet, site, {k: row[k] for k in _KINDS if row.get(k)}, solver, budget)
+        yield StrandedNodes(site.all_nodes, _kinds(row, together), together=True)
+    # States without a tree: no time was left to fill them.
+    told = set().union(*(site.members for site in sites))
+    left = [node for node in free.counted if node not in told]
+    yield from (StrandedNodes(tuple(nodes), _kinds(row, {})) for row, nodes in free.apart(left))
 
 
 def _kinds(row: Mapping[str, int], used: Mapping[str, tuple[int, int]]) -> tuple[StrandedKind, ...]:
@@ -157,12 +169,8 @@ def _usable(free: int, used: tuple[int, int] | None) -> tuple[int, int]:
     return (0, free) if used is None else (min(free, used[0]), min(free, used[1]))
 
 
-def _requested(fleet: FleetProblem) -> frozenset[str]:
-    """Return the kinds of devices that the claims request, all of them if no device is of a requested class."""
-    rules, found = fleet.scan.rules, set[str]()
-    for found_of in (candidates(rules.cluster, ask, rules.release) for ask in rules.asks if not ask.admin_access):
-        found |= {shape.kind for shape in found_of.shapes} or set(map(kind_of, found_of.in_class))
-    return frozenset(kind if kind in _NAMED else "other" for kind in found) or frozenset(_KINDS)
+def _examined(fleet: FleetProblem) -> Collection[str]:
+    return fleet.survey.states or fleet.scan.seen
 
 
 class _Books:
@@ -196,7 +204,6 @@ class _Free:
 
     def __init__(self, fleet: FleetProblem, counters: CounterCapacity) -> None:
         self._fleet, self._rules, self._counters = fleet, fleet.scan.rules, counters
-        self._kinds = _requested(fleet)
         self._keys = {key for ask in self._rules.asks for key in ask.capacity}
         self._held, enabled = self._rules.allocated, self._rules.release.enabled
         self._tainting, self._ruled = enabled("DRADeviceTaints"), enabled("DRADeviceTaintRules")
@@ -204,12 +211,34 @@ class _Free:
         self._left: dict[tuple[int, int, int], int] = {}
         self._named: dict[int, str] = {}
         self._any_rules = self._tainting and bool(self._rules.cluster.taint_rules)
+        self.counted: dict[str, tuple[tuple[str, int], ...]] = {}
+        self._kinds = self._requested()
 
-    def apart(self, nodes: Sequence[str]) -> list[tuple[Mapping[str, int], list[str]]]:
-        """Return nodes with the same free amounts together."""
+    def _requested(self) -> frozenset[str]:
+        """Return the kinds of devices that the claims request, all of them if no device is of a requested class."""
+        views, found = self._fleet.scan.views, set[str]()
+        for ask in (ask for ask in self._rules.asks if not ask.admin_access):
+            equal = {(views.view(n).kinds, views.answers(ask, n).by_node[n]): n for n in _examined(self._fleet)}
+            kinds: dict[str, set[str]] = {}
+            for node in equal.values():
+                for item, stage in zip(views.view(node).devices, views.stages(ask, node), strict=True):
+                    kinds.setdefault(stage, set()).add(self._name(item))
+            found |= kinds.get(MATCH) or kinds.get(SELECTOR, set()) | kinds.get(ERROR, set())
+        return frozenset(found) or frozenset(_KINDS)
+
+    def count(self, nodes: Iterable[str], budget: Budget) -> None:
+        """Count what is free on each of some nodes, as many as there is time for."""
+        for node in nodes:
+            if budget.reached:
+                break
+            self.counted[node] = tuple(sorted(self.on((node,)).items()))
+
+    def apart(self, nodes: Iterable[str]) -> list[tuple[Mapping[str, int], list[str]]]:
+        """Return the nodes that were counted, those with the same free amounts together."""
         found: dict[tuple[tuple[str, int], ...], list[str]] = {}
         for node in nodes:
-            found.setdefault(tuple(sorted(self.on((node,)).items())), []).append(node)
+            if node in self.counted:
+                found.setdefault(self.counted[node], []).append(node)
         return [(dict(key), mine) for key, mine in found.items()]
 
     def on(self, nodes: Sequence[str]) -> Mapping[str, int]:
@@ -221,7 +250,7 @@ class _Free:
         parts: dict[str, dict[DeviceID, Draws]] = {}
         seen: set[DeviceID] = set()
         books, over = _Books(self._rules), self._counters.budget.reached
-        several, named = len(nodes) > 1, self._named
+        several = len(nodes) > 1
         for node in nodes:
             view = self._fleet.scan.views.view(node)
             if view.counted and not over:
@@ -233,9 +262,8 @@ class _Free:
                     if item.id in seen:
                         continue
                     seen.add(item.id)
-                what = item.kind
-                kind = named.get(what.number) or self._name(item)
-                if what.plain and not self._any_rules:
+                kind = self._name(item)
+                if item.kind.plain and not self._any_rules:
                     # Tens of thousands of devices: no taint, counter or share is asked for.
                     found[kind] += at not in used
                     continue
@@ -259,8 +287,11 @@ class _Free:
 
     def _name(self, item: PoolDevice) -> str:
         """Return the kind of a device, as it is counted; equal devices are of one kind."""
-        kind = kind_of(item)
-        return self._named.setdefault(item.kind.number, kind if kind in _NAMED else "other")
+        number = item.kind.number
+        if number not in self._named:
+            kind = kind_of(item)
+            self._named[number] = kind if kind in _NAMED else "other"
+        return self._named[number]
 
     def _amount(self, item: PoolDevice, kind: str) -> int:
         held = self._held
@@ -275,7 +306,7 @@ class _Free:
         shared, key = self._shared[number]
         if not key:
             return int(shared or item.id not in held.shares)
-        taken = held.consumed.get(item.id, {}).get(key, Fraction())
+        taken = held.consumed[item.id].get(key, 0) if item.id in held.consumed else 0
         of = number, taken.numerator, taken.denominator
         if of not in self._left:
             self._left[of] = max(0, int(parse_quantity(item.device.capacity[key].value) - taken))
