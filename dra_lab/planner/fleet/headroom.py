@@ -153,7 +153,7 @@ def holds_one(fleet: FleetProblem, budget: Budget, solver: str) -> tuple[str, bo
     Devices that several nodes see are counted on each of them, because one pod stands on one node.
     """
     from dra_lab.planner.fleet.most import most_pods
-    from dra_lab.planner.fleet.site_bounds import known_sites
+    from dra_lab.planner.fleet.site_bounds import by_hardware, known_sites
     from dra_lab.planner.fleet.tree_fill import Fill
     from dra_lab.planner.fleet.tree_numbers import TreeNumbers
     from dra_lab.planner.fleet.tree_states import tree_of
@@ -168,16 +168,20 @@ def holds_one(fleet: FleetProblem, budget: Budget, solver: str) -> tuple[str, bo
             if TreeNumbers(fill, fill, state, (1,)).most[0] and fill.best(state, 0) is not None:
                 return node, True
         return "", fleet.scan.complete
-    sites = tuple(each_alone(fleet, sites_of(fleet, budget)))
-    found = known_sites(fleet, sites, 1, budget, published=PublishedBounds(fleet))
-    node = min((min(known.site.members) for known in found if known.least), default="")
-    for known in sorted(found, key=lambda known: known.site.members[0]):
-        if node or budget.reached:
+    left: list[Known] = []
+    published = PublishedBounds(fleet)
+    for identical in by_hardware(each_alone(fleet, sites_of(fleet, budget))):
+        found = known_sites(fleet, identical, 1, budget, published=published)
+        if holding := [known.site for known in found if known.least]:
+            return min(min(site.members) for site in holding), True
+        left += [known for known in found if known.most]
+    for known in sorted(left, key=lambda known: known.site.members[0]):
+        if budget.reached:
             break
-        if known.gap:
-            known.learn(*most_pods(known.site, 1, solver, budget))
-            node = known.site.members[0] if known.least else ""
-    return node, bool(node) or (fleet.scan.complete and not any(known.most for known in found))
+        known.learn(*most_pods(known.site, 1, solver, budget))
+        if known.least:
+            return known.site.members[0], True
+    return "", fleet.scan.complete and not any(known.most for known in left)
 
 
 def _report(found: Sequence[Known], budget: Budget) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
@@ -44,6 +44,14 @@ class Known:
         self.least, self.most = max(self.least, least), min(self.most, most)
 
 
+def by_hardware(sites: Iterable[Site]) -> list[list[Site]]:
+    """Return the sites on the same kind of hardware together; one that is known by its problem alone is by itself."""
+    found: dict[int, list[Site]] = {}
+    for number, site in enumerate(sites):
+        found.setdefault(-1 - number if site.state is None else site.state.layout, []).append(site)
+    return list(found.values())
+
+
 def known_sites(
     fleet: FleetProblem,
     sites: Sequence[Site],
@@ -57,20 +65,18 @@ def known_sites(
     Pods are those of one workload. At a limit, their ways are no longer listed, and they are bounded by what is
     `published`.
     """
-    identical: dict[int, list[Site]] = {}
-    for number, site in enumerate(sites):
-        identical.setdefault(-1 - number if site.state is None else site.state.layout, []).append(site)
     found: dict[int, Known] = {}
 
     def bounded(site: Site) -> Known:
         node = site.members[0]
         return Known(site, 0, most if published is None else published.on(site.home_nodes.get(node, node)))
 
-    for layout, mine in identical.items():
+    for mine in by_hardware(sites):
         if budget.reached:
             found.update((id(site), bounded(site)) for site in mine)
             continue
-        problem = mine[0].problem if layout < 0 else fleet.scan.layouts[layout].problem
+        state = mine[0].state
+        problem = mine[0].problem if state is None else fleet.scan.layouts[state.layout].problem
         each = _of_hardware(problem, mine, most, budget, amounts, bounded)
         found.update((id(known.site), known) for known in each)
     return [found[id(site)] for site in sites]
@@ -88,7 +94,7 @@ def _of_hardware(
     counted = {} if amounts is None else amounts(problem)
     idle = NodeState(-1, tuple(group.size for group in problem.groups))
     states = [idle if site.state is None else coarse_state(site.state, now_in) for site in sites]
-    stock = stock_of(problem, sites[0].parts, states, _ORDER, budget.sizes.pod_ways)
+    stock = stock_of(problem, sites[0].parts, states, _ORDER, budget.sizes.pod_ways, budget)
     if stock is None or counted is None:
         for site in sites:
             exact = amounts is None and not budget.reached

@@ -12,6 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from dra_lab.model.sketch import MAX_DEVICES
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.copies import CopyPart
 from dra_lab.planner.node.device_counts import TableCounts
@@ -50,16 +51,19 @@ class Columns:
         return {}
 
 
-def columns_of(problem: AllocationProblem, part: CopyPart, order: Sequence[str], most: int) -> Columns | None:
+def columns_of(
+    problem: AllocationProblem, part: CopyPart, order: Sequence[str], most: int, budget: Budget | None = None
+) -> Columns | None:
     """Return every allocation of one pod that keeps the must-links, None where more than `most` are to be listed.
 
     It does not look at what others leave, of counters too. Known are problems as in `is_listable`. Requests that mean
-    the same can change places: one allocation stands for all that differ only in this.
+    the same can change places: one allocation stands for all that differ only in this. If a budget is given and is
+    reached meanwhile, the result is None too.
     """
     merged = merge_requests(problem, range(*part.requests))
     if merged is None:
-        return _columns(problem, part, order, most)
-    found = _columns(merged.problem, merged.part(part), order, most)
+        return _columns(problem, part, order, most, budget)
+    found = _columns(merged.problem, merged.part(part), order, most, budget)
     return None if found is None else _as_written(merged, part, found)
 
 
@@ -94,10 +98,12 @@ def _pairs(problem: AllocationProblem, part: CopyPart) -> tuple[tuple[int, int],
     )
 
 
-def _columns(problem: AllocationProblem, part: CopyPart, order: Sequence[str], most: int) -> Columns | None:
+def _columns(
+    problem: AllocationProblem, part: CopyPart, order: Sequence[str], most: int, budget: Budget | None
+) -> Columns | None:
     pairs = _pairs(problem, part)
     takes = _every_take(problem, part, pairs, most)
-    if takes is None:
+    if takes is None or (budget is not None and budget.reached):
         return None
     takes = takes[_kept(problem, part, pairs, takes)]
     alone = replace(problem, paired=part.paired)

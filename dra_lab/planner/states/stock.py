@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from dra_lab.index.node_binding import Tie
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.copies import CopyPart
 from dra_lab.planner.states.columns import Array, Columns, PodTakes, columns_of
@@ -98,11 +99,13 @@ class Stock:
         return row
 
     def _uses(self, found: Columns) -> Array:
-        # A row of its own for each resource: of a large table, columns are written ten times slower.
+        # A row of its own for each resource, in which only what is used is written: both are much faster.
         uses, takes = np.zeros((len(self.keys), len(found.takes)), np.int64), np.ascontiguousarray(found.takes.T)
         for (ask, group), counts in zip(found.pairs, takes, strict=True):
+            some = np.flatnonzero(counts)
+            taken = counts[some].astype(np.int64)
             for at, amount in self.taken(ask, group).items():
-                uses[at] += counts.astype(np.int64) * amount
+                uses[at, some] += taken * amount
         return uses.T
 
     def taken(self, ask: int, group: int) -> Mapping[int, int]:
@@ -126,6 +129,9 @@ class Stock:
         most = self.free.max(axis=0) if len(self.free) else np.zeros(len(self.keys), np.int64)
         uses = self._uses(found)
         fits = (uses <= most).all(axis=1)
+        if fits.all():
+            # The uses alone may take 90 MB.
+            return found, uses
         return Columns(found.pairs, found.takes[fits], found.values[fits]), np.compress(fits, uses.T, axis=1).T
 
     def _lay_out(self) -> None:
@@ -192,15 +198,23 @@ def is_listable(problem: AllocationProblem, parts: Sequence[CopyPart]) -> bool:
 
 
 def stock_of(
-    problem: AllocationProblem, parts: Sequence[CopyPart], states: Sequence[NodeState], order: Sequence[str], most: int
+    problem: AllocationProblem,
+    parts: Sequence[CopyPart],
+    states: Sequence[NodeState],
+    order: Sequence[str],
+    most: int,
+    budget: Budget | None = None,
 ) -> Stock | None:
-    """Return what states have, with every way of their pods; None where these cannot be listed or are over `most`."""
+    """Return what states have, with every way of their pods; None where these cannot be listed or are over `most`.
+
+    If a budget is given, ways are no longer listed once it is reached.
+    """
     if not parts or not is_listable(problem, parts):
         return None
     ways = []
     for part in parts:
-        columns = columns_of(problem, part, order, most)
+        columns = columns_of(problem, part, order, most, budget)
         if columns is None:
             return None
         ways.append(columns)
-    return Stock(problem, states, ways)
+    return None if budget is not None and budget.reached else Stock(problem, states, ways)

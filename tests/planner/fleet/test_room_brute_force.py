@@ -8,7 +8,7 @@ import random
 import pytest
 from brute_force import TooLarge
 from brute_force_questions import SO_MANY, Packings, fits_somewhere, most_pods, times
-from budgets import use_sizes
+from budgets import CancelledAfter, use_sizes
 from msgspec.structs import replace
 from random_clusters import random_sketch, small_fleet, switches
 
@@ -86,6 +86,25 @@ def _largest(seed, cluster, draw, release, *, sharing, coupled):
     assert job.scale == job.scale_bound, f"seed {seed}"
     assert bool(job.node) == bool(job.scale), f"seed {seed}"
     return True
+
+
+@pytest.mark.parametrize(("sharing", "coupled"), KINDS)
+def test_values_lie_between_the_bounds_of_a_cancel(sharing, coupled):
+    """Whatever look a cancel comes at, no more is counted than there is, and nothing less is called a bound."""
+    open_answers = 0
+    for number in range(6):
+        cluster, draw, release = small(f"cancel {number} {sharing} {coupled}", sharing=sharing, coupled=coupled)
+        sketch = draw()
+        workload = Workload("more", (sketch,))
+        headroom, job = how_many_more(cluster, workload, release=release), largest_job(cluster, sketch, release=release)
+        for looks in range(1, 50, 4):
+            more = how_many_more(cluster, workload, release=release, cancel=CancelledAfter(looks))
+            largest = largest_job(cluster, sketch, release=release, cancel=CancelledAfter(looks))
+            assert more.count <= headroom.count <= more.bound, (number, looks)
+            assert largest.scale <= job.scale <= largest.scale_bound, (number, looks)
+            assert largest.replicas <= job.replicas <= largest.replicas_bound, (number, looks)
+            open_answers += not largest.proven
+    assert open_answers > 10
 
 
 def endless(sketch):
