@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from dra_lab.index.counter_draws import Counter as Drawn
 from dra_lab.index.node_binding import Tie
 from dra_lab.model.names import DeviceID
 from dra_lab.model.sketch import MAX_DEVICES
@@ -129,9 +130,9 @@ def add_shared_counters(model: Model) -> None:
     Rule: docs/semantics.md 3.10.1. A shareable device pays once, however many requests share it
     (docs/semantics.md 3.10.6); admin access pays too (docs/semantics.md 3.10.7).
     """
+    draws = _draws(model)
     for counter, left in model.problem.counters:
-        groups = [(n, group) for n, group in enumerate(model.problem.groups) if model.takes(n)]
-        drawn = {n: amount for n, group in groups for key, amount in group.draws if key == counter}
+        drawn = draws.get(counter, {})
         most = max(drawn.values(), default=0)
         # Large amounts become whole shares of what is left, rounded down: of fractions that differ in the tenth
         # place the solver proved what is not so. An amount that passes in whole numbers is recounted exactly.
@@ -140,6 +141,16 @@ def add_shared_counters(model: Model) -> None:
         for paid in model.payers if drawn else ():
             row = total(share * paid[number] for number, share in shares.items())
             model.require(row <= limit, "counter", f"{counter[1]}/{counter[2]}")
+
+
+def _draws(model: Model) -> Mapping[Drawn, Mapping[int, int]]:
+    """Return what one device of each group that may be taken draws, by counter."""
+    found: dict[Drawn, dict[int, int]] = {}
+    for number, group in enumerate(model.problem.groups):
+        if group.draws and model.takes(number):
+            for counter, amount in group.draws:
+                found.setdefault(counter, {})[number] = amount
+    return found
 
 
 def add_device_limit(model: Model) -> None:
@@ -212,11 +223,9 @@ def _overdrawn(model: Model) -> list[list[Any]]:
 
     Amounts that the solver cannot hold exactly belong to groups of one device (node_counters.COARSE): taken or not.
     """
-    excess = []
+    excess, draws = [], _draws(model)
     for counter, left in model.problem.counters:
-        drawn = {
-            n: amount for n, group in enumerate(model.problem.groups) for key, amount in group.draws if key == counter
-        }
+        drawn = draws.get(counter, {})
         for paid in model.payers:
             used = {n: round(pulp.value(paid[n]) or 0) for n in drawn}
             if sum(drawn[n] * count for n, count in used.items()) > left:
