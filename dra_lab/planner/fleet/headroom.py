@@ -160,11 +160,12 @@ def holds_one(fleet: FleetProblem, budget: Budget, solver: str) -> tuple[str, bo
 
     tree = tree_of(fleet)
     if tree is not None:
-        fill = Fill(tree, _GOALS)
+        fill: Fill | None = None
         for node, free in fleet.survey.states.items():
             state = tree.state(free)
             if budget.reached:
                 return "", False
+            fill = fill or Fill(tree, _GOALS)
             if TreeNumbers(fill, fill, state, (1,)).most[0] and fill.best(state, 0) is not None:
                 return node, True
         return "", fleet.scan.complete

@@ -17,8 +17,8 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.fleet.site_classes import CouplingRow, HomeNodes, SiteClass
-from dra_lab.planner.node.solver import run_within
-from dra_lab.planner.node.solver_outcome import ROUNDING, integer_bound
+from dra_lab.planner.node.solver import pass_rows, run_within
+from dra_lab.planner.node.solver_outcome import ROUNDING, Rows, integer_bound
 from dra_lab.planner.states.columns import Array
 
 _PRIMAL = 4
@@ -138,31 +138,27 @@ class LinearRelaxation:
         """Return the solver with the rows of site classes and demand."""
         columns, books, kinds = len(self.columns) + len(self.home_nodes), self._books, len(self._wanted)
         rows = len(books.upper)
-        model = highspy.HighsLp()
-        model.num_col_, model.num_row_ = columns, rows + kinds
-        model.col_cost_ = np.zeros(columns)
-        model.col_lower_ = np.zeros(columns)
-        model.col_upper_ = np.append(self._upper, self._home_nodes)
-        model.row_lower_ = np.full(rows + kinds, -math.inf)
-        model.row_upper_ = np.append(books.upper, self._wanted)
-        at, kind = np.nonzero(self._wants)
-        place = np.concatenate([books.column, at])
-        index = np.concatenate([books.row, rows + kind])
-        factors = np.concatenate([books.factor, self._wants[at, kind]])
-        order = np.argsort(place, kind="stable")
-        model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-        model.a_matrix_.start_ = np.concatenate([[0], np.cumsum(np.bincount(place, minlength=columns))]).astype(
-            np.int32
+        kind, at = np.nonzero(self._wants.T)
+        row = np.concatenate([books.row, rows + kind])
+        model = Rows(
+            cost=np.zeros(columns),
+            offset=0.0,
+            least=np.zeros(columns),
+            most=np.append(self._upper, self._home_nodes),
+            begin=np.append(0, np.cumsum(np.bincount(row, minlength=rows + kinds))).astype(np.int32),
+            column=np.concatenate([books.column, at]).astype(np.int32),
+            factor=np.concatenate([books.factor, self._wants[at, kind]]),
+            lower=np.full(rows + kinds, -math.inf),
+            upper=np.append(books.upper, self._wanted),
+            start=None,
         )
-        model.a_matrix_.index_ = index[order].astype(np.int32)
-        model.a_matrix_.value_ = factors[order]
         engine: Any = highspy.Highs()  # type: ignore[no-untyped-call]
         # To take nothing is feasible, and so is the last solution for the next goal: only costs change. The primal
         # simplex goes on from there. The dual one takes three times as long, up to a second of it in one iteration.
         options = {"output_flag": False, "threads": 1, "presolve": "off", "simplex_strategy": _PRIMAL}
         for option, value in options.items():
             engine.setOptionValue(option, value)
-        engine.passModel(model)
+        pass_rows(engine, model, whole=False)
         return engine
 
     def keep(self, goal: str, value: int) -> None:

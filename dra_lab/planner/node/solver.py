@@ -63,8 +63,7 @@ class Highs(pulp.LpSolver):  # type: ignore[misc]
         if self.budget.reached:
             return int(pulp.LpStatusNotSolved)
         engine = self._engine()
-        if engine.passModel(_model(self.rows)) == highspy.HighsStatus.kError:
-            raise SolverError("HiGHS refused the model; please report the claim and the cluster")
+        pass_rows(engine, self.rows)
         if self.rows.start is not None:
             start = highspy.HighsSolution()
             start.col_value = self.rows.start.tolist()
@@ -95,7 +94,7 @@ def relaxed_bound(rows: Rows, budget: Budget) -> int | None:
     engine: Any = highspy.Highs()  # type: ignore[no-untyped-call]
     for option, value in {"output_flag": False, "threads": 1, "presolve": "off", "solve_relaxation": True}.items():
         engine.setOptionValue(option, value)
-    engine.passModel(_model(rows))
+    pass_rows(engine, rows)
     run_within(engine, budget)
     solution = engine.getSolution()
     return integer_bound(rows.bound_by(np.array(solution.row_dual))) if solution.dual_valid else None
@@ -187,19 +186,19 @@ def _run(engine: Any) -> None:
     raise SolverError(f"HiGHS failed ({text}); try the solver CBC")
 
 
-def _model(rows: Rows) -> Any:
-    """Return the whole model as one HighsLp."""
-    model = highspy.HighsLp()
-    model.num_col_, model.num_row_ = len(rows.cost), len(rows.lower)
-    model.col_cost_, model.offset_ = rows.cost, rows.offset
-    model.col_lower_, model.col_upper_ = rows.least, rows.most
-    model.integrality_ = [highspy.HighsVarType.kInteger] * len(rows.cost)
-    model.row_lower_, model.row_upper_ = rows.lower, rows.upper
-    model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    model.a_matrix_.start_ = rows.begin
-    model.a_matrix_.index_ = rows.column
-    model.a_matrix_.value_ = rows.factor
-    return model
+def pass_rows(engine: Any, rows: Rows, *, whole: bool = True) -> None:
+    """Give HiGHS a model whose variables are all integers, or none is. Raises SolverError if it refuses.
+
+    Arrays are read as they are; set on a HighsLp they are copied number by number, which takes ten times as long.
+    """
+    by_row, minimised, columns = 2, 1, len(rows.cost)
+    passed = engine.passModel(
+        *(columns, len(rows.lower), len(rows.column), by_row, minimised, rows.offset),
+        *(rows.cost, rows.least, rows.most, rows.lower, rows.upper, rows.begin, rows.column, rows.factor),
+        np.full(columns, whole, np.int32),
+    )
+    if passed == highspy.HighsStatus.kError:
+        raise SolverError("HiGHS refused the model; please report the claim and the cluster")
 
 
 _UNPRESOLVED = ["presolve off", "preprocess off"]
