@@ -87,10 +87,14 @@ class _Lattice:
         """Return the lattice up to what a shape needs."""
         need = shape.need
         vectors = tuple(product(*(range(count + 1) for count in need)))
-        rows = np.array(vectors, np.int64).reshape(len(vectors), len(need))
-        strides = np.cumprod([1, *(count + 1 for count in reversed(need))])[-2::-1] if need else np.zeros(0, np.int64)
-        left = rows[:, None, :] - rows[None, :, :]
-        less = np.where((left >= 0).all(axis=2), left @ strides, len(vectors))
+        # Unit by unit, in the order of `product`: large matrices are gone through once, not once for each unit.
+        less = np.zeros((1, 1), np.int64)
+        for count in need:
+            one = np.subtract.outer(np.arange(count + 1), np.arange(count + 1))
+            one[one < 0] = len(vectors)
+            side = len(less) * (count + 1)
+            less = (less[:, None, :, None] * (count + 1) + one[None, :, None, :]).reshape(side, side)
+        less = np.minimum(less, len(vectors))
         in_numa = np.array([shape.fits_numa(vector) for vector in vectors], bool)
         return cls(vectors, {vector: at for at, vector in enumerate(vectors)}, less, in_numa)
 
