@@ -53,7 +53,6 @@ AT_A_TIME = {
     "budget.py": ("_REPORT_EVERY",),
     "fleet/exhaust.py": ("_AT_ONCE",),
     "gangs/domain_headroom.py": ("_NAMED",),
-    "fleet/numa_bound.py": ("_AT_ONCE",),
     "fleet/tree_every.py": ("_LOOK",),
     "fleet/tree_numbers.py": ("_LOOK",),
     "states/stock.py": ("_BLOCK",),

@@ -22,8 +22,6 @@ from dra_lab.planner.states.stock import Stock
 
 _GOAL = "numa"
 
-_AT_ONCE = 1_000_000
-
 
 @dataclass
 class NumaBound:
@@ -68,7 +66,7 @@ class NumaBound:
         every = np.array(list(product(*(range(count + 1) for count in most))), np.int64)
         base = [2 * count + 1 for count in most]
         bits = [_digits(counts, base) for counts in every.tolist()]
-        allowed = sum(1 << bit for bit in bits)
+        allowed, shape = sum(1 << bit for bit in bits), [count + 1 for count in most]
         needs = every @ np.array(self.weights, np.int64).reshape(-1, len(most)).T
         places: dict[tuple[int, ...], tuple[int, ...]] = {}
         sums: dict[tuple[tuple[int, ...], ...], int] = {}
@@ -88,24 +86,24 @@ class NumaBound:
                 sums[whole] = _summed(whole, allowed)
             if sums[whole] not in known:
                 reached = sums[whole]
-                inside = every[[bool(reached >> bit & 1) for bit in bits]]
-                known[reached] = self._values(inside, vectors)
+                octets = np.frombuffer(reached.to_bytes(bits[-1] // 8 + 1, "little"), np.uint8)
+                held = np.unpackbits(octets, bitorder="little")[bits].astype(bool)
+                known[reached] = self._values(np.where(held, every.sum(axis=1), -1).reshape(shape), vectors)
             found.append(known[sums[whole]])
         return found
 
-    def _values(self, inside: Array, vectors: Sequence[Counts]) -> dict[Counts, Values]:
-        """Return the bounds where all NUMA nodes together hold the numbers of pods in `inside`, a row each."""
-        totals, wanted = inside.sum(axis=1), np.array(vectors)
+    def _values(self, totals: Array, vectors: Sequence[Counts]) -> dict[Counts, Values]:
+        """Return the bounds where all NUMA nodes together hold what has its total of pods in `totals`, others have -1.
+
+        `totals` has an axis for each pod, along which its number grows.
+        """
+        # The most of all numbers that are not above some numbers, pod by pod.
+        for axis in range(totals.ndim):
+            totals = np.maximum.accumulate(totals, axis=axis)
+        wanted = np.array(vectors)
         values = wanted @ self.floors
-        at_once = max(1, _AT_ONCE // max(1, len(inside)))
-        for first in range(0, len(vectors), at_once):
-            block = slice(first, first + at_once)
-            fits = np.ones((len(wanted[block]), len(inside)), bool)
-            for pod in range(wanted.shape[1]):
-                fits &= inside[:, pod] <= wanted[block, pod, None]
-            local = np.where(fits, totals, -1).max(axis=1)
-            spread = 2 * wanted[block].sum(axis=1) - local
-            values[block, self.position] = np.maximum(values[block, self.position], spread)
+        spread = 2 * wanted.sum(axis=1) - totals[tuple(wanted.T)]
+        values[:, self.position] = np.maximum(values[:, self.position], spread)
         return dict(zip(vectors, map(tuple, values.tolist()), strict=True))
 
 
