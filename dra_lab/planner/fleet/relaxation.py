@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -105,7 +106,7 @@ class LinearRelaxation:
         patterns = [[row for row in site_class.patterns.items() if any(row[0])] for site_class in classes]
         each = list(zip(classes, patterns, strict=True))
         rows = [row for mine in patterns for row in mine]
-        self.columns: list[tuple[int, Counts]] = [(n, row[0]) for n, mine in enumerate(patterns) for row in mine]
+        self._patterns: list[Counts] = [counts for counts, _ in rows]
         self._class_of = np.repeat(np.arange(len(classes)), list(map(len, patterns)))
         self._upper = _flat([[one.most(c) for c, _ in m] if one.rows else [one.count] * len(m) for one, m in each])
         self._home_nodes = np.array([home.count for home in home_nodes], float)
@@ -125,7 +126,6 @@ class LinearRelaxation:
         self.taken: Array = np.zeros(len(rows))
         self.nodes: Array = np.zeros(len(home_nodes))
         self.kept: tuple[tuple[str, int], ...] = ()
-        self._engine = self._passed()
 
     def _needs(self, row: CouplingRow) -> Array:
         """Return what each column takes of a sum that members of several site classes keep together."""
@@ -134,9 +134,10 @@ class LinearRelaxation:
             weights[site_class] = mine
         return (weights[self._class_of] * self._counts).sum(axis=1)
 
-    def _passed(self) -> Any:
+    @cached_property
+    def _engine(self) -> Any:
         """Return the solver with the rows of site classes and demand."""
-        columns, books, kinds = len(self.columns) + len(self.home_nodes), self._books, len(self._wanted)
+        columns, books, kinds = len(self._patterns) + len(self.home_nodes), self._books, len(self._wanted)
         rows = len(books.upper)
         kind, at = np.nonzero(self._wants.T)
         row = np.concatenate([books.row, rows + kind])
@@ -164,13 +165,13 @@ class LinearRelaxation:
     def keep(self, goal: str, value: int) -> None:
         """Demand from now on that a goal is not above a value."""
         self.kept = (*self.kept, (goal, value))
-        columns = len(self.columns) + len(self.home_nodes)
+        columns = len(self._patterns) + len(self.home_nodes)
         upper = value - self._constant(goal)
         self._engine.addRow(-math.inf, upper, columns, np.arange(columns, dtype=np.int32), self._costs[goal])
 
     def bound(self, goal: str, budget: Budget) -> int:
         """Return what no solution undercuts in a goal, the goals kept being kept; `taken` is the solution found."""
-        cost, columns = self._costs[goal], len(self.columns) + len(self.home_nodes)
+        cost, columns = self._costs[goal], len(self._patterns) + len(self.home_nodes)
         if not cost.any() or budget.reached:
             return self._constant(goal) if not cost.any() else 0
         self._engine.changeColsCost(columns, np.arange(columns, dtype=np.int32), cost)
@@ -181,12 +182,12 @@ class LinearRelaxation:
         solution = self._engine.getSolution()
         feasible = int(highspy.SolutionStatus.kSolutionStatusFeasible)
         if solution.value_valid and self._engine.getInfo().primal_solution_status == feasible:
-            self.taken, self.nodes = np.split(np.array(solution.col_value), [len(self.columns)])
+            self.taken, self.nodes = np.split(np.array(solution.col_value), [len(self._patterns)])
         prices = np.array(solution.row_dual) if solution.dual_valid else np.zeros(self._engine.getNumRow())
         return max(0, integer_bound(self._lagrangian(cost, prices) + self._constant(goal)) or 0)
 
     def _lagrangian(self, cost: Array, prices: Array) -> float:
-        books, rows, kinds, columns = self._books, len(self._books.upper), len(self._wanted), len(self.columns)
+        books, rows, kinds, columns = self._books, len(self._books.upper), len(self._wanted), len(self._patterns)
         prices = np.minimum(prices, 0)
         demand = prices[rows : rows + kinds]
         left = cost.copy()
@@ -216,7 +217,6 @@ class LinearRelaxation:
         chosen: list[dict[Counts, int]] = [{} for _ in self.classes]
         down = np.floor(self.taken + ROUNDING)
         for at in np.flatnonzero(down):
-            number, counts = self.columns[at]
-            chosen[number][counts] = int(down[at])
+            chosen[self._class_of[at]][self._patterns[at]] = int(down[at])
         broken = self._class_of[np.flatnonzero(self.taken - down > ROUNDING)]
         return chosen, tuple(dict.fromkeys(broken.tolist()))
