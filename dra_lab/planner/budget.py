@@ -60,7 +60,8 @@ class Sizes(Struct, frozen=True):
         extended: Partial ways times ways that are compared in one step of an exhaustive search; with more, a solver.
         copies: Groups that all pods of such a model may take from; with more, the first plan is the answer.
         variables: Variables of such models that are solved to the end without a time limit. Models of gangs with more
-            are solved without heuristics that HiGHS does not interrupt, and a cancel does not wait for their solver.
+            are solved without heuristics that HiGHS does not interrupt.
+        waited: Variables of an integer model up to which a cancel waits for HiGHS; with more, it does not.
         supplies: Largest sets of partitions that counters allow; with more, the model has the counters themselves.
         supply_states: Amounts left of counters that are compared to find such sets; with more, likewise.
         sharing: Nodes that share devices that are planned at once; more are planned separately if numbers decide.
@@ -110,6 +111,7 @@ class Sizes(Struct, frozen=True):
     extended: int = 20_000_000
     copies: int = 20_000
     variables: int = 3_000
+    waited: int = 500
     supplies: int = 400
     supply_states: int = 20_000
     sharing: int = 100

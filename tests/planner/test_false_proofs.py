@@ -60,7 +60,7 @@ def test_models_that_presolve_calls_infeasible_are_solved(name, solver):
 def test_what_was_found_before_a_cancel_proves_nothing_wrong(name, looks):
     """An answer that does not wait for HiGHS to end has no value below the optimum, and no bound above it."""
     lp, objective = read_model(MODELS / name)
-    budget = Budget(cancel=CancelledAfter(looks), sizes=Sizes(variables=0), shares=Shares(solver=0.0))
+    budget = Budget(cancel=CancelledAfter(looks), sizes=Sizes(waited=0), shares=Shares(solver=0.0))
     outcome = minimise(lp, objective, "HiGHS", budget)
     bound, value = (OPTIMA[name] if found is None else found for found in (outcome.bound, outcome.value))
     assert bound <= OPTIMA[name] <= value
