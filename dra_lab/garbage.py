@@ -7,8 +7,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_ALLOCATIONS = 1_000_000
-"""New objects after which the garbage collector runs."""
+_ALLOCATIONS = 50_000
+"""New objects after which the garbage collector looks at them."""
+
+_NEVER = 1_000_000_000
+"""Collections of new objects after which it looks at older ones."""
 
 
 class _Users:
@@ -21,15 +24,15 @@ class _Users:
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """Let the garbage collector run after a million new objects; as before once no thread is in here any more.
+    """Let the garbage collector look at new objects only; as before once no thread is in here any more.
 
-    A first plan on 5,000 nodes makes a million objects that stay. To look for garbage among them takes a fifth of it,
-    and 0.2 s at once, by which a time limit would be missed.
+    A first plan on 5,000 nodes makes a million objects that stay. To look for garbage among all of them again and again
+    takes a fifth of it, and 0.7 s at once, by which a time limit or a cancel would be missed.
     """
     with _Users.lock:
         if not _Users.count:
             _Users.before = gc.get_threshold()
-            gc.set_threshold(max(_ALLOCATIONS, _Users.before[0]) if _Users.before[0] else 0, *_Users.before[1:])
+            gc.set_threshold(max(_ALLOCATIONS, _Users.before[0]) if _Users.before[0] else 0, _NEVER, _NEVER)
         _Users.count += 1
     try:
         yield

@@ -17,4 +17,19 @@ def test_thresholds_are_as_before_after_the_last_context():
     first.__exit__(None, None, None)
     between = gc.get_threshold()
     second.__exit__(None, None, None)
-    assert (inside[0], between[0], gc.get_threshold()) == (1_000_000, 1_000_000, before)
+    assert (inside[0], between, gc.get_threshold()) == (50_000, inside, before)
+
+
+def test_only_new_objects_are_looked_at_inside():
+    """A collection of all objects of a large cluster takes most of a second, in which nothing else runs."""
+    generations: list[int] = []
+
+    def note(_: str, info: dict[str, int]) -> None:
+        generations.append(info["generation"])
+
+    with rare_collections():
+        gc.callbacks.append(note)
+        kept = [[] for _ in range(60 * 50_000)]
+        gc.callbacks.remove(note)
+    assert len(kept) > 50_000
+    assert set(generations) == {0}
