@@ -163,9 +163,9 @@ def _number(problem: AllocationProblem, ask: int, pairs: Sequence[tuple[int, int
 def _options(problem: AllocationProblem, ask: int, pairs: Sequence[tuple[int, int]]) -> Array:
     """Return every way in which one ask takes its devices, a row a way."""
     mine = [(at, problem.groups[group].size) for at, (other, group) in enumerate(pairs) if other == ask]
-    rows = np.zeros((1, len(pairs)), np.int8)
+    rows, done = np.zeros((1, len(pairs)), np.int8), [np.zeros((0, len(pairs)), np.int8)]
     if not mine or problem.need(ask) > MAX_DEVICES:
-        return rows[:0]
+        return done[0]
     left, behind = np.full(1, problem.need(ask)), sum(size for _, size in mine)
     for at, size in mine:
         # From this group, take as many as are not too many, and no fewer than the groups behind it leave open.
@@ -176,7 +176,10 @@ def _options(problem: AllocationProblem, ask: int, pairs: Sequence[tuple[int, in
         taken = most[parent] - (np.arange(len(parent)) - np.repeat(np.cumsum(ways) - ways, ways))
         rows, left = rows[parent], left[parent] - taken
         rows[:, at] = taken
-    return rows[left == 0]
+        # Ways that have all their devices are not copied again with each group behind.
+        done.append(rows[left == 0])
+        rows, left = rows[left > 0], left[left > 0]
+    return np.concatenate(done)
 
 
 def joined(used: Array) -> list[Array]:
