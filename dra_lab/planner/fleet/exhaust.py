@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Values
 from dra_lab.planner.states.columns import Array
@@ -57,13 +58,13 @@ def exhaust(
     counts: Counts,
     best: Values | None,
     lower: Callable[[Counts], Values | None],
-    most: int,
+    budget: Budget,
 ) -> Rows | None:
     """Look for a way for `counts` that is better than `best` in a state with the words `free`.
 
     `lower(rest)` are values that no way to place a part of the replicas there undercuts, None where there is none.
     The answer is the best way, or () if none is better: every way that these values do not rule out is compared. It is
-    None if a step would compare more than `most` partial ways with a way.
+    None if a step would compare more than `Sizes.extended` partial ways with a way, or the budget is reached.
     """
     if not _ranks_hold(stock, counts):
         return None
@@ -79,13 +80,13 @@ def exhaust(
         if least is None:
             return ()
         again = depth > 0 and pods[depth - 1] == pod
-        following = _extended(steps[-1], able[pod], stock.guards, limit - _ranked(least), most, again=again)
+        following = _extended(steps[-1], able[pod], stock.guards, limit - _ranked(least), budget, again=again)
         if following is None:
             return None
         if not len(following.rank):
             return ()
         steps.append(following)
-    if len(steps[-1].rank) * len(able[pods[-1]].number) > most:
+    if len(steps[-1].rank) * len(able[pods[-1]].number) > budget.sizes.extended:
         return None
     return _last(steps, [able[pod] for pod in pods], pods, stock.guards, limit)
 
@@ -109,16 +110,20 @@ def _ranked(values: Values) -> int:
     return int(rank(np.array([values], np.int64).reshape(1, len(values)))[0])
 
 
-def _extended(front: _Partial, able: _Able, guards: Array, limit: int, most: int, *, again: bool) -> _Partial | None:
-    """Return the partial ways with one replica more that stay below a limit; None when there are too many."""
+def _extended(
+    front: _Partial, able: _Able, guards: Array, limit: int, budget: Budget, *, again: bool
+) -> _Partial | None:
+    """Return the partial ways with one replica more that stay below a limit; None when too many, or time is over."""
     ends = np.searchsorted(able.ranks, limit - front.rank, side="left")
     columns_below = int(ends.max(initial=0))
-    if columns_below * len(front.rank) > most:
+    if columns_below * len(front.rank) > budget.sizes.extended:
         return None
     at = np.arange(columns_below)
     size = max(1, _AT_ONCE // max(1, columns_below))
     parents, columns = [], []
     for start in range(0, len(front.rank), size):
+        if budget.reached:
+            return None
         part = slice(start, start + size)
         fits = fitting(front.left[part], able.wanted[:columns_below], guards)
         fits &= at[None, :] < ends[part, None]

@@ -125,8 +125,9 @@ class SiteTable:
             return Packed(lower, before)
         every = None
         if self.stock is not None:
-            free, most = self.stock.left[self.number], budget.sizes.extended
-            every = exhaust(self.stock, free, counts, before, self.lower, most)
+            every = exhaust(self.stock, self.stock.left[self.number], counts, before, self.lower, budget)
+        if every is None and budget.cancelled:
+            return Packed(lower, before)
         if every is None:
             given = self.site.problem, self.site.parts, counts, self.order, budget
             found = pack(*given, solver=self.solver, lower=lower)

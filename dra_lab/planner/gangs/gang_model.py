@@ -343,7 +343,8 @@ class GangModel:
         if isinstance(expression, int) or budget.reached:
             return expression if isinstance(expression, int) else 0
         self.lp.setObjective(expression)
-        return max(0, relaxed_bound(Rows.of(self.lp), budget) or 0)
+        rows = Rows.of(self.lp)
+        return 0 if budget.cancelled else max(0, relaxed_bound(rows, budget) or 0)
 
     def minimise(self, expression: Expression, budget: Budget) -> Outcome:
         """Minimise a goal over the integer model."""

@@ -223,6 +223,8 @@ def minimise(
         return Outcome(None, None, stopped=True)
     lp.setObjective(pulp.LpAffineExpression(_not_empty(lp, expression)))
     variables = lp.variables()
+    if budget.cancelled:
+        return Outcome(None, None, stopped=True)
     rows = Rows.of(lp, variables)
     if not variables:
         value = rows.value_of(rows.cost)
