@@ -63,27 +63,27 @@ def first_fit_of(fleet: FleetProblem, plan: FleetPlan, order: Sequence[str], bud
     budget.report_step("first fit", "what kube-scheduler would take on the same nodes")
     claims = {pod.workload.name: _compiled(fleet, pod) for pod in fleet.pods}
     trial = _Trial(fleet, tuple(order), claims, time.monotonic() + budget.shares.compare, budget)
-    compared = []
-    for node, replicas in plan.on_node.items():
+    compared, on_node = [], plan.on_node
+    for node, replicas in on_node.items():
         if trial.over:
             break
         if _on_node(trial, node, replicas):
             compared.append(node)
     if not compared:
         return None
-    planned = sum(len(plan.on_node[node]) for node in compared)
+    planned = sum(len(on_node[node]) for node in compared)
     counted = goals_of(fleet, trial.replicas, order, len({replica.node for replica in trial.replicas}))
     goals = [counted[goal] for goal in order]
-    if len(compared) < len(plan.on_node):
+    if len(compared) < len(on_node):
         goals[0] = replace(goals[0], value=planned - len(trial.replicas))
     return FleetPlan(
-        PlanStatus.FEASIBLE if len(compared) == len(plan.on_node) else PlanStatus.STOPPED,
+        PlanStatus.FEASIBLE if len(compared) == len(on_node) else PlanStatus.STOPPED,
         plan.workloads,
         plan.cluster,
         plan.release,
         tuple(trial.replicas),
         tuple(goals),
-        findings=tuple(_findings(len(compared), len(plan.on_node), budget.shares.compare)),
+        findings=tuple(_findings(len(compared), len(on_node), budget.shares.compare)),
         objective=plan.objective,
         compared=tuple(compared),
     )
