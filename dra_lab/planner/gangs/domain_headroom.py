@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from msgspec.structs import replace as changed
 
@@ -43,7 +44,6 @@ def _headroom_of_need(
     problem: GangProblem, need: GangNeed, gang: Gang, solver: str, budget: Budget
 ) -> Iterator[GangHeadroom]:
     """Yield what each domain has for a gang."""
-    cordoned = problem.cordoned
     beside = gang.size - sum(group.most for group in need.groups[: need.pods])
     tables = tables_for(problem, need, budget)
     for path, nodes in problem.nodes_inside[need.required].items():
@@ -53,12 +53,7 @@ def _headroom_of_need(
         # Pods that have only shared claims have a place where these have one, also if no whole gang fits.
         most += beside if count else 0
         bound += beside if count_bound or len(need.groups) > 1 else 0
-        lacking: list[str] = []
-        if most < gang.size and not budget.reached:
-            lacking = [*_lacking(problem, need, [node for node in nodes if node not in cordoned])]
-            closed = sum(node in cordoned for node in nodes)
-            lacking += [f"{closed} {'node' if closed == 1 else 'nodes'} cordoned"] if closed else []
-            lacking += [] if lacking else ["too few devices in all"]
+        lacking = _lacking(problem, need, nodes, budget) if most < gang.size else []
         yield GangHeadroom(gang.name, path, most, bound, gang.least, gang.size, count, count_bound, tuple(lacking))
 
 
@@ -120,18 +115,26 @@ def _most(
     return found, bound
 
 
-def _lacking(problem: GangProblem, need: GangNeed, nodes: Sequence[str]) -> Iterator[str]:
-    """Yield what keeps pods of a gang away from nodes: devices in use, or too few devices."""
-    reasons: dict[str, list[str]] = {}
+def _lacking(problem: GangProblem, need: GangNeed, nodes: Sequence[str], budget: Budget) -> list[str]:
+    """Return what keeps pods of a gang away from nodes: devices in use, too few devices, a cordon.
+
+    If time ends before all nodes were looked at, it is not known, and nothing is returned.
+    """
+    reasons: dict[str, dict[str, None]] = {}
+    able = [node for node in nodes if node not in problem.cordoned]
     for group in need.groups:
-        for node in nodes:
+        for node in able:
+            if budget.reached:
+                return []
             for reason in _on_node(problem, group, node):
-                mine = reasons.setdefault(reason, [])
-                if node not in mine:
-                    mine.append(node)
+                reasons.setdefault(reason, {})[node] = None
+    found = []
     for reason, mine in sorted(reasons.items(), key=lambda row: -len(row[1])):
-        named = ", ".join(mine[:_NAMED]) + (f" and {len(mine) - _NAMED} more" if len(mine) > _NAMED else "")
-        yield f"{reason} {named}"
+        named = ", ".join(islice(mine, _NAMED)) + (f" and {len(mine) - _NAMED} more" if len(mine) > _NAMED else "")
+        found.append(f"{reason} {named}")
+    closed = len(nodes) - len(able)
+    found += [f"{closed} {'node' if closed == 1 else 'nodes'} cordoned"] if closed else []
+    return found or ["too few devices in all"]
 
 
 def _on_node(problem: GangProblem, group: GroupNeed, node: str) -> Iterator[str]:

@@ -54,6 +54,23 @@ def test_rooms_that_a_cancelled_count_bounds_are_true(seed, looks):
     assert [domain for domain, most in bounds.items() if any(map(lt, most, headrooms[domain]))] == []
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_reasons_of_a_cancelled_plan_are_those_of_all_nodes_or_none(seed):
+    """If time does not suffice for all nodes of a domain, nothing is said of what keeps a gang away from it."""
+    cluster, hierarchy, gangs, workloads = random_case(random.Random(f"reasons {seed}"))
+    given = {"hierarchies": [hierarchy], "release": RELEASE}
+    never = CancelledAfter(10**9)
+    every = {
+        (headroom.gang, headroom.domain): headroom.lacking
+        for headroom in plan_gangs(cluster, gangs, workloads, **given, cancel=never).headroom
+    }
+    whole = 10**9 - never.looks
+    for looks in range(max(1, whole - 40), whole):
+        plan = plan_gangs(cluster, gangs, workloads, **given, cancel=CancelledAfter(looks))
+        for headroom in plan.headroom:
+            assert headroom.lacking in ((), every[headroom.gang, headroom.domain]), looks
+
+
 @pytest.mark.parametrize(("seed", "looks"), CASES)
 def test_the_bound_of_a_cancelled_count_is_true(seed, looks):
     """No more gangs fit than a cancelled count says at most."""
