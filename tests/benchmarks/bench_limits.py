@@ -88,7 +88,7 @@ def main() -> None:
     for what, made, fleet in _fleets():
         cluster = made()
         plan_fleet(cluster, [Workload(w.name, w.claims, 1) for w in fleet], release=RELEASE, time_limit=10.0)
-        _measure(what, partial(plan_fleet, cluster, fleet, first_fit=False), CANCELS)
+        _measure(what, partial(plan_fleet, cluster, fleet), CANCELS)
         headroom = how_many_more(cluster, fleet[0], release=RELEASE, time_limit=MORE)
         print(
             f"  {fleet[0].name}: {headroom.count:,} more after {headroom.seconds:.2f} s, bound {headroom.bound:,}; "

@@ -56,7 +56,7 @@ def test_rooms_that_a_cancelled_count_bounds_are_true(seed, looks):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_reasons_of_a_cancelled_plan_are_those_of_all_nodes_or_none(seed):
-    """If time does not suffice for all nodes of a domain, nothing is said of what keeps a gang away from it."""
+    """A plan names what keeps a gang from a domain only if time sufficed to look at all nodes of it."""
     cluster, hierarchy, gangs, workloads = random_case(random.Random(f"reasons {seed}"))
     given = {"hierarchies": [hierarchy], "release": RELEASE}
     never = CancelledAfter(10**9)
