@@ -14,7 +14,7 @@ from dra_lab.model.fleet import Workload
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.pictures.charts import regret_chart
-from dra_lab.planner.fleet.fleet_regret import _Trial
+from dra_lab.planner.fleet import fleet_regret
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
 from dra_lab.topology.bandwidth import PATHS
@@ -136,7 +136,8 @@ def test_each_replica_has_its_own_ranges_with_their_source(fleet):
 def test_a_part_of_the_nodes_is_compared_with_itself(monkeypatch):
     """Where the time sufficed for one node, goals, text, JSON, table and chart compare what stands on that node."""
     cluster = mixed_cluster(8)
-    monkeypatch.setattr(_Trial, "over", property(lambda trial: bool(trial.replicas)))
+    tried = fleet_regret._on_node
+    monkeypatch.setattr(fleet_regret, "_on_node", lambda trial, *given: not trial.replicas and tried(trial, *given))
     plan = checked_fleet(cluster, workloads((2, 3, 3), must=False), release=RELEASE)
     (node,) = plan.first_fit.compared
     assert len(plan.nodes) > 1

@@ -40,16 +40,10 @@ class _Trial:
     fleet: FleetProblem
     order: tuple[str, ...]
     claims: dict[str, tuple[CompiledClaim, ...]]
-    deadline: float
     budget: Budget
     numbers: dict[str, int] = field(default_factory=dict)
     replicas: list[Replica] = field(default_factory=list)
     stopped: int = 0
-
-    @property
-    def over(self) -> bool:
-        """Say whether it is time to stop."""
-        return self.budget.reached or time.monotonic() >= self.deadline
 
 
 def first_fit_of(fleet: FleetProblem, plan: FleetPlan, order: Sequence[str], budget: Budget) -> FleetPlan | None:
@@ -62,10 +56,10 @@ def first_fit_of(fleet: FleetProblem, plan: FleetPlan, order: Sequence[str], bud
     """
     budget.report_step("first fit", "what kube-scheduler would take on the same nodes")
     claims = {pod.workload.name: _compiled(fleet, pod) for pod in fleet.pods}
-    trial = _Trial(fleet, tuple(order), claims, time.monotonic() + budget.shares.compare, budget)
+    trial = _Trial(fleet, tuple(order), claims, budget.until(time.monotonic() + budget.shares.compare))
     compared, on_node = [], plan.on_node
     for node, replicas in on_node.items():
-        if trial.over:
+        if trial.budget.reached:
             break
         if _on_node(trial, node, replicas):
             compared.append(node)
@@ -99,6 +93,8 @@ def _on_node(trial: _Trial, node: str, replicas: Sequence[Replica]) -> bool:
     held: list[ResourceClaim] = []
     found: list[Replica] = []
     for replica in replicas:
+        if trial.budget.reached:
+            return False
         pod = next(pod for pod in trial.fleet.pods if pod.workload.name == replica.workload)
         claims = [
             ResourceClaim(metadata=ObjectMeta(name=f"{replica.workload}-{replica.number}-{at}"), spec=compiled.spec)
@@ -110,7 +106,7 @@ def _on_node(trial: _Trial, node: str, replicas: Sequence[Replica]) -> bool:
                 node,
                 claims,
                 trial.fleet.release,
-                time_limit=trial.budget.shares.search,
+                time_limit=min(trial.budget.shares.search, trial.budget.left or 0.0),
                 cancel=trial.budget.cancel,
             )
         except (Cancelled, UnsupportedFeature):
