@@ -104,8 +104,11 @@ def plan_of_fit(work: Work) -> Plan:
     scan, node = work.scan, work.choice.node
     inner = _placements(work)
     scale = Scale(scan.sketch, localities(scan.cluster, node), scan.devices(node), scan.paired, scan.rules.lists)
-    compiled = compile_pod(scan.sketch, scan.cluster, scan.release)
-    plain = compile_pod(scan.sketch, scan.cluster, scan.release, links=False)
+    # How a claim is written depends on all devices. To read them takes as long as to look at every node.
+    compiled, plain = (
+        compile_pod(scan.sketch, scan.cluster, scan.release, links=links) if scan.complete else CompiledPod()
+        for links in (True, False)
+    )
     fits = (_first_fit(work, compiled, scale), _first_fit(work, plain, scale))
     goals = _goals(work, scale, inner)
     inner = _taken_anyway(scale, goals, fits[0]) or inner
@@ -229,7 +232,7 @@ def _damage(work: Work, placements: Sequence[Placement]) -> GoalValue | None:
 
 
 def _first_fit(work: Work, compiled: CompiledPod, scale: Scale) -> FirstFit | None:
-    if work.budget.cancelled:
+    if work.budget.cancelled or not work.scan.complete:
         return None
     left = work.budget.left
     shares = work.budget.shares

@@ -59,7 +59,7 @@ def plan_fleet(
         cancel: Ends the search when it is set. Default: an interrupt of the cell does that in a notebook.
         solver: Name of the PuLP solver.
         held: The devices in use, instead of those of the cluster's claims.
-        first_fit: Compare with the replicas that kube-scheduler would place.
+        first_fit: Compare with the replicas that kube-scheduler would place, if time suffices to look at every node.
 
     Returns:
         The plan, with the bounds that were reached. Its status is STOPPED if there is none, and NOT_CHECKED if what the
@@ -105,7 +105,8 @@ def plan_fleet(
     # After the time limit the reasons would make the answer late.
     if plan.status is PlanStatus.INFEASIBLE or (plan.replicas and not budget.reached):
         plan = replace(plan, shortfalls=unplaced(fleet, plan))
-    if first_fit and plan.replicas and not budget.reached:
+    # How claims are written depends on all devices. To read them takes as long as to look at every node.
+    if first_fit and plan.replicas and fleet.scan.complete and not budget.reached:
         plan = _with_first_fit(fleet, plan, order, budget)
         clock.lap("first fit")
     return replace(plan, seconds=time.monotonic() - began, parts=dict(clock.parts))
