@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import random
+import sys
 import threading
 import time
 from itertools import count
+from typing import Any
 
 import pytest
 from benchmarks.crowded_cluster import partitioned, profiles
@@ -32,7 +34,7 @@ from dra_lab.planner.budget import Budget, Sizes
 from dra_lab.planner.fleet import node_components, plan_fleet
 from dra_lab.planner.fleet.fleet_work import Clock, FleetWork
 from dra_lab.planner.fleet.plan_fleet import fleet_order
-from dra_lab.planner.fleet.pods import look_at
+from dra_lab.planner.fleet.pods import FleetProblem, look_at
 from dra_lab.planner.fleet.search import search
 
 RELEASE = KubernetesRelease("1.37", {"DRAListTypeAttributes": True})
@@ -95,6 +97,20 @@ def test_time_that_ends_after_the_last_node_leaves_all_that_counting_gives(ways,
             assert plan.goals[0].bound == best.goals[0].value, limit
             ended += not plan.proven
     assert ended, "no limit ended between the last node and the proof"
+
+
+def test_a_plan_that_leaves_nodes_out_is_not_compared_with_first_fit(monkeypatch):
+    """To write a claim, all devices are read, which takes as long as to look at every node."""
+
+    def without_one(*given: Any) -> FleetProblem:
+        fleet = look_at(*given)
+        fleet.scan.unseen = (fleet.survey.states.popitem()[0],)
+        fleet.scan.complete = False
+        return fleet
+
+    monkeypatch.setattr(sys.modules["dra_lab.planner.fleet.plan_fleet"], "look_at", without_one)
+    plan = plan_fleet(irregular_cluster(8, 8), [Workload("pairs", drawn_pairs(1), 4)], release=RELEASE)
+    assert (plan.not_examined, len(plan.replicas), plan.first_fit) == (1, 4, None)
 
 
 def test_nodes_that_nobody_looked_at_bound_nothing(monkeypatch):
