@@ -29,7 +29,7 @@ def test_only_new_objects_are_looked_at_inside():
 
     with rare_collections():
         gc.callbacks.append(note)
-        kept = [[] for _ in range(60 * 50_000)]
+        kept = [[] for _ in range(15 * 50_000)]
         gc.callbacks.remove(note)
-    assert len(kept) > 50_000
+    del kept
     assert set(generations) == {0}
