@@ -232,7 +232,7 @@ def _damage(work: Work, placements: Sequence[Placement]) -> GoalValue | None:
 
 
 def _first_fit(work: Work, compiled: CompiledPod, scale: Scale) -> FirstFit | None:
-    if work.budget.cancelled or not work.scan.complete:
+    if work.budget.cancelled or not compiled.claims:
         return None
     left = work.budget.left
     shares = work.budget.shares
