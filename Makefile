@@ -38,7 +38,7 @@ report = '{ time = $$1; budget = $$2; sub(/^[0-9]+ [0-9]+ /, ""); \
 FRONT_END := $(filter-out %.py,$(wildcard widgets/*.* widgets/src/* widgets/src/*/* widgets/labextension/*.json widgets/labextension/src/* widgets/labextension/style/*))
 SET_UP    := pyproject.toml hatch_build.py widgets/front_end.py widgets/package-lock.json
 
-.PHONY: help lab test test-long quick bench docs wheelhouse clean lint types contracts unit typescript browser packaging installed together front-end no-times
+.PHONY: help lab test test-long quick golden bench docs wheelhouse clean lint types contracts unit typescript browser packaging installed together front-end no-times
 .DELETE_ON_ERROR:
 
 help:
@@ -48,6 +48,7 @@ help:
 	@echo "make wheelhouse   dra-lab and its packages as wheels in dist/wheelhouse, for machines without a network"
 	@echo "make test-long   run the tests with thousands of cases; DRA_LAB_SEEDS=1000:3000 chooses other cases"
 	@echo "make quick   lint, types, contracts and unit tests"
+	@echo "make golden  write the golden files again; git diff shows what changed"
 	@echo "make bench   measure the speeds of the README and print them beside their targets"
 	@echo "make clean   remove what was built and installed here; your plans stay"
 
@@ -99,6 +100,13 @@ test-long: front-end
 	$(call end)
 
 quick: lint types contracts unit
+
+# All files go first, so that none stays whose case is gone.
+golden: $(VENV)/.ready-to-test
+	$(call say,golden files   [about 5 minutes on two cores])
+	@find tests/golden -mindepth 2 -type f -not -path "*/inputs/*" -delete
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal --snapshot-update tests/golden
+	@git status --short tests/golden
 
 bench: front-end
 	$(call say,speeds$(COMMA) measured against their targets)
