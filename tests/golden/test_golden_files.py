@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from golden_file import GoldenFile
+from golden_file import GoldenFile, in_a_file
 
 import dra_lab
 from dra_lab.cli import main
@@ -55,6 +55,7 @@ FLEETS = {
     "eks-p4d-two-claims": f"{PAIRS} --replicas 3 --claim sample:eks-p4d/any-nic-pairs --replicas 2",
     "eks-p4d-fewest-nodes": f"{PAIRS} --replicas 4 --objective nodes",
     "eks-p4d-idle-fleet": f"{PAIRS} --replicas 20 --idle --uncordon {NODE}",
+    "broken-cluster-fleet": "broken-cluster.yaml --claim example-gpu.yaml --replicas 2",
     "given-up-fleet": "given-up-cluster.yaml --claim big-gpu.yaml --replicas 1",
     "mig-1g-fleet": "sample:mig --claim mig-1g.yaml --replicas 9",
     "shared-gpu-share-fleet": "sample:shared-gpu --claim share.yaml --replicas 5",
@@ -65,6 +66,7 @@ GANGS = {
     "h100-pod-gang-and-replicas": f"{POD} --gang 3 {LEAF} --claim sample:h100-pod/eight-pairs --replicas 3",
     "h100-pod-gang-misfit": f"{POD} --gang 4 {LEAF}",
     "h100-pod-gang-next-to": f"{POD} --gang 4 {LEAF} --add 1=h100-01@h100-05",
+    "h100-pod-gang-part": "sample:h100-pod --claim part-of-gang.dralab.yaml",
     "h100-pod-gang-preferred": f"{POD} --gang 3 --level spine --prefer-level 'leaf switch'",
     "h100-pod-gang-queue": f"{POD} --gang 3 {LEAF} --queue training/train",
     "h100-pod-gangs": f"{POD} --gang 2 {LEAF} --replicas 4",
@@ -105,11 +107,26 @@ def answers() -> Iterator[tuple[str, tuple[str, ...]]]:
         words = f"{GANGS['h100-pod-gang-queue']} --scheduler {scheduler} --pin --dir out"
         yield f"export/h100-pod-gang-{scheduler}.txt", (f"export {words}",)
         yield f"export/h100-pod-gang-{scheduler}.json", (f"export {words} -o json",)
+    for scheduler in SCHEDULERS:
+        yield (
+            f"explain/h100-pod-gang-{scheduler}.txt",
+            (f"explain {GANGS['h100-pod-gang']} --scheduler {scheduler} --step -v",),
+        )
+    words = f"{GANGS['h100-pod-gang-preferred']} --scheduler kube-scheduler --dir out"
+    yield "export/h100-pod-gang-preferred.txt", (f"export {words}",)
+    devices = [f"explain {PAIRS} --device {name}" for name in ("gpu-0", "gpu-3", "gpu-4", "gpu-7")]
+    devices += [
+        f"explain {PAIRS} --node {FULL} --device gpu-3",
+        f"explain {EXAMPLES['oke-gb200-one-pair']} --device gpu-0",
+    ]
+    yield "explain/devices.txt", tuple(devices)
     for suffix, option in (("txt", "-v"), ("json", "-o json"), ("markdown", "-o markdown"), ("sarif", "-o sarif")):
         yield f"check/eks-p4d-faults.{suffix}", (f"check {EKS} faults {option}",)
         yield f"check/h100-pod-kueue-job.{suffix}", (f"check sample:h100-pod kueue-job.yaml {option}",)
     for sample in dra_lab.samples():
-        yield f"topology/{sample.name}.txt", (f"topology sample:{sample.name}",)
+        words = f"topology sample:{sample.name}"
+        yield f"topology/{sample.name}.txt", (words, f"{words} -v")
+        yield f"topology/{sample.name}.json", (f"{words} -o json",)
 
 
 FILES = {name: commands for name, commands in answers() if not name.startswith(TIMED)}
@@ -140,8 +157,7 @@ def exported(folder: Path) -> str:
     return "\n".join(parts)
 
 
-# Each file belongs to one case, although its name does not begin with that of the test.
-@pytest.mark.filterwarnings("ignore:\\s*Can not relate snapshot location")
+@in_a_file
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.long] if name.startswith(LONG) else ()) for name in FILES]
 )
@@ -191,7 +207,7 @@ def gang():
 PAGES = dict(shown())
 
 
-@pytest.mark.filterwarnings("ignore:\\s*Can not relate snapshot location")
+@in_a_file
 @pytest.mark.parametrize("name", PAGES)
 def test_notebooks_show_results_as_recorded(name, snapshot):
     """Clusters, and plans of one pod, of many and of gangs, as HTML; the text is the same as that of the commands."""
