@@ -9,18 +9,18 @@ from html import escape, unescape
 
 import pytest
 from checked_plans import checked_fleet, checked_plan
-from contradictions import TEXT, of_command, of_page, of_record, of_status, of_text, of_value
+from contradictions import of_command, of_page, of_record, of_status, of_text, of_value
 from small_claims import request
 from small_nodes import a_slice, gpu
 from small_nodes import cluster as small
 
+from dra_lab import how_many_more
 from dra_lab.cli import main
 from dra_lab.manifests.yaml_text import dump_yaml
 from dra_lab.model.fleet import Headroom, Workload
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.planner.fleet import how_many_more
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
 from dra_lab.words.fleet_document import fleet_text
@@ -164,49 +164,3 @@ def test_a_plan_that_its_own_follow_up_refutes_is_not_proven():
     assert "proof-withdrawn" in [finding.rule for finding in corrected.findings]
     true = how_many_more(nodes, Workload("one", (ONE,), 1), release=KubernetesRelease("1.36"), after=plan)
     assert plan.checked_against([true]) is plan
-
-
-ANNOUNCED = "warning: dranet.net: this DeviceClass is not in what was read; the documented one is used"
-SHOWN = {
-    "an answer fits, and kube-scheduler gives up its pod": (
-        "Fits on 2 of 4 nodes now. kube-scheduler: gives up the pod (x).",
-        "Fits on 2 of 4 nodes now. kube-scheduler: as good.",
-    ),
-    "everything fits, and a pod is given up": (
-        "Valid, and everything fits.\nerror: on n1 kube-scheduler would give up the pod",
-        "1 object: 0 valid and fitting, 1 not valid or not fitting, 0 not checked.\n would give up the pod",
-    ),
-    "a class is used and does not exist": (
-        f"{ANNOUNCED}\nthe DeviceClass 'dranet.net' does not exist",
-        f"{ANNOUNCED}\nthe DeviceClass 'other' does not exist",
-    ),
-    "no more fit, proven, and 2 more of pair fit": (
-        "6 of 8 replicas placed on 1 node; no more fit, proven.\n  pair           8       6\n  pair: 2 more, proven",
-        "6 of 6 replicas placed on 1 node.\n  pair           6       6\n  pair: 2 more, proven",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", SHOWN)
-def test_the_detector_finds_what_the_reports_were(name):
-    """It finds each reported contradiction, and nothing in the same words if they are consistent."""
-    bad, good = SHOWN[name]
-    assert name in of_text(bad)
-    assert not of_text(good)
-
-
-def test_each_pair_has_two_patterns_that_compile():
-    """The list is a table: names once, patterns that are no empty match."""
-    assert len({pair.name for pair in TEXT}) == len(TEXT)
-    for pair in TEXT:
-        assert not re.match(pair.one, "")
-        assert not re.match(pair.other, "")
-
-
-def test_the_detector_reads_pages_and_records():
-    """It finds a contradiction between two elements of a page, and between plan.json and the exit status."""
-    assert of_page("<p>Fits on 2 of 4 nodes now.</p><p>kube-scheduler: gives up the pod (x).</p>")
-    assert not of_page("<p>Fits on 2 of 4 nodes now.</p><script>gives up the pod</script>")
-    record = {"answer": {"outcome": "fits", "asPlanned": False, "reasons": ["replica 1 finds no place"]}}
-    assert [bool(of_record(record, 0)), bool(of_record(record, 1))] == [True, False]
-    assert not of_record(record, 0, allow_worse=True)

@@ -2,58 +2,41 @@
 
 from __future__ import annotations
 
+import io
 import signal
-import threading
+import sys
 
-import pytest
+from dra_lab.cli import main
 
-from dra_lab.cli.main import main
-from dra_lab.planner.waiting import STOPPING, WaitingBar, stoppable
-
-CLAIM = "sample:dgx-h100/gpu-nic-cpu"
+FLEET = ["plan", "sample:dgx-h100", "--claim", "sample:dgx-h100/gpu-nic-cpu", "--replicas", "4"]
 
 
-def test_the_first_is_an_event_and_the_second_an_interrupt(capsys):
-    """Once it says what follows, then it is KeyboardInterrupt; afterwards the signal is what it was."""
-    before = signal.getsignal(signal.SIGINT)
-    with stoppable() as cancel:
-        signal.raise_signal(signal.SIGINT)
-        assert cancel.is_set()
-        assert STOPPING in capsys.readouterr().err
-        with pytest.raises(KeyboardInterrupt):
+class Interrupted(io.StringIO):
+    """Standard error that a person interrupts as soon as a plan asks whether it is a terminal."""
+
+    def __init__(self, times: int) -> None:
+        super().__init__()
+        self.times = times
+
+    def isatty(self) -> bool:
+        """Interrupt once Ctrl-C no longer ends the program."""
+        while self.times and signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+            self.times -= 1
             signal.raise_signal(signal.SIGINT)
+        return False
+
+
+def test_the_first_ends_with_an_answer_without_further_questions(capsys, monkeypatch):
+    """The command reports what is known, and the signal is afterwards what it was."""
+    before, stream = signal.getsignal(signal.SIGINT), Interrupted(1)
+    monkeypatch.setattr(sys, "stderr", stream)
+    status = main(FLEET)
+    assert "stopping: the best answer so far follows (Ctrl-C again ends without one)" in stream.getvalue()
+    assert (status, "How many more fit" in capsys.readouterr().out) == (2, False)
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_another_thread_is_let_alone():
-    """Signals belong to the main thread; in another thread, the event is never set."""
-    given = []
-
-    def run():
-        with stoppable() as cancel:
-            given.append(cancel.is_set())
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    assert given == [False]
-
-
-@pytest.mark.parametrize("stage", ["nodes", "first fit"])
-def test_a_fleet_is_answered_all_the_same(capsys, monkeypatch, stage):
-    """Whenever it comes, what is there by then is told, and nothing is asked after it."""
-    messages = []
-
-    def show(bar, progress):
-        if progress.stage == stage and not messages:
-            messages.append(progress)
-            signal.raise_signal(signal.SIGINT)
-
-    monkeypatch.setattr(WaitingBar, "show", show)
-    status = main(["plan", "sample:dgx-h100", "--claim", CLAIM, "--replicas", "4"])
-    printed = capsys.readouterr()
-    assert messages
-    assert STOPPING in printed.err
-    assert "How many more fit" not in printed.out
-    assert (status, "of 4 replicas placed" in printed.out) in ((0, True), (2, True), (2, False))
-    assert status == 0 or stage == "nodes"
+def test_the_second_ends_the_command(capsys, monkeypatch):
+    """Nothing is answered, and the exit status says so."""
+    monkeypatch.setattr(sys, "stderr", Interrupted(2))
+    assert (main(FLEET), capsys.readouterr().out) == (2, "")

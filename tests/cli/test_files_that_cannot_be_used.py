@@ -67,15 +67,6 @@ def test_the_place_of_a_wrong_byte_is_its_line_and_column():
         utf8_text(LATIN, "file")
 
 
-def test_a_recorded_file_with_a_byte_that_is_not_utf8_is_refused():
-    """The file that ended in a traceback."""
-    file = Path(__file__).parents[2] / ".." / "shared" / "repro" / "lat1.json"
-    if not file.exists():
-        pytest.skip(f"{file} is not here")
-    with pytest.raises(ManifestError, match=r"lat1\.json:1: this is not UTF-8 text: byte 0xe9 at column 122"):
-        load_cluster(file)
-
-
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_home_folder_of_nobody_is_refused(command, tmp_path, capsys):
     """`~nouser` has no folder."""
@@ -88,14 +79,6 @@ def test_an_empty_cluster_is_refused_with_what_may_stand_there(source):
     """An unset variable of a shell gives "", which is not the folder of the moment."""
     with pytest.raises(SourceError, match="CLUSTER is empty; give a file, a folder, context:NAME, or sample:NAME"):
         load_cluster(source)
-
-
-def test_a_pipe_without_a_writer_is_given_up(tmp_path, monkeypatch):
-    """A pipe that no program opens would be waited for without an end."""
-    monkeypatch.setattr("dra_lab.manifests.file_text.WRITER_SECONDS", 0.05)
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(SourceError, match="no program writes to"):
-        load_cluster(tmp_path / "pipe")
 
 
 def test_a_pipe_is_read_to_its_end(tmp_path):
@@ -116,14 +99,6 @@ def test_a_pipe_of_more_than_the_limit_is_refused(tmp_path):
     with pytest.raises(SourceError, match="more than 10 bytes"):
         read_bytes(tmp_path / "pipe", 10, pipes=True)
     writer.join()
-
-
-def test_a_line_of_a_packed_file_of_cases_has_a_limit(tmp_path, capsys, monkeypatch):
-    """A small `.gz` may unpack to gigabytes; it is refused at the first line that is too long."""
-    monkeypatch.setattr("dra_lab.replay.MAX_LINE_BYTES", 2**20)
-    with gzip.open(tmp_path / "bomb.gz", "wb") as file:
-        file.write(b"0" * 2**23)
-    assert "a line of more than 1,048,576 bytes" in ends("replay", tmp_path / "bomb.gz", tmp_path, capsys)
 
 
 def test_a_packed_file_that_is_cut_is_refused(tmp_path, capsys):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -39,14 +38,6 @@ spec:
 """
 
 
-@pytest.fixture
-def job(tmp_path: Path) -> str:
-    """Return a file with a Job of Kueue whose pods request 128 CPUs and eight GPUs."""
-    file = tmp_path / "job.yaml"
-    file.write_text(CLAIM + JOB.replace("CPUS", "'128'"))
-    return str(file)
-
-
 def answer(capsys: pytest.CaptureFixture[str], *options: str):
     """Return the JSON of the command on the sample."""
     main(["plan", POD, "--claim", *options, "-o", "json"])
@@ -69,25 +60,6 @@ def test_the_files_of_an_export_are_planned_as_the_gang(scheduler, tmp_path, cap
     )
 
 
-def test_size_level_and_queue_are_those_of_the_file(job, capsys):
-    """A label key becomes the name of the level."""
-    [gang] = answer(capsys, job)["gangs"]
-    assert (gang["name"], gang["size"], gang["level"], gang["queue"]) == ("train", 3, "leaf switch", "team-a")
-
-
-def test_options_come_before_the_file(job, capsys):
-    """Size, level, queue and the number of gangs."""
-    options = ["--gang", "2", "--level", "spine", "--queue", "team-b", "--replicas", "2"]
-    [gang] = answer(capsys, job, *options)["gangs"]
-    assert [gang[key] for key in ("size", "level", "queue", "replicas")] == [2, "spine", "team-b", 2]
-
-
-def test_kueue_counts_the_cpus_of_the_pods(job, capsys):
-    """A node has 224 CPUs, so that each node gets one pod, and leaf-1 has two idle servers of three."""
-    kueue = answer(capsys, job)["gangs"][0]["schedulers"][1]
-    assert [row["wanted"] for row in kueue["domains"]] == [1, 1, 1]
-
-
 def test_a_job_without_a_word_of_gangs_is_none(tmp_path, capsys):
     """Its pods start one by one, as before."""
     file = tmp_path / "job.yaml"
@@ -101,20 +73,6 @@ def test_it_is_a_gang_with_the_option(tmp_path, capsys):
     file.write_text(CLAIM + JOB.replace("CPUS", "1").replace("podset-required-topology", "other"))
     [gang] = answer(capsys, str(file), "--gang", "4")["gangs"]
     assert (gang["name"], gang["size"], gang["level"]) == ("train", 4, "")
-
-
-def test_findings_of_the_file_are_shown(tmp_path, capsys):
-    """A soft topology of Volcano is planned without a level, which a person must know."""
-    file = tmp_path / "job.yaml"
-    text = JOB.replace("CPUS", "1").partition("  template:")
-    tasks = (
-        "  minAvailable: 2\n  networkTopology: {mode: soft}\n  tasks:\n  - name: worker\n    replicas: 3\n    template:"
-    )
-    pod = text[2].replace("\n  ", "\n    ")
-    start = text[0].replace("batch/v1", "batch.volcano.sh/v1alpha1").replace("  parallelism: 3\n  completions: 3\n", "")
-    file.write_text(CLAIM + start + tasks + pod)
-    main(["plan", POD, "--claim", str(file)])
-    assert "networkTopology is soft" in capsys.readouterr().err
 
 
 def test_a_size_for_several_groups_is_refused(tmp_path, capsys):

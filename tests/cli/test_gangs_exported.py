@@ -34,24 +34,6 @@ def test_every_file_is_in_the_record_and_the_readme(scheduler, tmp_path):
     assert (set(record["files"]), [name for name in names if f"`{name}`" not in readme]) == (names, [])
 
 
-@pytest.mark.parametrize("scheduler", SCHEDULERS)
-def test_the_same_gang_gives_the_same_bytes(scheduler, tmp_path):
-    """Nothing in the files depends on the time or the order of a run."""
-    for name in ("one", "two"):
-        exported(tmp_path / name, "--scheduler", scheduler, "--pin")
-    texts = [{path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("one", "two")]
-    assert texts[0] == texts[1]
-
-
-def test_a_pinned_gang_is_held_to_the_planned_domain(tmp_path):
-    """By the label of its level."""
-    exported(tmp_path, "--scheduler", "kueue", "--pin")
-    spec = yaml.safe_load((tmp_path / "job.yaml").read_text())["spec"]["template"]["spec"]
-    terms = spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
-    wanted = {"key": "topology.example.com/leaf", "operator": "In", "values": ["leaf-2"]}
-    assert [term["matchExpressions"] for term in terms] == [[wanted]]
-
-
 def test_a_configuration_is_not_applied(tmp_path, capsys):
     """kueue-configuration.yaml is a part of Kueue's own file, so that neither kustomize nor -o yaml has it."""
     exported(tmp_path, "--scheduler", "kueue")
@@ -59,22 +41,6 @@ def test_a_configuration_is_not_applied(tmp_path, capsys):
     main(["export", *GANG, "--scheduler", "kueue", "-o", "yaml"])
     applied = yaml.safe_load((tmp_path / "kustomization.yaml").read_text())["resources"]
     assert ("kueue-configuration.yaml" in applied, "Configuration" in capsys.readouterr().out) == (False, False)
-
-
-def test_what_the_scheduler_cannot_express_is_in_the_answer_and_the_readme(tmp_path, capsys):
-    """A PodGroup has no preferred level."""
-    options = [POD, "--claim", f"{POD}/eight-pairs", "--gang", "3", "--level", "spine", "--prefer-level", "leaf switch"]
-    main(["export", *options, "--scheduler", "kube-scheduler", "--dir", str(tmp_path)])
-    said = "A PodGroup has no preferred level, so leaf switch is left out."
-    assert (said in capsys.readouterr().out, said in (tmp_path / "README.md").read_text()) == (True, True)
-
-
-def test_the_json_has_the_files_and_the_places(tmp_path, capsys):
-    """As the exports of claims."""
-    exported(tmp_path, "--scheduler", "volcano", "-o", "json")
-    answer = json.loads(capsys.readouterr().out)
-    assert (answer["kind"], answer["outcome"], answer["scheduler"]) == ("Export", "fits", "volcano")
-    assert (answer["placed"][0]["domain"], len(answer["files"])) == (["spine-1", "leaf-2"], 6)
 
 
 LEADERS = """\
@@ -122,14 +88,6 @@ def test_files_that_the_scheduler_refuses_are_not_written(tmp_path, capsys):
     status = main(["export", *GANG[:-2], "--scheduler", "kueue", "--dir", str(tmp_path / "new")])
     said = capsys.readouterr().err
     assert (status, (tmp_path / "new").exists(), "Correct the error above." in said) == (1, False, True)
-
-
-def test_a_queue_without_quota_is_a_warning(tmp_path, capsys):
-    """The files are right, and the gang waits; the label of Kueue is the name without the namespace."""
-    assert exported(tmp_path, "--scheduler", "kueue") == 0
-    labels = yaml.safe_load((tmp_path / "job.yaml").read_text())["metadata"]["labels"]
-    text = capsys.readouterr().err
-    assert ("free quota of the queue" in text, labels["kueue.x-k8s.io/queue-name"]) == (True, "train")
 
 
 def test_an_edited_file_is_kept(tmp_path, capsys):

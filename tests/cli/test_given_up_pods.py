@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
 import yaml
-from contradictions import of_status, of_text, of_value
 from small_manifests import device_class, pod, request, selector, template
 from small_nodes import a_slice, gpu
 
@@ -38,43 +36,6 @@ def files(tmp_path):
 
 
 @pytest.mark.parametrize("asked", ["claim", "pod"])
-def test_plan_does_not_fit_if_the_pod_is_given_up_on_another_node(files, capsys, asked):
-    """An allocation exists on one node, but the search fails on the other, which ends it for both."""
-    command = ["plan", str(files / "cluster.yaml"), "--claim", str(files / f"{asked}.yaml")]
-    assert main(command) == 1
-    text = "\n".join(capsys.readouterr())
-    assert text.startswith("An allocation exists on 1 of 2 nodes, but no pod starts with this manifest.")
-    assert main([*command, "-o", "json"]) == 1
-    value = json.loads(capsys.readouterr().out)
-    assert (value["outcome"], value["fits"], value["firstFit"]["status"]) == ("does-not-fit", False, "error")
-    assert not [*of_text(text), *of_value(value), *of_status(value, 1)]
-
-
-@pytest.mark.parametrize("asked", ["claim", "pod"])
-def test_replicas_do_not_fit_if_their_pod_is_given_up_on_another_node(files, capsys, asked):
-    """`plan` of replicas looks at every node too, in text, JSON and exit status."""
-    command = ["plan", str(files / "cluster.yaml"), "--claim", str(files / f"{asked}.yaml"), "--replicas", "1"]
-    assert main(command) == 1
-    text = "\n".join(capsys.readouterr())
-    assert text.startswith("An allocation exists for 1 of 1 replicas, but not every pod starts with its manifest.")
-    assert main([*command, "-o", "json"]) == 1
-    value = json.loads(capsys.readouterr().out)
-    assert value["outcome"] == "does-not-fit"
-    assert not [*of_text(text), *of_value(value), *of_status(value, 1)]
-
-
-@pytest.mark.parametrize("allowed", [[], ["--allow-worse"]], ids=["", "allow-worse"])
-def test_an_export_that_never_starts_does_not_fit(files, capsys, allowed):
-    """No pod of it runs, which is more than devices other than planned: both commands exit 1, and say so."""
-    cluster, folder = str(files / "cluster.yaml"), str(files / "out")
-    exported = main(["export", cluster, "--claim", str(files / "claim.yaml"), "--dir", folder, "--allow-worse"])
-    capsys.readouterr()
-    checked = main(["check", cluster, folder, *allowed])
-    said = capsys.readouterr().out
-    assert (exported, checked, "kube-scheduler starts no pod of this export" in said) == (1, 1, True), said
-
-
-@pytest.mark.parametrize("asked", ["claim", "pod"])
 def test_draw_says_that_no_pod_starts(files, capsys, asked):
     """The page, the sentence and the exit status of `draw` are those of `plan`."""
     page = files / "page.html"
@@ -83,14 +44,6 @@ def test_draw_says_that_no_pod_starts(files, capsys, asked):
     said = "no pod starts with this manifest"
     assert said in capsys.readouterr().out
     assert said in page.read_text()
-
-
-def test_check_says_of_its_plan_what_it_says_of_the_workload(files, capsys):
-    """The plan inside the JSON of `check` has the outcome of its workload."""
-    assert main(["check", str(files / "cluster.yaml"), str(files / "pod.yaml"), "-o", "json"]) == 1
-    (workload,) = json.loads(capsys.readouterr().out)["workloads"]
-    assert (workload["outcome"], workload["plan"]["outcome"]) == ("does-not-fit", "does-not-fit")
-    assert workload["plan"]["firstFit"]["message"] == "on b"
 
 
 def test_a_search_that_never_gets_to_the_node_fits(files, capsys):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 import yaml
@@ -17,7 +16,6 @@ from dra_lab.model.sketch import Drawing
 from dra_lab.session import read_plan_file, read_sketch
 from dra_lab.sources import samples
 
-SHARED = Path(__file__).parents[2] / ".." / "shared"
 CLUSTER = "sample:eks-p4d"
 NODES = load_cluster(CLUSTER).node_names
 PAIRS = f"{CLUSTER}/gpu-nic-pairs"
@@ -64,29 +62,6 @@ def test_notebook_and_command_line_answer_alike(drawn, settings, tmp_path, capsy
     path = tmp_path / "plan.dralab.yaml"
     path.write_text(encode_drawing(Drawing(sketch=read_sketch(drawn), **known)))
     assert compared(answer(capsys, sample, "--claim", str(path))) == of_plan(of_notebook(path, sample))
-
-
-REPORTED = {
-    "3420": "3420.json",
-    "gb-first": "sample:oke-gb200",
-    "gpu-first": "sample:dgx-h100",
-    "gpu2-apart": CLUSTER,
-    "mig-1g": "sample:mig",
-    "mig-first": "sample:mig",
-    "s119": "sample:mi300x",
-}
-
-
-@pytest.mark.parametrize(("drawn", "cluster"), REPORTED.items())
-def test_a_drawing_that_was_reported_has_one_answer(drawn, cluster, tmp_path, capsys):
-    """Drawings that people sent have the same status, node, release and goals in a notebook and on the command line."""
-    folder = SHARED / "repro"
-    if not folder.is_dir():
-        pytest.skip(f"{folder} is not there")
-    path = tmp_path / f"{drawn}.dralab.yaml"
-    path.write_bytes((folder / path.name).read_bytes())
-    cluster = cluster if cluster.startswith("sample:") else str(folder / cluster)
-    assert compared(answer(capsys, cluster, "--claim", str(path))) == of_plan(of_notebook(path, cluster))
 
 
 @pytest.mark.parametrize(
@@ -218,12 +193,3 @@ def test_an_unknown_goal_names_its_line(tmp_path):
     with pytest.raises(SketchError, match="nope") as caught:
         read_plan_file(broken(tmp_path, "goals", ["nope"]))
     assert caught.value.origin.path == "goals"
-
-
-def test_the_recorded_plan_file_is_refused(capsys):
-    """A goal that no planner has is not silently left out."""
-    folder = SHARED / "repro"
-    if not folder.exists():
-        pytest.skip(f"{folder} is not there")
-    assert main(["plan", str(folder / "pin.json"), "--claim", str(folder / "pin.dralab.yaml")]) == 2
-    assert "nope" in capsys.readouterr().err

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from budgets import use_pin_shares
 from small_manifests import amount, claim, cpus, device_slice, pod, request, same, template
 
 from dra_lab.cli import main
@@ -67,13 +66,6 @@ def test_a_request_that_only_its_parts_can_serve_does_not_fit_as_written(answers
     found = answers(cores=100)
     values = {name: (status, NOWHERE in text) for name, (status, text) in found.items()}
     assert values == dict.fromkeys(found, (1, True))
-
-
-def test_a_search_that_does_not_end_is_not_decided_for_every_command(answers, monkeypatch):
-    """There is no time for a search here, so that every command exits 2."""
-    use_pin_shares(monkeypatch, node=0.0)
-    found = answers()
-    assert {name: status for name, (status, _) in found.items()} == dict.fromkeys(found, 2)
 
 
 def test_pods_that_share_a_claim_over_lists_do_not_fit(answers, tmp_path, capsys):

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from small_manifests import claim, request, template
+from small_manifests import request, template
 
 from dra_lab import __version__
 from dra_lab.cli import main
@@ -38,16 +38,6 @@ def test_a_time_limit_is_a_number_above_zero(command, limit, capsys):
     with pytest.raises(SystemExit) as ended:
         main([*command, "--time-limit", limit])
     assert (ended.value.code, limit in capsys.readouterr().err) == (2, True)
-
-
-def test_findings_are_reported_once_and_on_standard_error(tmp_path, capsys):
-    """The answer is on standard output; what was noticed is not said there too."""
-    (tmp_path / "claim.yaml").write_text(CLAIM.replace("gpu.nvidia.com", "nothing.example.org"))
-    assert main(["plan", EKS, "--claim", str(tmp_path / "claim.yaml")]) == 1
-    output = capsys.readouterr()
-    lines = output.err.splitlines()
-    assert lines
-    assert (len(set(lines)), "Findings" in output.out) == (len(lines), False)
 
 
 def test_help_of_lab_makes_no_notebook(tmp_path, monkeypatch, capsys):
@@ -103,12 +93,6 @@ def test_claims_that_come_again_get_numbers(capsys):
     main(["plan", EKS, *(word for claim in claims for word in ("--claim", claim)), "-o", "json"])
     names = [workload["name"] for workload in json.loads(capsys.readouterr().out)["workloads"]]
     assert names == ["gpu-nic-pairs", "five-pairs", "gpu-nic-pairs-2", "gpu-nic-pairs-3"]
-
-
-def test_an_export_of_what_does_not_fit_says_why(tmp_path, capsys):
-    """Status 1 does not come without a word."""
-    assert main(["export", EKS, "--claim", f"{EKS}/five-pairs", "--dir", str(tmp_path)]) == 1
-    assert capsys.readouterr().out.startswith("Does not fit. ")
 
 
 def test_a_claim_goes_where_the_pods_of_its_workload_are(tmp_path, capsys):
@@ -186,25 +170,6 @@ spec:
       resourceClaims: [{name: gpu, resourceClaimTemplateName: one}]
       containers: [{name: a, image: a, resources: {claims: [{name: gpu}]}}]
 """
-
-
-def test_a_plan_of_one_pod_says_how_many_its_workload_runs(tmp_path, capsys):
-    """And with which words all of them are planned: these answer for three."""
-    (tmp_path / "all.yaml").write_text(WITH_CLAIM + template("one", GPU))
-    command = ["plan", EKS, "--claim", str(tmp_path / "all.yaml")]
-    assert main(command) == 0
-    text = capsys.readouterr().err
-    assert "all.yaml says 3 replicas; this is the plan of one of them. --replicas 3 behind --claim places all" in text
-    assert main([*command, "--replicas", "3"]) == 0
-    assert "3 of 3 replicas placed" in capsys.readouterr().out
-
-
-def test_a_plan_of_pods_that_share_a_claim_names_the_command_that_answers_them(tmp_path, capsys):
-    """Their replicas cannot be planned with claims of their own."""
-    shared = claim("one", GPU)
-    (tmp_path / "all.yaml").write_text(WITH_CLAIM.replace("resourceClaimTemplateName", "resourceClaimName") + shared)
-    assert main(["plan", EKS, "--claim", str(tmp_path / "all.yaml")]) == 0
-    assert "They share gpu, which is allocated once: dra-lab check" in capsys.readouterr().err
 
 
 def test_a_plan_of_a_single_pod_says_nothing_of_replicas(tmp_path, capsys):

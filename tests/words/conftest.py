@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
-import dra_lab
+from dra_lab.words.shown import teach
 
 
 @pytest.fixture
@@ -18,5 +18,5 @@ def bare_shell():
 @pytest.fixture
 def shell(bare_shell):
     """Give an IPython that knows our formatters, as after `import dra_lab` in a notebook."""
-    dra_lab._teach_notebook()
+    teach(bare_shell)
     return bare_shell

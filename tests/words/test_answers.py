@@ -6,39 +6,17 @@ import json
 from dataclasses import replace
 
 import pytest
-from checked_plans import checked_plan
 from msgspec.structs import replace as changed
 from small_plans import HOSTILE, a_plan, busy_cluster, goals, hostile_cluster, hostile_plan, taken
 
 from dra_lab.findings import Finding, Severity
-from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
-from dra_lab.model.plan import FirstFit, FirstFitStatus, GoalValue, Plan, PlanStatus, Shortfall, Suggestion
+from dra_lab.model.plan import FirstFit, FirstFitStatus, GoalValue, Plan, PlanStatus
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.model.what_if import without_nodes
-from dra_lab.sources import load_cluster
-from dra_lab.words.frames import devices_frame, findings_frame, goals_frame, nodes_frame, shortfalls_frame
+from dra_lab.words.frames import devices_frame, goals_frame
 from dra_lab.words.plan_document import answer_sentence, plan_text
 from dra_lab.words.plan_json import plan_json
 
 PLAIN = FirstFit(FirstFitStatus.ALLOCATED, taken(gpu=("gpu-0", "gpu-1"), nic=("a", "b")), goals(0, 0, 2, 1, 2))
-MISFIT = a_plan(
-    status=PlanStatus.INFEASIBLE,
-    node="",
-    placements=(),
-    goals=(),
-    node_classes=(),
-    first_fit=None,
-    shortfalls=(Shortfall("count", "nic", "needs 5 RDMA NICs, no node has more than 4", 5, 4, "n1", "Ask for 4."),),
-    suggestions=(Suggestion("Ask for nic ×4", "No node has more."),),
-)
-
-
-def test_the_sentence_says_where_it_fits_how_good_it_is_and_what_kube_scheduler_takes():
-    sentence = answer_sentence(a_plan(first_fit=None, first_fit_plain=PLAIN), busy_cluster())
-    assert sentence == (
-        "Fits on 2 of 3 nodes now. Best on n1: 2 NUMA nodes, 2 of 2 GPUs paired, 2 PCIe roots, proven optimal. "
-        "Without your link, kube-scheduler pairs only 1 of 2 GPUs."
-    )
 
 
 def test_without_claims_the_answer_does_not_speak_of_now():
@@ -59,38 +37,10 @@ def test_with_claims_of_some_namespaces_the_answer_says_so():
     assert " now" not in sentence
 
 
-def test_the_manifest_is_mentioned_where_it_does_not_reach_the_best():
-    assert "With this YAML, kube-scheduler pairs only 1 of 2 GPUs." in answer_sentence(a_plan(), busy_cluster())
-
-
-def test_with_and_without_the_cluster_the_same_words_say_what_is_paired():
-    assert "pairs only 1 of 2 GPUs" in answer_sentence(a_plan())
-    assert "pairs only 1 of 2 GPUs" in answer_sentence(a_plan(), busy_cluster())
-
-
 def test_an_answer_that_is_as_good_says_so():
     same = changed(PLAIN, goals=goals(0, 0, 2, 0, 2))
     sentence = answer_sentence(a_plan(first_fit=same, first_fit_plain=same))
     assert sentence.endswith("With or without your link, kube-scheduler picks an equally good set.")
-
-
-def test_a_claim_without_links_is_compared_once():
-    """Its manifest says no more than counts and selectors do: the same is not told twice."""
-    world = load_cluster("sample:eks-p4d")
-    gpus = DeviceRequest(name="gpu", exactly=ExactDeviceRequest(device_class_name="gpu.nvidia.com", count=2))
-    sentence = answer_sentence(checked_plan(world, ClaimSketch(requests=(gpus,))), world)
-    assert sentence.endswith("proven optimal. kube-scheduler uses 2 NUMA nodes and 2 PCIe roots.")
-
-
-def test_waiting_is_reported_once():
-    """Where the first suggestion is to wait for devices in use, the nodes that would then do are counted there."""
-    world = load_cluster("sample:eks-p4d")
-    full = "ip-192-168-158-9.ec2.internal"
-    world = without_nodes(world, [name for name in world.node_names if name != full])
-    gpus = DeviceRequest(name="gpu", exactly=ExactDeviceRequest(device_class_name="gpu.nvidia.com", count=2))
-    sentence = answer_sentence(checked_plan(world, ClaimSketch(requests=(gpus,))))
-    assert sentence.endswith("Wait until the devices in use are freed: it then fits on 1 of 1 node.")
-    assert "if nothing else were running" not in sentence
 
 
 @pytest.mark.parametrize(
@@ -112,30 +62,11 @@ def test_what_is_not_proven_says_which_goal_is_open():
     assert "best so far, not proven (2 NUMA nodes, bound 1)" in sentence
 
 
-def test_a_misfit_gives_the_reason_and_what_to_do():
-    sentence = answer_sentence(MISFIT)
-    assert sentence == "Does not fit. Needs 5 RDMA NICs, no node has more than 4. Ask for nic ×4."
-
-
 def test_nothing_drawn_and_nothing_known_have_their_own_sentences():
     empty = Plan(PlanStatus.EMPTY, ClaimSketch())
     stopped = Plan(PlanStatus.STOPPED, ClaimSketch())
     assert answer_sentence(empty) == "Nothing is drawn yet."
     assert answer_sentence(stopped).startswith("Not answered")
-
-
-def test_the_text_has_every_device_every_goal_and_the_regret():
-    text = plan_text(a_plan(first_fit_plain=PLAIN), busy_cluster())
-    for device in ("gpu.nvidia.com/n1/gpu-0", "gpu.nvidia.com/n1/gpu-2", "dra.net/n1/a", "dra.net/n1/b"):
-        assert device in text
-    assert "1 (+1)" in text
-    assert "warning: nic: One NIC has no RDMA" in text
-
-
-def test_the_text_of_a_misfit_has_its_reasons_and_suggestions():
-    text = plan_text(MISFIT, busy_cluster())
-    assert "- needs 5 RDMA NICs, no node has more than 4 (n1). Ask for 4." in text
-    assert "- Ask for nic ×4. No node has more." in text
 
 
 def test_hostile_texts_cannot_steer_a_terminal():
@@ -180,12 +111,6 @@ def test_unknown_places_are_none_and_numbers_stay_whole():
 def test_goals_show_best_and_both_of_kube_schedulers_values():
     frame = goals_frame(a_plan(first_fit_plain=PLAIN)).set_index("goal")
     assert list(frame.loc["unpaired", ["best", "manifest", "plain", "regret", "plain_regret"]]) == [0, 1, 1, 1, 1]
-
-
-def test_nodes_reasons_and_findings_have_all_rows():
-    assert list(nodes_frame(a_plan())["fit"]) == ["best", "worse", "no"]
-    assert list(shortfalls_frame(MISFIT)["needed"]) == [5]
-    assert list(findings_frame(a_plan().findings)["severity"]) == ["warning"]
 
 
 def test_a_table_in_a_notebook_shows_hostile_names_as_text():

@@ -5,9 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from checked_plans import checked_plan
-from IPython.core.interactiveshell import InteractiveShell
 
-import dra_lab
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Workload
@@ -37,23 +35,6 @@ def test_a_plan_of_a_session_is_shown_with_its_picture(shell):
     assert shown["text/plain"].startswith("Fits on 3 of 4 nodes")
 
 
-def test_a_plan_without_its_cluster_is_shown_without_a_picture(shell):
-    """A plan from elsewhere has its sentence and reasons."""
-    shortfall = Shortfall(rule="count", subject="gpu", message="needs 9, has 8", advice="Ask for 8.")
-    plan = Plan(PlanStatus.INFEASIBLE, ClaimSketch(), shortfalls=(shortfall,))
-    shown, _ = shell.display_formatter.format(plan)
-    assert "Needs 9, has 8. Ask for 8" in shown["text/html"]
-    assert "<svg" not in shown["text/html"]
-    assert shown["text/plain"].startswith("Does not fit")
-
-
-def test_a_cluster_is_shown_as_a_table_of_its_devices(shell):
-    """A row for each driver, kind and model, with how many are free."""
-    shown, _ = shell.display_formatter.format(load_cluster("sample:eks-p4d"))
-    assert "NVIDIA A100-SXM4-40GB" in shown["text/html"]
-    assert shown["text/plain"].startswith("sample:eks-p4d: 4 nodes")
-
-
 def test_a_cluster_is_shown_with_its_fabric():
     """Racks and what is above them stand under the devices, with the words of who wrote the labels; escaped as well."""
     shown = in_html(load_cluster("sample:oke-gb200"))
@@ -75,19 +56,6 @@ def test_text_from_a_cluster_is_escaped():
     for text in (in_html(plan), in_html(cluster)):
         assert "<script" not in text
         assert "<img" not in text
-
-
-def test_a_sketch_is_shown_as_its_file_says_it():
-    """The lines of a drawing's file, with nothing of Python around them; text stays text."""
-    sketch = read_sketch("sample:eks-p4d/gpu-nic-pairs")
-    assert in_words(sketch).endswith("  how: pairwise")
-    assert "<img" not in in_html(ClaimSketch(name=HOSTILE))
-
-
-def test_without_ipython_there_is_nothing_to_register():
-    """A plain Python can import the library although IPython is loaded."""
-    dra_lab._teach_notebook()
-    assert not InteractiveShell.initialized()
 
 
 def test_print_tells_a_plan_as_a_terminal_does_and_its_repr_is_one_line():
@@ -119,8 +87,3 @@ def test_print_tells_a_fleet_plan_and_its_repr_is_one_line():
     plan = FleetPlan(PlanStatus.INFEASIBLE, (Workload("train", (ClaimSketch(),), 3),))
     assert str(plan) == in_words(plan)
     assert "0 of 3 replicas" in repr(plan)
-
-
-def test_print_tells_a_cluster():
-    cluster = load_cluster("sample:eks-p4d")
-    assert str(cluster) == in_words(cluster)

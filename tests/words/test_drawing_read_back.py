@@ -6,15 +6,12 @@ import pytest
 from msgspec.structs import replace
 
 from dra_lab.model.claims import (
-    CapacityRequirements,
     CELDeviceSelector,
     DeviceRequest,
     DeviceSelector,
-    DeviceSubRequest,
     ExactDeviceRequest,
 )
 from dra_lab.model.sketch import ClaimSketch, How, Link
-from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
 from dra_lab.words.drawing_words import request_sentence, selector_words
 
@@ -32,12 +29,6 @@ def ask(name: str, device_class: str, count: int = 1, **members: object) -> Devi
 
 def drawn(*links: Link, gpus: int = 2, nics: int = 2) -> ClaimSketch:
     return ClaimSketch(requests=(ask("gpu", GPU, gpus), ask("nic", NIC, nics)), links=links)
-
-
-def test_pairs_are_reported_in_one_sentence(cluster):
-    """The selector that the palette offers is the name of the device."""
-    sentence = request_sentence(read_sketch("sample:eks-p4d/gpu-nic-pairs"), cluster)
-    assert sentence == "You ask for 2 A100-SXM4-40GB GPUs, each with its own RDMA NIC on the same PCIe root."
 
 
 def test_a_preferred_pair_is_no_must(cluster):
@@ -71,29 +62,6 @@ def test_several_links_are_all_reported(cluster):
     links = (Link("a", ("gpu", "nic"), how=How.PAIRWISE), Link("b", ("gpu", "nic"), "numaNode"))
     sentence = request_sentence(drawn(*links), cluster)
     assert "each with its own NIC on the same PCIe root. All GPUs and NICs share one NUMA node." in sentence
-
-
-def test_alternatives_are_reported_in_their_order(cluster):
-    """The first that can be had is used."""
-    ways = (
-        DeviceSubRequest(name="a", device_class_name=GPU, count=2),
-        DeviceSubRequest(name="b", device_class_name=NIC),
-    )
-    sentence = request_sentence(ClaimSketch(requests=(DeviceRequest(name="r", first_available=ways),)), cluster)
-    assert sentence == "You ask for 2 A100-SXM4-40GB GPUs, or else 1 NIC."
-
-
-def test_all_devices_have_no_number(cluster):
-    """`allocationMode: All` takes every device of the node that matches."""
-    request = DeviceRequest(name="gpu", exactly=ExactDeviceRequest(device_class_name=GPU, allocation_mode="All"))
-    sentence = request_sentence(ClaimSketch(requests=(request,)), cluster)
-    assert sentence == "You ask for all A100-SXM4-40GB GPUs of a node."
-
-
-def test_cpus_are_counted_in_cpus():
-    """An amount of CPUs of one device is the number of CPUs."""
-    cpus = ask("cpu", "dra.cpu", capacity=CapacityRequirements(requests={"dra.cpu/cpu": "32"}))
-    assert request_sentence(ClaimSketch(requests=(cpus,)), load_cluster("sample:dgx-h100")) == "You ask for 32 CPUs."
 
 
 def test_without_a_cluster_the_class_is_named():

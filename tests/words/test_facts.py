@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from small_plans import a_plan, busy_cluster
+from small_plans import a_plan
 
 from dra_lab.model.plan import FirstFit, FirstFitStatus, GoalValue, PlanStatus
-from dra_lab.pictures.report import report_page
 from dra_lab.words.facts import goal_words, proof_words, taken_words
-from dra_lab.words.plan_document import answer_sentence, plan_text
-from dra_lab.words.shown import in_html, in_words
-from dra_lab.words.verdict import tiles
 
 VALUES = [
     (GoalValue("unpaired", 1, of=2), "1 of 2 GPUs paired"),
@@ -26,26 +22,6 @@ VALUES = [
 def test_a_value_of_a_goal_has_one_wording(goal, words):
     """The number stands before its caption; devices of unknown place are counted beside the places."""
     assert goal_words(goal) == words
-
-
-@pytest.mark.parametrize("show", [answer_sentence, plan_text, in_words, in_html])
-def test_every_form_of_an_answer_has_the_same_words(show):
-    """Pairs, proof and kube-scheduler's choice read the same in the sentence, the terminal and the notebook."""
-    shown = show(a_plan())
-    missing = [
-        words
-        for words in ("2 of 2 GPUs paired, 2 PCIe roots, proven optimal", "kube-scheduler pairs only 1 of 2 GPUs")
-        if words not in shown
-    ]
-    assert missing == []
-
-
-def test_the_report_and_the_figures_have_the_same_words():
-    """The heading of the page is the sentence, and number and caption of a figure are its words."""
-    page = report_page(busy_cluster(), a_plan())
-    found = [f"{tile.value} {tile.caption}" for tile in tiles(a_plan())]
-    assert f"<h1>{answer_sentence(a_plan(), busy_cluster())}</h1>" in page
-    assert "2 of 2 GPUs paired" in found
 
 
 def test_an_unproven_plan_names_what_is_open_with_its_bound():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from dra_lab.errors import InputError
 from dra_lab.model.fleet import (
     FleetPlan,
     Headroom,
@@ -16,7 +15,6 @@ from dra_lab.model.fleet import (
     Workload,
 )
 from dra_lab.model.plan import GoalValue, PlanStatus, Shortfall
-from dra_lab.planner.scenarios import ScenarioAnswer
 
 HOSTILE = "<script>alert(1)</script>"
 FLEET = FleetPlan(
@@ -31,8 +29,6 @@ ANSWERS = [
     (Headroom(HOSTILE, 2, 5, (HeadroomOnNodes((HOSTILE, "b"), 1, 2),)), "at least 2 more"),
     (LargestJob(HOSTILE, 2, 4, 3, 9, HOSTILE), "at most 4 times"),
     (Stranded((HOSTILE,), (StrandedKind("gpu", 8, 5, 7),)), "3 of 8 free GPUs"),
-    (ScenarioAnswer(HOSTILE, FLEET), "3 of 3 replicas placed"),
-    (ScenarioAnswer(HOSTILE, error=InputError(HOSTILE)), "not answered"),
 ]
 
 

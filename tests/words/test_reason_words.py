@@ -11,7 +11,6 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
 from dra_lab.words.frames import conflicts_frame, funnel_frame, regret_frame, relaxations_frame, scarcity_frame
-from dra_lab.words.plan_document import plan_text
 from dra_lab.words.plan_json import plan_json
 
 RELEASE = KubernetesRelease("1.36")
@@ -30,28 +29,6 @@ def misfit(cluster):
 @pytest.fixture(scope="module")
 def fitting(cluster):
     return checked_plan(cluster, read_sketch("sample:eks-p4d/gpu-nic-pairs"), release=RELEASE)
-
-
-def test_the_text_tells_counts_conflict_and_gains(cluster, misfit):
-    """A misfit names what is scattered, what cannot hold together, every count and every gain."""
-    text = plan_text(misfit, cluster)
-    assert "Fragmentation: Request nic: 9 NICs are free, no node has 5" in text
-    assert (
-        'Impossible together on every node: the request nic and the selector device.attributes["dra.net"].rdma' in text
-    )
-    assert "ip-192-168-140-52.ec2.internal          15        7           4          4     4         4       4" in text
-    assert "Ask for gpu ×4 and nic ×4: fits on 1 of 4 nodes." in text
-    assert "Also tried, without success: Prefer the PCIe root link of gpu and nic instead of requiring it" in text
-
-
-def test_regret_is_a_range_with_its_sources_and_counter_examples(cluster, fitting):
-    """The range stands with its kind, where it was published, and the measurements that it does not cover."""
-    text = plan_text(fitting, cluster)
-    assert "best                               1.0 on 2 of 2 GPUs (on one PCIe root)" in text
-    assert "1.0 on 1 of 2 GPUs (on one PCIe root), 0.45 to 0.64 on 1 of 2 GPUs (on another NUMA node)" in text
-    assert "published measurements: kubernetes-sigs/dranet" in text
-    assert "Outside that range: 0.74 to 0.90 B200" in text
-    assert "1.00 MI210" in text
 
 
 def test_json_and_frames_have_the_same_figures(misfit, fitting):

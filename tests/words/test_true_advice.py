@@ -8,7 +8,7 @@ import pytest
 from checked_plans import checked_plan
 from small_manifests import device_slice
 
-from dra_lab import how_many_more, load_cluster
+from dra_lab import how_many_more, largest_job, load_cluster, stranded
 from dra_lab.cli import main
 from dra_lab.model.claims import (
     CapacityRequirements,
@@ -20,7 +20,6 @@ from dra_lab.model.claims import (
 from dra_lab.model.fleet import MOST_COUNTED, Workload
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
-from dra_lab.planner.fleet import largest_job, stranded
 from dra_lab.sketch.compile import compile_claim
 from dra_lab.sources import load_texts
 from dra_lab.words.facts import goal_words

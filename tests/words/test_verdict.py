@@ -13,7 +13,7 @@ from dra_lab.model.sketch import ClaimSketch, How
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
 from dra_lab.words.glossary import GLOSSARY
-from dra_lab.words.verdict import cause, fixes, pairs_note, scheduler_sentences, tiles
+from dra_lab.words.verdict import cause, fixes, pairs_note, tiles
 
 
 @pytest.fixture(scope="module")
@@ -29,14 +29,6 @@ def pairs(cluster):
 @pytest.fixture(scope="module")
 def misfit(cluster):
     return checked_plan(cluster, read_sketch("sample:eks-p4d/five-pairs"))
-
-
-def test_what_kube_scheduler_does_without_the_link_is_reported_with_what_it_costs(pairs):
-    """Pairs come first, then the bandwidth that the far GPU keeps."""
-    assert " ".join(scheduler_sentences(pairs)) == (
-        "Without your link, kube-scheduler pairs only 1 of 2 GPUs and uses 2 NUMA nodes. "
-        "1 GPU keeps 45 to 64 % of its bandwidth."
-    )
 
 
 def test_the_figures_of_pairs_stand_beside_each_other(pairs):
