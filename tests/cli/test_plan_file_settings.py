@@ -9,11 +9,11 @@ import yaml
 
 from dra_lab import Session, load_cluster
 from dra_lab.cli import main
-from dra_lab.errors import DraLabError, SketchError
+from dra_lab.errors import DraLabError
 from dra_lab.manifests.plan_files import encode_drawing
 from dra_lab.model.layers import Layer
 from dra_lab.model.sketch import Drawing
-from dra_lab.session import read_plan_file, read_sketch
+from dra_lab.session import read_sketch
 from dra_lab.sources import samples
 
 CLUSTER = "sample:eks-p4d"
@@ -119,15 +119,6 @@ def test_a_what_if_change_that_the_cluster_cannot_have_is_refused_where_it_stand
     assert [part for part in (str(path), "layers[0]", "nowhere") if part not in said] == []
 
 
-def test_diff_plans_a_file_with_its_what_if_changes(tmp_path, capsys):
-    """The same drawing without its best node is another plan."""
-    paths = [tmp_path / f"{name}.dralab.yaml" for name in ("all", "drained")]
-    for path, layers in zip(paths, ((), DRAINED), strict=True):
-        path.write_text(encode_drawing(Drawing(sketch=read_sketch(PAIRS), cluster=CLUSTER, layers=layers)))
-    main(["diff", *map(str, paths)])
-    assert f"Drain {NODES[0]}" in " ".join(capsys.readouterr().out.split())
-
-
 NONSENSE = [
     ("release", "1.99", "1.37"),
     ("goals", ["roots", "nope"], "unpaired"),
@@ -186,10 +177,3 @@ def test_plan_files_that_differ_need_the_option(tmp_path, capsys):
     assert main(words) == 2
     assert "--release" in capsys.readouterr().err
     assert main([*words, "--release", "1.36"]) == 0
-
-
-def test_an_unknown_goal_names_its_line(tmp_path):
-    """The place in the file is the field's."""
-    with pytest.raises(SketchError, match="nope") as caught:
-        read_plan_file(broken(tmp_path, "goals", ["nope"]))
-    assert caught.value.origin.path == "goals"

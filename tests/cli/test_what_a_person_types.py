@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from small_manifests import request, template
+from small_manifests import request
 
 from dra_lab import __version__
 from dra_lab.cli import main
@@ -55,12 +55,6 @@ def test_output_that_cannot_be_written_is_one_line():
         command = [sys.executable, "-c", code, "samples"]
         done = subprocess.run(command, check=False, stdout=full, stderr=subprocess.PIPE, text=True)
     assert (done.returncode, done.stderr) == (2, "error: the output cannot be written: No space left on device\n")
-
-
-def test_a_node_that_is_not_there_is_reported_with_those_that_are(capsys):
-    """The message ends with names that can be copied."""
-    assert main(["plan", EKS, "--claim", PAIRS, "--node", "nope"]) == 2
-    assert "its nodes are: ip-192-168-128-17.ec2.internal, " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -170,9 +164,3 @@ spec:
       resourceClaims: [{name: gpu, resourceClaimTemplateName: one}]
       containers: [{name: a, image: a, resources: {claims: [{name: gpu}]}}]
 """
-
-
-def test_a_plan_of_a_single_pod_says_nothing_of_replicas(tmp_path, capsys):
-    (tmp_path / "all.yaml").write_text(WITH_CLAIM.replace("  replicas: 3\n", "") + template("one", GPU))
-    assert main(["plan", EKS, "--claim", str(tmp_path / "all.yaml")]) == 0
-    assert "replicas" not in capsys.readouterr().err

@@ -76,6 +76,12 @@ GANGS = {
     "nvlink-over-spines-gang": f"{EXAMPLES['nvlink-over-spines-four-gpus']} --gang 4 --level 'NVLink partition'",
     "oke-gb200-gang": f"{EXAMPLES['oke-gb200-one-pair']} --gang 2 --level rack",
 }
+DIFFERENT = (
+    ("claims", PAIRS, EXAMPLES["eks-p4d-five-pairs"]),
+    ("fleets", FLEETS["eks-p4d-fewest-nodes"], FLEETS["eks-p4d-idle-fleet"]),
+    ("gangs", GANGS["h100-pod-gang"], GANGS["h100-pod-gangs"]),
+    ("nothing", PAIRS, PAIRS),
+)
 SCHEDULERS = ("kai", "kube-scheduler", "kueue", "volcano")
 TIMED = ("check/eks-p4d-five-pairs", "check/eks-p4d-two-claims", "export/eks-p4d-two-claims")
 """Beginnings of files that would differ from run to run: a search for pins or for a smaller change ends by time."""
@@ -120,6 +126,10 @@ def answers() -> Iterator[tuple[str, tuple[str, ...]]]:
         f"explain {EXAMPLES['oke-gb200-one-pair']} --device gpu-0",
     ]
     yield "explain/devices.txt", tuple(devices)
+    for name, before, after in DIFFERENT:
+        words = (f"plan {before} -o json > a.json", f"plan {after} -o json > b.json", "diff a.json b.json")
+        yield f"diff/{name}.txt", words
+        yield f"diff/{name}.json", (*words[:2], f"{words[2]} -o json")
     for suffix, option in (("txt", "-v"), ("json", "-o json"), ("markdown", "-o markdown"), ("sarif", "-o sarif")):
         yield f"check/eks-p4d-faults.{suffix}", (f"check {EKS} faults {option}",)
         yield f"check/h100-pod-kueue-job.{suffix}", (f"check sample:h100-pod kueue-job.yaml {option}",)
@@ -165,8 +175,12 @@ def test_commands_answer_as_recorded(name, tmp_path, capsys, snapshot):
     """Text has each command with its output, notes and exit status; other formats have the last command's output."""
     text = last = ""
     for command in FILES[name]:
-        status = main(shlex.split(command))
+        words, _, file = command.partition(" > ")
+        status = main(shlex.split(words))
         shown = capsys.readouterr()
+        if file:
+            (tmp_path / file).write_text(shown.out)
+            continue
         last, text = shown.out, f"{text}$ dra-lab {command}\n{shown.out}{shown.err}exit status {status}\n\n"
     if name.startswith("export/") and (tmp_path / "out").is_dir() and name.endswith(".txt"):
         text += exported(tmp_path / "out")

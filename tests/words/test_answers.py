@@ -12,7 +12,7 @@ from small_plans import HOSTILE, a_plan, busy_cluster, goals, hostile_cluster, h
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.plan import FirstFit, FirstFitStatus, GoalValue, Plan, PlanStatus
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.words.frames import devices_frame, goals_frame
+from dra_lab.words.frames import devices_frame
 from dra_lab.words.plan_document import answer_sentence, plan_text
 from dra_lab.words.plan_json import plan_json
 
@@ -106,11 +106,6 @@ def test_unknown_places_are_none_and_numbers_stay_whole():
     frame = devices_frame(busy_cluster(), "n1").set_index("device")
     assert frame.loc["gpu.nvidia.com/n1/gpu-4", "numa_node"] is None
     assert repr(frame.loc["dra.net/n1/a", "numa_node"]) == "0"
-
-
-def test_goals_show_best_and_both_of_kube_schedulers_values():
-    frame = goals_frame(a_plan(first_fit_plain=PLAIN)).set_index("goal")
-    assert list(frame.loc["unpaired", ["best", "manifest", "plain", "regret", "plain_regret"]]) == [0, 1, 1, 1, 1]
 
 
 def test_a_table_in_a_notebook_shows_hostile_names_as_text():

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 
-from checked_plans import checked_plan
-
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Workload
 from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.plan import NodeClass, NodeFit, Plan, PlanStatus, Shortfall
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.session import Session, read_sketch
+from dra_lab.session import Session
 from dra_lab.sources import load_cluster
 from dra_lab.widgets.displays import show_answer_with_picture
 from dra_lab.words.plan_document import plan_text
@@ -56,14 +54,6 @@ def test_text_from_a_cluster_is_escaped():
     for text in (in_html(plan), in_html(cluster)):
         assert "<script" not in text
         assert "<img" not in text
-
-
-def test_print_tells_a_plan_as_a_terminal_does_and_its_repr_is_one_line():
-    """In plain Python there is no display: `print` gives the words, and what a prompt echoes is short."""
-    plan = checked_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/gpu-nic-pairs"))
-    assert str(plan) == in_words(plan)
-    assert str(plan).startswith("Fits on 3 of 4 nodes")
-    assert (len(repr(plan)) < 200, plan.node in repr(plan)) == (True, True)
 
 
 def test_plans_with_other_fields_differ_although_their_texts_are_identical():

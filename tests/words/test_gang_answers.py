@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 
 from dra_lab.model.fleet import Replica, Workload
-from dra_lab.model.gang import GANGS, Gang, GangCount, GangGroup, GangHeadroom, GangPlan, PlacedGang
+from dra_lab.model.gang import GANGS, Gang, GangGroup, GangHeadroom, GangPlan, PlacedGang
 from dra_lab.model.gang_replay import GangReplay, GangVerdict
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import GoalValue, Placement, PlanStatus
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pinning.gang_choices import GangChoice
-from dra_lab.words.document import as_text
-from dra_lab.words.gang_document import choice_lines, gang_sentence, more_words, shared_table, short_gang_parts
+from dra_lab.words.gang_document import choice_lines, gang_sentence, shared_table
 from dra_lab.words.gang_json import gang_outcome
 
 
@@ -99,15 +98,6 @@ def test_the_outcome_is_fits_only_if_all_gangs_are_placed(name):
     assert gang_outcome(found) == outcome
 
 
-def test_the_price_of_the_level_has_the_required_one_first():
-    """Numbers that are not proven are a range."""
-    now = GangCount("train", 1, 1, levels={"": (3, 5), "block": (2, 2), "rack": (1, 1)})
-    after = GangCount("train", 1, 1)
-    assert more_words(now, after, gang()) == (
-        "After this plan, 1 more gang fits. In all: 1 with rack, 3 to 5 with no level, 2 with block."
-    )
-
-
 def test_a_choice_says_what_starts_what_is_trapped_and_what_is_worse():
     """One line for each scheduler."""
     replay = GangReplay("Kueue 0.19", GangVerdict.NO, "it waits there")
@@ -118,11 +108,3 @@ def test_a_choice_says_what_starts_what_is_trapped_and_what_is_worse():
         "NUMA nodes spanned (sum over replicas): +0 to +3 against the plan. "
         "PCIe roots spanned by GPUs and NICs (sum over replicas): 2 more than planned."
     )
-
-
-def test_gangs_of_several_names_have_headings_of_their_own():
-    """Schedulers answer for each gang as if it were alone."""
-    both = plan(PlanStatus.INFEASIBLE, gang(), Gang("serve", gang().groups, "rack"), headroom=HEADROOM)
-    choices = [[GangChoice(GangReplay("KAI 0.17", GangVerdict.MAYBE, "it may"))]] * 2
-    text = as_text(short_gang_parts(both, [], choices))
-    assert [name in text for name in ("find for train alone", "find for serve alone")] == [True, True]

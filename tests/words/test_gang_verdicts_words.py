@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from dra_lab.model.gang_verdicts import (
@@ -62,16 +60,6 @@ def test_a_choice_without_devices_is_in_the_first_sentence():
     assert words.verdict_sentence(found) == "train has devices, but Kueue may choose another domain. Pin it."
 
 
-def test_text_has_every_question_amount_and_domain():
-    """The domain that Kueue would choose is marked."""
-    text = in_words(verdicts())
-    assert [line for line in text.splitlines() if "Kueue's choice" in line] == [
-        "  train/r1 (Kueue's choice)                       8  6 to 7           lacks train"
-    ]
-    assert "memory    h100    4 GiB   1 GiB        512 MiB         8 GiB    512 MiB" in text
-    assert "- Note of train." in text
-
-
 def test_hostile_names_reach_neither_html_nor_a_terminal():
     """Names come from a cluster."""
     found = verdicts(name=HOSTILE)
@@ -80,21 +68,7 @@ def test_hostile_names_reach_neither_html_nor_a_terminal():
     assert not {"\x1b", "\u202e"} & {*html, *text}
 
 
-def test_json_has_the_answers_and_the_numbers():
-    """Plain values, with the outcome in a word."""
-    found = json.loads(json.dumps(words.verdicts_json(verdicts(Says.WAITS))))
-    assert (found["kind"], found["outcome"], found["clusterQueue"]) == ("GangVerdicts", "stopped", "cq")
-    assert [one["answer"] for one in found["questions"]] == ["waits", "yes", "yes"]
-    assert (found["quota"][0]["borrowable"], found["domains"][0]["devices"]) == (2**29, 6)
-
-
 @pytest.mark.parametrize(("says", "outcome"), [(Says.YES, "not-stopped"), (Says.UNKNOWN, "not-known")])
 def test_the_outcome_keeps_unknown_apart(says, outcome):
     """What is not known is not called free."""
     assert words.verdicts_json(verdicts(says))["outcome"] == outcome
-
-
-def test_the_table_has_a_row_for_each_question():
-    """Question, answer, reason."""
-    frame = words.verdicts_frame(verdicts())
-    assert frame.values.tolist()[2] == ["devices", "yes", "Free."]

@@ -11,7 +11,6 @@ from dra_lab.model.reasons import Conflict, Element, Funnel, FunnelStep, Reasons
 from dra_lab.model.regret import GoalRegret, Regret
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.widgets.reason_rows import why_row
-from dra_lab.words.document import Table, as_html, as_text
 
 HOSTILE = "<script>alert(1)</script>\x1b[2J"
 UNTRIED = Relaxation("link", "pairs", "Prefer 'pairs'", None, 4)
@@ -67,10 +66,3 @@ def test_what_was_not_found_out_is_reported_in_the_planner():
     """Relaxations that time did not reach are not silently left out."""
     plan = Plan(PlanStatus.INFEASIBLE, ClaimSketch(), reasons=Reasons(relaxations=(UNTRIED,)))
     assert why_row(plan).tried == ("Not known, the time limit was reached: Prefer 'pairs'",)
-
-
-def test_columns_of_numbers_stand_to_the_right():
-    """In both forms, also where the numbers were written with commas; names stand to the left."""
-    table = Table(("node", "free"), [("a", "1,404"), ("b", "7")])
-    assert as_text([table]).splitlines() == ["node   free", "a     1,404", "b         7"]
-    assert as_html([table]).count("text-align:right") == 3

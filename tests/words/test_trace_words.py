@@ -9,7 +9,6 @@ from dra_lab import load_cluster, read_sketch
 from dra_lab.errors import InputError
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.trace import Check, Reason
-from dra_lab.words.trace_document import trace_frame
 from dra_lab.words.trace_words import reason_words
 
 EKS = "sample:eks-p4d"
@@ -25,13 +24,6 @@ def test_a_plan_of_nothing_has_no_trace():
     """The message says that there is nothing to trace."""
     with pytest.raises(InputError, match="no request"):
         checked_plan(load_cluster(EKS), ClaimSketch()).trace()
-
-
-def test_the_frame_has_each_row_or_each_step(plan):
-    """Without a window the rows are folded; the steps of a window have a row each."""
-    trace = plan.trace()
-    assert len(trace_frame(trace)) == len(trace.rows)
-    assert list(trace_frame(trace, 5, 9)["step"]) == [5, 6, 7, 8, 9]
 
 
 @pytest.mark.parametrize(

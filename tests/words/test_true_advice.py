@@ -8,7 +8,7 @@ import pytest
 from checked_plans import checked_plan
 from small_manifests import device_slice
 
-from dra_lab import how_many_more, largest_job, load_cluster, stranded
+from dra_lab import how_many_more, load_cluster, stranded
 from dra_lab.cli import main
 from dra_lab.model.claims import (
     CapacityRequirements,
@@ -22,9 +22,8 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.sketch.compile import compile_claim
 from dra_lab.sources import load_texts
-from dra_lab.words.facts import goal_words
-from dra_lab.words.fleet_document import headroom_sentence, job_sentence
-from dra_lab.words.fleet_json import headroom_json, job_json
+from dra_lab.words.fleet_document import headroom_sentence
+from dra_lab.words.fleet_json import headroom_json
 from dra_lab.words.plan_document import answer_sentence
 
 P4D = load_cluster("sample:eks-p4d")
@@ -110,16 +109,6 @@ def test_a_number_that_is_a_cap_is_reported_as_a_cap():
     assert "at least 10,000 more" in headroom_sentence(headroom)
 
 
-def test_the_largest_job_says_that_its_pods_are_capped():
-    """The number of pods is at least the cap."""
-    job = largest_job(load_texts({"slice.yaml": SLICE % ("", "")}), ADMIN, time_limit=10.0)
-    assert (job_json(job)["replicasBound"], job.proven, "at least 10,000 pods" in job_sentence(job)) == (
-        None,
-        False,
-        True,
-    )
-
-
 DEPLOYMENT = """\
 apiVersion: apps/v1
 kind: Deployment
@@ -180,11 +169,3 @@ def test_what_is_stranded_counts_more_pods_than_the_cap():
     exactly = ExactDeviceRequest(device_class_name="dra.cpu", capacity=asked)
     [kind] = stranded(load_texts({"a.yaml": CPUS}), [ClaimSketch(requests=(DeviceRequest("cpu", exactly),))]).kinds
     assert (kind.free, kind.usable, kind.stranded) == (1500, 1500, 0)
-
-
-def test_the_planner_screen_says_unknown_too():
-    """The figures beside the answer use the same words."""
-    cluster = load_texts({"slice.yaml": SLICE % ("", "")})
-    plan = checked_plan(cluster, gpus(2))
-    numa = next(goal for goal in plan.goals if goal.goal == "numa")
-    assert goal_words(numa) == "NUMA node of 2 devices unknown"
