@@ -70,7 +70,6 @@ WITHOUT_LIMIT: dict[str, Made] = {
     "pairs-800x16": lambda: irregular(800, 16, drawn_pairs(4)),
     "pairs-as-template-800x16": lambda: irregular(800, 16, numbered_pairs(4)),
     "pairs-100x64": lambda: irregular(100, 64, drawn_pairs(8)),
-    "pairs-on-numa-nodes-800x16": lambda: irregular(800, 16, drawn_pairs(4, where=NUMA)),
     "gpus-apart-800x16": lambda: irregular(800, 16, gpus_apart(2, 0, NUMA)),
     "pairs-in-islands-800x16": lambda: irregular(800, 16, in_island(4), made=of_different_kinds),
     "two-models-800x16": lambda: irregular(
@@ -84,8 +83,9 @@ WITHOUT_LIMIT: dict[str, Made] = {
     "admin-pods-500-nodes": lambda: (mixed_cluster(500), with_admin_pods(500)),
 }
 WITH_LIMIT: dict[str, tuple[Made, float]] = {
+    "pairs-on-numa-nodes-800x16": (lambda: irregular(800, 16, drawn_pairs(4, where=NUMA)), 15.0),
     "islands-64-nodes": (lambda: before_islands(64, 32), 5.0),
-    "whole-gpus-2000-nodes": (lambda: (mixed_cluster(2_000), with_whole_gpus(2_000)), 30.0),
+    "whole-gpus-2000-nodes": (lambda: (mixed_cluster(2_000), with_whole_gpus(2_000)), 60.0),
     "three-workloads-500-nodes": (lambda: (mixed_cluster(500), workloads((834, 833, 833), must=False)), 15.0),
     "three-workloads-5000-nodes": (lambda: (mixed_cluster(5_000), workloads((3500,) * 3, must=True)), 30.0),
 }

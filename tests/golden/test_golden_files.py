@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -144,13 +145,18 @@ FILES = {name: commands for name, commands in answers() if not name.startswith(T
 
 @pytest.fixture(autouse=True)
 def _same_everywhere(tmp_path, monkeypatch):
-    """Run in a folder with the inputs, written at a fixed time, 100 columns wide and without colours."""
+    """Run in a folder with the inputs, written at a fixed time, in UTC, 100 columns wide and without colours."""
     shutil.copytree(INPUTS, tmp_path, dirs_exist_ok=True)
     for path in (*tmp_path.rglob("*"), tmp_path):
         os.utime(path, (1_800_000_000, 1_800_000_000))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
 
 
 def exported(folder: Path) -> str:
