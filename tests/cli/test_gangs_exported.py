@@ -90,13 +90,6 @@ def test_files_that_the_scheduler_refuses_are_not_written(tmp_path, capsys):
     assert (status, (tmp_path / "new").exists(), "Correct the error above." in said) == (1, False, True)
 
 
-def test_an_edited_file_is_kept(tmp_path, capsys):
-    """The same writer as for claims."""
-    exported(tmp_path, "--scheduler", "kai")
-    (tmp_path / "job.yaml").write_text("mine")
-    assert (exported(tmp_path, "--scheduler", "kai"), (tmp_path / "job.yaml").read_text()) == (2, "mine")
-
-
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
@@ -120,46 +113,3 @@ def test_the_containers_of_a_file_are_not_in_the_export(tmp_path, capsys):
     exported(tmp_path / "one", "--scheduler", "kai")
     main(["export", POD, "--claim", str(tmp_path / "one"), "--queue", "q", "--scheduler", "kueue", "-o", "yaml"])
     assert "the files have example pods" in capsys.readouterr().err
-
-
-OWN = """\
-# the trainer
-apiVersion: batch/v1
-kind: Job
-metadata: {name: mine, namespace: ml}
-spec:
-  parallelism: 3
-  completions: 3
-  template:
-    spec: {containers: [{name: main, image: x}], restartPolicy: Never}
-"""
-
-
-def test_the_levels_are_written_into_a_workload(tmp_path):
-    """The file keeps its name and comments, and the PodGroup has its namespace."""
-    (tmp_path / "mine.yaml").write_text(OWN)
-    options = ["--scheduler", "kube-scheduler", "--pin", "--workload", str(tmp_path / "mine.yaml")]
-    assert exported(tmp_path / "out", *options) == 0
-    text, group = ((tmp_path / "out" / name).read_text() for name in ("mine.yaml", "podgroup.yaml"))
-    spec = yaml.safe_load(text)["spec"]["template"]["spec"]
-    assert (text[:13], spec["schedulingGroup"], yaml.safe_load(group)["metadata"]["namespace"]) == (
-        "# the trainer",
-        {"podGroupName": "eight-pairs"},
-        "ml",
-    )
-
-
-def test_a_workload_that_is_the_claim_keeps_its_claims(tmp_path):
-    """Its pods get no second claim."""
-    pod = "{resourceClaims: [{name: g, resourceClaimTemplateName: t}], containers: [{name: main, image: x, "
-    text = OWN.replace("{containers: [{name: main, image: x", f"{pod}resources: {{claims: [{{name: g}}]}}")
-    claim = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaimTemplate\nmetadata: {name: t, namespace: ml}\n"
-    claim += (
-        "spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com, count: 8}}]}}}\n"
-    )
-    (tmp_path / "mine.yaml").write_text(f"{claim}---\n{text}")
-    own = str(tmp_path / "mine.yaml")
-    options = ["--claim", own, "--gang", "3", "--level", "leaf switch", "--scheduler", "kai", "--queue", "q"]
-    assert main(["export", POD, *options, "--workload", own, "--dir", str(tmp_path / "out")]) == 0
-    job = list(yaml.safe_load_all((tmp_path / "out" / "mine.yaml").read_text()))[1]
-    assert [one["name"] for one in job["spec"]["template"]["spec"]["resourceClaims"]] == ["g"]

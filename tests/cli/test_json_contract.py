@@ -96,16 +96,6 @@ def test_the_findings_of_json_are_those_of_standard_error(words, kind, own, fold
     assert [line for line in lines if not any(message in line for message in messages)] == []
 
 
-@pytest.mark.parametrize(("words", "kind", "own"), COMMANDS.values(), ids=COMMANDS)
-def test_quiet_prints_less_than_the_short_form(words, kind, own, folder, capsys):
-    """With -q a command prints its sentence, or one name in a line."""
-    main([*words, "-q"])
-    quiet = capsys.readouterr().out
-    (folder / "again").mkdir()
-    main([word if word != "out" else "again" for word in words])
-    assert 0 < len(quiet) < len(capsys.readouterr().out) + 1
-
-
 @pytest.mark.parametrize("option", ["--format", "--output", "--quiet", "--verbose", "--namespace"])
 def test_former_spellings_are_refused(option, capsys):
     """An option has one spelling and no alias."""
