@@ -69,9 +69,8 @@ GANGS = {
     "h100-pod-gang-next-to": f"{POD} --gang 4 {LEAF} --add 1=h100-01@h100-05",
     "h100-pod-gang-part": "sample:h100-pod --claim part-of-gang.dralab.yaml",
     "h100-pod-gang-preferred": f"{POD} --gang 3 --level spine --prefer-level 'leaf switch'",
-    "h100-pod-gang-queue": f"{POD} --gang 3 {LEAF} --queue training/train",
     "h100-pod-gangs": f"{POD} --gang 2 {LEAF} --replicas 4",
-    "h100-pod-kueue-job": "sample:h100-pod --claim kueue-job.yaml",
+    "h100-pod-kueue-job": "sample:h100-pod --claim kueue-job.yaml --queue training/train",
     "h100-pod-leader-workers": f"sample:h100-pod --claim leader-workers.yaml {LEAF}",
     "h100-pod-volcano-job": "sample:h100-pod --claim volcano-job.yaml",
     "nvlink-over-spines-gang": f"{EXAMPLES['nvlink-over-spines-four-gpus']} --gang 4 --level 'NVLink partition'",
@@ -111,7 +110,7 @@ def answers() -> Iterator[tuple[str, tuple[str, ...]]]:
             yield f"check/{name}.json", (f"{export} -q --allow-worse", f"{check} -o json")
             yield f"check/{name}.markdown", (f"{export} -q --allow-worse", f"{check} -o markdown")
     for scheduler in SCHEDULERS:
-        words = f"{GANGS['h100-pod-gang-queue']} --scheduler {scheduler} --pin --dir out"
+        words = f"{GANGS['h100-pod-gang']} --queue training/train --scheduler {scheduler} --pin --dir out"
         yield f"export/h100-pod-gang-{scheduler}.txt", (f"export {words}",)
         yield f"export/h100-pod-gang-{scheduler}.json", (f"export {words} -o json",)
     for scheduler in SCHEDULERS:
