@@ -78,7 +78,6 @@ GANGS = {
 }
 DIFFERENT = (
     ("claims", PAIRS, EXAMPLES["eks-p4d-five-pairs"]),
-    ("fleets", FLEETS["eks-p4d-fewest-nodes"], FLEETS["eks-p4d-idle-fleet"]),
     ("gangs", GANGS["h100-pod-gang"], GANGS["h100-pod-gangs"]),
     ("nothing", PAIRS, PAIRS),
 )
