@@ -49,7 +49,7 @@ and the what-if options, such as --drain, replace all of its what-if changes."""
 _OUTPUT = """\
 Results go to standard output, findings and progress to standard error.
 
-  -o FORMAT   text (default) or json; check also sarif, junit and markdown;
+  -o FORMAT   text (default) or json; check also sarif and markdown;
               export and migrate also yaml, which prints the manifests.
   -q          the answer's sentences only, and no notes on standard error.
   -v          the whole answer.
