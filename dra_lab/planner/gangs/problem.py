@@ -18,7 +18,7 @@ from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.search import by_layout, decide_few
 from dra_lab.planner.fleet.sites import Site, sites_of, whole_site
 from dra_lab.planner.fleet.tables import AnyTable, SiteTable, is_listed, tables_of
-from dra_lab.planner.fleet.tree_table import list_all, tree_tables
+from dra_lab.planner.fleet.tree_table import tree_tables
 from dra_lab.planner.gangs.needs import GangNeed, Needs, Path, goal_order
 from dra_lab.planner.gangs.split_sites import split_sites
 
@@ -315,7 +315,6 @@ def state_tables(work: FleetWork) -> list[tuple[AnyTable, AnyTable]]:
     listed = work.fleet.survey.plain and is_listed(work.fleet, budget.sizes)
     trees = None if listed else tree_tables(work.fleet, order, work.solver, budget)
     if trees is not None:
-        list_all(trees, budget)
         tables: list[AnyTable] = list(trees)
         return [(table, table) for table in tables]
     sites = sites_of(work.fleet, budget)
