@@ -68,8 +68,6 @@ class Sizes(Struct, frozen=True):
         classes: Site classes decided exactly where the relaxation is not whole; of more, the others stay rounded.
         gang_numbers: Numbers of pods on nodes that gangs decide at first; of more, only those that the bound rests on.
         domain_pods: Numbers of pods of all kinds that are listed for a domain; with more, a model has pods by region.
-        domain_sets: Sets of gangs times domains that are listed; with more, likewise.
-        domain_columns: Such sets in the first model; with more, those that are worth least are added if they may help.
         add_domains: New domains of one kind that a first answer with new nodes uses.
         add_rounds: How often such an answer tries twice as many nodes as before.
         add_spots: Single nodes that the model of new nodes has if a gang names the host as a level.
@@ -115,8 +113,6 @@ class Sizes(Struct, frozen=True):
     classes: int = 40
     gang_numbers: int = 2_500
     domain_pods: int = 200_000
-    domain_sets: int = 3_000_000
-    domain_columns: int = 2_000
     add_domains: int = 50
     add_rounds: int = 3
     add_spots: int = 3_000

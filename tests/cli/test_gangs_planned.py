@@ -87,12 +87,6 @@ def test_each_domain_says_what_it_lacks(capsys):
     )
 
 
-def test_the_largest_slot_that_is_left_is_in_the_json(capsys):
-    """Two pods go where two fit, so that three still fit elsewhere; no gang has a slot without a level."""
-    found = [answer(capsys, PAIRS, "--gang", "2", *level)["slot"] for level in (LEAF, ())]
-    assert found == [{"gang": "eight-pairs", "domain": ["spine-1", "leaf-2"], "pods": 3, "before": 3}, None]
-
-
 def test_the_price_of_the_level_is_how_many_fit_with_others(capsys):
     """Nine servers are idle: four pairs below any switch, three below one leaf switch each."""
     out = planned(capsys, PAIRS, "--gang", "2", *LEAF, "--replicas", "2")[1]
