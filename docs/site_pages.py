@@ -258,8 +258,7 @@ def _goals() -> str:
     return (
         "# Goals and links\n\n## Goals\n\nA plan is best goal by goal, in this order. Smaller is better.\n\n"
         f"{_table(('Goal', 'For one claim', 'For a fleet'), goals)}\n\n## Goals with gangs\n\n"
-        "The first three are there for every priority. The largest gang slot is the most pods of the largest gang that "
-        "one domain of its level still holds. Pods of the plan may have other devices of their nodes for it.\n\n"
+        "The first three are there for every priority.\n\n"
         f"{_table(('Goal', 'What it counts'), of_gangs)}\n\n## Kinds of links\n\n"
         f"{_table(('Kind', 'What it demands', 'Constraint of the claim'), kinds)}\n"
     )

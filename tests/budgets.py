@@ -35,11 +35,6 @@ def use_shares(monkeypatch: pytest.MonkeyPatch, **shares: float) -> None:
     monkeypatch.setattr(budget, "_SHARES", replace(budget.default_shares(), **shares))
 
 
-def use_pin_sizes(monkeypatch: pytest.MonkeyPatch, **sizes: int) -> None:
-    """Replace some default sizes of pinning until the test ends."""
-    monkeypatch.setattr(pin_budget, "_SIZES", replace(pin_budget.default_pin_sizes(), **sizes))
-
-
 def use_pin_shares(monkeypatch: pytest.MonkeyPatch, **shares: float) -> None:
     """Replace some default shares of time of pinning until the test ends."""
     monkeypatch.setattr(pin_budget, "_SHARES", replace(pin_budget.default_pin_shares(), **shares))

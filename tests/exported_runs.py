@@ -182,7 +182,7 @@ def _paired(judge: Judge, sketch) -> bool:
 
 
 def base_of(plan: FleetPlan, workload: str) -> str:
-    """Return the planned workload of an exported one: a group of `--split` has a number behind the name."""
+    """Return the planned workload of an exported one: an exported pod can have a number behind the name."""
     names = [w.name for w in plan.workloads]
     return workload if workload in names else next(n for n in names if _PART.fullmatch(workload.removeprefix(n)))
 

@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 from dra_lab.cel.selector import compile_selector
-from dra_lab.errors import CelCompileError, CelRuntimeError
+from dra_lab.errors import CelCompileError, CelRuntimeError, UnsupportedFeature
 from dra_lab.model.device import Device, DeviceAttribute, DeviceCapacity
 
 CASES = Path(__file__).parent / "conformance" / "cel.ndjson.gz"
@@ -60,7 +60,7 @@ def outcome(expression):
         selector = compile_selector(expression)
         assert selector.max_cost >= 0
         return str(selector.matches("gpu.nvidia.com", DEVICE)).lower()
-    except CelCompileError:
+    except (CelCompileError, UnsupportedFeature):
         return "compile error"
     except CelRuntimeError:
         return "run-time error"

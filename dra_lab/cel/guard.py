@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from dra_lab.cel.selector import Selector, admit_selector, compile_selector
-from dra_lab.errors import CelError
+from dra_lab.errors import CelError, UnsupportedFeature
 from dra_lab.model.device import Device
 
 _TEXT = r"""(?:"[^"\\\n]*"|'[^'\\\n]*')"""
@@ -61,7 +61,7 @@ def _is_guard(
             return False
         plain = compile_selector(expression, list_type_attributes=lists)
         return all(_agree(guard, plain, driver, device) for driver, device in others)
-    except CelError:
+    except (CelError, UnsupportedFeature):
         return False
 
 

@@ -25,7 +25,6 @@ _ADVICE = (
     ("kubernetes.Quantity", 'Compare quantities by method: x.compareTo(quantity("40Gi")) >= 0.'),
     ("kubernetes.Semver", 'Compare versions by method: x.compareTo(semver("1.2.0")) >= 0.'),
     ("no matching overload", "The types do not fit this function or operator."),
-    ("nested too deeply", "dra-lab reads at most 150 levels, and fewer in loops. Split it into several selectors."),
     ("token recognition error", "Use == to compare, and double quotes for text."),
     ("Syntax error", "Check the brackets and quotes near that position."),
 )
@@ -41,8 +40,6 @@ def compile_error(expression: str, text: str) -> CelCompileError:
     match = _PLACE.search(text)
     if match is None:
         what, position, place = _NO_PLACE.sub("", _STATUS.sub("", text)).split("\n")[0], -1, ""
-        if "recursion" in what:
-            what = "it is nested too deeply"
     else:
         line, column = int(match[1]), int(match[2])
         position = _offset(expression, line, column)
@@ -51,16 +48,12 @@ def compile_error(expression: str, text: str) -> CelCompileError:
         what, place = match[3], f" at line {before.count(chr(10)) + 1}, column {column}"
     what = what[:_SHOWN]
     advice = next((advice for sign, advice in _ADVICE if sign in what), "")
-    message = f"CEL selector {_short(expression)} does not compile{place}: {what}. {advice}".rstrip()
+    message = f"CEL selector {short(expression)} does not compile{place}: {what}. {advice}".rstrip()
     return CelCompileError(message, expression=expression, position=position)
 
 
-def placeless(text: str) -> str:
-    """Return the engine's message without its position, which refers to a text that only dra-lab made."""
-    return re.sub(r"<input>:\d+:\d+", "<input>:-1:-1", text)
-
-
-def _short(expression: str) -> str:
+def short(expression: str) -> str:
+    """Return a selector in one line of at most 80 characters."""
     text = " ".join(expression.split())
     return f"`{text}`" if len(text) <= 80 else f"`{text[:77]}...`"
 
@@ -68,7 +61,7 @@ def _short(expression: str) -> str:
 def device_error(expression: str, what: str, position: int) -> CelCompileError:
     """Return the error for a use of `device` that Kubernetes does not know."""
     return CelCompileError(
-        f"CEL selector {_short(expression)} does not compile at offset {position}: {what}. "
+        f"CEL selector {short(expression)} does not compile at offset {position}: {what}. "
         "`device` has driver, attributes, capacity and allowMultipleAllocations.",
         expression=expression,
         position=position,
@@ -78,7 +71,7 @@ def device_error(expression: str, what: str, position: int) -> CelCompileError:
 def hidden_error(expression: str, what: str) -> CelCompileError:
     """Return the error for looking inside a value of a Kubernetes library, which only the engine's form allows."""
     return CelCompileError(
-        f"CEL selector {_short(expression)} does not compile: {what}. Use the functions of its type, for example "
+        f"CEL selector {short(expression)} does not compile: {what}. Use the functions of its type, for example "
         'x.compareTo(quantity("40Gi")) >= 0.',
         expression=expression,
     )
@@ -87,7 +80,7 @@ def hidden_error(expression: str, what: str) -> CelCompileError:
 def result_type_error(expression: str, found: str) -> CelCompileError:
     """Return the error for a selector whose result is neither bool nor an attribute's value."""
     return CelCompileError(
-        f"CEL selector {_short(expression)} must evaluate to bool, not {found}. End it in a comparison, "
+        f"CEL selector {short(expression)} must evaluate to bool, not {found}. End it in a comparison, "
         "for example `... == true`.",
         expression=expression,
         position=0,
@@ -101,10 +94,10 @@ def runtime_message(expression: str, text: str, driver: str, device: Device) -> 
         why = _STATUS.sub("", text)[:_SHOWN]
         if "budget" in why:
             why += "; dra-lab stops after 10,000 loop rounds, Kubernetes at a cost limit. Use shorter loops"
-        return f"CEL selector {_short(expression)} fails on device {device.name!r}: {why}."
+        return f"CEL selector {short(expression)} fails on device {device.name!r}: {why}."
     key = match[1] or match[2] or ""
     return (
-        f"CEL selector {_short(expression)} fails on device {device.name!r}: no such key: {key}. "
+        f"CEL selector {short(expression)} fails on device {device.name!r}: no such key: {key}. "
         f"{_missing_advice(expression, key, driver, device)}"
     )
 

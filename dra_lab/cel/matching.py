@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from msgspec import Struct
 
 from dra_lab.cel.selector import Selector, admit_selector, compile_selector
-from dra_lab.errors import CelCompileError, CelError, CelRuntimeError
+from dra_lab.errors import CelCompileError, CelError, CelRuntimeError, UnsupportedFeature
 from dra_lab.model.claims import expressions
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
@@ -86,7 +86,7 @@ class Matching:
         return not self._lists and self._cluster.publishes_lists
 
     def selector(self, expression: str) -> Selector:
-        """Return a compiled selector; raises CelCompileError."""
+        """Return a compiled selector; raises CelCompileError and UnsupportedFeature."""
         found = self._selector(expression)
         if isinstance(found, str):
             return compile_selector(expression, list_type_attributes=self._lists)
@@ -175,7 +175,7 @@ class Matching:
         if found is None:
             try:
                 found = compile_selector(expression, list_type_attributes=self._lists)
-            except CelCompileError as error:
+            except (CelCompileError, UnsupportedFeature) as error:
                 found = error.message
             self._compiled[expression] = found
         return found

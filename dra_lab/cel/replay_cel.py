@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from dra_lab.cel.selector import compile_selector
-from dra_lab.errors import CelCompileError, CelRuntimeError, InputError
+from dra_lab.errors import CelCompileError, CelRuntimeError, InputError, UnsupportedFeature
 from dra_lab.model.decoding import from_builtins
 from dra_lab.model.device import Device
 
@@ -16,7 +16,8 @@ from dra_lab.model.device import Device
 def replay_cel(case: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the selector of a case says of its device.
 
-    `result` is true, false or None; `errorKind` is "", "compile" or "runtime"; `maxCost` is the estimate, None for a
+    `result` is true, false or None; `errorKind` is "", "compile", "runtime", or "not-checked" for a selector too
+    deep for the engine; `maxCost` is the estimate, None for a
     selector that does not compile. Raises InputError for a case whose device cannot be read.
     """
     try:
@@ -35,4 +36,6 @@ def replay_cel(case: Mapping[str, Any]) -> dict[str, Any]:
         answer["errorKind"] = "compile"
     except CelRuntimeError:
         answer["errorKind"] = "runtime"
+    except UnsupportedFeature:
+        answer["errorKind"] = "not-checked"
     return answer

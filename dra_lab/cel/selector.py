@@ -17,13 +17,12 @@ from dra_lab.cel.rewrite import hidden, prepare
 from dra_lab.cel.syntax_tree import Tree, type_name
 from dra_lab.cel.values import quantity, semver, whole_text
 from dra_lab.cel.whole_device import inline
-from dra_lab.errors import CelCompileError, CelRuntimeError, QuantityError, SemverError
+from dra_lab.errors import CelCompileError, CelRuntimeError, QuantityError, SemverError, UnsupportedFeature
 from dra_lab.model.device import Device, DeviceAttribute, has_lists
 from dra_lab.model.names import split_qualified
 
 LENGTH_LIMIT = 10 * 1024
 _MEMO_LIMIT = 65536
-_PART = "dra_lab_part_"
 _ENGINE_ERRORS = (
     RuntimeError,  # the engine's own statuses
     ValueError,
@@ -206,7 +205,8 @@ def compile_selector(expression: str, *, list_type_attributes: bool = False) -> 
     """Compile a selector as kube-scheduler compiles a stored one (whatever it may cost; see `admit_selector`).
 
     `list_type_attributes` is the gate DRAListTypeAttributes (KEP-5491). Raises CelCompileError with the position and
-    what to do; also for more than 10 KiB and for a result that is neither bool nor an attribute's value.
+    what to do; also for more than 10 KiB and for a result that is neither bool nor an attribute's value. Raises
+    UnsupportedFeature for a selector that is nested deeper than the engine reads.
     """
     size = len(expression.encode(errors="surrogatepass"))
     if size > LENGTH_LIMIT:
@@ -216,13 +216,9 @@ def compile_selector(expression: str, *, list_type_attributes: bool = False) -> 
         )
     environment = checker(list_type_attributes=list_type_attributes)
     try:
-        tree, name = _checked(environment, expression)
+        tree = _checked(environment, expression)
         inline(tree, expression)
         prepared = prepare(Tree(tree.serialized()))
-        if name:
-            from dra_lab.cel.nesting import restore
-
-            restore(tree, name)
         _refuse(expression, tree, ("any", "dyn") if list_type_attributes else ("any",))
         found = reads(tree)
         program = runner().deserialize(prepared)
@@ -231,24 +227,18 @@ def compile_selector(expression: str, *, list_type_attributes: bool = False) -> 
     return Selector(expression, tree, program, found, list_type_attributes=list_type_attributes)
 
 
-def _checked(environment: Any, expression: str) -> tuple[Tree, str]:
-    """Return the checked tree, and the name to which parts are bound that are too deep for the engine, or ""."""
+def _checked(environment: Any, expression: str) -> Tree:
+    """Return the checked tree. Raises UnsupportedFeature for a text that is too deep for the engine."""
     try:
-        tree = Tree(environment.compile(expression).serialize())
+        return Tree(environment.compile(expression).serialize())
     except RuntimeError as error:
-        # Only selectors that are too deep for the engine need it.
-        from dra_lab.cel.nesting import shallow
-
-        text = shallow(expression, _PART) if "recursion" in str(error) else ""
-        if not text:
+        if "recursion" not in str(error):
             raise
-        try:
-            tree = Tree(environment.compile(text).serialize())
-        except RuntimeError as inside:
-            raise hints.compile_error(expression, hints.placeless(str(inside))) from None
-        tree.moved(lambda _: -1)
-        return tree, _PART
-    return tree, ""
+        message = (
+            f"CEL selector {hints.short(expression)} is nested deeper than dra-lab reads, so it is not checked; "
+            "split it into several selectors"
+        )
+        raise UnsupportedFeature("selector", message) from None
 
 
 def _refuse(expression: str, tree: Tree, unknown_types: tuple[str, ...]) -> None:

@@ -6,7 +6,7 @@ read here (cel-spec `checked.proto`, `syntax.proto`), everything else travels al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from google.protobuf import any_pb2, descriptor_pb2, descriptor_pool, message_factory
@@ -97,11 +97,6 @@ class Tree:
     def position(self, node: int) -> int:
         """Return the offset of a node in the text, or -1."""
         return next((int(entry.value) for entry in self.message.source.positions if entry.key == node), -1)
-
-    def moved(self, original: Callable[[int], int]) -> None:
-        """Let every node stand where `original` says, given the offset at which it stood."""
-        for entry in self.message.source.positions:
-            entry.value = original(entry.value)
 
     def serialized(self) -> bytes:
         """Return the tree as the engine's `deserialize` takes it."""

@@ -12,7 +12,7 @@ from dra_lab.findings import Finding, sort_findings
 from dra_lab.index.pools import gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import NODES, UNPLACED, Replica
-from dra_lab.model.gang import BEYOND, DOMAINS, GANGS, HOST, LEVELS, SLOT, Gang, GangGroup, GangPlan, PlacedGang
+from dra_lab.model.gang import BEYOND, DOMAINS, GANGS, HOST, LEVELS, Gang, GangGroup, GangPlan, PlacedGang
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
@@ -24,7 +24,7 @@ def check_gangs(
     """Return every rule that a plan for gangs breaks, as errors.
 
     The devices of all pods are checked with `check_fleet`, as if each group of each gang were a workload. It does not
-    see whether a better plan exists, and does not count the goal `slot`, which is about pods that are not planned.
+    see whether a better plan exists.
     """
     audit = _Audit(cluster, plan, hierarchies)
     found = [finding for placed in plan.placed for finding in audit.gang(placed)]
@@ -132,8 +132,6 @@ class _Audit:
         several = len({gang.priority for gang in plan.gangs} | ({0} if plan.workloads else set())) > 1
         for goal in plan.goals:
             name, _, number = goal.goal.partition(" ")
-            if name == SLOT:
-                continue
             mine = [gang for gang in plan.gangs if not several or not number or gang.priority == int(number)]
             have = self.value(name, mine)
             if have != goal.value:

@@ -11,7 +11,7 @@ from dra_lab.cel.selector import LENGTH_LIMIT, compile_selector
 from dra_lab.checks.metadata import check_metadata
 from dra_lab.checks.name_formats import check_driver, check_extended_resource
 from dra_lab.checks.rules import Errors, check_list, invalid, required, size, too_long
-from dra_lab.errors import CelCompileError
+from dra_lab.errors import CelCompileError, UnsupportedFeature
 from dra_lab.manifests.field_errors import FieldError
 from dra_lab.model.release import KubernetesRelease
 
@@ -39,6 +39,8 @@ def check_expression(expression: str, path: str, release: KubernetesRelease) -> 
     try:
         lists = release.enabled("DRAListTypeAttributes")
         selector = compile_selector(expression, list_type_attributes=lists)
+    except UnsupportedFeature:
+        return  # what asks for devices by it is not checked, with the reason
     except CelCompileError as error:
         yield FieldError(path, error.message)
         return

@@ -31,7 +31,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", metavar="PATH", nargs="+", help="files, folders, or - for the output of kustomize")
     add_release(parser)
     parser.add_argument("--now", action="store_true", help="count the devices that are in use")
-    add_output(parser, "sarif", "junit", "markdown", all_of_it="print every object and every finding")
+    add_output(parser, "sarif", "markdown", all_of_it="print every object and every finding")
     parser.add_argument(
         "--allow-unchecked", action="store_true", help="exit status 0 even if some objects are not checked"
     )
@@ -111,7 +111,7 @@ def _status(options: argparse.Namespace, outcome: Fit) -> int:
 
 
 def _print_review(options: argparse.Namespace, review: Review) -> None:
-    from dra_lab.gitops.report_json import review_json, review_junit, review_sarif
+    from dra_lab.gitops.report_json import review_json, review_sarif
     from dra_lab.gitops.report_markdown import review_markdown
     from dra_lab.gitops.report_text import review_parts
     from dra_lab.version import __version__
@@ -121,7 +121,7 @@ def _print_review(options: argparse.Namespace, review: Review) -> None:
     elif options.format in ("json", "sarif"):
         print_json(review_json(review) if options.format == "json" else review_sarif(review, __version__))
     else:
-        sys.stdout.write(review_junit(review) if options.format == "junit" else review_markdown(review))
+        sys.stdout.write(review_markdown(review))
 
 
 def _print_changes(options: argparse.Namespace, comparison: Comparison) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from dra_lab.cli.completion import complete_with, drawing_words
 from dra_lab.cli.options import CLAIM_HELP, ClaimOptions, whole
 
 MOST_REPLICAS = 1_000_000
@@ -41,6 +42,7 @@ class OfClaim(argparse.Action):
 
 def add_one_claim(parser: argparse.ArgumentParser) -> None:
     """Declare --claim for commands about one claim, after which the options of a gang may stand."""
-    parser.add_argument("--claim", action=AddClaim, metavar="FILE", help=f"required: {CLAIM_HELP}")
+    claim = parser.add_argument("--claim", action=AddClaim, metavar="FILE", help=f"required: {CLAIM_HELP}")
+    complete_with(claim, drawing_words)
     text = "with --gang: number of such gangs (default: 1)"
     parser.add_argument("--replicas", type=whole, action=OfClaim, metavar="N", help=text)

@@ -82,12 +82,6 @@ def _help() -> Command:
     return command
 
 
-def _completion() -> Command:
-    import dra_lab.cli.completion_command as command
-
-    return command
-
-
 COMMANDS: Mapping[str, ListedCommand] = {
     "samples": ListedCommand("list the shipped sample clusters", _samples),
     "plan": ListedCommand(
@@ -107,5 +101,4 @@ COMMANDS: Mapping[str, ListedCommand] = {
     "capture": ListedCommand("write what planning needs from a cluster to a folder or .tar.gz", _capture),
     "replay": ListedCommand("answer recorded cases of Kubernetes, so that anyone can check our claims", _replay),
     "help": ListedCommand("explain CLUSTER, plan files, output or the rule of a finding", _help),
-    "completion": ListedCommand("print the completion script of bash, zsh or fish", _completion),
 }

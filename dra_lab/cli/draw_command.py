@@ -9,6 +9,7 @@ from pathlib import Path
 
 from msgspec.structs import replace as replace_fields
 
+from dra_lab.cli.completion import complete_with, drawing_words
 from dra_lab.cli.options import (
     CLAIM_HELP,
     POD_HELP,
@@ -35,7 +36,8 @@ EXAMPLES = (
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_cluster(parser)
-    parser.add_argument("--claim", metavar="FILE", help=CLAIM_HELP)
+    claim = parser.add_argument("--claim", metavar="FILE", help=CLAIM_HELP)
+    complete_with(claim, drawing_words)
     parser.add_argument("--pod", default="", metavar="NAME", help=POD_HELP)
     add_planning(parser)
     parser.add_argument("--file", type=Path, required=True, metavar="FILE", help="the file to write: .svg or .html")

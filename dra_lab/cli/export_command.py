@@ -70,8 +70,6 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     target.add_argument("--namespace", default="", help="namespace of the claim and its workload")
     target.add_argument("--pin", action="store_true", help="add the pins that make kube-scheduler allocate the plan")
-    text = "with --pin and replicas: write several templates if one cannot serve every planned node"
-    target.add_argument("--split", action="store_true", help=text)
     use = parser.add_argument_group("workload")
     text = "an example that uses the claim; default: pod, deployment with replicas, or the workload's own kind"
     use.add_argument("--example", choices=_EXAMPLES, help=text)
@@ -100,7 +98,7 @@ def _refuse_too_many(pods: int, source: object) -> None:
         raise InputError(f"{source} wants {number} replicas; at most {MOST_REPLICAS:,} are planned. Give --replicas N.")
 
 
-def _refuse(options: argparse.Namespace, *, fleet: bool) -> None:
+def _refuse(options: argparse.Namespace) -> None:
     """Raise InputError for options at odds."""
     if options.scheduler:
         raise InputError(
@@ -112,10 +110,6 @@ def _refuse(options: argparse.Namespace, *, fleet: bool) -> None:
         raise InputError("--patch needs --workload FILE, the workload that the patch is for")
     if options.workload and options.example not in (None, "none"):
         raise InputError("use --example or --workload FILE, not both, because the patched copy replaces the example")
-    if options.split and not (options.pin and fleet):
-        raise InputError("--split needs --pin, and --replicas after the claim whose replicas may be split")
-    if options.split and options.workload:
-        raise InputError("--split writes a workload for each group of replicas; leave --workload out, or --split")
     if options.template and options.workload is None:
         raise InputError("--template needs --workload FILE, the workload whose pod templates it names")
 
@@ -134,7 +128,7 @@ def run(options: argparse.Namespace) -> int:
         from dra_lab.cli.gang_export import run_gang_export
 
         return run_gang_export(options)
-    _refuse(options, fleet=fleet)
+    _refuse(options)
     workload = read_workload(options.workload, options.template) if options.workload else None
     pod = None if fleet else pod_of(options)
     if pod is not None:
@@ -248,5 +242,5 @@ def _run_fleet(options: argparse.Namespace, wanted: Wanted) -> int:
     plan = plan_fleet(
         cluster, planned.workloads, release=target.release, goals=goals, objective=options.objective, first_fit=False
     )
-    made = fleet_bundle(cluster, plan, target, wanted, pin=options.pin, split=options.split)
+    made = fleet_bundle(cluster, plan, target, wanted, pin=options.pin)
     return _write(options, made, fleet_sentence(plan), (*planned.findings, *made.findings))

@@ -60,7 +60,6 @@ def _refuse(options: argparse.Namespace) -> None:
     given = {
         "--container": options.container,
         "--patch": options.patch,
-        "--split": options.split,
         "--measure": options.measure,
         "--example": options.example,
         "--annotate": options.annotate,

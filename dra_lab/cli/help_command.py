@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from dra_lab.cli.completion import complete_with, help_words
 from dra_lab.cli.exit_status import FITS
 
 EXAMPLES = (
@@ -49,13 +50,15 @@ and the what-if options, such as --drain, replace all of its what-if changes."""
 _OUTPUT = """\
 Results go to standard output, findings and progress to standard error.
 
-  -o FORMAT   text (default) or json; check also sarif, junit and markdown;
+  -o FORMAT   text (default) or json; check also sarif and markdown;
               export and migrate also yaml, which prints the manifests.
   -q          the answer's sentences only, and no notes on standard error.
   -v          the whole answer.
 
 On a terminal, text fits its width (or COLUMNS) and has colour. NO_COLOR=1 or TERM=dumb
 turns colour off. In a pipe or file, text is plain and lines are not wrapped.
+
+In bash and zsh, eval "$(register-python-argcomplete dra-lab)" completes commands and options.
 
 JSON is one object with kind, outcome (fits, does-not-fit, not-checked, stopped),
 goals[], findings[] and the fields of its kind.
@@ -69,7 +72,7 @@ Topics:
 
   clusters     what CLUSTER can be.
   plan-files   what --claim FILE can be.
-  output       formats, detail, colour, exit status.
+  output       formats, detail, colour, exit status, completion in a shell.
   RULE         cause, remedy, example and source of a finding or an error, for example
                selector-matches-nothing. Each message ends with its rule.
 
@@ -78,7 +81,10 @@ dra-lab --help lists the commands, dra-lab COMMAND --help has the options of one
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("topic", nargs="?", default="", metavar="TOPIC", help="clusters, plan-files, output, or a RULE")
+    topic = parser.add_argument(
+        "topic", nargs="?", default="", metavar="TOPIC", help="clusters, plan-files, output, or a RULE"
+    )
+    complete_with(topic, help_words)
     parser.set_defaults(run=run)
 
 

@@ -39,11 +39,19 @@ Opens JupyterLab on the planner notebook of this folder, plan.ipynb, and creates
 Options go to JupyterLab unchanged: dra-lab lab --port=9999 --no-browser (all of them: jupyter lab --help)."""
 
 
+_TRACEBACK = "DRA_LAB_TRACEBACK"
+"""Environment variable: if it is set, an unexpected exception shows its traceback."""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return the exit status: an error becomes a line and status 2, a defect writes a report."""
+    """Run one command and return the exit status: an error becomes a line and status 2, a defect becomes one too."""
     if argv is None:
         # The process ends after it: there is no use in a last look for garbage among all that was made.
         atexit.register(gc.freeze)
+    if "_ARGCOMPLETE" in os.environ:
+        from dra_lab.cli.completion import complete
+
+        complete(_parser)
     arguments = list(sys.argv[1:] if argv is None else argv)
     with plain_output(), rare_collections():
         return _run(arguments)
@@ -80,10 +88,13 @@ def _run(arguments: list[str]) -> int:
         print(f"error: {what}: {error.strerror or error}", file=sys.stderr)
         _close_output()
         return UNANSWERED
-    except Exception as error:  # noqa: BLE001  a person gets a sentence, and the file has what a developer needs
-        from dra_lab.cli.defect import defect_report
-
-        print(f"error: {defect_report(error, arguments)}", file=sys.stderr)
+    except Exception as error:
+        if os.environ.get(_TRACEBACK):
+            raise
+        what = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        print(
+            f"error: this is a defect of dra-lab: {what}. Report it with what {_TRACEBACK}=1 prints.", file=sys.stderr
+        )
         return UNANSWERED
     return status
 
@@ -123,7 +134,6 @@ def _parser(arguments: list[str]) -> argparse.ArgumentParser:
         if name == chosen:
             # Another command's options are not needed, and importing them takes most of the start.
             declare(command, listed, arguments)
-            command.set_defaults(commands=COMMANDS)
     return parser
 
 

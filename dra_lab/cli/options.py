@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import asdict
 
+from dra_lab.cli.completion import cluster_words, complete_with
 from dra_lab.cli.exit_status import status_of
 from dra_lab.cli.output import print_findings, print_json, print_parts
 from dra_lab.errors import InputError, SketchError
@@ -55,7 +56,8 @@ def add_cluster(parser: argparse.ArgumentParser) -> None:
     if any(word.partition("=")[0] == "--topology" for word in words):
         parser.set_defaults(cluster="")
     else:
-        parser.add_argument("cluster", metavar="CLUSTER", help=CLUSTER_HELP)
+        cluster = parser.add_argument("cluster", metavar="CLUSTER", help=CLUSTER_HELP)
+        complete_with(cluster, cluster_words)
     group = parser.add_argument_group("the cluster")
     text = "with context:NAME, read claims and pods of this namespace only (repeatable)"
     group.add_argument(

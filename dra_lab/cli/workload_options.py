@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import Struct
 
 from dra_lab.cli.claim_option import AddClaim, OfClaim
+from dra_lab.cli.completion import complete_with, drawing_words
 from dra_lab.cli.options import (
     CLAIM_HELP,
     POD_HELP,
@@ -55,7 +56,10 @@ class WorkloadsInput(Struct, frozen=True):
 
 def add_workloads(parser: argparse.ArgumentParser) -> None:
     """Declare --claim, which may stand several times, --replicas behind each, and --objective."""
-    parser.add_argument("--claim", action=AddClaim, metavar="FILE", help=f"required and repeatable: {CLAIM_HELP}")
+    claim = parser.add_argument(
+        "--claim", action=AddClaim, metavar="FILE", help=f"required and repeatable: {CLAIM_HELP}"
+    )
+    complete_with(claim, drawing_words)
     text = "number of pods for the preceding --claim (default with several claims: 1)"
     parser.add_argument("--replicas", type=whole, action=OfClaim, metavar="N", help=text)
     parser.add_argument("--pod", action=OfClaim, metavar="NAME", help=f"for the preceding --claim, {POD_HELP}")

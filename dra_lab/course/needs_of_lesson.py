@@ -275,7 +275,7 @@ CHECKS: Mapping[str, Callable[[DrawnAnswer, Any], bool]] = {
 - `placed`: at least this many pods of the lesson have a place.
 - `gangs`: the claim is that of a gang which starts with at least this many `pods`. It requires one domain, which has at
   most this many domains of each level.
-- `asPlanned`: kube-scheduler allocates as well as planned with the manifest, in every order of pods.
+- `asPlanned`: kube-scheduler allocates as well as planned with the manifest, in every simulated order of pods.
 - `prefers`: the manifest prefers one place of this kind for all requests, and does not demand it.
 - `untainted`: no allocated device has a taint with an effect.
 """

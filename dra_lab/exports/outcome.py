@@ -10,15 +10,13 @@ from dra_lab.model.plan import Plan
 from dra_lab.pinning.replay_result import Replay
 from dra_lab.words.plan_outcome import DOES_NOT_FIT, FITS, STOPPED, plan_outcome
 
-_NOT_EVERY = "dra-lab found no order of arrival that serves a replica worse, but did not try every order"
-
 
 def export_answer(plan: Plan | FleetPlan | None, replay: Replay | None) -> dict[str, Any]:
     """Return the answer of an export as plain values.
 
     `outcome` is that of the plan, but what has a place there and never starts does not fit either. `asPlanned` says
-    whether kube-scheduler allocates every planned replica as planned, with every must-link kept, on our copy of it;
-    None if that was not found out. `reasons` are those against it.
+    whether kube-scheduler allocates every planned replica as planned, with every must-link kept, in each run of our
+    copy of it; None if runs are missing. `reasons` are those against it.
     """
     outcome = STOPPED if plan is None else plan_outcome(plan)
     if replay is None:
@@ -29,9 +27,8 @@ def export_answer(plan: Plan | FleetPlan | None, replay: Replay | None) -> dict[
     if replay.kept < replay.wanted and replay.runs:
         return {"outcome": outcome, "asPlanned": False, "reasons": reasons}
     nothing = not replay.wanted and outcome == FITS
-    as_planned = True if nothing or (replay.as_planned and replay.runs and not replay.undecided) else None
-    open_ = replay.not_run or (_NOT_EVERY if replay.undecided else "")
-    return {"outcome": outcome, "asPlanned": as_planned, "reasons": [open_] if open_ else []}
+    as_planned = True if nothing or (replay.as_planned and replay.runs) else None
+    return {"outcome": outcome, "asPlanned": as_planned, "reasons": [replay.not_run] if replay.not_run else []}
 
 
 def exit_status(answer: Mapping[str, Any], *, allow_worse: bool = False) -> int:

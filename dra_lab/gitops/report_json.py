@@ -1,16 +1,14 @@
-"""A review for machines: JSON of our own, SARIF for code scanning, JUnit for test reports."""
+"""A review for machines: JSON of our own, and SARIF for code scanning."""
 
 from __future__ import annotations
 
 from pathlib import Path, PurePosixPath
 from typing import Any
-from xml.etree import ElementTree as ET
 
 from dra_lab.findings import Finding, Origin, Severity
-from dra_lab.gitops.review import Checked, Fit, Review
+from dra_lab.gitops.review import Checked, Review
 from dra_lab.words.answer_json import answer_json
 from dra_lab.words.document import printable
-from dra_lab.words.facts import counted
 from dra_lab.words.plan_json import plan_json
 from dra_lab.words.rule_catalogue import rule_catalogue
 
@@ -131,35 +129,6 @@ def _uri(source: str) -> str:
         return str(PurePosixPath(path.resolve().relative_to(Path.cwd().resolve())))
     except ValueError:
         return path.resolve().as_uri()
-
-
-def review_junit(review: Review) -> str:
-    """Return the review as JUnit XML: a test case for each object that asks for devices, and one for each file.
-
-    An object that does not fit has failed; one that is not checked is skipped, with the reason.
-    """
-    suite = ET.Element("testsuite", name="dra-lab check")
-    for item in review.objects:
-        case = ET.SubElement(suite, "testcase", classname=_xml(item.origin.source), name=_xml(item.object))
-        if item.outcome is Fit.DOES_NOT_FIT:
-            ET.SubElement(case, "failure", message=_xml(item.reason))
-        elif item.outcome.is_open:
-            ET.SubElement(case, "skipped", message=_xml(item.reason))
-    for file in review.files:
-        case = ET.SubElement(suite, "testcase", classname=_xml(file), name="valid")
-        errors = [f for f in review.errors if f.origin is not None and f.origin.source == file]
-        if errors:
-            text = "\n".join(_xml(str(finding)) for finding in errors)
-            ET.SubElement(case, "failure", message=counted(len(errors), "error")).text = text
-    suite.set("tests", str(len(suite)))
-    suite.set("failures", str(len(suite.findall("testcase/failure"))))
-    suite.set("skipped", str(len(suite.findall("testcase/skipped"))))
-    ET.indent(suite)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suite, encoding="unicode") + "\n"
-
-
-def _xml(text: str) -> str:
-    return printable(text)
 
 
 def _place(origin: Origin | None) -> dict[str, Any]:

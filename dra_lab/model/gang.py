@@ -20,7 +20,6 @@ GANGS = "gangs"
 BEYOND = "beyond"
 LEVELS = "levels"
 DOMAINS = "domains"
-SLOT = "slot"
 HOST = "host"
 HOSTS = (HOST, "hostname", "node", "kubernetes.io/hostname")
 """Names of the level below all others: the node itself."""
@@ -34,18 +33,12 @@ GANG_GOALS: Mapping[str, str] = {
     LEVELS: "domains of preferred levels (sum over gangs)",
     **{name: words.of_fleet for name, words in GOAL_WORDS.items() if words.of_fleet},
     DOMAINS: "domains of required levels with a gang",
-    SLOT: "pods that the largest gang slot loses",
     NODES: "nodes used",
 }
 """The goals of a plan with gangs, most important first, all minimised.
 
 The first three are there once for every priority, from high to low: `gangs 10`, `beyond 10`, `gangs 0` and so on. With
 one priority they have no number.
-
-`slot` is about the largest gang that requires a level, and about its group with the most pods. The largest gang slot is
-the most such pods that still fit in one domain of that level, beside the pods of the plan, which may have other devices
-of their nodes for it. The goal counts how many fewer these are than without the plan. If no gang requires a level, it
-is not there.
 """
 
 
@@ -204,26 +197,6 @@ class GangHeadroom(Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class GangSlot:
-    """The largest gang slot that a plan leaves: `pods` more of the gang `gang` in a domain, `before` without the plan.
-
-    It is the slot of the goal `slot`: pods of the plan may have other devices of their nodes for it.
-    `how_many_more_gangs(..., after=plan)` counts what fits beside the very devices of the plan.
-    """
-
-    gang: str
-    domain: tuple[str, ...]
-    pods: int
-    before: int
-
-    def __str__(self) -> str:
-        """Return `train: 12 pods in spine-1/leaf-2, 16 without the plan`."""
-        pods = f"{self.pods:,} {'pod' if self.pods == 1 else 'pods'}"
-        without = f", {self.before:,} without the plan" if self.before != self.pods else ", as without the plan"
-        return f"{self.gang}: {pods} in {'/'.join(self.domain)}{without}"
-
-
-@dataclass(frozen=True)
 class GangPlan:
     """Where gangs and ordinary workloads go, with what is proven of it.
 
@@ -231,8 +204,7 @@ class GangPlan:
     is the least value that could still exist, the goals before it being kept. The status is OPTIMAL only if every goal
     is proven, INFEASIBLE if it is proven that nothing fits, and STOPPED if time ended before any answer. `headroom` has
     for each gang what every domain of its required level has, before the plan. `not_examined` counts the nodes that
-    were not examined before the time limit, and `cordoned` the nodes that take no pods. `slot` is the largest gang slot
-    that is left, None if no gang requires a level.
+    were not examined before the time limit, and `cordoned` the nodes that take no pods.
 
     Example:
         >>> from dra_lab import Gang, GangGroup, Workload, load_cluster, plan_gangs, read_sketch
@@ -260,7 +232,6 @@ class GangPlan:
     states: int = 0
     not_examined: int = 0
     cordoned: int = 0
-    slot: GangSlot | None = None
 
     def __str__(self) -> str:
         """Return the answer as a terminal shows it."""

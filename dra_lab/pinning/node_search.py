@@ -96,13 +96,12 @@ def search_pod(
     *,
     affinity: Affinity = (),
     idle: bool = False,
-    leave_out: frozenset[str] = frozenset(),
     written: bool = False,
 ) -> Searched:
     """Search all claims of a pod together, as kube-scheduler does; `idle` leaves out what is in use.
 
     From 1.36 a node on which the search takes 10 s aborts the whole attempt, and so does an error on any node, so
-    every node state is searched, also those where the claim does not fit. `leave_out` are nodes that are not searched.
+    every node state is searched, also those where the claim does not fit.
     `written` searches the claims as a person wrote them (`read_back.spec_of`), else as they are compiled. Raises
     Cancelled when the budget is cancelled.
     """
@@ -114,7 +113,7 @@ def search_pod(
     ]
     states_of = NodeStates(on, release, ignore_allocated=True) if idle else node_states(on, release)
     every, known = states_of.searched(claims, LONGEST, cancel=budget.cancel)
-    admitted = admitted_nodes(on, affinity) - leave_out
+    admitted = admitted_nodes(on, affinity)
     groups = [(own, state) for nodes, state in every if (own := tuple(name for name in nodes if name in admitted))]
     time_limit, states = budget.left or 0.0, []
     for nodes, state in groups:

@@ -11,31 +11,21 @@ from dra_lab.planner.budget import Budget
 
 
 class PinSizes(Struct, frozen=True):
-    """Sizes up to which manifests are examined exactly, and how much is tried.
+    """How much is tried to find pins, and how many gangs and pods are simulated.
 
     Attributes:
-        states: Node states that are examined to find the worst order of pods; with more, some orders are run.
-        steps: Steps in which these states are combined, about a second; with more, some orders are run.
         turns: Orders of workloads, one workload after the other, that are run.
         seeds: Runs with random ties between nodes that compare two sets of pins.
         pods: Pods that are put on one node, one after the other; kubelet runs no more by default.
-        groups: Templates that are written in place of those of a plan; each is a workload that a person must run.
-        patterns: Distributions of a claim over NUMA nodes that are tried, the most frequent ones of the plan.
-        nodes: Nodes on which a value must mean the same place; of larger clusters, only the planned nodes are compared.
         values: Values that one selector lists.
         copies: Gangs that are given to Kueue one after the other; 40 on 5,000 nodes take 3 seconds.
         mixes: Histories of pods of several groups that are tried on a node; with more, their order is left open.
         gang_steps: Steps in which the goals of the pods of gangs are added up over nodes, about a second.
     """
 
-    states: int = 1_500
-    steps: int = 1_500_000
     turns: int = 6
     seeds: int = 3
     pods: int = 110
-    groups: int = 16
-    patterns: int = 4
-    nodes: int = 200
     values: int = 32
     copies: int = 100
     mixes: int = 300

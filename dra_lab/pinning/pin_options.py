@@ -32,7 +32,6 @@ from dra_lab.pinning.place_selectors import (
     published_of,
     replica_alternatives,
 )
-from dra_lab.pinning.place_splits import place_splits, with_parts, words
 from dra_lab.pinning.planned_devices import Planned
 from dra_lab.pinning.pod_kinds import Parts
 from dra_lab.sketch.claim_objects import Affinity
@@ -112,7 +111,6 @@ def pin_options(
         (PinKind.CLAIM, _musts(sketch, planned)),
         (PinKind.CLAIM, _links(cluster, release, sketch, planned)),
         (PinKind.CLAIM, _alternatives(sketch, planned)),
-        (PinKind.PLACES, _splits(cluster, sketch, planned, sizes)),
         (PinKind.PLACES, _selectors(cluster, planned, published, sizes)),
         (PinKind.EXACT, _selecting(exact_selectors(published), _SAME)),
         (PinKind.PLACES, _places(cluster, release, sketch, published)),
@@ -185,12 +183,6 @@ def _alternatives(sketch: ClaimSketch, planned: Planned) -> _Options:
             if sub.name in used:
                 edit = partial(with_one_alternative, name=request.name, kept=sub.name)
                 yield f"request {request.name}: alternative {sub.name} only", reason, edit
-
-
-def _splits(cluster: Cluster, sketch: ClaimSketch, planned: Planned, sizes: PinSizes) -> _Options:
-    reason = "no constraint can choose the NUMA nodes of the devices; the planned devices have these values"
-    for split in place_splits(cluster, sketch, planned, sizes):
-        yield words(split), reason, partial(with_parts, split=split)
 
 
 _SAME = "no constraint distinguishes the devices there; the planned devices have these values"

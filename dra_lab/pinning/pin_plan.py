@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from dra_lab.findings import Finding, Severity
@@ -18,7 +18,6 @@ from dra_lab.pinning.pin_search import Pins, PinSearch
 from dra_lab.pinning.plan_replay import SEEDS, expected_of
 from dra_lab.pinning.pod_kinds import Parts
 from dra_lab.pinning.replay_result import Replay
-from dra_lab.pinning.replica_groups import groups_of
 from dra_lab.sketch.claim_objects import Affinity
 
 
@@ -41,10 +40,8 @@ class PinnedPlan:
     """The drawings to export and what their pods require of a node, per workload; `before` and `replay` are the runs.
 
     `pins` are what was added, none where first fit does what was planned anyway. `findings` list each with its price,
-    and say where not every replica could be had. `parts` are those of `PinnedClaims`. `plan` is the plan that is
-    served; with `split` its workloads can be groups of those that were planned (`NAME-1`, `NAME-2`, ...). `split` says
-    whether groups were tried as well, None where there is one replica only, which cannot be split. `price` is that of
-    all pins of one workload together, "" without pins or for several workloads.
+    and say where not every replica could be had. `parts` are those of `PinnedClaims`. `price` is that of all
+    pins of one workload together, "" without pins or for several workloads.
     """
 
     plan: Plan | FleetPlan
@@ -54,7 +51,6 @@ class PinnedPlan:
     pins: tuple[Pin, ...]
     before: Replay
     replay: Replay
-    split: bool | None = None
     price: str = ""
 
     @property
@@ -73,8 +69,7 @@ class PinnedPlan:
         found = [Finding("pinned", Severity.NOTE, pin.text, f"{pin.reason}; {pin.price}") for pin in self.pins]
         if self.replay.wanted and not self.replay.as_planned:
             message = "dra-lab found no pins that give every replica devices as planned"
-            split = "--split, or " if self.split is False else ""
-            advice = f"Use {split}another order of goals. Some devices publish nothing that distinguishes them."
+            advice = "Use another order of goals. Some devices publish nothing that distinguishes them."
             found.append(Finding("not-pinned", Severity.WARNING, "kube-scheduler", message, advice))
         return tuple(found)
 
@@ -88,7 +83,6 @@ def pin_plan(
     plan: Plan | FleetPlan,
     release: KubernetesRelease,
     *,
-    split: bool = False,
     time_limit: float = 30.0,
     seeds: int = SEEDS,
     cancel: threading.Event | None = None,
@@ -105,8 +99,6 @@ def pin_plan(
         cluster: The cluster of the plan.
         plan: A plan of one claim or of a fleet.
         release: The release whose kube-scheduler is simulated.
-        split: Let a workload of a fleet become several, its groups, if one template does not serve every replica. A
-            group contains the replicas on identical nodes, then those that also have the same alternatives.
         time_limit: Seconds for the whole search.
         seeds: The number of runs with random ties between nodes that confirm pins.
         cancel: Ends the search when it is set. Pins that no run confirmed are not returned.
@@ -127,10 +119,7 @@ def pin_plan(
         >>> [pin.text for pin in pinned.pins], pinned.replay.as_planned
         (['gpu together on one NUMA node'], True)
     """
-    budget = budget_of(time_limit, cancel)
-    if split and isinstance(plan, FleetPlan):
-        return pin_groups(cluster, plan, release, budget, seeds)
-    return pin_whole(cluster, plan, release, budget, seeds)
+    return pin_whole(cluster, plan, release, budget_of(time_limit, cancel), seeds)
 
 
 def pin_whole(
@@ -140,7 +129,6 @@ def pin_whole(
     on = with_documented_classes(cluster)
     pods, expected = expected_of(on, plan, release)
     search = PinSearch(on, plan, release, expected, budget)
-    split = False if isinstance(plan, FleetPlan) and len(plan.replicas) > 1 else None
     before = Replay(0, 0, not_run="there is no plan")
     pins: Pins = ()
     if any(replica.planned for replica in expected):
@@ -152,28 +140,4 @@ def pin_whole(
         pins, replay = (), before
     priced = tuple(Pin(pin.text, pin.reason, search.price_of((pin,), pin.workload), pin.workload) for pin in pins)
     claims, price = search.with_pins(pins), search.price_of(pins) if pins and len(pods) == 1 else ""
-    return PinnedPlan(
-        plan, claims.sketches, claims.affinities, claims.parts, priced, before, replay, split=split, price=price
-    )
-
-
-def pin_groups(
-    cluster: Cluster, plan: FleetPlan, release: KubernetesRelease, budget: PinBudget, seeds: int = SEEDS
-) -> PinnedPlan:
-    """Return the pins of a plan, or of its groups where one template per workload does not serve every replica.
-
-    What is pinned for a group need not suit the others. Groups are taken only where a run shows that more pods are
-    placed, or as many and more of them as planned.
-    """
-    share, tried = budget.pin_shares.step, len(plan.workloads)
-    whole = found = pin_whole(cluster, plan, release, budget.part(share), seeds)
-    for alternatives in (False, True):
-        if found.replay.as_planned or not found.replay.wanted:
-            break
-        groups = groups_of(cluster, plan, release, alternatives=alternatives)
-        if tried < len(groups.workloads) <= budget.pin_sizes.groups:
-            tried = len(groups.workloads)
-            parts = pin_whole(cluster, groups, release, budget if alternatives else budget.part(share), seeds)
-            if parts.replay.rank > found.replay.rank and parts.replay.placed >= whole.before.most_placed:
-                found = parts
-    return replace(found, split=True)
+    return PinnedPlan(plan, claims.sketches, claims.affinities, claims.parts, priced, before, replay, price=price)

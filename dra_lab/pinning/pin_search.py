@@ -54,11 +54,11 @@ class PinSearch:
         """Run all replicas with pins; what was run completely is not run again."""
         claims, seeds = self.with_pins(pins), self._budget.pin_sizes.seeds if seeds is None else seeds
         key = msgspec.json.encode((claims.sketches, claims.affinities))
-        found = self._runs.get((key, seeds)) or self._runs.get((key, None))
+        found = self._runs.get((key, seeds))
         if found is None:
             found = replay_manifests(self._simulation(claims), self._expected, seeds=seeds)
             if not found.not_run:
-                self._runs[key, None if found.always else seeds] = found
+                self._runs[key, seeds] = found
         return found
 
     def find(self, before: Replay) -> Pins:

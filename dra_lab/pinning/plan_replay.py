@@ -15,7 +15,6 @@ from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.pinning.every_order import Every, every_order
 from dra_lab.pinning.pin_budget import PinBudget, budget_of
 from dra_lab.pinning.planned_devices import names_of, replicas_of, sketches_of
 from dra_lab.pinning.pod_kinds import Parts, PodKind, pod_kind
@@ -63,8 +62,8 @@ def replay_plan(
         cancel: Ends the runs when it is set; default: none.
 
     Returns:
-        The result of the worst run: `kept` of `wanted` replicas, and the misses. `always` is True if every order and
-        every choice of nodes was checked. `not_run` says what there was no time for.
+        The result of the worst run: `kept` of `wanted` replicas, and the misses. `not_run` says what there was no time
+        for.
 
     Raises:
         UnsupportedFeature: The plan needs a rule that the copy of the scheduler does not have.
@@ -77,7 +76,7 @@ def replay_plan(
         >>> cluster = load_cluster("sample:two-sockets")
         >>> plan = make_plan(cluster, read_sketch("sample:two-sockets/lesson"))
         >>> replay = replay_plan(cluster, plan, cluster.target_release())
-        >>> replay.kept, replay.wanted, replay.always
+        >>> replay.kept, replay.wanted, replay.as_planned
         (1, 1, True)
     """
     budget = budget_of(time_limit, cancel)
@@ -106,39 +105,13 @@ def replay_exported(
 
 
 def replay_manifests(simulation: SchedulerSimulation, expected: Sequence[Expected], *, seeds: int = SEEDS) -> Replay:
-    """Go through every order and choice of nodes, or run some orders if there are too many; see `replay_plan`."""
-    orders = every_order(simulation, expected, _planned(simulation, expected))
-    return _sampled(simulation, expected, seeds) if orders is None else _exact(simulation, expected, orders)
-
-
-def _exact(simulation: SchedulerSimulation, expected: Sequence[Expected], orders: Every) -> Replay:
-    # workloads whose devices do not meet have a worst order each, and all of these can happen at once
-    worst: dict[frozenset[int], tuple[Miss, ...]] = {}
-    for served in orders.worst:
-        group = frozenset(replica.workload for replica, _, _ in served)
-        misses = _compare(simulation, expected, served)[1]
-        if len(misses) > len(worst.get(group, ())):
-            worst[group] = misses
-    missed = sorted(
-        (miss for misses in worst.values() for miss in misses), key=lambda miss: (miss.workload, miss.number)
-    )
-    wanted = sum(replica.planned for replica in expected)
-    searches = simulation.recorded, simulation.most_steps, simulation.longest
-    pods = len(expected), orders.fewest, orders.most
-    return Replay(wanted, wanted - len(missed), tuple(missed), _every(simulation), True, "", *searches, *pods)
-
-
-def _every(simulation: SchedulerSimulation) -> str:
-    return f"every choice of nodes{' and every order' if len(simulation.pods) > 1 else ''}"
-
-
-def _sampled(simulation: SchedulerSimulation, expected: Sequence[Expected], seeds: int) -> Replay:
+    """Run some orders of arrival and choices of nodes, and return the worst of these runs; see `replay_plan`."""
     worst: tuple[int, tuple[Miss, ...]] | None = None
     placed: list[int] = []
     plans = _runs(expected, seeds, simulation.budget.pin_sizes.turns)
     done: Counter[str] = Counter()
     for label, order, rng in plans:
-        found = run_pods(simulation, order, rng)
+        found = run_pods(simulation, order, rng, any_node=label.endswith(_ANY))
         if found is None:
             break
         done[label] += 1
@@ -153,7 +126,7 @@ def _sampled(simulation: SchedulerSimulation, expected: Sequence[Expected], seed
     wanted = sum(replica.planned for replica in expected)
     searches = simulation.recorded, simulation.most_steps, simulation.longest
     pods = len(expected), min(placed, default=0), max(placed, default=0)
-    return Replay(wanted, kept, misses, runs, False, not_run, *searches, *pods)
+    return Replay(wanted, kept, misses, runs, not_run, *searches, *pods)
 
 
 def _planned(simulation: SchedulerSimulation, expected: Sequence[Expected]) -> dict[int, list[tuple[int, ...]]]:
@@ -194,12 +167,17 @@ def expected_of(
     return pods, replicas
 
 
+_ANY = "any node"
+"""End of the label of a run in which pods go to any node that has a place."""
+
 Run = tuple[str, list[Expected], random.Random | None]
 
 
 def _runs(expected: Sequence[Expected], seeds: int, turns: int) -> list[Run]:
     """Return the runs: (what to call it, order of arrival, random choice of nodes or None for the worst node)."""
     arrival = list(expected)
+    if len(arrival) == 1:
+        return [("on the node that serves it worst", arrival, None)]
     runs: list[Run] = [("in order of arrival, the worst node each time", arrival, None)]
     workloads = sorted({replica.workload for replica in expected})
     several = len(workloads) > 1
@@ -212,10 +190,12 @@ def _runs(expected: Sequence[Expected], seeds: int, turns: int) -> list[Run]:
     for seed in range(seeds):
         rng = random.Random(seed)  # noqa: S311  reproducible, no secret
         runs.append(("in order of arrival, the best score with random ties", arrival, rng))
+        runs.append((f"in order of arrival, {_ANY}", arrival, random.Random(seed)))  # noqa: S311
         if several:
             shuffled = random.Random(seed).sample(arrival, len(arrival))  # noqa: S311
             runs.append(("shuffled, the best score with random ties", shuffled, rng))
             runs.append(("shuffled, the worst node each time", shuffled, None))
+            runs.append((f"shuffled, {_ANY}", shuffled, random.Random(seed)))  # noqa: S311
     return runs
 
 

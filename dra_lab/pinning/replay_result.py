@@ -44,16 +44,15 @@ class Replay(Struct, frozen=True):
     `kept` of `wanted` replicas were served as well as planned in the worst of the runs; `misses` are the others of that
     run. `placed` of `pods` got devices in the run that placed the fewest, `most_placed` in the run that placed the
     most; `pods` are all replicas, also those without a place in the plan. `runs` says which orders and choices of nodes
-    were run; `always` that every order and every choice of nodes was gone through. `not_run` says what was not, ""
-    where nothing is missing. `recorded` is False for releases whose scheduler is reproduced from documentation.
-    `most_steps` and `seconds` are candidates and kube-scheduler's time of the longest search of one node.
+    were run. `not_run` says what was not, "" where nothing is missing. `recorded` is False for releases whose scheduler
+    is reproduced from documentation. `most_steps` and `seconds` are candidates and kube-scheduler's time of the longest
+    search of one node.
     """
 
     wanted: int
     kept: int
     misses: tuple[Miss, ...] = ()
     runs: str = ""
-    always: bool = False
     not_run: str = ""
     recorded: bool = True
     most_steps: int = 0
@@ -66,11 +65,6 @@ class Replay(Struct, frozen=True):
     def as_planned(self) -> bool:
         """Say whether every replica was served as well as planned in every run, and no run is missing."""
         return self.kept == self.wanted and not self.not_run
-
-    @property
-    def undecided(self) -> bool:
-        """Say whether no order is known that serves a replica worse than planned, and not every order was looked at."""
-        return self.as_planned and self.wanted > 0 and not self.always
 
     @property
     def never_starts(self) -> bool:
@@ -92,34 +86,27 @@ class Replay(Struct, frozen=True):
             first += f", {self.placed} of {self.pods} placed"
         more = [f"replica {miss.number + 1} of {miss.workload} {miss.why}" for miss in self.misses[:3]]
         more += [f"{len(self.misses) - 3} more"] if len(self.misses) > 3 else []
-        rest = (
-            f"; not simulated: {self.not_run}"
-            if self.not_run
-            else "; not every order was simulated"
-            if self.undecided
-            else ""
-        )
+        rest = f"; not simulated: {self.not_run}" if self.not_run else ""
         source = "" if self.recorded else "; from documentation, not recorded"
         return f"{first}{': ' if more else ''}{'; '.join(more)} ({self.runs}{rest}{source})."
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Return the result as a Finding: a note where the manifests do what was planned, else a warning."""
-        severity = Severity.NOTE if self.as_planned and not self.undecided else Severity.WARNING
+        severity = Severity.NOTE if self.as_planned else Severity.WARNING
         advice = "" if self.as_planned or not self.misses else "Export with --pin, or use another order of goals."
         return (Finding("replay", severity, "kube-scheduler", self.sentence.rstrip("."), advice),)
 
     def as_json(self) -> dict[str, Any]:
         """Return the result as plain values."""
         return {
-            "asPlanned": self.as_planned and not self.undecided,
+            "asPlanned": self.as_planned,
             "kept": self.kept,
             "wanted": self.wanted,
             "placed": self.placed,
             "pods": self.pods,
             "neverStarts": self.never_starts,
             "runs": self.runs,
-            "everyOrderAndNode": self.always,
             "notRun": self.not_run,
             "recorded": self.recorded,
             "mostSteps": self.most_steps,

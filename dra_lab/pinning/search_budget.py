@@ -23,7 +23,6 @@ from dra_lab.pinning.node_search import Searched, judged, search_pod
 from dra_lab.pinning.pin_budget import PinBudget, budget_of
 from dra_lab.pinning.pod_kinds import pod_kind
 from dra_lab.pinning.scheduler_simulation import History, SchedulerSimulation
-from dra_lab.pinning.search_bound import longest_searches
 from dra_lab.scheduler.search_cost import GIVES_UP
 from dra_lab.sketch.claim_objects import Affinity
 
@@ -134,13 +133,11 @@ _NOTHING = Searched()
 class _Searches:
     """The results of searching the admitted nodes: with devices in use now, with none in use, and as nodes fill up.
 
-    On the `proven` nodes any search is short, whatever is in use: those were searched as they are now alone. On the
-    `long` nodes a search is too long once some of the pods run there; `not_filled` counts the kinds of nodes of which
-    this is not known.
+    On the `long` nodes a search is too long once some of the pods run there; `not_filled` counts the kinds of nodes of
+    which this is not known.
     """
 
     admitted: frozenset[str]
-    proven: frozenset[str]
     now: Searched = _NOTHING
     idle: Searched = _NOTHING
     long: frozenset[str] = frozenset()
@@ -150,7 +147,7 @@ class _Searches:
     def short(self) -> frozenset[str]:
         """Return the admitted nodes on which the searches are known to be short, and none was found that is not."""
         now, idle = (part.nodes(lambda v: v.status is not FirstFitStatus.STOPPED) for part in (self.now, self.idle))
-        return self.admitted & (self.proven | (now & idle - self.long))
+        return self.admitted & now & idle - self.long
 
     @property
     def fitting(self) -> frozenset[str]:
@@ -175,19 +172,12 @@ class _Searches:
 def _search(
     drawn: Sequence[ClaimSketch], cluster: Cluster, release: KubernetesRelease, affinity: Affinity, budget: PinBudget
 ) -> _Searches:
-    admitted, share = admitted_nodes(cluster, affinity), budget.pin_shares.step
-    bounds = longest_searches(drawn, cluster, release)
-    proven = admitted & {name for name, seconds in bounds.items() if seconds <= node_search.SLOW}
-    part = partial(search_pod, drawn, cluster, release, affinity=affinity)
-    found = _Searches(admitted, proven)
-    if len(proven) < len(admitted):
-        now = part(budget.part(share), leave_out=proven)
-        idle = part(budget.part(share), leave_out=proven, idle=True)
-        long, not_filled = _fill(drawn, cluster, release, affinity, proven, budget.part(share))
-        found = _Searches(admitted, proven, now, idle, long, not_filled)
-    rest = part(budget, leave_out=admitted - proven)
-    now = Searched((*found.now.states, *rest.states), found.now.count + len(rest.states), found.now.time_limit)
-    return changed(found, now=now)
+    share = budget.pin_shares.step
+    search = partial(search_pod, drawn, cluster, release, affinity=affinity)
+    now = search(budget.part(share))
+    idle = search(budget.part(share), idle=True)
+    long, not_filled = _fill(drawn, cluster, release, affinity, budget)
+    return _Searches(admitted_nodes(cluster, affinity), now, idle, long, not_filled)
 
 
 def _fill(
@@ -195,7 +185,6 @@ def _fill(
     cluster: Cluster,
     release: KubernetesRelease,
     affinity: Affinity,
-    leave_out: frozenset[str],
     budget: PinBudget,
 ) -> tuple[frozenset[str], int]:
     """Let pods arrive on each kind of node until none fits, from what is in use now and from nothing.
@@ -214,10 +203,7 @@ def _fill(
             budget=budget.part(1 if idle else budget.pin_shares.step),
             idle=idle,
         )
-        for every in simulation.kinds.values():
-            names = [name for name in every if name not in leave_out]
-            if not names:
-                continue
+        for names in simulation.kinds.values():
             history: History = ()
             taken = simulation.taken(names[0], history, 0)
             while taken.status is FirstFitStatus.ALLOCATED and len(history) < budget.pin_sizes.pods:

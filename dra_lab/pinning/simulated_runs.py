@@ -1,4 +1,4 @@
-"""One run of arriving pods: each goes to the node with the best score, ties at random, or where it is served worst."""
+"""One run of arriving pods: each goes to the node with the best score, to any node, or where it is served worst."""
 
 from __future__ import annotations
 
@@ -21,8 +21,14 @@ _State = tuple[Hashable, History]
 NOWHERE = SimulatedPod(FirstFitStatus.NONE, message="no admitted node has what it requests")
 
 
-def run_pods(simulation: SchedulerSimulation, order: Sequence[Expected], rng: random.Random | None) -> Served | None:
-    """Let pods arrive; without `rng` on the worst node each time. None: our own time was over, or that of a search."""
+def run_pods(
+    simulation: SchedulerSimulation, order: Sequence[Expected], rng: random.Random | None, *, any_node: bool = False
+) -> Served | None:
+    """Let pods arrive; without `rng` on the worst node each time. None: our own time was over, or that of a search.
+
+    With `rng` a pod goes to a node with the best score. With `any_node` it goes to any node, half of the time to the
+    one before, because other plugins decide as well and may fill one node after the other.
+    """
     states: dict[str, _State] = {name: (kind, ()) for kind, names in simulation.kinds.items() for name in names}
     offers: dict[int, _Offers] = {}
     everything: History = ()
@@ -33,10 +39,12 @@ def run_pods(simulation: SchedulerSimulation, order: Sequence[Expected], rng: ra
             offers.clear()
         own = offers.get(replica.workload)
         if own is None:
-            own = offers[replica.workload] = _Offers(simulation, replica.workload, states, everything)
+            own = offers[replica.workload] = _Offers(
+                simulation, replica.workload, states, everything, any_node=any_node
+            )
         if own.cut_off or simulation.budget.reached:
             return None
-        node, taken = own.choose(rng)
+        node, taken = own.choose(rng, everything[-1][0] if any_node and everything else "")
         served.append((replica, node, taken))
         if not node:
             continue
@@ -55,9 +63,16 @@ class _Offers:
     """
 
     def __init__(
-        self, simulation: SchedulerSimulation, workload: int, states: Mapping[str, _State], everything: History = ()
+        self,
+        simulation: SchedulerSimulation,
+        workload: int,
+        states: Mapping[str, _State],
+        everything: History = (),
+        *,
+        any_node: bool = False,
     ) -> None:
         """Look at every node; `everything` are the pods that stand already, which is asked where devices are shared."""
+        self._any_node = any_node
         self.cut_off = False
         self._simulation, self._workload, self._states, self._everything = simulation, workload, states, everything
         self._taken: dict[_State, SimulatedPod] = {}
@@ -74,9 +89,10 @@ class _Offers:
             self._failing[before] -= 1
         self._enter(node)
 
-    def choose(self, rng: random.Random | None) -> tuple[str, SimulatedPod]:
+    def choose(self, rng: random.Random | None, before: str = "") -> tuple[str, SimulatedPod]:
         """Return a node and what is taken there; "" and the reason where a pod is not placed.
 
+        `before` is taken half of the time if it has a place.
         As with kube-scheduler a search that fails on any admitted node ends the attempt.
         """
         failing = next((state for state, nodes in self._failing.items() if nodes), None)
@@ -86,6 +102,10 @@ class _Offers:
             while self._worst and self._states[self._worst[0][2]] != self._worst[0][3]:
                 heappop(self._worst)
             return (self._worst[0][2], self._taken[self._worst[0][3]]) if self._worst else ("", NOWHERE)
+        own = bool(before) and self._simulation.admits(self._workload, before)
+        again = self._taken.get(self._states[before]) if own else None
+        if again is not None and again.status is FirstFitStatus.ALLOCATED and rng.random() < 0.5:
+            return before, again
         for score in sorted(self._by_score, reverse=True):
             nodes = self._by_score[score]
             while nodes:
@@ -109,5 +129,5 @@ class _Offers:
         if taken.status in (FirstFitStatus.ERROR, FirstFitStatus.STOPPED):
             self._failing[state] += 1
         elif taken.status is FirstFitStatus.ALLOCATED:
-            self._by_score[taken.score].append((node, state))
+            self._by_score[0 if self._any_node else taken.score].append((node, state))
             heappush(self._worst, (tuple(-value for value in taken.values), next(self._number), node, state))

@@ -11,7 +11,7 @@ from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.pinning.pin_budget import PinBudget
-from dra_lab.pinning.pin_plan import PinnedPlan, pin_groups, pin_whole
+from dra_lab.pinning.pin_plan import PinnedPlan, pin_whole
 from dra_lab.pinning.plan_replay import replay_exported
 from dra_lab.pinning.planned_devices import replicas_of, sketches_of
 from dra_lab.pinning.replay_result import Replay
@@ -43,12 +43,11 @@ def what_is_written(
     budget: PinBudget,
     *,
     pin: bool = False,
-    split: bool = False,
 ) -> Written:
     """Return the manifests of a plan with pins, or those without if they place more pods or alone may be written.
 
     Both are compared as they would be written: preferred links that make a search too long are left out of each, and
-    pods are kept off nodes (`within_search_budget`). `split` lets a workload become several (`pin_plan`). A plan that
+    pods are kept off nodes (`within_search_budget`). A plan that
     needs a rule which the copy of the scheduler does not have is written as it is. Raises ExportError where neither may
     be written, Cancelled when the budget is cancelled.
     """
@@ -56,11 +55,7 @@ def what_is_written(
     try:
         if not pin or not replicas:
             return _run(cluster, plan, release, None, None, budget)
-        part = budget.part(budget.pin_shares.pins)
-        if split and isinstance(plan, FleetPlan):
-            pinned_plan = pin_groups(cluster, plan, release, part)
-        else:
-            pinned_plan = pin_whole(cluster, plan, release, part)
+        pinned_plan = pin_whole(cluster, plan, release, budget.part(budget.pin_shares.pins))
         return _better(cluster, plan, release, pinned_plan, budget)
     except UnsupportedFeature as error:
         return Written(plan, replay=Replay(replicas, 0, not_run=str(error)))

@@ -40,7 +40,6 @@ class Sizes(Struct, frozen=True):
         damaged: Equally good nodes that are compared by `damage`; with more, it is not proven.
         replicas: Numbers of replicas that are listed for a node with shared counters; with more, GPU by GPU.
         numbers: Numbers of replicas that are listed for a node state; with more, only those that are found.
-        tree_steps: Places and numbers that are examined to list every number on a tree; with more, a model of the tree.
         node_pods: Pods on one node of which every number is kept, or that are modelled together; of more, only some.
         tree_sums: Amounts that pods can reach on one root; with more, unusable devices are not left out.
         shapes: Shapes of a pod, or linked values, on trees; a fleet with more is planned as other hardware.
@@ -55,13 +54,11 @@ class Sizes(Struct, frozen=True):
         numbers_in_turn: Numbers of replicas times node states that are listed where pods are placed greedily.
         kept: Numbers of pods of one order that are kept for a node state.
         kept_in_all: Numbers of pods of all orders that are kept for all node states.
-        written: Node states whose pods are written together while others are not filled yet.
         filled: Ways that are tried one after the other to fill a node; of more, those that are worth most.
         extended: Partial ways times ways that are compared in one step of an exhaustive search; with more, a solver.
         copies: Groups that all pods of such a model may take from; with more, the first plan is the answer.
         variables: Variables of such models that are solved to the end without a time limit. Models of gangs with more
             are solved without heuristics that HiGHS does not interrupt.
-        waited: Variables of an integer model up to which a cancel waits for HiGHS; with more, it does not.
         supplies: Largest sets of partitions that counters allow; with more, the model has the counters themselves.
         supply_states: Amounts left of counters that are compared to find such sets; with more, likewise.
         sharing: Nodes that share devices that are planned at once; more are planned separately if numbers decide.
@@ -71,8 +68,6 @@ class Sizes(Struct, frozen=True):
         classes: Site classes decided exactly where the relaxation is not whole; of more, the others stay rounded.
         gang_numbers: Numbers of pods on nodes that gangs decide at first; of more, only those that the bound rests on.
         domain_pods: Numbers of pods of all kinds that are listed for a domain; with more, a model has pods by region.
-        domain_sets: Sets of gangs times domains that are listed; with more, likewise.
-        domain_columns: Such sets in the first model; with more, those that are worth least are added if they may help.
         add_domains: New domains of one kind that a first answer with new nodes uses.
         add_rounds: How often such an answer tries twice as many nodes as before.
         add_spots: Single nodes that the model of new nodes has if a gang names the host as a level.
@@ -92,7 +87,6 @@ class Sizes(Struct, frozen=True):
     damaged: int = 24
     replicas: int = 60
     numbers: int = 2_000
-    tree_steps: int = 50_000
     node_pods: int = 200
     tree_sums: int = 4_096
     shapes: int = 24
@@ -106,12 +100,10 @@ class Sizes(Struct, frozen=True):
     numbers_in_turn: int = 20_000
     kept: int = 12
     kept_in_all: int = 100_000
-    written: int = 200
     filled: int = 4_000
     extended: int = 20_000_000
     copies: int = 20_000
     variables: int = 3_000
-    waited: int = 500
     supplies: int = 400
     supply_states: int = 20_000
     sharing: int = 100
@@ -121,8 +113,6 @@ class Sizes(Struct, frozen=True):
     classes: int = 40
     gang_numbers: int = 2_500
     domain_pods: int = 200_000
-    domain_sets: int = 3_000_000
-    domain_columns: int = 2_000
     add_domains: int = 50
     add_rounds: int = 3
     add_spots: int = 3_000
@@ -138,8 +128,6 @@ class Shares(Struct, frozen=True):
         step: Share for one of several steps that improve the answer, and for the devices of a plan at most.
         last: Share that is kept for each trial of a plan on few nodes, and at most for a step that ends an answer.
         cancelled: Seconds that an answer to a fleet may take after a cancel; if it takes more, the one before stays.
-        solver: Seconds between two looks whether a solve of HiGHS was cancelled, and that it then has to end; after
-            them, what it had found is used.
         improve: Seconds for improving a large plan without a time limit.
         placing: Seconds kept for writing down one device of a plan, or one node.
         choosing: Seconds kept for choosing the numbers of pods on one node state.
@@ -159,7 +147,6 @@ class Shares(Struct, frozen=True):
     step: float = 0.5
     last: float = 0.4
     cancelled: float = 0.1
-    solver: float = 0.05
     improve: float = 60.0
     placing: float = 2e-5
     choosing: float = 1e-4

@@ -39,8 +39,7 @@ class ExportChoice(msgspec.Struct, frozen=True):
     templates that get the claim, () for those that clearly do. `container` gets the devices, "" for the one that
     requests devices, else the first. With `patch`, a kustomize component changes the workload in place of a copy. `pin`
     is None until a person decides: then pins are on where kube-scheduler allocates something else without them, and off
-    for a gang. `split` lets a workload of a fleet become several if one template cannot serve every replica as planned.
-    `extra` are names of `EXTRA_FILES`. `scheduler` is that of a gang, one of `SCHEDULERS`.
+    for a gang. `extra` are names of `EXTRA_FILES`. `scheduler` is that of a gang, one of `SCHEDULERS`.
     """
 
     api_version: str = "v1"
@@ -54,7 +53,6 @@ class ExportChoice(msgspec.Struct, frozen=True):
     folder: str = DEFAULT_FOLDER
     extra: tuple[str, ...] = ("report",)
     pin: bool | None = None
-    split: bool = False
     scheduler: str = next(iter(SCHEDULERS))
 
 
@@ -288,8 +286,7 @@ class Exporting:
         cluster, plan = fleet_of(self._fleet)
 
         def made(wanted: Wanted, pin: bool, stop: threading.Event) -> Bundle:  # noqa: FBT001
-            split = choice.split and pin and wanted.workload is None
-            return fleet_bundle(cluster, plan, target, wanted, pin=pin, split=split, cancel=stop, runs=runs)
+            return fleet_bundle(cluster, plan, target, wanted, pin=pin, cancel=stop, runs=runs)
 
         return made, bool(plan.replicas)
 

@@ -254,18 +254,16 @@ def fleet_bundle(
     wanted: Wanted | None = None,
     *,
     pin: bool = False,
-    split: bool = False,
     cancel: threading.Event | None = None,
     runs: Runs | None = None,
 ) -> Bundle:
     """Return the files of several workloads of a plan, with what running first fit on them gave; see `export`.
 
-    `split` (with `pin`) lets a workload become several where one template cannot serve every replica as planned.
     `runs` keeps runs from one export of a plan to the next. Raises Cancelled when `cancel` is set, and InputError for
     what cannot be written.
     """
-    key = (target.release, pin, split)
-    run = _known_run(runs, key, lambda: _fleet_run(cluster, plan, target.release, pin, cancel, split=split), cancel)
+    key = (target.release, pin)
+    run = _known_run(runs, key, lambda: _fleet_run(cluster, plan, target.release, pin, cancel), cancel)
     if not isinstance(run.plan, FleetPlan):
         raise TypeError("a fleet is planned as a fleet")
     return make_fleet_bundle(run.plan, cluster, target, wanted, written=run)
@@ -277,10 +275,8 @@ def _fleet_run(
     release: KubernetesRelease,
     pin: bool,  # noqa: FBT001
     cancel: threading.Event | None,
-    *,
-    split: bool = False,
 ) -> Written:
     from dra_lab.pinning.pin_budget import budget_of
     from dra_lab.pinning.written_manifests import what_is_written
 
-    return what_is_written(cluster, plan, release, budget_of(EXPORT_SECONDS, cancel), pin=pin, split=split)
+    return what_is_written(cluster, plan, release, budget_of(EXPORT_SECONDS, cancel), pin=pin)

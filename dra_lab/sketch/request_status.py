@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from dra_lab.cel.selector import admit_selector, compile_selector
 from dra_lab.drivers import documented_class, profile
-from dra_lab.errors import CelError
+from dra_lab.errors import CelError, UnsupportedFeature
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.index.pools import PoolDevice
 from dra_lab.model.claims import DeviceRequest
@@ -126,7 +126,7 @@ def _lacking(own_asks: tuple[Ask, ...], others: list[PoolDevice]) -> str:
         for text in ask.selectors:
             try:
                 names |= compile_selector(text).attributes
-            except CelError:
+            except (CelError, UnsupportedFeature):
                 continue
     parts = []
     for name in sorted(names):
@@ -143,7 +143,7 @@ def _error(ask: Ask, found: Candidates) -> str:
     for text in ask.selectors:
         try:
             admit_selector(text)
-        except CelError as error:
+        except (CelError, UnsupportedFeature) as error:
             return where + error.message
     if found.failed:
         device, message = next(iter(found.failed.items()))

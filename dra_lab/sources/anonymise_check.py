@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dra_lab.cel.selector import Selector, compile_selector
-from dra_lab.errors import CelCompileError, CelRuntimeError
+from dra_lab.errors import CelCompileError, CelRuntimeError, UnsupportedFeature
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.claims import DeviceSelector, expressions
 from dra_lab.model.cluster import Cluster
@@ -73,7 +73,7 @@ def _changed(old: str, new: str, before: Cluster, after: Cluster) -> int:
 def _compiled(expression: str) -> Selector | None:
     try:
         return compile_selector(expression, list_type_attributes=True)
-    except CelCompileError:
+    except (CelCompileError, UnsupportedFeature):
         return None
 
 

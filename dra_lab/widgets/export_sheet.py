@@ -151,7 +151,6 @@ def export_row(session: Session) -> ExportRow:
             container=choice.container,
             patch=choice.patch,
             folder=exporting.folder,
-            split=choice.split,
         ),
         releases=RELEASES,
         stage=exporting.stage,

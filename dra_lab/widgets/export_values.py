@@ -69,7 +69,6 @@ class ChoiceRow(Row, frozen=True):
     container: str = ""
     patch: bool = False
     folder: str = ""
-    split: bool = False
 
 
 class MeasureRow(Row, frozen=True):

@@ -24,7 +24,7 @@ from dra_lab.widgets.domain_rows import (
 from dra_lab.widgets.domain_values import DomainCard, DomainTable
 from dra_lab.widgets.fleet_values import HeatMap
 from dra_lab.widgets.session_view import FollowingWidget
-from dra_lab.words.gang_verdict import level_word, slot_words
+from dra_lab.words.gang_verdict import level_word
 
 
 class FleetDomains(FollowingWidget):
@@ -72,7 +72,6 @@ class FleetDomains(FollowingWidget):
             title=f"Pods of {gang.name} that each {word} holds" if word else f"Pods of {gang.name} that the nodes hold",
             rows=domain_rows(found, len(answer.question.cluster.node_names)),
             heat=domain_heat(found) if gang.required else HeatMap(),
-            note=slot_words(slot) if (slot := answer.gangs.plan.slot) is not None else "",
         )
         self._assign(fleet_domains=table)
         self._show_domain()

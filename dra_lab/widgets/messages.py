@@ -162,7 +162,6 @@ class ChooseExport(Message, frozen=True):
     folder: str | None = None
     extra: tuple[str, ...] | None = None
     pin: bool | None = None
-    split: bool | None = None
 
 
 class WriteExport(Message, frozen=True):

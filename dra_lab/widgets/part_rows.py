@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from dra_lab.cel.selector import admit_selector
-from dra_lab.errors import CelError, QuantityError
+from dra_lab.errors import CelError, QuantityError, UnsupportedFeature
 from dra_lab.index.catalogue import Shape
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.manifests.yaml_text import dump_yaml
@@ -97,7 +97,7 @@ def _selector(cluster: Cluster, ask: Ask, text: str, release: KubernetesRelease)
     alone = replace(ask, selectors=(text,))
     try:
         admit_selector(text)
-    except CelError as error:
+    except (CelError, UnsupportedFeature) as error:
         return SelectorRow(error=without_text(error.message))
     found = candidates(cluster, alone, release)
     if found.error:

@@ -12,7 +12,7 @@ from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.plan import GoalValue, PlanStatus
 from dra_lab.words.document import Column, Lines, Part, Sentence, Table, Words, printable
 from dra_lab.words.facts import counted, sentence
-from dra_lab.words.gang_verdict import headroom_words, lacking_words, more_gangs, number_words, slot_words
+from dra_lab.words.gang_verdict import headroom_words, lacking_words, more_gangs, number_words
 
 if TYPE_CHECKING:
     from dra_lab.model.node_type import AddedNodes
@@ -112,7 +112,6 @@ def gang_parts(plan: GangPlan) -> Iterator[Part]:
             (Column("goal", "goal"), Column("value", "value"), Column("at least", "bound"), Column("", "proven")),
             [(_words(goal), goal.value, goal.bound, "proven" if goal.proven else "") for goal in plan.goals],
             "Goals",
-            [slot_words(plan.slot)] if plan.slot is not None else [],
         )
     if plan.not_examined:
         yield Words(f"{counted(plan.not_examined, 'node')} not examined before the time limit.")

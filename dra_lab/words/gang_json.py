@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dra_lab.model.fleet import MOST_COUNTED, UNPLACED
-from dra_lab.model.gang import GANGS, Gang, GangCount, GangHeadroom, GangPlan, GangSlot
+from dra_lab.model.gang import GANGS, Gang, GangCount, GangHeadroom, GangPlan
 from dra_lab.model.plan import PlanStatus
 from dra_lab.words.answer_json import answer_json
 from dra_lab.words.fleet_json import replica_value
@@ -77,7 +77,6 @@ def gang_json(
         ],
         "workloads": [{"name": one.name, "replicas": one.replicas} for one in plan.workloads],
         "replicas": [replica_value(pod) for pod in plan.replicas],
-        "slot": None if plan.slot is None else _slot(plan.slot),
         "nodesToAdd": None if added is None else _added(added),
         "states": plan.states,
         "notExamined": plan.not_examined,
@@ -85,10 +84,6 @@ def gang_json(
         "shortfalls": [shortfall_value(shortfall) for shortfall in plan.shortfalls],
     }
     return answer_json("GangPlan", gang_outcome(plan), plan.findings, map(goal_value, plan.goals), **more)
-
-
-def _slot(slot: GangSlot) -> dict[str, Any]:
-    return {"gang": slot.gang, "domain": list(slot.domain), "pods": slot.pods, "before": slot.before}
 
 
 def _gang(plan: GangPlan, gang: Gang, queue: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from dra_lab.model.fleet import MOST_COUNTED, Replica
-from dra_lab.model.gang import BEYOND, GANGS, HOST, Gang, GangCount, GangHeadroom, GangPlan, GangSlot, PlacedGang
+from dra_lab.model.gang import BEYOND, GANGS, HOST, Gang, GangCount, GangHeadroom, GangPlan, PlacedGang
 from dra_lab.model.gang_verdicts import COUNTS, DEVICES, QUOTA
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.sketch import GangDrawing
@@ -189,8 +189,3 @@ def trapped_words(scheduler: str, domains: Sequence[str]) -> str:
 def quota_words(text: str) -> str:
     """Return what the quota of Kueue says of a gang that it stops."""
     return printable(f"Quota stops it: {text}")
-
-
-def slot_words(slot: GangSlot) -> str:
-    """Return the largest gang slot as a sentence: `Largest gang slot left: train: 3 pods in leaf-2, ...`."""
-    return printable(f"Largest gang slot left: {slot}.")

@@ -2,8 +2,6 @@
 
 `DRA_LAB_BENCH_SEEDS` is the number of random clusters of each kind, 150 unless told; `DRA_LAB_BENCH_FIRST` the first
 seed, 20,000 unless told: the search was looked at on seeds below 1,000 and from 10,000 to 10,149.
-Replicas on several kinds of nodes are
-exported as one template, and in groups as `--split` does it (a template for each kind of node that the plan uses).
 
 Not every plan can be had. A selector and a constraint see what a device publishes, and first fit takes the first device
 that they admit. Between devices that publish the same, kube-scheduler takes the one listed first, whatever is planned.
@@ -86,7 +84,7 @@ def of_random_fleets() -> Iterator[Planned]:
 
 def measure(name: str, plans: Iterator[Planned]) -> None:
     """Print the share of replicas as planned without and with pins, and how long a plan takes."""
-    wanted = before = after = grouped = split = pins = 0
+    wanted = before = after = pins = 0
     times = []
     for cluster, plan in plans:
         began = time.process_time()
@@ -97,12 +95,8 @@ def measure(name: str, plans: Iterator[Planned]) -> None:
             before += found.before.kept
             after += found.replay.kept
             pins += len(found.pins)
-            parts = None if isinstance(plan, Plan) else pin_plan(cluster, plan, RELEASE, split=True, seeds=5)
-            grouped += parts.replay.kept if parts else found.replay.kept
-            split += parts is not None and parts.plan is not plan
     print(f"{name}: {len(times)} plans, {wanted} replicas")
     print(f"  as planned as compiled {100 * before / wanted:.1f} %, pinned {100 * after / wanted:.1f} % (target 95 %)")
-    print(f"  in groups {100 * grouped / wanted:.1f} % (target 95 %); {split} plans are split")
     print(f"  {pins / len(times):.1f} pins a plan; {1000 * sum(times) / len(times):.0f} ms of processor time a plan")
 
 

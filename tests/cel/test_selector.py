@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ import pytest
 
 from dra_lab.cel import cost
 from dra_lab.cel.selector import admit_selector, compile_selector
+from dra_lab.cli import main
 from dra_lab.errors import CelCompileError, CelRuntimeError
 from dra_lab.model.device import Device, DeviceAttribute, DeviceCapacity
 
@@ -206,3 +208,20 @@ def test_text_does_not_end_at_a_nul(expression, wanted):
     device = Device(name="d", attributes={"s": DeviceAttribute(string="a\0b")})
     selector = compile_selector(expression.replace("{}", 'device.attributes["gpu.example.com"].s'))
     assert selector.matches("gpu.example.com", device) is wanted
+
+
+DEEP = "(1 + " * 60 + "1" + ")" * 60 + " == 61"
+
+
+def test_a_selector_deeper_than_the_engine_is_not_checked(tmp_path, capsys):
+    """Kubernetes may read it, so that it is neither wrong nor right: exit status 2, with what to do."""
+    request = {
+        "name": "gpu",
+        "exactly": {"deviceClassName": "gpu.nvidia.com", "selectors": [{"cel": {"expression": DEEP}}]},
+    }
+    claim = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "deep"}}
+    (tmp_path / "claim.json").write_text(json.dumps(claim | {"spec": {"devices": {"requests": [request]}}}))
+    for command in (["plan", "sample:eks-p4d", "--claim"], ["check", "sample:eks-p4d"]):
+        assert main([*command, str(tmp_path / "claim.json")]) == 2
+        shown = "".join(capsys.readouterr())
+        assert ("deeper than dra-lab reads" in shown, "Traceback" in shown) == (True, False)

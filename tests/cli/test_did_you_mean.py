@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
+import dra_lab
 from dra_lab.cli import main
 
 EKS = "sample:eks-p4d"
@@ -42,7 +48,7 @@ def test_an_option_like_no_other_points_to_the_help(capsys):
     [
         (["check", EKS], "error: the following arguments are required: PATH; dra-lab check --help lists the options"),
         (["plan", EKS, "--time-limit", "0"], "'0' is not a number of seconds above 0"),
-        (["completion", "ksh"], "invalid choice: 'ksh'"),
+        (["plan", EKS, "-o", "xml"], "invalid choice: 'xml'"),
     ],
     ids=["missing", "value", "choice"],
 )
@@ -65,3 +71,19 @@ def test_a_missing_claim_is_reported_with_the_examples_of_the_sample(command, ca
 def test_a_missing_claim_for_a_file_says_what_can_be_given(capsys):
     """A cluster that is no sample has no examples."""
     assert "give the file of a drawing" in refused(capsys, "plan", "cluster.json")
+
+
+def test_an_unexpected_exception_is_one_sentence_and_status_2(tmp_path):
+    """A defect shows no traceback unless it is asked for."""
+    (tmp_path / "kubernetes").mkdir()
+    (tmp_path / "kubernetes" / "__init__.py").write_text("raise RuntimeError('half installed')\n")
+    (tmp_path / "config").write_text(
+        "contexts: [{name: a, context: {cluster: a, user: a}}]\n"
+        "clusters: [{name: a, cluster: {server: 'https://127.0.0.1:1'}}]\nusers: [{name: a, user: {}}]\n"
+    )
+    paths = os.pathsep.join((str(tmp_path), str(Path(dra_lab.__file__).parents[1])))
+    environment = {**os.environ, "PYTHONPATH": paths, "KUBECONFIG": str(tmp_path / "config")}
+    code = "import sys; from dra_lab.cli import main; sys.exit(main(['plan', 'context:a', '--claim', 'a.yaml']))"
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "RuntimeError: half installed" in done.stderr

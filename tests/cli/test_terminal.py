@@ -39,11 +39,11 @@ def cluster(tmp_path):
         ["plan", "CLUSTER", "--claim", CLAIM],
         ["plan", "CLUSTER", "--claim", CLAIM, "-o", "json"],
         ["check", "CLUSTER", "CLUSTER"],
-        ["check", "CLUSTER", "CLUSTER", "-o", "junit"],
+        ["check", "CLUSTER", "CLUSTER", "-o", "markdown"],
         ["plan", f"/nowhere/{EVIL.replace(chr(0), '')}", "--claim", CLAIM],
         ["plan", "CLUSTER", "--claim", EVIL],
     ],
-    ids=["plan", "json", "check", "junit", "no cluster", "no claim"],
+    ids=["plan", "json", "check", "markdown", "no cluster", "no claim"],
 )
 def test_escapes_in_names_are_shown_and_not_obeyed(cluster, capsys, words):
     """Results and errors alike."""

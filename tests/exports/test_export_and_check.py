@@ -37,7 +37,7 @@ def test_check_repeats_the_answer_of_export(claim, options, tmp_path, capsys):
 @pytest.mark.parametrize("claim", DRAWINGS)
 @pytest.mark.parametrize(
     "options",
-    [["--replicas", "3"], ["--replicas", "3", "--pin"], ["--replicas", "8", "--pin", "--split"]],
+    [["--replicas", "3"], ["--replicas", "3", "--pin"]],
     ids=" ".join,
 )
 def test_check_repeats_the_answer_of_every_export(claim, options, tmp_path, capsys):

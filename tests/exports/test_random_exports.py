@@ -57,7 +57,7 @@ def holds(seed, drawn=random_export):
     cluster, plan = planned(seed, drawn)
     judge = Judge(cluster, R136)
     plain = exported(cluster, plan, judge, seed)
-    pinned = exported(cluster, plan, judge, seed, pin=True, split=seed % 2 == 0)
+    pinned = exported(cluster, plan, judge, seed, pin=True)
     for files, as_planned, runs in filter(None, (plain, pinned)):
         assert max(run.longest for run in runs) <= LONGEST, seed
         for run in runs if as_planned else ():

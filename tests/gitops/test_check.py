@@ -3,7 +3,6 @@
 import threading
 from dataclasses import replace
 from pathlib import Path
-from xml.etree import ElementTree as ET
 
 import pytest
 from gitops.manifests_written import DEPLOYMENT, TEMPLATE, write
@@ -13,7 +12,7 @@ from dra_lab.errors import Cancelled
 from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.check_manifests import check_manifests
 from dra_lab.gitops.folder import read_manifests
-from dra_lab.gitops.report_json import review_junit, review_sarif
+from dra_lab.gitops.report_json import review_sarif
 from dra_lab.gitops.report_text import review_text
 from dra_lab.gitops.review import Fit
 from dra_lab.gitops.workload_fit import together_findings
@@ -207,14 +206,6 @@ def test_sarif_names_rules_files_and_lines(tmp_path, monkeypatch):
     place = run["results"][0]["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"].startswith("manifests/")
     assert place["region"]["startLine"] > 0
-
-
-def test_junit_counts_its_failures(tmp_path):
-    """Each workload is a test case; what does not fit has failed."""
-    work = DEPLOYMENT.replace("replicas: 3", "replicas: 17").replace("name: train", 'name: "tr<a>in"')
-    suite = ET.fromstring(review_junit(check(tmp_path, claim=TEMPLATE, work=work)))
-    assert int(suite.get("failures")) == len(suite.findall("testcase/failure")) == 2
-    assert int(suite.get("tests")) == len(suite.findall("testcase"))
 
 
 @pytest.mark.parametrize(("replicas", "status"), [("3", 0), ("17", 1)])

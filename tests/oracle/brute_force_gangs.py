@@ -44,11 +44,6 @@ class BruteForceGangs:
                 self.kinds.append(claims)
                 wanted.append(0)
             wanted[self.kinds.index(claims)] += replicas
-        self.slot = self.slot_of()
-        if self.slot is not None:
-            # One more group of the largest gang is counted.
-            group = self.slot[0]
-            wanted[self.kinds.index(group.workload.claims)] += group.workload.replicas
         pods = [{claim.name: claim for claim in claims} for claims in self.kinds]
         _, nodes = nodes_of(cluster, pods, wanted, DEVICES, release)
         self.best = []
@@ -260,32 +255,4 @@ class BruteForceGangs:
         placed = [way for _, way in flat if way is not None]
         domains = len({way.domain for way in placed if way.domain is not None})
         used = sum(any(counts) for counts in pods)
-        slot = [] if self.slot is None else [self.largest_slot([()] * len(pods)) - self.largest_slot(pods)]
-        return (*values, *device[:2], sum(way.levels for way in placed), *device[2:], domains, *slot, used)
-
-    def slot_of(self):
-        """Return the kind and the domains of the largest gang slot, None if no gang requires a level."""
-        best, size = None, 0
-        for gang in self.gangs:
-            groups = [g for g in gang.groups if g.workload.claims and (g.required or gang.required)]
-            pods = sum(group.workload.replicas for group in gang.groups)
-            if gang.replicas and groups and pods > size:
-                group = max(groups, key=lambda group: group.workload.replicas)
-                outer = self.levels(gang, gang.required)
-                inner = self.levels(gang, group.required or gang.required)
-                best, size = (group, {name: path for name, path in inner.items() if name in outer}), pods
-        return best
-
-    def largest_slot(self, pods) -> int:
-        """Return the most pods of the largest gang that one domain holds beside others."""
-        group, domains = self.slot
-        kind, sums = self.kinds.index(group.workload.claims), {}
-        for name, counts, best in zip(self.names, pods, self.best, strict=True):
-            beside = counts or (0,) * len(self.kinds)
-            others = [more[kind] - beside[kind] for more in best if self.is_beside(more, beside, kind)]
-            if name in domains:
-                sums[domains[name]] = sums.get(domains[name], 0) + max(others, default=0)
-        return max(sums.values(), default=0)
-
-    def is_beside(self, more, counts, kind: int) -> bool:
-        return all(a == b or (at == kind and a > b) for at, (a, b) in enumerate(zip(more, counts, strict=True)))
+        return (*values, *device[:2], sum(way.levels for way in placed), *device[2:], domains, used)

@@ -12,10 +12,9 @@ from budgets import use_pin_shares
 from checked_plans import checked_plan
 from msgspec.structs import replace
 from random_clusters import random_fleet, random_sketch
-from sharing_nodes import CLASSES, counted, part
 from small_claims import request
 from small_holders import a_claim, result
-from small_nodes import a_slice, cluster, device, gpu, nic
+from small_nodes import a_slice, cluster, gpu, nic
 
 from dra_lab.errors import ExportError
 from dra_lab.model.allocation import ResourceClaimStatus
@@ -24,12 +23,11 @@ from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
-from dra_lab.pinning import node_search, search_bound, search_budget
+from dra_lab.pinning import node_search, search_budget
 from dra_lab.pinning.node_pins import admitted_nodes
 from dra_lab.pinning.node_search import judged, search_pod
 from dra_lab.pinning.pin_budget import PinBudget
 from dra_lab.pinning.plan_replay import replay_plan
-from dra_lab.pinning.search_bound import longest_searches
 from dra_lab.pinning.search_budget import within_search_budget
 from dra_lab.scheduler import depth_first
 from dra_lab.scheduler import first_fit as scheduled
@@ -149,7 +147,6 @@ def test_a_node_is_looked_at_as_it_fills_up_with_pods_of_its_own():
 def test_no_admitted_node_is_searched_for_longer_than_the_limit(monkeypatch, few):
     """A search that remembers nothing counts the steps of random claims on random fleets, as they fill up."""
     monkeypatch.setattr(scheduled, "SELECTOR", 0)
-    monkeypatch.setattr(search_bound, "SELECTOR", 0)
     monkeypatch.setattr(node_search, "LONGEST", LIMIT)
     monkeypatch.setattr(node_search, "SLOW", LIMIT)
     changed = 0
@@ -181,57 +178,6 @@ def seconds_of_pods(on, node, claim):
         held = ResourceClaimStatus(allocation=verdict.allocations[0])
         arrived = replace(claim, metadata=ObjectMeta(name=f"arrived-{number}"), status=held)
         on = dataclasses.replace(on, claims=(*on.claims, arrived))
-
-
-def test_the_bound_holds_whatever_is_in_use():
-    """On random nodes with random devices in use; the search is at most as long, in both releases."""
-    bounded = 0
-    for seed in range(60):
-        rng = random.Random(seed)
-        on, sketch, release = random_fleet(rng), random_sketch(rng), KubernetesRelease(rng.choice(("1.36", "1.37")))
-        claim = ResourceClaim(metadata=ObjectMeta(name="c"), spec=compile_claim(sketch, on, release).spec)
-        some = tuple(holder for holder in on.claims if rng.random() < 0.5)
-        bounds = longest_searches([sketch], on, release)
-        for state in (on, dataclasses.replace(on, claims=some), dataclasses.replace(on, claims=())):
-            for node, most in bounds.items():
-                found = first_fit(state, node, [claim], release)
-                bounded += found.steps > 0
-                assert found.seconds <= most, (seed, node)
-    assert bounded > 100
-
-
-def test_devices_that_serve_several_requests_have_a_bound_of_their_own():
-    """Two nodes publish the same GPU, shared on the second: there the second request of it has a candidate."""
-    own = device("gpu-0", {"type": "gpu"})
-    shared = replace(own, allow_multiple_allocations=True)
-    on = cluster(a_slice(GPU, own, node="own"), a_slice(GPU, shared, node="shared"))
-    sketch = ClaimSketch(name="c", requests=(request("one", GPU, 1), request("other", GPU, 1)))
-    claim = ResourceClaim(metadata=ObjectMeta(name="c"), spec=compile_claim(sketch, on, R136).spec)
-    bounds = longest_searches([sketch], on, R136)
-    assert first_fit(on, "shared", [claim], R136).seconds <= bounds["shared"]
-    assert bounds["own"] < bounds["shared"]
-
-
-def test_pools_that_another_release_gathers_otherwise_have_no_bound():
-    """In 1.36 this pool of two nodes is incomplete and offers nothing; in 1.37 each node sees a whole one.
-
-    Rule: docs/semantics.md 3.2.3.
-    """
-    pools = (in_one_pool(counted(part(f"{node}-gpu", memory=1), memory=8), node) for node in ("n1", "n2"))
-    on = cluster(*(piece for pool in pools for piece in pool), classes=CLASSES)
-    sketch = ClaimSketch(name="c", requests=(request("one", GPU, 1),))
-    claim = ResourceClaim(metadata=ObjectMeta(name="c"), spec=compile_claim(sketch, on, R136).spec)
-    found = first_fit(on, "n1", [claim], R136)
-    assert (found.steps, found.seconds <= longest_searches([sketch], on, R136)["n1"]) == (0, True)
-    assert first_fit(on, "n1", [claim], KubernetesRelease("1.37")).steps == 1
-    assert longest_searches([sketch], on, KubernetesRelease("1.37")) == {}
-
-
-def test_nodes_on_which_every_search_is_short_need_no_time():
-    """Must-pairs on a thousand nodes: each is admitted by its bound."""
-    on = cluster(*(part for n in range(1000) for part in a_node(f"n{n}", range(4), range(n % 5))))
-    found = within_search_budget([pairs(2, must=True)], on, R136, time_limit=0)
-    assert (found.changed, found.findings) == (False, ())
 
 
 def test_preferences_go_where_no_node_is_left(small_limit):

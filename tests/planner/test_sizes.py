@@ -22,7 +22,6 @@ ARITHMETIC = {
     "fleet/by_option.py": ("LARGEST",),
     "fleet/exhaust.py": ("_BASE",),
     "fleet/relaxation.py": ("_PRIMAL",),
-    "gangs/whole_gangs.py": ("_PRIMAL",),
     "fleet/tree_table.py": ("_PRICE",),
     "node/solver.py": ("_GAP",),
     "known_devices.py": ("_EACH_NODE", "_NOBODY"),

@@ -34,14 +34,11 @@ def bytes_of(folder) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-@pytest.mark.some(1)
-@pytest.mark.parametrize("split", [False, True])
-def test_the_sheet_writes_the_files_of_the_command_byte_for_byte(session, tmp_path, split):
-    """The same workloads, pins and record, with one template per workload or several."""
-    simulated(session, folder=str(tmp_path / "sheet"), split=split).write()
+def test_the_sheet_writes_the_files_of_the_command_byte_for_byte(session, tmp_path):
+    """The same workloads, pins and record."""
+    simulated(session, folder=str(tmp_path / "sheet")).write()
     command = ["export", "sample:eks-p4d", "--claim", PAIRS, "--replicas", "2", "--claim", ANY, "--replicas", "1"]
-    more = ["--split"] if split else []
-    assert main([*command, "--pin", *more, "--report", "--dir", str(tmp_path / "command")]) == 0
+    assert main([*command, "--pin", "--report", "--dir", str(tmp_path / "command")]) == 0
     assert bytes_of(tmp_path / "sheet") == bytes_of(tmp_path / "command")
 
 

@@ -46,9 +46,3 @@ def test_a_claim_that_all_pods_share_is_refused(view):
     say(view, type="choose-export", kind="claim")
     assert view._session.exporting.wait(60)
     assert "replicas would share the devices of one ResourceClaim" in view.export["problem"]
-
-
-def test_splitting_is_a_choice_of_the_sheet(view):
-    """It comes back as it was chosen."""
-    say(view, type="choose-export", split=True)
-    assert view.export["choice"]["split"] is True

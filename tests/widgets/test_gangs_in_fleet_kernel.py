@@ -141,14 +141,6 @@ def test_a_domain_says_what_it_holds_and_what_it_lacks(fleet):
     assert "GPUs and NICs in use on h100-01, h100-02" in rows["leaf-1"]["words"]
 
 
-def test_the_domains_say_which_largest_slot_is_left(fleet):
-    """Three pods below leaf-2 leave three below leaf-4, as many as fit anywhere without them."""
-    _, view = fleet
-    gang(view, 3)
-    said = f"Largest gang slot left: {POD}: 3 pods in spine-2/leaf-4, as without the plan."
-    assert view.fleet_domains["note"] == said
-
-
 def test_the_pods_of_a_domain_add_up_to_what_it_holds_idle(fleet):
     """Each node holds one pod if it is idle: placed, free, kept away, in use and cordoned are four in all."""
     _, view = fleet

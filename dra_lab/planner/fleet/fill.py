@@ -21,7 +21,6 @@ import numpy as np
 from dra_lab.planner.budget import Budget, Sizes
 from dra_lab.planner.fleet.counting import CountRow, Counts
 from dra_lab.planner.fleet.exhaust import rank
-from dra_lab.planner.fleet.numa_bound import NumaBound
 from dra_lab.planner.fleet.pack import Values
 from dra_lab.planner.states.columns import Array
 from dra_lab.planner.states.stock import Stock
@@ -56,7 +55,6 @@ class StateFill:
     stock: Stock
     vectors: list[Counts]
     may: Array
-    spanned: NumaBound | None = None
     levels: list[_Level] = field(default_factory=list)
     found: list[dict[Counts, Values]] = field(default_factory=list)
     _same: dict[Values, Values] = field(default_factory=dict)
@@ -70,10 +68,9 @@ class StateFill:
             limit = row.limits(stock.free, stock.keys, stock.units) + 1e-6
             need = [float(sum(w * n for w, n in zip(row.weights, counts, strict=True))) for counts in vectors]
             may &= np.array(need) <= limit[:, None]
-        spanned = NumaBound.of(stock, rows, order)
         states, goals = np.arange(len(stock.free)), np.zeros((len(stock.free), len(order)), np.int64)
         nobody = _Level(states * len(vectors), stock.left, goals, states * 0 - 1, states * 0, states)
-        filled = cls(stock, vectors, may, spanned, found=[{} for _ in stock.free])
+        filled = cls(stock, vectors, may, found=[{} for _ in stock.free])
         filled._keep(nobody)
         return filled
 
@@ -161,18 +158,15 @@ class StateFill:
     @cached_property
     def least(self) -> list[dict[Counts, Values]]:
         """Return, state by state, all numbers that may be held, with values that no way undercuts."""
-        spanned = self.spanned.least(self.vectors) if self.spanned is not None else None
         summed = np.zeros((*self.may.shape, self.levels[0].values.shape[1]), np.int64)
         for pod, (columns, single) in enumerate(zip(self.stock.columns, self._single, strict=True)):
             if len(columns.values):
                 summed += self._counts[:, pod, None] * columns.values[np.maximum(single, 0)][:, None, :]
         found = []
-        for state, (able, values) in enumerate(zip(self._able, summed, strict=True)):
+        for able, values in zip(self._able, summed, strict=True):
             at = np.flatnonzero(able)
             rows = map(tuple, values[at].tolist())
             mine = {self.vectors[n]: self._same.setdefault(row, row) for n, row in zip(at.tolist(), rows, strict=True)}
-            if spanned is not None:
-                mine = {counts: max(row, spanned[state].get(counts, row)) for counts, row in mine.items()}
             found.append(mine)
         return found
 

@@ -28,8 +28,7 @@ class Clock:
 class FleetWork:
     """The data that a fleet is planned with.
 
-    `written` are the pods of an answer so far (`placing.WrittenPods`), None where no plan is written. `writing` is how
-    many seconds it may take to write all pods.
+    `written` are the pods of an answer so far (`placing.WrittenPods`), None where no plan is written.
     """
 
     fleet: FleetProblem
@@ -39,4 +38,3 @@ class FleetWork:
     solver: str
     clock: Clock
     written: Any = None
-    writing: float = 0.0

@@ -185,8 +185,8 @@ def _planned(work: FleetWork, plan: FleetPlan) -> FleetPlan:
     from dra_lab.planner.fleet.placing import WrittenPods, goals_of, open_goals, proven_goals, replicas_of
     from dra_lab.planner.fleet.search import search
 
-    work = replace(work, written=WrittenPods(work.fleet, work.order), writing=_writing(work))
-    found = search(replace(work, budget=work.budget.before(work.writing)))
+    work = replace(work, written=WrittenPods(work.fleet, work.order))
+    found = search(replace(work, budget=work.budget.before(_writing(work))))
     answer, first = found.answer, found.first
     findings = (*plan.findings, *_not_examined(answer.not_examined, len(work.fleet.scan.rules.nodes)))
     plan = replace(plan, states=found.states, not_examined=answer.not_examined, findings=findings)

@@ -13,7 +13,6 @@ from dra_lab.planner.fleet.admin_pods import admin_pods
 from dra_lab.planner.fleet.bounds import Answer, best_answer
 from dra_lab.planner.fleet.by_option import all_by_option_or_copy
 from dra_lab.planner.fleet.counting import Counts, counted_together
-from dra_lab.planner.fleet.early_plan import EarlyPlan
 from dra_lab.planner.fleet.first_plan import FirstPlan, first_plan
 from dra_lab.planner.fleet.fleet_work import FleetWork
 from dra_lab.planner.fleet.master import GoalBound
@@ -24,7 +23,7 @@ from dra_lab.planner.fleet.shared_devices import SharedNodes
 from dra_lab.planner.fleet.shared_pools import apart
 from dra_lab.planner.fleet.sites import Site, sites_of
 from dra_lab.planner.fleet.tables import AnyTable, SiteTable, is_listed, tables_of
-from dra_lab.planner.fleet.tree_table import TreeTable, list_all, tree_tables
+from dra_lab.planner.fleet.tree_table import TreeTable, tree_tables
 from dra_lab.planner.node.solver_outcome import agreed
 
 
@@ -32,7 +31,7 @@ from dra_lab.planner.node.solver_outcome import agreed
 class Found:
     """The best answer so far, the pods at each place in it, the number of node states, and a first plan.
 
-    The first plan is that of nodes that share devices, or what was written before a cancel (`EarlyPlan`).
+    The first plan is that of nodes that share devices.
     """
 
     answer: Answer
@@ -54,19 +53,16 @@ def search(work: FleetWork) -> Found:
 def _search(work: FleetWork) -> Found:
     listed = work.fleet.survey.plain and is_listed(work.fleet, work.budget.sizes)
     order = device_goals(work.order)
-    early = EarlyPlan.of(work)
-    trees = None if listed else tree_tables(work.fleet, order, work.solver, work.budget, early.add)
+    trees = None if listed else tree_tables(work.fleet, order, work.solver, work.budget)
     if trees is not None:
-        early.finish()
-        list_all(trees, work.budget.before(work.budget.shares.choosing * len(trees)))
         examined = sum(len(table.site.members) for table in trees)
         whole = examined == len(work.fleet.scan.rules.nodes)
         closed = whole and all(table.closed for table in trees)
         work.clock.lap("patterns")
-        answer, by_node = _over(work, trees, (), early, closed=closed, whole=whole, states=len(trees))
+        answer, by_node = _over(work, trees, (), closed=closed, whole=whole, states=len(trees))
         if whole:
             _count(work, answer, trees, ())
-        return Found(answer, by_node, len(trees), early.plan() if answer.chosen is None else FirstPlan())
+        return Found(answer, by_node, len(trees))
     states = sites_of(work.fleet, work.budget)
     first = FirstPlan()
     if any(site.nodes for site in states):
@@ -74,25 +70,21 @@ def _search(work: FleetWork) -> Found:
         work.clock.lap("first plan")
     places = with_components(work.fleet, states, work.budget.part(work.budget.shares.step))
     sites = apart(work.fleet, places, work.budget)
-    answer, by_node = _searched(work, sites, early)
+    answer, by_node = _searched(work, sites)
     if first.whole:
         answer.not_examined = len(work.fleet.scan.unseen)
-    return Found(answer, by_node, len(states), early.plan() if early.nodes and answer.chosen is None else first)
+    return Found(answer, by_node, len(states), first)
 
 
-def _searched(work: FleetWork, sites: Sequence[Site], early: EarlyPlan) -> tuple[Answer, list[PodsOnNode]]:
+def _searched(work: FleetWork, sites: Sequence[Site]) -> tuple[Answer, list[PodsOnNode]]:
     """Return the best answer and who stands where."""
     sharing = any(site.nodes for site in sites)
-    alone = not any(site.nodes or site.caps or site.home_nodes for site in sites)
     filling = replace(work, budget=work.budget.part(work.budget.shares.first)) if sharing else work
     tables: list[SiteTable] = []
     for group in by_layout([site for site in sites if not site.nodes]):
         # Without the first, a fleet whose nodes took all the time to examine would have no plan.
         if not (tables and filling.budget.reached):
-            filled = tables_of(filling, group, len(sites))
-            tables.extend(filled)
-            early.add(filled if alone else ())
-    early.finish()
+            tables.extend(tables_of(filling, group, len(sites)))
     looking = filling.budget if sharing else work.budget.part(work.budget.shares.step)
     coupled = [site for site in sites if site.nodes]
     seen = all_by_option_or_copy(work.fleet, coupled, device_goals(work.order), looking)
@@ -104,7 +96,7 @@ def _searched(work: FleetWork, sites: Sequence[Site], early: EarlyPlan) -> tuple
     whole = work.fleet.scan.complete and not skipped
     may_be = whole and not filling.budget.reached and all(table.may_be_closed for table in tables)
     closed = may_be and all(table.closed for table in tables)
-    answer, by_node = _over(work, tables, shared, early, closed=closed, whole=whole, states=len(sites))
+    answer, by_node = _over(work, tables, shared, closed=closed, whole=whole, states=len(sites))
     if work.fleet.scan.complete and len(tables) + len(seen) == len(sites):
         _count(work, answer, tables, [site for site, _ in seen])
     return answer, by_node
@@ -137,7 +129,6 @@ def _over(
     work: FleetWork,
     tables: Sequence[AnyTable],
     shared: Sequence[SharedNodes],
-    early: EarlyPlan,
     *,
     closed: bool,
     whole: bool,
@@ -145,20 +136,15 @@ def _over(
 ) -> tuple[Answer, list[PodsOnNode]]:
     """Return the best answer over tables and who stands where, improved as long as there is time.
 
-    `whole` says that the tables are those of all nodes, of `states` node states. If a cancel came before the answer was
-    written, it has no plan: the one that was written `early` is given then.
+    `whole` says that the tables are those of all nodes, of `states` node states.
     """
     if work.budget.deadline is None and sum(one.variables for one in shared) > work.budget.sizes.variables:
         work = replace(work, budget=changed(work.budget, deadline=time.monotonic() + work.budget.shares.improve))
     began = time.monotonic()
     first = replace(work, budget=work.budget.part(work.budget.shares.first)) if shared else work
-    answer, by_node = (Answer(), []) if early.is_answer else _answer(first, tables, shared, early, closed=closed)
+    answer, by_node = _answer(first, tables, shared, closed=closed)
     work.clock.lap("master")
     every = {node for table in tables for node in table.site.all_nodes} if whole else work.fleet.scan.rules.nodes
-    if early.is_answer or not early.is_replaced(by_node):
-        answer.chosen = None
-        answer.not_examined = len(every) - len(early.nodes)
-        return answer if whole else _unproven(answer), []
     if not closed and whole:
         answer, by_node = _improved(work, tables, shared, (answer, by_node), states, time.monotonic() - began)
     tried = {node for table in tables if not _is_blank(work, table) for node in table.site.all_nodes}
@@ -180,14 +166,13 @@ def _answer(
     work: FleetWork,
     tables: Sequence[AnyTable],
     shared: Sequence[SharedNodes],
-    early: EarlyPlan | None = None,
     *,
     closed: bool = False,
 ) -> tuple[Answer, list[PodsOnNode]]:
-    """Return the best answer and who stands where; not that where the plan that was written `early` is given."""
+    """Return the best answer and who stands where."""
     given = tables, work.fleet.demand, work.order, work.budget, work.solver
     answer = best_answer(*given, all_placed=work.all_placed, closed=closed, shared=shared)
-    return answer, [] if early is not None and early.is_answer else pods_by_node(answer)
+    return answer, pods_by_node(answer)
 
 
 def _improved(

@@ -17,7 +17,6 @@ from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.fill import orders_of
 from dra_lab.planner.fleet.pack import Packed
 from dra_lab.planner.fleet.shapes import OnePerPlace, PodShape, Unit, Vector
-from dra_lab.planner.fleet.tree_every import EveryNumber, TooMany
 from dra_lab.planner.fleet.tree_fill import (
     Fill,
     InNuma,
@@ -60,7 +59,6 @@ class TreeNumbers:
     packed: dict[Counts, Packed] = field(default_factory=dict)
     chains: dict[Counts, tuple[list[TreePlaced], int]] = field(default_factory=dict)
     recipes: dict[Counts, Recipe] = field(default_factory=dict)
-    every: EveryNumber | None = None
 
     def __post_init__(self) -> None:
         """Count how many pods the tree holds at most."""
@@ -190,8 +188,6 @@ class TreeNumbers:
         known = self.packed.get(counts)
         if known is not None:
             return known.lower
-        if self.every is not None:
-            return None
         values = self.fill.zero
         for count, ideal in zip(counts, self.ideal, strict=True):
             if count and ideal is None:
@@ -214,17 +210,6 @@ class TreeNumbers:
             self._least = {counts: lower for counts, lower in lowers if lower is not None}
         return self._least
 
-    def know(self, every: EveryNumber) -> None:
-        """Take over the exact values of every number. Raises TooMany."""
-        if sum(self.most) > self.fill.tree.most.node_pods:
-            raise TooMany
-        rows = every.rows(self.state)
-        self.found = {counts: values for counts, (values, _) in rows.items()}
-        self._least = dict(self.found)
-        self.packed = {counts: Packed(values, values) for counts, values in self.found.items()}
-        self.recipes.clear()
-        self.every = every
-
     def learn(self, counts: Counts, found: Packed, recipe: Recipe | None) -> None:
         """Keep what was found out of some numbers, and where the pods lie if that is new."""
         self.packed[counts] = found
@@ -243,12 +228,8 @@ class TreeNumbers:
         """Return the places of the pods of the best way found for some numbers."""
         found = self.recipes.get(counts)
         if found is None:
-            if self.every is None:
-                chain, length = self.chains[counts]
-                placed: Sequence[TreePlaced] = chain[:length]
-            else:
-                placed = self.every.chain(self.state, counts)
-            found = self.recipes[counts] = self._written(placed)
+            chain, length = self.chains[counts]
+            found = self.recipes[counts] = self._written(chain[:length])
         return found
 
     def steps(self, counts: Counts) -> list[list[Step]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dra_lab.planner.budget import Budget
@@ -13,7 +13,6 @@ from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.shapes import Unit, Vector
 from dra_lab.planner.fleet.sites import Site, plain_site
 from dra_lab.planner.fleet.state_model import StateModel
-from dra_lab.planner.fleet.tree_every import EveryNumber, TooMany
 from dra_lab.planner.fleet.tree_fill import GOALS_OF_TREES, SCARCITY, Fill, Price
 from dra_lab.planner.fleet.tree_numbers import TreeNumbers, floors_of, summed, units_inside
 from dra_lab.planner.fleet.tree_states import FleetTree, Groups, TreeState, tree_of
@@ -126,12 +125,10 @@ def tree_tables(
     order: tuple[str, ...],
     solver: str,
     budget: Budget,
-    filled: Callable[[Sequence[TreeTable]], None] = lambda _: None,
 ) -> list[TreeTable] | None:
     """Return a table for every node state of a fleet, filled with pods; None if its nodes are no trees.
 
     After a share of the time, pods are only counted; states that are left when all of it is over have no table.
-    `filled` is called with the tables of each tree that more pods were found to fit on.
     """
     tree = tree_of(fleet) if set(order) <= GOALS_OF_TREES else None
     if tree is None:
@@ -145,27 +142,21 @@ def tree_tables(
     floors = floors_of(tree, order, copies)
     known: dict[TreeState, TreeNumbers] = {}
 
-    def place(numbers: TreeNumbers, budget: Budget, *, first: bool = True) -> None:
-        known = len(numbers.found)
-        numbers.place(budget, first=first)
-        if len(numbers.found) > known:
-            filled([TreeTable(site, tree, groups, numbers, solver) for site, groups in members[numbers.state]])
-
     filling = budget.part(budget.shares.first)
     for found in sorted(copies, key=lambda found: (-copies[found], found)):
         if known and budget.reached:
             break
         known[found] = TreeNumbers(fill, sparing, found, fleet.demand, floors)
         if len(known) == 1 or not filling.reached:
-            place(known[found], filling)
+            known[found].place(filling, first=True)
     # Once every state is counted, those without a plan come before further ways to fill the others.
     late = budget.part(budget.shares.step)
     for numbers in known.values():
         if not numbers.examined and not late.reached:
-            place(numbers, late)
+            numbers.place(late, first=True)
     filling = filling.before(budget.shares.choosing * len(known))
     for numbers in known.values():
-        place(numbers, filling, first=False)
+        numbers.place(filling, first=False)
     return [TreeTable(site, tree, groups, known[state], solver) for site, state, groups in trees if state in known]
 
 
@@ -180,18 +171,6 @@ def _trees(fleet: FleetProblem, tree: FleetTree, budget: Budget) -> list[tuple[S
             break
         trees.append((plain_site(fleet, state, nodes), *tree.state_and_groups(state)))
     return trees
-
-
-def list_all(tables: Sequence[TreeTable], budget: Budget) -> None:
-    """List every number of replicas on the trees that are small enough, the smallest first."""
-    trees = {id(table.numbers): table.numbers for table in tables}
-    every = EveryNumber(tables[0].numbers.fill, tables[0].numbers.demand, budget.part(budget.shares.step))
-    try:
-        for numbers in sorted(trees.values(), key=lambda numbers: numbers.size):
-            every.steps = budget.sizes.tree_steps
-            numbers.know(every)
-    except TooMany:
-        budget.report_step("patterns", f"listed all numbers of replicas on some of {len(trees)} kinds of node states")
 
 
 def _prices(tree: FleetTree, copies: Mapping[TreeState, int]) -> tuple[Price, ...]:

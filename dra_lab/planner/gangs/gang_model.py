@@ -6,12 +6,11 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from dra_lab.model.fleet import NODES, UNPLACED
-from dra_lab.model.gang import BEYOND, DOMAINS, GANGS, LEVELS, SLOT
+from dra_lab.model.gang import BEYOND, DOMAINS, GANGS, LEVELS
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.gangs.goal_values import priority_of, wanted_beyond
 from dra_lab.planner.gangs.hand_out import counted, domains_inside, hand_out
-from dra_lab.planner.gangs.largest_slot import slot_before, slot_left
 from dra_lab.planner.gangs.needs import WHOLE, GangNeed, GroupNeed, Path, splits
 from dra_lab.planner.gangs.problem import GangProblem, GangSolution, fewest
 from dra_lab.planner.node.modelling import pulp
@@ -290,28 +289,8 @@ class GangModel:
                 self._row({self.gangs[key]: 1, used: -int(self.gangs[key].upBound)}, 0)
             self.sums[DOMAINS][used] = 1
 
-    def _count_slot(self) -> None:
-        """Add what the largest slot loses: one domain is chosen, and it has at most what its nodes leave."""
-        problem = self.problem
-        assert problem.needs.slot is not None, "the goal is there only with a slot"
-        tier, (before, _) = problem.needs.slot.tier, slot_before(problem)
-        loss = self._integer(before, ("slot",))
-        taken: dict[Path | None, Factors] = {}
-        for (region, profile), mine in self.cells.items():
-            row = taken.setdefault(problem.domain(tier, region), {})
-            for counts, variable in mine.items():
-                row[variable] = problem.lost(profile, counts, least=self.least)
-        chosen = {}
-        for path, pods in slot_left(problem, {}, least=self.least).items():
-            chosen[self._integer(1, ("slot", path))] = 1
-            self._row({**taken.get(path, {}), [*chosen][-1]: before, loss: -1}, pods)
-        self._row(chosen, 1, equal=True)
-        self.sums[SLOT] = {loss: 1}
-
     def expression(self, goal: str, *, floors: bool = False) -> Expression:
         """Return what a goal counts; with `floors`, what holds whatever the goals before are."""
-        if goal == SLOT and not self.sums[SLOT]:
-            self._count_slot()
         factors = self.floors[goal] if floors and goal in self.floors else self.sums[goal]
         constant = self.constants[goal]
         return pulp.LpAffineExpression(factors, constant=constant) if factors else constant

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dra_lab.model.fleet import NODES, UNPLACED
-from dra_lab.model.gang import BEYOND, DOMAINS, GANGS, LEVELS, SLOT
-from dra_lab.planner.gangs.largest_slot import largest_slot
+from dra_lab.model.gang import BEYOND, DOMAINS, GANGS, LEVELS
 from dra_lab.planner.gangs.needs import WHOLE, Needs, priorities
 from dra_lab.planner.gangs.problem import GangProblem, GangSolution, Instance
 
@@ -53,8 +52,6 @@ def _value(problem: GangProblem, solution: GangSolution, goal: str) -> int:
     if name == DOMAINS:
         used = {needs.counted(needs.gangs[one.need].required, one.domain) for one in solution.instances}
         return sum(tier != WHOLE for tier, _ in used)
-    if name == SLOT:
-        return largest_slot(problem, solution.nodes)[1]
     assert name == NODES, "every goal is counted"
     return sum(any(counts) for counts in solution.nodes.values())
 

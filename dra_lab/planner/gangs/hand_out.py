@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 
-from dra_lab.planner.gangs.largest_slot import largest_slot
 from dra_lab.planner.gangs.needs import GroupNeed, Path
 from dra_lab.planner.gangs.problem import GangProblem, GangSolution, Instance
 
@@ -81,8 +80,6 @@ def counted(problem: GangProblem, solution: GangSolution) -> Counter[Hashable]:
     for node, counts in solution.nodes.items():
         region, profile, _ = problem.on[node]
         found["nodes", region, profile, counts] += 1
-    path, lost = largest_slot(problem, solution.nodes)
-    found.update({("slot",): lost, ("slot", path): 1})
     return found
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from dra_lab.errors import InputError, UnsupportedFeature
 from dra_lab.model.fleet import UNPLACED, Workload
-from dra_lab.model.gang import BEYOND, GANG_GOALS, GANGS, HOST, HOSTS, SLOT, Gang, GangGroup
+from dra_lab.model.gang import BEYOND, GANG_GOALS, GANGS, HOST, HOSTS, Gang, GangGroup
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.sketch import ClaimSketch
 
@@ -78,27 +78,14 @@ class GangNeed:
         return len(self.groups) - self.shares
 
 
-@dataclass(frozen=True)
-class SlotNeed:
-    """The largest gang slot: pods of one kind in one domain of a tier, for the gang at a position."""
-
-    kind: int
-    tier: int
-    gang: int
-
-
 @dataclass
 class Needs:
-    """The question in numbers: kinds of pods, tiers, gangs that are alike, and the kind of each ordinary workload.
-
-    `slot` is that of the largest gang that requires a level, None without such a gang.
-    """
+    """The question in numbers: kinds of pods, tiers, gangs that are alike, and the kind of each ordinary workload."""
 
     kinds: list[Workload]
     tiers: list[Tier]
     gangs: list[GangNeed]
     ordinary: list[tuple[int, int]]
-    slot: SlotNeed | None = None
 
     def counted(self, tier: int, path: Path) -> tuple[int, Path]:
         """Return a domain as the goal `domains` counts it: a host is one, whatever level it was chosen inside."""
@@ -119,8 +106,7 @@ def goal_order(needs: Needs) -> tuple[str, ...]:
         mine = [GANGS, BEYOND] if any(need.priority == priority for need in needs.gangs) else []
         mine += [UNPLACED] if needs.ordinary and priority == 0 else []
         first += [f"{name} {priority}" if len(levels) > 1 and name != UNPLACED else name for name in mine]
-    without = (GANGS, BEYOND, UNPLACED, *([SLOT] if needs.slot is None else []))
-    return (*first, *(goal for goal in GANG_GOALS if goal not in without))
+    return (*first, *(goal for goal in GANG_GOALS if goal not in (GANGS, BEYOND, UNPLACED)))
 
 
 def read_needs(
@@ -148,7 +134,6 @@ def read_needs(
         reader.needs.gangs += [replace(need, gangs=(one,)) for one in mine] if several else []
         reader.needs.gangs += [replace(need, gangs=tuple(mine))] if mine and not several else []
     reader.needs.gangs.sort(key=lambda need: (-need.priority, need.gangs))
-    reader.needs.slot = reader.slot(gangs)
     reader.needs.ordinary = [(reader.kind(workload, workload.replicas), workload.replicas) for workload in workloads]
     return reader.needs
 
@@ -223,23 +208,6 @@ class _Reader:
         preferences += [(one.preferred, (at,)) for one, at in zip(groups, positions, strict=True) if one.preferred >= 0]
         pods = [groups[at] for at in held]
         return GangNeed(gang.priority, required, preferred, (*pods, *shared), len(shared), tuple(preferences))
-
-    def slot(self, gangs: Sequence[Gang]) -> SlotNeed | None:
-        """Return the largest gang slot, and see to it that one gang more can be counted."""
-        able = [
-            (gang.size, group, at)
-            for at, gang in enumerate(gangs)
-            for group in sorted(gang.groups, key=lambda group: -group.workload.replicas)
-            if gang.replicas and group.workload.claims and (group.required or gang.required)
-        ]
-        if not able:
-            return None
-        _, group, at = max(able, key=lambda one: one[0])
-        gang = gangs[at]
-        hierarchy = self.hierarchy(gang, "")
-        outer = self._tier(hierarchy, gang.required)
-        kind = self.kind(group.workload, group.workload.replicas)
-        return SlotNeed(kind, self._tier(hierarchy, group.required, outer) if group.required else outer, at)
 
     def _seen(self, hierarchy: Hierarchy | None, claims: tuple[ClaimSketch, ...], inside: int) -> int:
         """Return the tier of the nodes that see the devices of a claim, in the domains of the tier `inside`."""

@@ -16,7 +16,7 @@ from dra_lab.index.not_read import not_read
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import NODES, Replica, Workload
-from dra_lab.model.gang import Gang, GangPlan, GangSlot, PlacedGang
+from dra_lab.model.gang import Gang, GangPlan, PlacedGang
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.plan import GoalValue, PlanStatus
 from dra_lab.model.release import KubernetesRelease
@@ -26,7 +26,6 @@ from dra_lab.planner.fleet.pods import FleetProblem, look_at
 from dra_lab.planner.fleet.tables import AnyTable
 from dra_lab.planner.gangs.claim_nodes import together
 from dra_lab.planner.gangs.domain_headroom import headroom_by_domain
-from dra_lab.planner.gangs.largest_slot import largest_slot, slot_before
 from dra_lab.planner.gangs.needs import Needs, goal_order, hierarchy_of, read_needs
 from dra_lab.planner.gangs.problem import (
     GangProblem,
@@ -192,17 +191,8 @@ def _planned(
         replicas=replicas,
         goals=tuple(proven),
         not_examined=left,
-        slot=_slot(problem, best.solution, gangs),
         findings=(*plan.findings, *_not_examined(left)),
     )
-
-
-def _slot(problem: GangProblem, solution: GangSolution, gangs: Sequence[Gang]) -> GangSlot | None:
-    """Return the largest gang slot that a solution leaves."""
-    if problem.needs.slot is None:
-        return None
-    (path, lost), (before, _) = largest_slot(problem, solution.nodes), slot_before(problem)
-    return GangSlot(gangs[problem.needs.slot.gang].name, path, before - lost, before)
 
 
 def _not_examined(number: int) -> Iterator[Finding]:

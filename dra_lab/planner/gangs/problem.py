@@ -18,7 +18,7 @@ from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.search import by_layout, decide_few
 from dra_lab.planner.fleet.sites import Site, sites_of, whole_site
 from dra_lab.planner.fleet.tables import AnyTable, SiteTable, is_listed, tables_of
-from dra_lab.planner.fleet.tree_table import list_all, tree_tables
+from dra_lab.planner.fleet.tree_table import tree_tables
 from dra_lab.planner.gangs.needs import GangNeed, Needs, Path, goal_order
 from dra_lab.planner.gangs.split_sites import split_sites
 
@@ -81,8 +81,7 @@ class GangSolution:
 class GangProblem:
     """Needs beside a look at the cluster: `cells` are nodes with the same profile in the same region.
 
-    `whole` says that all nodes are there. `on` says for each node its region, profile and table. `slot` is the largest
-    slot without a plan, as `slot_before` returns it, None until it is asked.
+    `whole` says that all nodes are there. `on` says for each node its region, profile and table.
     """
 
     fleet: FleetProblem
@@ -95,11 +94,8 @@ class GangProblem:
     cordoned: frozenset[str]
     whole: bool
     states: int
-    slot: tuple[int, int] | None = field(default=None, init=False)
     _tried: set[tuple[int, Counts]] = field(default_factory=set)
     _more: dict[int, dict[tuple[Counts, int, bool], int]] = field(default_factory=dict)
-    _empty: dict[bool, Mapping[Path | None, int]] = field(default_factory=dict, init=False)
-    _lost: dict[tuple[int, Counts, bool], int] = field(default_factory=dict, init=False)
 
     @property
     def kinds(self) -> int:
@@ -121,8 +117,6 @@ class GangProblem:
         profile.table.decide(counts, budget)
         self.profiles[number] = _profile(profile.table, profile.table)
         self._more.pop(number, None)
-        self._empty.clear()
-        self._lost.clear()
         return True
 
     def decide_all(self, budget: Budget) -> None:
@@ -147,25 +141,6 @@ class GangProblem:
                 more = max((n for n in pods if least or plus(counts, kind, n) in profile.found), default=0)
             known[key] = more
         return known[key]
-
-    def slots(self, *, least: bool = False) -> Mapping[Path | None, int]:
-        """Return for each domain of the slot's tier how many of its pods are on nodes without others; see `more`."""
-        slot = self.needs.slot
-        if least not in self._empty and slot is not None:
-            zero, found = (0,) * self.kinds, Counter[Path | None]()
-            for (region, profile), nodes in self.cells.items():
-                found[self.domain(slot.tier, region)] += len(nodes) * self.more(profile, zero, slot.kind, least=least)
-            self._empty[least] = found
-        return self._empty.get(least, {})
-
-    def lost(self, number: int, counts: Counts, *, least: bool = False) -> int:
-        """Return by how many pods some pods make the slot smaller on a node with a profile."""
-        key = number, counts, least
-        if key not in self._lost:
-            kind = 0 if self.needs.slot is None else self.needs.slot.kind
-            most, more = (self.more(number, each, kind, least=least) for each in ((0,) * self.kinds, counts))
-            self._lost[key] = most - more
-        return self._lost[key]
 
     @cached_property
     def device(self) -> tuple[str, ...]:
@@ -315,7 +290,6 @@ def state_tables(work: FleetWork) -> list[tuple[AnyTable, AnyTable]]:
     listed = work.fleet.survey.plain and is_listed(work.fleet, budget.sizes)
     trees = None if listed else tree_tables(work.fleet, order, work.solver, budget)
     if trees is not None:
-        list_all(trees, budget)
         tables: list[AnyTable] = list(trees)
         return [(table, table) for table in tables]
     sites = sites_of(work.fleet, budget)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-import threading
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 import highspy
@@ -68,7 +66,8 @@ class Highs(pulp.LpSolver):  # type: ignore[misc]
             start = highspy.HighsSolution()
             start.col_value = self.rows.start.tolist()
             engine.setSolution(start)
-        self.claim = _claimed(engine, self.budget, presolved=engine.getOptionValue("presolve")[1] != "off")
+        run_within(engine, self.budget)
+        self.claim = _claim(engine, presolved=engine.getOptionValue("presolve")[1] != "off")
         return int(pulp.LpStatusNotSolved)
 
     def _engine(self) -> Any:
@@ -115,49 +114,14 @@ def _claim(engine: Any, *, presolved: bool) -> Claim:
     )
 
 
-def _claimed(engine: Any, budget: Budget, *, presolved: bool) -> Claim:
-    """Run HiGHS and return what it says of the model; if it goes on after a cancel, what it had found until then.
-
-    HiGHS looks whether it is to stop between its steps alone, and some take seconds if a model is large. It ends by
-    itself at the next look (benchmark `limits`, gangs that are cancelled after 20 s). A thread for each of hundreds of
-    small models would take a third longer.
-    """
-    if budget.cancel is None or engine.getNumCol() <= budget.sizes.waited:
-        run_within(engine, budget)
-        return _claim(engine, presolved=presolved)
-    latest, ended, seconds = Claim(presolved=presolved), threading.Event(), budget.shares.solver
-
-    def learn_values(event: Any) -> None:
-        nonlocal latest
-        latest = replace(latest, values=np.array(event.data_out.mip_solution))
-
-    def learn_bound(event: Any) -> None:
-        nonlocal latest
-        latest = replace(latest, bound=event.data_out.mip_dual_bound)
-
-    engine.cbMipImprovingSolution.subscribe(learn_values)
-    engine.cbMipInterrupt.subscribe(learn_bound)
-    pool = ThreadPoolExecutor(1)
-    running = pool.submit(run_within, engine, budget, ended)
-    pool.shutdown(wait=False)
-    try:
-        while not wait([running], seconds).done:
-            if budget.cancelled and not wait([running], seconds).done:
-                return latest
-    finally:
-        ended.set()
-    running.result()
-    return _claim(engine, presolved=presolved)
-
-
-def run_within(engine: Any, budget: Budget, ended: threading.Event | None = None) -> None:
-    """Run HiGHS until it is done, the budget is reached or `ended` is set.
+def run_within(engine: Any, budget: Budget) -> None:
+    """Run HiGHS until it is done or the budget is reached.
 
     Raises SolverError if HiGHS itself fails.
     """
 
     def interrupt(event: Any) -> None:
-        if budget.reached or (ended is not None and ended.is_set()):
+        if budget.reached:
             event.interrupt()
 
     if budget.left is not None:

@@ -8,6 +8,7 @@ import pytest
 from benchmarks.crowded_cluster import partitioned, profiles
 from benchmarks.irregular_cluster import drawn_pairs, irregular_cluster
 from benchmarks.mixed_cluster import NUMA, mixed_cluster, request_of, workloads
+from dra_lab.planner.fleet.tree_every import EveryNumber
 from small_nodes import a_slice, cluster, gpu, nic
 from small_plans import GPU, NIC
 
@@ -23,7 +24,6 @@ from dra_lab.planner.fleet.pods import look_at
 from dra_lab.planner.fleet.search import by_layout, search
 from dra_lab.planner.fleet.sites import sites_of
 from dra_lab.planner.fleet.tables import tables_of
-from dra_lab.planner.fleet.tree_every import EveryNumber
 from dra_lab.planner.fleet.tree_numbers import TreeNumbers
 from dra_lab.planner.fleet.tree_table import tree_tables
 

@@ -215,16 +215,6 @@ def test_a_domain_of_the_required_level_sees_its_own_device():
     assert [(len(plan.placed), plan.goal("gangs").proven) for plan in plans] == [(0, True), (1, True)]
 
 
-@pytest.mark.parametrize(("links", "lost", "bound"), [(1, 1, None), (4, 0, 0)])
-def test_the_largest_slot_is_unknown_where_nodes_share_too_few_devices(links, lost, bound):
-    """Each pod takes a link. With one for two racks, the planner does not know how many pods a rack holds."""
-    tree = hierarchy_of({"n0": ("a", "r"), "n1": ("a", "s"), "n2": ("b", "r"), "n3": ("b", "s")})
-    group = GangGroup(Workload("a", (replace(LINK, requests=(*LINK.requests, *GPU.requests)),), 1))
-    plan = plan_gangs(networked(selected("all", links)), [Gang("g", (group,), "block", replicas=2)], hierarchies=[tree])
-    slot = plan.goal("slot")
-    assert (slot.value, slot.bound, slot.proven) == (lost, bound, bound is not None)
-
-
 def test_nodes_are_not_added_for_devices_of_a_network():
     """A new node may see them or not."""
     with pytest.raises(UnsupportedFeature, match="several nodes see"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 
 import pytest
@@ -14,7 +13,7 @@ from small_nodes import a_slice, gpu
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import Workload
-from dra_lab.model.gang import SLOT, Gang, GangGroup
+from dra_lab.model.gang import Gang, GangGroup
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.gangs import how_many_more_gangs, plan_gangs
 
@@ -85,41 +84,3 @@ def test_a_domain_says_what_it_lacks():
     cluster, hierarchy = racks([[8, 3], [8, 8]])
     plan = plan_gangs(cluster, [gang(4, 4, replicas=2)], hierarchies=[hierarchy])
     assert plan.why == {"r0": "2 of 4; GPUs in use on r0-n1", "r1": "4 of 4"}
-
-
-@pytest.mark.parametrize("spared", [0, 1])
-def test_the_largest_slot_is_left_where_it_can_be(spared):
-    """Each rack holds one gang: as many gangs as racks cost the largest slot a gang, one less costs nothing."""
-    rng = random.Random(spared)
-    sizes = [rng.randint(4, 7) for _ in range(59)] + [7]
-    cluster, hierarchy = racks([[EACH] * size for size in sizes])
-    plan = plan_gangs(cluster, [gang(4, EACH, replicas=60 - spared)], hierarchies=[hierarchy])
-    slot = next(goal for goal in plan.goals if goal.goal == SLOT)
-    assert (slot.value, slot.bound, plan.proven) == (4 * (1 - spared), 4 * (1 - spared), True)
-
-
-def test_devices_come_before_the_largest_slot():
-    """A gang takes nodes of the largest rack if only there each of its pods is on one NUMA node."""
-    cluster, hierarchy = racks([[8, 8], [6]])
-    plan = plan_gangs(cluster, [gang(2, 3)], hierarchies=[hierarchy])
-    assert (plan.placed[0].domain, {goal.goal: goal.value for goal in plan.goals}[SLOT]) == (("b0", "r0"), 2)
-
-
-@pytest.mark.parametrize(("half", "lost"), [(5, 3), (3, 2)])
-def test_pods_of_other_kinds_take_nodes_of_the_largest_slot(half, lost):
-    """A rack of three nodes and one of two have two pods of 8 GPUs, and pods of 4 that need nodes beside them."""
-    cluster, hierarchy = racks([[8, 8, 8], [8, 8]])
-    gangs = [gang(2, 8), dataclasses.replace(gang(half, 4), name="half")]
-    largest = dataclasses.replace(gang(half + 1, 8, replicas=1), name="larger")
-    plan = plan_gangs(cluster, [*gangs, largest], hierarchies=[hierarchy])
-    slot = next(goal for goal in plan.goals if goal.goal == SLOT)
-    assert (plan.counts, slot.value, slot.bound) == ({"train": 1, "half": 1, "larger": 0}, lost, lost)
-
-
-def test_a_largest_gang_that_fits_nowhere_leaves_the_other_goals_proven():
-    """Its slot has no pods before and after, and counting alone does not prove the four nodes of the others."""
-    cluster, hierarchy = racks([[7, 4], [7, 4]])
-    large = dataclasses.replace(gang(9, EACH), name="large")
-    plan = plan_gangs(cluster, [gang(3, 3, replicas=2), large], hierarchies=[hierarchy])
-    found = {goal.goal: (goal.value, goal.bound) for goal in plan.goals}
-    assert (plan.counts["train"], found[SLOT], found["nodes"], plan.proven) == (2, (0, 0), (4, 4), True)

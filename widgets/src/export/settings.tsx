@@ -53,16 +53,6 @@ export function Settings({ row }: { row: ExportRow }) {
               {choice.kind === "claim" ? "ResourceClaim" : "ResourceClaimTemplate"}: {row.meaning}
               {fleet > 0 && ". Pods of a fleet cannot share one claim."}
             </p>
-            {fleet > 0 && !choice.workload && (
-              <label className="dra-check">
-                <input
-                  type="checkbox"
-                  checked={choice.split ?? false}
-                  onChange={(event) => channel.send({ type: "choose-export", split: event.currentTarget.checked })}
-                />
-                split a workload that one template cannot pin
-              </label>
-            )}
           </div>
         </fieldset>
         <Namespace row={row} />

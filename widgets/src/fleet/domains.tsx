@@ -76,7 +76,6 @@ export function Domains() {
           onChoose={setView}
         />
       </div>
-      {note && <p className="dra-dim">{note}</p>}
       {view !== "table" && every > 1 && (
         <div className="dra-fleet-filters">
           <input

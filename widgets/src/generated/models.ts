@@ -153,7 +153,6 @@ export interface ChoiceRow {
   container?: string;
   patch?: boolean;
   folder?: string;
-  split?: boolean;
 }
 
 export interface ClaimAnswer {
@@ -1061,7 +1060,7 @@ export interface ExportSheetModel {
 
 export type ExportSheetMessage =
   | { type: "cancel-export" }
-  | { type: "choose-export"; release?: string | null; apiVersion?: string | null; kind?: string | null; namespace?: string | null; example?: string | null; workload?: string | null; templates?: readonly string[] | null; container?: string | null; patch?: boolean | null; folder?: string | null; extra?: readonly string[] | null; pin?: boolean | null; split?: boolean | null }
+  | { type: "choose-export"; release?: string | null; apiVersion?: string | null; kind?: string | null; namespace?: string | null; example?: string | null; workload?: string | null; templates?: readonly string[] | null; container?: string | null; patch?: boolean | null; folder?: string | null; extra?: readonly string[] | null; pin?: boolean | null }
   | { type: "choose-gang-export"; name?: string | null; scheduler?: string | null; queue?: string | null }
   | { type: "close-export" }
   | { type: "show-export" }
@@ -1342,7 +1341,7 @@ export type PlanViewMessage =
   | { type: "apply-suggestion"; id: string }
   | { type: "cancel" }
   | { type: "cancel-export" }
-  | { type: "choose-export"; release?: string | null; apiVersion?: string | null; kind?: string | null; namespace?: string | null; example?: string | null; workload?: string | null; templates?: readonly string[] | null; container?: string | null; patch?: boolean | null; folder?: string | null; extra?: readonly string[] | null; pin?: boolean | null; split?: boolean | null }
+  | { type: "choose-export"; release?: string | null; apiVersion?: string | null; kind?: string | null; namespace?: string | null; example?: string | null; workload?: string | null; templates?: readonly string[] | null; container?: string | null; patch?: boolean | null; folder?: string | null; extra?: readonly string[] | null; pin?: boolean | null }
   | { type: "choose-gang-export"; name?: string | null; scheduler?: string | null; queue?: string | null }
   | { type: "choose-kept"; names?: readonly string[] }
   | { type: "close-export" }
