@@ -186,7 +186,7 @@ class Case:
         for name, kind in [(name, kind) for rows in found.nodes for name in rows.nodes for kind in rows.kinds]:
             most, free = self.truth.usable_on(frees[name], kind.kind), frees[name].count(kind.kind)
             self.between(question, kind.usable, most, kind.bound, proven=kind.usable >= kind.bound)
-            if kind.kind in asked and free not in (None, kind.free):
+            if kind.kind in asked and free != kind.free:
                 self.say(question, f"{kind.free} {kind.kind} are free, but {free} is right")
 
     def ask_plan(self) -> None:
