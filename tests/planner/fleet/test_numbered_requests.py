@@ -9,11 +9,9 @@ from checked_plans import checked_fleet, checked_plan
 from random_devices import GPU, NIC, NUMA, ROOT, device_class
 from small_nodes import a_slice, cluster, device
 
+from dra_lab import ClaimSketch, Cluster, How, Link, Workload
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
-from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import Workload
 from dra_lab.model.plan import DAMAGE
-from dra_lab.model.sketch import ClaimSketch, How, Link
 
 
 def a_request(name: str, driver: str, count: int = 1) -> DeviceRequest:
