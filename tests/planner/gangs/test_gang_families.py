@@ -6,17 +6,15 @@ import dataclasses
 import random
 
 import pytest
+from checked_gangs import checked_gangs
 from random_devices import CPU, GPU, NIC, NUMA, device_class
 from random_gangs import hierarchy_of
 from small_holders import a_claim, result
 from small_nodes import a_slice, gpu
 
+from dra_lab import ClaimSketch, Cluster, Gang, GangGroup, Workload, how_many_more_gangs
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
-from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import Workload
-from dra_lab.model.gang import SLOT, Gang, GangGroup
-from dra_lab.model.sketch import ClaimSketch
-from dra_lab.planner.gangs import how_many_more_gangs, plan_gangs
+from dra_lab.model.gang import SLOT
 
 EACH = 8
 
@@ -76,14 +74,14 @@ def test_a_wider_level_has_at_least_as_many():
 def test_a_plan_places_as_many_gangs_as_fit():
     """More gangs are wanted than the racks have, and the plan has all that fit, proven."""
     cluster, hierarchy = racks([[8, 8, 4], [8, 6], [2, 2, 2], [8] * 5])
-    plan = plan_gangs(cluster, [gang(3, 4, replicas=20)], hierarchies=[hierarchy])
+    plan = checked_gangs(cluster, [gang(3, 4, replicas=20)], hierarchies=[hierarchy])
     assert (plan.counts["train"], plan.proven) == (1 + 1 + 0 + 3, True)
 
 
 def test_a_domain_says_what_it_lacks():
     """A rack with too few free GPUs names the node where they are in use."""
     cluster, hierarchy = racks([[8, 3], [8, 8]])
-    plan = plan_gangs(cluster, [gang(4, 4, replicas=2)], hierarchies=[hierarchy])
+    plan = checked_gangs(cluster, [gang(4, 4, replicas=2)], hierarchies=[hierarchy])
     assert plan.why == {"r0": "2 of 4; GPUs in use on r0-n1", "r1": "4 of 4"}
 
 
@@ -93,7 +91,7 @@ def test_the_largest_slot_is_left_where_it_can_be(spared):
     rng = random.Random(spared)
     sizes = [rng.randint(4, 7) for _ in range(59)] + [7]
     cluster, hierarchy = racks([[EACH] * size for size in sizes])
-    plan = plan_gangs(cluster, [gang(4, EACH, replicas=60 - spared)], hierarchies=[hierarchy])
+    plan = checked_gangs(cluster, [gang(4, EACH, replicas=60 - spared)], hierarchies=[hierarchy])
     slot = next(goal for goal in plan.goals if goal.goal == SLOT)
     assert (slot.value, slot.bound, plan.proven) == (4 * (1 - spared), 4 * (1 - spared), True)
 
@@ -101,7 +99,7 @@ def test_the_largest_slot_is_left_where_it_can_be(spared):
 def test_devices_come_before_the_largest_slot():
     """A gang takes nodes of the largest rack if only there each of its pods is on one NUMA node."""
     cluster, hierarchy = racks([[8, 8], [6]])
-    plan = plan_gangs(cluster, [gang(2, 3)], hierarchies=[hierarchy])
+    plan = checked_gangs(cluster, [gang(2, 3)], hierarchies=[hierarchy])
     assert (plan.placed[0].domain, {goal.goal: goal.value for goal in plan.goals}[SLOT]) == (("b0", "r0"), 2)
 
 
@@ -111,7 +109,7 @@ def test_pods_of_other_kinds_take_nodes_of_the_largest_slot(half, lost):
     cluster, hierarchy = racks([[8, 8, 8], [8, 8]])
     gangs = [gang(2, 8), dataclasses.replace(gang(half, 4), name="half")]
     largest = dataclasses.replace(gang(half + 1, 8, replicas=1), name="larger")
-    plan = plan_gangs(cluster, [*gangs, largest], hierarchies=[hierarchy])
+    plan = checked_gangs(cluster, [*gangs, largest], hierarchies=[hierarchy])
     slot = next(goal for goal in plan.goals if goal.goal == SLOT)
     assert (plan.counts, slot.value, slot.bound) == ({"train": 1, "half": 1, "larger": 0}, lost, lost)
 
@@ -120,6 +118,6 @@ def test_a_largest_gang_that_fits_nowhere_leaves_the_other_goals_proven():
     """Its slot has no pods before and after, and counting alone does not prove the four nodes of the others."""
     cluster, hierarchy = racks([[7, 4], [7, 4]])
     large = dataclasses.replace(gang(9, EACH), name="large")
-    plan = plan_gangs(cluster, [gang(3, 3, replicas=2), large], hierarchies=[hierarchy])
+    plan = checked_gangs(cluster, [gang(3, 3, replicas=2), large], hierarchies=[hierarchy])
     found = {goal.goal: (goal.value, goal.bound) for goal in plan.goals}
     assert (plan.counts["train"], found[SLOT], found["nodes"], plan.proven) == (2, (0, 0), (4, 4), True)

@@ -9,12 +9,11 @@ import random
 import pytest
 from brute_force import TooLarge
 from brute_force_gangs import BruteForceGangs
+from checked_gangs import checked_gangs
 from random_clusters import random_sketch, small_fleet, switches
 from random_gangs import hierarchy_of, random_case, random_gang, random_places, random_shared_case
 
-from dra_lab.checks.gang_audit import check_gangs
-from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner.gangs import plan_gangs
+from dra_lab import KubernetesRelease
 
 GANGS = int(os.environ.get("DRA_LAB_RANDOM_GANGS", "80"))
 """How many random cases are compared; more of them with the environment variable."""
@@ -50,11 +49,10 @@ def is_brute_force(seed: str, case=random_case) -> bool:
         expected = BruteForceGangs(cluster, gangs, workloads, [hierarchy], release).values()
     except TooLarge:
         return False
-    plan = plan_gangs(cluster, gangs, workloads, hierarchies=[hierarchy], release=release)
+    plan = checked_gangs(cluster, gangs, workloads, hierarchies=[hierarchy], release=release)
     found = tuple(goal.value for goal in plan.goals)
     assert found == expected, f"seed {seed}: {found} instead of {expected}"
     assert plan.proven, f"seed {seed}"
-    assert check_gangs(cluster, plan, [hierarchy], release) == (), f"seed {seed}"
     return True
 
 
@@ -91,7 +89,7 @@ def has_the_headroom(seed: str, case=random_case) -> bool:
         expected = [brute.headroom(gang) for gang in gangs]
     except TooLarge:
         return False
-    plan = plan_gangs(cluster, gangs, hierarchies=[hierarchy], release=release)
+    plan = checked_gangs(cluster, gangs, hierarchies=[hierarchy], release=release)
     for gang, headrooms in zip(gangs, expected, strict=True):
         mine = {headroom.domain: headroom for headroom in plan.headroom if headroom.gang == gang.name}
         for domain, (pods, count) in headrooms.items():
@@ -111,5 +109,4 @@ def test_nodes_that_share_devices_keep_every_rule(seed):
     cluster, release = small_fleet(rng, switches(sharing=False, coupled=True)), KubernetesRelease("1.36")
     hierarchy = hierarchy_of(random_places(rng, cluster.node_names))
     gangs = tuple(random_gang(rng, f"g{at}", [random_sketch(rng)]) for at in range(2))
-    plan = plan_gangs(cluster, gangs, hierarchies=[hierarchy], release=release)
-    assert check_gangs(cluster, plan, [hierarchy], release) == (), f"seed {seed}"
+    checked_gangs(cluster, gangs, hierarchies=[hierarchy], release=release)

@@ -8,12 +8,11 @@ import random
 import pytest
 from brute_force import TooLarge
 from brute_force_nodes import BruteForceNodes
+from checked_gangs import broken_gangs
 from random_node_types import random_node_case
 
-from dra_lab.checks.gang_audit import check_gangs
+from dra_lab import KubernetesRelease, nodes_to_add
 from dra_lab.model.plan import PlanStatus
-from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner.gangs import nodes_to_add
 
 CASES = int(os.environ.get("DRA_LAB_RANDOM_NODES", "40"))
 """How many random cases are compared; more of them with the environment variable."""
@@ -54,7 +53,7 @@ def is_brute_force(seed: str) -> bool:
     assert (found.cost, found.bound) == (expected, expected), f"seed {seed}: {found.status} {found.added}"
     assert found.plan is not None
     assert len(found.plan.placed) == sum(gang.replicas for gang in gangs), f"seed {seed}"
-    assert check_gangs(found.cluster, found.plan, found.hierarchies, RELEASE) == (), f"seed {seed}"
+    assert broken_gangs(found.cluster, found.plan, found.hierarchies, RELEASE) == [], f"seed {seed}"
     return True
 
 
@@ -93,5 +92,5 @@ def has_spare_nodes(seed: str) -> bool:
     assert (found.cost, found.bound) == (expected, expected), f"seed {seed}: {found.status} {found.added}"
     assert found.plan is not None
     assert len(found.plan.placed) == sum(gang.replicas for gang in gangs), f"seed {seed}"
-    assert check_gangs(found.cluster, found.plan, found.hierarchies, RELEASE) == (), f"seed {seed}"
+    assert broken_gangs(found.cluster, found.plan, found.hierarchies, RELEASE) == [], f"seed {seed}"
     return True
