@@ -14,13 +14,13 @@ from small_claims import request
 from small_nodes import a_slice, gpu
 from small_nodes import cluster as small
 
+from dra_lab import how_many_more
 from dra_lab.cli import main
 from dra_lab.manifests.yaml_text import dump_yaml
 from dra_lab.model.fleet import Headroom, Workload
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.planner.fleet import how_many_more
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
 from dra_lab.words.fleet_document import fleet_text

@@ -8,14 +8,12 @@ import pytest
 from checked_plans import checked_plan
 from small_manifests import amount, claim, cpus, device_slice, pod, request, same, template
 
-from dra_lab import Session
+from dra_lab import KubernetesRelease, Session, read_sketch
 from dra_lab.cli import main
 from dra_lab.errors import InputError
 from dra_lab.gitops.check_manifests import check_manifests
 from dra_lab.gitops.folder import read_manifests
 from dra_lab.model.plan import FirstFitStatus
-from dra_lab.model.release import KubernetesRelease
-from dra_lab.session import read_sketch
 from dra_lab.sources import load_texts
 
 LISTS = "DRAListTypeAttributes"

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from checked_plans import checked_plan
 from small_manifests import amount, cpus, device_slice, request, template
 
-from dra_lab import Session
+from dra_lab import ClaimSketch, KubernetesRelease, Link, Session
 from dra_lab.cli import main
 from dra_lab.errors import InputError
-from dra_lab.gitops.check_manifests import check_manifests
-from dra_lab.gitops.folder import read_manifests
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.plan import FirstFitStatus, PlanStatus
-from dra_lab.model.release import RELEASES, KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, Link
+from dra_lab.model.release import RELEASES
 from dra_lab.sources import load_texts
 
-SHARED = Path(__file__).parents[2] / ".." / "shared"
 LISTS = "DRAListTypeAttributes"
 OFF = [KubernetesRelease(version, {LISTS: False}) for version in ("1.36", "1.37")]
 ROOT = "resource.kubernetes.io/pcieRoot"
@@ -134,20 +129,6 @@ def test_every_command_refuses_gates_that_it_cannot_read(command, text, files, c
     """A wrong name or value is one line and status 2."""
     assert main(words(command, files, "--feature-gates", text)) == 2
     assert text.partition("=")[0] in capsys.readouterr().err
-
-
-EXAMPLES = SHARED / "real-files" / "manifests" / "kubernetes-sigs+dra-driver-cpu" / "hack" / "examples"
-
-
-@pytest.mark.parametrize("release", ["1.36", "1.37"])
-@pytest.mark.parametrize("name", ["pod_level_resources", "resource_claim_node_allocatable"])
-def test_the_cpu_drivers_examples_fit_its_slices(name, release):
-    """The grouped examples of dra-driver-cpu are valid and fit slices with a list of PCIe roots."""
-    path = EXAMPLES / f"pod_with_{name}.yaml"
-    if not path.exists():
-        pytest.skip(f"{path} is not there")
-    review = check_manifests(CPUS, read_manifests([path]), release=KubernetesRelease(release))
-    assert (review.valid, {one.fit.value for one in review.reviewed}) == (True, {"fits"})
 
 
 def test_json_names_the_release_with_its_gates(files, capsys):

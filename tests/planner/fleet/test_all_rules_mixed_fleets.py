@@ -14,7 +14,7 @@ from checked_plans import checked_fleet
 from random_pods import a_fleet_case
 
 FLEETS = int(os.environ.get("DRA_LAB_RANDOM_MIXED_FLEETS", "620"))
-PARTS = 10
+PARTS = 62
 
 DECIDED = {
     "exclusive devices": (7, 24),

@@ -1,5 +1,7 @@
 """If no time is left, the bound of "how many more" counts published devices, and still holds."""
 
+from __future__ import annotations
+
 import random
 import threading
 

@@ -1,5 +1,7 @@
 """Fleets whose number of pods can be counted by hand: all pods that fit are placed, and that is proven."""
 
+from __future__ import annotations
+
 import random
 
 import pytest
@@ -105,7 +107,8 @@ def test_as_many_pods_are_placed_as_counting_says(made):
     assert (len(plan.replicas), plan.proven) == (most, True)
 
 
-@pytest.mark.parametrize(("fleet", "most"), [pytest.param("chassis", 100, marks=pytest.mark.long), ("islands", 72)])
+@pytest.mark.long
+@pytest.mark.parametrize(("fleet", "most"), [("chassis", 100), ("islands", 72)])
 def test_nodes_before_shared_gpus_hold_nearly_all_pods_that_counting_allows(fleet, most):
     """50 nodes with two NICs before 4 chassis, and 64 nodes before islands: of GPUs, 256 are left for eight more."""
     if fleet == "chassis":

@@ -4,6 +4,8 @@ With all rules mixed, and several claims a pod, they are compared in `test_all_r
 `DRA_LAB_RANDOM_FLEETS` multiplies the number of fleets.
 """
 
+from __future__ import annotations
+
 import os
 import random
 

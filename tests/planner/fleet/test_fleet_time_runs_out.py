@@ -1,5 +1,7 @@
 """Whatever moment a fleet is cancelled at, the pods that come back keep every rule, and no proof is made up."""
 
+from __future__ import annotations
+
 import random
 import threading
 
