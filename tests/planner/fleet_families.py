@@ -37,7 +37,7 @@ SLOTS = 4
 
 @dataclass(frozen=True)
 class Axes:
-    """What tells families apart: `str` names the values that are not those of an ordinary cluster."""
+    """The axes on which families differ; `str` names the values that are not those of an ordinary cluster."""
 
     kind: str = "pairs"
     drivers: str = "known"

@@ -54,7 +54,7 @@ def test_identical_nodes_have_as_many_gangs_as_the_division_says(pods, gpus):
 def test_racks_of_different_free_counts_are_summed(seed):
     """Each rack has the whole part of its own pods divided by the size."""
     rng = random.Random(seed)
-    free = [[rng.randint(0, EACH) for _ in range(rng.randint(2, 20))] for _ in range(100)]
+    free = [[rng.randint(0, EACH) for _ in range(rng.randint(2, 20))] for _ in range(40)]
     cluster, hierarchy = racks(free)
     found = how_many_more_gangs(cluster, gang(6, 2), hierarchies=[hierarchy])
     assert (found.count, found.bound) == (sum(sum(n // 2 for n in rack) // 6 for rack in free),) * 2
@@ -85,6 +85,7 @@ def test_a_domain_says_what_it_lacks():
     assert plan.why == {"r0": "2 of 4; GPUs in use on r0-n1", "r1": "4 of 4"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("spared", [0, 1])
 def test_the_largest_slot_is_left_where_it_can_be(spared):
     """Each rack holds one gang: as many gangs as racks cost the largest slot a gang, one less costs nothing."""
