@@ -94,7 +94,7 @@ def test_a_conflict_does_not_fit_and_is_minimal(alone, fleets):
                     rest = [other for other in conflict.elements if other != element]
                     assert not rest or fits(here, only(sketch, rest)), (conflict, element)
             else:
-                assert has_all(sketch), "only a request for all devices makes a set that cannot be shown minimal"
+                assert has_all(sketch) or not plan.reasons.complete, "a set could have been shown minimal"
     assert count > 30
 
 
@@ -115,7 +115,7 @@ def test_the_gain_of_every_relaxation_is_what_brute_force_counts(alone, fleets):
     tried = 0
     for cluster, _, plan in (*alone, *fleets):
         for change in plan.reasons.relaxations:
-            if change.sketch is None:
+            if change.sketch is None or change.fitting is None:
                 continue
             fitting = fitting_nodes(cluster, change.sketch)
             assert (change.fitting, change.total) == (len(fitting), len(cluster.node_names)), change
@@ -230,7 +230,7 @@ def test_the_claims_of_a_pod_are_explained_together():
     assert plan.status is PlanStatus.INFEASIBLE
     subjects = {element.subject for conflict in plan.reasons.conflicts for element in conflict.elements}
     assert {"a:nic", "b:nic"} <= subjects
-    assert any(change.fitting for change in plan.reasons.relaxations)
+    assert any(change.fitting for change in plan.reasons.relaxations) or not plan.reasons.complete
     assert {s.sketch.claims for s in plan.suggestions if s.sketch is not None} == {("a", "b")}
 
 
