@@ -10,8 +10,6 @@ from random_clusters import random_cluster, random_sketch
 
 from dra_lab import KubernetesRelease, Workload, load_cluster, read_sketch
 from dra_lab.model.plan import FirstFitStatus
-from dra_lab.words.fleet_document import fleet_text
-from dra_lab.words.fleet_json import fleet_json
 
 RELEASE = KubernetesRelease("1.36")
 
@@ -63,7 +61,7 @@ def test_first_fit_is_never_better_than_what_is_proven(plans):
 
 
 def test_a_fleet_has_its_regret_goal_by_goal_and_as_ranges(fleet):
-    """Over all replicas: goals with both values, GPUs on each path, and in the text and JSON the same."""
+    """Over all replicas: goals with both values, GPUs on each path, and ranges in the text."""
     _, plan = fleet
     (regret,) = plan.regrets
     theirs = {goal.goal: goal.value for goal in plan.first_fit.goals}
@@ -73,5 +71,4 @@ def test_a_fleet_has_its_regret_goal_by_goal_and_as_ranges(fleet):
     gpus = sum(p.request == "gpu" for replica in plan.replicas for p in replica.placements)
     assert sum(share.gpus for share in regret.best) == gpus
     assert regret.paths_differ
-    assert "Bandwidth from GPUs to NICs" in fleet_text(plan)
-    assert fleet_json(plan)["regrets"][0]["against"] == "manifest"
+    assert "Bandwidth from GPUs to NICs" in str(plan)
