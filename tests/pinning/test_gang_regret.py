@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 from test_gang_replay import ONE, R136, racks
 
+from dra_lab import plan_gangs
 from dra_lab.errors import InputError
 from dra_lab.model.fleet import NODES, Workload
 from dra_lab.model.gang import DOMAINS, Gang, GangGroup
@@ -17,7 +18,6 @@ from dra_lab.model.plan import PlanStatus
 from dra_lab.model.workloads import Pod, PodSpec
 from dra_lab.pinning.replay_gang import replay_kueue
 from dra_lab.pinning.trace_gang import gang_regret, trace_gang
-from dra_lab.planner.gangs import plan_gangs
 
 CASES = range(40)
 
