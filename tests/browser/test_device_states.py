@@ -15,7 +15,7 @@ from dra_lab.model.plan import Placement
 from dra_lab.pictures.hardware import hardware_svg
 from dra_lab.sources import load_cluster
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 # The state of each device, and what tells it apart without a hue: lines, patterns, marks, letters, four steps of grey.
 _DEVICES = signs_function("device_signs.js")

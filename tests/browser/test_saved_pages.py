@@ -15,7 +15,7 @@ from dra_lab.pictures.graph_page import graph_page
 from dra_lab.pictures.hardware import hardware_svg
 from dra_lab.pictures.report import report_page
 
-pytestmark = [pytest.mark.browser, pytest.mark.some(2)]
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 THEMES = {
     "light": {"color_scheme": "light"},
