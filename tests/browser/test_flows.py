@@ -1,4 +1,4 @@
-"""What a person does with the planner, from the first click to the notebook that is opened again without a kernel."""
+"""Ten flows of a person through the planner, from the first click to a notebook that is opened without its kernel."""
 
 from __future__ import annotations
 

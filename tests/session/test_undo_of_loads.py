@@ -58,16 +58,6 @@ def test_undo_of_an_edit_keeps_the_cluster_that_was_loaded_before_it(session):
     assert session.cluster.name == "sample:dgx-h100"
 
 
-def test_undo_of_an_edit_keeps_the_latest_state_of_a_followed_cluster(session):
-    """A state that came while the cluster was followed is no step: it must not be undone with the edit."""
-    session.edit(CPU)
-    latest = Session("sample:eks-p4d")
-    session._take_live(latest.cluster)
-    latest.close()
-    session.undo()
-    assert session.cluster is latest.cluster
-
-
 def test_a_drawing_that_is_inconsistent_is_not_opened(session):
     before = session.sketch
     with pytest.raises(SketchError, match="connects 'nic'"):
