@@ -42,6 +42,7 @@ def test_groups_serve_what_one_template_cannot():
     assert [workload.name for workload in found.plan.workloads] == ["w-1", "w-2", "w-3"]
 
 
+@pytest.mark.long
 def test_groups_hold_every_replica_once_and_nothing_else_is_changed():
     for seed in range(20):
         on, plan = planned(seed)
