@@ -9,10 +9,8 @@ import pytest
 from lab_page import AXE
 from playwright.sync_api import Browser, Page
 
+from dra_lab import load_cluster, make_plan, read_sketch
 from dra_lab.pictures.report import SearchStep, report_page
-from dra_lab.planner import make_plan
-from dra_lab.session import read_sketch
-from dra_lab.sources import load_cluster
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 

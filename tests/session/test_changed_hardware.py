@@ -14,9 +14,7 @@ from msgspec.structs import replace
 from random_clusters import RULES, random_sketch
 from random_pods import a_release
 
-from dra_lab import KubernetesRelease, hardware_svg, make_plan
-from dra_lab.errors import DraLabError
-from dra_lab.session import Session
+from dra_lab import DraLabError, KubernetesRelease, Session, hardware_svg, make_plan
 
 WORLDS, TURNS = int(os.environ.get("DRA_LAB_RANDOM_CHANGES", "12")), 8
 

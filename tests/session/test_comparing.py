@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from dra_lab import Session, read_sketch
 from dra_lab.errors import InputError
-from dra_lab.session import Session, read_sketch
 
 
 @pytest.fixture

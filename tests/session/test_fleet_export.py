@@ -3,8 +3,8 @@
 import pytest
 from msgspec.structs import replace
 
+from dra_lab import Session, read_sketch
 from dra_lab.cli import main
-from dra_lab.session import Session, read_sketch
 
 PAIRS, ANY = "sample:eks-p4d/gpu-nic-pairs", "sample:eks-p4d/any-nic-pairs"
 

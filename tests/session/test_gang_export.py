@@ -3,11 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
+from dra_lab import Session, read_sketch
 from dra_lab.cli import main
-from dra_lab.exports.gangs.gang_files import SCHEDULERS
 from dra_lab.model.sketch import GangDrawing
-from dra_lab.session import Session, read_sketch
-from dra_lab.session.drawn_gang import set_drawn_gang
 
 SAMPLE, POD, PLAN = "sample:h100-pod", "eight-pairs", "plan.dralab.yaml"
 TRAIN = GangDrawing(size=3, level="leaf switch", hierarchy="h100-pod", queue="training/train")
@@ -17,7 +15,7 @@ TRAIN = GangDrawing(size=3, level="leaf switch", hierarchy="h100-pod", queue="tr
 def session(tmp_path):
     """Give a session in mode Plan whose drawing is a gang of three pods below one leaf switch."""
     made = Session(SAMPLE, file=tmp_path / PLAN, sketch=read_sketch(f"{SAMPLE}/{POD}"))
-    set_drawn_gang(made, TRAIN)
+    made.fleet.set_gang(POD, TRAIN)
     yield made
     made.close()
 
@@ -43,7 +41,7 @@ def bytes_of(folder) -> dict[str, bytes]:
 
 @pytest.mark.some(3)
 @pytest.mark.parametrize("pin", [False, True])
-@pytest.mark.parametrize("scheduler", SCHEDULERS)
+@pytest.mark.parametrize("scheduler", ["kueue", "kai", "volcano", "kube-scheduler"])
 def test_the_sheet_writes_the_files_of_the_command_byte_for_byte(session, tmp_path, scheduler, pin):
     """The plan file on the command line gives the same manifests, README and record."""
     opened(session, scheduler=scheduler, pin=pin, folder=str(tmp_path / "sheet")).write()

@@ -9,11 +9,10 @@ from contextlib import closing
 import pytest
 from msgspec.structs import replace
 
+from dra_lab import ClaimSketch, Link, Session, read_sketch
 from dra_lab.errors import Cancelled, InputError, ManifestError, SketchError, SourceError
 from dra_lab.model.claims import DeviceToleration
 from dra_lab.model.plan import PlanStatus
-from dra_lab.model.sketch import ClaimSketch, Link
-from dra_lab.session import Session, read_sketch
 from dra_lab.sources import read_drawing, write_drawing
 
 PAIRS = "sample:eks-p4d/gpu-nic-pairs"

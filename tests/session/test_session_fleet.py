@@ -2,8 +2,8 @@
 
 import pytest
 
+from dra_lab import Session, read_sketch
 from dra_lab.errors import InputError, SketchError
-from dra_lab.session import Session, read_sketch
 from dra_lab.sources import read_drawing
 
 PAIRS = "sample:eks-p4d/gpu-nic-pairs"

@@ -11,12 +11,9 @@ from api_server.server import ApiServer
 from api_server.small_cluster import claim, recorded_store
 from widget_messages import say
 
+from dra_lab import ClaimSketch, DeviceRequest, ExactDeviceRequest, HardwareView, Session
 from dra_lab.errors import InputError
-from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
-from dra_lab.model.sketch import ClaimSketch
-from dra_lab.session import Session
 from dra_lab.sources.live import FollowState
-from dra_lab.widgets.hardware_view import HardwareView
 
 GPU = ClaimSketch(
     name="one", requests=(DeviceRequest(name="gpu", exactly=ExactDeviceRequest(device_class_name="gpu.nvidia.com")),)

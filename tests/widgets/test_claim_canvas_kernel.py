@@ -13,10 +13,7 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 from widget_messages import answered, say, set_traits
 
-from dra_lab.model.sketch import ClaimSketch, Link, pod_drawing
-from dra_lab.session import Session, read_sketch
-from dra_lab.widgets.claim_canvas import ClaimCanvas
-from dra_lab.widgets.plan_view import PlanView
+from dra_lab import ClaimCanvas, ClaimSketch, Link, PlanView, Session, pod_drawing, read_sketch
 
 ROOT = Path(__file__).parents[2]
 GPU = {"name": "gpu", "exactly": {"deviceClassName": "gpu.nvidia.com", "count": 2}}

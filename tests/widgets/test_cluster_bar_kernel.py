@@ -7,16 +7,13 @@ import dataclasses
 import pytest
 from widget_messages import answered, say, upload
 
+from dra_lab import ClaimSketch, ClusterBar, Lab, Session, load_cluster, read_sketch
 from dra_lab.manifests.plan_files import encode_drawing
 from dra_lab.model.layers import Layer
-from dra_lab.model.sketch import ClaimSketch, Drawing, Kept, PodDrawing
-from dra_lab.session import Session, read_sketch
-from dra_lab.sources import load_cluster
+from dra_lab.model.sketch import Drawing, Kept, PodDrawing
 from dra_lab.sources.archives import archive_bytes
 from dra_lab.sources.snapshots import make_snapshot
-from dra_lab.widgets.cluster_bar import ClusterBar
 from dra_lab.widgets.cluster_rows import MOST_NODES
-from dra_lab.widgets.lab import Lab
 from dra_lab.widgets.uploads import MAX_UPLOAD_BYTES
 
 FULL, FREE = "ip-192-168-158-9.ec2.internal", "ip-192-168-140-52.ec2.internal"

@@ -4,8 +4,7 @@ import pytest
 from ipywidgets import Widget
 from widget_messages import fleet_answered, say
 
-from dra_lab.session import Session
-from dra_lab.widgets.plan_view import PlanView
+from dra_lab import PlanView, Session
 
 POD = "eight-pairs"
 

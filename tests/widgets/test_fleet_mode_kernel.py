@@ -5,8 +5,7 @@ from ipywidgets import Widget
 from msgspec import structs
 from widget_messages import fleet_answered, say
 
-from dra_lab.session import Session, read_sketch
-from dra_lab.widgets.plan_view import PlanView
+from dra_lab import PlanView, Session, read_sketch
 
 POD = "gpu-nic-pairs"
 

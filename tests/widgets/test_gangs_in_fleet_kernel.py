@@ -4,9 +4,8 @@ import pytest
 from ipywidgets import Widget
 from widget_messages import fleet_answered, say
 
+from dra_lab import PlanView, Session, read_sketch
 from dra_lab.model.sketch import GangDrawing
-from dra_lab.session import Session, read_sketch
-from dra_lab.widgets.plan_view import PlanView
 
 POD = "eight-pairs"
 

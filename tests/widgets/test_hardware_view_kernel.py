@@ -8,12 +8,8 @@ import pytest
 from ipywidgets import Widget
 from widget_messages import answered, say
 
+from dra_lab import ClusterBar, HardwareView, Lab, PlanView, read_sketch
 from dra_lab.model.plan import PlanStatus
-from dra_lab.session import read_sketch
-from dra_lab.widgets.cluster_bar import ClusterBar
-from dra_lab.widgets.hardware_view import HardwareView
-from dra_lab.widgets.lab import Lab
-from dra_lab.widgets.plan_view import PlanView
 
 # ---------------------------------------------------------------- HardwareView
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 import pytest
 from widget_messages import answered
 
-from dra_lab import load_cluster, with_more_nodes
-from dra_lab.widgets.claim_canvas import ClaimCanvas
-from dra_lab.widgets.cluster_bar import ClusterBar
-from dra_lab.widgets.plan_view import PlanView
+from dra_lab import ClaimCanvas, ClusterBar, PlanView, load_cluster, with_more_nodes
 
 
 @pytest.fixture

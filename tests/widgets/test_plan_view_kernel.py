@@ -5,11 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 from widget_messages import answered, say
 
+from dra_lab import CELDeviceSelector, DeviceSelector, HardwareView, PlanView, Session, read_sketch
 from dra_lab.manifests.kyaml import in_kyaml, is_kyaml
-from dra_lab.model.claims import CELDeviceSelector, DeviceSelector
-from dra_lab.session import Session, read_sketch
-from dra_lab.widgets.hardware_view import HardwareView
-from dra_lab.widgets.plan_view import PlanView
 
 
 def test_the_answer_strip_has_sentence_figures_and_proof(session):

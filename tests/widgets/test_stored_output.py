@@ -12,11 +12,7 @@ from nbconvert import HTMLExporter
 from small_plans import HOSTILE, hostile_cluster
 from widget_messages import answered, set_traits
 
-from dra_lab.session import Session, read_sketch
-from dra_lab.widgets.claim_canvas import ClaimCanvas
-from dra_lab.widgets.hardware_view import HardwareView
-from dra_lab.widgets.lab import Lab
-from dra_lab.widgets.plan_view import PlanView
+from dra_lab import ClaimCanvas, HardwareView, Lab, PlanView, Session, read_sketch
 from dra_lab.widgets.stored_output import as_image
 
 WIDGET = "application/vnd.jupyter.widget-view+json"

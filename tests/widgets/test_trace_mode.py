@@ -7,9 +7,8 @@ import json
 import pytest
 from widget_messages import say, until
 
+from dra_lab import HardwareView, Session, read_sketch
 from dra_lab.model.sketch import GangDrawing
-from dra_lab.session import Session, read_sketch
-from dra_lab.widgets.hardware_view import HardwareView
 
 EKS = "sample:eks-p4d"
 FULL = "ip-192-168-158-9.ec2.internal"
