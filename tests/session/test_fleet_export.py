@@ -34,7 +34,7 @@ def bytes_of(folder) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-@pytest.mark.some(1)
+@pytest.mark.long
 @pytest.mark.parametrize("split", [False, True])
 def test_the_sheet_writes_the_files_of_the_command_byte_for_byte(session, tmp_path, split):
     """The same workloads, pins and record, with one template per workload or several."""
@@ -45,6 +45,7 @@ def test_the_sheet_writes_the_files_of_the_command_byte_for_byte(session, tmp_pa
     assert bytes_of(tmp_path / "sheet") == bytes_of(tmp_path / "command")
 
 
+@pytest.mark.long
 def test_the_fleet_and_the_drawing_have_choices_of_their_own(session):
     """What is chosen for the fleet does not change the export of the drawing."""
     simulated(session, namespace="team-a")
