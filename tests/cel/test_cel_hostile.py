@@ -16,6 +16,7 @@ SLOWEST_SECONDS = 2.0
 MOST_MEGABYTES = 600
 
 
+@pytest.mark.long
 def test_mutated_and_random_texts_raise_only_our_errors():
     """5,000 texts, recorded selectors broken and plain noise: an answer or our error, soon, and in bounded memory."""
     rng = random.Random(20)

@@ -55,6 +55,7 @@ def visible(folder):
     return {path.name: path.read_text() for path in folder.iterdir() if not path.name.startswith(".")}
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system cannot kill a process at a step")
 def test_a_killed_export_leaves_whole_files_and_the_next_one_finishes_it(tmp_path):
     """At every step: each file is the old or the new one, the record can be read, and a third export goes through."""

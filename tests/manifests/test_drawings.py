@@ -1,7 +1,7 @@
 """The drawing's file."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dra_lab.errors import SketchError
@@ -45,6 +45,7 @@ def drawings(draw):
     return Drawing(sketch=sketch, layout=layout, cluster=draw(texts), release=draw(st.sampled_from(["", "1.35"])))
 
 
+@settings(max_examples=20)
 @given(drawings())
 def test_a_drawing_reads_back_as_it_was_written(drawing):
     """Nothing of a drawing is lost in its file, whatever its texts."""

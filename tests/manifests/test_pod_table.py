@@ -177,6 +177,7 @@ def test_broken_fields_do_no_harm(kind):
         assert list(asks_outside(value)) == []
 
 
+@pytest.mark.long
 def test_every_path_leads_to_its_spec_in_real_files():
     """A path that is printed for `--template` can be followed in the file."""
     folder = SHARED / "real-files"

@@ -110,6 +110,7 @@ def test_no_scheduler_starts_more_than_the_best_plan(scheduler: str, seed: int):
     assert compared.least <= compared.best
 
 
+@pytest.mark.long
 def test_the_cases_occur():
     """Some schedulers lose gangs, some are as good, and goals are compared."""
     compared = [regret(drawn(seed), scheduler) for seed in CASES for scheduler in ("kueue", "kube-scheduler")]

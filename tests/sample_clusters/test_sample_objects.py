@@ -72,6 +72,7 @@ def test_the_samples() -> None:
     assert found == set(NAMES)
 
 
+@pytest.mark.long
 def test_folders_are_what_the_generator_writes(generator: Any) -> None:
     """Every YAML file is, byte for byte, what generate.py writes; examples are written by hand."""
     written = {

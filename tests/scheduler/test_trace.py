@@ -80,6 +80,7 @@ def test_each_step_of_a_recorded_search_is_true_by_itself():
     assert seen >= set(Check) - {Check.GATE, Check.NODE}
 
 
+@pytest.mark.long
 def test_the_last_state_of_a_trace_is_the_recorded_verdict():
     """The devices that are held after the last step are those of the recorded allocation, in their order."""
     differing = []
@@ -140,7 +141,7 @@ def unfolded(trace, row):
     return [step for one in inside for step in unfolded(trace, one)]
 
 
-@pytest.mark.some(1)
+@pytest.mark.long
 @pytest.mark.parametrize("after", [0, 2000])
 def test_folding_loses_no_step(monkeypatch, after):
     """The rows follow each other without a gap, their counts add up, and what is inside them are all the steps."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from ipywidgets import Widget
 
-from dra_lab.session import Session
+from dra_lab import Session
 
 
 @pytest.fixture
