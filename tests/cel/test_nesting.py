@@ -68,6 +68,7 @@ def test_a_mistake_deep_inside_is_reported_without_a_place():
     assert "line" not in str(caught.value)
 
 
+@pytest.mark.long
 def test_recorded_selectors_keep_their_answers_and_costs_with_parts_bound_wherever_that_is_possible(monkeypatch):
     """Bound from the third level on, behind 33 brackets that the engine does not read, every tenth is as recorded."""
     monkeypatch.setattr("dra_lab.cel.nesting._STEP", 3)

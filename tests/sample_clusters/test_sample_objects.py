@@ -27,6 +27,7 @@ def read(name: str, file: str) -> list[dict[str, Any]]:
     return yaml.load((FOLDER / name / file).read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)["items"]
 
 
+@pytest.mark.long
 def test_folders_are_what_the_generator_writes() -> None:
     """Every YAML file is, byte for byte, what generate.py writes; examples are written by hand."""
     spec = importlib.util.spec_from_file_location("sample_generator", FOLDER / "generate.py")

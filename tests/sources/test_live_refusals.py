@@ -3,7 +3,6 @@
 import json
 import socket
 import threading
-import time
 
 import pytest
 from api_server.kubeconfig import untrusted
@@ -120,23 +119,6 @@ def test_passing_trouble_is_tried_again(server, config, status, reason):
     assert cluster.slices
     assert cluster.findings == ()
     assert len(server.requests_for("resourceslices")) == 3
-
-
-def test_retry_after_is_obeyed(server, config):
-    """The server's own wish counts more than the shorter pause of the back-off."""
-    server.faults.add("resourceslices", status=429, reason="TooManyRequests", headers={"Retry-After": "0.3"})
-    begin = time.monotonic()
-    load_context("test", limits=QUICK)
-    assert time.monotonic() - begin >= 0.3
-
-
-def test_the_pause_grows_has_jitter_and_an_end():
-    """Doubled from attempt to attempt, a random half of it, never above the most."""
-    limits = ReadLimits(backoff_first=1, backoff_most=5)
-    for attempt, most in enumerate((1, 2, 4, 5, 5)):
-        pauses = {limits.delay(attempt) for _ in range(50)}
-        assert all(most / 2 <= pause <= most for pause in pauses)
-        assert len(pauses) > 1
 
 
 def test_a_server_that_keeps_failing_is_reported_with_what_was_read(server, config):
