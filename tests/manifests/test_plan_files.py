@@ -1,7 +1,7 @@
 """Plan files: the drawing, workloads, what-if layers, kept plans and the view."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dra_lab.errors import SketchError
@@ -57,6 +57,7 @@ def drawings(draw):
     return Drawing(sketch=sketch, layout=layout, cluster=draw(free), release=draw(st.sampled_from(["", "1.35"])))
 
 
+@settings(max_examples=25)
 @given(drawings())
 def test_a_drawing_reads_back_as_it_was_written(drawing):
     """Nothing of a drawing is lost in its file, whatever its texts."""
@@ -98,6 +99,7 @@ def plan_files(draw):
     return Drawing(sketch=sketch(), workloads=workloads, layers=tuple(layers), kept=kept, view=view)
 
 
+@settings(max_examples=25)
 @given(plan_files())
 def test_a_plan_file_reads_back_as_it_was_written(drawing):
     """Nothing of workloads, layers, kept plans and view is lost."""

@@ -79,18 +79,6 @@ def test_cut_lists_of_cpus_are_not_used(cut):
     assert [finding.rule for finding in found.findings][:1] == ["topology-cpus-cut"]
 
 
-def test_two_numa_nodes_are_no_place():
-    """A NUMA affinity of 0-1 leaves the GPU's NUMA node unknown."""
-    found = topo(TOPO.replace("168-223\t1\t", "168-223\t0-1\t"))
-    assert "numaNode" not in values(found, "GPU2")
-
-
-def test_memory_of_gpus_is_no_place():
-    """On GB200 the affinity lists the GPUs' own memory too; what is below the lowest GPU NUMA ID is the CPUs' node."""
-    text = TOPO.replace("112-167\t0\t\tN/A", "112-167\t0,3-9,11-17\t\t2")
-    assert values(topo(text), "GPU0")["numaNode"] == 0
-
-
 def test_nvlink_hides_roots_and_it_is_reported():
     """GPUs that no letter ties to anything by PCIe have an unknown root, and the way out is named."""
     text = TOPO.replace("PHB", "SYS")
@@ -121,17 +109,6 @@ def test_hwloc_names_root_switch_and_numa_node():
         "numaNode": 0,
         "socket": 0,
     }
-
-
-def test_hwloc_keeps_pci_domains_apart():
-    """The domain is a part of the root's name."""
-    assert "pci0001:80" in decode_inventory(SERVER, "dgx.xml").roots
-
-
-def test_hwloc_values_name_line_and_element():
-    """A root says on which line of the file its host bridge stands."""
-    gpu = decode_inventory(SERVER, "dgx.xml").of("gpu")[0]
-    assert str(gpu.facts["pcieRoot"].origin) == "dgx.xml:8, Bridge 0000:[10-1f], bridge_pci"
 
 
 @pytest.mark.parametrize(("version", "kinds"), [("1.0", (2, 3)), ("2.0", (2, 3)), ("3.0", (16, 32)), ("3.0", (48, 48))])

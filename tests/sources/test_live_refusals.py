@@ -1,6 +1,5 @@
 """Servers that refuse, fail, stall or die while they are read: what is said, what is tried again, what is lost."""
 
-import json
 import socket
 import threading
 
@@ -173,12 +172,6 @@ def test_garbage_is_named_as_such(server, config, body):
     assert "does not answer like a Kubernetes API server" in refused()
 
 
-def test_garbage_for_discovery_is_named_as_such(server, config):
-    """The first question is already answered by something else."""
-    server.faults.add("/apis/resource.k8s.io", times=99, garbage=b"<html>")
-    assert "login page" in refused()
-
-
 def test_a_redirect_is_not_followed(server, config):
     """Credentials are never sent to the target of a redirect."""
     server.faults.add("resourceslices", times=99, status=302, headers={"Location": f"{server.url}/elsewhere"})
@@ -220,14 +213,6 @@ def test_a_port_without_tls_is_reported(config):
         with_server(config, f"https://127.0.0.1:{other.getsockname()[1]}")
         words = refused(ReadLimits(connect=0.2, read=0.2, attempts=1))
     assert "127.0.0.1" in words
-
-
-def test_no_secret_stands_in_a_cluster(server, config):
-    """The token is nowhere in what is kept or told."""
-    server.denied = {("admin", "list", "pods")}
-    cluster = load_context("test", limits=QUICK)
-    shown = json.dumps([str(finding) for finding in cluster.findings]) + repr(cluster)
-    assert "good-token" not in shown
 
 
 def test_what_is_missing_is_said_on_every_plan(server, config):

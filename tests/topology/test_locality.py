@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import gc
-import weakref
-
 import pytest
 from small_nodes import NUMA, a_slice, cluster, device, gpu, nic, real_cluster
 
 from dra_lab.model.device import Device, DeviceAttribute
-from dra_lab.sources import load_cluster, samples
 from dra_lab.topology import level_value, localities, skipped_devices
-from dra_lab.topology.locality import kinds
 
 
 def places(world, node: str = "n1"):
@@ -48,12 +43,6 @@ def test_an_empty_root_is_unknown():
     """The value "" stands for "not known" and is no place."""
     world = cluster(a_slice("dra.net", device("a", {"resource.kubernetes.io/pcieRoot": ""})))
     assert not places(world)["a"].known
-
-
-def test_no_root_is_made_up_from_an_address():
-    """A device that publishes only its PCI address has no PCIe root."""
-    world = cluster(a_slice("gpu.nvidia.com", gpu(0, **{"resource.kubernetes.io/pciBusID": "0000:10:1c.0"})))
-    assert (places(world)["gpu-0"].address, places(world)["gpu-0"].pcie_root) == ("0000:10:1c.0", None)
 
 
 def test_socket_comes_from_the_cpus_of_the_same_numa_node():
@@ -108,16 +97,6 @@ def test_devices_of_an_incomplete_pool_are_skipped_with_a_reason():
     assert "gpu-0" in places(world)
 
 
-def test_localities_are_remembered_with_the_cluster_and_not_longer():
-    """The second call costs nothing, and nothing keeps a cluster alive."""
-    world = cluster(a_slice("gpu.nvidia.com", gpu(0, "r0")))
-    assert localities(world, "n1") is localities(world, "n1")
-    gone = weakref.ref(world)
-    del world
-    gc.collect()
-    assert gone() is None
-
-
 @pytest.mark.parametrize(
     ("name", "device_name", "numa", "derived"),
     [("eks-p4d", "gpu-7", 1, True), ("eks-p4d", "pci-0000-10-1b-0", 0, False), ("oke-gb200", "gpu-3", 1, True)],
@@ -144,12 +123,3 @@ def test_a_bool_and_a_number_are_different_values():
     """A device that publishes true where another publishes 1 is not taken for its equal."""
     world = cluster(a_slice("dra.net", device("a", {NUMA: 1}), device("b", {NUMA: True})))
     assert (places(world)["a"].numa_node.value, places(world)["b"].numa_node) == (1, None)
-
-
-@pytest.mark.parametrize("sample", [sample.name for sample in samples()])
-def test_kinds_without_places_are_those_of_the_places(sample):
-    """Charts ask for the kinds alone, which most drivers decide without a look at the device."""
-    cluster = load_cluster(f"sample:{sample}")
-    alone = {node: kinds(cluster, node) for node in cluster.node_names}
-    for node in cluster.node_names:
-        assert alone[node] == {device: place.kind for device, place in localities(cluster, node).items()}
